@@ -13,7 +13,7 @@
 //!    stretched tick is a dip, for a stall stretches the tick of whoever keeps time within the JVM.
 //!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that
 //!    are on average less than half of the ten before are a dip when their mean is four standard
-//!    deviations below, as the differences of neighbours tell.
+//!    deviations below, estimated from the differences of neighbours.
 //! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow
 //!    recovery counts.
 
@@ -113,19 +113,19 @@ fn is_long(warm_up: &Window, progress: &Progress) -> bool {
 }
 
 fn find_after_warm_up(progress: &Progress) -> Option<Found> {
-    let told: Vec<usize> = (0..progress.values.len()).filter(|i| progress.values[*i].is_some()).collect();
-    let values: Vec<f64> = told.iter().filter_map(|i| progress.values[*i]).collect();
+    let ticks: Vec<usize> = (0..progress.values.len()).filter(|i| progress.values[*i].is_some()).collect();
+    let values: Vec<f64> = ticks.iter().filter_map(|i| progress.values[*i]).collect();
     if values.len() < MIN_SERIES {
         return None;
     }
     let levels = levels(&values);
     let usual = usual(&values, &levels)?;
-    let begin = warm_up(&values, &usual).and_then(|i| told.get(i).copied()).unwrap_or(0);
+    let begin = warm_up(&values, &usual).and_then(|i| ticks.get(i).copied()).unwrap_or(0);
 
     let mut slow = vec![false; progress.values.len()];
     for (i, (from, to, median)) in levels.iter().enumerate() {
         let better_before = levels[..i].iter().any(|(_, _, before)| *median <= before * (1.0 - EFFECT));
-        let (Some(first), Some(last)) = (told.get(*from), told.get(*to - 1)) else { continue };
+        let (Some(first), Some(last)) = (ticks.get(*from), ticks.get(*to - 1)) else { continue };
         if better_before && *median <= usual.level * (1.0 - EFFECT) && *last >= begin {
             let (mut first, mut last) = ((*first).max(begin), *last);
             // Ranks place an end to within a tick or two: one that is nearer to the usual level is
@@ -152,7 +152,7 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
         how: how(progress, &usual, slow_ticks.len(), begin),
         would_show: usual.slow_below() >= usual.level * WOULD_SHOW,
-        slight: slight(&levels, &usual, (&told, begin))
+        slight: slight(&levels, &usual, (&ticks, begin))
             .map(|((from, to), share)| (progress.window(from, to), share)),
         base,
     })
@@ -163,22 +163,22 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
 fn slight(
     levels: &[(usize, usize, f64)],
     usual: &Usual,
-    (told, begin): (&[usize], usize),
+    (ticks, begin): (&[usize], usize),
 ) -> Option<((usize, usize), f64)> {
     // Beside the levels around it: what is usual has the ticks of this one in it, as it is no dip.
     let lower = |i: usize| {
         let around = levels[..i].last().into_iter().chain(levels.get(i + 1));
-        let around = around.filter(|level| told[level.0] >= begin).map(|level| level.2);
+        let around = around.filter(|level| ticks[level.0] >= begin).map(|level| level.2);
         let beside = around.fold(usual.level, f64::max);
         1.0 - levels[i].2 / beside
     };
     let is_one = |i: &usize| {
         let (from, to, _) = levels[*i];
-        (SLIGHT..EFFECT).contains(&lower(*i)) && to - from >= SLIGHT_TICKS && told[from] >= begin
+        (SLIGHT..EFFECT).contains(&lower(*i)) && to - from >= SLIGHT_TICKS && ticks[from] >= begin
     };
     let longest = (0..levels.len()).filter(is_one).max_by_key(|i| levels[*i].1 - levels[*i].0)?;
     let (from, to, _) = levels[longest];
-    Some(((told[from], told[to - 1] + 1), lower(longest)))
+    Some(((ticks[from], ticks[to - 1] + 1), lower(longest)))
 }
 
 /// Levels between change points as (from, to, median).

@@ -17,7 +17,7 @@ pub use pauses::{CauseRow, LongestRow, PauseRow, PhaseRow};
 pub use safepoints::OperationRow;
 
 use super::{Grade, Group, Metric};
-use crate::burden::{self, TOLD};
+use crate::burden::{self, GC_AND_SAFEPOINTS};
 use crate::collections::{self, Pause};
 use crate::timeline::Timeline;
 use crate::{MATTERS_SHARE, Window, quantity};
@@ -164,8 +164,11 @@ impl<'a> Scope<'a> {
 /// at least which collector it runs: a JVM that never had to collect has no pauses, which is an
 /// answer.
 pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
-    let mut jvms: Vec<ProcessId> =
-        TOLD.iter().flat_map(|kind| recording.spans_of(kind)).map(|span| span.process()).collect();
+    let mut jvms: Vec<ProcessId> = GC_AND_SAFEPOINTS
+        .iter()
+        .flat_map(|kind| recording.spans_of(kind))
+        .map(|span| span.process())
+        .collect();
     let known = recording.processes.iter().enumerate().filter(|(_, p)| p.fact(fact::COLLECTOR).is_some());
     jvms.extend(known.map(|(i, _)| ProcessId(i as u32)));
     jvms.sort_unstable();
