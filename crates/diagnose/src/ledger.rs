@@ -242,8 +242,8 @@ pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
     runs.or(&Intervals::of([kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(own).map(ends)))
 }
 
-/// Rows of the compiler threads' time by compiler, beside the sum. Only where the log has how long
-/// tasks took.
+/// Rows of the compiler threads' time by compiler, beside the sum. Only where the log records how
+/// long tasks took.
 fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
     // A source that has only the longest tasks does not show how busy the threads were.
     let all = |s: &Span<'_>| s.figure(figure::THRESHOLD_NS).is_none();

@@ -53,7 +53,7 @@ pub(super) fn judge<'a>(case: &Case<'a>, sights: &Sights<'a>, rule: &dyn Rule, j
 }
 
 /// Whether a process is known not to be a JVM: `fathom record` looks for the JVM's library, other
-/// inputs may not tell.
+/// inputs may not show it.
 pub(crate) fn is_no_jvm(recording: &Recording, process: ProcessId) -> bool {
     let live = recording.sources.iter().any(|source| source.format == SESSION);
     live && recording.processes.get(process.index()).is_some_and(|row| !row.jvm)

@@ -77,8 +77,8 @@ fn the_same_pause_is_charged_to_one_finding() {
         surer.confidence = Confidence::Proven;
         let ranked = rank(vec![finding(case, jvm, "a", 1_000.0, &[(0, 1_000)]), surer], case);
         assert_eq!((ranked.len(), ranked[0].rule, ranked[0].cost_ms), (1, "b", 1_000.0));
-        let told = &ranked[0].evidence[0].text();
-        assert!(told.contains("also fits a (likely)"), "{told}");
+        let text = &ranked[0].evidence[0].text();
+        assert!(text.contains("also fits a (likely)"), "{text}");
     });
 }
 
