@@ -225,7 +225,7 @@ impl Wait<'_> {
     }
 }
 
-/// All safepoints of a JVM whose wait the log tells.
+/// All safepoints of a JVM that the log has the time to safepoint of.
 struct Waits<'a> {
     all: Vec<Wait<'a>>,
     /// Those that touch a slow window.

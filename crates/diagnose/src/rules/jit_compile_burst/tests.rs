@@ -179,7 +179,7 @@ fn start_up_is_called_start_up_and_never_more_than_consistent() {
     assert!(finding.title.starts_with("start-up: "), "{}", finding.title);
 }
 
-/// A case in which nothing tells what was lost.
+/// A case in which the loss was not measured.
 fn judge_unmeasured(built: Built, slow: Window, base: Window) -> Judgement {
     let (jvm, recording) = (built.jvm, built.sealed());
     let ((from, to), base) = ((slow.from_ns / S, slow.to_ns / S), (base.from_ns / S, base.to_ns / S));
@@ -255,7 +255,7 @@ fn judged_where_it_was(mut built: Built) -> Box<Finding> {
             built.on_cpu("C2 CompilerThread0", &frames, at, 100.0 * compiles);
         }
     }
-    // Shares are told of a hundred samples.
+    // Shares need a hundred samples.
     built.on_cpu("worker", &[("app.Old.run", FrameType::Interpreted)], 30.0, 1.0);
     for i in 0..100 {
         built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], 100.5 + f64::from(i) * 0.01, 0.1);
