@@ -217,8 +217,8 @@ fn watches_stops(recording: &Recording, run: &Span<'_>) -> bool {
         .is_some_and(|source| source.format == vocabulary::source::JVM_EVENTS)
 }
 
-/// What the logs of a JVM that record its stops cover: the runs of sources that hold collections
-/// or safepoints, and of any log of a JVM whose collector is known that holds no compilations (a GC
+/// What the logs of a JVM that record its stops cover: the runs of sources that hold collections or
+/// safepoints, and of any log of a JVM whose collector is known that holds no compilations (a GC
 /// log of a run without a collection).
 pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
     let own = |kind: &'static str| recording.spans_of(kind).filter(move |s| s.process() == jvm);

@@ -36,7 +36,7 @@ was slow in a stretch of time is the question of `fathom diagnose`, not of one f
 ## Rules that hold for all of them
 
 - A **pause** is a stop-the-world record of the collector, outermost only, as long as the log prints it. A **safepoint** is a
-  stop of all threads for whatever reason, as its own line has it, and contains the pause that it was made for.
+  stop of all threads for whatever reason, as its own line reports it, and contains the pause that it was made for.
 - Percentiles are by nearest rank: each is a pause that took place.
 - Shares of time are of the stretch that the log covers (`covers`), or of `--window`.
 - A JVM is judged alone; only the sums at the top of the JSON form are over all.
@@ -158,7 +158,7 @@ const HOW: &[(&str, &[(&str, &str)])] = &[
                 "code_cache_free_min",
                 "least free room seen ÷ the size of the code cache (of its segment, where the log has that)",
             ),
-            ("code_cache_used_max", "largest amount in use that a line has"),
+            ("code_cache_used_max", "largest amount in use in any line"),
             ("code_cache_full", "times that the JVM said that it was full"),
             ("code_cache_sweeps", "sweeps in the log"),
         ],

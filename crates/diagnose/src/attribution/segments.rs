@@ -60,8 +60,8 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             let mut key =
                 Key { heading, place: places.of(span.stack()), target: named_at(&named, span).unwrap_or("") };
             let mut ended_by = ended_by(chains, thread, &key, span);
-            // Who waits for this thread waits for what this one is notified of: an answer that comes
-            // over one of its connections.
+            // Who waits for this thread waits for what this one is notified of: an answer that
+            // comes over one of its connections.
             if rests && selects(span) {
                 selected_in = Some(key.place);
                 (key.heading, ended_by) = (Heading::Network, None);

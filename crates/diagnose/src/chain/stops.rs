@@ -8,9 +8,9 @@
 //!
 //! The times are those of the safepoint's record (live probes, the GC log, JFR). Who came last is
 //! recorded by JFR, or shown by the switches: whoever is switched out in
-//! `SafepointSynchronize::block` last before all stood. Where nobody is seen to block near the end (a thread that leaves Java stands
-//! without blocking), it is who was on a CPU, waited for one or was in a page fault for most of the
-//! time.
+//! `SafepointSynchronize::block` last before all stood. Where nobody is seen to block near the end
+//! (a thread that leaves Java stands without blocking), it is who was on a CPU, waited for one or
+//! was in a page fault for most of the time.
 
 use std::collections::BTreeMap;
 
@@ -184,8 +184,8 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Stops of a JVM that touch some moments, in order of time. A stop that two sources recorded is
-    /// one: that of the record which has its parts, else the longer one.
+    /// Stops of a JVM that touch some moments, in order of time. A stop that two sources recorded
+    /// is one: that of the record which has its parts, else the longer one.
     fn cuts(&self, jvm: ProcessId, moments: &Intervals) -> Vec<Cut<'a>> {
         let kinds = [kind::SAFEPOINT, kind::GC_PAUSE].into_iter();
         let spans = kinds.flat_map(|kind| self.recording.spans_of(kind)).filter(|span| {

@@ -162,7 +162,7 @@ fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (String,
     let Some(lead) = lead.filter(|_| longer_ms > 0.0) else {
         let why = match slow.on_a_thread {
             0 if coarse => "no thread is known, and stamps are of whole seconds".to_owned(),
-            0 => "no thread is known: only stops of the JVM are known".to_owned(),
+            0 => "no thread is known: only the stops of the JVM were seen".to_owned(),
             _ => format!("{} of the difference was not seen", quantity::share(unseen)),
         };
         return (format!("what makes the slow ones {longer} longer is not known"), None, why);

@@ -194,7 +194,7 @@ pub fn explain(recording: &Recording, id: &str) -> Result<Explained, OperationsE
     let note = match (thread, cut.coarse_stamps()) {
         (Some(_), _) => String::new(),
         (None, true) => "no thread is known, and stamps are of whole seconds: nothing can be said of what went on during it".into(),
-        (None, false) => "no thread is known: only the stops of the JVM during it are shown".into(),
+        (None, false) => "no thread is known: only the stops of the JVM during it were seen".into(),
     };
     Ok(Explained { schema: OPERATION_SCHEMA, operation: span.described(recording), pieces, note })
 }

@@ -91,7 +91,8 @@ impl<'c, 'a> Waits<'c, 'a> {
 
     /// Waits for locks: what the ledger of threads charges to `heading`, without the time in which
     /// the whole JVM was stopped. Spans of a kind that `which` picks show them one by one, each by
-    /// as much as the ledger has of it; the rest is known by its place alone. `None`: nobody looked.
+    /// as much as the ledger has of it; the rest is known by its place alone. `None`: nobody
+    /// looked.
     pub(crate) fn of_locks(
         case: &'c Case<'a>,
         jvm: ProcessId,

@@ -97,8 +97,8 @@ fn has_logging(recording: &Recording, stack: StackId) -> bool {
 }
 
 /// Whether the command line names a file as a log: "-Xlog:gc*:file=gc.log", "-Xloggc:gc.log". The
-/// kernel gives the absolute path, people write less; "%p" and "%t" and the number of a rotated file
-/// are not written there.
+/// kernel gives the absolute path, people write less; "%p" and "%t" and the number of a rotated
+/// file are not written there.
 fn is_named(args: &str, path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path);
     let options = args.split_whitespace().filter(|arg| arg.starts_with("-Xlog"));

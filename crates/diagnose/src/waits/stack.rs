@@ -1,9 +1,9 @@
 //! A wait classified by the stack of the thread that waits.
 //!
-//! One list of functions ([`super::functions`]), the most specific first: the earliest line that any
-//! frame of the stack matches decides. A thread in `ThreadPoolExecutor.getTask` is idle although it
-//! is parked, a thread in a page fault under `write()` waits for the fault. What is not in the list
-//! is [`Heading::Blocked`] and shown as such.
+//! One list of functions ([`super::functions`]), the most specific first: the earliest line that
+//! any frame of the stack matches decides. A thread in `ThreadPoolExecutor.getTask` is idle
+//! although it is parked, a thread in a page fault under `write()` waits for the fault. What is not
+//! in the list is [`Heading::Blocked`] and shown as such.
 
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
 use fathom_recording::vocabulary::{interrupt, label};

@@ -198,7 +198,7 @@ fn heap(scope: &Scope<'_>, capacity: Option<f64>) -> [Metric; 2] {
     let heap = scope.fact_number(fact::HEAP_MAX_BYTES);
     [
         Metric::new("heap_after_max", "Highest heap after a collection", max, "bytes")
-            .means("Beside the heap's size it shows how close the heap came to running out.")
+            .means("Compared with the heap's size it shows how close the heap came to running out.")
             .because("no pause with heap sizes")
             .judged(|m| match heap.filter(|h| *h > 0.0).map(|h| m / h) {
                 Some(s) if s > LIVE_SHARE.1 => {

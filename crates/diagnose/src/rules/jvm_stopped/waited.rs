@@ -10,8 +10,8 @@ use crate::collections::{self, Pause};
 use crate::{Remedy, quantity};
 
 /// Full collections of a second and more go through a hundred megabytes of heap a second and more:
-/// of 1,078 in public logs with their CPU time all but 9. Bytes a second below which the
-/// collector waited rather than worked; of those logs 3 of 4 such collections used less than half a
+/// of 1,078 in public logs with their CPU time all but 9. Bytes a second below which the collector
+/// waited rather than worked; of those logs 3 of 4 such collections used less than half a
 /// processor.
 const SLOW_PACE: f64 = 20.0 * 1024.0 * 1024.0;
 /// Processors at work in a pause up to which it was one.
