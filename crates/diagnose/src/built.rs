@@ -32,7 +32,7 @@ impl Built {
         built
     }
 
-    /// A further JVM, told of by the same log; spans are its from now on.
+    /// Another JVM in the same log; spans are its from now on.
     pub fn another_jvm(&mut self, name: &str) -> ProcessId {
         let process = Process { name: name.into(), jvm: true, ..Process::default() };
         self.jvm = self.recording.add_process(process);
@@ -288,7 +288,7 @@ pub fn judged(rule: &dyn Rule, recording: &Recording) -> Judgement {
     rule.judge(&whole_run(recording), ProcessId(0))
 }
 
-/// A compile task as LogCompilation tells of it: queued at `at_s`, started `wait_ms` later, done in
+/// A compile task as LogCompilation records it: queued at `at_s`, started `wait_ms` later, done in
 /// `ms`.
 pub fn jit_task(built: &mut Built, method: &str, at_s: f64, wait_ms: f64, ms: f64, tier: u8) {
     let key = built.line as i64 + 1_000_000;

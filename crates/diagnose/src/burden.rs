@@ -16,24 +16,27 @@ pub const BAD_SHARE: f64 = 2.0 * MATTERS_SHARE;
 /// A stop as long as this is said in any case, whatever share of the run it is, milliseconds:
 /// people notice, and requests time out.
 pub const LONG_MS: f64 = 1_000.0;
-/// Shorter stretches tell no share of time, nanoseconds: a fragment of a log is nothing but pauses.
+/// Stretches shorter than this show no share of time, nanoseconds: a fragment of a log is nothing
+/// but pauses.
 pub const SPAN_NS: i64 = 10_000_000_000;
-/// What a healthy collector takes of a run. What the stops of a part of the run take of the whole
-/// run must be as much to be told for itself: less than that, in however short a part, is a moment
-/// of load.
+/// What a healthy collector takes of a run. A part of the run is reported for itself only where its
+/// stops take at least this share of the whole run: less than that, in however short a part, is a
+/// moment of load.
 const QUIET_SHARE: f64 = 0.02;
 /// Parts that a run is looked at in.
 const PARTS: i64 = 60;
 /// Steps of a part at which one may begin.
 const STEPS: i64 = 10;
 
-/// The kinds of spans that tell of collections and of stops.
-pub(crate) const TOLD: [&str; 4] = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
+/// The kinds of spans that are collections or stops.
+pub(crate) const GC_AND_SAFEPOINTS: [&str; 4] =
+    [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
 
 /// The stretch that a JVM's collections and stops were logged over; `None` where the log has no
 /// stamps.
 pub(crate) fn logged(recording: &Recording, jvm: ProcessId) -> Option<Window> {
-    let logged = TOLD.into_iter().filter_map(|kind| collections::logged_ns(recording, kind, jvm));
+    let logged =
+        GC_AND_SAFEPOINTS.into_iter().filter_map(|kind| collections::logged_ns(recording, kind, jvm));
     logged.reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) })
 }
 
@@ -41,20 +44,22 @@ pub(crate) fn logged(recording: &Recording, jvm: ProcessId) -> Option<Window> {
 /// [`logged`], but for the time between two recordings in one file.
 pub(crate) fn moments(recording: &Recording, jvm: ProcessId) -> Intervals {
     let mut sources: Vec<SourceId> = Vec::new();
-    let mut told: Vec<(i64, i64)> = Vec::new();
-    for span in TOLD.into_iter().flat_map(|kind| recording.spans_of(kind)).filter(|s| s.process() == jvm) {
+    let mut moments: Vec<(i64, i64)> = Vec::new();
+    for span in
+        GC_AND_SAFEPOINTS.into_iter().flat_map(|kind| recording.spans_of(kind)).filter(|s| s.process() == jvm)
+    {
         if sources.last() != Some(&span.source()) && !sources.contains(&span.source()) {
             sources.push(span.source());
         }
-        told.push((span.t0_ns(), span.t1_ns()));
+        moments.push((span.t0_ns(), span.t1_ns()));
     }
     let runs = recording.spans_of(kind::RUN).filter(|run| run.process() == jvm);
     let runs: Vec<_> = runs.filter(|run| sources.contains(&run.source())).collect();
     if runs.len() < 2 {
         return logged(recording, jvm).map_or_else(Intervals::default, |run| Intervals::of_windows(&[run]));
     }
-    told.extend(runs.iter().map(|run| (run.t0_ns(), run.t1_ns())));
-    Intervals::of(told)
+    moments.extend(runs.iter().map(|run| (run.t0_ns(), run.t1_ns())));
+    Intervals::of(moments)
 }
 
 /// A stretch in which a JVM was stopped for [`MATTERS_SHARE`] of the time or more.
@@ -75,7 +80,7 @@ pub(crate) struct Burden {
     pub(crate) stops: Intervals,
     /// The run, or the part of it that is stopped most, where that matters.
     pub(crate) heavy: Option<Heavy>,
-    /// Whether the run is long enough to tell, and its stops take no more of it than a healthy
+    /// Whether the run is long enough to be judged, and its stops take no more of it than a healthy
     /// collector does, none of them long.
     pub(crate) quiet: bool,
 }
@@ -255,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_of_load_and_a_fragment_tell_no_share() {
+    fn a_moment_of_load_and_a_fragment_show_no_share() {
         assert_eq!(heavy_of(3_600.0, (0..5).map(|i| (f64::from(i), 150.0))), None);
         assert_eq!(heavy_of(3.0, (0..3).map(|i| (f64::from(i), 500.0))), None);
     }

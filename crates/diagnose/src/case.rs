@@ -153,7 +153,7 @@ impl<'a> Case<'a> {
     }
 
     /// What of the loss fell into some stretches, milliseconds: ticks that they cover in part count
-    /// in part. `None` where no series tells when it was lost.
+    /// in part. `None` where no series shows when it was lost.
     pub(crate) fn lost_during_ms(&self, stretches: &Intervals) -> Option<f64> {
         if self.lost_by.is_empty() {
             return None;

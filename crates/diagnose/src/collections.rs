@@ -136,7 +136,7 @@ impl<'a> Pause<'a> {
     }
 }
 
-/// The figures that tell what the old generation grew by.
+/// The figures that show what the old generation grew by.
 const SIZES: [&str; 6] = [
     figure::OLD_BEFORE_BYTES,
     figure::OLD_AFTER_BYTES,
@@ -189,8 +189,8 @@ pub struct Worked {
     pub pauses: usize,
     /// Their processor time.
     pub cpu: Cpu,
-    /// CPU ÷ (wall × workers) over those of which the log tells how many workers they had; `None`
-    /// where that is not most of them, or the figure cannot be right.
+    /// CPU ÷ (wall × workers) over those of which the log has the number of workers; `None` where
+    /// that is not most of them, or the figure cannot be right.
     pub efficiency: Option<f64>,
 }
 

@@ -13,7 +13,7 @@ use crate::{COVERED, Case, LedgerRow, RuledOut, Sight, collections, quantity};
 const ROW: &str = "gc";
 
 /// The figure that rules the collector out, of the JVM that it stopped longest; `None` where no
-/// loss was measured beside a base, where no log tells of collections, or where they explain enough
+/// loss was measured beside a base, where no log records collections, or where they explain enough
 /// of the loss to matter.
 pub(crate) fn ruled_out(
     case: &Case<'_>,
@@ -25,8 +25,8 @@ pub(crate) fn ruled_out(
         return None;
     }
     let rows = ledger.iter().filter(|row| row.heading == STOPPED_BY_GC);
-    let told = rows.filter_map(|row| Some((row, row.slow_ms?, row.base_ms?)));
-    let (row, slow_ms, base_ms) = told.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let seen = rows.filter_map(|row| Some((row, row.slow_ms?, row.base_ms?)));
+    let (row, slow_ms, base_ms) = seen.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let excess_ms = case.excess_ms(slow_ms, base_ms);
     let jvm = jvms.iter().copied().find(|jvm| case.jvm_name(*jvm) == row.process)?;
     let slow = Intervals::of_windows(&case.slow);

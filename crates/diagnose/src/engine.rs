@@ -90,13 +90,13 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     if chosen.by_change && judged.merged.findings.is_empty() {
         (chosen, judged) = judge_on(FindOn::Stops)?;
     }
-    // What is less than a dip is looked into where it is enough to be felt, and told where a cause
-    // stands out: machines that are shared waver.
+    // What is less than a dip is looked into where it is enough to be felt, and reported where a
+    // cause stands out: the throughput of shared machines varies.
     if chosen.slight.is_some_and(|(_, share)| share >= FELT) {
         let (slight, looked_into) = judge_on(FindOn::Slight)?;
         let explains = |f: &Finding| f.confidence > Confidence::ConsistentWith && f.share >= Some(MOSTLY);
-        // A level lasts: of one that lay mostly before the recording too little is left to tell it
-        // from noise.
+        // A level lasts: of one that lay mostly before the recording too little is left to
+        // distinguish it from noise.
         let lasts = slight.lost_by.len() >= LEAST_TICKS;
         if lasts && looked_into.merged.findings.first().is_some_and(explains) {
             (chosen, judged) = (slight, looked_into);
@@ -173,19 +173,20 @@ fn is_vague(findings: &[Finding]) -> bool {
     explained < LITTLE || (findings.iter().all(grew) && explained < MOSTLY)
 }
 
-/// Figures that `fathom gc` judges bad and that no finding tells of.
+/// Figures that `fathom gc` judges bad and that no finding explains.
 fn judged_bad(recording: &Recording, jvms: &[ProcessId], findings: &[Finding], zero_ns: i64) -> Vec<String> {
     let of_jvm = |jvm: &ProcessId| {
         let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
-        let told = |id: &str| {
-            let rules = metrics::gc::told_by(id);
+        let is_explained = |id: &str| {
+            let rules = metrics::gc::explained_by(id);
             let names = |f: &Finding| {
                 let mut named = f.also.iter().chain([&f.rule]);
                 named.any(|name| rules.iter().any(|rule| name.starts_with(rule)))
             };
             findings.iter().any(|f| f.process_id == *jvm && names(f))
         };
-        let bad = metrics::gc::bad(recording, *jvm, zero_ns).into_iter().filter(|metric| !told(metric.id));
+        let bad =
+            metrics::gc::bad(recording, *jvm, zero_ns).into_iter().filter(|metric| !is_explained(metric.id));
         let words: Vec<String> =
             bad.map(|metric| format!("{} {} ({})", metric.name, metric.shown(), metric.why)).collect();
         (!words.is_empty()).then(|| format!("{name}: bad by fathom gc, and no finding: {}", words.join("; ")))
@@ -265,19 +266,19 @@ fn judge<'a>(
     merged.ruled_out.extend(growth::work::limit(&case, &mut merged.findings));
     let mut limited: Vec<String> = Vec::new();
     let mut left = Vec::new();
-    let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
+    let is_measured = !case.lost_by.is_empty() && case.exchanges.is_none();
     let found = explained(&merged.findings);
     let latency = Progress::of_latency(recording, |series| timeline.usable(series));
     // Clients that are answered as soon as ever refute that operations took longer, whatever
     // threads wait for between them.
-    let asked_less = latency.as_ref().filter(|_| is_told && found < LITTLE).and_then(|latency| {
+    let asked_less = latency.as_ref().filter(|_| is_measured && found < LITTLE).and_then(|latency| {
         demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), latency)
     });
     let mut is_asked_less = asked_less.is_some();
     if let Some(less) = asked_less {
         merged.findings.push(of_the_rest(less, found));
         merge::by_cost(&mut merged.findings);
-    } else if is_told && found < LITTLE {
+    } else if is_measured && found < LITTLE {
         merged.blind_spots.extend(jvms.iter().filter_map(|jvm| demand::unseen_sleeps(&case, *jvm)));
         let less = match growth.as_ref() {
             Some(growth) if !growth.grew(&case) => held_or_less(growth, &case, latency.as_ref()),
@@ -320,7 +321,7 @@ fn judge<'a>(
         // What all operations together took longer is less than half of what was lost: the rest is
         // no slowness of theirs.
         let known = self::explained(&merged.findings).max(growth.most_share(&case));
-        if is_told && found < LITTLE && known < MOSTLY {
+        if is_measured && found < LITTLE && known < MOSTLY {
             let less = held_or_less(&growth, &case, latency.as_ref());
             merged.findings.extend(less.map(|less| of_the_rest(less, known)));
         }

@@ -11,9 +11,9 @@ use crate::{Confidence, Diagnosis, Finding, Status, Window, quantity};
 
 /// Windows named in the sentence.
 const NAMED: usize = 2;
-/// Windows from which on they may be told as a beat, and by how much of the median nine in ten of
-/// them may differ in when they come and in how long they are: a tick of a second at either end of
-/// 15 s is an eighth of it.
+/// Windows from which on they may be reported as periodic, and by how much of the median nine in
+/// ten of them may differ in when they come and in how long they are: a tick of a second at either
+/// end of 15 s is an eighth of it.
 const BEATS: usize = 4;
 const BEAT_APART: f64 = 0.1;
 const BEAT_LENGTH: f64 = 0.25;
@@ -21,7 +21,7 @@ const BEAT_LENGTH: f64 = 0.25;
 const MOSTLY: f64 = 0.5;
 /// A cost below this is no figure that anybody needs, milliseconds: the finding says that something
 /// failed.
-const TOLD_MS: f64 = 0.5;
+const NO_COST_MS: f64 = 0.5;
 
 /// A cost below this share of the run slows nothing down that anybody would notice: a twentieth of
 /// what stops may take in a run that is called healthy.
@@ -71,7 +71,7 @@ fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
     let series = &diagnosis.loss.measured_on;
     let level = match slight {
         None => format!("{series} kept its usual level (what the level should be is not known)"),
-        // Which way is worse the name of the series tells: latency rises.
+        // The name of the series shows which way is worse: latency rises.
         Some((window, share)) => {
             let at = |ns: i64| seconds(ns.saturating_sub(diagnosis.zero_ns));
             let (from, to) = (at(window.from_ns), at(window.to_ns));
@@ -194,14 +194,14 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
                 false => format!("{title}; it cost little: {cost} of {of} ({sure}){}", parts(diagnosis)),
             }
         }
-        _ if finding.cost_ms < TOLD_MS || says(&title, finding.cost_ms) => {
+        _ if finding.cost_ms < NO_COST_MS || says(&title, finding.cost_ms) => {
             format!("{title} ({sure}){}", parts(diagnosis))
         }
         _ => format!("{title}: {} ({sure}){}", quantity::millis(finding.cost_ms), parts(diagnosis)),
     }
 }
 
-/// Whether a finding is told for what failed and not for what it cost.
+/// Whether a finding is reported for what failed and not for what it cost.
 pub(crate) fn cost_little(finding: &Finding, judged_ms: f64) -> bool {
     finding.cost_ms > 0.0 && finding.cost_ms < LITTLE * judged_ms
 }
@@ -276,7 +276,7 @@ mod tests {
     use crate::Window;
 
     #[test]
-    fn windows_that_come_back_in_a_beat_are_told_as_one() {
+    fn windows_that_come_back_periodically_are_reported_as_one() {
         const S: i64 = 1_000_000_000;
         let window = |from_ns: i64, s: i64| Window { from_ns, to_ns: from_ns + s * S };
         // Ticks of a second: a window may begin and end one later.

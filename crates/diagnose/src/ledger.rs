@@ -2,7 +2,7 @@
 //! without overlap and without a rest.
 //!
 //! ```text
-//! window ─┬─ not covered by a log that tells of stops ──▶ unknown, or the JVM's counters of stops ([`counted`])
+//! window ─┬─ not covered by a log that records stops ──▶ unknown, or the JVM's counters of stops ([`counted`])
 //!         └─ covered ─┬─ stopped, and the VM thread writes the log ──▶ stopped: log write
 //!                     ├─ in a collection, or in the VM operation around it ──▶ stopped: GC
 //!                     ├─ from the request of a safepoint until the last thread stopped ──▶ stopped: waiting …
@@ -62,10 +62,10 @@ pub(crate) fn ledger(
         let book = Book { process, process_id: Some(*jvm), pid, slow: &slow, base: &base };
         let parts = Parts::of(recording, *jvm);
         for (heading, part) in STOPPED.iter().zip(&parts.stopped) {
-            // Few logs tell of leaving; a row of zeroes for the others would claim to know.
+            // Few logs have the time to leave; a row of zeroes for the others would claim to know.
             // A log write is seen only where system calls or switches were watched.
-            let rarely_told = [STOPPED[2], STOPPED[4]].contains(heading);
-            if !parts.is_covered() || (rarely_told && part.is_empty()) {
+            let rarely_recorded = [STOPPED[2], STOPPED[4]].contains(heading);
+            if !parts.is_covered() || (rarely_recorded && part.is_empty()) {
                 continue;
             }
             let seen = *heading == STOPPED[0] || parts.safepoints_seen;
@@ -98,7 +98,7 @@ impl Book<'_> {
         self.figures(heading, true, within(self.slow), within(self.base))
     }
 
-    /// A heading that the logs do not tell of: its time, if there is any, is in "not stopped".
+    /// A heading that the logs do not record: its time, if there is any, is in "not stopped".
     fn unseen(&self, heading: &str) -> LedgerRow {
         LedgerRow {
             process: self.process.to_owned(),
@@ -132,7 +132,7 @@ impl Book<'_> {
 
 /// A JVM's time, split.
 pub(crate) struct Parts {
-    /// What logs that tell of stops cover.
+    /// What logs that record stops cover.
     pub(crate) covered: Intervals,
     /// In the order of [`STOPPED`].
     pub(crate) stopped: [Intervals; 5],
@@ -217,35 +217,35 @@ fn watches_stops(recording: &Recording, run: &Span<'_>) -> bool {
         .is_some_and(|source| source.format == vocabulary::source::JVM_EVENTS)
 }
 
-/// What the logs of a JVM that tell of its stops cover: the runs of sources that hold collections
-/// or safepoints, and of any log of a JVM whose collector is known that holds no compilations (a GC
+/// What the logs of a JVM that record its stops cover: the runs of sources that hold collections or
+/// safepoints, and of any log of a JVM whose collector is known that holds no compilations (a GC
 /// log of a run without a collection).
 pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
     let own = |kind: &'static str| recording.spans_of(kind).filter(move |s| s.process() == jvm);
-    let mut telling: FxHashSet<_> = FxHashSet::default();
+    let mut with_stops: FxHashSet<_> = FxHashSet::default();
     for kind in [kind::GC_PAUSE, kind::SAFEPOINT, kind::GC_CONCURRENT] {
-        telling.extend(own(kind).map(|s| s.source()));
+        with_stops.extend(own(kind).map(|s| s.source()));
     }
     let gc_log = recording.processes.get(jvm.index()).is_some_and(|p| p.fact(fact::COLLECTOR).is_some());
     let compiling: FxHashSet<_> = [kind::JIT_COMPILE, kind::JIT_QUEUE, kind::JIT_INSTALL]
         .into_iter()
         .flat_map(|kind| own(kind).map(|s| s.source()))
         .collect();
-    let tells = |run: &Span<'_>| {
-        telling.contains(&run.source())
+    let shows_stops = |run: &Span<'_>| {
+        with_stops.contains(&run.source())
             || watches_stops(recording, run)
             || (gc_log && !compiling.contains(&run.source()))
     };
-    let runs = Intervals::of(own(kind::RUN).filter(tells).map(ends));
+    let runs = Intervals::of(own(kind::RUN).filter(shows_stops).map(ends));
     // A record may end a little after the last stamp of its log; without a run, its records are
     // what it covers.
     runs.or(&Intervals::of([kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(own).map(ends)))
 }
 
-/// Rows of the compiler threads' time by compiler, beside the sum. Only where the log tells how
+/// Rows of the compiler threads' time by compiler, beside the sum. Only where the log records how
 /// long tasks took.
 fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
-    // A source that has only the longest tasks tells nothing of how busy the threads were.
+    // A source that has only the longest tasks does not show how busy the threads were.
     let all = |s: &Span<'_>| s.figure(figure::THRESHOLD_NS).is_none();
     let own = |s: &Span<'_>| s.process() == jvm && s.duration_ns() > 0 && all(s);
     let tasks = recording.spans_of(kind::JIT_COMPILE).filter(own);

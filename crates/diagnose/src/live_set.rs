@@ -7,7 +7,7 @@ use crate::collections::LivePoint;
 use crate::quantity;
 use crate::trend::Trend;
 
-/// Readings of the live set that a growth is told from. Each half must have three for a slope with
+/// Readings of the live set that a growth is judged by. Each half must have three for a slope with
 /// an interval.
 pub(crate) const READINGS: usize = 8;
 /// Growth from the first readings to the last, as a share of the heap. Less is within what load
@@ -70,7 +70,7 @@ impl Rise {
         // heap.
         if self.all.low <= 0.0 && self.all.high * self.span_s >= GROWN * self.heap {
             return Growth::Unsure(format!(
-                "the live set changes by {} an hour ({interval}): too uncertain to tell a growth from none",
+                "the live set changes by {} an hour ({interval}): too uncertain to distinguish growth from none",
                 hour(self.all.slope)
             ));
         }

@@ -12,7 +12,7 @@ use crate::{Case, Loss, Window};
 
 impl<'a> Chains<'a> {
     /// Of a (sealed) recording, with those who held its locks one after another: what the rules on
-    /// locks tell of them is looked at for the whole run.
+    /// locks know of them is looked at for the whole run.
     pub fn with_turns(recording: &'a Recording) -> Self {
         let chains = Self::of(recording);
         let Some((from_ns, to_ns)) = recording.covers_ns() else { return chains };

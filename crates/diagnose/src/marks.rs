@@ -43,10 +43,10 @@ pub(crate) fn of(recording: &Recording, slow: &[Window], tick_ns: i64) -> Vec<Ma
 /// are placed.
 fn clocks_ns(recording: &Recording, on_series: bool) -> i64 {
     let of_series = |i: usize| {
-        let tells = |s: &fathom_recording::Series| {
+        let shows_progress = |s: &fathom_recording::Series| {
             s.info.source.index() == i && s.info.kind != SeriesKind::Gauge && !live::is_live(&s.info.name)
         };
-        recording.series.iter().any(tells)
+        recording.series.iter().any(shows_progress)
     };
     let counts =
         |(i, source): &(usize, &Source)| source.format != source::MARKS && (!on_series || of_series(*i));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_begins_with_what_cannot_be_told_apart_from_its_beginning() {
+    fn a_window_begins_with_what_cannot_be_distinguished_from_its_beginning() {
         let marks = [
             (20 * S, S, "backup"),
             (58 * S, S, "deploy"),
@@ -117,10 +117,10 @@ mod tests {
         ];
         let diagnosis = diagnose(&recording(&marks), &Options::default()).unwrap();
         assert_eq!(diagnosis.windows.slow[0].from_ns, 60 * S);
-        let told: Vec<_> = diagnosis.marks.iter().map(|m| (m.text.as_str(), m.began.clone())).collect();
+        let marks: Vec<_> = diagnosis.marks.iter().map(|m| (m.text.as_str(), m.began.clone())).collect();
         let began = |before_ms, within_ms| Some(Began { from_ns: 60 * S, before_ms, within_ms });
         assert_eq!(
-            told,
+            marks,
             [
                 ("backup", None),
                 // A tick, a second of the mark and half of one of the clock: 57 s is too far away.
@@ -137,11 +137,11 @@ mod tests {
         const MINUTE: i64 = 60 * S;
         let marks = [(20 * S, MINUTE, "deploy"), (62 * S, MINUTE, "rollback"), (61 * S, MINUTE, "restart")];
         let diagnosis = diagnose(&recording(&marks), &Options::default()).unwrap();
-        let told: Vec<_> = diagnosis.marks.iter().map(|m| (m.text.as_str(), m.began.clone())).collect();
+        let marks: Vec<_> = diagnosis.marks.iter().map(|m| (m.text.as_str(), m.began.clone())).collect();
         let began = |before_ms, within_ms| Some(Began { from_ns: 60 * S, before_ms, within_ms });
         // A tick and half a second of the clock are open both ways.
         assert_eq!(
-            told,
+            marks,
             [("deploy", began(40_000.0, 61_500.0)), ("restart", began(-1000.0, 1500.0)), ("rollback", None)]
         );
         // The window that it can have been at, and not one nearer by that began before it.

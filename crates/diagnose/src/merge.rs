@@ -19,7 +19,7 @@ pub(crate) use charged::{limit_shares, rank};
 pub(crate) use judged::is_no_jvm;
 use judged::judge;
 pub(crate) use order::{by_cost, weight_ms};
-use rows::{blind_spots, most_telling};
+use rows::{blind_spots, of_the_busiest};
 
 /// The verdict of all rules.
 #[derive(Debug, Default)]
@@ -48,13 +48,13 @@ pub(crate) fn judge_all<'a>(
                     merged.findings.push(*finding);
                 }
                 Judgement::RuledOut { figure, source } => out.push((*jvm, figure, source)),
-                Judgement::CannotTell(spot) => blind.push((case.jvm_name(*jvm).to_owned(), spot)),
+                Judgement::Inconclusive(spot) => blind.push((case.jvm_name(*jvm).to_owned(), spot)),
                 Judgement::NotApplicable => {}
             }
         }
-        // Found in one JVM and not in the others is the finding's to tell.
+        // Where it was found in one JVM and not in the others, the finding says so.
         if !found {
-            merged.ruled_out.extend(most_telling(case, *rule, out));
+            merged.ruled_out.extend(of_the_busiest(case, *rule, out));
         }
     }
     merged.findings = rank(merged.findings, case);

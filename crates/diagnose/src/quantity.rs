@@ -49,8 +49,8 @@ pub fn bytes(size: f64) -> String {
     }
 }
 
-/// Cycles of a processor, in 1000s as its frequency is told: "512 cycles", "1.5 Mcycles", "35
-/// Gcycles".
+/// Cycles of a processor, in powers of 1000 as its frequency is given: "512 cycles", "1.5 Mcycles",
+/// "35 Gcycles".
 pub fn cycles(count: f64) -> String {
     const UNITS: [&str; 5] = ["cycles", "kcycles", "Mcycles", "Gcycles", "Tcycles"];
     let (mut scaled, mut unit) = (count, 0);

@@ -18,7 +18,7 @@ pub trait Rule: Sync {
     fn layer(&self) -> Layer;
 
     /// For the documentation, in Markdown: what the cause is, the evidence asked for, its
-    /// look-alikes and how they are told apart, and what it can say from which inputs.
+    /// look-alikes and how they are distinguished, and what it can say from which inputs.
     fn about(&self) -> &'static str;
 
     /// What it must have seen before it may rule its cause out. The engine cuts the case to what is
@@ -27,7 +27,7 @@ pub trait Rule: Sync {
     fn needs(&self) -> &'static [Sight];
 
     /// Whether its finding is but what is left when the others have explained theirs: it is charged
-    /// last, and where nothing is left it is told in the evidence of the first of them.
+    /// last, and where nothing is left it is added to the evidence of the first of them.
     fn yields(&self) -> bool {
         false
     }
@@ -55,7 +55,7 @@ pub enum Judgement {
         source: String,
     },
     /// What it needs was not recorded.
-    CannotTell(BlindSpot),
+    Inconclusive(BlindSpot),
     /// It cannot exist in this JVM (a G1 rule for a JVM that runs ZGC); not worth a line.
     NotApplicable,
 }

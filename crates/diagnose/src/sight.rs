@@ -184,7 +184,7 @@ pub struct Coverage {
 pub(crate) struct Sights<'a> {
     recording: &'a Recording,
     /// Sources that have a record of a sight, by sight and process.
-    telling: FxHashMap<(usize, ProcessId), FxHashSet<SourceId>>,
+    with_records: FxHashMap<(usize, ProcessId), FxHashSet<SourceId>>,
     /// Runs that a source covers.
     runs: FxHashMap<(SourceId, ProcessId), Vec<(i64, i64)>>,
     /// Sources that have runs of any process.
@@ -195,7 +195,7 @@ pub(crate) struct Sights<'a> {
 
 impl<'a> Sights<'a> {
     pub(crate) fn of(recording: &'a Recording) -> Self {
-        let mut telling: FxHashMap<(usize, ProcessId), FxHashSet<SourceId>> = FxHashMap::default();
+        let mut with_records: FxHashMap<(usize, ProcessId), FxHashSet<SourceId>> = FxHashMap::default();
         let mut runs: FxHashMap<(SourceId, ProcessId), Vec<(i64, i64)>> = FxHashMap::default();
         for span in recording.spans_of(kind::RUN) {
             runs.entry((span.source(), span.process())).or_default().push((span.t0_ns(), span.t1_ns()));
@@ -209,7 +209,7 @@ impl<'a> Sights<'a> {
                 for span in recording.spans_of(kind) {
                     let this = (span.process(), span.source());
                     if last != Some(this) {
-                        telling.entry((sight.index(), this.0)).or_default().insert(this.1);
+                        with_records.entry((sight.index(), this.0)).or_default().insert(this.1);
                         last = Some(this);
                     }
                 }
@@ -225,13 +225,13 @@ impl<'a> Sights<'a> {
             let this = (sample.kind, sample.process, sample.source);
             if last != Some(this) {
                 for sight in of_sample.get(&sample.kind).into_iter().flatten() {
-                    telling.entry((*sight, sample.process)).or_default().insert(sample.source);
+                    with_records.entry((*sight, sample.process)).or_default().insert(sample.source);
                 }
                 last = Some(this);
             }
         }
         let with_runs = runs.keys().map(|(source, _)| *source).collect();
-        Self { recording, telling, runs, with_runs, known: RefCell::default() }
+        Self { recording, with_records, runs, with_runs, known: RefCell::default() }
     }
 
     /// When a sight of a JVM is covered, and by which sources.
@@ -246,7 +246,7 @@ impl<'a> Sights<'a> {
 
     fn find(&self, sight: Sight, jvm: ProcessId) -> Coverage {
         let formats = sight.from().formats;
-        let telling = self.telling.get(&(sight.index(), jvm));
+        let with_records = self.with_records.get(&(sight.index(), jvm));
         let mut coverage = Coverage::default();
         let mut moments: Vec<(i64, i64)> = Vec::new();
         // What stops a JVM is logged for its runs, whether it was stopped in them or not.
@@ -258,7 +258,7 @@ impl<'a> Sights<'a> {
         };
         for (i, source) in self.recording.sources.iter().enumerate() {
             let id = SourceId(i as u32);
-            let shows = telling.is_some_and(|sources| sources.contains(&id));
+            let shows = with_records.is_some_and(|sources| sources.contains(&id));
             let of_jvm = source.process.is_none_or(|process| process == jvm.0);
             let watched = !self.with_runs.contains(&id) || self.runs.contains_key(&(id, jvm));
             let writes = of_jvm && watched && formats.contains(&source.format.as_str());

@@ -116,8 +116,8 @@ impl<'a> Timeline<'a> {
             let extent = extents.entry(source).or_insert((t0, t1));
             *extent = (extent.0.min(t0), extent.1.max(t1));
         };
-        // An operation tells of the application what a series does, and of a JVM nothing; so does a
-        // mark.
+        // An operation is of the application, as a series is, and shows nothing of a JVM; nor does
+        // a mark.
         let kinds = self.recording.kinds().into_iter();
         let kinds = kinds.filter(|(kind, _)| ![kind::OPERATION, kind::MARK].contains(kind) && !of_dump(kind));
         for (kind, _) in kinds {
@@ -171,14 +171,14 @@ impl<'a> Timeline<'a> {
             && row.is_some_and(|row| row.format == "jfr" && row.covers_ns.is_some())
     }
 
-    /// All that is on the clock, but for the time between two recordings that nothing tells of. A
-    /// series goes on there.
+    /// All that is on the clock, but for the time between two recordings that nothing was recorded
+    /// in. A series goes on there.
     pub(crate) fn moments(&self) -> Intervals {
         let whole = || Intervals::of_windows(&[self.covers]);
         let flights = (0..self.placed.len()).any(|i| self.is_flight(SourceId(i as u32)));
         if self.is_live()
             || !flights
-            || self.recording.series.iter().any(|series| self.tells_progress(series))
+            || self.recording.series.iter().any(|series| self.shows_progress(series))
         {
             return whole();
         }
@@ -193,7 +193,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Whether a series shows throughput or latency on the one clock.
-    fn tells_progress(&self, series: &Series) -> bool {
+    fn shows_progress(&self, series: &Series) -> bool {
         series.info.kind != SeriesKind::Gauge && !live::is_live(&series.info.name) && self.usable(series)
     }
 
@@ -233,7 +233,7 @@ impl<'a> Timeline<'a> {
             .recording
             .series
             .iter()
-            .filter(|series| self.tells_progress(series))
+            .filter(|series| self.shows_progress(series))
             .filter_map(|s| s.t_ns.first().copied());
         if let Some(first) = ticks.min() {
             return (first, "the first tick of the series");
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
     use crate::built::Built;
 
-    /// A JVM whose log is placed as told, and a series of a table placed as told.
+    /// A JVM with a log and a series of a table, both placed as given.
     fn with_series(jvm_placed: Option<i64>, series_placed: Option<i64>) -> Recording {
         let mut built = Built::jvm("17", "G1", 100.0);
         let placement = |uncertainty_ns| Placement { uncertainty_ns, ..Placement::default() };

@@ -23,7 +23,7 @@ pub struct Trend {
 
 impl Trend {
     /// Fits a line to `(x, y)`. `None` with fewer than three points or without spread in x: then no
-    /// interval can be given, and a slope without one is not worth telling.
+    /// interval can be given, and a slope without one is worth nothing.
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
         let n = points.len();
         if n < 3 {

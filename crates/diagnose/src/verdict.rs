@@ -131,7 +131,7 @@ pub struct Input {
     pub name: String,
     /// Its format.
     pub format: String,
-    /// The process that it tells of.
+    /// The process that it is of.
     pub process: Option<String>,
     /// Records taken, skipped and lost.
     pub records: u64,
@@ -192,8 +192,8 @@ pub struct Began {
     pub from_ns: i64,
     /// How long before that the mark is, milliseconds; negative: after.
     pub before_ms: f64,
-    /// How far apart they may be without being told apart, by the series' ticks and the clocks, and
-    /// where the mark is the earlier one by its precision.
+    /// How far apart they may be without being distinguished, by the series' ticks and the clocks,
+    /// and where the mark is the earlier one by its precision.
     pub within_ms: f64,
 }
 
@@ -355,7 +355,7 @@ pub struct Finding {
     /// they are the same.
     #[serde(skip)]
     pub acts: Vec<Window>,
-    /// Rules whose findings explain the same time and are told of in this one's evidence.
+    /// Rules whose findings explain the same time and are named in this one's evidence.
     #[serde(skip)]
     pub also: Vec<&'static str>,
     /// Of a finding about waits: what the thread that waited longest waited for, link by link.
@@ -410,7 +410,7 @@ pub struct RuledOut {
 pub struct BlindSpot {
     /// What.
     pub what: String,
-    /// Which rules cannot tell because of it.
+    /// Which rules are inconclusive because of it.
     pub rules: Vec<String>,
     /// What to switch on to see it.
     pub remedy: String,

@@ -14,21 +14,21 @@ const MOST: f64 = 0.9;
 const NAMED: usize = 3;
 
 /// What was written back to a device ("254:0"): the largest file, where most of it was of files
-/// that were told by themselves, else who wrote to the files. `None` where nothing was told.
+/// that were recorded one by one, else who wrote to the files. `None` where nothing was recorded.
 pub(crate) fn what(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
     let files = files(recording, device, moments);
     let writers = writers(recording, device, moments);
     match (files, writers) {
-        // Sums are of a second each: what is told of files may be more.
-        (Some((told, text)), Some((all, _))) if 2.0 * told >= all => Some(text),
+        // Sums are of a second each: the bytes of single files may be more.
+        (Some((of_files, text)), Some((all, _))) if 2.0 * of_files >= all => Some(text),
         (Some((_, text)), None) | (_, Some((_, text))) => Some(text),
         (None, None) => None,
     }
 }
 
-/// Bytes of files that were told by themselves, and of which most was written back, who wrote to it
-/// last, and how much of others: "1.2 GB of /srv/dump.bin, last written by dd (4711), and 3 MB of 2
-/// others". A record that lies in the moments in part counts in full.
+/// Bytes of files that were recorded one by one, and of which most was written back, who wrote to
+/// it last, and how much of others: "1.2 GB of /srv/dump.bin, last written by dd (4711), and 3 MB
+/// of 2 others". A record that lies in the moments in part counts in full.
 fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f64, String)> {
     let mut files: HashMap<&str, (f64, Option<&str>)> = HashMap::new();
     let to_it = |span: &_| fathom_recording::Span::label(span, label::DEVICE) == Some(device);
@@ -54,8 +54,8 @@ fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f6
     Some((total, text))
 }
 
-/// Bytes of all files, of which small ones are told in sums of a second only, and who wrote to them
-/// last: "about 12 MB of files last written by dd (63%), OrderService (4711) (37%)".
+/// Bytes of all files, of which small ones are recorded as sums of a second only, and who wrote to
+/// them last: "about 12 MB of files last written by dd (63%), OrderService (4711) (37%)".
 fn writers(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f64, String)> {
     let mut writers: Vec<(&str, f64)> = Vec::new();
     for series in recording.series.iter().filter(|s| s.info.name == live::DISK_WRITTEN_BACK.name) {
@@ -112,16 +112,16 @@ mod tests {
             let moments = Intervals::of([(all + from_s * 1_000_000_000, all + to_s * 1_000_000_000)]);
             what(&recording, "254:0", &moments)
         };
-        let told = within(0, 3).unwrap();
-        assert!(told.contains("of /srv/dump.bin, last written by dd (7), and "), "{told}");
-        assert!(told.ends_with("of 1 other"), "{told}");
+        let text = within(0, 3).unwrap();
+        assert!(text.contains("of /srv/dump.bin, last written by dd (7), and "), "{text}");
+        assert!(text.ends_with("of 1 other"), "{text}");
         assert_eq!(within(10, 20), None);
         let alone = within(0, 1).unwrap();
         assert!(alone.ends_with("last written by dd (7)"), "{alone}");
     }
 
     #[test]
-    fn small_files_are_told_by_who_wrote_to_them() {
+    fn small_files_are_listed_by_who_wrote_to_them() {
         let mut recording = Recording::new();
         let source = recording.add_source(Source::default());
         let mut sum = |instance: &str, rate: f64| {
@@ -163,8 +163,8 @@ mod tests {
         file(50, 0.8);
         recording.seal();
         let half = Intervals::of([(500_000_000, 2_000_000_000)]);
-        let told = what(&recording, "254:0", &half).unwrap();
-        assert_eq!(told, "about 4.5 MB of files last written by dd (66%), OrderService (7) (33%)");
+        let text = what(&recording, "254:0", &half).unwrap();
+        assert_eq!(text, "about 4.5 MB of files last written by dd (66%), OrderService (7) (33%)");
         let begin = Intervals::of([(0, 100_000_000)]);
         assert_eq!(what(&recording, "254:0", &begin).unwrap(), "819 kB of large.bin");
         assert_eq!(what(&recording, "254:0", &Intervals::of([(1_000_000_000, 2_000_000_000)])), None);

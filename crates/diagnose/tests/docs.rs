@@ -248,7 +248,7 @@ fn the_page_of_metrics_is_that_of_the_code() {
 }
 
 #[test]
-fn rule_ids_are_unique_and_every_rule_tells_of_itself() {
+fn rule_ids_are_unique_and_every_rule_describes_itself() {
     let mut ids: Vec<&str> = RULES.iter().map(|rule| rule.id()).collect();
     ids.sort_unstable();
     ids.dedup();

@@ -86,7 +86,7 @@ fn three_pauses_that_waited_for_their_log_come_first_and_are_not_called_proven()
 }
 
 #[test]
-fn class_loaders_that_are_kept_are_told_from_those_that_are_let_go() {
+fn class_loaders_that_are_kept_are_distinguished_from_those_that_are_let_go() {
     let logs = fixtures("gc-metaspace");
     let [let_go, kept] = logs.as_slice() else { panic!("{logs:?}") };
     assert!(!finding(&diagnosis(let_go), "gc-metaspace").title.contains("growing"));
@@ -123,7 +123,7 @@ fn no_rule_fires_on_a_healthy_run() {
                 diagnosis.headline
             );
         }
-        // Other collectors do not log the phases that a write is told by.
+        // Other collectors do not log the phases that show a write.
         let phases_logged = log.to_string_lossy().contains("-g1");
         assert!(
             !phases_logged || diagnosis.ruled_out.iter().any(|r| r.rule == "gc-log-write-blocked"),

@@ -34,13 +34,13 @@ fn verdict(name: &str, with_table: bool) -> Diagnosis {
 
 /// The first finding, by rule and culprit.
 fn first<'d>(d: &'d Diagnosis, rule: &str, culprit: &str) -> &'d Finding {
-    let told = || d.findings.iter().map(|f| format!("{}: {}", f.rule, f.culprit)).collect::<Vec<_>>();
+    let found = || d.findings.iter().map(|f| format!("{}: {}", f.rule, f.culprit)).collect::<Vec<_>>();
     let first = d.findings.first().unwrap_or_else(|| panic!("nothing found: {}", d.headline));
-    assert_eq!((first.rule, first.culprit.as_str()), (rule, culprit), "{:?}", told());
+    assert_eq!((first.rule, first.culprit.as_str()), (rule, culprit), "{:?}", found());
     first
 }
 
-fn tells(finding: &Finding, text: &str) -> bool {
+fn has_evidence(finding: &Finding, text: &str) -> bool {
     finding.evidence.iter().any(|e| e.text().contains(text))
 }
 
@@ -80,7 +80,7 @@ fn a_pool_that_waits_for_its_peer_is_explained_by_the_peer() {
 }
 
 #[test]
-fn processors_that_others_took_are_told_with_who_took_them() {
+fn processors_that_others_took_are_reported_with_who_took_them() {
     let d = verdict("hog", true);
     let finding = &d.findings[0];
     assert_eq!((finding.rule, finding.confidence), ("cpu-taken-by-others", Confidence::Proven));
@@ -102,34 +102,38 @@ fn a_thousand_threads_that_hand_on_two_tokens_run_as_much_as_the_kernel_counts()
     let running: f64 = hand.spent.iter().filter(|s| s.words.starts_with("running")).map(|s| s.ms).sum();
     let cpus = running / (ledger.window.length_ns() as f64 / 1e6);
     assert!((0.5..0.75).contains(&cpus), "{cpus}");
-    // Of the lock that their stacks wait for no record tells: it may be named, and not as sure.
+    // The lock that their stacks wait for has no record: it may be named, and not as sure.
     let d = verdict("hand-1500-threads", false);
     let sure: Vec<_> = d.findings.iter().map(|f| (f.rule, f.confidence)).collect();
     assert!(sure.iter().all(|(_, confidence)| *confidence == Confidence::ConsistentWith), "{sure:?}");
 }
 
 #[test]
-fn a_log_on_a_frozen_file_system_is_proven_and_what_the_kernel_waited_for_is_told() {
+fn a_log_on_a_frozen_file_system_is_proven_and_what_the_kernel_waited_for_is_reported() {
     let d = verdict("log-frozen-file-system", false);
     let finding = first(&d, "gc-log-write-blocked", "writes to gc.log");
     assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
     // Second, so that no fold of the list takes it.
-    let told = &finding.evidence[1].text();
-    assert!(told.contains("for the file system to be thawed (percpu_rwsem_wait)"), "{told}");
+    let text = &finding.evidence[1].text();
+    assert!(text.contains("for the file system to be thawed (percpu_rwsem_wait)"), "{text}");
 }
 
 #[test]
-fn writes_of_the_log_that_the_kernel_throttles_are_told_as_such() {
+fn writes_of_the_log_that_the_kernel_throttles_are_reported_as_such() {
     let d = verdict("log-dirty-throttling", false);
     let finding = first(&d, "gc-log-write-blocked", "writes to gc.log");
     assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
-    assert!(tells(finding, "throttled, because too much is waiting to be written"), "{:?}", finding.evidence);
+    assert!(
+        has_evidence(finding, "throttled, because too much is waiting to be written"),
+        "{:?}",
+        finding.evidence
+    );
     // Whose data it is: the loop writes next to nothing itself.
-    assert!(tells(finding, "of files last written by python3 (99"), "{:?}", finding.evidence);
+    assert!(has_evidence(finding, "of files last written by python3 (99"), "{:?}", finding.evidence);
 }
 
 #[test]
-fn tls_sessions_that_are_not_resumed_are_told_whatever_else_stops_the_jvm() {
+fn tls_sessions_that_are_not_resumed_are_reported_whatever_else_stops_the_jvm() {
     for name in ["tls-not-resumed-jdk8", "tls-not-resumed-hidden-by-a-stop"] {
         let d = verdict(name, false);
         let finding = first(&d, "tls-not-resumed", "TLS handshakes in full, below Tls.main");

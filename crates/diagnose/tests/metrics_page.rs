@@ -15,7 +15,7 @@ const HEAD: &str = "# What the metrics mean
 
 Generated from the code (`FATHOM_BLESS=1 cargo test -p fathom-diagnose --test metrics_page`). Ids are those of `--json`, where
 each metric also has its value, its grade (`fine`, `watch`, `bad`, `not-judged`) with the reason for it, and the place of
-the record that it is taken from. What a log does not tell has no value; it is never zero.
+the record that it is taken from. What is not in the log has no value; it is never zero.
 
 ## Which one to look at first
 
@@ -36,7 +36,7 @@ was slow in a stretch of time is the question of `fathom diagnose`, not of one f
 ## Rules that hold for all of them
 
 - A **pause** is a stop-the-world record of the collector, outermost only, as long as the log prints it. A **safepoint** is a
-  stop of all threads for whatever reason, as its own line tells it, and contains the pause that it was made for.
+  stop of all threads for whatever reason, as its own line reports it, and contains the pause that it was made for.
 - Percentiles are by nearest rank: each is a pause that took place.
 - Shares of time are of the stretch that the log covers (`covers`), or of `--window`.
 - A JVM is judged alone; only the sums at the top of the JSON form are over all.
@@ -104,7 +104,7 @@ const HOW: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "pause_cpu_efficiency",
-                "CPU seconds (user + system) ÷ (wall seconds × workers), added up over pauses of 50 ms and more (shorter ones are printed too coarsely) of which the log tells the workers; none where these are not most of them",
+                "CPU seconds (user + system) ÷ (wall seconds × workers), added up over pauses of 50 ms and more (shorter ones are printed too coarsely) of which the log has the number of workers; none where these are not most of them",
             ),
             ("pause_cpus", "CPU seconds (user + system) ÷ wall seconds of the same pauses"),
             ("pause_sys_share", "system ÷ (user + system) of the same pauses"),
@@ -156,11 +156,11 @@ const HOW: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "code_cache_free_min",
-                "least free room seen ÷ the size of the code cache (of its segment, where the log tells that)",
+                "least free room seen ÷ the size of the code cache (of its segment, where the log has that)",
             ),
-            ("code_cache_used_max", "largest amount in use that a line tells"),
+            ("code_cache_used_max", "largest amount in use in any line"),
             ("code_cache_full", "times that the JVM said that it was full"),
-            ("code_cache_sweeps", "sweeps that the log tells of"),
+            ("code_cache_sweeps", "sweeps in the log"),
         ],
     ),
     (
@@ -203,8 +203,8 @@ fn logs() -> Vec<PathBuf> {
 
 /// What the code says of each metric: group, name, unit, meaning. It must say the same for every
 /// log.
-fn told() -> BTreeMap<&'static str, [&'static str; 4]> {
-    let mut told = BTreeMap::new();
+fn described() -> BTreeMap<&'static str, [&'static str; 4]> {
+    let mut described = BTreeMap::new();
     for log in logs() {
         let mut recording = Recording::new();
         fathom_ingest::read_inputs(&[log], &fathom_ingest::Options::default(), &mut recording).unwrap();
@@ -213,16 +213,16 @@ fn told() -> BTreeMap<&'static str, [&'static str; 4]> {
         for Group { name: group, metrics } in gc.chain(jit) {
             for metric in metrics {
                 let said = [group, metric.name, metric.unit, metric.meaning];
-                assert_eq!(*told.entry(metric.id).or_insert(said), said, "{}", metric.id);
+                assert_eq!(*described.entry(metric.id).or_insert(said), said, "{}", metric.id);
             }
         }
     }
-    told
+    described
 }
 
 #[test]
 fn the_page_of_metrics_is_that_of_the_code() {
-    let mut told = told();
+    let mut described = described();
     let mut page = HEAD.to_owned();
     for (group, metrics) in HOW {
         let command =
@@ -231,7 +231,7 @@ fn the_page_of_metrics_is_that_of_the_code() {
             "\n## {group} (`fathom {command}`)\n\n| id | unit | what it is | how it is computed |\n|---|---|---|---|\n"
         );
         for (id, how) in *metrics {
-            let [of, name, unit, meaning] = told
+            let [of, name, unit, meaning] = described
                 .remove(id)
                 .unwrap_or_else(|| panic!("no log has the metric {id}, or it is listed twice"));
             assert_eq!(of, *group, "{id}");
@@ -239,7 +239,7 @@ fn the_page_of_metrics_is_that_of_the_code() {
             page += &format!("| `{id}` | {unit} | **{name}**: {meaning} | {how} |\n");
         }
     }
-    assert!(told.is_empty(), "how these are computed is said nowhere: {:?}", told.keys());
+    assert!(described.is_empty(), "how these are computed is said nowhere: {:?}", described.keys());
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gc-metrics.md");
     if std::env::var_os("FATHOM_BLESS").is_some() {
         std::fs::write(&file, &page).unwrap();

@@ -125,7 +125,7 @@ fn the_earlier_dip_alone_has_no_cause_in_these_logs() {
 }
 
 #[test]
-fn a_window_in_the_start_up_is_told_as_start_up() {
+fn a_window_in_the_start_up_is_reported_as_start_up() {
     let d = elasql(&["jit2.xml.zst", "client0.csv", "client1.csv", "client2.csv"], &["0s..6s"], Some("+0s"));
     for finding in &d.findings {
         assert!(finding.title.starts_with("start-up") && finding.confidence == Confidence::ConsistentWith);
@@ -223,15 +223,15 @@ fn a_trace_of_the_writes_beside_the_log_proves_what_the_log_alone_only_fits() {
 }
 
 #[test]
-fn late_answers_of_a_resolver_lost_ones_and_quick_ones_are_told_apart() {
-    let told = |name: &str| {
+fn late_answers_of_a_resolver_lost_ones_and_quick_ones_are_distinguished() {
+    let verdict_of = |name: &str| {
         let d = diagnose(&read(&[fixtures("strace").join(name)], None), &Options::default()).unwrap();
         let found: Vec<_> = d.findings.iter().map(|f| f.rule).collect();
         (found, d.headline)
     };
-    assert_eq!(told("dns-slow.strace").0, ["dns-slow"]);
-    assert_eq!(told("dns-drop.strace").0, ["dns-timeout"]);
-    let (found, headline) = told("dns-fast.strace");
+    assert_eq!(verdict_of("dns-slow.strace").0, ["dns-slow"]);
+    assert_eq!(verdict_of("dns-drop.strace").0, ["dns-timeout"]);
+    let (found, headline) = verdict_of("dns-fast.strace");
     assert!(found.is_empty() && headline.starts_with("no cause found"), "{found:?} {headline}");
 }
 

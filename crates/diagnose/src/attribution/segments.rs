@@ -11,8 +11,8 @@ use crate::growth::parts::{Key, named_at};
 use crate::growth::places::Places;
 use crate::waits::Heading;
 
-/// How far a CPU sample may lie from running time that it tells of, nanoseconds: two periods at the
-/// usual 99 Hz.
+/// How far a CPU sample may lie from the running time that it counts for, nanoseconds: two periods
+/// at the usual 99 Hz.
 const NEAR_NS: i64 = 20_000_000;
 
 /// Something that a thread did.
@@ -54,14 +54,14 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             }));
             continue;
         }
-        let (mut told, rests) = (Vec::new(), heading == Heading::Idle);
+        let (mut off, rests) = (Vec::new(), heading == Heading::Idle);
         let (mut selected_in, mut brought_by) = (None, FxHashMap::<ThreadId, usize>::default());
         chains.off_within(thread, own, |_, span, parts| {
             let mut key =
                 Key { heading, place: places.of(span.stack()), target: named_at(&named, span).unwrap_or("") };
             let mut ended_by = ended_by(chains, thread, &key, span);
-            // Who waits for this thread waits for what it is told of: an answer that comes over one
-            // of its connections.
+            // Who waits for this thread waits for what this one is notified of: an answer that
+            // comes over one of its connections.
             if rests && selects(span) {
                 selected_in = Some(key.place);
                 (key.heading, ended_by) = (Heading::Network, None);
@@ -69,7 +69,7 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             if let Some(other) = ended_by.filter(|_| rests) {
                 *brought_by.entry(other).or_default() += 1;
             }
-            told.extend_from_slice(parts);
+            off.extend_from_slice(parts);
             let queues = places.queues(span.stack());
             segments.extend(parts.iter().map(|(from, to)| Segment {
                 from: *from,
@@ -80,10 +80,10 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
                 rests,
             }));
         });
-        let left = own.without(&crate::intervals::Intervals::of(told));
-        // What is left are waits too short to be told one by one: of a thread that selects, those
-        // for its connections; of one that nearly always gets its work from the same thread, those
-        // for that one.
+        let left = own.without(&crate::intervals::Intervals::of(off));
+        // What is left are waits too short to be recorded one by one: of a thread that selects,
+        // those for its connections; of one that nearly always gets its work from the same thread,
+        // those for that one.
         let key = match selected_in {
             Some(place) => Key { heading: Heading::Network, place, target: "" },
             None => Key { heading, place: "", target: "" },

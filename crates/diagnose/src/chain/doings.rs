@@ -1,5 +1,5 @@
-//! What one thread did in some moments: the headings of the ledger, each told by the record that
-//! knows most of it.
+//! What one thread did in some moments: the headings of the ledger, each explained by the record
+//! that says most about it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::side_by_side::touching;
 use crate::thread_ledger::Taken;
 use crate::waits::{Heading, record};
 
-/// Methods of the JDK that only wait or hand on: the caller's is what tells.
+/// Methods of the JDK that only wait or delegate: the caller is what matters.
 pub(super) const TRANSPARENT: [&str; 6] =
     ["java.lang.Thread.", "java.util.concurrent.", "jdk.internal.", "sun.misc.", "sun.nio.", "java.io."];
 
@@ -40,7 +40,7 @@ pub(super) struct Doing<'a> {
     pub(super) heading: Heading,
     pub(super) what: String,
     pub(super) moments: Intervals,
-    /// The longest record that tells of it.
+    /// The longest record of it.
     pub(super) span: Option<Span<'a>>,
     /// The stack that shows it, where it is not the record's.
     pub(super) stack: Option<StackId>,
@@ -60,7 +60,7 @@ pub(super) enum Next {
     Disk,
     /// A CPU.
     Cpu,
-    /// Something that is told by its name alone.
+    /// Something of which only the name is known.
     Named(String, EndKey),
 }
 
@@ -157,7 +157,7 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Time on a CPU, told by the samples in it.
+    /// Time on a CPU, described by the samples in it.
     fn ran(&self, thread: ThreadId, moments: Intervals) -> Doing<'a> {
         let cpu = self.recording.on_cpu_kind();
         let mut methods: BTreeMap<&str, u32> = BTreeMap::new();
@@ -183,8 +183,8 @@ impl<'a> Chains<'a> {
         Doing { heading: Heading::Running, what, moments, span: None, stack, next: ends(EndKey::Running) }
     }
 
-    /// Time off the CPU under one heading, told by the locks it waited for, by calls that name a
-    /// file or a peer, and by the switches themselves.
+    /// Time off the CPU under one heading, described by the locks that were waited for, by calls
+    /// that name a file or a peer, and by the switches themselves.
     fn off_the_cpu(&self, thread: ThreadId, heading: Heading, own: Intervals, found: &mut Found<'a>) {
         if heading == Heading::Frozen {
             let next = ends(end_of(heading));
@@ -206,7 +206,7 @@ impl<'a> Chains<'a> {
         );
         if is_lock {
             let locks = [kind::LOCK_MONITOR, kind::LOCK_PARK, kind::LOCK_NATIVE, kind::LOCK_WAIT];
-            let locks = self.told_within(thread, &locks, &left);
+            let locks = self.waits_within(thread, &locks, &left);
             self.take(&mut left, locks, found, |span| self.lock(thread, heading, span));
         }
         let memory: &[&str] = match heading {
@@ -219,7 +219,7 @@ impl<'a> Chains<'a> {
             if left.is_empty() {
                 return;
             }
-            let spans = self.told_within(thread, &[kind], &left);
+            let spans = self.waits_within(thread, &[kind], &left);
             self.take(&mut left, spans, found, |span| self.call(thread, heading, span));
         }
         let mut off = Vec::new();
@@ -236,13 +236,13 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Charges what is left to spans that tell what it was; all of them touch it.
+    /// Charges what is left to spans that show what it was; all of them touch it.
     fn take(
         &self,
         left: &mut Intervals,
         mut spans: Vec<Span<'a>>,
         found: &mut Found<'a>,
-        tell: impl Fn(&Span<'a>) -> Option<Key>,
+        key_of: impl Fn(&Span<'a>) -> Option<Key>,
     ) {
         let mut taken: Vec<(i64, i64)> = Vec::new();
         let mut until = i64::MIN;
@@ -254,7 +254,7 @@ impl<'a> Chains<'a> {
             if parts.is_empty() {
                 continue;
             }
-            let Some(key) = tell(span) else { continue };
+            let Some(key) = key_of(span) else { continue };
             until = until.max(span.t1_ns());
             taken.extend(&parts);
             found.add(key, parts, Some(*span));
@@ -290,7 +290,7 @@ impl<'a> Chains<'a> {
         Some((heading, format!("waiting for {class}{holder}"), next))
     }
 
-    /// A call that tells with what.
+    /// A call, with what it names.
     fn call(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Option<Key> {
         let with = record::target(span);
         let what = match (span.kind(), with) {
@@ -328,7 +328,7 @@ impl<'a> Chains<'a> {
         within.max_by_key(|off| off.overlap_ns(span.t0_ns(), span.t1_ns()))?.stack()
     }
 
-    /// A switch that no other record tells of.
+    /// A switch out that no other record explains.
     fn switched(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Key {
         let process = self.recording.threads[thread.index()].process;
         if let Some(lock) = self.turn_at(process, heading, span.stack()) {
@@ -424,8 +424,8 @@ impl<'a> Chains<'a> {
         by_name.get(&(process, name)).copied().flatten()
     }
 
-    /// The thread of the same process that ended the wait, as the switch at the end of a span
-    /// tells.
+    /// The thread of the same process that ended the wait, as the switch at the end of a span names
+    /// it.
     pub(crate) fn woken_by(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
         let waker = self.waker(thread, span)?;
         let process = |id: ThreadId| self.recording.threads[id.index()].process;
@@ -439,7 +439,7 @@ impl<'a> Chains<'a> {
 
     /// The recorded thread of any process that ended the wait.
     pub(crate) fn waker(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
-        self.told_by_id(self.last_switch(thread, span)?.label(label::WAKER)?)
+        self.thread_named(self.last_switch(thread, span)?.label(label::WAKER)?)
     }
 
     /// What ended a wait of which no thread is known to have done so.
@@ -455,8 +455,8 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// What ended a wait for another thread where none did: a time that was up tells nothing of who was
-/// waited for in vain.
+/// What ended a wait for another thread where none did: a timeout does not show who was waited for
+/// in vain.
 fn ended_by_interrupt(switch: &Span<'_>) -> Next {
     match switch.label(label::INTERRUPT) {
         None | Some(interrupt::TIMER) => ends(EndKey::Unknown),

@@ -100,8 +100,8 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// A lock has one holder at a time: each moment is the first's who is told to have held it then;
-/// and what is left.
+/// A lock has one holder at a time: each moment goes to the first who is recorded to have held it
+/// then; and what is left.
 pub(super) fn shared_out(
     holders: &[(ThreadId, Intervals)],
     moments: &Intervals,
@@ -163,7 +163,7 @@ impl<'a> Walk<'_, 'a> {
             |(_, _, doing)| doing.moments.clone(),
             |walk, (only, holder, doing)| {
                 let mut link = walk.through(holder, |walk| walk.follow(holder, doing));
-                // What only one of them did is told of it.
+                // What only one of them did is shown with its name.
                 if only.is_none() {
                     (link.thread, link.tid) = (Some(HOLDERS.to_owned()), None);
                 }

@@ -104,7 +104,7 @@ pub struct Link {
     pub to_ns: i64,
     /// The stack that shows it, innermost frame first; empty where none was recorded.
     pub stack: Vec<String>,
-    /// Where the record stands that tells of it; empty where none does.
+    /// Where its record stands; empty where there is none.
     pub source: String,
     /// Why the chain ends here; `None` where it goes on.
     pub end: Option<End>,
@@ -130,7 +130,7 @@ pub enum End {
     Circle,
     /// Too deep, too short or too many to be followed.
     NotFollowed,
-    /// Nothing tells.
+    /// Nothing shows why.
     Unknown,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Chains<'a> {
         let moments = Moments::of(recording);
         let mut by_tid = FxHashMap::default();
         // Where a number was used twice, the thread of which more is known.
-        let known = |id: &ThreadId| moments.off(*id).len() + moments.told(*id).len();
+        let known = |id: &ThreadId| moments.off(*id).len() + moments.waits(*id).len();
         for (i, thread) in recording.threads.iter().enumerate() {
             let (id, Some(tid)) = (ThreadId(i as u32), thread.tid) else { continue };
             let best = by_tid.entry(tid).or_insert(id);
@@ -383,7 +383,7 @@ impl<'a> Chains<'a> {
     }
 
     /// The thread of which a text says "name (id)", as switches name who woke a thread.
-    fn told_by_id(&self, text: &str) -> Option<ThreadId> {
+    fn thread_named(&self, text: &str) -> Option<ThreadId> {
         self.by_tid.get(&crate::waits::queues::id_of(text)?).copied()
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Spent<'a> {
     pub(crate) jvms_ms: f64,
     /// CPU time of the recorder.
     pub(crate) recorder_ms: f64,
-    /// Processors of which figures tell.
+    /// Processors that have figures.
     pub(crate) processors: usize,
     /// CPU time of other processes by name: how many there were, and milliseconds.
     pub(crate) by_name: BTreeMap<&'a str, (usize, f64)>,

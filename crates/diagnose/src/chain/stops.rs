@@ -7,10 +7,10 @@
 //! ```
 //!
 //! The times are those of the safepoint's record (live probes, the GC log, JFR). Who came last is
-//! told by JFR, or by the switches: whoever is switched out in `SafepointSynchronize::block` last
-//! before all stood. Where nobody is seen to block near the end (a thread that leaves Java stands
-//! without blocking), it is who was on a CPU, waited for one or was in a page fault for most of the
-//! time.
+//! recorded by JFR, or shown by the switches: whoever is switched out in
+//! `SafepointSynchronize::block` last before all stood. Where nobody is seen to block near the end
+//! (a thread that leaves Java stands without blocking), it is who was on a CPU, waited for one or
+//! was in a page fault for most of the time.
 
 use std::collections::BTreeMap;
 
@@ -90,8 +90,8 @@ pub struct StopPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// From the request time to safepoint, with the cleanup where the record does not tell it
-    /// apart.
+    /// The time to safepoint, from the request on, with the cleanup where the record does not
+    /// separate it.
     Reach,
     /// The operation.
     Operation,
@@ -184,8 +184,8 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Stops of a JVM that touch some moments, in order of time. What two sources tell of is one:
-    /// that of the record which tells its parts, else the longer one.
+    /// Stops of a JVM that touch some moments, in order of time. A stop that two sources recorded
+    /// is one: that of the record which has its parts, else the longer one.
     fn cuts(&self, jvm: ProcessId, moments: &Intervals) -> Vec<Cut<'a>> {
         let kinds = [kind::SAFEPOINT, kind::GC_PAUSE].into_iter();
         let spans = kinds.flat_map(|kind| self.recording.spans_of(kind)).filter(|span| {
@@ -230,7 +230,7 @@ impl<'a> Chains<'a> {
         let off = self.moments.off(vm);
         let last = off[..off.partition_point(|off| off.t0_ns() < stop.t0_ns())].last()?;
         let is_for_it = (stop.t0_ns() - ASKED_NS..=stop.t0_ns()).contains(&last.t1_ns());
-        let asker = self.told_by_id(last.label(label::WAKER)?).filter(|_| is_for_it)?;
+        let asker = self.thread_named(last.label(label::WAKER)?).filter(|_| is_for_it)?;
         let row = &self.recording.threads[asker.index()];
         (row.process == jvm && asker != vm).then(|| self.named(asker).0)
     }

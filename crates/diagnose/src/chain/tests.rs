@@ -155,7 +155,7 @@ fn three_locks_in_a_row_lead_to_the_call_in_which_the_last_owner_hangs() {
 }
 
 /// Three threads hold a monitor for a second each, one after another, and sleep in it; the victim
-/// waits for all of them. A wait tells of the owner at its beginning alone.
+/// waits for all of them. A wait records the owner at its beginning alone.
 fn convoy() -> World {
     let mut world = World::of(&[
         ("a", Role::App),
@@ -191,7 +191,7 @@ fn convoy() -> World {
     world.add(kind::SCHED_OFF, 0, "sleeping", (1_000, 4_000), &enter, &[], &[]);
     let owner = [(figure::OWNER_TID, 101.0)];
     world.add(kind::LOCK_MONITOR, 0, "shop.Ledger", (1_000, 4_000), &enter[..1], &owner, &[]);
-    // Of this wait no record of a lock tells.
+    // This wait has no record of a lock.
     world.add(kind::SCHED_OFF, 4, "sleeping", (1_000, 4_000), &enter, &[], &[]);
     world
 }
@@ -215,7 +215,7 @@ fn what_the_holders_of_a_convoy_did_is_added_up_over_the_wait() {
 }
 
 #[test]
-fn one_holder_of_a_lock_that_changes_hands_elsewhere_is_told_by_its_name() {
+fn one_holder_of_a_lock_that_changes_hands_elsewhere_is_shown_by_its_name() {
     let mut world = convoy();
     let call = [(FrameType::C2, "shop.Orders.book"), (FrameType::Kernel, "pipe_read")];
     world.add(kind::SYSCALL, 4, "read", (6_000, 8_000), &call, &[], &[(label::PATH, "/tmp/fifo")]);
@@ -366,7 +366,7 @@ fn threads_that_wait_for_each_other_for_ever_are_a_deadlock_and_others_a_circle(
 }
 
 #[test]
-fn an_owner_of_whom_nothing_is_known_is_told_as_unknown() {
+fn an_owner_of_whom_nothing_is_known_is_reported_as_unknown() {
     let mut world = World::of(&APPS);
     world.monitor(0, 77, (1_000, 2_000), &[]);
     let chain = world.chain(0, (1_000, 2_000));
@@ -443,7 +443,7 @@ fn nobody_near_the_end_means_who_ran_most_and_a_sleeper_is_never_the_last() {
 }
 
 #[test]
-fn one_stop_that_two_sources_tell_of_is_one() {
+fn one_stop_that_two_sources_recorded_is_one() {
     let mut world = stopped();
     world.built.span(kind::SAFEPOINT, "stopped", 10.001, 498.0, &[], &[]);
     world.built.pause("Pause Young", "", 10.31, 180.0, &[]);

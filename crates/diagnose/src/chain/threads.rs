@@ -47,7 +47,7 @@ impl<'a> Chains<'a> {
         let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
         let (off, in_order) = (self.moments.off(thread), self.moments.off_ends_in_order(thread));
         if off.is_empty() {
-            for (_, row, in_order) in self.moments.told_rows(thread) {
+            for (_, row, in_order) in self.moments.waits_by_kind(thread) {
                 touching(row, in_order, ends, moments, &mut each);
             }
             return;
@@ -56,28 +56,34 @@ impl<'a> Chains<'a> {
         touching(off, in_order, ends, moments, each);
     }
 
-    /// Records of some kinds that tell what a thread waited for in some moments, kind by kind.
-    pub(super) fn told_within(&self, thread: ThreadId, kinds: &[&str], moments: &Intervals) -> Vec<Span<'a>> {
-        let mut told = Vec::new();
-        for (_, row, in_order) in self.moments.told_rows(thread).filter(|(kind, ..)| kinds.contains(kind)) {
+    /// Records of some kinds that show what a thread waited for in some moments, kind by kind.
+    pub(super) fn waits_within(
+        &self,
+        thread: ThreadId,
+        kinds: &[&str],
+        moments: &Intervals,
+    ) -> Vec<Span<'a>> {
+        let mut waits = Vec::new();
+        for (_, row, in_order) in self.moments.waits_by_kind(thread).filter(|(kind, ..)| kinds.contains(kind))
+        {
             let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
-            touching(row, in_order, ends, moments, |_, span, _| told.push(*span));
+            touching(row, in_order, ends, moments, |_, span, _| waits.push(*span));
         }
-        told
+        waits
     }
 
-    /// The record that tells most of what a thread waited for under a heading between two moments.
-    pub(crate) fn told_at(&self, thread: ThreadId, heading: Heading, from: i64, to: i64) -> Option<Span<'a>> {
+    /// The record that covers most of what a thread waited for under a heading between two moments.
+    pub(crate) fn wait_at(&self, thread: ThreadId, heading: Heading, from: i64, to: i64) -> Option<Span<'a>> {
         let mut best: Option<(i64, Span<'a>)> = None;
         let role = self.recording.threads[thread.index()].role;
         let unlisted = self.stacks.of_unlisted(self.moments.off(thread), role);
-        for (_, row, in_order) in self.moments.told_rows(thread) {
+        for (_, row, in_order) in self.moments.waits_by_kind(thread) {
             let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
             let moments = Intervals::of([(from, to)]);
             touching(row, in_order, ends, &moments, |_, span, _| {
                 let ns = span.overlap_ns(from, to);
-                let tells = unlisted.heading(record::heading(span, &self.stacks)) == heading;
-                if tells && best.as_ref().is_none_or(|(most, _)| ns > *most) {
+                let matches = unlisted.heading(record::heading(span, &self.stacks)) == heading;
+                if matches && best.as_ref().is_none_or(|(most, _)| ns > *most) {
                     best = Some((ns, *span));
                 }
             });
@@ -92,8 +98,8 @@ impl<'a> Chains<'a> {
 
     /// Calls of a thread that name what it waited for, in order of time: from, to, name.
     pub(crate) fn naming(&self, thread: ThreadId) -> Vec<(i64, i64, &'a str)> {
-        let told = self.moments.told(thread).iter();
-        let named = told.filter(|span| record::NAMING.contains(&span.kind()));
+        let waits = self.moments.waits(thread).iter();
+        let named = waits.filter(|span| record::NAMING.contains(&span.kind()));
         let mut named: Vec<_> =
             named.filter_map(|span| Some((span.t0_ns(), span.t1_ns(), record::target(span)?))).collect();
         named.sort_unstable();

@@ -1,7 +1,7 @@
 //! Who held the locks of a recording when, from all the waits for each of them.
 //!
-//! One wait tells who held the lock when it began. In a convoy that is the first of many: the
-//! others are told by the waits of the other threads, as the rules on locks add them up
+//! One wait records who held the lock when it began. In a convoy that is the first of many: the
+//! others are known from the waits of the other threads, as the rules on locks add them up
 //! ([`crate::lock_turns`]).
 
 use fathom_recording::{ProcessId, Span, SpanId, StackId, ThreadId};
@@ -19,7 +19,7 @@ use crate::waits::place::place;
 #[derive(Default)]
 pub(crate) struct Turns {
     by_span: FxHashMap<SpanId, usize>,
-    /// Waits of which no record tells are known by the method of the application that waits.
+    /// Waits that no record of a lock covers, by the method of the application that waits.
     by_place: FxHashMap<(ProcessId, Heading, String), usize>,
     locks: Vec<Turn>,
     own: Vec<(Heading, &'static [&'static str])>,
@@ -44,7 +44,7 @@ impl<'a> Chains<'a> {
         self.turns.by_span.get(&span.id).copied()
     }
 
-    /// The same where the stack alone tells what a thread waits for.
+    /// The same where the stack alone shows what a thread waits for.
     pub(super) fn turn_at(
         &self,
         process: ProcessId,
@@ -98,7 +98,7 @@ impl Walk<'_, '_> {
         let Some(turn) = chains.turns.locks.get(lock) else { return Vec::new() };
         let (held, mut left) = shared_out(&turn.holders, moments);
         let mut links = match &held[..] {
-            // What one holder did is told as of any thread.
+            // What one holder did is shown as for any thread.
             [(holder, own)] if self.end_at(*holder).is_none() => self.links(*holder, own),
             _ => self.of_holders(&held, (Some(lock), turn.monitor.as_ref()), &mut left),
         };

@@ -1,7 +1,7 @@
 //! What a thread did while it held a monitor.
 //!
 //! Short waits are known by their sums alone, which the ledger spreads over all that a thread did.
-//! A monitor is held within the method that took it: of the sums only those tell what a holder did
+//! A monitor is held within the method that took it: of the sums only those show what a holder did
 //! whose stacks lie within such a method.
 
 use std::collections::BTreeMap;

@@ -33,7 +33,7 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
         return vec![BlindSpot {
             what: "causes within a JVM: none of the recorded processes is one".into(),
             rules,
-            remedy: "fathom ps lists the JVMs; fathom ledger and fathom chain tell of any process".into(),
+            remedy: "fathom ps lists the JVMs; fathom ledger and fathom chain show any process".into(),
         }];
     }
     if !jvms.is_empty() {

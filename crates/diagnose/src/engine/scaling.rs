@@ -45,9 +45,9 @@ fn log(pauses: u32) -> Recording {
 /// What this thread has run for, in the kernel's ticks of 10 ms: other programs on the machine do
 /// not count.
 fn ran_ticks() -> Option<f64> {
-    let told = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
     // Behind the name, which may hold anything, the 12th and 13th are user and system time.
-    let (_, behind) = told.rsplit_once(')')?;
+    let (_, behind) = stat.rsplit_once(')')?;
     let ticks = behind.split_whitespace().skip(11).take(2).map(|word| word.parse::<f64>());
     ticks.sum::<Result<f64, _>>().ok()
 }

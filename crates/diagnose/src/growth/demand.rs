@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! threads' time = what operations take + time without work ─▶ fewer operations, each as long as ever: the rest is time without work
-//! latency of the operations, where a series tells it       ─▶ the same, without the threads
+//! latency of the operations, where a series has it         ─▶ the same, without the threads
 //! ```
 
 use fathom_recording::vocabulary::{kind, label};
@@ -26,7 +26,7 @@ const AS_LONG: &str = "on average each took no longer";
 /// What all operations together may take longer, as a share of the loss, for most of it to be no
 /// slowness of theirs.
 const HARDLY: f64 = 0.5;
-/// Share of the ticks that must tell of a latency.
+/// Share of the ticks that must have a latency.
 const NEARLY_ALL: f64 = 0.9;
 /// What the rate of operations must fall to, of what is usual.
 const FELL: f64 = 0.9;
@@ -38,7 +38,7 @@ const VIRTUAL_THREAD: &str = "java.lang.VirtualThread.run";
 /// Parts of the names of the threads that end the sleep of virtual threads: JDK 21 to 24, and from
 /// JDK 25 on (java.lang.VirtualThread, java.util.concurrent.DelayScheduler).
 const TIMERS: [&str; 2] = ["VirtualThread-unparker", "delayScheduler"];
-/// How often such a thread must have woken up at least for more to be told from chance.
+/// How often such a thread must have woken up at least for an increase to be more than chance.
 const FEW: f64 = 20.0;
 /// Share of the threads' time that may go unseen: it could hold what operations waited for.
 const UNSEEN: f64 = 0.1;
@@ -123,8 +123,8 @@ fn sleeps_are_recorded(recording: &Recording, jvm: ProcessId) -> bool {
         .any(|span| span.thread().is_some_and(is_virtual))
 }
 
-/// The same by the operations' latency, where a series tells it; `None` where it rose, or none
-/// does.
+/// The same by the operations' latency, where a series has it; `None` where it rose, or where there
+/// is none.
 pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress) -> Option<Finding> {
     // The typical tick: a single operation of a quiet second may take any time.
     let typical = |windows: &[Window]| {
@@ -134,11 +134,11 @@ pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress
     let (slow, base) = (typical(&case.slow)?, typical(&case.base)?);
     // A few that take long show in the mean; those that are not answered at all in no figure.
     let mean = (latency.mean_shown(&case.slow)?, latency.mean_shown(&case.base)?);
-    let told = |windows: &[Window]| {
+    let with_latency = |windows: &[Window]| {
         let ticks: Vec<bool> = latency.within(windows).map(|tick| tick.is_some()).collect();
         ticks.iter().filter(|tick| **tick).count() as f64 / ticks.len().max(1) as f64
     };
-    if slow > AS_EVER * base || mean.0 > AS_EVER * mean.1 || told(&case.slow) < NEARLY_ALL {
+    if slow > AS_EVER * base || mean.0 > AS_EVER * mean.1 || with_latency(&case.slow) < NEARLY_ALL {
         return None;
     }
     let shown = |took: f64| format!("{took:.3} {}", latency.unit);

@@ -62,8 +62,8 @@ pub const PACE_RULE: &str = "slower-pace";
 /// The id where operations make more calls of the kernel, each of which takes as long as ever.
 pub const CALLS_RULE: &str = "more-calls";
 
-/// What an operation must have grown by to be told, as a share of what it takes in the base: below,
-/// it is the noise that throughput itself has.
+/// What an operation must have grown by to be reported, as a share of what it takes in the base:
+/// below, it is the noise that throughput itself has.
 const GREW: f64 = 0.2;
 /// What of the growth a part must make up to be called the cause.
 const LEADS: f64 = 0.25;
@@ -143,7 +143,7 @@ pub(crate) struct Explained {
     pub(crate) findings: Vec<Finding>,
     pub(crate) left: Vec<Left>,
     /// Share of the growth that is what the holder of a lock did meanwhile, which a finding about
-    /// the lock tells of.
+    /// the lock reports.
     pub(crate) of_holders: f64,
 }
 
@@ -310,8 +310,8 @@ impl<'a> Growth<'a> {
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     }
 
-    /// Whether a finding of a rule tells of a part.
-    fn is_told(&self, grown: &Grown<'_>, findings: &[Finding]) -> bool {
+    /// Whether a finding of a rule reports a part.
+    fn is_reported(&self, grown: &Grown<'_>, findings: &[Finding]) -> bool {
         let of_rule = |rule: &str| {
             words::is_of(grown.key.heading, rule)
                 || (grown.cause.by_lock && words::is_of(Heading::Lock, rule))
@@ -332,7 +332,7 @@ impl<'a> Growth<'a> {
     /// wait, though: what a thread does while nobody waits is its own.
     pub(crate) fn credit_holders(&mut self, findings: &[Finding]) {
         let mut waited: BTreeMap<Key<'a>, f64> = BTreeMap::new();
-        for g in self.grown.iter().filter(|g| g.cause.by_lock && self.is_told(g, findings)) {
+        for g in self.grown.iter().filter(|g| g.cause.by_lock && self.is_reported(g, findings)) {
             *waited.entry(g.key).or_default() += g.by();
         }
         for g in &mut self.grown {
@@ -361,7 +361,7 @@ impl<'a> Growth<'a> {
         if case.loss.lost_ms <= 0.0 && !case.loss.measured_on.is_empty() {
             return Explained { findings: Vec::new(), left: Vec::new(), of_holders: 0.0 };
         }
-        let known = |g: &&Grown<'_>| !self.is_told(g, findings);
+        let known = |g: &&Grown<'_>| !self.is_reported(g, findings);
         // What the recorder took is said, and is no cause of anything.
         let (recorder, mut left): (Vec<_>, Vec<_>) =
             self.grown.iter().filter(known).partition(|g| g.key.heading == Heading::Recorder);

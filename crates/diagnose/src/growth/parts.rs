@@ -42,7 +42,7 @@ const HABIT: f64 = 0.25;
 /// A pool that runs as much as this part of what the busiest one does is one of those that do the
 /// operations.
 const WORKS: f64 = 0.25;
-/// What of the time the busiest pool must run for pools to be told apart by how much they run.
+/// What of the time the busiest pool must run for pools to be distinguished by how much they run.
 const HARDLY: f64 = 0.01;
 /// Waits of all threads that are followed at most, by heading and frame, and of one thread at
 /// least: a fair part of very many.
@@ -55,14 +55,14 @@ const FEWER: usize = 5;
 const REACHED: f64 = 0.5;
 /// What of the base a pool must have lived in to have been there.
 const WAS_THERE: f64 = 0.1;
-/// Waits that ended from which on a rate can be told.
+/// Waits that ended from which on a rate can be given.
 const FEW: usize = 2;
 
-/// What a moment is told by.
+/// What a moment is identified by.
 #[derive(Clone, Copy, Debug, Eq, PartialOrd, Ord)]
 pub(crate) struct Key<'a> {
     pub(crate) heading: Heading,
-    /// The application's innermost method; empty where no stack tells.
+    /// The application's innermost method; empty where no stack was recorded.
     pub(crate) place: &'a str,
     /// A peer, a file or a host; empty where nothing names one.
     pub(crate) target: &'a str,
@@ -115,7 +115,7 @@ pub(super) struct Part<'a> {
     pub(super) ms: [f64; FRAMES],
     /// Threads that spent any of it in the slow windows.
     pub(super) threads: FxHashSet<ThreadId>,
-    /// When any thread did, in the slow windows; empty for running time, which samples tell.
+    /// When any thread did, in the slow windows; empty for running time, which samples show.
     pub(super) moments: Vec<(i64, i64)>,
     /// Times off the CPU that ended, by frame.
     pub(super) ended: [usize; FRAMES],
@@ -200,7 +200,7 @@ fn attributed<'a>(key: Key<'a>, mut part: Part<'a>, thread: ThreadId) -> Vec<(Ca
             }
         }
     }
-    // The stacks are those of the wait: of what it is attributed to elsewhere they tell nothing.
+    // The stacks are those of the wait: they do not show what it is attributed to elsewhere.
     let all_ms = part.ms;
     if let Some(own) = causes.get_mut(&Cause::itself(key)) {
         let of = |frame: usize| if all_ms[frame] > 0.0 { own.ms[frame] / all_ms[frame] } else { 0.0 };
@@ -368,7 +368,7 @@ fn at_work<'a>(
             sampled[frame] += on_cpu(chains, *thread, &frames[frame]).map(|s| ms_of(s.weight)).sum::<f64>();
         }
     }
-    // Where switches were not recorded, as in a flight recording, samples tell.
+    // Where switches were not recorded, as in a flight recording, samples decide.
     if ran.values().flatten().all(|ms| *ms <= 0.0) {
         ran = sampled;
     }

@@ -7,8 +7,8 @@ use crate::chain::Chains;
 use crate::thread_ledger::Taken;
 use crate::waits::Heading;
 
-/// Within which time short waits are summed up, nanoseconds: a thread's that wait often are told
-/// after a tenth of a second.
+/// Within which time short waits are summed up, nanoseconds: those of a thread that waits often are
+/// recorded after a tenth of a second.
 pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
 /// Whether a method is one of the JDK's.
 pub(crate) fn is_of_jdk(name: &str) -> bool {

@@ -48,8 +48,8 @@ fn writes(recording: &Recording, stack: Option<StackId>) -> Option<&str> {
     None
 }
 
-/// A method that only writes. One that is called `send…` may wait for the answer as well: in that
-/// the kernel alone tells.
+/// A method that only writes. One that is called `send…` may wait for the answer as well: which of
+/// both it does, only the kernel's frames show.
 fn is_writing(method: &str) -> bool {
     ["write", "flush", "transferTo"].iter().any(|begin| method.starts_with(begin))
 }

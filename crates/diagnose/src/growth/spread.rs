@@ -18,7 +18,7 @@ use crate::{Case, Confidence, Finding, Layer, quantity};
 const BELOW: f64 = 0.8;
 /// Share of a part's slow time that must lie below it for the part to be of it.
 const OF_IT: f64 = 0.5;
-/// How many times as much as the largest part alone it must explain to be told in its place.
+/// How many times as much as the largest part alone it must explain to be reported in its place.
 const WIDER: f64 = 1.25;
 /// Innermost methods that are named in a title.
 const NAMED: usize = 2;

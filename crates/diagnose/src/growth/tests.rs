@@ -263,15 +263,15 @@ pub(super) fn connections_that_are_no_longer_kept_stand_beside_the_wait_for_the_
     };
     let opened = &diagnosis(75).findings[0];
     assert_eq!((opened.rule, opened.culprit.as_str()), (RULE, "10.0.0.7:5432"), "{opened:#?}");
-    let told = "each operation opens 6.0 connections instead of ";
-    assert!(opened.title.contains(told), "{}", opened.title);
+    let title = "each operation opens 6.0 connections instead of ";
+    assert!(opened.title.contains(title), "{}", opened.title);
     assert!(opened.remedies[0].change.contains("keep connections open"), "{:?}", opened.remedies);
     let kept = &diagnosis(1).findings[0];
     assert!(!kept.title.contains("connections"), "{}", kept.title);
 }
 
 #[test]
-pub(super) fn a_query_for_each_row_is_told_as_more_calls_from_where_they_are_made() {
+pub(super) fn a_query_for_each_row_is_reported_as_more_calls_from_where_they_are_made() {
     let diagnosis = |calls_now: f64| {
         let mut service = Service::of((300.0, 100.0));
         for i in 0..8 {
@@ -360,7 +360,7 @@ pub(super) fn virtual_threads_that_wait_on_their_carriers_are_said_to_keep_them(
 }
 
 #[test]
-pub(super) fn waits_of_virtual_threads_are_told_by_the_method_on_their_stacks() {
+pub(super) fn waits_of_virtual_threads_are_named_by_the_method_on_their_stacks() {
     let mut service = Service::of((300.0, 30.0));
     // Somebody must have been watched for the baseline to be known.
     let carrier = service.thread("ForkJoinPool-1-worker-1");

@@ -22,11 +22,11 @@ const NAMED: f64 = 0.15;
 const LARGEST: f64 = 0.6;
 /// Ports from here on are given to who connects (`ip_local_port_range` of Linux begins there).
 const CHOSEN: u16 = 32_768;
-/// So many clients at least are told by their ports: a server of a test may listen at such a port,
-/// too.
+/// So many peers with such ports at least are taken to be clients: a server of a test may listen at
+/// such a port, too.
 const SEVERAL: usize = 3;
-/// What of the work waiting for CPUs must make up for others on them to be a cause, where nothing
-/// tells what was lost.
+/// What of the work waiting for CPUs must make up for others on them to be a cause, where the loss
+/// was not measured.
 const LEADS: f64 = 0.25;
 
 /// A part of the work of a JVM's threads.
@@ -75,7 +75,7 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
     too_small
 }
 
-/// The innermost method below which most of the running time lies, where stacks tell.
+/// The innermost method below which most of the running time lies, where stacks show it.
 fn below<'a>(case: &Case<'a>, parts: &Parts<'a>, ran_ms: f64) -> Option<&'a str> {
     // By method: milliseconds, and how far from the innermost method it stands, weighted by them.
     let mut sums: FxHashMap<&'a str, (f64, f64)> = FxHashMap::default();

@@ -1,6 +1,6 @@
 //! A JVM's stops by its counters (`jvm.gc.time`, `jvm.safepoint.time`, `jvm.safepoint.sync`): how
-//! much of each second, where no record of a single stop tells. JVMs without probes have nothing
-//! else (JDK 8 of Debian).
+//! much of each second it was stopped, where single stops were not recorded. JVMs without probes
+//! have nothing else (JDK 8 of Debian).
 //!
 //! HotSpot counts a safepoint from its request to its end, the time time to safepoint within
 //! (`RuntimeService::record_safepoint_end`), and a collection by its pauses, which lie in
@@ -20,8 +20,8 @@ struct Counted<'a> {
     reaching: Option<&'a Series>,
 }
 
-/// What counters tell of some windows, milliseconds.
-struct Told {
+/// How some windows are split by counters, milliseconds.
+struct Split {
     gc: f64,
     reaching: f64,
     other: f64,
@@ -45,7 +45,7 @@ impl<'a> Counted<'a> {
         })
     }
 
-    fn told(&self, windows: &Intervals) -> Told {
+    fn split(&self, windows: &Intervals) -> Split {
         let covered = ticks(self.collections[0]).and(windows).length_ms();
         let counted = |series: &Series| counted_ms(series, windows);
         let gc = self.collections.iter().map(|series| counted(series)).sum::<f64>().min(covered);
@@ -53,11 +53,11 @@ impl<'a> Counted<'a> {
         let all = self.safepoints.map_or(0.0, counted).min(covered);
         let other = (all - gc - reaching).max(0.0);
         let unknown = windows.length_ms() - covered;
-        Told { gc, reaching, other, running: covered - gc - reaching - other, unknown }
+        Split { gc, reaching, other, running: covered - gc - reaching - other, unknown }
     }
 }
 
-/// When a series tells.
+/// The time that a series has values of.
 fn ticks(series: &Series) -> Intervals {
     let ticks = series.t_ns.iter().zip(&series.dt_ns);
     Intervals::of(ticks.map(|(t_ns, dt_ns)| (*t_ns, t_ns.saturating_add((*dt_ns).max(0)))))
@@ -76,21 +76,21 @@ fn counted_ms(series: &Series, windows: &Intervals) -> f64 {
 /// Rows of a JVM by its counters; none where it has none.
 pub(super) fn rows(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
     let Some(counted) = Counted::of(recording, jvm) else { return Vec::new() };
-    let (slow, base) = (counted.told(book.slow), counted.told(book.base));
+    let (slow, base) = (counted.split(book.slow), counted.split(book.base));
     if slow.running <= 0.0 && base.running <= 0.0 {
         return Vec::new();
     }
-    let row = |heading: &str, of: fn(&Told) -> f64| book.figures(heading, true, of(&slow), of(&base));
-    let mut rows = vec![row(STOPPED[0], |told| told.gc)];
+    let row = |heading: &str, of: fn(&Split) -> f64| book.figures(heading, true, of(&slow), of(&base));
+    let mut rows = vec![row(STOPPED[0], |split| split.gc)];
     if counted.safepoints.is_some() {
         rows.push(match counted.reaching {
-            Some(_) => row(STOPPED[1], |told| told.reaching),
+            Some(_) => row(STOPPED[1], |split| split.reaching),
             None => book.unseen(STOPPED[1]),
         });
-        rows.push(row(STOPPED[3], |told| told.other));
+        rows.push(row(STOPPED[3], |split| split.other));
     }
-    rows.push(row(NOT_STOPPED, |told| told.running));
-    rows.extend((slow.unknown + base.unknown > 0.0).then(|| row(UNKNOWN, |told| told.unknown)));
+    rows.push(row(NOT_STOPPED, |split| split.running));
+    rows.extend((slow.unknown + base.unknown > 0.0).then(|| row(UNKNOWN, |split| split.unknown)));
     rows
 }
 
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// A JVM of which no log tells, with counters second by second from 10 s on.
+    /// A JVM without a log, with counters second by second from 10 s on.
     fn counted(words: &[(live::Word, &str, f64)]) -> Built {
         let mut built = Built::jvm("8", "Parallel", 0.0);
         built.recording.processes[0].facts.clear();
@@ -125,7 +125,7 @@ mod tests {
         built
     }
 
-    fn told(built: Built, (from_s, to_s): (i64, i64)) -> Vec<(String, f64)> {
+    fn rows_of(built: Built, (from_s, to_s): (i64, i64)) -> Vec<(String, f64)> {
         let window = Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 };
         let (jvm, recording) = (built.jvm, built.sealed());
         let rows = super::super::ledger(&recording, &[jvm], &[window], &[], &Loss::default());
@@ -140,7 +140,7 @@ mod tests {
             (live::JVM_SAFEPOINT_TIME, "", 0.2),
             (live::JVM_SAFEPOINT_SYNC, "", 0.05),
         ]);
-        let rows = told(built, (15, 25));
+        let rows = rows_of(built, (15, 25));
         let rows: Vec<(&str, f64)> = rows.iter().map(|(heading, ms)| (heading.as_str(), *ms)).collect();
         assert_eq!(
             rows,
@@ -161,7 +161,7 @@ mod tests {
             (live::JVM_GC_TIME, "other", f64::NAN),
             (live::JVM_SAFEPOINT_TIME, "", -1.0),
         ]);
-        let rows = told(built, (12, 14));
+        let rows = rows_of(built, (12, 14));
         assert!(rows.iter().map(|(_, ms)| ms).sum::<f64>() <= 2_000.0, "{rows:?}");
         assert!(rows.iter().all(|(_, ms)| *ms >= 0.0), "{rows:?}");
     }

@@ -53,7 +53,7 @@ pub(super) fn judge<'a>(case: &Case<'a>, sights: &Sights<'a>, rule: &dyn Rule, j
 }
 
 /// Whether a process is known not to be a JVM: `fathom record` looks for the JVM's library, other
-/// inputs may not tell.
+/// inputs may not show it.
 pub(crate) fn is_no_jvm(recording: &Recording, process: ProcessId) -> bool {
     let live = recording.sources.iter().any(|source| source.format == SESSION);
     live && recording.processes.get(process.index()).is_some_and(|row| !row.jvm)
@@ -87,7 +87,7 @@ pub(super) fn not_known(
     };
     let name = case.jvm_name(jvm);
     let name = if name.is_empty() { String::new() } else { format!(" of {name}") };
-    Judgement::CannotTell(BlindSpot {
+    Judgement::Inconclusive(BlindSpot {
         what: format!("{}{name}: {why}", sight.words()),
         rules: vec![rule.id().to_owned()],
         remedy: sight.remedy().into(),
@@ -107,7 +107,7 @@ pub(super) fn too_few_samples(
     }
     let unsampled_ms = sights.unsampled_ms(jvm)?;
     case.matters(unsampled_ms).then(|| {
-        Judgement::CannotTell(BlindSpot {
+        Judgement::Inconclusive(BlindSpot {
             what: format!(
                 "which Java code ran in {}: samples of the CPU are too far apart for it (up to {} may go unseen)",
                 quantity::millis(Case::length_ms(&case.slow)),

@@ -9,7 +9,7 @@ use crate::{BlindSpot, Case, Layer, Rule, RuledOut, quantity};
 pub(super) const NAMED: usize = 3;
 
 /// One row for a rule that no JVM shows: the figure of the JVM in which its layer was busiest.
-pub(super) fn most_telling(
+pub(super) fn of_the_busiest(
     case: &Case<'_>,
     rule: &dyn Rule,
     mut out: Vec<(ProcessId, String, String)>,

@@ -29,7 +29,7 @@ impl Rule for Named {
     }
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         match self.0 {
-            "blind-a" | "blind-b" => Judgement::CannotTell(BlindSpot {
+            "blind-a" | "blind-b" => Judgement::Inconclusive(BlindSpot {
                 what: format!("stops of {}", case.jvm_name(jvm)),
                 rules: vec![self.0.into()],
                 remedy: "-Xlog:safepoint".into(),
@@ -77,8 +77,8 @@ fn the_same_pause_is_charged_to_one_finding() {
         surer.confidence = Confidence::Proven;
         let ranked = rank(vec![finding(case, jvm, "a", 1_000.0, &[(0, 1_000)]), surer], case);
         assert_eq!((ranked.len(), ranked[0].rule, ranked[0].cost_ms), (1, "b", 1_000.0));
-        let told = &ranked[0].evidence[0].text();
-        assert!(told.contains("also fits a (likely)"), "{told}");
+        let text = &ranked[0].evidence[0].text();
+        assert!(text.contains("also fits a (likely)"), "{text}");
     });
 }
 
@@ -178,10 +178,10 @@ fn a_cause_is_ruled_out_only_where_what_shows_it_covers_most_of_the_time() {
     let judged = |covers_s| with_locks(covers_s, 0, |case, jvm| says(case, jvm, "needs-locks"));
     assert!(matches!(judged((0, 100)), Judgement::RuledOut { .. }));
     assert!(matches!(judged((10, 95)), Judgement::RuledOut { .. }));
-    let Judgement::CannotTell(spot) = judged((10, 40)) else { panic!() };
+    let Judgement::Inconclusive(spot) = judged((10, 40)) else { panic!() };
     assert!(spot.what.contains("waits for locks of App: 30% of the time is covered"), "{}", spot.what);
     assert_eq!(spot.rules, ["needs-locks"]);
-    let Judgement::CannotTell(spot) = judged((200, 300)) else { panic!() };
+    let Judgement::Inconclusive(spot) = judged((200, 300)) else { panic!() };
     assert!(spot.what.contains("nothing of the time is covered"), "{}", spot.what);
 }
 
@@ -189,7 +189,7 @@ fn a_cause_is_ruled_out_only_where_what_shows_it_covers_most_of_the_time() {
 fn a_source_that_lost_a_twentieth_of_its_records_rules_nothing_out() {
     let judged = |lost| with_locks((0, 100), lost, |case, jvm| says(case, jvm, "needs-locks"));
     assert!(matches!(judged(4), Judgement::RuledOut { .. }));
-    let Judgement::CannotTell(spot) = judged(50) else { panic!() };
+    let Judgement::Inconclusive(spot) = judged(50) else { panic!() };
     assert!(spot.what.contains("locks lost 50 of 150 records (33%)"), "{}", spot.what);
 }
 
@@ -204,7 +204,7 @@ fn three_samples_of_the_cpu_rule_nothing_out() {
         let (jvm, recording) = (built.jvm, built.sealed());
         says(&crate::built::whole_run(&recording), jvm, "needs-samples")
     };
-    assert!(matches!(judged(3, 0.3), Judgement::CannotTell(_)), "30 ms may go unseen, 15 ms matter");
+    assert!(matches!(judged(3, 0.3), Judgement::Inconclusive(_)), "30 ms may go unseen, 15 ms matter");
     assert!(matches!(judged(3, 10.0), Judgement::RuledOut { .. }), "30 ms of 10 s do not matter");
 }
 

@@ -39,7 +39,7 @@ pub struct Metric {
     pub id: &'static str,
     /// What it is called.
     pub name: &'static str,
-    /// Its value; `None` when the log does not tell.
+    /// Its value; `None` when it is not in the log.
     pub value: Option<f64>,
     /// Its unit: "s", "ms", "bytes", "bytes/s", "share" (0 to 1), "count", "1/s", "load".
     pub unit: &'static str,
@@ -136,6 +136,6 @@ impl Limits {
 pub struct Group {
     /// What it is about: "Pauses".
     pub name: &'static str,
-    /// The metrics, most telling first.
+    /// The metrics, the most informative first.
     pub metrics: Vec<Metric>,
 }

@@ -109,7 +109,7 @@ pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, O
         finding,
         confidence,
         why_confidence,
-        slow_operations: sides.slow.iter().take(LISTED).map(|picked| picked.told(recording)).collect(),
+        slow_operations: sides.slow.iter().take(LISTED).map(|picked| picked.described(recording)).collect(),
     })
 }
 
@@ -162,10 +162,10 @@ fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (String,
     let Some(lead) = lead.filter(|_| longer_ms > 0.0) else {
         let why = match slow.on_a_thread {
             0 if coarse => "no thread is known, and stamps are of whole seconds".to_owned(),
-            0 => "no thread is known: only stops of the JVM can be told".to_owned(),
+            0 => "no thread is known: only the stops of the JVM were seen".to_owned(),
             _ => format!("{} of the difference was not seen", quantity::share(unseen)),
         };
-        return (format!("what makes the slow ones {longer} longer cannot be told"), None, why);
+        return (format!("what makes the slow ones {longer} longer is not known"), None, why);
     };
     let place = if lead.place.is_empty() { String::new() } else { format!(" in {}", lead.place) };
     let with = if lead.counterpart.is_empty() { String::new() } else { format!(" ({})", lead.counterpart) };

@@ -13,9 +13,9 @@
 //! does ([`crate::attribution`]). The pieces of an operation add up to its length; what nobody saw
 //! is a piece that says so.
 //!
-//! Limits. An operation lies on one thread: work that it hands to another thread is told only while
-//! its own thread waits for that. An access log names no thread: of its requests only the stops of
-//! the JVM are told.
+//! Limits. An operation lies on one thread: work that it hands to another thread is followed only
+//! while its own thread waits for that. An access log names no thread: of what its requests were
+//! spent on only the stops of the JVM are known.
 
 mod compare;
 mod pick;
@@ -64,7 +64,7 @@ pub struct Slowest {
     pub parts: Vec<Part>,
     /// What explains it, in a sentence.
     pub finding: String,
-    /// How sure; `None` where it cannot be told.
+    /// How sure; `None` where nothing explains it.
     pub confidence: Option<Confidence>,
     /// Why it is so sure, or not.
     pub why_confidence: String,
@@ -92,7 +92,7 @@ pub struct Part {
     pub heading: Heading,
     /// In words.
     pub words: &'static str,
-    /// The application's method; empty where no stack tells.
+    /// The application's method; empty where no stack was recorded.
     pub place: String,
     /// A peer, a file, a lock's class or a pool of threads; empty where nothing names one.
     pub counterpart: String,
@@ -162,7 +162,7 @@ pub struct Piece {
     pub behind: Vec<String>,
 }
 
-/// The general cause under which the verdict would tell such time.
+/// The general cause under which the verdict would report such time.
 pub(crate) fn covered_by(heading: Heading) -> Option<&'static str> {
     use Heading as H;
     Some(match heading {
@@ -190,11 +190,11 @@ pub fn explain(recording: &Recording, id: &str) -> Result<Explained, OperationsE
     let chains = Chains::of(recording);
     let mut cut = pieces::Cut::of(&chains);
     let thread = span.span.thread();
-    let pieces = cut.of_operation(&span.span).iter().map(pieces::RawPiece::told).collect();
+    let pieces = cut.of_operation(&span.span).iter().map(pieces::RawPiece::described).collect();
     let note = match (thread, cut.coarse_stamps()) {
         (Some(_), _) => String::new(),
         (None, true) => "no thread is known, and stamps are of whole seconds: nothing can be said of what went on during it".into(),
-        (None, false) => "no thread is known: only the stops of the JVM during it are told".into(),
+        (None, false) => "no thread is known: only the stops of the JVM during it were seen".into(),
     };
-    Ok(Explained { schema: OPERATION_SCHEMA, operation: span.told(recording), pieces, note })
+    Ok(Explained { schema: OPERATION_SCHEMA, operation: span.described(recording), pieces, note })
 }

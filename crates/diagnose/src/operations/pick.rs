@@ -72,7 +72,7 @@ pub enum OperationsError {
     },
     /// Too few of the kind.
     #[error(
-        "{count} operations of kind {kind}: at least {LEAST} are needed to tell slow ones from ordinary ones"
+        "{count} operations of kind {kind}: at least {LEAST} are needed to distinguish slow ones from ordinary ones"
     )]
     TooFew {
         /// Of which kind.
@@ -98,7 +98,7 @@ impl Picked<'_> {
         self.span.t1_ns().saturating_sub(self.span.t0_ns())
     }
 
-    pub(super) fn told(&self, recording: &Recording) -> Operation {
+    pub(super) fn described(&self, recording: &Recording) -> Operation {
         let thread = self.span.thread().and_then(|id| recording.threads.get(id.index()));
         Operation {
             id: format!("{}:{}", self.word, self.number),
@@ -111,7 +111,7 @@ impl Picked<'_> {
     }
 }
 
-/// Events that the JDK itself tells of are no work of the application.
+/// Events of the JDK itself are no work of the application.
 fn is_operation(span: &Span<'_>) -> bool {
     span.t1_ns() > span.t0_ns() && !(span.kind() == kind::EVENT && span.name().starts_with("jdk."))
 }

@@ -18,7 +18,7 @@ use crate::waits::{Heading, record};
 
 /// Pieces of one operation at most; what comes behind is one that was not looked at.
 const MOST_PIECES: usize = 10_000;
-/// Stamps that are all multiples of this tell nothing of what went on during a request.
+/// Timestamps that are all multiples of this are too coarse to show what went on during a request.
 const COARSE_NS: i64 = 1_000_000_000;
 
 /// A piece with the words of the recording.
@@ -46,7 +46,7 @@ impl<'a> RawPiece<'a> {
             || self.path.iter().flat_map(|path| path.iter()).any(|step| is_lock(step.key.heading))
     }
 
-    pub(super) fn told(&self) -> Piece {
+    pub(super) fn described(&self) -> Piece {
         let behind = self.path.iter().flat_map(|path| path.iter().skip(1));
         Piece {
             from_ns: self.from,
@@ -154,19 +154,19 @@ impl<'c, 'a> Cut<'c, 'a> {
         let (mut key, mut ended_by) = (segment.key, segment.ended_by);
         if (key.place.is_empty() || key.target.is_empty() || ended_by.is_none()) && !key.heading.is_running()
         {
-            // Without switches the record of the wait itself tells where it was, and for whom.
-            if let Some(told) = self.chains.told_at(thread, key.heading, from, to) {
+            // Without switches the record of the wait itself shows where it was, and for whom.
+            if let Some(wait) = self.chains.wait_at(thread, key.heading, from, to) {
                 if key.place.is_empty() {
-                    key.place = self.places.of(told.stack());
+                    key.place = self.places.of(wait.stack());
                 }
-                let is_lock = matches!(told.kind(), kind::LOCK_MONITOR | kind::LOCK_PARK);
+                let is_lock = matches!(wait.kind(), kind::LOCK_MONITOR | kind::LOCK_PARK);
                 if key.target.is_empty() {
-                    key.target = record::target(&told).unwrap_or(if is_lock { told.name() } else { "" });
+                    key.target = record::target(&wait).unwrap_or(if is_lock { wait.name() } else { "" });
                 }
-                let owner = is_lock.then(|| self.chains.owner(&told)).flatten();
+                let owner = is_lock.then(|| self.chains.owner(&wait)).flatten();
                 ended_by = ended_by.or(owner.filter(|owner| *owner != thread));
                 // An owner that is no thread of the recording still has a name.
-                if let Some(owner) = told.label(label::OWNER).filter(|_| ended_by.is_none() && is_lock) {
+                if let Some(owner) = wait.label(label::OWNER).filter(|_| ended_by.is_none() && is_lock) {
                     key.target = owner;
                 }
             }

@@ -72,7 +72,7 @@ fn without_operations_it_says_what_would_give_some() {
 }
 
 #[test]
-fn a_request_without_a_thread_is_told_by_the_stops_of_the_only_jvm() {
+fn a_request_without_a_thread_is_explained_by_the_stops_of_the_only_jvm() {
     let mut built = Built::jvm("17", "G1", 20.0);
     for at in 0..100_i32 {
         let at_s = 1.0005 + f64::from(at) / 10.0;

@@ -53,10 +53,10 @@ impl Rule for CpuTakenByOthers {
          charged is what the threads would have run with that beside what they did run, and no more than they waited, nor longer \
          than others ran. Without a measured loss it must be a fifth of the time looked at.\n\n\
          **Look-alikes.** More runnable threads of the JVM's own than processors: they wait for each other, others take \
-         nothing, and it is ruled out. Recorded JVMs that wait for each other's processors: it is told that they want more than \
-         there are. What the recorder takes is told beside, and no part of the cost. A quota of the control group: `cpu-throttled-by-cgroup`. Compiler threads, its own and \
+         nothing, and it is ruled out. Recorded JVMs that wait for each other's processors: the finding says that they want more than \
+         there are. What the recorder takes is reported as well, and is no part of the cost. A quota of the control group: `cpu-throttled-by-cgroup`. Compiler threads, its own and \
          those of other recorded JVMs: `jit-compile-burst`. Time that a hypervisor takes is no wait that the kernel sees; it \
-         is told beside.\n\n\
+         is reported as well.\n\n\
          **Ruled out** by how long threads waited and what others took."
     }
 
@@ -111,7 +111,7 @@ struct Taken {
     /// By other recorded JVMs, of that.
     jvms_ms: f64,
     collector_ms: f64,
-    /// Whether the machine's figures tell, and not only the last who ran.
+    /// Whether the machine's figures show it, and not only the last who ran.
     counted: bool,
     /// By whom, in words, with milliseconds: the most first.
     by: Vec<(String, f64)>,

@@ -59,7 +59,7 @@ impl Rule for DnsSlow {
             |span: &Span<'_>| is_long(span) && !timed_out(span) && !(lost && dns_case::is_unanswered(span));
         let Some(waits) = Waits::of(case, jvm, kind::NET_DNS, long) else { return Judgement::NotApplicable };
         let waits = waits.and_of(kind::SYSCALL, |span| is_long(span) && questions.is_answered(span));
-        // Where questions are lost as well, whom the others wait behind nothing tells.
+        // Where questions are lost as well, nothing shows whom the others wait behind.
         let behind = !waits.slow.is_empty() && !lost;
         let mut waits = if behind { dns_case::with_those_behind(waits) } else { waits };
         if behind {
@@ -210,8 +210,8 @@ mod tests {
             }
         }
         let Judgement::Found(finding) = judged(&DnsSlow, &built.sealed()) else { panic!() };
-        let told = "8 name look-ups took 4.80 s, the longest 600 ms; threads that wanted the same name waited 14.40 s behind them";
-        assert_eq!(finding.title, told);
+        let title = "8 name look-ups took 4.80 s, the longest 600 ms; threads that wanted the same name waited 14.40 s behind them";
+        assert_eq!(finding.title, title);
         assert_eq!(finding.culprit, "10.0.0.2:53");
         assert!((finding.cost_ms - 4_800.0).abs() < 1.0, "{}", finding.cost_ms);
     }
@@ -254,12 +254,12 @@ mod tests {
         let beside =
             ["TLS handshakes", "stacks of 1561 connections and look-ups", "names that process 8 resolves"];
         assert!(matches!(watched(&beside), Judgement::RuledOut { .. }));
-        let Judgement::CannotTell(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
+        let Judgement::Inconclusive(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
         assert!(spot.what.contains("names that process 7 resolves"), "{}", spot.what);
         assert!(!spot.remedy.contains("fathom record"), "{}", spot.remedy);
         // Some that were quick say nothing of those that were not seen.
         let some = watched_beside(look_ups(4.0, 0.0), &["names that process 7 resolves, for stretches"]);
-        assert!(matches!(some, Judgement::CannotTell(_)));
+        assert!(matches!(some, Judgement::Inconclusive(_)));
         assert!(matches!(watched_beside(look_ups(4.0, 0.0), &[]), Judgement::RuledOut { .. }));
     }
 }

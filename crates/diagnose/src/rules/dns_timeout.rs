@@ -208,14 +208,14 @@ mod tests {
 
     #[test]
     fn a_collector_that_was_there_throughout_and_saw_nothing_rules_out() {
-        let told = |source: Source| {
+        let with = |source: Source| {
             let mut built = Built::jvm("21", "G1", 100.0);
             built.recording.add_source(source);
             judged(&DnsTimeout, &built.sealed())
         };
         let there = Source { format: "network".into(), covers_ns: Some((0, 1)), ..Source::default() };
         assert!(
-            matches!(told(there.clone()), Judgement::RuledOut { figure, .. } if figure == "no name was looked up")
+            matches!(with(there.clone()), Judgement::RuledOut { figure, .. } if figure == "no name was looked up")
         );
         let why = Unseen { what: "names".into(), why: "stripped".into(), remedy: "symbols".into() };
         for less in [
@@ -223,7 +223,7 @@ mod tests {
             Source { lost: 1, ..there.clone() },
             Source { unseen: vec![why], ..there },
         ] {
-            assert!(matches!(told(less), Judgement::CannotTell(_)));
+            assert!(matches!(with(less), Judgement::Inconclusive(_)));
         }
     }
 }

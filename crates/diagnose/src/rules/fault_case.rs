@@ -44,7 +44,7 @@ pub(super) struct Faults<'c, 'a> {
     jvm: ProcessId,
     slow: BTreeMap<Place<'a>, Sum>,
     base: BTreeMap<Place<'a>, Sum>,
-    /// Whether each fault was counted and timed; otherwise samples of CPU time tell.
+    /// Whether each fault was counted and timed; otherwise samples of CPU time are used.
     pub(super) measured: bool,
 }
 

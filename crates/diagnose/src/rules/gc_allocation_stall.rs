@@ -35,7 +35,7 @@ impl Rule for GcAllocationStall {
          **Evidence.** The stalls as the log prints them, thread by thread, the time in which at \
          least one thread waited is the cost. For Shenandoah the degenerated collections, and full ones that nobody asked \
          for. Where a series shows what was lost, one must last 10 ms and they must be a good part of it.\n\n\
-         **Look-alikes.** None that prints the same lines. Why the collector is late is told by the rest: the live set \
+         **Look-alikes.** None that prints the same lines. Why the collector is late is shown by the rest: the live set \
          fills the heap, or too few concurrent threads, or a burst of allocation.\n\n\
          **Ruled out** by the number and length of stalls."
     }

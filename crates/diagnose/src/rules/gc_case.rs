@@ -13,7 +13,7 @@ use crate::{
     quantity,
 };
 
-/// How many stretches a finding marks on the timeline; more cannot be told apart there.
+/// How many stretches a finding marks on the timeline; more cannot be distinguished there.
 const MARKED: usize = 50;
 /// How many records a finding cites.
 const CITED: usize = 3;
@@ -29,8 +29,8 @@ const LEAD_NS: i64 = 10_000_000_000;
 /// nothing.
 const PICKED: f64 = 0.8;
 
-/// Collections from which on a share of time can be told: a log that is a fragment of two or three
-/// records is nothing but pauses.
+/// Collections from which on a share of time means something: a log that is a fragment of two or
+/// three records is nothing but pauses.
 pub(crate) const SEVERAL: usize = 5;
 
 /// The collections of one JVM of a case.
@@ -51,13 +51,12 @@ pub(crate) struct GcCase<'c, 'a> {
 }
 
 impl<'c, 'a> GcCase<'c, 'a> {
-    /// The collections of a JVM. Without any trace of collections the judgement is that nothing can
-    /// be told.
+    /// The collections of a JVM. Without any trace of collections the judgement is inconclusive.
     pub(crate) fn of(case: &'c Case<'a>, jvm: ProcessId, rule: &dyn Rule) -> Result<Self, Judgement> {
         let all = collections::pauses(case.recording, jvm, None);
         let known = |key| case.recording.processes.get(jvm.index()).and_then(|p| p.fact(key)).is_some();
         if all.is_empty() && !case.has(kind::GC_CONCURRENT, jvm) && !known(fact::COLLECTOR) {
-            return Err(Judgement::CannotTell(BlindSpot {
+            return Err(Judgement::Inconclusive(BlindSpot {
                 what: format!("garbage collections of {}", case.jvm_name(jvm)),
                 rules: vec![rule.id().to_owned()],
                 remedy:
@@ -113,21 +112,21 @@ impl<'c, 'a> GcCase<'c, 'a> {
         !self.quiet && self.case.matters(cost_ms)
     }
 
-    /// Whether nothing but the stops themselves tells what was slow: no series was given.
+    /// Whether nothing but the stops themselves shows what was slow: no series was given.
     pub(crate) fn on_stops(&self) -> bool {
         self.case.whole_run || self.case.lost_by.is_empty()
     }
 
-    /// Whether the JVM was logged for long enough to tell shares of its time.
+    /// Whether the JVM was logged for long enough for shares of its time.
     pub(crate) fn is_a_run(&self) -> bool {
         burden::moments(self.case.recording, self.jvm).length_ns() >= burden::SPAN_NS
     }
 
-    /// That there are collections, and too few, or in too short a time, to tell their share of it.
+    /// That there are collections, and too few, or in too short a time, to judge their share of it.
     pub(crate) fn too_few(&self, rule: &dyn Rule) -> Judgement {
         let pauses = self.slow.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
         let what = format!(
-            "whether the heap of {} is too small: {} of {} in all are too few to tell",
+            "whether the heap of {} is too small: {} of {} in all are too few to judge by",
             self.case.jvm_name(self.jvm),
             quantity::plural(self.slow.len(), "pause", "pauses"),
             quantity::millis(Case::union_ms(pauses, &self.case.slow))
@@ -144,20 +143,20 @@ impl<'c, 'a> GcCase<'c, 'a> {
             && stops.and(&slow).length_ms() >= PICKED * slow.length_ms()
     }
 
-    /// The pauses in which a failure is to be looked for: all where only the stops tell what was
+    /// The pauses in which a failure is to be looked for: all where only the stops show what was
     /// slow, else those of the slow windows with what came just before them.
-    pub(crate) fn told(&self) -> impl Iterator<Item = &Pause<'a>> {
-        let is_told = self.is_told();
-        self.all.iter().filter(move |p| is_told(p))
+    pub(crate) fn judged(&self) -> impl Iterator<Item = &Pause<'a>> {
+        let is_judged = self.is_judged();
+        self.all.iter().filter(move |p| is_judged(p))
     }
 
     /// The same of pauses whose records are cut off.
-    pub(crate) fn told_cut_off(&self) -> Vec<Pause<'a>> {
-        let is_told = self.is_told();
-        collections::cut_off(self.case.recording, self.jvm).into_iter().filter(is_told).collect()
+    pub(crate) fn judged_cut_off(&self) -> Vec<Pause<'a>> {
+        let is_judged = self.is_judged();
+        collections::cut_off(self.case.recording, self.jvm).into_iter().filter(is_judged).collect()
     }
 
-    fn is_told(&self) -> impl Fn(&Pause<'a>) -> bool + use<'a> {
+    fn is_judged(&self) -> impl Fn(&Pause<'a>) -> bool + use<'a> {
         let before = |w: &Window| Window { from_ns: w.from_ns.saturating_sub(LEAD_NS), to_ns: w.to_ns };
         let near = Intervals::of_windows(&self.case.slow.iter().map(before).collect::<Vec<_>>());
         let all = self.on_stops();
@@ -169,7 +168,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         Intervals::of_windows(&self.case.slow).touches(pause.span.t0_ns(), pause.span.t1_ns())
     }
 
-    /// The windows that shares of time are told of: the slow ones, or the whole run where those
+    /// The windows that shares of time are given of: the slow ones, or the whole run where those
     /// were picked for being stops.
     pub(crate) fn shared_of(&self) -> Vec<Window> {
         let run = self.picked().then(|| burden::moments(self.case.recording, self.jvm).windows());
@@ -208,8 +207,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self.case.recording.processes.get(self.jvm.index())?.fact(key)
     }
 
-    /// The collector, as far as its records tell where nothing names it: one with concurrent work
-    /// in the old generation is G1 when it says so, else CMS.
+    /// The collector; where nothing names it, as far as its records show it: one with concurrent
+    /// work in the old generation is G1 when it says so, else CMS.
     pub(crate) fn collector(&self) -> Option<&'a str> {
         let says_g1 = |p: &Pause<'_>| p.cause().is_some_and(|cause| cause.starts_with("G1 "));
         self.fact(fact::COLLECTOR).or_else(|| {
@@ -242,7 +241,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self.fact_number(fact::HEAP_MAX_BYTES).or_else(printed).filter(|bytes| *bytes > 0.0)
     }
 
-    /// The log that tells of the pauses, with their number.
+    /// The log of the pauses, with their number.
     pub(crate) fn source(&self) -> Origin {
         let log = self.all.first().and_then(|p| self.case.recording.sources.get(p.span.source().index()));
         let records = Some((self.slow.len(), "pause", "pauses"));
@@ -361,9 +360,9 @@ pub(crate) fn remedy(
     crate::Remedy { change: change.into(), applies_to: applies_to.into(), risk: risk.into() }
 }
 
-/// Nothing can be told without what `remedy` switches on.
+/// Nothing can be decided without what `remedy` switches on.
 pub(crate) fn blind(rule: &dyn Rule, what: impl Into<String>, remedy: impl Into<String>) -> Judgement {
-    Judgement::CannotTell(BlindSpot {
+    Judgement::Inconclusive(BlindSpot {
         what: what.into(),
         rules: vec![rule.id().to_owned()],
         remedy: remedy.into(),

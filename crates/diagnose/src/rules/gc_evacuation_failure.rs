@@ -56,18 +56,18 @@ impl Rule for GcEvacuationFailure {
         }
         let collector = gc.collector();
         let failed: Vec<Pause<'_>> =
-            gc.told().filter(|p| !failures::of(p, collector).is_empty()).copied().collect();
-        let mut cut = gc.told_cut_off();
+            gc.judged().filter(|p| !failures::of(p, collector).is_empty()).copied().collect();
+        let mut cut = gc.judged_cut_off();
         cut.retain(|p| !failures::of(p, collector).is_empty());
         if failed.is_empty() && cut.is_empty() {
             return gc.ruled_out(format!(
                 "none of {} failed to evacuate or promote",
-                quantity::plural(gc.told().count(), "pause", "pauses")
+                quantity::plural(gc.judged().count(), "pause", "pauses")
             ));
         }
         let has_failed = |p: &Pause<'_>| !failures::of(p, collector).is_empty();
         let usual = gc.usual_ms(|p| p.is_young() && !has_failed(p));
-        let full = following_full(gc.told(), collector);
+        let full = following_full(gc.judged(), collector);
         let above = |p: &Pause<'_>| if p.labelled_full() { p.ms() } else { (p.ms() - usual).max(0.0) };
         let beyond: f64 = gc.slow.iter().filter(|p| has_failed(p)).map(above).sum();
         let base: f64 = gc.base_of(has_failed).iter().map(above).sum();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_before_the_window_is_told_with_the_full_collection_that_it_caused() {
+    fn a_failure_before_the_window_is_reported_with_the_full_collection_that_it_caused() {
         let judged = |failed_at: f64| {
             let mut built = healthy();
             built.pause("Pause Young (Normal)", "G1 Evacuation Pause", failed_at, 800.0, &FAILED);

@@ -20,7 +20,7 @@ const RMI_S: (f64, f64) = (3_600.0, 0.02);
 const TIMER_S: f64 = 60.0;
 /// Share of the gaps that must keep to the period.
 const REGULAR: f64 = 0.75;
-/// From how many on a period is told.
+/// From how many on a period is reported.
 const PERIODIC: usize = 3;
 /// Calls as close as this that come in bunches are typical of direct memory running out:
 /// `Bits.reserveMemory` calls `System.gc()` and sleeps 1, 2, 4 … ms up to 512 ms before it gives
@@ -56,7 +56,7 @@ impl Rule for GcExplicit {
          2% are a timer's.\n\n\
          **Look-alikes.** Full collections for lack of room have causes of their own (`Ergonomics`, `Allocation \
          Failure`, `Metadata GC Threshold`). Direct memory that runs out asks for collections as well \
-         (`java.nio.Bits.reserveMemory`): stacks of a live recording tell it, and who allocates; from a log alone, calls \
+         (`java.nio.Bits.reserveMemory`): stacks of a live recording show it, and who allocates; from a log alone, calls \
          within two seconds of each other may be that, which is said. Then `-XX:+DisableExplicitGC` would end in an \
          `OutOfMemoryError`, and is not advised."
     }
@@ -187,7 +187,7 @@ fn regular_s(pauses: &[Pause<'_>]) -> Option<f64> {
     (kept as f64 >= REGULAR * gaps.len() as f64).then_some(usual)
 }
 
-/// The distance of full collections that no cause is told of and that keep to a period, seconds.
+/// The distance of full collections without a cause that keep to a period, seconds.
 fn by_a_timer(all: &[Pause<'_>]) -> Option<f64> {
     let unnamed: Vec<Pause<'_>> = all.iter().filter(|p| is_unnamed(p)).copied().collect();
     regular_s(&unnamed)
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_memory_that_runs_out_is_told_by_the_stacks_and_its_collections_must_not_be_switched_off() {
+    fn direct_memory_that_runs_out_is_known_by_the_stacks_and_its_collections_must_not_be_switched_off() {
         use fathom_recording::FrameType::{C2, Interpreted};
         let mut built = log("System.gc()", 1.0, 150.0, 60.0);
         let frames = [
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn initiators_are_told_apart_by_the_cause() {
+    fn initiators_are_distinguished_by_the_cause() {
         for (cause, who) in [
             ("Diagnostic Command", "jcmd GC.run"),
             ("Heap Inspection Initiated GC", "histogram"),

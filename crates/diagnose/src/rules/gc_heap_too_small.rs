@@ -26,7 +26,7 @@ const OLD_FULL: f64 = 0.9;
 /// The same where full collections follow each other as closely as [`CLOSE_S`]: the parallel
 /// collector makes one as soon as what is usually promoted would no longer fit.
 const OLD_SHORT: f64 = 0.75;
-/// Full collections from which on that is told, and of which the last ones are taken.
+/// Full collections from which on that is reported, and of which the last ones are taken.
 const FULL_ONES: usize = 3;
 /// Full collections from which on they are said to follow each other closely.
 const MANY_CLOSE: usize = 10;
@@ -83,7 +83,7 @@ impl Rule for GcHeapTooSmall {
          Where the allocation rate grew along with the collections, that is said: the heap may be the right size for \
          the usual load.\n\n\
          **Ruled out** by the time that such collections take, or by a live set and a young generation that leave room. Where \
-         a log does not tell their sizes, or covers less than 10 s, or where the heap may still grow, or where the young generation fills more than ten times a \
+         a log does not have their sizes, or covers less than 10 s, or where the heap may still grow, or where the young generation fills more than ten times a \
          second though it is a large part of the heap, it is not known."
     }
 
@@ -197,7 +197,7 @@ fn no_cause(
     }
     let unknown = match live {
         _ if !gc.is_a_run() => "the log covers less than 10 s",
-        _ if gc.heap_max_bytes().is_none() => "the log does not tell the size of the heap",
+        _ if gc.heap_max_bytes().is_none() => "the size of the heap is not in the log",
         None => "what stays in use shows only after more collections of the old generation",
         _ if young.is_some_and(|young| young.interval_s <= VERY_CLOSE_S) => {
             "the young generation fills more than ten times a second, large a part of the heap as it is"
@@ -216,7 +216,7 @@ fn no_cause(
                 quantity::share(live / heap),
             ));
         }
-        Some(_) => "the log does not tell the size of the young generation",
+        Some(_) => "the size of the young generation is not in the log",
     };
     let what = format!(
         "whether the heap of {} is too small: collections took {} of the time, and {unknown}",
@@ -242,7 +242,7 @@ struct Young {
 }
 
 impl Young {
-    /// As far as its collections tell; `None` where there are few, or they tell no size.
+    /// As far as its collections show it; `None` where there are few, or they have no sizes.
     fn of(gc: &GcCase<'_, '_>) -> Option<Self> {
         let young: Vec<_> = gc.slow.iter().filter(|p| p.is_young() && for_room(p)).collect();
         let gaps = young.windows(2).filter_map(|pair| match pair {

@@ -10,7 +10,7 @@ use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 /// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of
 /// objects starts cycles by occupancy; in a run built for it 85 of 85 were started so.
 const STARTS: f64 = 0.3;
-/// From how many cycles on a share is told.
+/// From how many cycles on a share is reported.
 const CYCLES: usize = 3;
 /// Largest region size, bytes: 32 MB, and 512 MB since JDK 18.
 const REGION_MAX: (f64, f64) = (32.0 * 1048576.0, 512.0 * 1048576.0);
@@ -38,7 +38,7 @@ impl Rule for GcHumongous {
          collections while humongous objects hold regions.\n\n\
          **Look-alikes.** Cycles started by occupancy (`G1 Evacuation Pause`) or by `System.gc()` name themselves. \
          Humongous objects that live long start no cycles and are ruled out.\n\n\
-         **Cannot tell** from a log without causes."
+         **Inconclusive** from a log without causes."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -219,9 +219,9 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_causes_cannot_tell() {
+    fn a_log_without_causes_is_inconclusive() {
         let mut built = Built::jvm("17", "G1", 60.0);
         built.pause("Pause Young", "", 1.0, 50.0, &[]);
-        assert!(matches!(judged(&GcHumongous, &built.sealed()), Judgement::CannotTell(_)));
+        assert!(matches!(judged(&GcHumongous, &built.sealed()), Judgement::Inconclusive(_)));
     }
 }

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_time_that_another_findings_evidence_tells_of_is_not_said_to_have_no_finding() {
+    fn kernel_time_that_stands_in_another_findings_evidence_is_not_said_to_have_no_finding() {
         // Full collections of a full heap, most of whose CPU time is the kernel's.
         let mut built = Built::jvm("17", "Parallel", 200.0);
         built.fact(fact::HEAP_MAX_BYTES, "1073741824");
@@ -252,9 +252,9 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_cpu_times_cannot_tell() {
+    fn a_log_without_cpu_times_is_inconclusive() {
         let mut built = Built::jvm("8", "Parallel", 300.0);
         built.pause("GC", "", 1.0, 1_000.0, &[]);
-        assert!(matches!(judged(&GcKernelTime, &built.sealed()), Judgement::CannotTell(_)));
+        assert!(matches!(judged(&GcKernelTime, &built.sealed()), Judgement::Inconclusive(_)));
     }
 }

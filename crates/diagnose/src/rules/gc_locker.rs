@@ -25,7 +25,7 @@ const WAITING_JDK: f64 = 25.0;
 /// their names (JDK 8's with an underscore).
 const WAITING_IN: [&str; 2] = ["GCLocker::", "GC_locker::"];
 /// A collection that the locker initiated came too early by as much of eden as was empty, beside
-/// the fullest of the run; where the log does not tell, all of it counts.
+/// the fullest of the run; where that is not in the log, all of it counts.
 fn early(pause: &Pause<'_>, fullest: f64) -> f64 {
     eden_share(pause).filter(|_| fullest > 0.0).map_or(1.0, |share| (1.0 - share / fullest).clamp(0.0, 1.0))
 }
@@ -115,7 +115,7 @@ impl Rule for GcLocker {
         if often || waited || (gc.on_stops() && !gave_up.is_empty()) {
             let mut finding = found(self, &gc, &by_locker, share, cost_ms);
             if waited {
-                blocked.tell(&mut finding, case);
+                blocked.add_to(&mut finding, case);
             }
             if let Some(first) = gave_up.first() {
                 let n = quantity::plural(gave_up.len(), "allocation", "allocations");
@@ -191,7 +191,7 @@ impl Blocked {
         case.excess_ms(self.ms, self.base_ms) / self.threads.len().max(1) as f64
     }
 
-    fn tell(self, finding: &mut Finding, case: &Case<'_>) {
+    fn add_to(self, finding: &mut Finding, case: &Case<'_>) {
         let Some((thread, longest_ms)) = self.threads.first() else { return };
         let waited = format!(
             "{} waited {} for native code that held an array",
@@ -240,7 +240,7 @@ fn held(pause: &Pause<'_>) -> bool {
         || (pause.flag(figure::EVACUATION_FAILURE) && only_pinned(pause))
 }
 
-/// How full a collection of the young generation found it; `None` where the log does not tell, or
+/// How full a collection of the young generation found it; `None` where that is not in the log, or
 /// the whole heap was collected.
 fn eden_share(pause: &Pause<'_>) -> Option<f64> {
     let f = |key| pause.span.figure(key);
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_of_young_collections_where_there_are_none() {
+    fn nothing_is_said_of_young_collections_where_there_are_none() {
         let mut built = Built::jvm("8", "CMS", 60.0);
         built.pause("Full GC", "Allocation Failure", 5.0, 900.0, &[]);
         let Judgement::RuledOut { figure, .. } = judged(&GcLocker, &built.sealed()) else { panic!("found") };

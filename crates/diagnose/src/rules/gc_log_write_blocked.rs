@@ -21,7 +21,7 @@ use crate::intervals::Intervals;
 use crate::{Case, Judgement, Layer, Rule, quantity};
 
 /// A write that does not block takes some tens of microseconds; stops in which the log was written
-/// for less than this have nothing to tell, milliseconds.
+/// for less than this are left out, milliseconds.
 const WRITTEN_MS: f64 = 1.0;
 
 /// Where the kernel timed writes for as much of a gap, they are what filled it.
@@ -55,10 +55,10 @@ impl Rule for GcLogWriteBlocked {
          the off-CPU stack of the VM thread (`vfs_write`, not a page fault).\n\n\
          With those recorded (an strace beside the log, or `fathom record`) the verdict is *proven*, of all stops in which \
          the VM thread is seen to write the log, whatever the log itself says; what the kernel waited for (dirty \
-         throttling, a page under writeback, the journal, a frozen file system) is told from its stack. A page fault of \
+         throttling, a page under writeback, the journal, a frozen file system) is known from its stack. A page fault of \
          the VM thread in the write's place rules this cause out.\n\n\
-         **Ruled out** by the longest gap found, or by asynchronous logging. A log of one line a pause \
-         (`-Xlog:gc`) cannot tell."
+         **Ruled out** by the longest gap found, or by asynchronous logging.\n\n\
+         **Inconclusive** from a log of one line a pause (`-Xlog:gc`)."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -101,8 +101,8 @@ impl Rule for GcLogWriteBlocked {
             ),
             call: Some((call, how)),
         }));
-        // A gap must be long to be told from a wait for a processor; a call that was timed counts
-        // in pieces of any length.
+        // A gap must be long to be distinguished from a wait for a processor; a call that was timed
+        // counts in pieces of any length.
         let counts = |w: &Wait<'_>| w.idle && (w.ms >= GAP_MS || w.call.is_some());
         let (long, short): (Vec<_>, Vec<_>) = waits.into_iter().partition(counts);
         let usual_ms =
@@ -135,7 +135,7 @@ impl Rule for GcLogWriteBlocked {
             )),
             None => blind(
                 self,
-                "what pauses spend outside their phases: nothing tells of these pauses phase by phase",
+                "what pauses spend outside their phases: no log has these pauses phase by phase",
                 "-Xlog:gc*,safepoint (JDK 8: -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)",
             ),
         }

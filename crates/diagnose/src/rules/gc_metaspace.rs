@@ -9,7 +9,7 @@ use crate::facts::{Value, pauses};
 use crate::trend::Trend;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
-/// Collections with a metaspace reading that a growth is told from.
+/// Collections with a metaspace reading that growth is judged by.
 const READINGS: usize = 4;
 /// Growth of metaspace over its readings that is more than an application finishing its start.
 const GROWN: f64 = 0.10;
@@ -32,7 +32,7 @@ impl Rule for GcMetaspace {
          (`MetaspaceSize`), so an application with many classes pays a few such collections at its start; one that \
          keeps loading classes, or leaks class loaders, pays them again and again.\n\n\
          **Evidence.** The causes `Metadata GC Threshold` and `Metadata GC Clear Soft References` and their cost. \
-         Metaspace in use after each of them tells whether it is a leak: it rises although every one unloaded what it \
+         Metaspace in use after each of them shows whether it is a leak: it rises although every one unloaded what it \
          could.\n\n\
          **Look-alikes.** Full collections for lack of heap have other causes. A few of these collections at the start \
          cost little and are ruled out by their figure."

@@ -39,7 +39,7 @@ impl Rule for GcPrematurePromotion {
          than the desired survivor size of age 1; the old generation grows by 10% or more of what each young \
          collection frees; and collections of the old generation free at least half of it. The cost is those.\n\n\
          **Look-alikes.** A cache that fills is promoted as well, but its memory stays in use. A leak too.\n\n\
-         **Cannot tell** without ages in the log."
+         **Inconclusive** without ages in the log."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn healthy_ages_are_ruled_out_and_no_ages_cannot_tell() {
+    fn healthy_ages_are_ruled_out_and_no_ages_are_inconclusive() {
         let Judgement::RuledOut { figure, .. } =
             judged(&GcPrematurePromotion, &log(15.0, 1.0, 100.0).sealed())
         else {
@@ -260,6 +260,6 @@ mod tests {
         assert!(figure.starts_with("survivors overrun after 0%"), "{figure}");
         let mut built = Built::jvm("17", "G1", 60.0);
         built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 1.0, 50.0, &[]);
-        assert!(matches!(judged(&GcPrematurePromotion, &built.sealed()), Judgement::CannotTell(_)));
+        assert!(matches!(judged(&GcPrematurePromotion, &built.sealed()), Judgement::Inconclusive(_)));
     }
 }

@@ -21,7 +21,8 @@ const PAUSES: usize = 5;
 /// A stretch of a pause outside its phases that is as large is not work slowed down but a stall of
 /// the VM thread (`gc-log-write-blocked`), milliseconds and share of the pause.
 const OUTSIDE: (f64, f64) = (200.0, 0.5);
-/// Part of a pause that writes of the log may take in which it still tells of processors.
+/// Part of a pause that writes of the log may take for its CPU time to still show whether
+/// processors were missing.
 const WRITTEN: f64 = 0.2;
 /// Time to reach a safepoint for an operation that is no collection: threads that poll within
 /// microseconds are late only when they have no processor. In milliseconds, and in how many
@@ -46,12 +47,12 @@ impl Rule for GcStarvedOfCpu {
         "The collector's workers want to run and other threads, other processes, a quota of the container or the \
          hypervisor keep the processors from them. The same work then takes several times as long.\n\n\
          **Evidence.** Over the pauses of 50 ms or more (CPU figures come in steps of 10 ms), CPU time is less than \
-         half of wall time × workers, while the work phases fill the pause; where the log does not tell how many workers \
+         half of wall time × workers, while the work phases fill the pause; where the log does not print how many workers \
          there were, pauses that used less than half a processor, which is too little for one. Five of them, or one of a \
          second or more.\n\n\
          **Look-alikes.** A blocked log write leaves a gap *outside* the phases: such pauses are left out. Memory \
          touched for the first time costs *kernel* time: such pauses are left out too. A heap that was swapped out \
-         prints the same figures; the log alone cannot tell it apart, so the verdict is *consistent with*, unless \
+         prints the same figures; the log alone cannot distinguish it, so the verdict is *consistent with*, unless \
          something else speaks for the processors: operations that have nothing to do are late to reach their \
          safepoint as well, ZGC prints the machine's load, or the JVM has more workers than processors. Proof: the \
          run-queue time of the workers, and no major page faults."
@@ -124,18 +125,18 @@ fn is_work(pause: &Pause<'_>) -> bool {
     !stalled && !kernel
 }
 
-/// What is said where no pause is long enough to judge: what the CPU figures were, and why they
-/// tell nothing.
+/// What is said where no pause is long enough to judge: what the CPU figures were, and why nothing
+/// follows from them.
 fn no_long_pause(gc: &GcCase<'_, '_>) -> String {
     let no = "no pause of 50 ms or more in which the collector was at work";
-    let told: Vec<Cpu> = gc.slow.iter().filter_map(Pause::cpu).collect();
-    if told.iter().any(|cpu| cpu.real_s >= CPU_MIN_REAL_S) {
+    let figures: Vec<Cpu> = gc.slow.iter().filter_map(Pause::cpu).collect();
+    if figures.iter().any(|cpu| cpu.real_s >= CPU_MIN_REAL_S) {
         return no.to_owned();
     }
-    let sum = |of: fn(&Cpu) -> f64| quantity::seconds(told.iter().map(of).sum());
+    let sum = |of: fn(&Cpu) -> f64| quantity::seconds(figures.iter().map(of).sum());
     format!(
         "{no}: {} used {} of CPU in {}, in steps of 10 ms, too coarse to judge shorter pauses by",
-        quantity::plural(told.len(), "pause", "pauses"),
+        quantity::plural(figures.len(), "pause", "pauses"),
         sum(Cpu::cpu_s),
         sum(|cpu| cpu.real_s)
     )
@@ -262,7 +263,7 @@ fn support(gc: &GcCase<'_, '_>) -> Vec<Evidence> {
     support
 }
 
-/// Whether the machine had swapped, where the log tells (JDK 8's header).
+/// Whether the machine had swapped, where the log shows it (JDK 8's header).
 fn swapped(gc: &GcCase<'_, '_>) -> Option<Evidence> {
     let total = gc.fact_number(fact::SWAP_TOTAL_BYTES).filter(|t| *t > 0.0)?;
     let free = gc.fact_number(fact::SWAP_FREE_BYTES)? / total;
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_pause_with_less_cpu_than_its_length_is_told_and_said_to_be_too_short_to_judge() {
+    fn a_short_pause_with_less_cpu_than_its_length_is_reported_as_too_short_to_judge() {
         let mut built = Built::jvm("7", "G1", 60.0);
         built.pause("GC pause (young)", "GCLocker Initiated GC", 5.3, 17.7, &cpu(0.01, 0.0, 0.02));
         let Judgement::RuledOut { figure, .. } = judged(&GcStarvedOfCpu, &built.sealed()) else {

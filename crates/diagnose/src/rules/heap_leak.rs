@@ -51,8 +51,8 @@ impl Rule for HeapLeak {
          those that keep half of the growth or more and for which nothing speaks of a bound, the largest suspect; with two \
          dumps the one that grew most, if that is half of what all grew by. A dump alone proves no growth: where the log shows \
          none, its largest holder is not called a leak. With samples of allocations (a flight recording, the allocation \
-         probe) it names the method that allocates what stays. Direct buffers, which no log shows, are told when two dumps have \
-         them grow by a fifth of their limit."
+         probe) it names the method that allocates what stays. Direct buffers, which no log shows, are reported when two dumps \
+         have them grow by a fifth of their limit."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -86,7 +86,7 @@ impl HeapLeak {
             return self.not_known(
                 (gc, dump),
                 &format!(
-                    "{} of the old generation are too few to tell, {READINGS} are needed",
+                    "{} of the old generation are too few to judge growth by, {READINGS} are needed",
                     quantity::plural(points.len(), "collection", "collections")
                 ),
             );
@@ -158,17 +158,17 @@ fn sure(
     match (keeper.map(|keeper| keeper.by), at_its_end) {
         (Some(By::Grew(_)), true) => (
             gc.named(cost_ms).0,
-            "the growth goes on until the heap is full, and two dumps tell what grew".to_owned(),
+            "the growth goes on until the heap is full, and two dumps show what grew".to_owned(),
         ),
         (Some(By::Grew(_)), false) => (
             Confidence::Likely,
-            "log and dumps tell of the same growth; a cache without a limit that is still filling looks the same until it stops"
+            "log and dumps show the same growth; a cache without a limit that is still filling looks the same until it stops"
                 .to_owned(),
         ),
         (Some(By::Suspicion), _) => (
             Confidence::Likely,
-            "the log tells that the heap grows, and the dump of one that keeps much of it in many entries without a bound; that this \
-             is what grows, a second dump tells"
+            "the log shows that the heap grows, and the dump shows one that keeps much of it in many entries without a bound; a second \
+             dump would show whether this is what grows"
                 .to_owned(),
         ),
         (_, true) => (
@@ -246,7 +246,7 @@ fn found(
     if let (Some(keeper), Some(dump)) = (&keeper, dump) {
         finding.evidence.extend(keeper.evidence(dump));
     }
-    finding.evidence.extend(place.as_ref().map(|place| summed("samples of allocations", place.told())));
+    finding.evidence.extend(place.as_ref().map(|place| summed("samples of allocations", place.in_words())));
     finding.evidence.extend(other.map(|why| summed("heap dump", why)));
     for point in points.first().into_iter().chain(points.last()) {
         finding.evidence.push(cited(
@@ -283,7 +283,7 @@ fn remedies(gc: &GcCase<'_, '_>, keeper: Option<&Keeper<'_>>, place: Option<&Pla
     if place.is_none() {
         remedies.push(remedy(
             "a flight recording beside log and dump (jdk.ObjectAllocationSample; before JDK 16 jdk.ObjectAllocationInNewTLAB and \
-             jdk.ObjectAllocationOutsideTLAB, as in profile.jfc) tells which method allocates what stays",
+             jdk.ObjectAllocationOutsideTLAB, as in profile.jfc) shows which method allocates what stays",
             "any JDK with JFR",
             "about 1% of CPU time",
         ));
@@ -336,7 +336,7 @@ pub(super) fn leaks(gc: &GcCase<'_, '_>) -> bool {
     rise.is_some_and(|rise| rise.growth() == Growth::Leak)
 }
 
-/// What a pause left in use, as a share of the heap, to be told beside it.
+/// What a pause left in use, as a share of the heap, to be shown beside it.
 pub(super) fn left_share(pause: &Pause<'_>, heap: f64) -> Option<f64> {
     Some(pause.span.figure(figure::HEAP_AFTER_BYTES)? / heap)
 }

@@ -20,7 +20,7 @@ pub(crate) const START_UP_NS: i64 = 30_000_000_000;
 /// compiled by then.
 const SETTLED_NS: i64 = 5_000_000_000;
 
-/// A compile task: when it was asked for, started and done, as far as the log tells.
+/// A compile task: when it was asked for, started and done, as far as the log records it.
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
     /// The record it is known from first.
@@ -29,7 +29,7 @@ pub(crate) struct Task<'a> {
     /// Start of its compilation, when known.
     pub(crate) started_ns: Option<i64>,
     pub(crate) done_ns: i64,
-    /// 1 to 3 are C1's, 4 is C2's; `None` where the log does not tell.
+    /// 1 to 3 are C1's, 4 is C2's; `None` where it is not in the log.
     pub(crate) tier: Option<u8>,
     pub(crate) osr: bool,
 }
@@ -59,20 +59,20 @@ pub(crate) struct JitCase<'c, 'a> {
     pub(crate) case: &'c Case<'a>,
     pub(crate) jvm: ProcessId,
     pub(crate) tasks: Vec<Task<'a>>,
-    /// Whether the log tells when tasks were queued.
+    /// Whether the log records when tasks were queued.
     pub(crate) queue_known: bool,
-    /// Whether it tells how long compilations took.
+    /// Whether it records how long compilations took.
     pub(crate) lengths_known: bool,
-    /// Whether it tells tiers and on-stack replacements; a JVM's probes name the compiler alone.
+    /// Whether it records tiers and on-stack replacements; a JVM's probes name the compiler alone.
     pub(crate) tiers_known: bool,
 }
 
 impl<'c, 'a> JitCase<'c, 'a> {
-    /// The compilations of a JVM; nothing can be told where none was logged.
+    /// The compilations of a JVM; the judgement is inconclusive where none was logged.
     pub(crate) fn of(case: &'c Case<'a>, jvm: ProcessId, rule: &dyn Rule) -> Result<Self, Judgement> {
         let jit = Self::read(case, jvm);
         if jit.tasks.is_empty() {
-            return Err(Judgement::CannotTell(BlindSpot {
+            return Err(Judgement::Inconclusive(BlindSpot {
                 what: format!("compilations of {}", case.jvm_name(jvm)),
                 rules: vec![rule.id().to_owned()],
                 remedy: JIT_LOG.into(),
@@ -116,7 +116,7 @@ impl<'c, 'a> JitCase<'c, 'a> {
         if seconds > 0.0 { self.asked_in(windows).count() as f64 / seconds } else { 0.0 }
     }
 
-    /// When the JVM started, as far as its logs tell.
+    /// When the JVM started, as far as its logs show it.
     pub(crate) fn start_ns(&self) -> Option<i64> {
         let runs = self.case.recording.spans_of(kind::RUN).filter(|s| s.process() == self.jvm);
         runs.map(|s| s.t0_ns()).min()
@@ -155,7 +155,7 @@ impl<'c, 'a> JitCase<'c, 'a> {
         if whole > 0.0 { busy / whole } else { 0.0 }
     }
 
-    /// The log that tells of the compilations, with their number.
+    /// The log of the compilations, with their number.
     pub(crate) fn source(&self) -> Origin {
         let first = self.tasks.first().map(|t| t.span.source().index());
         let log = first.and_then(|i| self.case.recording.sources.get(i));

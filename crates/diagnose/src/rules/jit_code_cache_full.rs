@@ -58,7 +58,7 @@ impl Rule for JitCodeCacheFull {
         let jit = JitCase::read(case, jvm);
         let Some(begin) = seen.begin() else {
             if jit.tasks.is_empty() && seen.full.is_empty() && seen.sweeps.is_empty() {
-                return Judgement::CannotTell(BlindSpot {
+                return Judgement::Inconclusive(BlindSpot {
                     what: format!("compilations of {}", case.jvm_name(jvm)),
                     rules: vec![self.id().to_owned()],
                     remedy: JIT_LOG.into(),
@@ -225,8 +225,8 @@ fn evidence(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Vec<Evidence> {
     evidence
 }
 
-/// Compile tasks before and after the compiler was switched off: an empty queue is what tells it
-/// from a burst.
+/// Compile tasks before and after the compiler was switched off: an empty queue is what
+/// distinguishes it from a burst.
 fn quiet_after(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Option<Evidence> {
     let begin = seen.disabled.as_ref()?.t0_ns();
     let jit = JitCase::read(case, jvm);

@@ -53,15 +53,15 @@ impl Rule for JitCompileBurst {
          are too few samples for shares, no more is charged than compilers worked and the samples show of such code. From logs \
          alone: the part of the loss that fell into the stretches in which tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
          samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
-         **Look-alikes.** A collection at the same time: the finding tells how long the JVM was stopped in the window, \
+         **Look-alikes.** A collection at the same time: the finding says how long the JVM was stopped in the window, \
          and is only *consistent with* when stops explain a good part. Another process taking the processors: slow \
          code everywhere, but no new methods in the queue. A method compiled again and again is `jit-deopt-loop` and \
          does not count, an \
          empty queue with slow code `jit-code-cache-full`. Start-up: in the first 30 s of a JVM (less where the series \
-         has kept its usual level for 5 s), or before the series has reached its level, it is told as start-up, and \
+         has kept its usual level for 5 s), or before the series has reached its level, it is reported as start-up, and \
          only when the user's window lies there, with no base of the JVM before it.\n\n\
          **Needs** a LogCompilation file for waits and lengths; `-Xlog:jit+compilation=debug` or PrintCompilation show \
-         rates and names alone. Without a slow window nothing is found: compiling alone is not slow; where compilers were busy for 5% of the time and nothing tells when it was slow, it is not known."
+         rates and names alone. Without a slow window nothing is found: compiling alone is not slow; where compilers were busy for 5% of the time and nothing shows when it was slow, it is not known."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -78,14 +78,14 @@ impl Rule for JitCompileBurst {
             let after = jit.start_ns().map_or(0.0, |start| at_ns.saturating_sub(start) as f64 / 1e9).max(0.0);
             let (most, tasks) =
                 (plural(most, "task", "tasks"), plural(jit.tasks.len(), "compile task", "compile tasks"));
-            let told = format!("{tasks}, at most {most} a second, {after:.0} s after the start");
+            let burst = format!("{tasks}, at most {most} a second, {after:.0} s after the start");
             let busy = case.compile_ms(jvm, &case.slow) / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE);
             // Where nobody says when it was slow, a burst may have been: unless compilers were
             // hardly busy.
             if case.loss.measured_on.is_empty() && busy >= crate::MATTERS_SHARE {
-                return Judgement::CannotTell(crate::BlindSpot {
+                return Judgement::Inconclusive(crate::BlindSpot {
                     what: format!(
-                        "whether compilation slowed {} down, for nothing tells when it was slow: {told}, compilers busy for {} of the time",
+                        "whether compilation slowed {} down, for nothing shows when it was slow: {burst}, compilers busy for {} of the time",
                         case.jvm_name(jvm),
                         crate::quantity::share(busy)
                     ),
@@ -97,7 +97,7 @@ impl Rule for JitCompileBurst {
                 true => format!("compilers busy for {} of the time", crate::quantity::share(busy)),
                 false => "no slow time was recorded".to_owned(),
             };
-            return jit.ruled_out(format!("{slow}; {told}"));
+            return jit.ruled_out(format!("{slow}; {burst}"));
         }
         let looping = in_a_loop(&jit);
         let bursts: Vec<Burst<'_>> =
@@ -142,7 +142,7 @@ impl Rule for JitCompileBurst {
 /// milliseconds. The mean of a long window hides what a burst did to a part of it, as one that
 /// other things slow down, too: so the bursts are judged in their densest parts as well as in all
 /// of their stretches and in the slow windows as a whole, as far as there are samples enough, and
-/// what shows more tells.
+/// what shows more counts.
 fn support<'a>(
     jit: &JitCase<'_, 'a>,
     bursts: &[Burst<'a>],

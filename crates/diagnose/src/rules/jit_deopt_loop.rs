@@ -56,7 +56,7 @@ impl Rule for JitDeoptLoop {
          **Evidence.** In the slow windows, after start-up: the code of one method thrown away five times or more and \
          made again; or more than 20 invalidations a second in all. Those that only make room for better code do not \
          count: JDK 25 says so (\"not used\"), before that the installation of the same method at a higher tier within \
-         100 ms tells. Or one method compiled 20 times or more for each time that its class was seen to be loaded: what is compiled \
+         100 ms shows it. Or one method compiled 20 times or more for each time that its class was seen to be loaded: what is compiled \
          again was thrown away, whether that was recorded or not.\n\n\
          **Cost.** The time from each invalidation to the next code of the same method (at most 5 s), as a part of the \
          loss where one was measured. Other threads may have been elsewhere, so it is an upper bound.\n\n\
@@ -166,7 +166,7 @@ fn class_of(method: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(class, _)| class)
 }
 
-/// Whether a source tells of each time that code of the JVM was thrown away, had there been any.
+/// Whether a source would have recorded each time that code of the JVM was thrown away.
 fn sees_invalidations(jit: &JitCase<'_, '_>) -> bool {
     let own = |source: &&fathom_recording::Source| source.process.is_none_or(|process| process == jit.jvm.0);
     jit.case.recording.sources.iter().filter(own).any(|source| source.format == LOG_COMPILATION)
@@ -231,7 +231,7 @@ impl<'a> Rounds<'a> {
         let mut methods: BTreeMap<&'a str, Vec<Round<'a>>> = BTreeMap::new();
         let none = Vec::new();
         let mut all = 0;
-        // Code is first made not entrant and later a zombie (JDK ≤ 19): one invalidation, told
+        // Code is first made not entrant and later a zombie (JDK ≤ 19): one invalidation, logged
         // twice.
         let mut seen: HashSet<i64> = HashSet::new();
         for span in case.spans_in(kind::JIT_INVALIDATE, jit.jvm, &case.slow).filter(|s| s.t0_ns() >= warm_ns)

@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 /// A method that C2 replaces by code of its own.
 struct Intrinsic {
     method: &'static str,
-    /// The flag of the JVM that tells whether it does: on where JDK and processor have what it
+    /// The flag of the JVM that shows whether it does: on where JDK and processor have what it
     /// takes.
     flag: &'static str,
     /// The first release that does so on x86-64.
@@ -100,7 +100,7 @@ enum Why {
     SwitchedOff(Vec<&'static str>),
     /// The JDK has no intrinsic for it yet.
     JdkIsOlder,
-    /// Nothing tells.
+    /// Nothing shows why.
     NotSeen,
 }
 
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jdk_that_has_none_yet_is_told_apart_from_one_where_it_did_not_work() {
+    fn a_jdk_that_has_none_yet_is_distinguished_from_one_where_it_did_not_work() {
         let digest = "sun.security.provider.MD5.implCompress0";
         let mut old = run(60, digest, C2, None);
         old.fact(fact::JDK, "11");
@@ -321,9 +321,9 @@ mod tests {
     }
 
     #[test]
-    fn without_samples_it_cannot_tell() {
+    fn without_samples_it_is_inconclusive() {
         let judged = judged(&JitIntrinsicMissing, &Built::jvm("17", "G1", 10.0).sealed());
-        assert!(matches!(judged, Judgement::CannotTell(_)), "{judged:?}");
+        assert!(matches!(judged, Judgement::Inconclusive(_)), "{judged:?}");
     }
 
     /// The JDKs of this machine that have a `javap`: release and home.

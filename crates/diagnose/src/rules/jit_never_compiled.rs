@@ -116,12 +116,12 @@ fn found(
     rule: &dyn Rule,
     cpu: &Cpu<'_, '_>,
     jvm: ProcessId,
-    (methods, told): (&[(&str, f64)], bool),
+    (methods, others_compiled): (&[(&str, f64)], bool),
     cost_ms: f64,
 ) -> Finding {
     let is_one = |name: &str| methods.iter().any(|(method, _)| *method == name);
     let no_compilers = has_no_compilers(cpu.case, jvm);
-    let (confidence, why) = match (no_compilers, told) {
+    let (confidence, why) = match (no_compilers, others_compiled) {
         (true, _) => (Confidence::Likely, "the flag that switches the compilers off was given"),
         (_, true) => (
             Confidence::Likely,
@@ -220,8 +220,8 @@ mod tests {
         assert_eq!((finding.culprit.as_str(), finding.confidence), (PRICE, Confidence::Likely));
         assert!(finding.title.contains("80% of the JVM's CPU time"), "{}", finding.title);
         assert!(finding.remedies.iter().any(|r| r.change == "-XX:-DontCompileHugeMethods"), "{finding:#?}");
-        let Judgement::Found(untold) = judge(run(150, Interpreted)) else { panic!("not found") };
-        assert_eq!(untold.confidence, Confidence::ConsistentWith);
+        let Judgement::Found(unlogged) = judge(run(150, Interpreted)) else { panic!("not found") };
+        assert_eq!(unlogged.confidence, Confidence::ConsistentWith);
         let mut int = run(150, Interpreted);
         int.fact(fact::JVM_ARGS, "-Xmx1g -Xint");
         let Judgement::Found(int) = judge(int) else { panic!("not found") };
@@ -247,6 +247,6 @@ mod tests {
         assert!(matches!(judge(compiled), Judgement::RuledOut { .. }));
         assert!(matches!(judge(run(40, Interpreted)), Judgement::RuledOut { .. }), "four seconds");
         assert!(matches!(judge(run(150, C2)), Judgement::RuledOut { .. }));
-        assert!(matches!(judge(Built::jvm("17", "G1", 10.0)), Judgement::CannotTell(_)));
+        assert!(matches!(judge(Built::jvm("17", "G1", 10.0)), Judgement::Inconclusive(_)));
     }
 }

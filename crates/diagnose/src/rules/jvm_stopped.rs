@@ -28,8 +28,8 @@ const NAMED: usize = 3;
 /// Slow windows that are stops for as much of their time were picked for that: a share of them says
 /// nothing.
 const PICKED: f64 = 0.8;
-/// Stops below a second that are told for standing out: of one or two of them nobody can tell
-/// whether they will come again.
+/// Stops below a second that are reported for standing out: whether one or two of them will come
+/// again, nobody can know.
 const SEVERAL: usize = 3;
 /// CPU time as a share of a pause below which the collector waited for most of it, however few
 /// workers it had.
@@ -53,7 +53,7 @@ impl Rule for JvmStopped {
 
     fn about(&self) -> &'static str {
         "Collections and other safepoints stop the JVM for a good part of the time, or for a second at a stretch. The \
-         other rules name the causes that they know; this one tells the stops in any case, with where their time went: \
+         other rules name the causes that they know; this one reports the stops in any case, with where their time went: \
          sorts of collections, causes, phases, and processor time. A full collection that went through less than 20 MB of heap \
          a second is said to have waited rather than worked, where the log has no CPU times, and a remark or an initial mark \
          of CMS that ran on one processor is said to have done so.\n\n\
@@ -91,7 +91,7 @@ impl Rule for JvmStopped {
     }
 }
 
-/// Stops that are to be told.
+/// Stops that are to be reported.
 struct Seen {
     stops: Intervals,
     cost_ms: f64,
@@ -121,7 +121,8 @@ fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
     let within = |window: &Window| burden.stops.and(&Intervals::of_windows(&[*window])).and(&slow);
     let all = burden.stops.and(&slow);
     if let Some(heavy) = burden.heavy.filter(|heavy| !within(&heavy.window).is_empty()) {
-        // Of a few stops it is not to be told: the whole run is looked at as well.
+        // A few stops are not to be reported for the run's share: the whole run is looked at as
+        // well.
         if heavy.whole && !case.whole_run && all.length_ms() >= PICKED * slow.length_ms() {
             return None;
         }
@@ -218,7 +219,7 @@ struct Sort {
     longest_ms: f64,
 }
 
-/// Stops by name and cause, those that took longest together first. Safepoints are told where no
+/// Stops by name and cause, those that took longest together first. Safepoints are listed where no
 /// collection fills them.
 fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(String, Sort)> {
     let mut sorts: BTreeMap<String, Sort> = BTreeMap::new();
@@ -301,7 +302,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     longest.sort_by_key(|s| std::cmp::Reverse(s.duration_ns()));
     finding
         .evidence
-        .extend(longest.iter().take(NAMED).filter(|_| finding.layer == Layer::Safepoint).map(told));
+        .extend(longest.iter().take(NAMED).filter(|_| finding.layer == Layer::Safepoint).map(evidence_of));
     if finding.culprit == UNNAMED {
         finding.remedies.push(remedy(
             "let the log name them, and what takes the time in them: -Xlog:safepoint (JDK 8: -XX:+PrintSafepointStatistics \
@@ -313,7 +314,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     if slow_pace.is_some() {
         finding.remedies.push(remedy(
             "no swap and no lack of processors for the JVM: vmstat 1 while it collects shows si and so at 0 and idle \
-             processors; -XX:+PrintGCDetails (-Xlog:gc+cpu) tells the CPU time of each collection",
+             processors; -XX:+PrintGCDetails (-Xlog:gc+cpu) prints the CPU time of each collection",
             "Linux",
             "memory, or fewer other programs",
         ));
@@ -334,7 +335,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     finding
 }
 
-fn told(span: &Span<'_>) -> Evidence {
+fn evidence_of(span: &Span<'_>) -> Evidence {
     let fact = pauses::STOP.is(Value::ms(span.duration_ns() as f64 / 1e6));
     cited(span, fact.with("operation", Value::name(name_of(span))))
 }
@@ -380,16 +381,16 @@ fn phases(pauses: &[Pause<'_>]) -> Option<String> {
     let one = |(phase, ms): &(&str, f64)| {
         format!("{phase} {} ({})", quantity::millis(*ms), quantity::share(ms / with_ms))
     };
-    let told: Vec<String> = sums.iter().take(NAMED).map(one).collect();
-    (!told.is_empty()).then(|| format!("phases of these pauses: {}", told.join(", ")))
+    let listed: Vec<String> = sums.iter().take(NAMED).map(one).collect();
+    (!listed.is_empty()).then(|| format!("phases of these pauses: {}", listed.join(", ")))
 }
 
-/// The CPU time of the pauses that are long enough for the log's hundredths of a second to tell it,
-/// and whether they waited rather than worked; that is said only where these are most of the time
-/// of all.
+/// The CPU time of the pauses that are long enough for the log's hundredths of a second to measure
+/// it, and whether they waited rather than worked; that is said only where these are most of the
+/// time of all.
 fn cpu(pauses: &[Pause<'_>]) -> Option<String> {
-    let told = pauses.iter().filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S);
-    let (times, cpu_s, sys_s, real_s) = told.fold((0, 0.0, 0.0, 0.0), |(n, c, s, r), cpu| {
+    let measured = pauses.iter().filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S);
+    let (times, cpu_s, sys_s, real_s) = measured.fold((0, 0.0, 0.0, 0.0), |(n, c, s, r), cpu| {
         (n + 1, c + cpu.cpu_s(), s + cpu.sys_s, r + cpu.real_s)
     });
     let all_s = pauses.iter().map(Pause::ms).sum::<f64>() / 1e3;

@@ -1,5 +1,5 @@
-//! A contended lock, told the same way for monitors and for `java.util.concurrent`: which lock, who
-//! waits for it, and what its holders did, added up over all the time in which they held it and
+//! A contended lock, reported the same way for monitors and for `java.util.concurrent`: which lock,
+//! who waits for it, and what its holders did, added up over all the time in which they held it and
 //! others waited.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ const MOSTLY: f64 = 0.5;
 pub(crate) struct LockWords {
     /// "monitor", "lock".
     pub(crate) noun: &'static str,
-    /// Of the spans that tell of single waits.
+    /// Of the spans that are single waits.
     pub(crate) kind: &'static str,
     /// What the ledger of threads charges such waits to.
     pub(crate) heading: Heading,
@@ -183,7 +183,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     });
     let sure = match waits.case.share(waits.cost_ms()) {
         _ if deadlock.is_some() => Confidence::Proven,
-        // Time that stacks alone charge to a lock: which one it is nothing tells.
+        // Time that stacks alone charge to a lock: nothing shows which one it is.
         _ if first.class.is_empty() => Confidence::ConsistentWith,
         // Who holds a lock and gets no CPU makes others wait: the lock is where it shows, and no
         // cause.
@@ -199,7 +199,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
              recording did"
                 .to_owned()
         }
-        _ if first.class.is_empty() => "the waits are told by the stacks of switches alone: no record of a lock says which one it was, \
+        _ if first.class.is_empty() => "the waits are known from the stacks of switches alone: no record of a lock says which one it was, \
                                        and whether it was one"
             .to_owned(),
         Some(holders) if holders.waits_for_a_cpu() => {
@@ -304,7 +304,7 @@ fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words:
         format!("; {} on {}{}", share(lock.ms), if lock.several { "objects of " } else { "" }, lock.named())
     });
     let (threads, in_all) = (waits.threads(), quantity::millis(total));
-    let told = match waits.slow.len() {
+    let sums = match waits.slow.len() {
         0 => format!("{threads} threads waited {in_all} in all without stops of the JVM"),
         n => format!(
             "{} of {threads} threads, {in_all} in all without stops of the JVM, the longest {}",
@@ -312,10 +312,10 @@ fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words:
             quantity::millis(waits.longest_ms())
         ),
     };
-    finding.evidence.push(waits.summed(format!("{told}{first}")));
+    finding.evidence.push(waits.summed(format!("{sums}{first}")));
     if waits.unlisted_ms() > 0.0 {
         finding.evidence.push(waits.summed(format!(
-            "{} of it in waits that no record of a {} tells of one by one: short ones, and those that had begun before",
+            "{} of it in waits that no record of a {} shows one by one: short ones, and those that had begun before",
             quantity::millis(waits.unlisted_ms()),
             words.noun
         )));
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_owner_did_meanwhile_is_told_with_its_share() {
+    fn what_the_owner_did_meanwhile_is_reported_with_its_share() {
         let mut built = contended();
         built.on_thread(kind::SCHED_WATCHED, "owner", "", 0.0, 60_000.0);
         for i in 0..60 {
@@ -373,12 +373,12 @@ mod tests {
         }
         let finding = found(built);
         // Second, so that no fold of the list takes it.
-        let told = &finding.evidence[1].text();
+        let text = &finding.evidence[1].text();
         assert!(
-            told.starts_with("meanwhile")
-                && told.contains("in write() on /var/log/app.log 75%")
-                && told.contains("running 25%"),
-            "{told}"
+            text.starts_with("meanwhile")
+                && text.contains("in write() on /var/log/app.log 75%")
+                && text.contains("running 25%"),
+            "{text}"
         );
     }
 
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_of_whom_nothing_is_known_is_not_told_of() {
+    fn an_owner_of_whom_nothing_is_known_is_not_reported() {
         let mut built = contended();
         // Two threads of that name: nobody knows which.
         for tid in [1, 2] {

@@ -38,11 +38,11 @@ impl Rule for LockContendedMonitor {
          **Which lock.** A lock is known by its class and the first method of the application that takes it, not by an \
          address: objects move. Waits at two places are for one lock where they name one address at the same time; where waits \
          at the same time name different addresses, many objects are locked at one place.\n\n\
-         **Holders.** Who held it is told by the owner at the beginning of each wait and by the thread whose wait ended, each until \
+         **Holders.** Who held it is known from the owner at the beginning of each wait and from the thread whose wait ended, each until \
          another one is seen to hold it, it queues again or has nothing to do. What all of them did in that time, while others \
          waited, is added up. A cycle of waits that had not ended with the recording is a deadlock, and *proven*.\n\n\
          **Look-alikes.** A holder that is itself off the CPU (throttled, in a page fault, blocked on a disk) makes the \
-         same waits: the sums of holders tell. Waits of one thread alone are not contention.\n\n\
+         same waits: the sums of holders show it. Waits of one thread alone are not contention.\n\n\
          **Ruled out** by the waiting time found. JFR records only waits above its threshold (20 ms by default, 10 ms \
          with `profile`): many short waits stay unseen there."
     }
@@ -121,10 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn a_gc_log_alone_cannot_tell() {
+    fn a_gc_log_alone_is_inconclusive() {
         assert!(matches!(
             judged(&LockContendedMonitor, &Built::jvm("17", "G1", 60.0).sealed()),
-            Judgement::CannotTell(_)
+            Judgement::Inconclusive(_)
         ));
     }
 }

@@ -30,8 +30,8 @@ struct Event<'a> {
 /// Who held it from a moment on, and the method in which it was taken.
 type Held<'a> = (ThreadId, i64, Option<&'a str>);
 
-/// Who held a lock while somebody waited, as far as the waits tell: the owner at the beginning of
-/// each wait, and the thread that waited from its end on.
+/// Who held a lock while somebody waited, as far as the waits show it: the owner at the beginning
+/// of each wait, and the thread that waited from its end on.
 pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Intervals)> {
     let chains = waits.case.chains();
     let mut events: FxHashMap<Option<StrId>, Vec<Event<'_>>> = FxHashMap::default();
@@ -91,7 +91,7 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
     held.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect()
 }
 
-/// Tells when a thread that took a lock is first seen outside of the method in which it did.
+/// Finds when a thread that took a lock is first seen outside of the method in which it did.
 struct Releases<'c, 'a> {
     recording: &'a Recording,
     chains: &'c Chains<'a>,
@@ -125,9 +125,9 @@ impl<'c, 'a> Releases<'c, 'a> {
         for (at_ns, stack) in stacks {
             let Some(stack) = stack else { continue };
             let recording = self.recording;
-            let told =
+            let at_place =
                 *self.within.entry((stack, place)).or_insert_with(|| seen_within(recording, stack, place));
-            seen.push((at_ns, told));
+            seen.push((at_ns, at_place));
         }
         let ever = self.ever.entry(place).or_default();
         *ever |= seen.iter().any(|(_, seen)| *seen == Seen::Within);
@@ -175,9 +175,9 @@ mod tests {
             built.with_stack(class, next, &[("shop.Orders.book", C2)], &labels, (at, 1_000.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        let told =
+        let end =
             "; its holder was off the CPU 52.20 s of 58.00 s: asleep in shop.Audit.trail 90%, running 10%";
-        assert!(finding.title.ends_with(told), "{}", finding.title);
+        assert!(finding.title.ends_with(end), "{}", finding.title);
         assert!(finding.meaning.contains("off the CPU for most of that time"), "{}", finding.meaning);
         let chain = finding.chain.unwrap();
         let next: Vec<_> = chain.links[0].next.iter().map(|link| link.what.as_str()).collect();
@@ -264,7 +264,7 @@ mod tests {
     /// Two threads take turns; what each does in a second is known by sums alone: it forces a file
     /// in the locked method, and sleeps longer outside of it.
     #[test]
-    fn of_short_waits_those_within_the_locked_method_tell_what_a_holder_does() {
+    fn of_short_waits_those_within_the_locked_method_show_what_a_holder_does() {
         let mut built = Built::jvm("17", "G1", 60.0);
         let names = ["a", "b"];
         for name in names {

@@ -28,7 +28,7 @@ pub(crate) struct Lock {
     pub(crate) class: String,
     /// Methods that wait for it, the most costly first, with milliseconds.
     pub(crate) places: Vec<(String, f64)>,
-    /// Milliseconds, those that no record of a lock tells of included.
+    /// Milliseconds, with the waits that have no record of a lock.
     pub(crate) ms: f64,
     pub(crate) threads: BTreeSet<ThreadId>,
     /// Whether it is many objects of the class that are locked at this place.
@@ -70,7 +70,7 @@ pub(crate) fn locks(waits: &Waits<'_, '_>, own: &[&str]) -> Vec<Lock> {
         lock.waits.push(i);
         *places.entry(id).or_default().entry(place).or_default() += wait.ms;
     }
-    // What no record of a lock tells of was waited for where the records say that one was.
+    // A wait without a record of a lock is taken to be for the lock that records name at its place.
     for unlisted in &waits.unlisted {
         let known = places.iter().filter_map(|(id, own)| Some((*id, *own.get(unlisted.place.as_str())?)));
         let id = known.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(id, _)| id);
@@ -191,7 +191,7 @@ impl Lock {
             .any(|c| self.class.contains(c))
     }
 
-    /// Its waits that records tell of, in order of their beginnings.
+    /// Its waits that have records, in order of their beginnings.
     pub(crate) fn spans<'w, 'a>(&'w self, waits: &'w Waits<'_, 'a>) -> impl Iterator<Item = Span<'a>> + 'w {
         self.waits.iter().map(|i| waits.slow[*i].span)
     }
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn many_objects_locked_at_one_place_are_told_as_many() {
+    fn many_objects_locked_at_one_place_are_reported_as_many() {
         let mut built = Built::jvm("17", "G1", 60.0);
         for i in 0..60 {
             for worker in 0..4 {
@@ -299,9 +299,9 @@ mod tests {
         let finding = found(&LockContendedMonitor, built);
         assert_eq!(finding.culprit, "shop.Ledger in shop.Orders.book()");
         assert!((finding.cost_ms - 45_000.0).abs() < 200.0, "{}", finding.cost_ms);
-        let told =
+        let unlisted =
             finding.evidence.iter().any(|e| e.text().contains("360.00 s of it in waits that no record"));
-        assert!(told, "{:?}", finding.evidence);
+        assert!(unlisted, "{:?}", finding.evidence);
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl Rule for OutOfMemory {
          safepoint in which it reports the error (`ReportJavaOutOfMemory`). One is \
          enough, whatever time it took.\n\n\
          **Look-alikes.** None that prints the same lines. What fills the memory is not in a GC log: `heap-leak` and \
-         `gc-heap-too-small` tell whether it grows."
+         `gc-heap-too-small` show whether it grows."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -59,13 +59,13 @@ impl Rule for OutOfMemory {
             "Memory was asked for and there was none. Whatever asked for it failed, and the application \
                            may be in a state that nobody planned for."
                 .into();
-        let mut told: Vec<&Span<'_>> = Vec::new();
+        let mut cited_spans: Vec<&Span<'_>> = Vec::new();
         for (_, span) in &said {
-            if told.len() < CITED && told.iter().all(|known| known.name() != span.name()) {
-                told.push(span);
+            if cited_spans.len() < CITED && cited_spans.iter().all(|known| known.name() != span.name()) {
+                cited_spans.push(span);
             }
         }
-        finding.evidence = told.iter().map(|span| cited(span, span.name().to_owned())).collect();
+        finding.evidence = cited_spans.iter().map(|span| cited(span, span.name().to_owned())).collect();
         finding.windows = super::gc_case::stretches(said.iter().map(|(_, span)| *span));
         finding.remedies = remedies(worst);
         finding.verify = vec!["the log has no such line".into()];

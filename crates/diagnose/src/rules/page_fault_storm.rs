@@ -58,7 +58,7 @@ enum Why {
     Waited,
     /// The control group is at its limit of memory: pages are dropped and read again.
     MemoryLimit,
-    /// Nothing tells.
+    /// Nothing shows why.
     Unknown,
 }
 
@@ -78,8 +78,8 @@ impl Rule for PageFaultStorm {
          to touch the memory, which is innocent.\n\n\
          **Evidence.** Every fault as `fathom record` counts and times it, by thread and mapping: the time in faults above \
          the base's, for the application's threads and the collector's each by as many as share it. Without counts, CPU \
-         samples with frames of the kernel (`asm_exc_page_fault`) tell the time, and not the mapping. The mapping, what \
-         was given back to the kernel meanwhile (munmap, madvise) and who touched the pages tell why.\n\n\
+         samples with frames of the kernel (`asm_exc_page_fault`) give the time, and not the mapping. The mapping, what \
+         was given back to the kernel meanwhile (munmap, madvise) and who touched the pages show why.\n\n\
          **Look-alikes.** Kernel time of system calls has no frame of a fault. Faults that take a millisecond and more on average waited for \
          something: a disk, a frozen file system (the chain says which), or, where the control group has no memory left, \
          pages that were dropped and are read again. Kernel-heavy collections of a log without a recording are \
@@ -130,7 +130,7 @@ impl Rule for PageFaultStorm {
     }
 }
 
-/// Why the dearest mapping is touched, as far as it can be told.
+/// Why the most expensive mapping is touched, as far as that is known.
 fn why(faults: &Faults<'_, '_>, mapping: &str, bytes: f64, protect_share: f64, heap_max: Option<f64>) -> Why {
     // A page of a file that many map is not copied: its file system is asked first, so that it is
     // written back later.
@@ -251,8 +251,8 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
         let text = format!("{} of CPU time below asm_exc_page_fault", quantity::millis(total.ms));
         finding.evidence.push(summed(source.clone(), text));
     }
-    let listed = |list: Vec<(&str, f64)>, told: &dyn Fn(f64) -> String| {
-        let one = |(name, number): &(&str, f64)| format!("{name} ({})", told(*number));
+    let listed = |list: Vec<(&str, f64)>, in_words: &dyn Fn(f64) -> String| {
+        let one = |(name, number): &(&str, f64)| format!("{name} ({})", in_words(*number));
         list.iter().take(NAMED).map(one).collect::<Vec<_>>().join(", ")
     };
     if !methods.is_empty() {
@@ -270,15 +270,15 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
         finding.evidence.push(summed(source, text));
     }
     if matches!(why, Why::Waited | Why::MemoryLimit) {
-        let told: Vec<String> = (waited_for(case, jvm).iter().take(NAMED))
+        let waits: Vec<String> = (waited_for(case, jvm).iter().take(NAMED))
             .map(|(what, ms)| format!("{what} ({})", quantity::millis(*ms)))
             .collect();
-        if let Some(most) = told.first() {
+        if let Some(most) = waits.first() {
             finding.title = format!("{}; {most}", finding.title);
             let source = finding.evidence.first().map_or_else(Default::default, |e| e.source.clone());
             finding
                 .evidence
-                .push(summed(source, format!("in page faults, off the CPU: {}", told.join(", "))));
+                .push(summed(source, format!("in page faults, off the CPU: {}", waits.join(", "))));
         }
     }
     finding.remedies = remedies(why);
@@ -296,7 +296,7 @@ fn at_its_limit(case: &Case<'_>, jvm: ProcessId) -> bool {
     case.spans_in(kind::MEMORY_STALL, jvm, &case.slow).any(|stall| stall.name().contains("control group"))
 }
 
-/// What threads of a JVM waited for in page faults of the slow windows, as the chain tells it, with
+/// What threads of a JVM waited for in page faults of the slow windows, by the chain, with
 /// milliseconds.
 fn waited_for(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)> {
     let slow = Intervals::of_windows(&case.slow);

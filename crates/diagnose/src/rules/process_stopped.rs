@@ -36,7 +36,7 @@ impl Rule for ProcessStopped {
          **Evidence.** Most threads of the application are off the CPU in the kernel's functions for stopped tasks \
          (`do_signal_stop`, `ptrace_stop`, `do_freezer_trap`, `__refrigerator`) at the same time. Or each of them is, one at a time, for a good part of the time in which it had work: that is a tracer (`strace`, \
          `gdb`), and who lets the threads go names it.\n\n\
-         **Look-alikes.** A quota that is used up (the scheduler tells of it), a machine that is paused as a whole (its clock \
+         **Look-alikes.** A quota that is used up (the scheduler records it), a machine that is paused as a whole (its clock \
          and this recording stand as well), a stop by the JVM itself: each has other functions on its stacks.\n\n\
          **Ruled out** by the switches of the JVM's threads, none of which stood there for long."
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_stopped_from_outside_is_told_and_one_that_waits_is_not() {
+    fn a_process_that_is_stopped_from_outside_is_reported_and_one_that_waits_is_not() {
         let Judgement::Found(finding) = judged(&ProcessStopped, &recording(4)) else { panic!("not found") };
         assert!(finding.title.contains("for 3.00 s"), "{}", finding.title);
         assert!((finding.cost_ms - 3_000.0).abs() < 1e-6);

@@ -17,7 +17,7 @@ use crate::thread_ledger::ByHeading;
 use crate::waits::Heading;
 use crate::{Case, Window};
 
-/// The collector whose figures tell of each process on the machine.
+/// The collector that has figures of each process on the machine.
 const HOST: &str = "host";
 /// What the recorder's program is called, to begin with.
 const RECORDER: &str = "fathom";
@@ -174,12 +174,12 @@ impl<'c, 'a> Processors<'c, 'a> {
         takers
     }
 
-    /// The collector that tells of threads' switches, by name.
+    /// The collector that records threads' switches, by name.
     pub(super) fn source(&self) -> String {
         source_of(self.case.recording, source::SCHED)
     }
 
-    /// The collector that tells of the machine, by name.
+    /// The collector of the machine's figures, by name.
     pub(super) fn host(&self) -> String {
         source_of(self.case.recording, HOST)
     }

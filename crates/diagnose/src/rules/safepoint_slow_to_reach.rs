@@ -101,7 +101,7 @@ impl Rule for SafepointSlowToReach {
                     source: "jvm-events".into(),
                 };
             }
-            return Judgement::CannotTell(BlindSpot {
+            return Judgement::Inconclusive(BlindSpot {
                 what: format!("how long the threads of {} take to stop", case.jvm_name(jvm)),
                 rules: vec![self.id().to_owned()],
                 remedy: "safepoint lines: -Xlog:safepoint:file=gc.log (JDK 8: \
@@ -225,7 +225,7 @@ impl Wait<'_> {
     }
 }
 
-/// All safepoints of a JVM whose wait the log tells.
+/// All safepoints of a JVM that the log has the time to safepoint of.
 struct Waits<'a> {
     all: Vec<Wait<'a>>,
     /// Those that touch a slow window.

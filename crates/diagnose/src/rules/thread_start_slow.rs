@@ -84,7 +84,7 @@ impl Part {
             ),
             Self::Clone | Self::Call => remedy(
                 "a newer kernel (from 6.1 on mappings are found in a tree that does not slow down with their number) and fewer mappings",
-                "/proc/PID/maps tells how many there are",
+                "/proc/PID/maps lists them",
                 "an update of the host",
             ),
             Self::ToJava => remedy(
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_of_the_address_space_is_told_from_what_it_is_waited_for_in() {
+    fn the_lock_of_the_address_space_is_distinguished_from_what_it_is_waited_for_in() {
         let mut built = starts(100.0, 99.0, 1.0, 0.1);
         for i in 0..20 {
             built.span(kind::MEMORY_MAP_LOCK, "write", f64::from(i) * 0.5 + 0.005, 90.0, &[], &[]);
@@ -396,7 +396,7 @@ mod tests {
 
     /// The caller waits for the JVM's lock; of the second half of the waits no stack is known.
     #[test]
-    fn waits_for_the_jvms_list_of_threads_are_told_by_their_lock() {
+    fn waits_for_the_jvms_list_of_threads_are_known_by_their_lock() {
         let mut built = starts(100.0, 99.0, 1.0, 0.1);
         let lock = [(label::ADDRESS, "0x7f00")];
         let stack = [("Mutex::lock_contended", Jvm), ("JVM_StartThread", Jvm), ("shop.Notices.order", C2)];

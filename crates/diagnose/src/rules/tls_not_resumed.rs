@@ -66,7 +66,7 @@ impl Rule for TlsNotResumed {
          exchange of keys under them (`sun.security.ssl`, JDK 8 to 25). Where they are a tenth of the time in handshakes or \
          more, all of that is charged, which is an upper bound: one that resumes takes some of it, too.\n\n\
          **Look-alikes.** Encrypting what is sent afterwards has no frame of a handshake. Connections of ever new \
-         peers cannot resume anything: the number of connections a second tells how many there are, and whether they \
+         peers cannot resume anything: the number of connections a second shows how many there are, and whether they \
          are kept open long enough is the question before this one. TLS of other libraries (OpenSSL through Netty, \
          Conscrypt, Bouncy Castle) is not looked into.\n\n\
          **Ruled out** by the CPU time found in full handshakes."
@@ -179,7 +179,7 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
         ),
     ];
     finding.verify = vec![
-        "openssl s_client -connect HOST:PORT -reconnect tells for each connection \"New\" or \"Reused\"".into(),
+        "openssl s_client -connect HOST:PORT -reconnect prints \"New\" or \"Reused\" for each connection".into(),
         "-Djavax.net.debug=ssl:handshake on either side names the session that is resumed, or why none is".into(),
         "fathom record again: frames of sun.security.ssl.CertificateVerify and CertificateMessage are gone (fathom flame)".into(),
     ];
@@ -257,8 +257,8 @@ mod tests {
     }
 
     #[test]
-    fn without_samples_it_cannot_tell() {
+    fn without_samples_it_is_inconclusive() {
         let judged = judged(&TlsNotResumed, &Built::jvm("17", "G1", 10.0).sealed());
-        assert!(matches!(judged, Judgement::CannotTell(_)), "{judged:?}");
+        assert!(matches!(judged, Judgement::Inconclusive(_)), "{judged:?}");
     }
 }

@@ -39,13 +39,13 @@ pub(crate) struct Waits<'c, 'a> {
     /// turns in doing the operations wait each for a part of the time only, so that an average of
     /// their waits is less. 0 where it is not.
     pub(crate) attributed_ms: f64,
-    /// Who would have told of them.
+    /// The collector that would have recorded them.
     watcher: Option<&'a Source>,
 }
 
 impl<'c, 'a> Waits<'c, 'a> {
-    /// The spans of a kind that `which` picks. `None`: nobody looked for that kind, as far as the
-    /// recording tells.
+    /// The spans of a kind that `which` picks. `None`: as far as the recording shows, nobody looked
+    /// for that kind.
     pub(crate) fn of(
         case: &'c Case<'a>,
         jvm: ProcessId,
@@ -90,8 +90,8 @@ impl<'c, 'a> Waits<'c, 'a> {
     }
 
     /// Waits for locks: what the ledger of threads charges to `heading`, without the time in which
-    /// the whole JVM was stopped. Spans of a kind that `which` picks tell of them one by one, each
-    /// by as much as the ledger has of it; the rest is known by its place alone. `None`: nobody
+    /// the whole JVM was stopped. Spans of a kind that `which` picks show them one by one, each by
+    /// as much as the ledger has of it; the rest is known by its place alone. `None`: nobody
     /// looked.
     pub(crate) fn of_locks(
         case: &'c Case<'a>,
@@ -101,7 +101,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         which: impl Fn(&Span<'a>) -> bool,
     ) -> Option<Self> {
         let watcher = watcher(case.recording, jvm, kind);
-        // A log that knows no threads tells of no wait but those that it lists.
+        // A log that knows no threads shows no waits but those that it lists.
         let has_threads = || case.recording.threads.iter().any(|thread| thread.process == jvm);
         if watcher.is_none() && !case.has(kind, jvm) && !has_threads() {
             return None;
@@ -270,7 +270,7 @@ fn locks_in<'a>(
     if within.is_empty() {
         return locks;
     }
-    let mut told: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
+    let mut listed: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
     let mut charged: BTreeMap<ThreadId, Option<Intervals>> = BTreeMap::new();
     let chains = case.chains();
     let of = |thread: ThreadId| Some(chains.under(thread, heading)?.and(&within));
@@ -278,7 +278,7 @@ fn locks_in<'a>(
         let all = |moments: &Intervals| moments.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / 1e6;
         let ms = match span.thread() {
             Some(thread) => {
-                told.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
+                listed.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
                 let moments = charged.entry(thread).or_insert_with(|| of(thread));
                 all(moments.as_ref().unwrap_or(&within))
             }
@@ -289,7 +289,7 @@ fn locks_in<'a>(
     let threads = case.recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);
     for thread in threads.map(|(i, _)| ThreadId(i as u32)) {
         let Some(moments) = charged.remove(&thread).unwrap_or_else(|| of(thread)) else { continue };
-        let rest = moments.without(&Intervals::of(told.remove(&thread).unwrap_or_default()));
+        let rest = moments.without(&Intervals::of(listed.remove(&thread).unwrap_or_default()));
         if !rest.is_empty() {
             locks.unlisted.push((thread, rest));
         }
@@ -297,8 +297,8 @@ fn locks_in<'a>(
     locks
 }
 
-/// The collector of `fathom record` that tells of a kind of waits, where it was at work for the
-/// whole recording and saw every wait of that kind: then that there are none says that nobody
+/// The collector of `fathom record` that records a kind of waits, where it was at work for the
+/// whole recording and saw every wait of that kind: only then does their absence mean that nobody
 /// waited.
 fn watcher<'a>(recording: &'a Recording, jvm: ProcessId, kind: &str) -> Option<&'a Source> {
     let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
@@ -309,7 +309,7 @@ fn watcher<'a>(recording: &'a Recording, jvm: ProcessId, kind: &str) -> Option<&
     collectors(recording, kind).find(whole)
 }
 
-/// The collectors of `fathom record` in a recording that would tell of a kind of waits.
+/// The collectors of `fathom record` in a recording that would have recorded a kind of waits.
 fn collectors<'a>(recording: &'a Recording, kind: &str) -> impl Iterator<Item = &'a Source> {
     let format = match kind {
         kind::LOCK_MONITOR | kind::LOCK_PARK => Some(source::LOCKS),

@@ -303,7 +303,7 @@ impl Measured {
     }
 }
 
-/// The variance of the weights as the blocks of a window tell it.
+/// The variance of the weights, estimated from the blocks of a window.
 fn between_blocks(
     tree: &CallTree,
     recursive: &[bool],

@@ -103,10 +103,10 @@ impl Rows {
         self.rows.push(Row { t_ns, process, thread, stack, weight });
     }
 
-    /// The windows as far as the sources that tell of such rows cover them; where no source says
-    /// what it covers, from the first row to the last.
-    fn covered(&self, recording: &Recording, told: &[bool], windows: &[Window]) -> Vec<Window> {
-        let sources = recording.sources.iter().zip(told).filter(|(_, told)| **told);
+    /// The windows as far as the sources that have such rows cover them; where no source says what
+    /// it covers, from the first row to the last.
+    fn covered(&self, recording: &Recording, has_rows: &[bool], windows: &[Window]) -> Vec<Window> {
+        let sources = recording.sources.iter().zip(has_rows).filter(|(_, has_rows)| **has_rows);
         let mut covers: Vec<Window> = sources
             .filter_map(|(source, _)| source.covers_ns)
             .filter(|(from, to)| from < to)

@@ -19,7 +19,7 @@ pub struct Selection {
     /// Java packages ("org.example"): only samples with a frame of one of them anywhere in their
     /// stack.
     pub packages: Vec<String>,
-    /// Sources from this one on, and those before it: tells apart two recordings that were put
+    /// Sources from this one on, and those before it: distinguishes two recordings that were put
     /// together.
     pub sources_from: u32,
     /// See `sources_from`.

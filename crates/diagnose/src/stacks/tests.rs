@@ -124,7 +124,7 @@ fn time_before_the_process_began_is_not_covered() {
     let mut made = Made::new(10);
     made.sample(5 * S, "worker-1", Role::App, &["org.a.Main.run"], 1);
     let from = |made: &Made| Rows::of(&made.recording, &cpu(&[])).covered[0].from_ns;
-    assert_eq!(from(&made), 0, "nothing tells when it began");
+    assert_eq!(from(&made), 0, "nothing shows when it began");
     let placement = Placement { offset_ns: 3 * S, uncertainty_ns: Some(0), ..Placement::default() };
     let clock = ClockBasis::JvmUptime;
     made.recording.add_source(Source { clock, placement, process: Some(0), ..Source::default() });
@@ -220,8 +220,8 @@ fn waits_are_the_long_ones_and_the_sums_of_the_short_ones() {
     assert_eq!(waited_ms(waits::WAITS, &[(10, 20)]), 5_000 + 2_000 + 20);
     assert_eq!(waited_ms(waits::WAITS, &[(0, 10)]), 600);
     assert_eq!(waited_ms(sample::OFF_CPU, &[(10, 20)]), 20);
-    let told: Vec<(String, usize)> = kinds(&made.recording).into_iter().map(|k| (k.name, k.rows)).collect();
-    assert_eq!(told, [(waits::WAITS.to_owned(), 5)], "its parts would count twice");
+    let kinds: Vec<(String, usize)> = kinds(&made.recording).into_iter().map(|k| (k.name, k.rows)).collect();
+    assert_eq!(kinds, [(waits::WAITS.to_owned(), 5)], "its parts would count twice");
 }
 
 #[test]
@@ -240,13 +240,13 @@ fn cut_stacks_and_those_that_are_missing_are_kept_and_counted() {
 fn what_is_not_there_is_said_with_what_is() {
     let mut made = Made::new(10);
     made.sample(S, "a", Role::App, &["work"], 1);
-    let told = |kind: &str, windows: &[(i64, i64)]| {
+    let error = |kind: &str, windows: &[(i64, i64)]| {
         let selection = Selection { kind: kind.into(), ..cpu(windows) };
         flame(&made.recording, &selection, Shape::default(), None).unwrap_err().to_string()
     };
-    assert_eq!(told("alloc", &[]), "no alloc sample is chosen; there are cpu (1)");
+    assert_eq!(error("alloc", &[]), "no alloc sample is chosen; there are cpu (1)");
     assert_eq!(
-        told("cpu", &[(5, 6)]),
+        error("cpu", &[(5, 6)]),
         "no cpu sample is chosen; beyond the window there are 1, from 0.0 s to 0.0 s of the recording"
     );
     let none = flame(&Recording::new(), &cpu(&[]), Shape::default(), None).unwrap_err().to_string();

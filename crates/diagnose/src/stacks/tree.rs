@@ -99,7 +99,7 @@ impl NodeType {
     }
 }
 
-/// A frame as it is told apart in a tree.
+/// What distinguishes a frame in a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TreeFrame {
     /// Method or function; for groups a thread or process.
@@ -110,7 +110,7 @@ pub struct TreeFrame {
     pub line: i32,
 }
 
-/// Frames are told apart by their strings' ids, so that no name is compared twice.
+/// Frames are compared by their strings' ids, so that no name is compared twice.
 type FrameKey = (StrId, StrId, i32, u8);
 
 /// A call tree. Node 0 is the root; parents stand before their children.
@@ -340,9 +340,9 @@ impl<'a> Builder<'a> {
             node_type = NodeType::Cut;
         }
         // All kinds of Java are one.
-        let told_apart = if node_type.is_java() { NodeType::Interpreted } else { node_type };
+        let kind = if node_type.is_java() { NodeType::Interpreted } else { node_type };
         let line = if self.shape.lines { frame.line } else { -1 };
-        let key = (frame.name, frame.module, line, told_apart as u8);
+        let key = (frame.name, frame.module, line, kind as u8);
         let id = match self.frame_ids.get(&key) {
             Some(id) => *id,
             None => {
@@ -366,7 +366,7 @@ impl<'a> Builder<'a> {
             let process = recording.processes.get(row.process.index());
             let name = process.map_or("?", |_| recording.process_name(row.process));
             let text = match process.and_then(|p| p.pid) {
-                // Namesakes are told apart by it already.
+                // Namesakes are distinguished by it already.
                 Some(pid) if !name.contains("[pid ") => format!("{name} [pid {pid}]"),
                 _ => name.to_owned(),
             };

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! sched.off-cpu   ▐██████████████▒▒▌   asleep, then waiting for a CPU: the first part is a wait for something
-//! off-cpu         ·  ·    ·      ·     short waits, told together once they add up to something
+//! off-cpu         ·  ·    ·      ·     short waits, recorded together once they add up to something
 //! ```
 //!
-//! Either alone says the opposite of the truth where long waits replace short ones. Where nobody
-//! watched the switches, the waits that JFR and others tell of one by one are taken.
+//! Either alone says the opposite of the truth where long waits replace short ones. Where no
+//! switches were recorded, the waits that JFR and others record one by one are taken.
 
 use fathom_recording::vocabulary::{figure, kind, sample};
 use fathom_recording::{Recording, Span};
@@ -16,7 +16,7 @@ use fathom_recording::{Recording, Span};
 pub const WAITS: &str = "waits";
 
 /// Kinds of spans that are waits one by one where no switches were seen; none lies within another.
-const TOLD: [&str; 6] = [
+const RECORDED_WAITS: [&str; 6] = [
     kind::LOCK_MONITOR,
     kind::LOCK_WAIT,
     kind::LOCK_PARK,
@@ -27,7 +27,7 @@ const TOLD: [&str; 6] = [
 
 /// The kinds of spans that are waits in a recording.
 pub(super) fn span_kinds(recording: &Recording) -> &'static [&'static str] {
-    if recording.spans_of(kind::SCHED_OFF).next().is_some() { &[kind::SCHED_OFF] } else { &TOLD }
+    if recording.spans_of(kind::SCHED_OFF).next().is_some() { &[kind::SCHED_OFF] } else { &RECORDED_WAITS }
 }
 
 /// The kind of samples that are sums of waits.

@@ -12,9 +12,8 @@
 
 use super::mann_whitney;
 
-/// Shortest stretch between change points, ticks. Below five, a rank test cannot tell chance from
-/// change at
-/// [`P_MAX`].
+/// Shortest stretch between change points, ticks. Below five, a rank test cannot distinguish change
+/// from chance at [`P_MAX`].
 const MIN_STRETCH: usize = 5;
 /// p-value up to which a split is kept. Much below 5%, because every split is the best of many and
 /// neighbouring ticks are not independent.
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_told_apart_where_they_meet() {
+    fn levels_are_separated_where_they_meet() {
         let level = |i: usize| match i {
             0..60 => 100.0,
             60..90 => 70.0,

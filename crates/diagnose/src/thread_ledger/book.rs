@@ -1,5 +1,5 @@
 //! What is recorded of each thread, gathered once: when it was watched, when it was off the CPU,
-//! the records that tell of its waits, its samples.
+//! the records of its waits, its samples.
 
 use std::collections::BTreeMap;
 
@@ -55,9 +55,10 @@ pub(super) struct Book<'a> {
     pub(super) ends_in_order: bool,
     /// The kernel's accounts of it: from, to, nanoseconds on a CPU.
     pub(super) accounts: Vec<(i64, i64, i64)>,
-    pub(super) told: Vec<Span<'a>>,
+    /// Records of its waits.
+    pub(super) waits: Vec<Span<'a>>,
     /// The same kind by kind: where its records end, and whether their ends are in order.
-    pub(super) told_rows: Vec<(&'static str, usize, bool)>,
+    pub(super) wait_kinds: Vec<(&'static str, usize, bool)>,
     pub(super) starts: Vec<i64>,
     pub(super) ends: Vec<i64>,
     /// In order of time.
@@ -72,19 +73,19 @@ impl<'a> Book<'a> {
         self.hull = Some((first.min(from), last.max(to)));
     }
 
-    /// Keeps a record of a kind, of which all come one after another.
-    pub(super) fn tell(&mut self, kind: &'static str, span: Span<'a>) {
+    /// Adds a record of a wait. All records of a kind must come one after another.
+    pub(super) fn add_wait(&mut self, kind: &'static str, span: Span<'a>) {
         if !record::is_wait(&span) {
             return;
         }
-        match self.told_rows.last_mut().filter(|(last, ..)| *last == kind) {
+        match self.wait_kinds.last_mut().filter(|(last, ..)| *last == kind) {
             Some((_, end, in_order)) => {
-                *in_order &= self.told.last().is_none_or(|last| last.t1_ns() <= span.t1_ns());
+                *in_order &= self.waits.last().is_none_or(|last| last.t1_ns() <= span.t1_ns());
                 *end += 1;
             }
-            None => self.told_rows.push((kind, self.told.len() + 1, true)),
+            None => self.wait_kinds.push((kind, self.waits.len() + 1, true)),
         }
-        self.told.push(span);
+        self.waits.push(span);
     }
 
     /// When the thread lived. Where nobody watched its start, it is taken to live from its first
@@ -126,7 +127,7 @@ impl<'a> Seen<'a> {
         each(kind::THREAD_START, &mut |book, span| book.starts.push(span.t0_ns()));
         each(kind::THREAD_END, &mut |book, span| book.ends.push(span.t1_ns()));
         for kind in record::WAITS {
-            each(kind, &mut |book, span| book.tell(kind, span));
+            each(kind, &mut |book, span| book.add_wait(kind, span));
         }
         let kinds = Kinds::of(recording);
         for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s.kind) || kinds.is_short(s.kind)) {

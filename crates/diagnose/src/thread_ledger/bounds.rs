@@ -16,8 +16,8 @@ use crate::Window;
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
-/// Processors that a recording tells of one by one at most; of so many it is not known whether
-/// there are more.
+/// The most processors that a recording lists one by one; where it lists as many, whether there are
+/// more is not known.
 const MOST_CPUS: usize = 256;
 /// What a process' account in ticks of 10 ms, of user and of kernel time, may be off at both ends
 /// of a window.
@@ -84,10 +84,10 @@ impl Bounds {
         let readings = self.processes.get(&process)?;
         let all = |ns: f64| self.cpus.map_or(f64::INFINITY, |cpus| cpus * ns);
         let within = |from: i64, to: i64| to.min(window.to_ns).saturating_sub(from.max(window.from_ns));
-        let told = readings.iter().filter(|(from, to, _)| within(*from, *to) > 0);
-        let told: f64 = told.map(|(from, to, ns)| ns.min(all(within(*from, *to) as f64))).sum();
+        let read = readings.iter().filter(|(from, to, _)| within(*from, *to) > 0);
+        let read_ns: f64 = read.map(|(from, to, ns)| ns.min(all(within(*from, *to) as f64))).sum();
         let covered = Intervals::of(readings.iter().map(|(from, to, _)| (*from, *to)));
-        Some(told + TICKS_NS + self.all_ns(process, window, &covered))
+        Some(read_ns + TICKS_NS + self.all_ns(process, window, &covered))
     }
 
     /// Holds the accounts of a window to the limits.

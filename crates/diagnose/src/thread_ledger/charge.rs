@@ -121,22 +121,22 @@ impl<'a> Moments<'a> {
         if is_known { Some(book.alive(self.covers)) } else { book.hull }
     }
 
-    /// Records that tell what a thread waited for.
-    pub(crate) fn told(&self, thread: ThreadId) -> &[Span<'a>] {
-        self.seen.threads.get(&thread).map_or(&[], |book| &book.told)
+    /// Records that show what a thread waited for.
+    pub(crate) fn waits(&self, thread: ThreadId) -> &[Span<'a>] {
+        self.seen.threads.get(&thread).map_or(&[], |book| &book.waits)
     }
 
     /// The same kind by kind, each in order of their beginnings, with whether their ends are in
     /// order, too.
-    pub(crate) fn told_rows(
+    pub(crate) fn waits_by_kind(
         &self,
         thread: ThreadId,
     ) -> impl Iterator<Item = (&'static str, &[Span<'a>], bool)> {
         let book = self.seen.threads.get(&thread);
         let mut from = 0;
-        book.into_iter().flat_map(|book| book.told_rows.iter().map(move |row| (book, row))).map(
+        book.into_iter().flat_map(|book| book.wait_kinds.iter().map(move |row| (book, row))).map(
             move |(book, (kind, to, in_order))| {
-                (*kind, &book.told[std::mem::replace(&mut from, *to)..*to], *in_order)
+                (*kind, &book.waits[std::mem::replace(&mut from, *to)..*to], *in_order)
             },
         )
     }
@@ -173,13 +173,13 @@ const NAMED: [Heading; 5] = [Heading::Disk, Heading::Network, Heading::Dns, Head
 type Named<'a> = Vec<((i64, i64), Heading, &'a str)>;
 
 /// Names what was waited for in the moments that are asked for; each moment once, by the most
-/// telling record.
+/// specific record.
 fn named<'a>(book: &Book<'a>, moments: &ByHeading, asked: &Intervals) -> Named<'a> {
     let mut on = Vec::new();
     let mut left = NAMED.map(|heading| (heading, moments[heading.index()].and(asked)));
     for kind in record::NAMING {
-        let told = book.told.iter().filter(|span| span.kind() == kind);
-        let named: Vec<_> = told.filter_map(|span| Some((span, record::target(span)?))).collect();
+        let waits = book.waits.iter().filter(|span| span.kind() == kind);
+        let named: Vec<_> = waits.filter_map(|span| Some((span, record::target(span)?))).collect();
         for (heading, left) in left.iter_mut().filter(|(_, left)| !left.is_empty()) {
             for (span, target) in &named {
                 let parts = left.within(span.t0_ns(), span.t1_ns());
@@ -207,7 +207,7 @@ fn charge(
 ) -> Option<ByHeading> {
     let mut alive = Intervals::of([alive]).and(asked);
     if recording.threads[id.index()].tid.is_none() && book.is_known_by_waits() {
-        alive = alive.and(&Intervals::of(book.told.iter().map(|span| (span.t0_ns(), span.t1_ns()))));
+        alive = alive.and(&Intervals::of(book.waits.iter().map(|span| (span.t0_ns(), span.t1_ns()))));
     }
     if alive.is_empty() {
         return None;
@@ -233,9 +233,9 @@ fn charge(
         (from, from.saturating_add(ns).min(to))
     };
     let unlisted = stacks.of_unlisted(&book.off, role);
-    let recorded = |span: &Span<'_>| unlisted.heading(record::heading(span, stacks));
-    let told = by_heading(book.told.iter().map(|span| (recorded(span), (span.t0_ns(), span.t1_ns()))));
-    let requests = book.told.iter().filter(|span| record::awaits_request(span));
+    let heading = |span: &Span<'_>| unlisted.heading(record::heading(span, stacks));
+    let recorded = by_heading(book.waits.iter().map(|span| (heading(span), (span.t0_ns(), span.t1_ns()))));
+    let requests = book.waits.iter().filter(|span| record::awaits_request(span));
     let requests = Intervals::of(requests.map(|span| (span.t0_ns(), span.t1_ns())));
     let off = by_heading(book.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
     charge(Heading::Throttled, &Intervals::of(book.off.iter().map(throttled)));
@@ -252,7 +252,7 @@ fn charge(
         }
         if matches!(heading, Heading::Blocked | Heading::PageFault | Heading::Disk | Heading::MemoryStall) {
             for narrower in record::NARROWER {
-                told.get(&narrower).into_iter().for_each(|told| charge(narrower, &moments.and(told)));
+                recorded.get(&narrower).into_iter().for_each(|waits| charge(narrower, &moments.and(waits)));
             }
         }
         if *heading == Heading::Network {
@@ -260,8 +260,8 @@ fn charge(
         }
         // A futex or nothing at all: the record around it knows better.
         if matches!(heading, Heading::Blocked | Heading::NativeLock | Heading::Waiting) {
-            for (around, told) in &told {
-                charge(*around, &moments.and(told));
+            for (around, waits) in &recorded {
+                charge(*around, &moments.and(waits));
             }
         }
         charge(*heading, moments);
@@ -271,10 +271,10 @@ fn charge(
         if is_queued { Heading::RunQueue } else { unlisted.heading(stacks.of_role(sample.stack(), role)) }
     });
     for (heading, moments) in &by_heading(gaps.short.into_iter()) {
-        // Of short waits whose stacks were not walked: what a record around them tells.
+        // Short waits whose stacks were not walked get the category of a record around them.
         if *heading == Heading::Blocked {
-            for (around, told) in &told {
-                charge(*around, &moments.and(told));
+            for (around, waits) in &recorded {
+                charge(*around, &moments.and(waits));
             }
         }
         charge(*heading, moments);
@@ -282,11 +282,12 @@ fn charge(
     charge(Heading::Unknown, &gaps.unknown);
     charge(Heading::Running, &watched);
 
-    // Nobody watched: what records tell, then the stops of the JVM, for the application's threads.
+    // No switches were recorded: what records of waits show, then the stops of the JVM, for the
+    // application's threads.
     for narrower in record::NARROWER {
-        told.get(&narrower).into_iter().for_each(|moments| charge(narrower, moments));
+        recorded.get(&narrower).into_iter().for_each(|moments| charge(narrower, moments));
     }
-    for (heading, moments) in &told {
+    for (heading, moments) in &recorded {
         charge(*heading, moments);
     }
     if role == Role::App {
@@ -334,8 +335,8 @@ fn account<'a>(
     Some(Account { thread: id, on, spent_ns, cpu_samples, sampled_ns })
 }
 
-fn by_heading(told: impl Iterator<Item = (Heading, (i64, i64))>) -> BTreeMap<Heading, Intervals> {
+fn by_heading(waits: impl Iterator<Item = (Heading, (i64, i64))>) -> BTreeMap<Heading, Intervals> {
     let mut lists: BTreeMap<Heading, Vec<(i64, i64)>> = BTreeMap::new();
-    told.for_each(|(heading, ends)| lists.entry(heading).or_default().push(ends));
+    waits.for_each(|(heading, ends)| lists.entry(heading).or_default().push(ends));
     lists.into_iter().map(|(heading, list)| (heading, Intervals::of(list))).collect()
 }

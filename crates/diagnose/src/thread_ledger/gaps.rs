@@ -1,12 +1,12 @@
-//! What a watched thread did between the waits that are told one by one: short waits, running, or
-//! nobody knows.
+//! What a watched thread did between the waits that were recorded one by one: short waits, running,
+//! or unknown.
 //!
 //! ```text
-//! waits told one by one   ▐████▌          ▐██▌                ▐█████▌
+//! waits, one by one       ▐████▌          ▐██▌                ▐█████▌
 //! gaps between them             ░░░░░░░░░░    ░░░░░░░░░░░░░░░░
 //!   short waits, of which only the sum is known, are spread over the gap that they were counted in
 //!   what is left ran, as far as the kernel's account of the thread, or its CPU samples, bear it out
-//!   the rest of it is unknown: switches that nobody saw, or waits that were never told
+//!   the rest of it is unknown: switches or waits that were not recorded
 //! ```
 
 use std::borrow::Cow;

@@ -42,7 +42,7 @@ struct Sum {
     on: BTreeMap<Heading, BTreeMap<String, i64>>,
 }
 
-/// Names of what was waited for that are told of a heading.
+/// Names of what was waited for that are listed below a heading.
 const MOST_TARGETS: usize = 5;
 
 impl Default for Sum {

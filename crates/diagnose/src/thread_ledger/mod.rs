@@ -7,7 +7,7 @@
 //!               │                 └─ the rest ─┬─ short waits, by their sums
 //!               │                              ├─ running, as long as the kernel's account or the samples allow
 //!               │                              └─ unknown
-//!               └─ not seen ──────┬─ a record tells (JFR, strace, a safepoint) ──▶ what it tells
+//!               └─ not seen ──────┬─ in a record (JFR, strace, a safepoint) ──▶ what it shows
 //!                                 ├─ CPU samples ──▶ running
 //!                                 └─ the rest ─────▶ unknown
 //! ```
@@ -53,7 +53,7 @@ pub struct ThreadLedger {
     pub window: Window,
     /// What it is held against.
     pub base: Option<Window>,
-    /// Operations completed in the window, where anything tells.
+    /// Operations completed in the window, where they were counted.
     pub operations: Option<f64>,
     /// What was counted as operations, in words; `None` where nothing was.
     pub operations_of: Option<String>,
@@ -243,12 +243,12 @@ fn grouped(
     accounts.iter().map(|of| by.iter().map(|by| group(of, by)).collect()).collect()
 }
 
-/// The name of the series that counts operations: a throughput that clients tell, else the requests
-/// of an access log. Never both, as they count the same.
+/// The name of the series that counts operations: the throughput that clients report, else the
+/// requests of an access log. Never both, as they count the same.
 pub(crate) fn counted_as(recording: &Recording) -> &'static str {
-    let told =
+    let is_throughput =
         |s: &fathom_recording::Series| s.info.kind == SeriesKind::Rate && s.info.name == series::THROUGHPUT;
-    if recording.series.iter().any(told) { series::THROUGHPUT } else { series::REQUESTS }
+    if recording.series.iter().any(is_throughput) { series::THROUGHPUT } else { series::REQUESTS }
 }
 
 /// Operations that a series of throughput counted in a window.

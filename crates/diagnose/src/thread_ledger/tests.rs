@@ -52,17 +52,18 @@ impl Watched {
         stack: Option<StackId>,
         runq_ms: i64,
     ) {
-        self.told(kind, thread, ends, stack, &[(figure::RUNQ_NS, (runq_ms * MS) as f64)]);
+        self.measured(kind, thread, ends, stack, &[(figure::RUNQ_NS, (runq_ms * MS) as f64)]);
     }
 
     /// A wait for a CPU, which for a part was one for quota.
     pub(super) fn queued(&mut self, thread: ThreadId, ends: (i64, i64), runq_ms: i64, throttled_ms: i64) {
         let figures = [(figure::RUNQ_NS, runq_ms), (figure::THROTTLED_NS, throttled_ms)];
         let figures = figures.map(|(key, ms)| (key, (ms * MS) as f64));
-        self.told(kind::SCHED_OFF, Some(thread), ends, None, &figures);
+        self.measured(kind::SCHED_OFF, Some(thread), ends, None, &figures);
     }
 
-    pub(super) fn told(
+    /// A record with figures.
+    pub(super) fn measured(
         &mut self,
         kind: &str,
         thread: Option<ThreadId>,

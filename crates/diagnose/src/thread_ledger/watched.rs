@@ -5,17 +5,17 @@ use fathom_recording::vocabulary::kind;
 
 use crate::Window;
 
-/// What tells of threads, and from when to when.
+/// What recorded threads, and from when to when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// "switches of threads", "samples", "records of threads".
     pub what: &'static str,
-    /// From the first to the last moment of which it tells.
+    /// From its first to its last record.
     pub window: Window,
 }
 
-/// When the threads of a recording were watched, by what tells most of them; `None` where nothing
-/// tells of any.
+/// When the threads of a recording were watched, by the source that shows most of them; `None`
+/// where no source recorded a thread.
 pub fn watched(recording: &Recording) -> Option<Watched> {
     let extent = |moments: &mut dyn Iterator<Item = (i64, i64)>| {
         let (from_ns, to_ns) = moments.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
@@ -23,7 +23,7 @@ pub fn watched(recording: &Recording) -> Option<Watched> {
     };
     let switches = extent(&mut recording.spans_of(kind::SCHED_WATCHED).map(|s| (s.t0_ns(), s.t1_ns())));
     let sampled = || extent(&mut recording.samples.iter().map(|sample| (sample.t_ns, sample.t_ns)));
-    let told = || {
+    let recorded = || {
         let spans = recording.kinds().into_iter().flat_map(|(kind, _)| recording.spans_of(kind));
         extent(&mut spans.filter(|s| s.thread().is_some()).map(|s| (s.t0_ns(), s.t1_ns())))
     };
@@ -31,7 +31,7 @@ pub fn watched(recording: &Recording) -> Option<Watched> {
     switches
         .map(named("switches of threads"))
         .or_else(|| sampled().map(named("samples")))
-        .or_else(|| told().map(named("records of threads")))
+        .or_else(|| recorded().map(named("records of threads")))
 }
 
 #[cfg(test)]
@@ -49,8 +49,11 @@ mod tests {
             }
             watched(&built.sealed()).unwrap()
         };
-        let told = with(false);
-        assert_eq!((told.what, told.window.from_ns), ("records of threads", 500_000_000));
+        let watched_by_records = with(false);
+        assert_eq!(
+            (watched_by_records.what, watched_by_records.window.from_ns),
+            ("records of threads", 500_000_000)
+        );
         let window = Window { from_ns: 2_000_000_000, to_ns: 32_000_000_000 };
         assert_eq!(with(true), Watched { what: "switches of threads", window });
         assert_eq!(watched(&Built::jvm("17", "G1", 60.0).sealed()), None);

@@ -1,4 +1,4 @@
-//! The functions that tell what a thread waits for, the most telling first. Names are those of
+//! The functions that show what a thread waits for, the most specific first. Names are those of
 //! HotSpot 8 to 25, of the JDK's classes, of libraries with pools of their own and of Linux 4 to 6.
 
 use super::Heading;
@@ -20,7 +20,7 @@ pub(super) const FROM_QUEUE: Heading = Heading::Idle;
 pub(super) const PERMIT: &str = "java.util.concurrent.Semaphore.*";
 
 /// The list. A name that ends in `*` is the beginning of one.
-pub(super) const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
+pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
     // kernel/signal.c and kernel/freezer.c: whatever the thread waited for before, it stands until
     // it is let go. `get_signal` takes the functions in that the compiler inlines into it.
     (

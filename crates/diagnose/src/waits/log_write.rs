@@ -2,8 +2,8 @@
 //!
 //! Unified logging writes in the thread that logs (`LogFileStreamOutput::write`,
 //! logFileStreamOutput.cpp, JDK 9 on; JDK 8: `fileStream::write`, ostream.cpp), and the VM thread
-//! logs while all others are stopped. Its other writes (a heap dump, a thread dump) are none: the
-//! stack tells, or the path, where the command line names it as a log.
+//! logs while all others are stopped. Its other writes (a heap dump, a thread dump) are none. The
+//! stack shows which it is, or the path, where the command line names it as a log.
 
 use fathom_recording::vocabulary::{fact, kind, label};
 use fathom_recording::{ProcessId, Recording, Span, StackId};
@@ -50,9 +50,9 @@ pub(crate) fn log_writes<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Sp
     if writes.is_empty() { by_stops(recording, jvm) } else { writes }
 }
 
-/// Writes of the thread that writes while all others are stopped, where nobody tells the names of
-/// threads and files (an strace): what begins within a stop is the VM thread's, as others are held
-/// until it ends.
+/// Writes of the thread that writes while all others are stopped, where no source names threads and
+/// files (an strace): what begins within a stop is the VM thread's, as others are held until it
+/// ends.
 fn by_stops<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
     let nameless: Vec<bool> =
         recording.threads.iter().map(|thread| recording.strings.get(thread.name).is_empty()).collect();
@@ -97,8 +97,8 @@ fn has_logging(recording: &Recording, stack: StackId) -> bool {
 }
 
 /// Whether the command line names a file as a log: "-Xlog:gc*:file=gc.log", "-Xloggc:gc.log". The
-/// kernel tells the whole path, people write less; "%p" and "%t" and the number of a rotated file
-/// are not written there.
+/// kernel gives the absolute path, people write less; "%p" and "%t" and the number of a rotated
+/// file are not written there.
 fn is_named(args: &str, path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path);
     let options = args.split_whitespace().filter(|arg| arg.starts_with("-Xlog"));

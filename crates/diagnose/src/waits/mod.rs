@@ -1,5 +1,5 @@
-//! What a thread spends its time on: the headings of the ledger of threads, and how a wait is told
-//! by its stack ([`stack`]) or by the record that tells of it ([`record`]).
+//! What a thread spends its time on: the headings of the ledger of threads, and how a wait is
+//! classified by its stack ([`stack`]) or by its record ([`record`]).
 
 pub(crate) mod frozen;
 mod functions;
@@ -39,7 +39,7 @@ pub enum Heading {
     /// On a CPU, in a BPF program of the recorder, which runs in the name of the thread that it
     /// watches.
     Recorder,
-    /// On a CPU, and no sample tells in which layer.
+    /// On a CPU, and no sample shows in which layer.
     Running,
     /// Could run, and had no CPU.
     RunQueue,
@@ -88,7 +88,7 @@ pub enum Heading {
     /// Without work: a pool's thread without a task, a selector or acceptor without an event, the
     /// JVM's own threads.
     Idle,
-    /// Blocked, and nothing tells on what.
+    /// Blocked, and nothing shows on what.
     Blocked,
     /// Nobody saw it.
     Unknown,
@@ -210,7 +210,7 @@ impl Heading {
     }
 }
 
-/// What threads off the CPU waited for, told by the stacks at which they were switched out.
+/// What threads off the CPU waited for, by the stacks at which they were switched out.
 pub struct Causes<'a> {
     recording: &'a Recording,
     stacks: stack::ByStack,
@@ -222,8 +222,8 @@ impl<'a> Causes<'a> {
         Self { recording, stacks: stack::ByStack::of(recording) }
     }
 
-    /// The heading of a span of a thread off the CPU. Time on the run queue at its end is not told
-    /// apart here.
+    /// The heading of a span of a thread off the CPU. Time on the run queue at its end is not
+    /// separated here.
     pub fn heading(&self, span: &Span<'_>) -> Heading {
         if span.name() == "preempted" && self.stacks.heading(span.stack()) == Heading::Blocked {
             return Heading::RunQueue;

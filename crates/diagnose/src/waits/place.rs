@@ -6,7 +6,7 @@ use fathom_recording::{Recording, StackId};
 /// Packages of the JDK: what the application called stands beyond them.
 const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.graalvm."];
 
-/// A place of which no stack tells.
+/// The place of a wait that was recorded without a stack.
 pub(crate) const NO_PLACE: &str = "a place that was not recorded";
 
 /// The innermost Java method of a stack, beyond those that `skip` picks.

@@ -1,7 +1,7 @@
 //! Whether a thread that takes something from a queue is without work, or in the middle of some.
 //!
 //! A worker that takes its next task and a request that takes a connection of a pool stand in the
-//! same method of the JDK. What tells them apart is what others do, not a name:
+//! same method of the JDK. What distinguishes them is what others do, not a name:
 //!
 //! ```text
 //! a queue of work      producer ──▶ queue ──▶ worker               who waits is woken by threads that never wait there
@@ -9,7 +9,7 @@
 //! within a task        worker rests in getTask, and elsewhere waits deeper in its stack than it rests
 //! ```
 //!
-//! Where neither is seen (no switch tells who woke a thread), the wait is taken to be one for work.
+//! Where neither is seen (no switch names the waker), the wait is taken to be one for work.
 //!
 //! A `Semaphore` is as ambiguous: permits that several threads want are a lock, and one that a
 //! thread has for itself, for others to wake it by, is a signal. Of permits different threads wait
@@ -238,7 +238,7 @@ mod tests {
         let process = recording.add_process(Process { name: "App".into(), jvm: true, ..Process::default() });
         let source = recording.add_source(Source::default());
         let mut first = None;
-        for (at, (tid, frames, told)) in waits.iter().enumerate() {
+        for (at, (tid, frames, label)) in waits.iter().enumerate() {
             let thread = recording.thread(process, Some(*tid), &format!("t{tid}"), Role::App);
             let mut stack = None;
             for (name, by) in frames.iter().map(|name| (*name, C2)).chain([("futex_wait", Kernel)]) {
@@ -259,7 +259,7 @@ mod tests {
                 key: -1,
                 parent: None,
                 figures: &[],
-                labels: &[(told.0, told.1.as_str())],
+                labels: &[(label.0, label.1.as_str())],
             });
         }
         recording.seal();
@@ -302,7 +302,7 @@ mod tests {
             parked(&[permits(1), permits(2), permits(1), permits(3), permits(2), permits(1)]),
             Heading::Lock
         );
-        assert_eq!(parked(&[own(1), own(2), own(1), own(2)]), Heading::Lock, "too few to tell");
+        assert_eq!(parked(&[own(1), own(2), own(1), own(2)]), Heading::Lock, "too few to decide");
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! A wait told by the record that tells of it: what JFR, strace and probes write as spans of a
-//! thread.
+//! A wait classified by its record: what JFR, strace and probes write as spans of a thread.
 
 use fathom_recording::Span;
 use fathom_recording::vocabulary::lock::is_lock;
@@ -8,7 +7,7 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use super::Heading;
 use super::stack::ByStack;
 
-/// Kinds of spans that tell what their thread waited for.
+/// Kinds of spans that show what their thread waited for.
 pub(crate) const WAITS: [&str; 16] = [
     kind::LOCK_MONITOR,
     kind::LOCK_NATIVE,
@@ -33,7 +32,7 @@ pub(crate) const WAITS: [&str; 16] = [
 /// the fault or call in which it does.
 pub(crate) const NARROWER: [Heading; 2] = [Heading::MapLock, Heading::MemoryStall];
 
-/// Kinds that name what was waited for, the most telling first: a look-up is made of system calls,
+/// Kinds that name what was waited for, the most specific first: a look-up is made of system calls,
 /// and so is what the program sees as a read of a file.
 pub(crate) const NAMING: [&str; 6] =
     [kind::NET_DNS, kind::NET_CONNECT, kind::SYSCALL, kind::IO_FILE, kind::IO_SOCKET, kind::NET_TLS];
@@ -64,7 +63,7 @@ pub(crate) fn heading(span: &Span<'_>, stacks: &ByStack) -> Heading {
     match span.kind() {
         kind::LOCK_MONITOR => Heading::Monitor,
         kind::LOCK_NATIVE => Heading::NativeLock,
-        // A pool's idle thread parks and waits as well: only its stack tells.
+        // A pool's idle thread parks and waits as well: only its stack shows that it is idle.
         kind::LOCK_PARK | kind::LOCK_WAIT if by_stack != Heading::Blocked => by_stack,
         kind::LOCK_PARK if is_lock(span.name()) => Heading::Lock,
         kind::LOCK_PARK | kind::LOCK_WAIT => Heading::Waiting,
@@ -97,7 +96,7 @@ fn syscall(span: &Span<'_>) -> Heading {
             Heading::Disk
         }
         _ if span.label(label::PEER).is_some() => Heading::Network,
-        // As /proc names what is no file: a pipe's other end is a process, the others only tell of
+        // As /proc names what is no file: a pipe's other end is a process, the others only signal
         // events.
         _ if path.starts_with("pipe:") => Heading::Child,
         _ if path.starts_with("anon_inode:") || path.starts_with("/dev/") => Heading::Idle,

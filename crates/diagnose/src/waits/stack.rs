@@ -1,9 +1,9 @@
-//! A wait told by the stack of the thread that waits.
+//! A wait classified by the stack of the thread that waits.
 //!
-//! One list of functions ([`super::functions`]), the most telling first: the earliest line that any
-//! frame of the stack matches decides. A thread in `ThreadPoolExecutor.getTask` is idle although it
-//! is parked, a thread in a page fault under `write()` waits for the fault. What is not in the list
-//! is [`Heading::Blocked`] and shown as such.
+//! One list of functions ([`super::functions`]), the most specific first: the earliest line that
+//! any frame of the stack matches decides. A thread in `ThreadPoolExecutor.getTask` is idle
+//! although it is parked, a thread in a page fault under `write()` waits for the fault. What is not
+//! in the list is [`Heading::Blocked`] and shown as such.
 
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
 use fathom_recording::vocabulary::{interrupt, label};
@@ -11,7 +11,7 @@ use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId, Thr
 use rustc_hash::FxHashMap;
 
 use super::functions::Layer::{self, Java, Kernel, Native};
-use super::functions::{PERMIT, TOLD_BY};
+use super::functions::{PERMIT, WAIT_FUNCTIONS};
 use super::queues::{self, Takes};
 use super::{Heading, main_thread};
 
@@ -20,7 +20,7 @@ use super::{Heading, main_thread};
 const QUEUES: [&str; 2] = ["Queue", "Deque"];
 const TAKES: [&str; 3] = ["take", "poll", "dequeue"];
 
-/// Parts of a package's name that tell whose it is.
+/// Parts of a package's name that show whose it is.
 const LIBRARY_PARTS: usize = 3;
 
 /// Headings of a recording's stacks, each looked at once. Parents stand before children, so that
@@ -86,25 +86,25 @@ struct Frame {
 }
 
 impl ByStack {
-    /// All that can be told.
+    /// All that the stacks show, with what the queues that threads wait at are for.
     pub(crate) fn of(recording: &Recording) -> Self {
-        let (mut by_stack, told, whose) = Self::told(recording);
-        taken_within_tasks(recording, (&told, &whose), &mut by_stack.headings);
+        let (mut by_stack, lines, whose) = Self::classified(recording);
+        taken_within_tasks(recording, (&lines, &whose), &mut by_stack.headings);
         by_stack
     }
 
-    /// What the frames tell alone, for those who do not ask about queues: of no record of a wait
-    /// but its stack.
+    /// What the frames show alone, for callers who do not ask about queues: of the record of a wait
+    /// only its stack is read.
     pub(crate) fn by_frames(recording: &Recording) -> Self {
-        Self::told(recording).0
+        Self::classified(recording).0
     }
 
-    fn told(recording: &Recording) -> (Self, Vec<u8>, Vec<Whose>) {
+    fn classified(recording: &Recording) -> (Self, Vec<u8>, Vec<Whose>) {
         let mut libraries = FxHashMap::default();
         let frames: Vec<Frame> =
             (0..recording.frames.len()).map(|i| frame(recording, i, &mut libraries)).collect();
-        // Places in [`TOLD_BY`] of the earliest line that a frame of the stack matches.
-        let mut told: Vec<u8> = Vec::with_capacity(recording.stacks.len());
+        // The earliest line of [`WAIT_FUNCTIONS`] that a frame of the stack matches.
+        let mut lines: Vec<u8> = Vec::with_capacity(recording.stacks.len());
         let mut kernel_only: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let mut of_application: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let mut limited: Vec<bool> = Vec::with_capacity(recording.stacks.len());
@@ -112,7 +112,7 @@ impl ByStack {
         let mut in_recorder: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let (sleep, idle) = (place_of(Heading::Sleep), place_of(Heading::Idle));
         for node in &recording.stacks {
-            let parent = node.parent.filter(|parent| parent.index() < told.len());
+            let parent = node.parent.filter(|parent| parent.index() < lines.len());
             let of = |list: &[bool]| parent.is_some_and(|parent| list[parent.index()]);
             let own = frames.get(node.frame.index()).copied();
             let caller = node.parent.and_then(|p| recording.stacks.get(p.index()));
@@ -131,21 +131,22 @@ impl ByStack {
                 None => NOTHING,
             };
             let flag = |pick: fn(&Frame) -> bool| own.as_ref().is_some_and(pick);
-            let callers = parent.map_or(NOTHING, |parent| told[parent.index()]);
+            let callers = parent.map_or(NOTHING, |parent| lines[parent.index()]);
             let only = node.parent.is_none() || of(&kernel_only);
             let (app, limit) = (of(&of_application), of(&limited));
-            told.push(callers.min(place));
+            lines.push(callers.min(place));
             kernel_only.push(only && flag(|f| f.is_kernel));
             of_application.push(app || flag(|f| f.is_application));
             limited.push(limit || flag(|f| f.is_limited));
             // What a program of the recorder calls in the kernel belongs to it.
             in_recorder.push(flag(|f| f.is_recorder) || (of(&in_recorder) && flag(|f| f.is_kernel)));
         }
-        let headings = told.iter().zip(&kernel_only).map(|(place, only)| heading_at(*place, *only)).collect();
+        let headings =
+            lines.iter().zip(&kernel_only).map(|(place, only)| heading_at(*place, *only)).collect();
         let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
         let processes = recording.threads.iter().filter_map(known).collect();
         let keep_alive = main_thread::that_keep_alive(recording);
-        (Self { headings, of_application, limited, in_recorder, processes, keep_alive }, told, whose)
+        (Self { headings, of_application, limited, in_recorder, processes, keep_alive }, lines, whose)
     }
 
     /// Whether a thread whose stack this is runs a BPF program of the recorder.
@@ -177,7 +178,7 @@ impl ByStack {
 
     /// What a thread waited for that was off the CPU: one that waits until a moment at the latest,
     /// and that no thread of its process woke, waited until then. Where an interrupt woke it, that
-    /// tells what the stack leaves open.
+    /// decides what the stack leaves open.
     pub(crate) fn of_switch(&self, span: &Span<'_>, role: Role) -> Heading {
         let heading = self.of_role(span.stack(), role);
         let keeps_alive = || span.thread().is_some_and(|thread| self.keep_alive.contains(&thread));
@@ -241,23 +242,23 @@ fn frame<'a>(recording: &'a Recording, index: usize, libraries: &mut FxHashMap<&
 
 /// The place of the first line of a heading.
 fn place_of(heading: Heading) -> u8 {
-    TOLD_BY.iter().position(|line| line.2 == heading).map_or(NOTHING, |line| line as u8)
+    WAIT_FUNCTIONS.iter().position(|line| line.2 == heading).map_or(NOTHING, |line| line as u8)
 }
 
 fn heading_at(place: u8, kernel_only: bool) -> Heading {
-    match TOLD_BY.get(usize::from(place)).map_or(Heading::Blocked, |line| line.2) {
-        // Monitors, parking, joining: all sleep on a futex, and only who called it tells which.
+    match WAIT_FUNCTIONS.get(usize::from(place)).map_or(Heading::Blocked, |line| line.2) {
+        // Monitors, parking, joining: all sleep on a futex, and only the caller shows which.
         Heading::NativeLock if kernel_only => Heading::Blocked,
         heading => heading,
     }
 }
 
 /// Stacks that take from a queue what their thread needs for its work wait for another thread.
-fn taken_within_tasks(recording: &Recording, (told, whose): (&[u8], &[Whose]), headings: &mut [Heading]) {
+fn taken_within_tasks(recording: &Recording, (lines, whose): (&[u8], &[Whose]), headings: &mut [Heading]) {
     let Some(from_queue) = place_from_queue().map(|line| line as u8) else { return };
     let at_rest = place_of(Heading::Idle);
-    let permit = TOLD_BY.iter().position(|line| line.1 == [PERMIT]).map_or(NOTHING, |line| line as u8);
-    let takes: Vec<Takes> = (told.iter())
+    let permit = WAIT_FUNCTIONS.iter().position(|line| line.1 == [PERMIT]).map_or(NOTHING, |line| line as u8);
+    let takes: Vec<Takes> = (lines.iter())
         .map(|place| match *place {
             place if place == at_rest => Takes::AtRest,
             place if place == from_queue => Takes::FromQueue,
@@ -301,7 +302,7 @@ fn place(layer: Option<Layer>, name: &str) -> u8 {
     // Signatures are not part of a name here; some profilers write them.
     let name = name.split('(').next().unwrap_or(name);
     let matches = |pattern: &&str| fits(pattern, name);
-    let line = TOLD_BY.iter().position(|(of, names, _)| is_of(*of) && names.iter().any(matches));
+    let line = WAIT_FUNCTIONS.iter().position(|(of, names, _)| is_of(*of) && names.iter().any(matches));
     line.map_or(NOTHING, |line| line as u8)
 }
 
@@ -353,7 +354,7 @@ impl Whose {
 
 /// The place of the line of queues: the second one without work.
 fn place_from_queue() -> Option<usize> {
-    let mut idle = (0..TOLD_BY.len()).filter(|line| TOLD_BY[*line].2 == Heading::Idle);
+    let mut idle = (0..WAIT_FUNCTIONS.len()).filter(|line| WAIT_FUNCTIONS[*line].2 == Heading::Idle);
     idle.nth(1)
 }
 
@@ -450,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_side_tells_a_blocked_write_from_a_fault_within_it() {
+    fn the_kernels_side_distinguishes_a_blocked_write_from_a_fault_within_it() {
         use FrameType::{Jvm, Kernel};
         let log = (Jvm, "LogFileStreamOutput::write");
         let write = (Kernel, "vfs_write");

@@ -348,7 +348,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
         }
     }
     let mut parts = rows.finish();
-    // Running time is known from the switches; samples tell only how it is split, in each bin for
+    // Running time is known from the switches; samples show only how it is split, in each bin for
     // itself.
     let mut all = vec![0.0; bins.count];
     for weights in sampled.values() {

@@ -13,7 +13,7 @@
 //!    stretched tick is a dip, for a stall stretches the tick of whoever keeps time within the JVM.
 //!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that
 //!    are on average less than half of the ten before are a dip when their mean is four standard
-//!    deviations below, as the differences of neighbours tell.
+//!    deviations below, estimated from the differences of neighbours.
 //!    A series that is below its usual level for most of the time, to and fro, wanders: then the
 //!    level that it keeps for half of the time is the usual one.
 //! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow
@@ -121,18 +121,18 @@ fn is_long(warm_up: &Window, progress: &Progress) -> bool {
 }
 
 fn find_after_warm_up(progress: &Progress) -> Option<Found> {
-    let told: Vec<usize> = (0..progress.values.len()).filter(|i| progress.values[*i].is_some()).collect();
-    let values: Vec<f64> = told.iter().filter_map(|i| progress.values[*i]).collect();
+    let ticks: Vec<usize> = (0..progress.values.len()).filter(|i| progress.values[*i].is_some()).collect();
+    let values: Vec<f64> = ticks.iter().filter_map(|i| progress.values[*i]).collect();
     if values.len() < MIN_SERIES {
         return None;
     }
     let levels = levels(&values);
-    let found = find_beside(progress, (&told, &values), &levels, usual(&values, &levels, USUAL_FOR)?);
+    let found = find_beside(progress, (&ticks, &values), &levels, usual(&values, &levels, USUAL_FOR)?);
     if !wanders(progress, &found) {
         return Some(found);
     }
     let half = usual(&values, &levels, USUAL_FOR_WANDERING)?;
-    let mut found = find_beside(progress, (&told, &values), &levels, half);
+    let mut found = find_beside(progress, (&ticks, &values), &levels, half);
     if wanders(progress, &found) {
         let from = found.warm_up.map_or(0, |warm_up| warm_up.to_ns);
         found.base = vec![Window { from_ns: from.max(progress.window(0, 1).from_ns), ..whole(progress) }];
@@ -175,19 +175,19 @@ fn wanders(progress: &Progress, found: &Found) -> bool {
     (base - slow) * std::f64::consts::SQRT_2 < TWO_LEVELS * slow_sigma.hypot(base_sigma)
 }
 
-/// What is slow beside a usual level. `told`: the ticks that have values, and these.
+/// What is slow beside a usual level. `ticks`: those that have values, and these.
 fn find_beside(
     progress: &Progress,
-    (told, values): (&[usize], &[f64]),
+    (ticks, values): (&[usize], &[f64]),
     levels: &[(usize, usize, f64)],
     usual: Usual,
 ) -> Found {
-    let begin = warm_up(values, &usual).and_then(|i| told.get(i).copied()).unwrap_or(0);
+    let begin = warm_up(values, &usual).and_then(|i| ticks.get(i).copied()).unwrap_or(0);
 
     let mut slow = vec![false; progress.values.len()];
     for (i, (from, to, median)) in levels.iter().enumerate() {
         let better_before = levels[..i].iter().any(|(_, _, before)| *median <= before * (1.0 - EFFECT));
-        let (Some(first), Some(last)) = (told.get(*from), told.get(*to - 1)) else { continue };
+        let (Some(first), Some(last)) = (ticks.get(*from), ticks.get(*to - 1)) else { continue };
         if better_before && *median <= usual.level * (1.0 - EFFECT) && *last >= begin {
             let (mut first, mut last) = ((*first).max(begin), *last);
             // Ranks place an end to within a tick or two: one that is nearer to the usual level is
@@ -214,7 +214,7 @@ fn find_beside(
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
         how: how(progress, &usual, slow_ticks.len(), begin),
         would_show: usual.slow_below() >= usual.level * WOULD_SHOW,
-        slight: slight(levels, &usual, (told, begin))
+        slight: slight(levels, &usual, (ticks, begin))
             .map(|((from, to), share)| (progress.window(from, to), share)),
         base,
     }
@@ -225,22 +225,22 @@ fn find_beside(
 fn slight(
     levels: &[(usize, usize, f64)],
     usual: &Usual,
-    (told, begin): (&[usize], usize),
+    (ticks, begin): (&[usize], usize),
 ) -> Option<((usize, usize), f64)> {
     // Beside the levels around it: what is usual has the ticks of this one in it, as it is no dip.
     let lower = |i: usize| {
         let around = levels[..i].last().into_iter().chain(levels.get(i + 1));
-        let around = around.filter(|level| told[level.0] >= begin).map(|level| level.2);
+        let around = around.filter(|level| ticks[level.0] >= begin).map(|level| level.2);
         let beside = around.fold(usual.level, f64::max);
         1.0 - levels[i].2 / beside
     };
     let is_one = |i: &usize| {
         let (from, to, _) = levels[*i];
-        (SLIGHT..EFFECT).contains(&lower(*i)) && to - from >= SLIGHT_TICKS && told[from] >= begin
+        (SLIGHT..EFFECT).contains(&lower(*i)) && to - from >= SLIGHT_TICKS && ticks[from] >= begin
     };
     let longest = (0..levels.len()).filter(is_one).max_by_key(|i| levels[*i].1 - levels[*i].0)?;
     let (from, to, _) = levels[longest];
-    Some(((told[from], told[to - 1] + 1), lower(longest)))
+    Some(((ticks[from], ticks[to - 1] + 1), lower(longest)))
 }
 
 /// Levels between change points as (from, to, median).

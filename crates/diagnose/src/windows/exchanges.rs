@@ -1,5 +1,5 @@
-//! Progress that a live recording tells of itself, where no series is given: how often the threads
-//! of a JVM read and wrote.
+//! Progress that a live recording counts itself, where no series is given: how often the threads of
+//! a JVM read and wrote.
 //!
 //! ```text
 //! system calls of application threads, counted each second ─┬─ that read  ─┬─▶ the fewer of both: exchanges
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn exchanges_of_a_collector_that_lost_a_twentieth_of_the_calls_tell_nothing() {
+    fn exchanges_of_a_collector_that_lost_a_twentieth_of_the_calls_are_not_used() {
         let requests = |s: i64| if slow(s) { 40.0 } else { 500.0 };
         let found = |lost: u64| {
             let (mut recording, jvm) = recorded(&[("read", &requests), ("write", &requests)]);

@@ -36,7 +36,7 @@ use progress::Progress;
 const LEAST_LOST: f64 = 0.02;
 /// Share of the slow windows that stops must take to be the measure of what was lost: a fifth, as
 /// for a dip.
-const STOPS_TELL: f64 = 0.2;
+const STOPS_SHARE: f64 = 0.2;
 
 /// The stretch of a recording that a user means by a window, by the same rules as the windows of a
 /// diagnosis.
@@ -117,7 +117,7 @@ pub(crate) struct Chosen {
     /// Whether the windows are those in which threads spent their time differently: no loss was
     /// measured, and what acted all along is to be looked for in the whole run, too.
     pub(crate) by_change: bool,
-    /// What the windows were found on, where the recording itself tells it: how many of them an
+    /// What the windows were found on, where the recording itself counts it: how many of them an
     /// operation makes is not known.
     pub(crate) exchanges: Option<Rc<Progress>>,
     /// Whether the windows were picked for what threads did in them, by whoever recorded.
@@ -178,7 +178,7 @@ impl Chosen {
     }
 }
 
-/// What windows may be found on where no series tells them and the user gave none: each way
+/// What windows may be found on where no series shows them and the user gave none: each way
 /// includes those after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FindOn {
@@ -268,8 +268,8 @@ pub(crate) fn choose<'a>(
         chosen.clip_run(&timeline.recorded());
     } else {
         chosen.clip(&timeline.recorded());
-        let told = progress.as_ref().or(chosen.exchanges.as_deref());
-        let series = told.and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
+        let measured = progress.as_ref().or(chosen.exchanges.as_deref());
+        let series = measured.and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
         if let Some((progress, loss)) = series {
             if loss.lost_ms > 0.0 {
                 chosen.lost_by = lost_by(progress, &chosen.windows.slow, &usual);
@@ -449,7 +449,7 @@ fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -
         (stops.and(&slow).length_ms() - usual * slow.length_ms()).max(0.0)
     };
     let worst = jvms.iter().map(|jvm| (excess(jvm), *jvm)).max_by(|a, b| a.0.total_cmp(&b.0));
-    let enough = |ms: f64| ms > 0.0 && ms >= STOPS_TELL * slow.length_ms();
+    let enough = |ms: f64| ms > 0.0 && ms >= STOPS_SHARE * slow.length_ms();
     let Some((lost_ms, jvm)) = worst.filter(|(ms, _)| enough(*ms)) else { return Loss::default() };
     let name = recording.process_name(jvm);
     Loss { lost_ms, measured_on: format!("{ON_STOPS}{name}"), ..Loss::default() }

@@ -3,8 +3,8 @@
 //! A throughput of three clients is one figure, their sum; latencies of three clients are one
 //! figure, their median. Of the requests of an access log those count that did not fail: a server
 //! that answers nothing but errors does so quickly. Rates are already divided by the elapsed time
-//! of their tick. A tick that none tells of is a gap and not a zero; a tick that lasted much longer
-//! than usual is a stall of the one who keeps time, most often of the whole JVM.
+//! of their tick. A tick without a value is a gap and not a zero; a tick that lasted much longer
+//! than usual is a stall of whoever keeps time, most often of the whole JVM.
 
 use fathom_recording::vocabulary::{live, series};
 use fathom_recording::{Recording, Series, SeriesInfo, SeriesKind};
@@ -38,7 +38,7 @@ pub struct Progress {
     /// Length of a tick, nanoseconds.
     pub tick_ns: i64,
     /// Progress in each tick: operations per second, or the inverse of the latency, so that less is
-    /// always worse. `None` where nobody tells.
+    /// always worse. `None` where no series has a value.
     pub values: Vec<Option<f64>>,
     /// Ticks that are part of a stretched one.
     pub stalled: Vec<bool>,
@@ -109,7 +109,7 @@ impl Progress {
         if self.of_latency && value > 0.0 { 1.0 / value } else { value }
     }
 
-    /// The progress that series of a recording tell of: throughput, else latency; `None` without
+    /// The progress that series of a recording measure: throughput, else latency; `None` without
     /// either.
     pub fn of(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Option<Self> {
         let counts = |s: &Series| usable(s) && !counts_failures(recording, s);
@@ -126,13 +126,12 @@ impl Progress {
         Self::on_grid(recording, &latencies, true)
     }
 
-    /// The same of each latency that series tell of, the best name first: what is slow for one
-    /// request of a hundred shows in no mean or median. The largest of a tick is one request, and
-    /// is left out.
+    /// The same of each latency series, the best name first: what is slow for one request of a
+    /// hundred shows in no mean or median. The largest of a tick is one request, and is left out.
     pub fn of_latencies(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Vec<Self> {
-        let told = |s: &&Series| s.info.kind == SeriesKind::Latency && usable(s);
+        let is_latency = |s: &&Series| s.info.kind == SeriesKind::Latency && usable(s);
         let mut names: Vec<&str> = Vec::new();
-        for name in recording.series.iter().filter(told).map(|s| s.info.name.as_str()) {
+        for name in recording.series.iter().filter(is_latency).map(|s| s.info.name.as_str()) {
             if !names.contains(&name) && !["max", "min"].iter().any(|one| name.contains(one)) {
                 names.push(name);
             }
@@ -163,10 +162,10 @@ impl Progress {
             unit: first.info.unit.clone(),
             measured_on: measured_on(recording, instances),
         };
-        let told: Vec<Resampled> = instances.iter().map(|s| Resampled::of(s, &progress)).collect();
+        let resampled: Vec<Resampled> = instances.iter().map(|s| Resampled::of(s, &progress)).collect();
         for i in 0..ticks {
-            let values: Vec<f64> = told.iter().filter_map(|r| r.value(i)).collect();
-            progress.stalled[i] = told.iter().all(|r| r.value(i).is_none() || r.stretched[i]);
+            let values: Vec<f64> = resampled.iter().filter_map(|r| r.value(i)).collect();
+            progress.stalled[i] = resampled.iter().all(|r| r.value(i).is_none() || r.stretched[i]);
             progress.values[i] = match of_latency {
                 _ if values.is_empty() => None,
                 true => stats::median(&stats::sorted(values)).filter(|v| *v > 0.0).map(|v| 1.0 / v),
@@ -180,7 +179,7 @@ impl Progress {
     }
 }
 
-/// The place of a latency among those that tell of a typical operation.
+/// The place of a latency among those of a typical operation.
 fn rank_of_latency(name: &str) -> usize {
     LATENCY_NAMES.iter().position(|word| name.contains(word)).unwrap_or(LATENCY_NAMES.len())
 }
@@ -200,8 +199,11 @@ fn counts(recording: &Recording, latencies: &[&Series], grid: &Progress) -> Vec<
         };
         let mut rates = recording.series.iter().filter(of);
         let Some(rate) = rates.next() else { return Vec::new() };
-        let told = Resampled::of(rate, grid);
-        counts.iter_mut().enumerate().for_each(|(i, count)| *count += told.value(i).unwrap_or(0.0).max(0.0));
+        let resampled = Resampled::of(rate, grid);
+        counts
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, count)| *count += resampled.value(i).unwrap_or(0.0).max(0.0));
     }
     counts
 }
@@ -246,9 +248,9 @@ fn named(
     usable: impl Fn(&Series) -> bool,
     rank: impl Fn(&str) -> usize,
 ) -> Vec<&Series> {
-    let told =
+    let wanted =
         |s: &&Series| s.info.kind == kind && s.t_ns.len() >= 3 && !live::is_live(&s.info.name) && usable(s);
-    let all: Vec<&Series> = recording.series.iter().filter(told).collect();
+    let all: Vec<&Series> = recording.series.iter().filter(wanted).collect();
     // Of equally good names the one with most points, then the first.
     let points = |name: &str| all.iter().filter(|s| s.info.name == name).map(|s| s.t_ns.len()).sum::<usize>();
     let best = all
@@ -273,9 +275,9 @@ fn length_ns(series: &Series, i: usize) -> i64 {
     }
 }
 
-/// The stretch that all instances tell of, where that is most of what any tells of (clients start
-/// and stop within seconds of each other, and their first and last ticks would look like dips);
-/// else all of it.
+/// The stretch that all instances cover, where that is most of what any of them covers (clients
+/// start and stop within seconds of each other, and their first and last ticks would look like
+/// dips); else all of it.
 fn common_range(instances: &[&Series]) -> Option<(i64, i64)> {
     let ends = instances.iter().filter_map(|s| {
         let last = s.t_ns.len().checked_sub(1)?;
@@ -308,7 +310,7 @@ fn measured_on(recording: &Recording, instances: &[&Series]) -> String {
 
 /// One instance on the grid.
 struct Resampled {
-    /// Value × time and time told of, by tick.
+    /// By tick: value × time, and the time that has a value.
     sums: Vec<(f64, f64)>,
     stretched: Vec<bool>,
     tick_ns: f64,
@@ -352,10 +354,10 @@ impl Resampled {
         }
     }
 
-    /// The value of a tick that at least half of which was told of.
+    /// The value of a tick, where at least half of it has one.
     fn value(&self, tick: usize) -> Option<f64> {
-        let (sum, told) = self.sums[tick];
-        (told >= self.tick_ns / 2.0).then(|| sum / told)
+        let (sum, with_value) = self.sums[tick];
+        (with_value >= self.tick_ns / 2.0).then(|| sum / with_value)
     }
 }
 

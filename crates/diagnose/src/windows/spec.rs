@@ -173,8 +173,8 @@ impl MomentSpec {
         if at_ns < clock.covers_ns.0 || at_ns > clock.covers_ns.1 {
             return Err(WindowError::Outside {
                 window: self.text.clone(),
-                from: clock.tell(clock.covers_ns.0),
-                to: clock.tell(clock.covers_ns.1),
+                from: clock.in_words(clock.covers_ns.0),
+                to: clock.in_words(clock.covers_ns.1),
             });
         }
         Ok(at_ns)
@@ -262,8 +262,8 @@ impl WindowSpec {
         if window.to_ns <= window.from_ns {
             return Err(WindowError::Outside {
                 window: self.text.clone(),
-                from: clock.tell(first),
-                to: clock.tell(last),
+                from: clock.in_words(first),
+                to: clock.in_words(last),
             });
         }
         Ok(window)
@@ -301,7 +301,7 @@ fn on(clock: &Clock, moment: &Moment, open: i64, text: &str) -> Result<i64, Wind
 
 impl Clock {
     /// A moment in words: seconds since zero, and the time of day where there is one.
-    pub fn tell(&self, ns: i64) -> String {
+    pub fn in_words(&self, ns: i64) -> String {
         let relative = format!("{:.1}s", ns.saturating_sub(self.zero_ns) as f64 / 1e9);
         let stamp = jiff::Timestamp::from_nanosecond(i128::from(ns)).ok().filter(|_| self.wall);
         match stamp.map(|t| t.to_zoned(self.zone.clone())) {

@@ -13,7 +13,7 @@ use crate::waits::stack::ByStack;
 use crate::{Case, Window, quantity, stats};
 
 /// Stops from which a median is worth anything. With fewer, a stop must last [`ALONE_MS`] to be
-/// told.
+/// reported.
 const ENOUGH: usize = 5;
 /// See [`ENOUGH`], milliseconds.
 const ALONE_MS: f64 = 1_000.0;
@@ -132,7 +132,7 @@ fn long(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
         (quantity::plural(windows.len(), "stop", "stops"), quantity::count(lengths.len() as f64));
     let how = match lengths.len() {
         n if n < ENOUGH => format!(
-            "{these} of {} or more, the longest {}; too few ({all}) to tell what is usual",
+            "{these} of {} or more, the longest {}; too few ({all}) to know what is usual",
             quantity::millis(ALONE_MS),
             quantity::millis(longest),
         ),
@@ -198,7 +198,7 @@ mod tests {
         let (jvm, recording) = (built.jvm, built.sealed());
         let (_, how) = find(&recording, &[jvm], Window { from_ns: 0, to_ns: 600_000_000_000 }).unwrap();
         assert!(
-            how.ends_with("1 stop of 1.00 s or more, the longest 1.32 s; too few (1) to tell what is usual"),
+            how.ends_with("1 stop of 1.00 s or more, the longest 1.32 s; too few (1) to know what is usual"),
             "{how}"
         );
         assert!(!how.contains("beyond the usual"), "{how}");
@@ -216,8 +216,11 @@ mod tests {
             let (jvm, recording) = (built.jvm, built.sealed());
             why_none(&recording, &[jvm], Window { from_ns: 0, to_ns: 600_000_000_000 })
         };
-        let told = why(&mut heavy.clone());
-        assert!(told.starts_with("1 stop is far beyond the usual, but ") && told.contains("17%"), "{told}");
+        let reason = why(&mut heavy.clone());
+        assert!(
+            reason.starts_with("1 stop is far beyond the usual, but ") && reason.contains("17%"),
+            "{reason}"
+        );
         assert_eq!(why(&mut (0..1_000).map(|i| (f64::from(i) * 0.5, 100.0))), "and no stop that stands out");
     }
 

@@ -12,10 +12,10 @@ use crate::{Diagnosis, Options, diagnose};
 const S: i64 = 1_000_000_000;
 
 /// A series: its name, its kind, and its value by the second.
-type Told<'s> = (&'s str, SeriesKind, &'s dyn Fn(i64) -> f64);
+type Recorded<'s> = (&'s str, SeriesKind, &'s dyn Fn(i64) -> f64);
 
 /// A JVM of 64 seconds, and values by the second of series that are on its clock.
-fn recorded(all: &[Told<'_>]) -> Recording {
+fn recorded(all: &[Recorded<'_>]) -> Recording {
     let mut built = Built::jvm("17", "G1", 64.0);
     built.recording.sources[0].placement = Placement { uncertainty_ns: Some(0), ..Placement::default() };
     for (name, kind, value) in all {
@@ -64,7 +64,7 @@ fn slow_windows_within_the_baseline_are_refused_and_a_given_baseline_is_the_only
 }
 
 #[test]
-fn where_as_much_is_asked_as_ever_the_latency_tells_when_it_was_slow() {
+fn where_as_much_is_asked_as_ever_the_latency_shows_when_it_was_slow() {
     let diagnosis = |slower: f64| -> Diagnosis {
         let rate = |s: i64| 400.0 + wobble(s);
         let latency = move |s: i64| if (20..30).contains(&s) { 5.0 * slower } else { 5.0 } + wobble(s) * 0.01;
@@ -92,7 +92,7 @@ fn requests_that_fail_fast_are_not_less_demand() {
     let rate = |s: i64| 400.0 + wobble(s);
     let answered = |s: i64| if (20..30).contains(&s) { 40.0 } else { 400.0 } + wobble(s);
     let latency = |s: i64| 5.0 + wobble(s) * 0.01;
-    let all: [Told<'_>; 3] = [
+    let all: [Recorded<'_>; 3] = [
         ("requests", SeriesKind::Rate, &rate),
         ("requests without 5xx", SeriesKind::Rate, &answered),
         ("avg_latency", SeriesKind::Latency, &latency),
@@ -107,7 +107,7 @@ fn fewer_requests_of_the_same_latency_are_less_demand() {
     let diagnosis = |latency_now: f64| {
         let rate = |s: i64| if (20..30).contains(&s) { 100.0 } else { 400.0 } + wobble(s);
         let latency = move |s: i64| if (20..30).contains(&s) { latency_now } else { 5.0 } + wobble(s) * 0.01;
-        let series: [Told<'_>; 2] =
+        let series: [Recorded<'_>; 2] =
             [("requests", SeriesKind::Rate, &rate), ("avg_latency", SeriesKind::Latency, &latency)];
         diagnose(&recorded(&series), &Options::default()).unwrap()
     };

@@ -21,7 +21,7 @@ const MORE_PIECES: f64 = 1.5;
 /// milliseconds: Linux delays by 40 to 200 ms.
 const DELAYED_ACK_MS: f64 = 30.0;
 
-/// Whether a latency that a series tells of is so much worse than usual that no less was asked for.
+/// Whether the latency of a series is so much worse than usual that no less was asked for.
 pub(crate) fn rose(case: &Case<'_>, latency: &Progress) -> bool {
     matches!(took(case, latency), Some((slow, base)) if slow >= LONGER * base)
 }

@@ -21,7 +21,7 @@ use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity
 /// The id of the finding.
 pub const HELD_RULE: &str = "answers-held-back";
 
-/// Requests from which on their mean time tells.
+/// Requests from which on their mean time is meaningful.
 const FEW: f64 = 20.0;
 /// How many times as long as usual a request must take.
 const LONGER: f64 = 1.5;
@@ -171,7 +171,7 @@ fn sender(case: &Case<'_>, jvm: ProcessId) -> Option<(String, f64)> {
     (all > 0.0 && calls >= MOST * all).then(|| (thread.to_owned(), calls / all))
 }
 
-/// Where nothing tells when it was slow: how long requests take, where threads work on them or wait
+/// Where nothing shows when it was slow: how long requests take, where threads work on them or wait
 /// for them for less than half of that. `work_ms`: what all threads spent on work.
 pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<String> {
     let answered = Answered::of(case.recording, jvm, &case.slow)?;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn more_cpu_time_for_each_operation_is_told_by_the_method_of_the_application() {
+fn more_cpu_time_for_each_operation_is_named_by_the_method_of_the_application() {
     let mut service = Service::of((300.0, 100.0));
     for i in 0..2 {
         let name = format!("worker-{i}");
@@ -87,7 +87,7 @@ fn what_the_recorder_runs_more_in_the_name_of_threads_is_said_and_is_no_method_o
 }
 
 #[test]
-fn cpu_time_that_grew_in_many_methods_is_told_by_the_one_that_all_are_below() {
+fn cpu_time_that_grew_in_many_methods_is_named_by_the_one_that_all_are_below() {
     let diagnosis = |below: bool| {
         let mut service = Service::of((300.0, 100.0));
         for i in 0..2 {

@@ -232,7 +232,7 @@ fn host_load(scope: &Scope<'_>) -> Option<Metric> {
         .judged(|load| match cpus.filter(|c| *c >= 1.0) {
             Some(cpus) if load > cpus => (Grade::Watch, format!("more than its {cpus:.0} processors")),
             Some(cpus) => (Grade::Fine, format!("not more than its {cpus:.0} processors")),
-            None => (Grade::NotJudged, "the log does not tell how many processors there are".into()),
+            None => (Grade::NotJudged, "the number of processors is not in the log".into()),
         });
     Some(metric)
 }

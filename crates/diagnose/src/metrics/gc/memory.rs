@@ -67,7 +67,7 @@ fn allocated(scope: &Scope<'_>) -> Option<Allocated> {
     (over_s > 0.0).then_some(Allocated { bytes, over_s })
 }
 
-/// Bytes promoted by the young collections of a scope; `None` where no young collection tells.
+/// Bytes promoted by the young collections of a scope; `None` where none of them has the sizes.
 fn promoted(scope: &Scope<'_>) -> Option<f64> {
     let growth = collections::old_growth_of(scope.recording);
     let young = scope.pauses.iter().filter(|p| p.is_young() && !p.is_mixed());
@@ -163,7 +163,7 @@ fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> M
     let heap = heap.filter(|heap| *heap > 0.0);
     let rise = heap.filter(|_| scope.covers.is_some()).and_then(|heap| Rise::of(live, heap));
     let unknown = match heap {
-        None => "the log does not tell the size of the heap".to_owned(),
+        None => "the size of the heap is not in the log".to_owned(),
         Some(_) => format!("needs {READINGS} collections of the old generation, has {}", live.len()),
     };
     Metric::new("live_trend", "Growth of the live set", rise.as_ref().map(|r| r.all.slope), "bytes/s")
@@ -198,14 +198,14 @@ fn heap(scope: &Scope<'_>, capacity: Option<f64>) -> [Metric; 2] {
     let heap = scope.fact_number(fact::HEAP_MAX_BYTES);
     [
         Metric::new("heap_after_max", "Highest heap after a collection", max, "bytes")
-            .means("With the heap's size it tells how close it came to running out.")
+            .means("Compared with the heap's size it shows how close the heap came to running out.")
             .because("no pause with heap sizes")
             .judged(|m| match heap.filter(|h| *h > 0.0).map(|h| m / h) {
                 Some(s) if s > LIVE_SHARE.1 => {
                     (Grade::Watch, format!("{} of the largest heap", quantity::share(s)))
                 }
                 Some(s) => (Grade::Fine, format!("{} of the largest heap", quantity::share(s))),
-                None => (Grade::NotJudged, "the log does not tell the largest heap".into()),
+                None => (Grade::NotJudged, "the maximum heap size is not in the log".into()),
             }),
         Metric::new("heap_capacity_max", "Largest heap reserved", capacity, "bytes")
             .means("The heap's capacity as printed with the collections.")

@@ -1,7 +1,7 @@
 //! The metrics of garbage collection and safepoints: what `fathom gc` shows (schema `fathom.gc/1`).
 //!
 //! A pause is a stop-the-world record, outermost only, as long as the log prints it. Shares of time
-//! are taken of the stretch that the log covers. What a log does not tell is absent, never zero.
+//! are taken of the stretch that the log covers. What is not in a log is absent, never zero.
 
 mod collector;
 mod memory;
@@ -17,7 +17,7 @@ pub use pauses::{CauseRow, LongestRow, PauseRow, PhaseRow};
 pub use safepoints::OperationRow;
 
 use super::{Grade, Group, Metric};
-use crate::burden::{self, TOLD};
+use crate::burden::{self, GC_AND_SAFEPOINTS};
 use crate::collections::{self, Pause};
 use crate::timeline::Timeline;
 use crate::{MATTERS_SHARE, Window, quantity};
@@ -62,9 +62,9 @@ pub struct Totals {
 /// The metrics of one JVM.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JvmGc {
-    /// The JVM: its main class or the file that tells of it.
+    /// The JVM: its main class or the file that it is known from.
     pub process: String,
-    /// "JDK 17.0.15, G1, 4 processors, heap up to 4.0 GB", as far as the log tells.
+    /// "JDK 17.0.15, G1, 4 processors, heap up to 4.0 GB", as far as the log has it.
     pub description: String,
     /// The stretch judged, nanoseconds on the recording's clock; absent when the log has no stamps.
     pub covers: Option<Window>,
@@ -160,12 +160,15 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Computes the metrics of every JVM that the recording tells of collections or safepoints of, or
-/// at least which collector it runs: a JVM that never had to collect has no pauses, which is an
-/// answer.
+/// Computes the metrics of every JVM that has collections or safepoints in the recording, or of
+/// which at least the collector is known: a JVM that never had to collect has no pauses, which is
+/// an answer.
 pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
-    let mut jvms: Vec<ProcessId> =
-        TOLD.iter().flat_map(|kind| recording.spans_of(kind)).map(|span| span.process()).collect();
+    let mut jvms: Vec<ProcessId> = GC_AND_SAFEPOINTS
+        .iter()
+        .flat_map(|kind| recording.spans_of(kind))
+        .map(|span| span.process())
+        .collect();
     let known = recording.processes.iter().enumerate().filter(|(_, p)| p.fact(fact::COLLECTOR).is_some());
     jvms.extend(known.map(|(i, _)| ProcessId(i as u32)));
     jvms.sort_unstable();
@@ -206,8 +209,8 @@ pub(crate) fn bad(recording: &Recording, jvm: ProcessId, zero_ns: i64) -> Vec<Me
     groups.into_iter().flat_map(|group| group.metrics).filter(|metric| metric.grade == Grade::Bad).collect()
 }
 
-/// The rules whose findings tell what a metric that is bad comes from.
-pub(crate) fn told_by(id: &str) -> &'static [&'static str] {
+/// The rules whose findings explain why a metric is bad.
+pub(crate) fn explained_by(id: &str) -> &'static [&'static str] {
     match id {
         "gc_throughput" | "stop_throughput" | "pause_p50" | "pause_p99" | "max_pause" | "full_gcs" => {
             &["gc-", "jvm-", "safepoint-"]

@@ -26,7 +26,7 @@ pub struct OperationRow {
     pub operation: String,
     /// Whole stops, milliseconds.
     pub length_ms: Distribution,
-    /// From the request until all threads stopped, milliseconds, where the log tells.
+    /// From the request until all threads stopped, milliseconds, where the log has it.
     pub reach_ms: Option<Distribution>,
 }
 
@@ -105,7 +105,7 @@ fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
 
 fn reach(id: &'static str, name: &'static str, ms: Option<f64>) -> Metric {
     Metric::new(id, name, ms, "ms")
-        .because("no line tells how long the threads took to stop; -Xlog:safepoint shows it")
+        .because("no line shows how long the threads took to stop; -Xlog:safepoint does")
         .judged(|ms| match REACH_MS.grade(ms) {
             Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::millis(REACH_MS.fine))),
             grade => (grade, "a thread was slow to stop: see the rule safepoint-slow-to-reach".into()),

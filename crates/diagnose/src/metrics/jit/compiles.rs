@@ -25,19 +25,19 @@ const CACHE_FREE: (f64, f64) = (0.10, 0.05);
 /// Compilations of one tier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TierRow {
-    /// The tier; 0 when the log does not tell.
+    /// The tier; 0 when it is not in the log.
     pub tier: u8,
-    /// The compiler, "c1" or "c2", where the log tells it alone.
+    /// The compiler, "c1" or "c2", where the log names it alone.
     pub compiler: Option<String>,
     /// Compilations.
     pub count: usize,
-    /// On-stack replacements among them, where the log tells.
+    /// On-stack replacements among them, where the log marks them.
     pub osr: Option<usize>,
     /// Compilations per second of the log.
     pub per_s: Option<f64>,
-    /// Time to compile, milliseconds, where the log tells.
+    /// Time to compile, milliseconds, where the log has it.
     pub length_ms: Option<Distribution>,
-    /// Machine code made, bytes, where the log tells.
+    /// Machine code made, bytes, where the log has it.
     pub nmethod_bytes: Option<f64>,
 }
 
@@ -55,9 +55,9 @@ pub struct QueueRow {
 pub struct MethodRow {
     /// The method.
     pub method: String,
-    /// The tier; 0 when the log does not tell.
+    /// The tier; 0 when it is not in the log.
     pub tier: u8,
-    /// The compiler, "c1" or "c2", where the log tells it alone.
+    /// The compiler, "c1" or "c2", where the log names it alone.
     pub compiler: Option<String>,
     /// Whether it is an on-stack replacement.
     pub osr: bool,
@@ -73,14 +73,14 @@ pub struct MethodRow {
     pub position: String,
 }
 
-/// The compilations of a scope. A log that names only what was installed tells of compilations
-/// through that.
+/// The compilations of a scope. Of a log that has only what was installed, these stand for the
+/// compilations.
 pub(super) fn compilations<'a>(scope: &Scope<'a>) -> Vec<Span<'a>> {
     let compiled: Vec<_> = scope.spans(kind::JIT_COMPILE).collect();
     if compiled.is_empty() { scope.spans(kind::JIT_INSTALL).collect() } else { compiled }
 }
 
-/// Whether the log tells how long compilations took.
+/// Whether the log records how long compilations took.
 fn timed(compiled: &[Span<'_>]) -> bool {
     compiled.iter().any(|span| span.duration_ns() > 0)
 }
@@ -89,7 +89,7 @@ fn ms(span: &Span<'_>) -> f64 {
     span.duration_ns() as f64 / 1e6
 }
 
-/// The compiler of a compilation whose tier is not told.
+/// The compiler of a compilation whose tier was not recorded.
 fn compiler(span: &Span<'_>) -> Option<String> {
     span.label(label::COMPILER).filter(|_| tier(span) == 0).map(str::to_owned)
 }
@@ -97,8 +97,8 @@ fn compiler(span: &Span<'_>) -> Option<String> {
 pub(super) fn tiers(scope: &Scope<'_>) -> Vec<TierRow> {
     let compiled = compilations(scope);
     let timed = timed(&compiled);
-    // Whoever tells no tier (a JVM's probes name the compiler alone) tells of no replacement on the
-    // stack either.
+    // A source without tiers (a JVM's probes name the compiler alone) does not mark on-stack
+    // replacements either.
     let osr_known = compiled.iter().all(|span| span.figure(figure::TIER).is_some());
     let mut tiers: BTreeMap<(u8, Option<String>), Vec<Span<'_>>> = BTreeMap::new();
     for span in compiled {
@@ -173,7 +173,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
 }
 
 const NO_LENGTHS: &str =
-    "the log does not tell when compilations end; -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation does";
+    "the log does not record when compilations end; -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation does";
 
 fn busiest(scope: &Scope<'_>, compiled: &[Span<'_>], timed: bool) -> Metric {
     let mut threads: BTreeMap<_, Vec<(i64, i64)>> = BTreeMap::new();
@@ -208,7 +208,7 @@ fn queue_wait(scope: &Scope<'_>) -> Metric {
     let c2 = waits.iter().find(|row| row.tier == 4).map(|row| row.wait_ms.p95);
     Metric::new("c2_queue_wait_p95", "95th percentile wait for C2", c2, "ms")
         .means("How long a hot method waits for its best code and meanwhile runs slower code.")
-        .because("the log does not tell when tasks were queued (LogCompilation does)")
+        .because("the log does not record when tasks were queued (LogCompilation does)")
         .judged(|ms| match QUEUE_MS.grade(ms) {
             Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::millis(QUEUE_MS.fine))),
             grade => {
@@ -266,7 +266,7 @@ fn free_share(scope: &Scope<'_>) -> Metric {
     let least = least.min_by(|a, b| a.0.total_cmp(&b.0));
     Metric::new("code_cache_free_min", "Least code cache left free", least.as_ref().map(|l| l.0), "share")
         .means("When it is used up, compilation stops or code is thrown away.")
-        .because("the log does not tell the size of the code cache")
+        .because("the size of the code cache is not in the log")
         .judged(|s| match s {
             s if s >= CACHE_FREE.0 => (Grade::Fine, format!("{} or more", quantity::share(CACHE_FREE.0))),
             s if s >= CACHE_FREE.1 => (Grade::Watch, "getting full".into()),

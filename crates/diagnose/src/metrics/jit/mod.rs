@@ -1,8 +1,8 @@
 //! The metrics of the JIT compilers: what `fathom jit` shows (schema `fathom.jit/1`).
 //!
-//! A LogCompilation file tells everything; `-Xlog:jit+compilation=debug` and PrintCompilation tell
-//! which method was started when and at which tier, and nothing of queues, lengths and reasons.
-//! What a log does not tell is absent.
+//! A LogCompilation file has everything; `-Xlog:jit+compilation=debug` and PrintCompilation show
+//! which method was started when and at which tier, but no queues, lengths and reasons. What is not
+//! in a log is absent.
 
 mod compiles;
 mod deoptimisations;
@@ -38,9 +38,9 @@ pub struct JitReport {
 /// The metrics of one JVM.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JvmJit {
-    /// The JVM: its main class or the file that tells of it.
+    /// The JVM: its main class or the file that it is known from.
     pub process: String,
-    /// Version and compiler threads, as far as the log tells.
+    /// Version and compiler threads, as far as the log has them.
     pub description: String,
     /// The stretch judged, nanoseconds on the recording's clock; absent when the log has no stamps.
     pub covers: Option<Window>,
@@ -90,8 +90,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The kinds of spans that tell of compilation.
-const TOLD: [&str; 9] = [
+/// The kinds of spans that record compilation.
+const JIT_KINDS: [&str; 9] = [
     kind::JIT_COMPILE,
     kind::JIT_QUEUE,
     kind::JIT_INSTALL,
@@ -103,10 +103,10 @@ const TOLD: [&str; 9] = [
     kind::JIT_SWEEP,
 ];
 
-/// Computes the metrics of every JVM that the recording tells of compilations of.
+/// Computes the metrics of every JVM that has compilations in the recording.
 pub fn report(recording: &Recording, window: Option<Window>) -> JitReport {
     let mut jvms: Vec<ProcessId> =
-        TOLD.iter().flat_map(|kind| recording.spans_of(kind)).map(|span| span.process()).collect();
+        JIT_KINDS.iter().flat_map(|kind| recording.spans_of(kind)).map(|span| span.process()).collect();
     jvms.sort_unstable();
     jvms.dedup();
     let jvms: Vec<JvmJit> = jvms.into_iter().map(|jvm| judge(recording, jvm, window)).collect();
@@ -114,7 +114,7 @@ pub fn report(recording: &Recording, window: Option<Window>) -> JitReport {
 }
 
 fn judge(recording: &Recording, jvm: ProcessId, asked: Option<Window>) -> JvmJit {
-    let logged = TOLD
+    let logged = JIT_KINDS
         .into_iter()
         .filter_map(|kind| logged_ns(recording, kind, jvm))
         .reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) });
@@ -155,7 +155,7 @@ fn describe(scope: &Scope<'_>) -> String {
     parts.join(", ")
 }
 
-/// The tier of a compilation: 1 to 3 are C1's, 4 is C2's; 0 when the log does not tell.
+/// The tier of a compilation: 1 to 3 are C1's, 4 is C2's; 0 when it is not in the log.
 fn tier(span: &Span<'_>) -> u8 {
     span.figure(figure::TIER).filter(|t| (1.0..=4.0).contains(t)).map_or(0, |t| t as u8)
 }

@@ -46,7 +46,7 @@ fn compilations_are_counted_by_tier_with_replacements_on_the_stack() {
 }
 
 #[test]
-fn where_probes_name_the_compiler_alone_nothing_is_told_of_tiers_and_replacements() {
+fn where_probes_name_the_compiler_alone_tiers_and_replacements_are_unknown() {
     let mut built = Built::jvm("17", "G1", 10.0);
     built.span(kind::JIT_COMPILE, "A.a()", 1.0, 5.0, &[], &[(label::COMPILER, "c1")]);
     built.span(kind::JIT_COMPILE, "A.a()", 2.0, 50.0, &[(figure::TIER, 4.0)], &[(label::COMPILER, "c2")]);

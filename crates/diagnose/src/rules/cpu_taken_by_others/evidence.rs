@@ -7,8 +7,8 @@ use crate::Evidence;
 use crate::chain::spent::Spent;
 use crate::facts::{Fact, Value, cpu as facts};
 
-/// Processors that other JVMs must keep busy for it to be told what they do with them.
-const TOLD_CPUS: f64 = 0.05;
+/// Processors that other JVMs, or the recorder, must keep busy to be reported.
+const REPORTED_CPUS: f64 = 0.05;
 
 /// Time of the threads, who took the CPUs from them, and who else used them.
 pub(super) fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
@@ -44,7 +44,7 @@ pub(super) fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence>
     }
     let of_jvms: f64 =
         ["app", "jit", "gc"].iter().map(|role| slow.cpus(slow.foreign_ms(cpu.jvm, role))).sum();
-    if of_jvms >= TOLD_CPUS {
+    if of_jvms >= REPORTED_CPUS {
         let (app, app_before) = cpus(&|s| s.foreign_ms(cpu.jvm, "app"));
         let (jit, jit_before) = cpus(&|s| s.foreign_ms(cpu.jvm, "jit"));
         let (gc, gc_before) = cpus(&|s| s.foreign_ms(cpu.jvm, "gc"));
@@ -72,5 +72,5 @@ pub(super) fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence>
 /// What the recorder took, where that is worth a word.
 pub(super) fn recorder(spent: &Spent<'_>) -> Option<Fact> {
     let cpus = spent.cpus(spent.recorder_ms);
-    (cpus >= TOLD_CPUS).then(|| facts::RECORDER.is(Value::cpus(cpus)))
+    (cpus >= REPORTED_CPUS).then(|| facts::RECORDER.is(Value::cpus(cpus)))
 }

@@ -104,8 +104,8 @@ fn others_that_take_what_threads_leave_to_them_are_no_cause() {
     let recording = built.sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
-    let told = "80% of the time in which they had work, 80% in the base";
-    assert!(matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains(told)), "{judged:?}");
+    let shares = "80% of the time in which they had work, 80% in the base";
+    assert!(matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains(shares)), "{judged:?}");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn recorded_jvms_that_wait_for_each_other_want_more_than_there_is() {
 }
 
 #[test]
-fn what_the_recorder_takes_is_told_and_is_no_cause() {
+fn what_the_recorder_takes_is_reported_and_is_no_cause() {
     let mut built = workers(2, 80.0, 1.6);
     built.gauge(live::FATHOM_CPU, "all", None, &[(20.0, 30.0, 1.6)]);
     let recording = built.sealed();

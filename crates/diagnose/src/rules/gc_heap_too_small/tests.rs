@@ -1,4 +1,4 @@
-//! Heaps that are too small, those that are not, and logs that do not tell.
+//! Heaps that are too small, those that are not, and logs that do not show it.
 
 use super::*;
 use crate::built::{Built, judged};
@@ -109,7 +109,9 @@ fn a_full_old_generation_of_a_heap_that_may_still_grow_is_not_known_to_be_too_sm
         old_full_log(30, 251.0, |i| 100.0 + 5.0 * f64::from(i)),
         old_full_log(300, 251.0, growing),
     ] {
-        let Judgement::CannotTell(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
+        let Judgement::Inconclusive(spot) = judged(&GcHeapTooSmall, &built.sealed()) else {
+            panic!("decided")
+        };
         assert!(spot.what.contains("has grown to no more than 251 MB of 1.0 GB"), "{}", spot.what);
         assert!(spot.remedy.contains("-Xms equal to -Xmx"), "{}", spot.remedy);
     }
@@ -164,14 +166,14 @@ fn pauses_that_hardly_ran_are_not_the_heaps() {
 }
 
 #[test]
-fn a_fragment_of_a_log_tells_nothing_of_the_heaps_size() {
+fn a_fragment_of_a_log_is_inconclusive_about_the_heaps_size() {
     let mut built = Built::jvm("8", "CMS", 0.1);
     built.fact(fact::HEAP_MAX_BYTES, "1073741824");
     for i in 0..10 {
         let figures = [(figure::YOUNG_CAPACITY_BYTES, 9.6 * MB)];
         built.pause("GC", "Allocation Failure", f64::from(i) * 0.01, 6.0, &figures);
     }
-    let Judgement::CannotTell(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
+    let Judgement::Inconclusive(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("decided") };
     assert!(spot.what.contains("10 pauses of 60 ms in all are too few"), "{}", spot.what);
 }
 
@@ -203,7 +205,7 @@ fn pauses_that_touch_leave_no_time_between_them_and_never_less() {
 }
 
 #[test]
-fn what_the_log_does_not_tell_rules_nothing_out() {
+fn what_is_not_in_the_log_rules_nothing_out() {
     let full = [(figure::HEAP_AFTER_BYTES, 100.0 * MB)];
     let young = [(figure::YOUNG_CAPACITY_BYTES, 300.0 * MB)];
     let log = |seconds: u32, full: &[(&str, f64)], young: &[(&str, f64)]| {
@@ -216,10 +218,10 @@ fn what_the_log_does_not_tell_rules_nothing_out() {
         judged(&GcHeapTooSmall, &built.sealed())
     };
     let unknown = |judgement| match judgement {
-        Judgement::CannotTell(spot) => spot.what,
+        Judgement::Inconclusive(spot) => spot.what,
         other => panic!("{other:?}"),
     };
-    let Judgement::RuledOut { figure, .. } = log(60, &full, &young) else { panic!("both are told") };
+    let Judgement::RuledOut { figure, .. } = log(60, &full, &young) else { panic!("both are in the log") };
     assert_eq!(
         figure,
         "collections took 30% of the time, but the live set is 9.8% of the heap, and the young generation of \
@@ -228,7 +230,7 @@ fn what_the_log_does_not_tell_rules_nothing_out() {
     let no_live = unknown(log(60, &[], &young));
     assert!(no_live.contains("30% of the time, and what stays in use shows only"), "{no_live}");
     let no_young = unknown(log(60, &full, &[]));
-    assert!(no_young.contains("does not tell the size of the young generation"), "{no_young}");
+    assert!(no_young.contains("the size of the young generation is not in the log"), "{no_young}");
     let mut built = Built::jvm("6", "CMS", 60.0);
     built.fact(fact::HEAP_MAX_BYTES, "83886080");
     for i in 0..2_400 {

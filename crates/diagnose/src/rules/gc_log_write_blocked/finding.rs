@@ -51,7 +51,7 @@ pub(super) fn found(
     finding.meaning = "While all threads are stopped, the JVM writes lines of its log and waits until the kernel has \
                        taken them. When the disk is busy with other writes, the whole application waits for the log."
         .into();
-    // The longest stop and the longest write tell the story; what is shorter follows.
+    // The longest stop and the longest write come first; what is shorter follows.
     let mut stops = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone()));
     let mut longest: Vec<_> = seen.writes.iter().collect();
     longest.sort_by_key(|(call, _)| std::cmp::Reverse(call.duration_ns()));
@@ -67,7 +67,7 @@ pub(super) fn found(
     finding.verify = vec![
         "strace -f -T -e trace=write -p PID shows write() calls on the log's descriptor as long as the gaps".into(),
         "with -Xlog:async or the log on tmpfs, no pause has a gap of 200 ms and the longest pause is as long as its phases".into(),
-        "if the gaps stay: -XX:+PerfDisableSharedMem tells whether it was hsperfdata".into(),
+        "if the gaps stay: -XX:+PerfDisableSharedMem shows whether it was hsperfdata".into(),
     ];
     finding
 }

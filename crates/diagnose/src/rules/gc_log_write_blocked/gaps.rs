@@ -32,7 +32,7 @@ pub(super) struct Wait<'a> {
     pub(super) ms: f64,
     /// Whether no CPU time was used in it.
     pub(super) idle: bool,
-    /// In words; empty where it is too short to be told.
+    /// In words; empty where it is too short to be reported.
     pub(super) how: String,
     /// The write that filled it, where the kernel timed it, in words.
     pub(super) call: Option<(Span<'a>, String)>,
@@ -72,7 +72,7 @@ pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     Some(Wait { span, ms: beyond, idle, how: how_long(beyond, how), call: None })
 }
 
-/// How a stretch was spent, in words, where it is long enough to be told: a log has a hundred
+/// How a stretch was spent, in words, where it is long enough to be reported: a log has a hundred
 /// thousand that are not.
 pub(super) fn how_long(ms: f64, words: impl FnOnce() -> String) -> String {
     if ms >= GAP_MS { words() } else { String::new() }

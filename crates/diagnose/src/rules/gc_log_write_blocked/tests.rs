@@ -45,8 +45,8 @@ fn a_stretch_that_is_long_enough_and_does_not_matter_is_ruled_out_for_that() {
     let mut built = quiet("17");
     pause(&mut built, 110.0, 390.0, 350.0, 0.06, 39.0);
     let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &built.sealed()) else { panic!() };
-    let told = "intervals of pauses in which nothing was done are 350 ms in all, the longest 350 ms: too little to matter";
-    assert_eq!(figure, told);
+    let expected = "intervals of pauses in which nothing was done are 350 ms in all, the longest 350 ms: too little to matter";
+    assert_eq!(figure, expected);
 }
 
 fn stopped(kind: &str, thread: Role, frames: &[&str], labels: &[(&str, &str)]) -> Judgement {
@@ -84,18 +84,18 @@ fn stopped(kind: &str, thread: Role, frames: &[&str], labels: &[(&str, &str)]) -
 }
 
 #[test]
-fn a_write_timed_by_the_kernel_is_told_and_a_fault_of_the_vm_thread_is_another_cause() {
+fn a_write_timed_by_the_kernel_is_reported_and_a_fault_of_the_vm_thread_is_another_cause() {
     let off = &[(label::SYSCALL, "write")];
-    for told in [
+    for judged in [
         stopped(kind::SYSCALL, Role::Other, &[], &[]),
         stopped(kind::SCHED_OFF, Role::Vm, &["vfs_write", "balance_dirty_pages"], off),
     ] {
-        let Judgement::Found(finding) = told else { panic!("{told:?}") };
+        let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
         assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
-        let told = finding.evidence.iter().find(|e| e.source.to_string() == "strace.txt:7");
-        let told = &told.unwrap_or_else(|| panic!("{:?}", finding.evidence)).text();
-        assert!(told.contains("meanwhile writeback to 254:0 (background) took"), "{told}");
-        assert!(told.contains(": 1.5 GB of /srv/dump.bin, last written by dd (7)"), "{told}");
+        let write = finding.evidence.iter().find(|e| e.source.to_string() == "strace.txt:7");
+        let text = &write.unwrap_or_else(|| panic!("{:?}", finding.evidence)).text();
+        assert!(text.contains("meanwhile writeback to 254:0 (background) took"), "{text}");
+        assert!(text.contains(": 1.5 GB of /srv/dump.bin, last written by dd (7)"), "{text}");
     }
     let fault = stopped(kind::SCHED_OFF, Role::Vm, &["asm_exc_page_fault", "ext4_page_mkwrite"], &[]);
     assert!(matches!(fault, Judgement::RuledOut { .. }), "{fault:?}");
@@ -150,7 +150,7 @@ fn live(write_ms: i64, frames: &[&str], name: &str) -> Judgement {
 
 #[test]
 fn a_live_recording_proves_it_with_what_the_kernel_waited_for_and_the_stop_in_parts() {
-    for (frame, told) in [
+    for (frame, waited_for) in [
         ("balance_dirty_pages_ratelimited_flags", "throttled"),
         ("folio_wait_writeback", "being written back"),
         ("percpu_rwsem_wait", "thawed"),
@@ -158,7 +158,7 @@ fn a_live_recording_proves_it_with_what_the_kernel_waited_for_and_the_stop_in_pa
         let judged = live(2_550, &["vfs_write", frame], "LogFileStreamOutput::write");
         let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
         assert_eq!((finding.confidence, finding.cost_ms), (Confidence::Proven, 2_550.0));
-        assert!(finding.evidence.iter().any(|e| e.text().contains(told)), "{:?}", finding.evidence);
+        assert!(finding.evidence.iter().any(|e| e.text().contains(waited_for)), "{:?}", finding.evidence);
         let stop = finding.stop.unwrap();
         let log = stop.parts.iter().find(|part| part.part == crate::chain::Part::LogWrite);
         assert_eq!(log.map(|part| part.ms), Some(2_550.0), "{stop:?}");
@@ -272,7 +272,7 @@ fn a_stop_held_on_after_its_collection_counts_too() {
 }
 
 #[test]
-fn healthy_is_ruled_out_with_its_figure_and_a_brief_log_cannot_tell() {
+fn healthy_is_ruled_out_with_its_figure_and_a_brief_log_is_inconclusive() {
     let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &quiet("21").sealed()) else {
         panic!()
     };
@@ -282,5 +282,5 @@ fn healthy_is_ruled_out_with_its_figure_and_a_brief_log_cannot_tell() {
     let recording = brief.sealed();
     let case = whole_run(&recording);
     let judgement = GcLogWriteBlocked.judge(&case, fathom_recording::ProcessId(0));
-    assert!(matches!(judgement, Judgement::CannotTell(_)), "{judgement:?}");
+    assert!(matches!(judgement, Judgement::Inconclusive(_)), "{judgement:?}");
 }

@@ -10,7 +10,7 @@
 //! A sample is of what stays when its object is of that class, or is made by that class's
 //! constructor. Of a class of the JDK's (byte[]) most objects are garbage soon: where some of the
 //! samples are by a thread that keeps them, or come through a class on the way to them, only those
-//! count; where none are, the place is told as that of all objects of the class.
+//! count; where none are, the place is reported as that of all objects of the class.
 
 use fathom_recording::vocabulary::{frame, sample};
 use fathom_recording::{Frame, FrameId, FrameType, ProcessId, Recording, StackId};
@@ -20,14 +20,14 @@ use super::keeper::Keeper;
 use crate::growth::places::is_of_jdk;
 use crate::quantity;
 
-/// Fewer samples tell no share.
+/// Fewer samples are too few for a share.
 const FEWEST: usize = 5;
-/// Frames of the way to the place that are told.
-const TOLD: usize = 4;
-/// A class that is on so large a share of the samples' stacks tells nothing: that of `main` is on
-/// most.
+/// Frames of the way to the place that are shown.
+const SHOWN: usize = 4;
+/// A class that is on so large a share of the samples' stacks distinguishes nothing: that of `main`
+/// is on most.
 const EVERYWHERE: f64 = 0.9;
-/// Classes on the way that are told apart, those next to what stays.
+/// Classes on the way that are distinguished, those next to what stays.
 const OWNERS: usize = 64;
 /// Frames that are looked at, the innermost.
 const DEEPEST: usize = 2048;
@@ -51,7 +51,7 @@ pub(super) struct Place {
 
 impl Place {
     /// In words.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         let what = match self.of_what_stays {
             true => format!("{} of the bytes allocated for {}", quantity::share(self.share), self.class),
             false => format!(
@@ -108,9 +108,9 @@ pub(super) fn place(recording: &Recording, jvm: ProcessId, keeper: &Keeper<'_>) 
         let by_thread = thread.is_some_and(|t| by_threads.contains(&recording.strings.get(t.name)));
         matched.push((found, sample.weight as f64, by_thread));
     }
-    let telling = wanted.telling(&matched);
+    let distinguishing = wanted.distinguishing(&matched);
     for (found, _, near) in &mut matched {
-        *near |= found.owners & telling != 0;
+        *near |= found.owners & distinguishing != 0;
     }
     let near = matched.iter().filter(|(.., near)| *near).count() >= FEWEST;
     if near {
@@ -131,7 +131,7 @@ pub(super) fn place(recording: &Recording, jvm: ProcessId, keeper: &Keeper<'_>) 
     let (frame, (sum, samples, from)) = places.into_iter().max_by(by_weight)?;
     let stack: Vec<String> = frames(recording, from)
         .filter(|(_, frame)| frame::cut_reason(recording.strings.get(frame.name)).is_none())
-        .take(TOLD)
+        .take(SHOWN)
         .map(|(_, frame)| line_of(recording, frame))
         .collect();
     Some(Place {
@@ -146,10 +146,10 @@ pub(super) fn place(recording: &Recording, jvm: ProcessId, keeper: &Keeper<'_>) 
 
 impl Wanted<'_> {
     /// The owners that are on some of the stacks and not on nearly all, a bit each.
-    fn telling(&self, matched: &[(Match, f64, bool)]) -> u64 {
+    fn distinguishing(&self, matched: &[(Match, f64, bool)]) -> u64 {
         let on = |bit: &usize| matched.iter().filter(|(found, ..)| found.owners >> bit & 1 == 1).count();
-        let tells = |bit: &usize| on(bit) as f64 <= EVERYWHERE * matched.len() as f64;
-        (0..self.owners.len()).filter(tells).map(|bit| 1 << bit).fold(0, |all, bit| all | bit)
+        let is_rare = |bit: &usize| on(bit) as f64 <= EVERYWHERE * matched.len() as f64;
+        (0..self.owners.len()).filter(is_rare).map(|bit| 1 << bit).fold(0, |all, bit| all | bit)
     }
 
     /// Whether a stack allocates what is wanted, and where.

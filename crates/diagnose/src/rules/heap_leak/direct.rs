@@ -13,10 +13,10 @@ const GROWN: f64 = 0.2;
 /// And of what there was before: buffers that are kept in a pool change by some.
 const TIMES: f64 = 1.5;
 
-/// What direct buffers may take, bytes: as the JVM was told, else as much as the heap
+/// What direct buffers may take, bytes: what the JVM's flag says, else as much as the heap
 /// (`VM.maxDirectMemory`, JDK 8 to 25).
 fn limit(gc: &GcCase<'_, '_>) -> Option<f64> {
-    let told = gc.fact(fact::JVM_ARGS).and_then(|args| {
+    let by_flag = gc.fact(fact::JVM_ARGS).and_then(|args| {
         let size = args.split_once("MaxDirectMemorySize=")?.1.split_whitespace().next()?;
         let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let unit = match size[digits.len()..].to_ascii_lowercase().as_str() {
@@ -28,7 +28,7 @@ fn limit(gc: &GcCase<'_, '_>) -> Option<f64> {
         };
         Some(digits.parse::<f64>().ok()? * f64::from(1_u32 << unit))
     });
-    told.filter(|bytes| *bytes > 0.0).or_else(|| gc.heap_max_bytes())
+    by_flag.filter(|bytes| *bytes > 0.0).or_else(|| gc.heap_max_bytes())
 }
 
 /// The finding, where two dumps show a growth that matters.
@@ -51,7 +51,7 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
         ),
         false => (
             Confidence::ConsistentWith,
-            "two dumps tell that it grew, and not that it goes on; a pool of buffers that fills looks the same".to_owned(),
+            "two dumps show that it grew, and not that it goes on; a pool of buffers that fills looks the same".to_owned(),
         ),
     };
     // Collections that something else asks for are not charged to buffers that are far from their

@@ -1,9 +1,9 @@
 //! Who keeps what grows: what a heap dump beside the log says of it.
 //!
-//! That the live set grows is told by the log, and by nothing else: what keeps most of a heap may
-//! well have been loaded once. Which of the holders is the one that grows is told by a second dump;
-//! with one dump alone it is the largest for which nothing speaks of a bound, and only where it
-//! keeps half of what the log saw growing.
+//! Only the log shows that the live set grows: what keeps most of a heap may well have been loaded
+//! once. Which of the holders is the one that grows is shown by a second dump; with one dump alone
+//! it is the largest for which nothing speaks of a bound, and only where it keeps half of what the
+//! log saw growing.
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Recording, Span};
@@ -64,7 +64,7 @@ impl<'a> Dump<'a> {
         self.span.figure(figure::BEFORE_BYTES)
     }
 
-    /// Why it can hardly be of what the log tells of, in words.
+    /// Why it can hardly be of the JVM and time that the log is of, in words.
     pub(super) fn is_of_another(&self, points: &[LivePoint<'_>]) -> Option<String> {
         let before = points.iter().rev().find(|point| point.t_ns <= self.span.t0_ns());
         let point = before.or(points.first())?;
@@ -100,7 +100,7 @@ impl<'a> Dump<'a> {
         most.map(|(_, span)| keeper(span, By::Size))
     }
 
-    /// What keeps most, to be told where nothing grows.
+    /// What keeps most, to be named where nothing grows.
     pub(super) fn largest(&self) -> Option<Keeper<'a>> {
         let span = *self.holders.first()?;
         Some(Keeper { span, by: By::Size, share: retained(&span) / self.bytes().max(1.0) })
@@ -162,16 +162,16 @@ impl<'a> Keeper<'a> {
         let kept = kept.with("heap", Value::bytes(dump.bytes())).with("share", Value::share(self.share));
         let kept =
             kept.with("owner", Value::name(self.name())).with("contents", Value::name(self.contents()));
-        let mut told = vec![of(kept.with("inside", inside.map(Value::name)))];
+        let mut evidence = vec![of(kept.with("inside", inside.map(Value::name)))];
         let way: Vec<&str> = self.dominators().collect();
         if way.len() > 1 {
-            told.push(of(pauses::RETAINED_BY.is(Value::name(way.join(" → ")))));
+            evidence.push(of(pauses::RETAINED_BY.is(Value::name(way.join(" → ")))));
         }
         if let (By::Grew(by), Some(before)) = (self.by, dump.before()) {
             let grew = Value::bytes(dump.bytes() - before);
-            told.push(of(pauses::RETAINED_MORE.is(Value::bytes(by)).with("heap", grew)));
+            evidence.push(of(pauses::RETAINED_MORE.is(Value::bytes(by)).with("heap", grew)));
         }
-        told
+        evidence
     }
 }
 

@@ -47,7 +47,7 @@ fn a_growth_that_slows_down_is_not_said_to_go_on_without_flattening() {
 }
 
 #[test]
-fn a_leak_that_cost_nothing_where_the_jvm_was_slow_is_told_without_a_cost() {
+fn a_leak_that_cost_nothing_where_the_jvm_was_slow_is_reported_without_a_cost() {
     // The heap is full at its end, and what is slow is a stop of another sort.
     let mut built = log(|i| 100.0 + 48.0 * i, 5.0);
     built.span(fathom_recording::vocabulary::kind::SAFEPOINT, "ThreadDump", 605.0, 4_000.0, &[], &[]);
@@ -81,14 +81,14 @@ fn a_rise_after_young_collections_alone_is_no_reading_at_all() {
         let figures = [(figure::HEAP_AFTER_BYTES, f64::from(i) * 9.0 * MB)];
         built.pause("Pause Young", "Allocation Failure", f64::from(i) * 10.0, 2_000.0, &figures);
     }
-    let Judgement::CannotTell(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("told") };
+    let Judgement::Inconclusive(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("decided") };
     assert!(spot.what.contains("0 collections of the old generation are too few"), "{}", spot.what);
 }
 
 #[test]
 fn a_slow_growth_far_from_the_end_is_no_finding_and_not_ruled_out() {
-    let Judgement::CannotTell(spot) = judged(&HeapLeak, &log(|i| 100.0 + 15.0 * i, 400.0).sealed()) else {
-        panic!("told")
+    let Judgement::Inconclusive(spot) = judged(&HeapLeak, &log(|i| 100.0 + 15.0 * i, 400.0).sealed()) else {
+        panic!("decided")
     };
     assert!(spot.what.contains("if that goes on"), "{}", spot.what);
 }
@@ -138,8 +138,8 @@ fn of_two_dumps_what_grew_is_named_and_not_what_is_larger() {
     with_dump(&mut built, 860.0, &holders);
     let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
     assert_eq!(finding.culprit, "Web.OPEN (static)");
-    let told: Vec<String> = finding.evidence.iter().map(|told| told.text()).collect();
-    assert!(told.iter().any(|text| text.contains("keeps 280 MB more")), "{told:?}");
+    let texts: Vec<String> = finding.evidence.iter().map(|one| one.text()).collect();
+    assert!(texts.iter().any(|text| text.contains("keeps 280 MB more")), "{texts:?}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_dump_of_another_heap_names_nobody() {
     with_dump(&mut built, 100.0, &[("Other.TABLE", 95.0, None, "")]);
     let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
     assert_eq!(finding.culprit, "objects that the application keeps referring to");
-    assert!(finding.evidence.iter().any(|told| told.text().contains("of another JVM or time")));
+    assert!(finding.evidence.iter().any(|one| one.text().contains("of another JVM or time")));
 }
 
 #[test]
@@ -163,13 +163,13 @@ fn a_suspect_in_a_heap_that_does_not_grow_is_no_leak() {
 fn what_a_dump_keeps_is_said_where_it_is_not_known_whether_the_heap_grows() {
     let mut built = log(|i| 100.0 + 15.0 * i, 400.0);
     with_dump(&mut built, 400.0, &[("Shop.CACHE", 380.0, None, "")]);
-    let Judgement::CannotTell(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("told") };
+    let Judgement::Inconclusive(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("decided") };
     assert!(spot.what.contains("Shop.CACHE (static) keeps 95% of the heap in late.hprof"), "{}", spot.what);
 }
 
 #[test]
 fn readings_that_scatter_too_much_rule_nothing_out() {
     let scattered = log(|i| 500.0 + if (i as u32).is_multiple_of(2) { 350.0 } else { -350.0 }, 4_000.0);
-    let Judgement::CannotTell(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("told") };
+    let Judgement::Inconclusive(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("decided") };
     assert!(spot.what.contains("too uncertain"), "{}", spot.what);
 }

@@ -31,7 +31,7 @@ pub(super) const MIN_BUSY_TASKS: usize = 10;
 /// Bins in which a burst is looked for, nanoseconds.
 pub(super) const BIN_NS: i64 = 1_000_000_000;
 
-/// A burst may begin this long before the dip shows: throughput is told in ticks of a second or
+/// A burst may begin this long before the dip shows: throughput is reported in ticks of a second or
 /// more, and the clocks of two files may be apart by as much.
 pub(super) const LEAD_NS: i64 = 3_000_000_000;
 

@@ -14,7 +14,7 @@ use crate::{Case, Evidence, Fact, Window};
 /// Methods named.
 const NAMED: usize = 5;
 
-/// All that is told of the bursts.
+/// All evidence of the bursts.
 pub(super) fn evidence(
     jit: &JitCase<'_, '_>,
     bursts: &[Burst<'_>],
@@ -46,7 +46,7 @@ pub(super) fn evidence(
     all
 }
 
-/// Tiers and on-stack replacements; where the source tells neither, the compilers.
+/// Tiers and on-stack replacements; where the source has neither, the compilers.
 fn tiers(jit: &JitCase<'_, '_>, tasks: &[Task<'_>]) -> Evidence {
     let mut by: BTreeMap<String, usize> = BTreeMap::new();
     for task in tasks {
@@ -112,8 +112,8 @@ fn beside(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
 /// What rules collections out, or not.
 fn stops(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
     let case = jit.case;
-    let told = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().find(|kind| case.has(kind, jit.jvm))?;
-    let span = case.recording.spans_of(told).find(|s| s.process() == jit.jvm)?;
+    let stop_kind = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().find(|kind| case.has(kind, jit.jvm))?;
+    let span = case.recording.spans_of(stop_kind).find(|s| s.process() == jit.jvm)?;
     let of = |windows: &[Window]| case.stopped_ms(jit.jvm, windows) / Case::length_ms(windows).max(1.0);
     let fact = compile::STOPPED.is(Value::share(of(windows))).over(Value::share(of(&case.base)));
     let source = case.recording.sources.get(span.source().index()).map_or("", |s| &s.name);
@@ -164,8 +164,8 @@ mod tests {
     use super::*;
     use crate::built::{Built, whole_run};
 
-    /// What is told of compilations: the compiler of each, and its figures.
-    fn told(compiled: &[(&str, &[(&str, f64)])]) -> String {
+    /// The evidence of compilations: the compiler of each, and its figures.
+    fn in_words(compiled: &[(&str, &[(&str, f64)])]) -> String {
         let mut built = Built::jvm("17", "G1", 60.0);
         for (i, (compiler, figures)) in compiled.iter().enumerate() {
             let at_s = 1.0 + i as f64;
@@ -178,15 +178,15 @@ mod tests {
     }
 
     #[test]
-    fn tiers_and_replacements_are_told_where_the_log_tells_them() {
+    fn tiers_and_replacements_are_reported_where_the_log_has_them() {
         let tier = |tier: f64| [(figure::TIER, tier)];
         let (three, four) = (tier(3.0), tier(4.0));
         let osr = [(figure::TIER, 4.0), (figure::OSR_BCI, 7.0)];
         assert_eq!(
-            told(&[("c1", &three), ("c2", &four), ("c2", &osr)]),
+            in_words(&[("c1", &three), ("c2", &four), ("c2", &osr)]),
             "1 at tier 3, 2 at tier 4; 1 of them on-stack replacements of running loops"
         );
-        // The probes of a JVM: C2 has one tier, of C1 none is told.
-        assert_eq!(told(&[("c1", &[]), ("c1", &[]), ("c2", &four)]), "2 by C1, 1 by C2");
+        // The probes of a JVM: C2 has one tier, that of C1 is unknown.
+        assert_eq!(in_words(&[("c1", &[]), ("c1", &[]), ("c2", &four)]), "2 by C1, 1 by C2");
     }
 }

@@ -138,7 +138,7 @@ pub(super) fn sureness(
         }
         None => weak(
             "the burst begins with the dip and most of the loss falls into it; logs do not show which code ran interpreted, \
-             so that the new code is slow for another reason is not excluded: CPU samples (fathom record) would tell",
+             so that the new code is slow for another reason is not excluded: CPU samples (fathom record) would show it",
         ),
     }
 }

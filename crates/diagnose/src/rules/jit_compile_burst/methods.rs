@@ -10,7 +10,7 @@ use crate::rules::jit_case::{JitCase, Task};
 /// class loaders, or overloads (names have no signature), of which some are new. What is thrown
 /// away again and again does not count here.
 const BEGUN_ONCE: usize = 2;
-/// Levels of a package name that are told apart: "org.shop.order", whatever lies below.
+/// Levels of a package name that are distinguished: "org.shop.order", whatever lies below.
 const LEVELS: usize = 3;
 
 /// Methods of the bursts that had not been compiled or queued before, dearest first, with the time

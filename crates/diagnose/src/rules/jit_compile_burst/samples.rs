@@ -22,7 +22,7 @@ use crate::rules::jit_case::{JitCase, name_of};
 use crate::rules::processors::Processors;
 use crate::{Case, Evidence, Judgement, Rule, Window};
 
-/// Samples of application threads in the slow windows from which on their shares tell: of a
+/// Samples of application threads in the slow windows from which on their shares are reliable: of a
 /// hundred, one of a twentieth is off by half of itself at most, two times in three.
 const ENOUGH: usize = 100;
 /// What of the time in code that is not compiled yet its compiled form would have saved: the
@@ -30,7 +30,7 @@ const ENOUGH: usize = 100;
 /// times. The rest is the work itself.
 const SAVED_OF_INTERPRETED: f64 = 0.95;
 const SAVED_OF_C1: f64 = 0.6;
-/// JVMs whose compilers are told one by one.
+/// JVMs whose compilers are listed one by one.
 const NAMED: usize = 5;
 
 /// Code that ran before it was compiled, and other code, milliseconds of CPU time of application
@@ -75,7 +75,7 @@ pub(super) struct Support<'a> {
 
 impl<'a> Support<'a> {
     /// Of some bursts, in the windows of a case. `None`: too few samples were taken, or they do not
-    /// tell code that is interpreted.
+    /// distinguish interpreted code.
     pub(super) fn of(jit: &JitCase<'_, 'a>, case: &Case<'a>, bursts: &[Burst<'a>]) -> Option<Self> {
         let recording: &'a Recording = case.recording;
         let cpu_time = recording.strings.find(sample::CPU)?;
@@ -254,15 +254,14 @@ impl<'a> Support<'a> {
 }
 
 /// What bursts can have cost at most in the windows of a case, milliseconds, where too few samples
-/// were taken for
-/// [`Support`]: the compilers' work, and what the few show of code that ran before it was compiled.
-/// `None` where nobody took
-/// samples of the JVM that tell compiled code, or nothing tells how long compilers worked.
+/// were taken for [`Support`]: the compilers' work, and what the few show of code that ran before
+/// it was compiled. `None` where no samples of the JVM distinguish compiled code, or nothing shows
+/// how long compilers worked.
 pub(super) fn at_most_ms(jit: &JitCase<'_, '_>, case: &Case<'_>, bursts: &[Burst<'_>]) -> Option<f64> {
     let recording = case.recording;
     let cpu_time = recording.strings.find(sample::CPU)?;
-    let tells = |kind| matches!(kind, FrameType::Interpreted | FrameType::C1 | FrameType::C2);
-    recording.frames.iter().find(|frame| tells(frame.frame_type)).filter(|_| jit.lengths_known)?;
+    let is_java = |kind| matches!(kind, FrameType::Interpreted | FrameType::C1 | FrameType::C2);
+    recording.frames.iter().find(|frame| is_java(frame.frame_type)).filter(|_| jit.lengths_known)?;
     let compiled = compiled_from(jit, bursts)?;
     let own = |s: &Sample| s.kind == cpu_time && s.process == jit.jvm;
     recording.samples.iter().find(own)?;

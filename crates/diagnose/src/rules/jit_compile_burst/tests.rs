@@ -179,7 +179,7 @@ fn start_up_is_called_start_up_and_never_more_than_consistent() {
     assert!(finding.title.starts_with("start-up: "), "{}", finding.title);
 }
 
-/// A case in which nothing tells what was lost.
+/// A case in which the loss was not measured.
 fn judge_unmeasured(built: Built, slow: Window, base: Window) -> Judgement {
     let (jvm, recording) = (built.jvm, built.sealed());
     let ((from, to), base) = ((slow.from_ns / S, slow.to_ns / S), (base.from_ns / S, base.to_ns / S));
@@ -255,7 +255,7 @@ fn judged_where_it_was(mut built: Built) -> Box<Finding> {
             built.on_cpu("C2 CompilerThread0", &frames, at, 100.0 * compiles);
         }
     }
-    // Shares are told of a hundred samples.
+    // Shares need a hundred samples.
     built.on_cpu("worker", &[("app.Old.run", FrameType::Interpreted)], 30.0, 1.0);
     for i in 0..100 {
         built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], 100.5 + f64::from(i) * 0.01, 0.1);
@@ -285,12 +285,12 @@ fn compiling_without_a_slow_window_is_no_finding_and_ruled_out_only_where_it_was
     };
     let Judgement::RuledOut { figure, .. } = judged(300, "") else { panic!() };
     assert!(figure.starts_with("compilers busy for") && figure.contains("320 compile tasks"), "{figure}");
-    let Judgement::CannotTell(spot) = judged(500, "") else { panic!() };
+    let Judgement::Inconclusive(spot) = judged(500, "") else { panic!() };
     assert!(spot.what.contains("compilers busy for 5.1% of the time"), "{}", spot.what);
     let Judgement::RuledOut { figure, .. } = judged(500, "throughput of app.csv") else { panic!() };
     assert!(figure.starts_with("no slow time was recorded; 520 compile tasks"), "{figure}");
     let silent = Built::jvm("17", "G1", 10.0).sealed();
-    assert!(matches!(crate::built::judged(&JitCompileBurst, &silent), Judgement::CannotTell(_)));
+    assert!(matches!(crate::built::judged(&JitCompileBurst, &silent), Judgement::Inconclusive(_)));
 }
 
 #[test]

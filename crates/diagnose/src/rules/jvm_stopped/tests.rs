@@ -1,4 +1,4 @@
-//! Which stops are told, and with what.
+//! Which stops are reported, and with what.
 
 use super::*;
 use crate::built::{Built, judged};
@@ -13,7 +13,7 @@ fn log(every_s: f64, ms: f64) -> Built {
 }
 
 #[test]
-fn stops_of_a_twentieth_are_told_with_where_they_went() {
+fn stops_of_a_twentieth_are_reported_with_where_they_went() {
     let Judgement::Found(finding) = judged(&JvmStopped, &log(2.0, 120.0).sealed()) else {
         panic!("not found")
     };
@@ -40,7 +40,7 @@ fn what_a_stop_waits_for_threads_is_a_part_of_the_time_in_which_it_acts() {
 }
 
 #[test]
-fn a_stop_of_a_second_is_told_whatever_share_it_is() {
+fn a_stop_of_a_second_is_reported_whatever_share_it_is() {
     let mut built = Built::jvm("17", "G1", 36_000.0);
     built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 9_000.0, 1_200.0, &[]);
     built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 9_100.0, 20.0, &[]);
@@ -137,14 +137,14 @@ fn a_full_collection_that_creeps_is_said_to_have_waited() {
         (waited, first.remedies[0].change.contains("vmstat"))
     };
     assert_eq!(said(&d), (true, true), "{:?}", d.findings[0]);
-    // The same heap in three seconds is work, and where there are CPU times these tell.
+    // The same heap in three seconds is work, and where there are CPU times these decide.
     assert_eq!(said(&full(3_000.0, &[])), (false, false));
     let busy = [(figure::USER_S, 331.0), (figure::SYS_S, 0.5), (figure::REAL_S, 332.0)];
     assert_eq!(said(&full(332_000.0, &busy)), (false, false));
 }
 
 #[test]
-fn one_long_pause_without_cpu_says_nothing_of_many_short_ones_whose_cpu_no_log_can_tell() {
+fn one_long_pause_without_cpu_says_nothing_of_many_short_ones_whose_cpu_no_log_can_show() {
     let finding = |short: usize| {
         let mut built = Built::jvm("25", "Serial", 60.0);
         for i in 0..short {
@@ -183,11 +183,11 @@ fn a_remark_on_one_processor_is_said_to_be_one_and_one_on_four_is_not() {
         diagnose(&built.sealed(), &Options::default()).unwrap().findings.remove(0)
     };
     let one = remark(2.68);
-    let told = one
+    let by_one_cpu = one
         .evidence
         .iter()
         .any(|e| e.text().starts_with("1 remark ran on one processor (2.69 s of CPU in 2.66 s)"));
-    assert!(told && one.remedies[0].change.contains("ParallelRefProcEnabled"), "{one:?}");
+    assert!(by_one_cpu && one.remedies[0].change.contains("ParallelRefProcEnabled"), "{one:?}");
     let four = remark(9.0);
     assert!(four.evidence.iter().all(|e| !e.text().contains("on one processor")), "{four:?}");
 }
@@ -255,7 +255,7 @@ fn safepoints_that_are_no_collections_count_as_well() {
 }
 
 #[test]
-fn what_another_rule_explains_is_charged_there_and_the_sum_is_told_in_its_evidence() {
+fn what_another_rule_explains_is_charged_there_and_the_sum_stands_in_its_evidence() {
     let mut built = Built::jvm("8", "Parallel", 120.0);
     for i in 0..60 {
         built.pause("Full GC", "System.gc()", f64::from(i) * 2.0, 400.0, &[]);

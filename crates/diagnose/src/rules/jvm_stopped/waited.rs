@@ -10,15 +10,14 @@ use crate::collections::{self, Pause};
 use crate::{Remedy, quantity};
 
 /// Full collections of a second and more go through a hundred megabytes of heap a second and more:
-/// of 1,078 in public logs that tell their CPU time all but 9. Bytes a second below which the
-/// collector waited rather than worked; of those logs 3 of 4 such collections used less than half a
+/// of 1,078 in public logs with their CPU time all but 9. Bytes a second below which the collector
+/// waited rather than worked; of those logs 3 of 4 such collections used less than half a
 /// processor.
 const SLOW_PACE: f64 = 20.0 * 1024.0 * 1024.0;
 /// Processors at work in a pause up to which it was one.
 const ONE_CPU: f64 = 1.1;
 
-/// Full collections that went through little of the heap a second, in a log that does not tell
-/// their CPU time.
+/// Full collections that went through little of the heap a second, in a log without their CPU time.
 pub(super) struct Pace<'p, 'a> {
     pauses: Vec<&'p Pause<'a>>,
     pub(super) ms: f64,
@@ -68,7 +67,7 @@ const MARKS: [Mark; 2] = [
     Mark {
         name: "CMS-remark",
         words: ("remark", "remarks"),
-        why: "references, class unloading and the cleaning of tables are the work of a single thread unless told otherwise",
+        why: "references, class unloading and the cleaning of tables are the work of a single thread unless a flag says otherwise",
         remedy: (
             "-XX:+ParallelRefProcEnabled and -XX:+CMSScavengeBeforeRemark, with -XX:+CMSParallelRemarkEnabled left on",
             "a young collection before each remark",

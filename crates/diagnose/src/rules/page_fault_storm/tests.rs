@@ -70,8 +70,8 @@ fn clean_pages_of_many_mapped_files_are_not_copied_and_no_file_stands_for_all() 
         }
     }
     let Judgement::Found(finding) = judged(&PageFaultStorm, &built.sealed()) else { panic!() };
-    let told = "in 3 mappings, most in /logs/t-0/7.index: clean pages of mapped files are written to";
-    assert!(finding.title.ends_with(told), "{}", finding.title);
+    let end = "in 3 mappings, most in /logs/t-0/7.index: clean pages of mapped files are written to";
+    assert!(finding.title.ends_with(end), "{}", finding.title);
     let forks = finding.remedies.iter().any(|remedy| remedy.change.contains("fork"));
     assert!(!forks, "{:?}", finding.remedies);
 }
@@ -85,7 +85,7 @@ fn a_heap_that_is_fetched_more_often_than_it_has_pages_was_given_back() {
 }
 
 #[test]
-fn few_faults_are_ruled_out_with_their_rate_and_a_log_alone_cannot_tell() {
+fn few_faults_are_ruled_out_with_their_rate_and_a_log_alone_is_inconclusive() {
     let Judgement::RuledOut { figure, .. } =
         judged(&PageFaultStorm, &run(fault::ANONYMOUS, 2000.0, 10).sealed())
     else {
@@ -93,5 +93,5 @@ fn few_faults_are_ruled_out_with_their_rate_and_a_log_alone_cannot_tell() {
     };
     assert!(figure.contains("2,000 faults a second"), "{figure}");
     let log = Built::jvm("17", "G1", 60.0).sealed();
-    assert!(matches!(judged(&PageFaultStorm, &log), Judgement::CannotTell(_)));
+    assert!(matches!(judged(&PageFaultStorm, &log), Judgement::Inconclusive(_)));
 }

@@ -189,7 +189,7 @@ pub(super) fn remedies(why: Why) -> Vec<Remedy> {
             ),
         ],
         Why::Unknown => vec![remedy(
-            "fathom record as root, which tells the mapping and who touches it",
+            "fathom record as root, which shows the mapping and who touches it",
             "Linux with eBPF",
             "about 0.3 µs for each fault",
         )],

@@ -73,7 +73,7 @@ fn without_a_safepoint_there_is_nothing_to_ask_for_where_the_probes_were_watched
         judged(&SafepointSlowToReach, &built.sealed())
     };
     assert!(matches!(quiet("jvm-events"), Judgement::RuledOut { .. }));
-    assert!(matches!(quiet("unified-log"), Judgement::CannotTell(_)));
+    assert!(matches!(quiet("unified-log"), Judgement::Inconclusive(_)));
 }
 
 #[test]
@@ -83,5 +83,5 @@ fn usual_waits_and_a_single_late_one_of_no_length_are_ruled_out() {
     };
     assert!(figure.contains("within 60 ms"), "{figure}");
     let none = Built::jvm("17", "G1", 10.0).sealed();
-    assert!(matches!(judged(&SafepointSlowToReach, &none), Judgement::CannotTell(_)));
+    assert!(matches!(judged(&SafepointSlowToReach, &none), Judgement::Inconclusive(_)));
 }

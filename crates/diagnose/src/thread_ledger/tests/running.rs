@@ -100,9 +100,9 @@ fn a_watched_thread_of_which_no_sample_says_that_it_ran_is_unknown() {
     // So short a time may pass between two samples.
     jvm.span(kind::SCHED_OFF, Some(brief), (0, 960), None, 0);
     let ledger = jvm.ledger((0, 1000), By::Thread);
-    let told = |name: &str| ledger.groups.iter().find(|group| group.name == name).unwrap();
-    assert_eq!((running(told("asleep")), ms(told("asleep"), Heading::Unknown)), (0.0, 800.0));
-    assert_eq!((running(told("busy")), running(told("brief"))), (1000.0, 40.0));
+    let group = |name: &str| ledger.groups.iter().find(|group| group.name == name).unwrap();
+    assert_eq!((running(group("asleep")), ms(group("asleep"), Heading::Unknown)), (0.0, 800.0));
+    assert_eq!((running(group("busy")), running(group("brief"))), (1000.0, 40.0));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn running_ties_to_the_kernels_account_of_the_thread() {
     jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
     jvm.span(kind::SCHED_OFF, Some(worker), (100, 200), None, 0);
     jvm.sample(sample::CPU, worker, 420, java, 10);
-    jvm.told(kind::THREAD_CPU, Some(worker), (0, 1000), None, &[(figure::CPU_NS, 150e6)]);
+    jvm.measured(kind::THREAD_CPU, Some(worker), (0, 1000), None, &[(figure::CPU_NS, 150e6)]);
     let window = |from: i64, to: i64| Window { from_ns: from * MS, to_ns: to * MS };
     jvm.recording.seal();
     let ledger = thread_ledger(&jvm.recording, Some(window(0, 1000)), None, By::Thread);
@@ -125,7 +125,7 @@ fn running_ties_to_the_kernels_account_of_the_thread() {
 }
 
 #[test]
-fn short_waits_lie_where_they_were_counted_and_not_where_they_were_told() {
+fn short_waits_lie_where_they_were_counted_and_not_where_their_sum_was_recorded() {
     let mut jvm = Watched::new();
     let worker = jvm.thread("worker", Role::App);
     let monitor = jvm.stack(&[(FrameType::Jvm, "ObjectMonitor::enter")]);
@@ -138,7 +138,7 @@ fn short_waits_lie_where_they_were_counted_and_not_where_they_were_told() {
 /// 800 ms of waits too short to be listed, whose stacks were not walked; a lock was waited for in
 /// half of the time.
 #[test]
-fn short_waits_without_a_stack_are_told_by_the_record_around_them() {
+fn short_waits_without_a_stack_are_classified_by_the_record_around_them() {
     let mut jvm = Watched::new();
     let worker = jvm.thread("worker", Role::App);
     jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
@@ -186,7 +186,7 @@ proptest! {
         for (thread, account) in threads.iter().zip(&accounts) {
             jvm.span(kind::SCHED_WATCHED, Some(*thread), (0, 1000), None, 0);
             let ran = [(figure::CPU_NS, (account * MS) as f64)];
-            jvm.told(kind::THREAD_CPU, Some(*thread), (0, 1000), None, &ran);
+            jvm.measured(kind::THREAD_CPU, Some(*thread), (0, 1000), None, &ran);
         }
         for (thread, at, length) in off {
             jvm.span(kind::SCHED_OFF, Some(threads[thread]), (at, at + length), stack, 0);

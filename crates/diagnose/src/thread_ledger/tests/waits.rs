@@ -11,8 +11,8 @@ fn a_thread_that_the_kernel_does_not_know_is_charged_with_its_waits_and_no_rest(
     jvm.record(kind::LOCK_MONITOR, "shop.Cart", virtual_thread, (700, 750), &[]);
     jvm.span(kind::SCHED_WATCHED, Some(carrier), (0, 1000), None, 0);
     let ledger = jvm.ledger((200, 1000), By::Thread);
-    let told = |name: &str| ledger.groups.iter().find(|group| group.name == name).unwrap();
-    let (waiter, carrier) = (told("virtual thread #31"), told("carrier"));
+    let group = |name: &str| ledger.groups.iter().find(|group| group.name == name).unwrap();
+    let (waiter, carrier) = (group("virtual thread #31"), group("carrier"));
     assert_eq!((waiter.thread_ms, ms(waiter, Heading::Monitor)), (150.0, 150.0));
     assert_eq!(carrier.thread_ms, 800.0);
 }
@@ -49,7 +49,7 @@ fn a_watched_thread_is_charged_by_its_stacks_and_its_queue_and_runs_the_rest() {
 }
 
 #[test]
-fn a_thread_that_nobody_watched_is_unknown_but_for_what_records_and_samples_tell() {
+fn a_thread_whose_switches_were_not_recorded_is_unknown_but_for_its_records_and_samples() {
     let mut jvm = Watched::new();
     let worker = jvm.thread("worker-1", Role::App);
     let java = jvm.stack(&[(FrameType::Interpreted, "shop.Orders.total")]);
@@ -152,7 +152,7 @@ fn a_thread_without_quota_is_throttled_at_the_beginning_of_its_wait_for_a_cpu() 
 }
 
 #[test]
-fn a_wait_that_ran_out_of_time_and_one_that_another_thread_ended_are_told_apart() {
+fn a_wait_that_timed_out_and_one_that_another_thread_ended_are_distinguished() {
     let mut app = Watched::new();
     let waiting = app.recording.thread(app.process, Some(100), "waiting", Role::App);
     app.recording.thread(app.process, Some(101), "notifier", Role::App);
@@ -245,7 +245,7 @@ fn a_jvms_own_thread_that_waits_in_the_applications_code_is_not_idle() {
 }
 
 #[test]
-fn a_sync_that_two_collectors_tell_of_is_charged_and_named_once() {
+fn a_sync_that_two_collectors_recorded_is_charged_and_named_once() {
     let mut jvm = Watched::new();
     let thread = jvm.thread("syncer", Role::App);
     let fsync = jvm.stack(&[(FrameType::C2, "Shop.save"), (FrameType::Kernel, "do_fsync")]);
@@ -261,7 +261,7 @@ fn a_sync_that_two_collectors_tell_of_is_charged_and_named_once() {
 }
 
 #[test]
-fn what_the_stack_leaves_open_is_told_by_the_interrupt_that_ended_the_wait() {
+fn what_the_stack_leaves_open_is_decided_by_the_interrupt_that_ended_the_wait() {
     let of = |interrupt: &str, frames: &[(FrameType, &str)]| {
         let mut app = Watched::new();
         let waiting = app.recording.thread(app.process, Some(100), "waiting", Role::App);

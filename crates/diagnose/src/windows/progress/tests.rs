@@ -122,7 +122,7 @@ fn requests_that_failed_are_no_progress() {
         ("requests", SeriesKind::Rate, points(9.0)),
         ("requests", SeriesKind::Rate, points(70.0)),
     ]);
-    // Of a log that does not tell failures apart all requests count.
+    // Of a log that does not distinguish failures all requests count.
     assert_eq!(Progress::of(&r, |_| true).unwrap().values[0], Some(79.0));
     for counted in 0..2 {
         let name = series::REQUESTS_WITHOUT_5XX.to_owned();
