@@ -147,7 +147,7 @@ impl AtWork<'_> {
                     making.happened.push(Unseen {
                         what: "everything".into(),
                         why,
-                        remedy: "`fathom check` tells what is missing; docs/agent.md what the agent needs"
+                        remedy: "`fathom check` lists what is missing; docs/agent.md what the agent needs"
                             .into(),
                     });
                 }

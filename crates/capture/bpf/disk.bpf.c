@@ -130,7 +130,7 @@ struct {
 
 #include "losses.h"
 
-static __always_inline bool may_tell(__u64 now, __u32 which)
+static __always_inline bool may_report(__u64 now, __u32 which)
 {
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &which);
 
@@ -258,7 +258,7 @@ int BPF_PROG(on_complete, struct request___disk *rq, __u8 status, unsigned int b
 		lost(LOST_NO_ROOM);
 	}
 	if (queue + device >= config.min_ns) {
-		bool may = may_tell(now, BUDGET_REQUESTS);
+		bool may = may_report(now, BUDGET_REQUESTS);
 		struct disk_event *event = may ? bpf_ringbuf_reserve(&events, sizeof(*event), 0) : NULL;
 
 		if (event) {

@@ -352,7 +352,7 @@ static __always_inline bool tells(struct lock_event *wait, bool is_longer, __u64
 		lost(3);
 		return false;
 	}
-	count_told(own_pace(), min_ns, now);
+	count_reported(own_pace(), min_ns, now);
 	wait->stack_ns = send_stack();
 	return true;
 }
@@ -370,7 +370,7 @@ static __always_inline int futex_returns(struct pt_regs___fathom *regs)
 		return 0;
 	/* Since before it slept: it was seen to fall asleep, and did not. */
 	wait->on_ns = *since < wait->off_ns ? wait->off_ns : *since;
-	__u64 now = wait->on_ns, length = now - wait->off_ns, from_ns = told_from(own_pace(), min_ns, now);
+	__u64 now = wait->on_ns, length = now - wait->off_ns, from_ns = reported_from(own_pace(), min_ns, now);
 	/* One that is woken and sleeps again waits on, however short the rest is. */
 	bool is_long = length >= min_ns || wait->goes_on, is_lock = wait->kind != LOCK_NONE, is_told = false;
 

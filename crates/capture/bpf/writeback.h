@@ -204,7 +204,7 @@ int BPF_PROG(on_file_end, struct inode___disk *inode, struct writeback_control__
 		lost(LOST_NO_ROOM);
 	if (now - from < config.min_ns && bytes < config.large_bytes)
 		return 0;
-	bool may = may_tell(now, BUDGET_FILES);
+	bool may = may_report(now, BUDGET_FILES);
 	struct disk_file *file = may ? bpf_ringbuf_reserve(&events, sizeof(*file), 0) : NULL;
 
 	if (!file) {

@@ -48,7 +48,7 @@ pub trait Collector {
 
     /// Writes what has not ended as if it ended now, and goes on: it will be told again when it
     /// has. For an excerpt of a recording that goes on.
-    fn tell_unfinished(&mut self, _cx: &mut Context<'_>) {}
+    fn write_unfinished(&mut self, _cx: &mut Context<'_>) {}
 
     /// Takes so many samples a second and processor from now on, where it takes any at a rate; 0:
     /// none.

@@ -253,7 +253,7 @@ impl Collector for Cpu {
         let engine = cx.shared.stacks.clone().ok_or_else(|| Unavailable {
             what: "CPU samples".into(),
             why: "the tables that stacks are walked by could not be made".into(),
-            remedy: "`fathom check` tells what is missing".into(),
+            remedy: "`fathom check` lists what is missing".into(),
         })?;
         let program = Program::load(all, engine, cx.targets.map())?;
         self.attach(&program)?;

@@ -22,7 +22,7 @@ use libbpf_rs::{MapCore, MapFlags};
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::perf_memory::PerfMemory;
-use crate::starts::Told;
+use crate::starts::Expected;
 use crate::target::{Change, Target, TargetEvent};
 use assembly::Assembly;
 use budget::{Budget, Verdict, put_back};
@@ -220,13 +220,13 @@ impl JvmEvents {
         }
     }
 
-    /// Says what will be told of starts of threads, for whoever waits for the rest of one.
+    /// Says what will be reported of starts of threads, for whoever waits for the rest of one.
     fn expect_starts(&self, cx: &mut Context<'_>) {
         cx.shared.starts.seen(monotonic_ns().max(0).cast_unsigned());
         for jvm in self.jvms.values() {
             let is_on = |group: usize| jvm.groups.get(group).is_some_and(|group| !group.links.is_empty());
-            let told = Told { java: is_on(probes::THREADS), calls: is_on(probes::STARTS) };
-            cx.shared.starts.expect(jvm.target.pid, told);
+            let expected = Expected { java: is_on(probes::THREADS), calls: is_on(probes::STARTS) };
+            cx.shared.starts.expect(jvm.target.pid, expected);
         }
     }
 
@@ -373,11 +373,11 @@ impl Collector for JvmEvents {
         Ok(())
     }
 
-    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+    fn write_unfinished(&mut self, cx: &mut Context<'_>) {
         let now_ns = cx.clock.epoch_now_ns();
         for jvm in self.jvms.values() {
             jvm.tell_watched(now_ns, cx);
-            jvm.assembly.tell_unfinished(cx);
+            jvm.assembly.write_unfinished(cx);
         }
     }
 

@@ -43,7 +43,7 @@ impl JvmFacts {
 
     /// Writes down what is known by now. What a JVM does not publish within some seconds it never
     /// will.
-    pub fn tell(&mut self, sink: &mut dyn Sink) {
+    pub fn write(&mut self, sink: &mut dyn Sink) {
         self.waiting.retain(|pid, (since, target)| {
             let Ok(Some(jvm)) = Jvm::of(*pid as u32) else { return since.elapsed() < PATIENCE };
             let counters = PerfMemory::find(*pid);

@@ -331,7 +331,7 @@ impl Session {
     /// Gives an output what it asks for.
     fn serve(&mut self, writer: &mut dyn Output) {
         if writer.wants_unfinished() {
-            self.each(writer, |running| running.works, |running, cx| running.collector.tell_unfinished(cx));
+            self.each(writer, |running| running.works, |running, cx| running.collector.write_unfinished(cx));
             writer.has_unfinished();
         }
         if writer.wants_new_names() {

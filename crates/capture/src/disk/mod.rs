@@ -90,13 +90,13 @@ impl Collector for Disk {
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.take(cx);
         if monotonic_ns() - self.told_ns >= SECOND_NS {
-            self.tell(cx);
+            self.write(cx);
         }
         Ok(())
     }
 
     fn begin(&mut self, cx: &mut Context<'_>) {
-        self.tell(cx);
+        self.write(cx);
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
@@ -104,7 +104,7 @@ impl Collector for Disk {
             program.detach();
         }
         self.take(cx);
-        self.tell(cx);
+        self.write(cx);
         untold(self.losses.requests, self.losses.files).for_each(|untold| cx.unseen(untold));
         (self.program, self.engine) = (None, None);
     }
@@ -210,7 +210,7 @@ impl Disk {
     }
 
     /// Tells the sums of the time since the last time.
-    fn tell(&mut self, cx: &mut Context<'_>) {
+    fn write(&mut self, cx: &mut Context<'_>) {
         let Some(program) = &self.program else { return };
         let now_ns = monotonic_ns();
         let (from_ns, length) = (self.told_ns, (now_ns - self.told_ns).max(1));
@@ -242,7 +242,7 @@ impl Disk {
             cx.source_mut().records += rise.count;
             self.totals.insert(key, counts);
         }
-        self.written.tell(program.written_back(), from_ns, now_ns, cx);
+        self.written.write(program.written_back(), from_ns, now_ns, cx);
         cx.source_mut().lost = self.losses.no_room;
     }
 }

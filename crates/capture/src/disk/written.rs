@@ -57,7 +57,7 @@ impl Written {
     }
 
     /// Tells the sums of the time since the last time.
-    pub(super) fn tell(&mut self, sums: Vec<WrittenBack>, from_ns: i64, now_ns: i64, cx: &mut Context<'_>) {
+    pub(super) fn write(&mut self, sums: Vec<WrittenBack>, from_ns: i64, now_ns: i64, cx: &mut Context<'_>) {
         let length = (now_ns - from_ns).max(1);
         for sum in sums {
             let key = (sum.device, sum.pid, sum.comm);

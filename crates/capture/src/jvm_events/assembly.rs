@@ -112,12 +112,12 @@ impl Assembly {
     /// Writes what has not ended by the end of the recording. Only compilations are worth it: the
     /// longest ones are those that are cut.
     pub fn finish(&mut self, cx: &mut Context<'_>) {
-        self.tell_unfinished(cx);
+        self.write_unfinished(cx);
         self.compiles.clear();
     }
 
     /// The same, and goes on.
-    pub fn tell_unfinished(&self, cx: &mut Context<'_>) {
+    pub fn write_unfinished(&self, cx: &mut Context<'_>) {
         let now_ns = cx.clock.epoch_now_ns();
         for (tid, (t0_ns, compile)) in &self.compiles {
             let labels = [(label::COMPILER, compile.compiler.as_str()), (label::CUT, "the recording ended")];

@@ -471,7 +471,7 @@ impl Collector for LockWaits {
         Ok(())
     }
 
-    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+    fn write_unfinished(&mut self, cx: &mut Context<'_>) {
         self.still_waiting(cx.ends_ns(), cx);
     }
 
@@ -488,7 +488,7 @@ impl Collector for LockWaits {
         let told = |tid: &u32| self.waits_now(*tid).is_some_and(|event| self.goes_on(&event));
         let (_, open): (Vec<u32>, Vec<u32>) = open.into_iter().partition(told);
         open.into_iter().for_each(|tid| self.close(tid, cx));
-        self.tell_limits(cx);
+        self.report_limits(cx);
         self.virtual_threads.stop(cx);
         self.handed.clear();
         (self.events, self.loaded) = (None, None);

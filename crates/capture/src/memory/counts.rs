@@ -60,7 +60,7 @@ impl Stretch {
 impl Told {
     /// Tells what came since the last time; how many faults a second. `one_in`: how many a fault
     /// that was counted stands for.
-    pub(super) fn tell(
+    pub(super) fn write(
         &mut self,
         program: &Program,
         mappings: &mut Mappings,

@@ -96,7 +96,7 @@ impl Collector for Memory {
             self.take(cx);
             // On a host processes end by the hundred.
             if monotonic_ns() - self.told_ns >= SHORTEST_NS {
-                self.tell(cx);
+                self.write(cx);
             }
             self.mappings.forget(pid.cast_unsigned());
         }
@@ -122,7 +122,7 @@ impl Collector for Memory {
         let rate = self.program.as_ref().map_or(0.0, |program| program.rate_now(now_ns));
         let is_sudden = past_ns >= SOON_NS && self.pace.is_sudden(rate);
         if past_ns >= SECOND_NS || is_sudden {
-            let rate = self.tell(cx).max(if is_sudden { rate } else { 0.0 });
+            let rate = self.write(cx).max(if is_sudden { rate } else { 0.0 });
             if let Some(program) = &mut self.program {
                 program.look(self.pace.next(rate));
             }
@@ -134,7 +134,7 @@ impl Collector for Memory {
     }
 
     fn begin(&mut self, cx: &mut Context<'_>) {
-        self.tell(cx);
+        self.write(cx);
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
@@ -143,9 +143,9 @@ impl Collector for Memory {
         }
         self.mappings.look_once_more();
         self.take(cx);
-        self.tell(cx);
+        self.write(cx);
         self.tell_offsets(cx);
-        self.tell_limits(cx);
+        self.report_limits(cx);
         (self.program, self.engine) = (None, None);
     }
 
@@ -156,12 +156,12 @@ impl Collector for Memory {
 
 impl Memory {
     /// Tells what was counted; how many faults a second there were.
-    fn tell(&mut self, cx: &mut Context<'_>) -> f64 {
+    fn write(&mut self, cx: &mut Context<'_>) -> f64 {
         let Some(program) = &mut self.program else { return 0.0 };
         let now_ns = monotonic_ns();
         let stretch = Stretch { from_ns: self.told_ns, to_ns: now_ns };
         let one_in = program.one_in();
-        let rate = self.told.tell(program, &mut self.mappings, (stretch, one_in), cx);
+        let rate = self.told.write(program, &mut self.mappings, (stretch, one_in), cx);
         let lost = program.lost();
         cx.source_mut().lost = lost;
         self.told_ns = now_ns;
@@ -169,7 +169,7 @@ impl Memory {
     }
 
     /// What a storm of faults was too strong for.
-    fn tell_limits(&self, cx: &mut Context<'_>) {
+    fn report_limits(&self, cx: &mut Context<'_>) {
         let [uncounted, untimed] = self.told.unseen();
         let limits = [
             (uncounted, "page faults: others of their processes stand for them"),

@@ -140,7 +140,7 @@ impl Collector for Network {
         Ok(())
     }
 
-    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+    fn write_unfinished(&mut self, cx: &mut Context<'_>) {
         // Their stacks are given once, and are wanted when they are over.
         self.still_going(|_, _, _| None, cx);
     }

@@ -110,14 +110,14 @@ impl Collector for Requests {
         }
         if self.next_tick.is_none_or(|next| now >= next) {
             self.next_tick = Some(now + TICK);
-            self.tell(cx);
+            self.write(cx);
         }
         Ok(())
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
         self.links.clear();
-        self.tell(cx);
+        self.write(cx);
         self.loaded = None;
     }
 }
@@ -157,7 +157,7 @@ impl Requests {
         taken.filter_map(parse).collect()
     }
 
-    fn tell(&mut self, cx: &mut Context<'_>) {
+    fn write(&mut self, cx: &mut Context<'_>) {
         let now_ns = cx.ends_ns().cast_signed();
         let answered = self.take();
         let Some(last_ns) = self.last_ns.replace(now_ns) else { return };

@@ -9,7 +9,7 @@ pub trait Output: Sink {
     fn checkpoint(&mut self) -> Result<(), RecordingError>;
 
     /// Whether what has not ended yet is to be told as it is now
-    /// ([`crate::Collector::tell_unfinished`]). Asked for behind each
+    /// ([`crate::Collector::write_unfinished`]). Asked for behind each
     /// [`Output::checkpoint`].
     fn wants_unfinished(&mut self) -> bool {
         false

@@ -42,7 +42,7 @@ impl Session {
         }
         self.ever_had_a_target |= !self.targets.is_empty();
         events.iter().for_each(|event| self.facts.target(event));
-        self.facts.tell(writer);
+        self.facts.write(writer);
         for event in &events {
             self.tell_of(event, writer);
         }

@@ -183,7 +183,7 @@ impl SlowSamples {
         self.ring.roll(now_ns, self.keep_from_ns());
         if let Some(mut incident) = self.incident.take() {
             incident.end_at(now_ns);
-            self.ring.tell_unfinished();
+            self.ring.write_unfinished();
             self.hand_over(incident, true);
         }
         for done in self.store.finish() {
@@ -355,7 +355,7 @@ impl Output for SlowSamples {
     fn wants_unfinished(&mut self) -> bool {
         let due = self.is_due(self.clock.epoch_now_ns());
         if due {
-            self.ring.tell_unfinished();
+            self.ring.write_unfinished();
         }
         due
     }
@@ -404,7 +404,7 @@ impl Sink for SlowSamples {
     }
 
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
-        if !self.ring.is_telling_unfinished() {
+        if !self.ring.is_writing_unfinished() {
             for i in 0..self.watches.len() {
                 let (trigger, watch) = &mut self.watches[i];
                 if let Some(slow) = watch.span(row, trigger.limit, &self.ring) {
