@@ -342,7 +342,7 @@ impl Collector for JvmEvents {
         let loaded = Loaded::load().map_err(|error| Unavailable {
             what: "events of the JVM (collections, safepoints, compilations, classes, threads)".into(),
             why: format!("its eBPF program cannot be loaded: {error}"),
-            remedy: "fathom check tells what this kernel allows; GC and safepoint logs tell of most of them"
+            remedy: "fathom check lists what this kernel allows; GC and safepoint logs have most of them"
                 .into(),
         })?;
         self.loaded = Some(loaded);

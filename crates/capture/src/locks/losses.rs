@@ -16,7 +16,7 @@ impl LockWaits {
         let limits = [
             (
                 self.ownerless,
-                "waits for locks: who held the lock when they began; told is who left it last",
+                "waits for locks: who held the lock when they began; shown is who left it last",
                 often,
             ),
             (of(2) + without_stack, "waits for locks: their stacks", many),

@@ -386,7 +386,7 @@ impl Sched {
                 let tid = key.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
                 if let (Some(tid), Some(value)) = (tid, value) {
                     off.insert(tid, off_ns(&value));
-                    owing.extend(Unreported::parse(&value).map(|unreported| (tid, unreported)));
+                    owing.extend(Unreported::parse(&value).map(|owed| (tid, owed)));
                     let is_new = !self.threads.contains_key(&tid);
                     unknown.extend(seen_from_ns(&value).filter(|_| is_new).map(|from_ns| (tid, from_ns)));
                 }
@@ -400,8 +400,8 @@ impl Sched {
                 self.watch(pid, tid, None, from_ns.max(self.attached_ns), cx);
             }
         }
-        for (tid, unreported) in owing {
-            self.write_unreported(tid, &unreported, now_ns, cx);
+        for (tid, owed) in owing {
+            self.write_unreported(tid, &owed, now_ns, cx);
         }
         let mut off_still: Vec<(u32, u64)> = Vec::new();
         for (tid, watched) in &self.threads {
@@ -423,20 +423,19 @@ impl Sched {
     }
 
     /// Writes what a thread has waited and would report when it returns from its call.
-    fn write_unreported(&self, tid: u32, unreported: &Unreported, now_ns: u64, cx: &mut Context<'_>) {
+    fn write_unreported(&self, tid: u32, owed: &Unreported, now_ns: u64, cx: &mut Context<'_>) {
         let Some(watched) = self.threads.get(&tid) else { return };
-        let sum = Sum { at_ns: now_ns, blocked_ns: unreported.owed_ns, runq_ns: unreported.owed_runq_ns };
+        let sum = Sum { at_ns: now_ns, blocked_ns: owed.owed_ns, runq_ns: owed.owed_runq_ns };
         short::write(watched, &[sum], None, cx);
-        let Some((off_ns, on_ns, runq_ns)) =
-            unreported.wait.filter(|(_, on_ns, _)| *on_ns > watched.since_ns)
+        let Some((off_ns, on_ns, runq_ns)) = owed.wait.filter(|(_, on_ns, _)| *on_ns > watched.since_ns)
         else {
             return;
         };
-        let labels = syscall_name(unreported.syscall).map(|name| (label::SYSCALL, name));
+        let labels = syscall_name(owed.syscall).map(|name| (label::SYSCALL, name));
         let labels: Vec<(&str, &str)> = labels.into_iter().collect();
         let figures = [(figure::RUNQ_NS, runq_ns as f64)];
         let ends = (off_ns.max(watched.since_ns), on_ns);
-        self.span(kind::SCHED_OFF, unreported.state(), watched, ends, None, &figures, &labels, cx);
+        self.span(kind::SCHED_OFF, owed.state(), watched, ends, None, &figures, &labels, cx);
     }
 
     /// Where threads that sleep left Java, by thread.

@@ -374,7 +374,11 @@ impl Syscalls {
                 "system calls in the totals",
                 "there are as many threads and calls as can be counted",
             ),
-            (unreported, "long system calls one by one; they are in the totals", "there were too many a second"),
+            (
+                unreported,
+                "long system calls one by one; they are in the totals",
+                "there were too many a second",
+            ),
             (
                 untimed,
                 "system calls' times; those that outlasted two ticks of the kernel are reported all the same",

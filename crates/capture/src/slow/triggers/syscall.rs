@@ -31,8 +31,8 @@ fn make(what: Option<&str>) -> Result<Box<dyn Watch>, String> {
             Some(true) => {}
             Some(false) => {
                 return Err(format!(
-                    "threads wait in {name} by choice, so that it is counted and not told one by one: lock>50ms and \
-                     offcpu>1s tell of waits that matter"
+                    "threads wait in {name} by choice, so that it is counted and not reported one by one: lock>50ms and \
+                     offcpu>1s report waits that matter"
                 ));
             }
             None => {
