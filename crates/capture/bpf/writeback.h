@@ -5,7 +5,7 @@
  *   writeback_dirty_inode ───────────┐
  *   writeback_dirty_inode_enqueue ───┴──▶ writers ─┐
  *     (by whom)                                    ▼
- *   writeback_single_inode_start ──▶ writeback_single_inode ──▶ bytes by device and writer; large and slow files told
+ *   writeback_single_inode_start ──▶ writeback_single_inode ──▶ bytes by device and writer; large and slow files reported
  *
  * The kernel's threads write for others. Who dirtied a page is not kept by the kernel; who last changed a file's time or
  * length is seen here, from the begin of the recording on, and who dirtied the first page of a clean one: what is made
