@@ -184,7 +184,7 @@ impl AtWork<'_> {
         stretches.making.say_state(None);
         eprintln!(
             "fathom: recording {} ({} there now), attached in {:.1} s",
-            session.targets().selection().told(),
+            session.targets().selection().description(),
             session.targets().len(),
             session.attaching().as_secs_f64()
         );
