@@ -50,13 +50,13 @@ impl JvmFacts {
             if counters.is_none() && matches!(jvm.kind, Kind::HotSpot { .. }) && since.elapsed() < PATIENCE {
                 return true;
             }
-            tell_one(target, &jvm, counters.as_ref(), sink);
+            write_one(target, &jvm, counters.as_ref(), sink);
             false
         });
     }
 }
 
-fn tell_one(target: &Target, jvm: &Jvm, counters: Option<&PerfMemory>, sink: &mut dyn Sink) {
+fn write_one(target: &Target, jvm: &Jvm, counters: Option<&PerfMemory>, sink: &mut dyn Sink) {
     let row = sink.process_mut(target.process);
     if let Some(main) = &jvm.about.main {
         row.name.clone_from(main);
