@@ -13,7 +13,7 @@
  *
  * A wait is reported when the thread that waited returns from its system call: its user stack is still that of the wait, its
  * memory is mapped, and only waits that are worth reporting pay for a stack. The kernel's part of the stack is taken when the
- * thread is switched in, before it is unwound. Waits outside of system calls (page faults, preemption) are reported at once,
+ * thread is switched in, while its frames are still there. Waits outside of system calls (page faults, preemption) are reported at once,
  * without a user stack.
  */
 #include "unwind_port.h"

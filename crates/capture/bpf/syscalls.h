@@ -6,7 +6,7 @@
 #include "call_ends.h"
 #include "sockets.h"
 
-/* System calls with a number below are distinguished. */
+/* System calls with a number below this are counted each by itself. */
 #define MOST_CALLS 512
 /* Bytes of text behind an event at most, of which one piece takes this many at most. */
 #define CALL_TEXT_BYTES 1280

@@ -1,4 +1,5 @@
-//! Which host, boot, container and service the recorded processes belong to, by the kernel's files.
+//! Which host, boot, container and service the recorded processes belong to, from the kernel's
+//! files.
 //!
 //! Read once at the start, from files that any user may read; of an environment one variable is
 //! looked for and nothing else is kept.

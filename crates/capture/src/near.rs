@@ -1,6 +1,6 @@
 //! Names that somebody may have meant.
 
-/// Names that are listed.
+/// Names listed at most.
 const MOST: usize = 6;
 /// Longer names are compared by what they contain only.
 const LONGEST: usize = 64;

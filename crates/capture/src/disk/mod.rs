@@ -42,7 +42,7 @@ pub const ENTRY: Entry = Entry {
 const MIN_NS: u64 = 10_000_000;
 /// How often sums are written.
 const SECOND_NS: i64 = 1_000_000_000;
-/// Series that are written.
+/// Series at most.
 const MOST_SERIES: usize = 2048;
 
 /// Series of requests, with the number of each second that they are: see [`live`].

@@ -1,9 +1,9 @@
 //! Control groups of the recorded processes: CPU quota and throttling, memory and its limit.
 //!
 //! A limit may stand on any group above the process' own (a pod's, a slice's), and its throttling
-//! is counted where it stands: the process' own group is written, and every one above it that
+//! is counted where it stands: the process' own group has series, and every one above it that
 //! limits something. Both hierarchies, v1 and v2 (Documentation/admin-guide/cgroup-v1,
-//! cgroup-v2.rst); what a group does not have is not written.
+//! cgroup-v2.rst); what a group does not have is left out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::points::{Counter, Gauge, Points};
 use crate::procfs::{self, Repeated};
 use crate::target::Change;
 
-/// Groups that are written.
+/// Groups that have series, at most.
 const MAX_GROUPS: usize = 64;
 /// Limits beyond this are none: v1 prints the largest number of pages as bytes.
 const NO_LIMIT: u64 = 1 << 60;

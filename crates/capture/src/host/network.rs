@@ -8,7 +8,8 @@ use super::{HostSource, Unavailable};
 use crate::points::{Counter, Gauge, Points};
 use crate::procfs::Repeated;
 
-/// Interfaces that are written: a machine with many containers has hundreds of virtual ones.
+/// Interfaces that have series, at most: a machine with many containers has hundreds of virtual
+/// ones.
 const MAX_INTERFACES: usize = 16;
 
 /// The source.

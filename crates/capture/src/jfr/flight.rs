@@ -105,7 +105,7 @@ impl Flight {
         Ok(flight)
     }
 
-    /// Renews slices until it is to stop or the JVM is gone; then stops the last one.
+    /// Renews slices until it is stopped or the JVM is gone; then stops the last one.
     pub fn fly(mut self, stop: &Receiver<()>, news: &Sender<News>) -> Landed {
         // The sender is dropped to stop it, or as there is nobody any more.
         while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(LOOK) {

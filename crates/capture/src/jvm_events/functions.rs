@@ -4,8 +4,8 @@
 //! `VM_Operation::evaluate` runs one operation, `SafepointSynchronize::begin` and `end` enclose a
 //! safepoint, `CompileBroker::invoke_compiler_on_method` compiles what a task says,
 //! `ClassLoadingService::notify_class_loaded` is where the probe of a class would be; all are
-//! functions of their own in JDK 11 to 25. What an operation is called, its virtual table shows:
-//! `_ZTV` and the class' name, less "VM_", is the name that the probe would have reported
+//! functions of their own in JDK 11 to 25. The name of an operation comes from its virtual table:
+//! `_ZTV` and the class' name; without "VM_" that is the name that the probe would have reported
 //! (`VM_Operation::name`). Collections are known by their operations, with their causes as the
 //! JVM's counters have them at the end, and without sizes. Methods and classes are named when the
 //! event is taken in, some tenths of a second later: what was unloaded by then has no name and is

@@ -51,7 +51,7 @@ const fn probe(kind: Kind, provider: &'static str, name: &'static str, strings: 
 pub struct Group {
     /// What they report.
     pub what: &'static str,
-    /// What else has it, when they are hit too often.
+    /// What else reports it, when they are hit too often.
     pub instead: &'static str,
     probes: &'static [Probe],
     /// Functions that every libjvm exports, where there is no probe.
@@ -228,7 +228,7 @@ impl Loaded {
         self.ring.take()
     }
 
-    /// Sends where the causes of a JVM's collections stand; whether they are known.
+    /// Sends the program where the causes of a JVM's collections stand; whether they are known.
     pub fn send_causes(&self, slot: u32, memory: Option<&PerfMemory>) -> bool {
         let address = |name| memory.and_then(|memory| memory.address(name)).unwrap_or(0);
         let places = [address("sun.gc.cause"), address("sun.gc.lastCause")];

@@ -171,7 +171,7 @@ impl Jvm {
 
     /// The thread that held the lock when the wait began.
     pub(super) fn owner(&self, event: &Event, class: Option<&LockClass>) -> Option<u32> {
-        // What is given as a thread is one only if there is, or was, such a thread.
+        // What looks like a thread id is one only if there is, or was, such a thread.
         let by_tid = Some(event.owner_tid).filter(|tid| self.same_ids && self.names.contains_key(tid));
         let owner = match event.waited {
             Waited::Wait => None,

@@ -16,7 +16,7 @@ impl LockWaits {
         let limits = [
             (
                 self.ownerless,
-                "waits for locks: who held the lock when they began; shown is who left it last",
+                "waits for locks: who held the lock when they began; who left it last is shown instead",
                 often,
             ),
             (of(2) + without_stack, "waits for locks: their stacks", many),

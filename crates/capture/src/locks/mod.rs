@@ -193,7 +193,7 @@ impl LockWaits {
         }
     }
 
-    /// Enters a thread that waits into the program's map, if it does.
+    /// Enters a thread into the program's map of waits, if it waits.
     fn send_wait(&self, (pid, tid): (u32, u32), address: u64) {
         let (Some(loaded), Some(jvm)) = (&self.loaded, self.jvms.get(&pid)) else { return };
         let map = &loaded.maps.waits;
@@ -213,7 +213,7 @@ impl LockWaits {
         }
     }
 
-    /// Sends the program the threads that are Java's.
+    /// Sends the program the ids of Java's threads.
     fn send_threads(&mut self) {
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.java_threads;

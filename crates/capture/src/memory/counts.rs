@@ -17,7 +17,7 @@ const OWN_ROW: u64 = 100;
 /// Seconds without a fault after which a thread's count in a mapping is forgotten: mostly both are
 /// gone.
 const FORGOTTEN: u32 = 3;
-/// Series that are written.
+/// Series at most.
 const MOST_SERIES: usize = 4096;
 
 /// Faults that were timed, which show how long those beside them took.

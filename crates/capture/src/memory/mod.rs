@@ -72,7 +72,7 @@ struct Memory {
     pace: Pace,
     /// Faults by cache line within their pages.
     offsets: HashMap<ProcessId, [u64; LINES]>,
-    /// When counts were written last, and offsets.
+    /// When counts, and offsets, were written last.
     written_ns: i64,
     offsets_ns: i64,
 }

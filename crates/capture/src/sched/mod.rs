@@ -204,7 +204,7 @@ impl Collector for Sched {
             return;
         }
         // Its threads are watched from now on. One that sleeps has been off the CPU since before;
-        // the kernel's program knows only what it has seen, and gets that from here. Where it has
+        // the kernel's program knows only what it has seen, so it is entered here. Where it has
         // seen more meanwhile, that holds.
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let thread = asleep_since(now_ns, loaded.maps.threads.value_size() as usize);

@@ -22,8 +22,8 @@ const MOST_HELD: usize = 65_536;
 pub(super) struct Window {
     from_ns: i64,
     until_ns: i64,
-    /// Values of moments before the window, which hold when it begins: written once, they may not
-    /// be written again.
+    /// Values of moments before the window, which hold when it begins: what was written once may
+    /// not be written again.
     held: Vec<(SeriesId, f64)>,
 }
 

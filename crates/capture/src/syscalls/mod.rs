@@ -101,7 +101,7 @@ const MOST_PATH: usize = 256;
 /// most.
 const LISTENING_FOR: Duration = Duration::from_secs(10);
 const MOST_LISTENERS: usize = 1024;
-/// Numbers of calls that the program distinguishes: `MOST_CALLS`.
+/// Calls with a number below this are counted each by itself: `MOST_CALLS`.
 const NUMBERS: u16 = 512;
 
 /// Whether long calls of a name are reported one by one, and not only counted; `None`: there is no
