@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fathom_capture::slow::trigger::Trigger;
-use fathom_capture::slow::{OnSlow, SlowSamples, Told};
+use fathom_capture::slow::{IncidentOutcome, OnSlow, SlowSamples};
 use fathom_capture::target::JvmFilter;
 use fathom_capture::{Ended, Limits as SessionLimits, Selection, Session, Settings, Signals, Targets};
 use fathom_recording::{Identity, Unseen};
@@ -147,7 +147,7 @@ impl AtWork<'_> {
                     making.happened.push(Unseen {
                         what: "everything".into(),
                         why,
-                        remedy: "`fathom check` tells what is missing; docs/agent.md what the agent needs"
+                        remedy: "`fathom check` lists what is missing; docs/agent.md what the agent needs"
                             .into(),
                     });
                 }
@@ -166,7 +166,7 @@ impl AtWork<'_> {
         let spool = Arc::clone(&making.spool);
         let tell_of = {
             let (shared, spool) = (Arc::clone(&shared), Arc::clone(&spool));
-            move |told: &Told| incident(told, &shared, &spool)
+            move |outcome: &IncidentOutcome| incident(outcome, &shared, &spool)
         };
         let slow = SlowSamples::new(self.on_slow.clone(), Box::new(tell_of))?;
         let mut stretches = Stretches::new(slow, making);
@@ -184,7 +184,7 @@ impl AtWork<'_> {
         stretches.making.say_state(None);
         eprintln!(
             "fathom: recording {} ({} there now), attached in {:.1} s",
-            session.targets().selection().told(),
+            session.targets().selection().description(),
             session.targets().len(),
             session.attaching().as_secs_f64()
         );
@@ -234,16 +234,16 @@ impl AtWork<'_> {
 }
 
 /// What became of an incident.
-fn incident(told: &Told, shared: &Shared, spool: &Spool) {
-    match told {
-        Told::Written { path, what, .. } => {
+fn incident(outcome: &IncidentOutcome, shared: &Shared, spool: &Spool) {
+    match outcome {
+        IncidentOutcome::Written { path, what, .. } => {
             eprintln!("fathom: {what} → {}", path.display());
             shared.with(|status| status.incidents.written += 1);
             if let Err(error) = spool.trim() {
                 shared.with(|status| status.spool.error = Some(error.to_string()));
             }
         }
-        Told::Failed { what, why } => {
+        IncidentOutcome::Failed { what, why } => {
             eprintln!("fathom: NOT WRITTEN: {what}: {why}");
             shared.with(|status| {
                 status.incidents.failed += 1;

@@ -9,8 +9,8 @@
 #include <bpf/bpf_tracing.h>
 #include "births.h"
 
-/* Whether every process is told of, as it may match what was asked for; else the recorded ones and their children. */
-const volatile __u8 tell_all = 0;
+/* Whether every process is reported, as it may match what was asked for; else the recorded ones and their children. */
+const volatile __u8 report_all = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -25,7 +25,7 @@ struct {
 	__type(value, __u64);
 } births_lost SEC(".maps");
 
-static __always_inline void tell(struct task_struct___fathom *task, __u32 pid, __u32 parent, __u32 kind, bool heir)
+static __always_inline void send(struct task_struct___fathom *task, __u32 pid, __u32 parent, __u32 kind, bool heir)
 {
 	struct birth *birth = bpf_ringbuf_reserve(&births, sizeof(*birth), 0);
 	__u32 zero = 0;
@@ -59,8 +59,8 @@ int BPF_PROG(on_birth, struct task_struct___fathom *parent, struct task_struct__
 
 	if (heir)
 		bpf_map_update_elem(&targets, &pid, &yes, BPF_ANY);
-	if (heir || tell_all)
-		tell(child, pid, of, BIRTH_FORK, heir);
+	if (heir || report_all)
+		send(child, pid, of, BIRTH_FORK, heir);
 	return 0;
 }
 
@@ -69,8 +69,8 @@ int BPF_PROG(on_exec, struct task_struct___fathom *task)
 {
 	__u32 pid = pid_of(task);
 
-	if (pid && (tell_all || bpf_map_lookup_elem(&targets, &pid)))
-		tell(task, pid, 0, BIRTH_EXEC, false);
+	if (pid && (report_all || bpf_map_lookup_elem(&targets, &pid)))
+		send(task, pid, 0, BIRTH_EXEC, false);
 	return 0;
 }
 

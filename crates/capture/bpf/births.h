@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What births.bpf.c tells user space. Read by src/target/births.rs. */
+/* What births.bpf.c sends to user space. Read by src/target/births.rs. */
 #ifndef FATHOM_BIRTHS_H
 #define FATHOM_BIRTHS_H
 

@@ -129,7 +129,7 @@ static __always_inline void begin_run(struct call_run *run, struct caller *calle
 	run->ticks = bpf_jiffies64();
 }
 
-/* Calls that a thread has made in its last run; 0 when another's came in between, and it cannot be told. */
+/* Calls that a thread has made in its last run; 0 when another's came in between, and it is not known. */
 static __always_inline __u32 made_in_run(struct call_run *run, struct caller *caller)
 {
 	if (!run || run->kernel_tid != caller->kernel_tid || run->ticks != caller->ticks || run->left > caller->run)

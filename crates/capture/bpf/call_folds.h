@@ -8,8 +8,8 @@
  *
  *   thread, call, end ──▶ thread ends, many entries ──▶ its process (OF_ENDED), call, end
  *
- * The last thread of a process keeps its own, as there would be as many. What user space has told of a thread before is among what its
- * process gets: src/syscalls/totals.rs.
+ * The last thread of a process keeps its own, as there would be as many. What user space has written of a thread before is among
+ * what its process gets: src/syscalls/totals.rs.
  */
 
 /* Kept in the place of a thread's id: ids of processes are below 2^22 (include/linux/threads.h). */
@@ -45,7 +45,7 @@ struct fold {
 	__u32 left; /* entries that stay */
 };
 
-/* Moves one entry of a thread to its process. What is told meanwhile of either misses it, and nothing is told twice. */
+/* Moves one entry of a thread to its process. A reading meanwhile sees it in neither, and nothing is written twice. */
 static long fold_entry(__u32 i, void *context)
 {
 	struct fold *fold = context;

@@ -192,7 +192,7 @@ static __always_inline __u64 argument_of(struct call_event *event, __u8 index_pl
 	return i < 6 ? event->argument[i] : 0;
 }
 
-/* What a call of a thread was on; false when it is one that is not told for that. `own`: it is the current thread, whose memory
+/* What a call of a thread was on; false when a call on that is not reported. `own`: it is the current thread, whose memory
  * can be read. */
 static __always_inline bool read_call(struct scratch *s, struct task_struct___files *task, struct pt_regs___fathom *regs,
 				      struct call_shape *shape, bool own)
@@ -217,9 +217,9 @@ static __always_inline bool read_call(struct scratch *s, struct task_struct___fi
 		file = file_of(task, fd);
 	if (file)
 		read_file(s, task, file);
-	if (shape->tell == TELL_FILES && event->magic == ANON_INODE_MAGIC)
+	if (shape->report == REPORT_FILES && event->magic == ANON_INODE_MAGIC)
 		return false;
-	if (shape->tell == TELL_SOCKET && (!event->socket.family || event->socket.state == STATE_LISTEN))
+	if (shape->report == REPORT_SOCKET && (!event->socket.family || event->socket.state == STATE_LISTEN))
 		return false;
 	if (!own)
 		return true;

@@ -54,7 +54,7 @@ static long push_step(__u32 i, void *context)
  *
  *   [cache check] [mov [rsp - n], eax] push rbp [mov rbp, rsp] sub rsp, N   …   or   sub rsp, N; mov [rsp + n], rbp  …
  *
- * and the size of the frame tells N, so that the one `sub` still to come is found for certain.
+ * and the size of the frame gives N, so that the one `sub` still to come is found for certain.
  */
 VERIFIED_ONCE int walk_prologue(struct walk *w, __u64 complete, __u32 frame_words)
 {

@@ -2,10 +2,10 @@
 /*
  * Requests to block devices, of the whole host, with what of the page cache's writing holds others up.
  *
- *   block_io_start ──▶ block_rq_issue ──▶ block_rq_complete ──▶ counted by device, kind and issuer; slow ones told
+ *   block_io_start ──▶ block_rq_issue ──▶ block_rq_complete ──▶ counted by device, kind and issuer; slow ones reported
  *     (by whom)  queue              device
  *
- * Requests end in an interrupt, which may come while another program here runs: what it tells goes through a ring of its
+ * Requests end in an interrupt, which may come while another program here runs: what it reports goes through a ring of its
  * own and never through the scratch of a walk.
  */
 #include "unwind_port.h"
@@ -85,7 +85,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	/* A second of files that are written back, on four processors that tell all they may: while others are attached, nobody reads. */
+	/* A second of files that are written back, on four CPUs that report all they may: while others are attached, nobody reads. */
 	__uint(max_entries, 4 << 20);
 } events SEC(".maps");
 
@@ -118,7 +118,7 @@ struct {
 
 struct budget {
 	__u64 window_ns;
-	__u64 told;
+	__u64 reported;
 };
 
 struct {
@@ -130,7 +130,7 @@ struct {
 
 #include "losses.h"
 
-static __always_inline bool may_tell(__u64 now, __u32 which)
+static __always_inline bool may_report(__u64 now, __u32 which)
 {
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &which);
 
@@ -138,10 +138,10 @@ static __always_inline bool may_tell(__u64 now, __u32 which)
 		return false;
 	if (now - budget->window_ns > WINDOW_NS) {
 		budget->window_ns = now;
-		budget->told = 0;
+		budget->reported = 0;
 	}
-	budget->told += 1;
-	return budget->told <= config.most;
+	budget->reported += 1;
+	return budget->reported <= config.most;
 }
 
 static __always_inline struct under_way *begins(struct request___disk *rq)
@@ -150,7 +150,7 @@ static __always_inline struct under_way *begins(struct request___disk *rq)
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	struct under_way fresh = {.begun_ns = bpf_ktime_get_ns(), .pid = pid_of(task), .tid = tid_of(task)};
 
-	/* The kernel's own threads are told by their names: who dirtied what they write is not known. */
+	/* The kernel's own threads are known by their names: who dirtied what they write is not known. */
 	fresh.target = fresh.pid && !(task->flags & TASK_IS_KERNEL_THREAD)
 		       && (all_processes || bpf_map_lookup_elem(&targets, &fresh.pid));
 	bpf_get_current_comm(fresh.comm, sizeof(fresh.comm));
@@ -233,7 +233,7 @@ int BPF_PROG(on_complete, struct request___disk *rq, __u8 status, unsigned int b
 		at.pid = request->pid;
 	} else {
 		__builtin_memcpy(at.comm, request->comm, sizeof(at.comm));
-		/* "kworker/u8:3": its numbers tell nobody anything. */
+		/* "kworker/u8:3": its numbers mean nothing to anybody. */
 		if (at.comm[0] == 'k' && at.comm[1] == 'w' && at.comm[2] == 'o' && at.comm[3] == 'r' && at.comm[7] == '/')
 			__builtin_memset(at.comm + 7, 0, sizeof(at.comm) - 7);
 	}
@@ -258,7 +258,7 @@ int BPF_PROG(on_complete, struct request___disk *rq, __u8 status, unsigned int b
 		lost(LOST_NO_ROOM);
 	}
 	if (queue + device >= config.min_ns) {
-		bool may = may_tell(now, BUDGET_REQUESTS);
+		bool may = may_report(now, BUDGET_REQUESTS);
 		struct disk_event *event = may ? bpf_ringbuf_reserve(&events, sizeof(*event), 0) : NULL;
 
 		if (event) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What disk.bpf.c tells user space. Mirrored in src/disk/record.rs; sizes are asserted on both sides. */
+/* What disk.bpf.c sends to user space. Mirrored in src/disk/record.rs; sizes are asserted on both sides. */
 #ifndef FATHOM_DISK_H
 #define FATHOM_DISK_H
 
@@ -7,11 +7,11 @@
 
 /* What user space asks for. */
 struct disk_config {
-	__u64 min_ns;   /* requests, commits, writeback and syncs as long are told one by one */
+	__u64 min_ns;   /* requests, commits, writeback and syncs of at least this length are reported one by one */
 	__u64 jiffy_ns; /* a tick of the kernel's clock */
 	__u64 page_bytes;
-	__u64 large_bytes; /* files of which as much was written back at once are told one by one, however short it took */
-	__u32 most;     /* requests told one by one, and files, for each processor and tenth of a second */
+	__u64 large_bytes; /* files of which as much was written back at once are reported one by one, however short it took */
+	__u32 most;     /* requests reported one by one, and files, for each CPU and tenth of a second */
 	__u32 pad;
 };
 
@@ -42,12 +42,12 @@ struct disk_counts {
 	char device[DISK_NAME];
 };
 
-/* What an event tells. */
+/* What an event reports. */
 enum disk_what {
 	DISK_REQUEST = 1,
 	DISK_COMMIT = 2,    /* of a journal */
 	DISK_WRITEBACK = 3, /* `number`: enum wb_reason of include/linux/backing-dev-defs.h */
-	DISK_THROTTLE = 4,  /* a thread that writes is told to wait for writeback */
+	DISK_THROTTLE = 4,  /* a thread that writes is made to wait for writeback */
 	DISK_SYNC = 5,      /* `number`: the system call; `inode`, `fd`: of which file */
 	DISK_FILE = 6,      /* a file written back: struct disk_file; `number`: whether somebody waits (enum writeback_sync_modes) */
 };
@@ -96,11 +96,11 @@ struct written_key {
 	char device[DISK_NAME];
 };
 
-/* What was not told or counted. */
+/* What was not reported or counted. */
 enum disk_loss {
-	LOST_REQUESTS, /* slow requests that were not told one by one */
+	LOST_REQUESTS, /* slow requests that were not reported one by one */
 	LOST_NO_ROOM,
-	LOST_FILES, /* files written back that were not told one by one */
+	LOST_FILES, /* files written back that were not reported one by one */
 	LOSSES,
 };
 

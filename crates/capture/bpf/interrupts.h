@@ -14,7 +14,7 @@
  * with a device behind it does, and no softirq comes in between, as they are off until the packet is sent. Packets of a device that
  * wait at that moment are received on the way, and pass for the thread's.
  *
- * Interrupts by which processors tell each other something (call_function, reschedule) are left out: they are the most frequent ones,
+ * Interrupts by which CPUs signal each other something (call_function, reschedule) are left out: they are the most frequent ones,
  * and wake nobody, but leave that to softirqs or to the processor that sent them.
  *
  * Written by interrupts.bpf.c, one map for all programs of a recording. Mirrored in src/bpf/interrupts.rs.

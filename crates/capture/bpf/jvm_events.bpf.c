@@ -8,7 +8,7 @@
  *   cookie = kind | strings << 8 | numbers << 12 | causes << 16 | slot << 32
  *
  * With `causes`, the strings are those of the JVM's counters sun.gc.cause and sun.gc.lastCause at that moment: no probe
- * tells why a collection was made.
+ * gives the cause of a collection.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -84,7 +84,7 @@ static __always_inline void keep_string(struct jvm_event *event, struct pt_regs 
 		event->length[i] = 0;
 }
 
-/* Room for an event, with all that no argument tells. */
+/* Room for an event, with all that no argument gives. */
 static __always_inline struct jvm_event *begin_event(__u64 cookie)
 {
 	__u32 slot = cookie >> 32;
@@ -138,7 +138,7 @@ int jvm_probe(struct pt_regs *ctx)
 
 /*
  * A function of a libjvm without probes, called or returning. Its first argument is an object of the JVM: with a number, the
- * first word of it, which tells its class, and with two its address, too; with a string, its bytes.
+ * first word of it, which shows its class, and with two its address, too; with a string, its bytes.
  */
 SEC("uprobe")
 int jvm_function(struct pt_regs *ctx)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What a probe of a JVM tells, as it comes through the ring buffer. Read by src/jvm_events/record.rs. */
+/* What a probe of a JVM reports, as it comes through the ring buffer. Read by src/jvm_events/record.rs. */
 #ifndef FATHOM_JVM_EVENTS_H
 #define FATHOM_JVM_EVENTS_H
 

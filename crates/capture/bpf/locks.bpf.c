@@ -37,7 +37,7 @@
 /* A thread that is not known is asked for so often at most, nanoseconds. */
 #define ASK_EVERY_NS 2000000
 
-/* Waits as long are told, nanoseconds. */
+/* Waits of at least this length are reported, nanoseconds. */
 const volatile __u64 min_ns = 1000000;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -89,7 +89,7 @@ struct {
 } events SEC(".maps");
 
 /* [0] events that found no room, [1] threads that found no room, [2] waits for a lock without their stack, as there were too many,
- * [3] waits for work that were long enough to be told and too many. */
+ * [3] waits for work that were long enough to be reported, but too many. */
 #define LOSSES 4
 #include "losses.h"
 
@@ -334,11 +334,11 @@ static __always_inline bool is_held(const struct lock_event *wait)
 	return wait->kind == LOCK_MONITOR || wait->kind == LOCK_NATIVE || (wait->kind == LOCK_PARK && wait->owner);
 }
 
-/* Whether a wait for a lock that is over is told: each for one that is held, as they make up what a lock costs; for work the
+/* Whether a wait for a lock that is over is reported: each for one that is held, as they make up what a lock costs; for work the
  * longer ones, where there are many. */
-static __always_inline bool tells(struct lock_event *wait, bool is_longer, __u64 now)
+static __always_inline bool is_worth_reporting(struct lock_event *wait, bool is_longer, __u64 now)
 {
-	/* Its stack was told with the first sleep. */
+	/* Its stack was sent with the first sleep. */
 	if (wait->goes_on)
 		return true;
 	if (is_held(wait)) {
@@ -352,7 +352,7 @@ static __always_inline bool tells(struct lock_event *wait, bool is_longer, __u64
 		lost(3);
 		return false;
 	}
-	count_told(own_pace(), min_ns, now);
+	count_reported(own_pace(), min_ns, now);
 	wait->stack_ns = send_stack();
 	return true;
 }
@@ -370,16 +370,16 @@ static __always_inline int futex_returns(struct pt_regs___fathom *regs)
 		return 0;
 	/* Since before it slept: it was seen to fall asleep, and did not. */
 	wait->on_ns = *since < wait->off_ns ? wait->off_ns : *since;
-	__u64 now = wait->on_ns, length = now - wait->off_ns, from_ns = told_from(own_pace(), min_ns, now);
+	__u64 now = wait->on_ns, length = now - wait->off_ns, from_ns = reported_from(own_pace(), min_ns, now);
 	/* One that is woken and sleeps again waits on, however short the rest is. */
-	bool is_long = length >= min_ns || wait->goes_on, is_lock = wait->kind != LOCK_NONE, is_told = false;
+	bool is_long = length >= min_ns || wait->goes_on, is_lock = wait->kind != LOCK_NONE, is_reported = false;
 
 	if (wait->kind == LOCK_LATER)
 		is_lock = is_long && (length >= from_ns || may_ask_later(now)) && find_later(wait, regs);
 	wait->stack_ns = 0;
 	if (is_long && is_lock)
-		is_told = tells(wait, length >= from_ns, now);
-	if (is_told) {
+		is_reported = is_worth_reporting(wait, length >= from_ns, now);
+	if (is_reported) {
 		/* From here on its owner is of no more interest. */
 		if (wait->later)
 			wait->owner = wait->owner_tid = 0;
@@ -389,11 +389,11 @@ static __always_inline int futex_returns(struct pt_regs___fathom *regs)
 	}
 	if (!is_lock)
 		wait->slept = 1;
-	if (is_told)
+	if (is_reported)
 		wait->brief = 0;
 	else if (wait->brief < BRIEF_SLEEPS)
 		wait->brief += 1;
-	wait->goes_on = is_told && is_held(wait);
+	wait->goes_on = is_reported && is_held(wait);
 	wait->later = 0;
 	wait->done = done_by(task);
 	wait->off_ns = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What locks.bpf.c is told and tells. Mirrored in src/locks/event.rs; sizes are asserted on both sides. */
+/* What locks.bpf.c gets and sends. Mirrored in src/locks/event.rs; sizes are asserted on both sides. */
 #ifndef FATHOM_LOCKS_H
 #define FATHOM_LOCKS_H
 
@@ -7,21 +7,22 @@ enum lock_kind {
 	LOCK_NONE,    /* no wait for a lock; as an event: a thread of a JVM of which is not known whether it is Java's */
 	LOCK_MONITOR, /* to enter a Java monitor */
 	LOCK_WAIT,    /* in Object.wait */
-	LOCK_PARK,    /* parked, with a blocker told */
+	LOCK_PARK,    /* parked, with a blocker that is known */
 	LOCK_NATIVE,  /* a mutex of the C library */
 	LOCK_LATER,   /* not asked yet: its thread sleeps so often that it is asked when it was long, at the end */
 };
 
 /*
  * To find out what a thread waits for takes some 0.4 µs, as much as putting it to sleep, and to walk its stack ten. A thread whose
- * last sleeps were not told, as they were short, is asked at once only as long as a processor has asked fewer than this in a window.
- * So is, when its sleep is over, one that slept for long enough to be told though not where many do (pace.h). All others are asked
+ * last sleeps were not reported, as they were short, is asked at once only as long as a CPU has asked fewer than this in a window.
+ * The same holds, when its sleep is over, for one that slept for long enough to be reported but not where many do (pace.h). All
+ * others are always asked.
  * always.
  */
 #define BRIEF_SLEEPS 16
 #define BUDGET_WINDOW_NS 10000000ULL
 #define ASKED_IN_A_WINDOW 50
-/* Waits for locks that somebody holds, told with their stack. */
+/* Waits for locks that somebody holds, reported with their stack. */
 #define WALKED_IN_A_WINDOW 10
 /*
  * A thread that is woken within the lock's own function looks, spins and sleeps again: that is one wait. HotSpot spins 5000 times at
@@ -62,18 +63,18 @@ struct lock_event {
 	__u64 off_ns;    /* switched out */
 	__u64 on_ns;     /* ran again; 0: it has not yet */
 	__u64 lock;      /* the monitor, the blocker, the mutex */
-	__u64 owner;     /* of a monitor: as it says; of a blocker: JavaThread; 0: not told */
+	__u64 owner;     /* of a monitor: as it says; of a blocker: JavaThread; 0: not known */
 	__u64 header[2]; /* the first bytes of the object that is locked */
 	__u64 stack_ns;  /* stamp of the stack that was sent before; 0: none */
 	__u32 pid;
 	__u32 tid;
 	__u32 waker;     /* who woke it: waker_of (interrupts.h); 0: nobody */
 	__u32 kind;
-	__u32 owner_tid; /* thread id of the owner, if the owner is a JavaThread; of a mutex as it says; 0: not told */
-	__u16 apart;     /* it did something else since the wait that was told before: it had got what it waited for */
+	__u32 owner_tid; /* thread id of the owner, if the owner is a JavaThread; of a mutex as it says; 0: not known */
+	__u16 apart;     /* it did something else since the wait that was reported before: it had got what it waited for */
 	__u8 slept;      /* it has slept in futex() for something else since this one */
-	__u8 goes_on;    /* the sleep before was told, and this one is of the same wait */
-	__u32 brief;     /* sleeps of it before this one, one behind the other, that were shorter than what is told */
+	__u8 goes_on;    /* the sleep before was reported, and this one is of the same wait */
+	__u32 brief;     /* sleeps of it before this one, one behind the other, that were too short to be reported */
 	__u32 later;     /* what it was for was read at its end; who held it at its beginning is not known */
 	struct done done;
 };

@@ -10,7 +10,7 @@
  *
  * The software event comes when the fault is done, once for each that the kernel counts in /proc/PID/stat, with interrupts
  * on, so that the mapping can be looked at; a thread mostly faults in the mapping of its last fault, which spares the look.
- * Faults that end in a signal (null checks and polls of the JVM) have no such event and are not told.
+ * Faults that end in a signal (null checks and polls of the JVM) have no such event and are not reported.
  *
  * Threads are found by a table that is indexed by the low bits of their ids: two that share a place lose a time or a look,
  * never a count.
@@ -124,8 +124,8 @@ static __always_inline struct slot *own_slot(void)
 	return slot;
 }
 
-/* Sends a stack of the current thread with what is told of it. */
-static __always_inline void tell(void *ctx, struct memory_tail *tail, bool user_stack)
+/* Sends a stack of the current thread with what is reported of it. */
+static __always_inline void send(void *ctx, struct memory_tail *tail, bool user_stack)
 {
 	struct walk *w = begin_sample(SAMPLE_MEMORY);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What memory.bpf.c tells user space. Mirrored in src/memory/record.rs; sizes are asserted on both sides. */
+/* What memory.bpf.c sends to user space. Mirrored in src/memory/record.rs; sizes are asserted on both sides. */
 #ifndef FATHOM_MEMORY_H
 #define FATHOM_MEMORY_H
 
@@ -7,13 +7,13 @@
 
 /* What user space asks for. */
 struct memory_config {
-	__u64 min_ns;           /* stalls and faults as long are told one by one */
+	__u64 min_ns;           /* stalls and faults of at least this length are reported one by one */
 	__u32 samples_a_window; /* of faults, for each processor */
 	__u32 pad;
 };
 
-/* In a storm not each fault comes to the program. (The kernel leaves the period that it tells in the event as it was when a period
- * of one is set, so that user space says it.) */
+/* In a storm not each fault comes to the program. (The kernel leaves the period in the event as it was when a period of one is
+ * set, so that user space sets it here.) */
 struct fault_look {
 	__u64 one_in;        /* each that comes stands for so many; 0: for itself */
 	__u64 timed_from_ns; /* what is kept of faults that began before is not true */
@@ -48,7 +48,7 @@ struct fault_counts {
 	__u32 tid;
 };
 
-/* What a record tells. */
+/* What a record reports. */
 enum memory_what {
 	MEMORY_FAULT = 1,       /* stands for `weight` faults */
 	MEMORY_MAJOR = 2,       /* one that took long */

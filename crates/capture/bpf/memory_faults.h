@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* Page faults: when each began, in which mapping it was, how long it took, and which are told with their stack. Part of
+/* Page faults: when each began, in which mapping it was, how long it took, and which are sent with their stack. Part of
  * memory.bpf.c. */
 
 #define MAX_PLACES 32768
@@ -229,7 +229,7 @@ static __always_inline int fault_ends(struct bpf_perf_event_data *ctx, bool majo
 	tail->what = !slow ? MEMORY_FAULT : major ? MEMORY_MAJOR : MEMORY_SLOW_MINOR;
 	tail->weight = weight;
 	tail->mapping = counts->mapping;
-	tell(ctx, tail, true);
+	send(ctx, tail, true);
 	return 0;
 }
 

@@ -53,7 +53,7 @@ static __always_inline int stall_ends(void *ctx, __u32 what, __u64 argument)
 	tail->to_ns = now;
 	tail->argument = argument;
 	tail->what = what;
-	tell(ctx, tail, true);
+	send(ctx, tail, true);
 	return 0;
 }
 

@@ -2,8 +2,8 @@
 /*
  * Connections that are made, names that are resolved, segments that are sent again.
  *
- *   connect: SYN sent (on its thread: who, stack) ──▶ established, refused, timed out or closed (wherever) ──▶ told
- *   look-up: getaddrinfo entered (name, stack)    ──▶ one of its return instructions                    ──▶ told
+ *   connect: SYN sent (on its thread: who, stack) ──▶ established, refused, timed out or closed (wherever) ──▶ reported
+ *   look-up: getaddrinfo entered (name, stack)    ──▶ one of its return instructions                    ──▶ reported
  *
  * A return is caught at the instructions that return and not by a return probe: those put another return address on the
  * stack, at which the stack of every sample and wait within the look-up would end.
@@ -52,7 +52,7 @@ struct {
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-/* [0] events that found no room, [1] segments sent again of which the connection found no room, [2] told without a stack. */
+/* [0] events that found no room, [1] segments sent again of which the connection found no room, [2] reported without a stack. */
 #define LOSSES 3
 #include "losses.h"
 

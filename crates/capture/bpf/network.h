@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What network.bpf.c tells user space. Mirrored in src/network/event.rs; sizes are asserted on both sides. */
+/* What network.bpf.c sends to user space. Mirrored in src/network/event.rs; sizes are asserted on both sides. */
 #ifndef FATHOM_NETWORK_H
 #define FATHOM_NETWORK_H
 
@@ -9,7 +9,7 @@
 #define HOST_BYTES 256
 
 struct network_config {
-	__u64 min_ns;      /* connections and look-ups as long are told */
+	__u64 min_ns;      /* connections and look-ups of at least this length are reported */
 	__u32 most_stacks; /* recorded with a stack, per second per CPU */
 	__u32 pad;
 };

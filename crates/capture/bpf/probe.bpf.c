@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
  * Probes that a user asks for: a function of a library, entered or returned from; a USDT probe; a tracepoint of the
- * kernel. Each hit is told with its arguments and its stack.
+ * kernel. Each hit is reported with its arguments and its stack.
  */
 #include <linux/ptrace.h>
 #include "unwind_port.h"
@@ -12,7 +12,7 @@
 #include "probe.h"
 #include "probe_stack.h"
 
-/* Calls that took less are not told, nanoseconds. */
+/* Calls that took less are not reported, nanoseconds. */
 const volatile __u64 min_ns = 0;
 
 #define MAX_THREADS 16384

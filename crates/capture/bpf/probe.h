@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What probe.bpf.c tells. Mirrored in src/probes/event.rs; sizes are asserted on both sides. */
+/* What probe.bpf.c sends. Mirrored in src/probes/event.rs; sizes are asserted on both sides. */
 #ifndef FATHOM_PROBE_H
 #define FATHOM_PROBE_H
 

@@ -6,7 +6,7 @@
 #include "call_runs.h"
 #include "calls.h"
 #include "switches.h"
-#include "to_tell.h"
+#include "pending.h"
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(enters_call, struct pt_regs___fathom *regs, long number)
@@ -29,7 +29,7 @@ int BPF_PROG(leaves_call, struct pt_regs___fathom *regs, long result)
 	if (number >= CALL_NUMBERS)
 		goto further;
 	bpf_tail_call(ctx, &leaving, number);
-	if (!has_to_tell() && returns_in_run(own_run(), regs, number, result))
+	if (!has_pending() && returns_in_run(own_run(), regs, number, result))
 		return 0;
 further:
 	leave_further_from_call(ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What requests.bpf.c tells. Mirrored in src/requests/; sizes are asserted on both sides. */
+/* What requests.bpf.c counts. Mirrored in src/requests/; sizes are asserted on both sides. */
 #ifndef FATHOM_REQUESTS_H
 #define FATHOM_REQUESTS_H
 

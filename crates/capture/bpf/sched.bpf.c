@@ -7,13 +7,13 @@
  *             short: added to what is owed ◀─────────────────────────────┤
  *             long: kept until the thread is back in its own context ◀───┘
  *
- * What is long enough follows the number of waits (pace.h). What is owed is told with every event, so that it is known when it was spent.
+ * What is long enough follows the number of waits (pace.h). Every event reports what is owed, so that it is known when it was spent.
  * Where it was spent, only the stack of a short wait says, which is taken when they have added up: a thread that idles between requests
  * waits long, and its short waits are those of the requests.
  *
- * A wait is told when the thread that waited returns from its system call: its user stack is still that of the wait and its
- * memory is mapped, and only waits that are worth telling pay for a stack. The kernel's part of the stack is taken when it
- * is switched in, while it still stands. Waits outside of system calls (page faults, preemption) are told there and then,
+ * A wait is reported when the thread that waited returns from its system call: its user stack is still that of the wait, its
+ * memory is mapped, and only waits that are worth reporting pay for a stack. The kernel's part of the stack is taken when the
+ * thread is switched in, while its frames are still there. Waits outside of system calls (page faults, preemption) are reported at once,
  * without a user stack.
  */
 #include "unwind_port.h"
@@ -27,12 +27,12 @@
 #include "pace.h"
 #include "sched.h"
 #include "starts.h"
-#include "to_tell.h"
+#include "pending.h"
 
 #define MAX_THREADS 65536
 #define PREEMPTED (1U << 31)
-/* What is owed is told at last when its first wait is as long ago, nanoseconds, however little it is: it is told in one piece, and the
- * time of a thread must be known where it was spent. */
+/* What is owed is reported at the latest when its first wait is this old, nanoseconds, however little it is: it is reported as one
+ * sum, and it must be known when the time of a thread was spent. */
 #define OWED_FOR_NS 100000000ULL
 /* arch/x86/entry/syscalls/syscall_64.tbl */
 #define NR_CLONE 56
@@ -74,21 +74,21 @@ struct thread {
 	__u32 owed_migrations;
 	__u64 owed_ns;
 	__u64 owed_runq_ns;
-	/* A long wait that is over and not told yet. */
-	__u64 told_off_ns;
-	__u64 told_on_ns;
-	__u64 told_runq_ns;
-	__u32 told_waker;
-	__u32 told_state;
-	__s32 told_syscall;
+	/* A long wait that is over and not reported yet. */
+	__u64 pending_off_ns;
+	__u64 pending_on_ns;
+	__u64 pending_runq_ns;
+	__u32 pending_waker;
+	__u32 pending_state;
+	__s32 pending_syscall;
 	__u32 kernel_bytes;
 	__u32 cpu;      /* on which it ran last, and one */
-	__u32 told_instead;
-	char told_instead_comm[16];
+	__u32 pending_instead;
+	char pending_instead_comm[16];
 	/* The run queue of its control group, when it could run and that may be throttled, and for how long it was by then. */
 	struct cfs_rq___fathom *group;
 	__u64 throttled_before_ns;
-	__u64 told_throttled_ns;
+	__u64 pending_throttled_ns;
 	struct starting start;
 	__u64 switches; /* away from it, as the kernel counts them, by the last one that was seen; 0: none was */
 	__u64 seen_ns;  /* when it was seen last to be switched to or from */
@@ -102,14 +102,14 @@ struct thread {
 _Static_assert(__builtin_offsetof(struct thread, off_ns) == 0, "shared with user space");
 _Static_assert(__builtin_offsetof(struct thread, born_ns) == 8, "shared with user space");
 _Static_assert(__builtin_offsetof(struct thread, state) == 28, "shared with user space");
-/* What user space reads of one that has not told all at the end. */
+/* What user space reads of a thread that still owes something at the end. */
 _Static_assert(__builtin_offsetof(struct thread, owed_ns) == 40, "shared with user space");
 _Static_assert(__builtin_offsetof(struct thread, owed_runq_ns) == 48, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, told_off_ns) == 56, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, told_on_ns) == 64, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, told_runq_ns) == 72, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, told_state) == 84, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, told_syscall) == 88, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, pending_off_ns) == 56, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, pending_on_ns) == 64, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, pending_runq_ns) == 72, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, pending_state) == 84, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, pending_syscall) == 88, "shared with user space");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -125,7 +125,7 @@ struct {
 } events SEC(".maps");
 
 /* [0] events that found no room, [1] threads that found no room, [2] parts of starts, [3] stacks of starts beyond the limit,
- * [4] waits that were long enough to be told and too many, [5] switches that were not seen. */
+ * [4] waits that were long enough to be reported, but too many, [5] switches that were not seen. */
 #define LOSSES 6
 #include "losses.h"
 
@@ -153,7 +153,7 @@ static __always_inline struct thread *thread_of(struct task_struct___fathom *tas
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 	__u32 zero = 0;
 
-	/* One that has told its end switches a few times more: it must not be begun again, as its number goes to another. */
+	/* A thread that has reported its end switches a few times more: it must not be entered again, as its id goes to another. */
 	if (thread || !tid || (BPF_CORE_READ(task, flags) & TASK_EXITS) || !is_target(kin))
 		return thread;
 	struct thread *fresh = bpf_map_lookup_elem(&blank, &zero);
@@ -165,7 +165,7 @@ static __always_inline struct thread *thread_of(struct task_struct___fathom *tas
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
-static __always_inline void tell(struct thread *thread, struct task_struct___fathom *task, __u32 kind, __u64 at_ns,
+static __always_inline void send_event(struct thread *thread, struct task_struct___fathom *task, __u32 kind, __u64 at_ns,
 				 __u64 stack_ns)
 {
 	struct sched_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
@@ -173,37 +173,37 @@ static __always_inline void tell(struct thread *thread, struct task_struct___fat
 	if (!event) {
 		/* What is owed stays owed; the long wait is lost. */
 		lost(0);
-		thread->told_off_ns = 0;
+		thread->pending_off_ns = 0;
 		return;
 	}
-	event->off_ns = thread->told_off_ns;
-	event->on_ns = thread->told_off_ns ? thread->told_on_ns : at_ns;
-	event->runq_ns = thread->told_runq_ns;
-	event->throttled_ns = thread->told_throttled_ns;
+	event->off_ns = thread->pending_off_ns;
+	event->on_ns = thread->pending_off_ns ? thread->pending_on_ns : at_ns;
+	event->runq_ns = thread->pending_runq_ns;
+	event->throttled_ns = thread->pending_throttled_ns;
 	event->owed_ns = thread->owed_ns;
 	event->owed_runq_ns = thread->owed_runq_ns;
 	event->owed_count = thread->owed_count;
 	event->born_ns = thread->born_ns;
 	event->pid = pid_of(task);
 	event->tid = tid_of(task);
-	event->waker = thread->told_waker;
-	event->syscall = thread->told_syscall;
-	event->state = thread->told_state;
+	event->waker = thread->pending_waker;
+	event->syscall = thread->pending_syscall;
+	event->state = thread->pending_state;
 	event->kind = kind;
 	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
-	event->instead = thread->told_instead;
+	event->instead = thread->pending_instead;
 	event->migrations = thread->owed_migrations;
-	__builtin_memcpy(event->instead_comm, thread->told_instead_comm, sizeof(event->instead_comm));
+	__builtin_memcpy(event->instead_comm, thread->pending_instead_comm, sizeof(event->instead_comm));
 	event->stack_ns = stack_ns;
 	event->kernel_depth = 0;
-	if (thread->told_off_ns && !stack_ns) {
+	if (thread->pending_off_ns && !stack_ns) {
 		event->kernel_depth = thread->kernel_bytes / 8;
 		__builtin_memcpy(event->kernel, thread->kernel, sizeof(event->kernel));
 	}
 	bpf_ringbuf_submit(event, 0);
-	if (!thread->told_off_ns && stack_ns)
+	if (!thread->pending_off_ns && stack_ns)
 		thread->unplaced_ns = 0;
-	thread->told_off_ns = 0;
+	thread->pending_off_ns = 0;
 	thread->kernel_bytes = 0;
 	thread->owed_ns = thread->owed_runq_ns = 0;
 	thread->owed_count = thread->owed_migrations = 0;
@@ -218,7 +218,7 @@ static __always_inline __s32 syscall_of(struct task_struct___fathom *task)
 }
 
 /* How long the threads of a group's run queue were held back for lack of quota, as the kernel's own statistics have it
- * (cpu.stat.local): the one measure of it, as no tracepoint tells when quota comes back. */
+ * (cpu.stat.local): the one measure of it, as no tracepoint reports when quota comes back. */
 static __always_inline __u64 throttled_so_far(struct cfs_rq___fathom *group)
 {
 	__u64 since = BPF_CORE_READ(group, throttled_clock_self), now = BPF_CORE_READ(group, rq, clock);
@@ -240,26 +240,26 @@ static __always_inline void watch_quota(struct thread *thread, struct task_struc
 		thread->throttled_before_ns = throttled_so_far(thread->group);
 }
 
-/* Tells that a switch was not seen, between the last one that was and now.
+/* Reports that a switch was not seen, between the last one that was and now.
  *
  * The kernel raises every switch that it counts, but for one machine on which this was looked into (6.18 of a small virtual machine):
  * there no tracepoint at all is raised by the threads of process 1, neither for these programs nor for perf. So a switch from one of
  * them is not seen, and the thread that is switched to seems to be off the CPU until it is switched from. All switches that were missed
  * there followed one to a thread of process 1, on the same processor; no run of a program was refused (recursion_misses) and no look-up
  * in `threads` failed. */
-static __always_inline void tell_missed(struct thread *thread, struct task_struct___fathom *task, __u64 missed, __u64 now)
+static __always_inline void send_missed(struct thread *thread, struct task_struct___fathom *task, __u64 missed, __u64 now)
 {
 	__u32 which = 5;
 	__u64 *count = bpf_map_lookup_elem(&losses, &which);
 
 	if (count)
 		*count += missed;
-	/* What is over and not told yet goes first. */
-	if (thread->told_off_ns)
-		tell(thread, task, SCHED_WAITED, thread->told_on_ns, 0);
-	thread->told_off_ns = thread->seen_ns;
-	thread->told_on_ns = now;
-	tell(thread, task, SCHED_MISSED, now, 0);
+	/* A wait that is over and not reported yet goes first. */
+	if (thread->pending_off_ns)
+		send_event(thread, task, SCHED_WAITED, thread->pending_on_ns, 0);
+	thread->pending_off_ns = thread->seen_ns;
+	thread->pending_on_ns = now;
+	send_event(thread, task, SCHED_MISSED, now, 0);
 }
 
 static __always_inline void switched_out(struct task_struct___fathom *prev, bool preempt, __u32 state, __u64 now)
@@ -272,7 +272,7 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, bool
 	__u64 switches = prev->nvcsw + prev->nivcsw, missed = switches - thread->switches - 1 + !!thread->off_ns;
 
 	if (thread->switches && missed)
-		tell_missed(thread, prev, missed, now);
+		send_missed(thread, prev, missed, now);
 	thread->switches = switches;
 	thread->seen_ns = now;
 	thread->off_ns = now;
@@ -284,16 +284,16 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, bool
 	watch_quota(thread, (void *)prev);
 }
 
-static __always_inline void start_told(const struct start_event *told)
+static __always_inline void report_start(const struct start_event *event)
 {
-	if (!tell_start(told))
+	if (!send_start(event))
 		lost(2);
 }
 
 /* The child runs for the first time. */
-static __always_inline void tell_ran(struct thread *thread, struct task_struct___fathom *task, __u64 now)
+static __always_inline void send_ran(struct thread *thread, struct task_struct___fathom *task, __u64 now)
 {
-	struct start_event told = {
+	struct start_event event = {
 		.from_ns = thread->born_ns,
 		.to_ns = now,
 		.born_ns = thread->born_ns,
@@ -304,30 +304,30 @@ static __always_inline void tell_ran(struct thread *thread, struct task_struct__
 	};
 
 	thread->start.parent = 0;
-	start_told(&told);
+	report_start(&event);
 }
 
 /* What the end of a wait means for the start of a thread: a child runs for the first time, or its parent has been woken by it. */
-static __always_inline void tell_of_start(struct thread *thread, struct task_struct___fathom *task, __u64 off_ns, __u64 now)
+static __always_inline void report_wait_of_start(struct thread *thread, struct task_struct___fathom *task, __u64 off_ns, __u64 now)
 {
 	struct starting *start = &thread->start;
-	struct start_event told = {.from_ns = off_ns, .to_ns = now};
+	struct start_event event = {.from_ns = off_ns, .to_ns = now};
 
 	if (start->parent) {
-		tell_ran(thread, task, now);
+		send_ran(thread, task, now);
 	} else if (start->child && thread->waker == start->child && start->waits < START_WAITS) {
-		told.kind = START_WAITED;
-		told.born_ns = start->born_ns;
-		told.tid = start->child;
-		told.parent = tid_of(task);
-		told.pid = pid_of(task);
+		event.kind = START_WAITED;
+		event.born_ns = start->born_ns;
+		event.tid = start->child;
+		event.parent = tid_of(task);
+		event.pid = pid_of(task);
 		start->waits += 1;
-		start_told(&told);
+		report_start(&event);
 	}
 }
 
 /* Whether the short wait that ended last gives its stack to those before it: when they add up to a sum that is drawn anew each time, between
- * nothing and twice the length from which waits are told one by one. So waits that take turns get as many stacks as they have of the time;
+ * nothing and twice the length from which waits are reported one by one. So waits that take turns get as many stacks as they have of the time;
  * with a fixed sum the one that happens to complete it would get all. */
 static __always_inline bool owes_enough(const struct thread *thread, __u64 from_ns)
 {
@@ -336,7 +336,7 @@ static __always_inline bool owes_enough(const struct thread *thread, __u64 from_
 
 static __always_inline bool has_waited(const struct thread *thread, __u64 from_ns)
 {
-	return thread->told_off_ns || owes_enough(thread, from_ns);
+	return thread->pending_off_ns || owes_enough(thread, from_ns);
 }
 
 /* Whether it owes little, and has for long. */
@@ -353,14 +353,14 @@ static __always_inline void keep_kernel_stack(struct thread *thread, struct task
 	thread->kernel_bytes = bytes > 0 ? bytes : 0;
 }
 
-/* `from_ns`: waits as long are told. */
+/* `from_ns`: waits of at least this length are reported. */
 static __always_inline void switched_in(struct thread *thread, struct task_struct___fathom *prev, struct task_struct___fathom *next,
 					__u64 now, __u64 from_ns)
 {
 	__u64 switches = next->nvcsw + next->nivcsw, missed = switches - thread->switches;
 
 	if (thread->switches && missed) {
-		tell_missed(thread, next, missed, now);
+		send_missed(thread, next, missed, now);
 		thread->switches = switches;
 		thread->off_ns = 0;
 	}
@@ -372,7 +372,7 @@ static __always_inline void switched_in(struct thread *thread, struct task_struc
 
 	thread->off_ns = 0;
 	if (thread->start.parent || thread->start.child)
-		tell_of_start(thread, next, off_ns, now);
+		report_wait_of_start(thread, next, off_ns, now);
 	if (thread->cpu && thread->cpu != bpf_get_smp_processor_id() + 1)
 		thread->owed_migrations += 1;
 	if (length < from_ns) {
@@ -386,33 +386,33 @@ static __always_inline void switched_in(struct thread *thread, struct task_struc
 		thread->owed_ns += length - runq_ns;
 		thread->owed_runq_ns += runq_ns;
 		thread->owed_count += 1;
-		/* They are told when this call returns, with the stack of this one. */
-		if (!thread->told_off_ns && (owes_enough(thread, from_ns) || owes_for_long(thread, now)) && syscall_of(next) >= 0)
+		/* They are reported when this call returns, with the stack of this one. */
+		if (!thread->pending_off_ns && (owes_enough(thread, from_ns) || owes_for_long(thread, now)) && syscall_of(next) >= 0)
 			keep_kernel_stack(thread, next);
 		return;
 	}
-	/* A long wait that was not told yet (the thread did not return from its system call) goes first, stackless. */
-	if (thread->told_off_ns)
-		tell(thread, next, SCHED_WAITED, now, 0);
-	thread->told_off_ns = off_ns;
-	thread->told_on_ns = now;
-	thread->told_runq_ns = runq_ns;
-	thread->told_throttled_ns = 0;
+	/* A long wait that was not reported yet (the thread did not return from its system call) goes first, stackless. */
+	if (thread->pending_off_ns)
+		send_event(thread, next, SCHED_WAITED, now, 0);
+	thread->pending_off_ns = off_ns;
+	thread->pending_on_ns = now;
+	thread->pending_runq_ns = runq_ns;
+	thread->pending_throttled_ns = 0;
 	if (thread->group) {
 		__u64 after = throttled_so_far(thread->group), before = thread->throttled_before_ns;
 		__u64 throttled = after > before ? after - before : 0;
 
-		thread->told_throttled_ns = throttled < runq_ns ? throttled : runq_ns;
+		thread->pending_throttled_ns = throttled < runq_ns ? throttled : runq_ns;
 	}
-	thread->told_waker = thread->waker;
-	thread->told_state = thread->state;
-	thread->told_syscall = syscall_of(next);
+	thread->pending_waker = thread->waker;
+	thread->pending_state = thread->state;
+	thread->pending_syscall = syscall_of(next);
 	/* Who had the CPU until now; the idle task is nobody. */
-	thread->told_instead = tid_of(prev);
-	BPF_CORE_READ_STR_INTO(&thread->told_instead_comm, prev, comm);
+	thread->pending_instead = tid_of(prev);
+	BPF_CORE_READ_STR_INTO(&thread->pending_instead_comm, prev, comm);
 	keep_kernel_stack(thread, next);
-	if (thread->told_syscall < 0)
-		tell(thread, next, SCHED_WAITED, now, 0);
+	if (thread->pending_syscall < 0)
+		send_event(thread, next, SCHED_WAITED, now, 0);
 }
 
 SEC("tp_btf/sched_switch")
@@ -423,16 +423,16 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct___fathom *prev, struct 
 
 	switched_out(prev, preempt, prev_state, now);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
-	bool tells = false;
+	bool has_pending_event = false;
 
 	leave_interrupts();
 	if (thread) {
-		__u64 from_ns = told_from(own_pace(), config.min_ns, now);
+		__u64 from_ns = reported_from(own_pace(), config.min_ns, now);
 
 		switched_in(thread, prev, next, now, from_ns);
-		tells = has_waited(thread, from_ns) || owes_for_long(thread, now) || thread->start.is_made;
+		has_pending_event = has_waited(thread, from_ns) || owes_for_long(thread, now) || thread->start.is_made;
 	}
-	set_to_tell(tells);
+	set_pending(has_pending_event);
 	switch_further(ctx);
 	return 0;
 }
@@ -478,10 +478,10 @@ static __always_inline __u64 send_stack(struct thread *thread)
 }
 
 /* The parent is back from clone(): that is the first call that it returns from behind the birth. */
-static __always_inline void tell_cloned(struct starting *start, struct task_struct___fathom *task, __u64 now, __u64 stack_ns,
+static __always_inline void send_cloned(struct starting *start, struct task_struct___fathom *task, __u64 now, __u64 stack_ns,
 					bool is_shared)
 {
-	struct start_event told = {
+	struct start_event event = {
 		.from_ns = start->clone_ns,
 		.to_ns = now,
 		.born_ns = start->born_ns,
@@ -495,17 +495,17 @@ static __always_inline void tell_cloned(struct starting *start, struct task_stru
 
 	start->clone_ns = 0;
 	start->is_made = 0;
-	start_told(&told);
+	report_start(&event);
 }
 
-/* A call returns, of a thread that has something to tell or from one that makes threads. */
+/* A call returns, of a thread that has something to report or from a call that makes threads. */
 static __always_inline int call_returns(void)
 {
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	__u32 tid = tid_of(task);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
-	set_to_tell(false);
+	set_pending(false);
 	if (!thread)
 		return 0;
 	struct pace *pace = own_pace();
@@ -513,27 +513,27 @@ static __always_inline int call_returns(void)
 	bool is_much = has_waited(thread, pace && pace->from_ns ? pace->from_ns : config.min_ns), has_made = thread->start.is_made;
 	bool is_wait = is_much || owes_for_long(thread, now);
 
-	/* The child returns from clone(), too. Where the switch to it was not seen (tell_missed), it has run for microseconds by now. */
+	/* The child returns from clone(), too. Where the switch to it was not seen (send_missed), it has run for microseconds by now. */
 	if (thread->start.parent)
-		tell_ran(thread, task, now);
+		send_ran(thread, task, now);
 
 	if (!is_wait)
 		thread->kernel_bytes = 0;
 	if (!is_wait && !has_made)
 		return 0;
-	/* What is little is told without its stack where stacks are many. */
-	bool is_walked = is_much || (is_wait && pace && pace->told < PACE_MOST);
+	/* Short waits are reported without their stack where stacks are many. */
+	bool is_walked = is_much || (is_wait && pace && pace->reported < PACE_MOST);
 
 	if (is_walked || (has_made && may_take_start_stack(now)))
 		stack_ns = send_stack(thread);
 	else if (has_made)
 		lost(3);
 	if (has_made)
-		tell_cloned(&thread->start, task, now, stack_ns, is_wait);
+		send_cloned(&thread->start, task, now, stack_ns, is_wait);
 	if (is_walked)
-		count_told(pace, config.min_ns, now);
+		count_reported(pace, config.min_ns, now);
 	if (is_wait)
-		tell(thread, task, SCHED_WAITED, bpf_ktime_get_ns(), stack_ns);
+		send_event(thread, task, SCHED_WAITED, bpf_ktime_get_ns(), stack_ns);
 	return 0;
 }
 
@@ -545,13 +545,13 @@ static __always_inline bool makes_threads(long number)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs)
 {
-	if (has_to_tell() || makes_threads(regs->orig_ax))
+	if (has_pending() || makes_threads(regs->orig_ax))
 		call_returns();
 	leave_further(ctx);
 	return 0;
 }
 
-/* User space hands it the calls that make threads, where starts are told. */
+/* User space hands it the calls that make threads, where starts are reported. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_clone_enter, struct pt_regs___fathom *regs, long number)
 {
@@ -605,9 +605,9 @@ int BPF_PROG(on_exit, struct task_struct___fathom *task)
 
 	if (!thread)
 		return 0;
-	if (thread->told_off_ns)
-		tell(thread, task, SCHED_WAITED, 0, 0);
-	tell(thread, task, SCHED_EXITED, bpf_ktime_get_ns(), 0);
+	if (thread->pending_off_ns)
+		send_event(thread, task, SCHED_WAITED, 0, 0);
+	send_event(thread, task, SCHED_EXITED, bpf_ktime_get_ns(), 0);
 	bpf_map_delete_elem(&threads, &tid);
 	return 0;
 }

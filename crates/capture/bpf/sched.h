@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What sched.bpf.c tells user space. Mirrored in src/sched/event.rs; sizes are asserted on both sides. */
+/* What sched.bpf.c sends to user space. Mirrored in src/sched/event.rs; sizes are asserted on both sides. */
 #ifndef FATHOM_SCHED_H
 #define FATHOM_SCHED_H
 
@@ -7,11 +7,11 @@
 
 /* What user space asks for. */
 struct sched_config {
-	__u64 min_ns; /* waits as long are told one by one, shorter ones once they add up to it */
-	__u64 starts; /* whether starts of threads are told (starts.h) */
+	__u64 min_ns; /* waits of at least this length are reported one by one, shorter ones once they add up to it */
+	__u64 starts; /* whether starts of threads are reported (starts.h) */
 };
 
-/* What an event tells. */
+/* What an event reports. */
 enum sched_event_kind {
 	SCHED_WAITED = 1, /* off the CPU for as long as the limit, or short waits that have added up to it */
 	SCHED_EXITED = 2, /* the thread has ended */
@@ -19,7 +19,7 @@ enum sched_event_kind {
 };
 
 struct sched_event {
-	__u64 off_ns;   /* switched out; 0: no long wait is told, only what is owed */
+	__u64 off_ns;   /* switched out; 0: no long wait is reported, only what is owed */
 	__u64 on_ns;    /* ran again; of SCHED_EXITED: ended */
 	__u64 runq_ns;  /* of it at its end: could run and had no CPU */
 	__u64 owed_ns;  /* short waits since the last event, blocked */

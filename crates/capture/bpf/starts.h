@@ -26,7 +26,7 @@ struct start_event {
 	__u32 pid;
 	__u32 tid;      /* the child */
 	__u32 parent;   /* the thread that made it */
-	__u32 is_shared; /* the stack is that of a wait, too, of which sched_event tells */
+	__u32 is_shared; /* the stack is that of a wait, too, which sched_event reports */
 	__u32 pad;
 };
 
@@ -38,12 +38,12 @@ struct starting {
 	__u64 born_ns;  /* of the child */
 	__u32 child;    /* 0: none */
 	__u32 parent;   /* of a child that has not run yet; 0: it has */
-	__u32 waits;    /* times the child woke it, as told */
+	__u32 waits;    /* times the child woke it, as far as reported */
 	__u32 is_made;  /* the child was made, and clone() has not returned yet */
 };
 
-/* HotSpot's parent sleeps for the child's state and perhaps for the lock that the child holds while it tells; who goes on handing
- * work to and fro with its child is of no interest here. */
+/* HotSpot's parent sleeps for the child's state and perhaps for the lock that the child holds while it signals; parents that go
+ * on handing work to and fro with their child are of no interest here. */
 #define START_WAITS 4
 
 /* Stacks of starts, a second and processor: a walk takes some ten microseconds, a start fifty and more. */
@@ -83,9 +83,9 @@ static __always_inline bool may_take_start_stack(__u64 now)
 }
 
 /* Whether it found room. */
-static __always_inline bool tell_start(const struct start_event *told)
+static __always_inline bool send_start(const struct start_event *event)
 {
-	return !bpf_ringbuf_output(&starts, (void *)told, sizeof(*told), BPF_RB_NO_WAKEUP);
+	return !bpf_ringbuf_output(&starts, (void *)event, sizeof(*event), BPF_RB_NO_WAKEUP);
 }
 
 #endif

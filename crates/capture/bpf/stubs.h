@@ -7,7 +7,7 @@ VERIFIED_ONCE int find_mapping(struct walk *w, __u64 at);
 
 /*
  * A stub by its rows. They are true where the stub was followed from its real entry: when they lead to no code, the
- * walk is put back, for the blob to tell.
+ * walk is put back, for the blob to decide.
  */
 VERIFIED_ONCE int walk_stub_by_row(struct walk *w, const struct jvm_code *jvm, __u64 at)
 {

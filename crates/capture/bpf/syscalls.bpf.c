@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
- * Every system call of the targets, summed up in the kernel (call_counts.h); long ones told one by one, with what they were
+ * Every system call of the targets, summed up in the kernel (call_counts.h); long ones reported one by one, with what they were
  * on (call_subject.h).
  *
  *   enters ──▶ when ──▶ returns ──▶ counted by thread, call and end ──▶ long? ──▶ what it was on, user stack ──▶ ring buffer
@@ -25,7 +25,7 @@ const volatile struct syscalls_config config = {};
 /* A thread of a target. */
 struct caller {
 	__u64 enter_ns; /* 0: it is in no call */
-	__u64 stretch_ns; /* since when its calls are counted to tell whether it is hot */
+	__u64 stretch_ns; /* since when its calls are counted to find out whether it is hot */
 	__u32 calls;
 	__u16 untimed;  /* calls that it may make between two that are timed, on average; 0: all are */
 	__u16 run;      /* length of the run that it began last */
@@ -66,8 +66,8 @@ struct {
 	__uint(max_entries, 2 << 20);
 } events SEC(".maps");
 
-/* [0] events that found no room, [1] calls that could not be counted, [2] long calls beyond what is told a second,
- * [3] told without a stack, as there were too many. */
+/* [0] events that found no room, [1] calls that could not be counted, [2] long calls beyond what is reported a second,
+ * [3] reported without a stack, as there were too many. */
 #define LOSSES 4
 #include "losses.h"
 
@@ -79,7 +79,7 @@ struct scratch {
 	struct call_total folded;
 	__u64 second;
 	__u32 stacks;
-	__u32 told;
+	__u32 reported;
 };
 
 struct {
@@ -158,20 +158,20 @@ static __always_inline __u64 send_stack(void)
 	return w->sample.t_ns;
 }
 
-/* Whether there is room for one more this second: [0] told, [1] with a stack. */
-static __always_inline bool may_tell(struct scratch *s, __u64 now)
+/* Whether there is room for one more this second: [0] reported, [1] with a stack. */
+static __always_inline bool may_report(struct scratch *s, __u64 now)
 {
 	__u64 second = now >> 30;
 
 	if (s->second != second) {
 		s->second = second;
-		s->stacks = s->told = 0;
+		s->stacks = s->reported = 0;
 	}
-	if (s->told >= config.most_events) {
+	if (s->reported >= config.most_events) {
 		lost(2);
 		return false;
 	}
-	s->told += 1;
+	s->reported += 1;
 	return true;
 }
 
@@ -304,13 +304,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs, long result)
 	struct call_shape *shape;
 
 	nr = caller->nr;
-	if (length < config.min_ns || !(s = scratch()) || !(shape = bpf_map_lookup_elem(&shapes, &nr)) || !shape->tell)
+	if (length < config.min_ns || !(s = scratch()) || !(shape = bpf_map_lookup_elem(&shapes, &nr)) || !shape->report)
 		goto over;
-	begin_event(&s->event, caller, CALL_TOLD);
+	begin_event(&s->event, caller, CALL_REPORTED);
 	s->event.exit_ns = now;
 	s->event.result = result;
 	s->event.flags = flags;
-	if (!read_call(s, (void *)bpf_get_current_task_btf(), regs, shape, true) || !may_tell(s, now))
+	if (!read_call(s, (void *)bpf_get_current_task_btf(), regs, shape, true) || !may_report(s, now))
 		goto over;
 	bpf_get_current_comm(s->event.comm, sizeof(s->event.comm));
 	if (s->stacks < config.most_stacks) {
@@ -381,9 +381,9 @@ int each_task(struct bpf_iter__task___fathom *ctx)
 
 	nr = known.nr;
 	if (!known.enter_ns || now < known.enter_ns + config.min_ns || !(shape = bpf_map_lookup_elem(&shapes, &nr))
-	    || !shape->tell || shape->polls)
+	    || !shape->report || shape->polls)
 		return 0;
-	begin_event(&s->event, &known, CALL_TOLD);
+	begin_event(&s->event, &known, CALL_REPORTED);
 	s->event.exit_ns = now;
 	s->event.flags = flags;
 	if (!read_call(s, (void *)task, regs, shape, false))

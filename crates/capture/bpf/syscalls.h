@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What syscalls.bpf.c and user space tell each other. Mirrored in src/syscalls/; sizes are asserted on both sides. */
+/* What syscalls.bpf.c and user space send each other. Mirrored in src/syscalls/; sizes are asserted on both sides. */
 #ifndef FATHOM_SYSCALLS_H
 #define FATHOM_SYSCALLS_H
 
 #include "call_ends.h"
 #include "sockets.h"
 
-/* System calls with a number below are told apart. */
+/* System calls with a number below this are counted each by itself. */
 #define MOST_CALLS 512
 /* Bytes of text behind an event at most, of which one piece takes this many at most. */
 #define CALL_TEXT_BYTES 1280
@@ -16,24 +16,24 @@
 
 /* What user space asks for. */
 struct syscalls_config {
-	__u64 min_ns;        /* calls as long are told one by one */
+	__u64 min_ns;        /* calls of at least this length are reported one by one */
 	__u32 most_stacks;   /* recorded with a stack, per second per CPU */
-	__u32 most_events;   /* told, a second and processor */
+	__u32 most_events;   /* reported, per second per CPU */
 	__u32 hot_calls;     /* in a stretch: a thread that makes more is hot */
 	__u32 pad;
 };
 
-/* Whether a long call is told. */
-enum call_tell {
-	TELL_NEVER,
-	TELL_FILES,  /* unless it is on a descriptor that only tells of events (eventfd, epoll, timerfd) */
-	TELL_SOCKET, /* when it polls one connected socket */
-	TELL_ALWAYS,
+/* Whether a long call is reported. */
+enum call_report {
+	REPORT_NEVER,
+	REPORT_FILES,  /* unless it is on a descriptor that only signals events (eventfd, epoll, timerfd) */
+	REPORT_SOCKET, /* when it polls one connected socket */
+	REPORT_ALWAYS,
 };
 
 /* Where the arguments of a call that matter stand: index plus one, 0: there is none. */
 struct call_shape {
-	__u8 tell;
+	__u8 report;
 	__u8 fd;
 	__u8 path;
 	__u8 dirfd;
@@ -51,7 +51,7 @@ struct call_key {
 
 /*
  * Reading the clock is half of what watching a call costs. Of a thread that makes more than `hot_calls` in a stretch, so many are
- * timed; of the others those alone during which the kernel's ticks tell that time went by: they are taken to begin where the last
+ * timed; of the others only those during which the kernel's ticks show that time went by: they are taken to begin where the last
  * timed one ended, which is within the same tick.
  */
 #define HOT_STRETCH_NS 100000000ULL
@@ -64,23 +64,23 @@ struct call_total {
 	__u64 timed;       /* how many of them were timed */
 	__u64 ns;          /* how long these took */
 	__u64 longest_ns;
-	__u64 coarse_ns;   /* how long those took that only ticks told of, not among `timed` */
+	__u64 coarse_ns;   /* how long those took that only ticks timed, not among `timed` */
 	__u32 coarse;
 	__u32 pid;
 	__u32 length[CALL_LENGTHS]; /* timed calls that took from 2^i nanoseconds on */
 };
 
 enum call_event_kind {
-	CALL_TOLD = 1,
+	CALL_REPORTED = 1,
 	CALL_THREAD_ENDED = 2,
 };
 
 enum call_event_flags {
 	CALL_BEGAN_BEFORE = 1, /* it had begun before the thread was watched */
 	CALL_DELETED = 2,      /* the file has no name any more */
-	CALL_PATH_CUT = 4,     /* the path is longer than what is told */
+	CALL_PATH_CUT = 4,     /* the path is longer than what is reported */
 	CALL_BASE_CUT = 8,
-	CALL_COARSE = 16,      /* it began somewhat later than told */
+	CALL_COARSE = 16,      /* it began somewhat later than reported */
 	CALL_UNFINISHED = 32,  /* it has not ended; `exit_ns` is now, and there is no result */
 };
 

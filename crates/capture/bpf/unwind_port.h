@@ -26,7 +26,7 @@ extern struct user_mode {
 	const struct code_mapping *mappings;
 	const struct jvm_code *jvms;
 	__u32 row_count, page_count, mapping_count, jvm_count;
-	void (*looked_at)(__u32 page); /* told of each page of rows, to keep what a walk needs; NULL: nobody */
+	void (*looked_at)(__u32 page); /* called with each page of rows, to keep what a walk needs; NULL: nobody */
 } user_mode;
 
 #define MAP_LOOKUP(name, type, array, count) \

@@ -20,7 +20,7 @@
 #include "lock_budget.h"
 #include "probe_stack.h"
 
-/* Waits as long are told, nanoseconds. */
+/* Waits of at least this length are reported, nanoseconds. */
 const volatile __u64 min_ns = 1000000;
 
 /* A virtual thread that is about to leave its carrier for a monitor, and may get it at once. */
@@ -68,7 +68,7 @@ struct {
 } events SEC(".maps");
 
 /* [0] events that found no room, [1] threads that found no room, [2] waits for a lock without their stack, as there were too many,
- * [3] waits for work that were too many to be told. */
+ * [3] waits for work that were too many to be reported. */
 #define LOSSES 4
 #include "losses.h"
 
@@ -162,7 +162,7 @@ static __always_inline void keep(const struct virtual_thread *thread, struct vir
 	}
 }
 
-/* A wait is over. Not told are short ones, and those that began when probes were off. */
+/* A wait is over. Not reported are short ones, and those that began when probes were off. */
 static __always_inline void end(struct virtual_wait *wait, __u64 since_ns)
 {
 	__u64 now = bpf_ktime_get_ns();

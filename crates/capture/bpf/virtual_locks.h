@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What virtual_locks.bpf.c is told and tells. Mirrored in src/locks/; sizes are asserted on both sides. */
+/* What virtual_locks.bpf.c gets and sends. Mirrored in src/locks/; sizes are asserted on both sides. */
 #ifndef FATHOM_VIRTUAL_LOCKS_H
 #define FATHOM_VIRTUAL_LOCKS_H
 
@@ -15,7 +15,7 @@ struct virtual_jvm {
 	__u32 continuation;
 	__u32 target;
 	__u32 virtual_thread;
-	__u64 monitors_since_ns; /* waits that began before are not told: their probes were off for a while */
+	__u64 monitors_since_ns; /* waits that began before are not reported: their probes were off for a while */
 	__u64 yields_since_ns;
 };
 

@@ -5,7 +5,7 @@
  *   writeback_dirty_inode ───────────┐
  *   writeback_dirty_inode_enqueue ───┴──▶ writers ─┐
  *     (by whom)                                    ▼
- *   writeback_single_inode_start ──▶ writeback_single_inode ──▶ bytes by device and writer; large and slow files told
+ *   writeback_single_inode_start ──▶ writeback_single_inode ──▶ bytes by device and writer; large and slow files reported
  *
  * The kernel's threads write for others. Who dirtied a page is not kept by the kernel; who last changed a file's time or
  * length is seen here, from the begin of the recording on, and who dirtied the first page of a clean one: what is made
@@ -204,7 +204,7 @@ int BPF_PROG(on_file_end, struct inode___disk *inode, struct writeback_control__
 		lost(LOST_NO_ROOM);
 	if (now - from < config.min_ns && bytes < config.large_bytes)
 		return 0;
-	bool may = may_tell(now, BUDGET_FILES);
+	bool may = may_report(now, BUDGET_FILES);
 	struct disk_file *file = may ? bpf_ringbuf_reserve(&events, sizeof(*file), 0) : NULL;
 
 	if (!file) {

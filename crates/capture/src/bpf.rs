@@ -26,7 +26,7 @@ pub(crate) fn unavailable(what: &str, step: &str, error: &libbpf_rs::Error) -> U
         ErrorKind::NotFound => {
             "a kernel with BTF (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF) and this tracepoint"
         }
-        _ => "a kernel from 5.17 on with BTF; `fathom check` tells what is missing",
+        _ => "a kernel from 5.17 on with BTF; `fathom check` lists what is missing",
     };
     let why = format!("{step} its eBPF program failed: {error:#}");
     Unavailable { what: what.to_owned(), why, remedy: remedy.to_owned() }
@@ -54,7 +54,7 @@ pub(crate) fn silence() {
 }
 
 /// The pid namespace in which this process names others, for `pidns_ino` of the programs; 0 where
-/// it cannot be told.
+/// it is not known.
 pub(crate) fn pid_namespace() -> u64 {
     std::fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }

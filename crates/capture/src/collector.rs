@@ -46,9 +46,9 @@ pub trait Collector {
     /// for `stop`.
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable>;
 
-    /// Writes what has not ended as if it ended now, and goes on: it will be told again when it
+    /// Writes what has not ended as if it ended now, and goes on: it will be written again when it
     /// has. For an excerpt of a recording that goes on.
-    fn tell_unfinished(&mut self, _cx: &mut Context<'_>) {}
+    fn write_unfinished(&mut self, _cx: &mut Context<'_>) {}
 
     /// Takes so many samples a second and processor from now on, where it takes any at a rate; 0:
     /// none.
@@ -78,7 +78,7 @@ pub struct Entry {
     pub about: &'static str,
     /// Which engine it belongs to.
     pub engine: Engine,
-    /// Whether a recording is worth having when this is all that works: it tells what the target
+    /// Whether a recording is worth having when this is all that works: it shows what the target
     /// itself does.
     pub essential: bool,
     /// Whether it runs without being asked for by `--with`.
@@ -125,17 +125,19 @@ pub struct Settings {
     pub frequency_hz: u32,
     /// What takes them.
     pub cpu_event: CpuEvent,
-    /// Waits, system calls and faults as long are told one by one, nanoseconds; `None`: each
-    /// collector's own default.
+    /// Waits, system calls and faults of at least this length are reported one by one,
+    /// nanoseconds; `None`: each collector's own default.
     pub min_ns: Option<u64>,
-    /// Waits as long are told one by one however many there are (`bpf/pace.h`), nanoseconds.
+    /// Waits of at least this length are reported one by one however many there are
+    /// (`bpf/pace.h`), nanoseconds.
     pub always_ns: u64,
-    /// System calls that are told one by one, by name, also those in which a thread waits by choice
-    /// (futex, epoll_wait); empty: all others.
+    /// System calls that are reported one by one, by name, also those in which a thread waits by
+    /// choice (futex, epoll_wait); empty: all others.
     pub syscalls: Vec<String>,
     /// Functions, USDT probes and tracepoints that are asked for; seen by the collector `probes`.
     pub probes: Vec<crate::probes::Spec>,
-    /// Calls of those functions as long are told, nanoseconds; `None`: as `min_ns`, or all.
+    /// Calls of those functions of at least this length are reported, nanoseconds; `None`: as
+    /// `min_ns`, or all.
     pub probes_min_ns: Option<u64>,
     /// Engine to use; `None`: the best that works here.
     pub engine: Option<Engine>,
@@ -233,7 +235,7 @@ impl Context<'_> {
         }
     }
 
-    /// Until when what has not ended is told, monotonic nanoseconds: now, or when the watch of
+    /// Until when what has not ended is written, monotonic nanoseconds: now, or when the watch of
     /// threads ended. Collectors are stopped one after the other, and a wait must not outlast the
     /// watch of its thread.
     pub(crate) fn ends_ns(&self) -> u64 {

@@ -8,7 +8,7 @@
 //! ```
 //! A stack that cannot be walked yet, as its JVM starts, comes as it lies in memory and is walked
 //! when more is known ([`crate::unwind::kept`]). A sample stands for what its event had counted
-//! since the one before, which the kernel tells with each: the time between two ticks, or cycles.
+//! since the one before, which the kernel reports with each: the time between two ticks, or cycles.
 //! Idle processors are not woken.
 //!
 //! Time is the default, although `perf record` takes cycles where there are any: seconds add up
@@ -253,7 +253,7 @@ impl Collector for Cpu {
         let engine = cx.shared.stacks.clone().ok_or_else(|| Unavailable {
             what: "CPU samples".into(),
             why: "the tables that stacks are walked by could not be made".into(),
-            remedy: "`fathom check` tells what is missing".into(),
+            remedy: "`fathom check` lists what is missing".into(),
         })?;
         let program = Program::load(all, engine, cx.targets.map())?;
         self.attach(&program)?;

@@ -28,8 +28,8 @@ pub(crate) fn exhausted() -> Option<Unavailable> {
     for _ in 0..SPARE {
         match File::open("/proc/self/stat") {
             Ok(file) => open.push(file),
-            Err(error) if is_for_want(&error) => return Some(told()),
-            // Something else is in the way, and is told where it is.
+            Err(error) if is_for_want(&error) => return Some(unavailable()),
+            // Something else is in the way, and is reported where it is.
             Err(_) => return None,
         }
     }
@@ -41,7 +41,7 @@ fn is_for_want(error: &io::Error) -> bool {
     [libc::EMFILE, libc::ENFILE].map(Some).contains(&error.raw_os_error())
 }
 
-fn told() -> Unavailable {
+fn unavailable() -> Unavailable {
     let may_open = getrlimit(Resource::Nofile).maximum.map_or_else(String::new, |most| format!(" {most}"));
     Unavailable {
         what: "what is recorded".into(),
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn want_of_descriptors_is_told_from_other_errors() {
+    fn want_of_descriptors_is_distinguished_from_other_errors() {
         assert!(is_for_want(&io::Error::from_raw_os_error(libc::EMFILE)));
         assert!(!is_for_want(&io::Error::from_raw_os_error(libc::ENOENT)));
         assert_eq!(exhausted(), None);

@@ -73,7 +73,7 @@ pub enum CaptureError {
     /// What was asked for by its name cannot be had here.
     #[error("{}: {}; {}", .0.what, .0.why, .0.remedy)]
     NotHere(fathom_recording::Unseen),
-    /// None of the collectors that tell what the target does can work here: an empty recording is
+    /// None of the collectors that show what the target does can work here: an empty recording is
     /// refused.
     #[error("nothing of the target can be seen here: {}", .0.join("; "))]
     NothingToSee(Vec<String>),

@@ -49,7 +49,7 @@ trait HostSource {
         Ok(())
     }
 
-    /// Reads, and tells what it read. The first reading makes counters known and gives no rates.
+    /// Reads, and writes what it read. The first reading makes counters known and gives no rates.
     fn read(&mut self, points: &mut Points<'_, '_>);
 
     /// A target came, changed or went.

@@ -1,4 +1,5 @@
-//! Which host, boot, container and service the recorded processes belong to, as the kernel tells.
+//! Which host, boot, container and service the recorded processes belong to, from the kernel's
+//! files.
 //!
 //! Read once at the start, from files that any user may read; of an environment one variable is
 //! looked for and nothing else is kept.
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn containers_and_units_are_told_by_the_control_group() {
+    fn containers_and_units_are_known_by_the_control_group() {
         let id = "0123456789abcdef".repeat(4);
         for path in [
             format!("/system.slice/docker-{id}.scope"),

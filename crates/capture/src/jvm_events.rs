@@ -22,7 +22,7 @@ use libbpf_rs::{MapCore, MapFlags};
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::perf_memory::PerfMemory;
-use crate::starts::Told;
+use crate::starts::Expected;
 use crate::target::{Change, Target, TargetEvent};
 use assembly::Assembly;
 use budget::{Budget, Verdict, put_back};
@@ -64,7 +64,7 @@ pub struct JvmEvents {
     jvms: BTreeMap<u32, Jvm>,
     next_slot: u32,
     /// What comes in later is not taken, monotonic clock: probes stay for some time after the end
-    /// was told.
+    /// was signalled.
     until_ns: Option<i64>,
 }
 
@@ -157,7 +157,7 @@ impl JvmEvents {
         for (slot, jvm) in &mut self.jvms {
             let Some(until) = jvm.causes_until else { continue };
             let pid = jvm.target.pid;
-            if loaded.tell_causes(*slot, PerfMemory::find(pid).as_ref()) {
+            if loaded.send_causes(*slot, PerfMemory::find(pid).as_ref()) {
                 jvm.causes_until = None;
             } else if Instant::now() >= until {
                 jvm.causes_until = None;
@@ -220,13 +220,13 @@ impl JvmEvents {
         }
     }
 
-    /// Says what will be told of starts of threads, for whoever waits for the rest of one.
+    /// Says what will be reported of starts of threads, for whoever waits for the rest of one.
     fn expect_starts(&self, cx: &mut Context<'_>) {
         cx.shared.starts.seen(monotonic_ns().max(0).cast_unsigned());
         for jvm in self.jvms.values() {
             let is_on = |group: usize| jvm.groups.get(group).is_some_and(|group| !group.links.is_empty());
-            let told = Told { java: is_on(probes::THREADS), calls: is_on(probes::STARTS) };
-            cx.shared.starts.expect(jvm.target.pid, told);
+            let expected = Expected { java: is_on(probes::THREADS), calls: is_on(probes::STARTS) };
+            cx.shared.starts.expect(jvm.target.pid, expected);
         }
     }
 
@@ -270,7 +270,7 @@ impl JvmEvents {
     }
 }
 
-/// Attaches to functions of a library that has no probes, and takes what they tell from what is
+/// Attaches to functions of a library that has no probes, and takes what they report from what is
 /// missing. `None`: it has no such functions either.
 fn stand_in(
     loaded: &mut Loaded,
@@ -290,7 +290,7 @@ fn stand_in(
         missing.retain(|what| *what != GROUPS[group].what);
     }
     if names.is_some() {
-        // Those are told by the operations that make them.
+        // Those are known by the operations that make them.
         missing.retain(|what| *what != GROUPS[0].what);
         missing.extend((!groups[probes::CLASSES].links.is_empty()).then_some("unloaded classes"));
     }
@@ -313,11 +313,11 @@ impl Jvm {
     /// Writes down that its stops were watched until now: without it, a stretch without a
     /// collection would look like one of which nothing is known.
     fn watched_until(&mut self, now_ns: i64, cx: &mut Context<'_>) {
-        self.tell_watched(now_ns, cx);
+        self.write_watched(now_ns, cx);
         self.watched_since_ns = self.watched_since_ns.map(|_| now_ns);
     }
 
-    fn tell_watched(&self, now_ns: i64, cx: &mut Context<'_>) {
+    fn write_watched(&self, now_ns: i64, cx: &mut Context<'_>) {
         let Some(since_ns) = self.watched_since_ns else { return };
         cx.sink.span(&SpanRow {
             kind: kind::RUN,
@@ -342,7 +342,7 @@ impl Collector for JvmEvents {
         let loaded = Loaded::load().map_err(|error| Unavailable {
             what: "events of the JVM (collections, safepoints, compilations, classes, threads)".into(),
             why: format!("its eBPF program cannot be loaded: {error}"),
-            remedy: "fathom check tells what this kernel allows; GC and safepoint logs tell of most of them"
+            remedy: "fathom check lists what this kernel allows; GC and safepoint logs have most of them"
                 .into(),
         })?;
         self.loaded = Some(loaded);
@@ -373,11 +373,11 @@ impl Collector for JvmEvents {
         Ok(())
     }
 
-    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+    fn write_unfinished(&mut self, cx: &mut Context<'_>) {
         let now_ns = cx.clock.epoch_now_ns();
         for jvm in self.jvms.values() {
-            jvm.tell_watched(now_ns, cx);
-            jvm.assembly.tell_unfinished(cx);
+            jvm.write_watched(now_ns, cx);
+            jvm.assembly.write_unfinished(cx);
         }
     }
 

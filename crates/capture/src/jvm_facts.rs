@@ -43,20 +43,20 @@ impl JvmFacts {
 
     /// Writes down what is known by now. What a JVM does not publish within some seconds it never
     /// will.
-    pub fn tell(&mut self, sink: &mut dyn Sink) {
+    pub fn write(&mut self, sink: &mut dyn Sink) {
         self.waiting.retain(|pid, (since, target)| {
             let Ok(Some(jvm)) = Jvm::of(*pid as u32) else { return since.elapsed() < PATIENCE };
             let counters = PerfMemory::find(*pid);
             if counters.is_none() && matches!(jvm.kind, Kind::HotSpot { .. }) && since.elapsed() < PATIENCE {
                 return true;
             }
-            tell_one(target, &jvm, counters.as_ref(), sink);
+            write_one(target, &jvm, counters.as_ref(), sink);
             false
         });
     }
 }
 
-fn tell_one(target: &Target, jvm: &Jvm, counters: Option<&PerfMemory>, sink: &mut dyn Sink) {
+fn write_one(target: &Target, jvm: &Jvm, counters: Option<&PerfMemory>, sink: &mut dyn Sink) {
     let row = sink.process_mut(target.process);
     if let Some(main) = &jvm.about.main {
         row.name.clone_from(main);

@@ -21,10 +21,10 @@ pub fn jvm_start(pid: i32, start_ticks: u64) -> Option<(i64, i64)> {
     let process_ns = clock.epoch_now_ns() - (boottime_ns() - since_boot_ns);
     let lives = Stat::of(pid).is_some_and(|stat| stat.start_ticks == start_ticks);
     // Read beside the elapsed counter's start (`TraceVmCreationTime`, os::javaTimeMillis).
-    let told = lives.then(|| PerfMemory::find(pid)?.number("sun.rt.createVmBeginTime")).flatten();
-    let told_ns = told.and_then(|ms| ms.checked_mul(1_000_000));
+    let counter_ms = lives.then(|| PerfMemory::find(pid)?.number("sun.rt.createVmBeginTime")).flatten();
+    let counter_ns = counter_ms.and_then(|ms| ms.checked_mul(1_000_000));
     // A wall clock that was set since would have left it behind; the kernel's account is safe from
     // that.
-    let near = told_ns.filter(|ns| (0..10_000_000_000).contains(&(ns - process_ns + LAUNCH_NS)));
+    let near = counter_ns.filter(|ns| (0..10_000_000_000).contains(&(ns - process_ns + LAUNCH_NS)));
     Some(near.map_or((process_ns + LAUNCH_NS / 2, LAUNCH_NS), |ns| (ns, MILLISECOND_NS)))
 }

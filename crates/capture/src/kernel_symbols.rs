@@ -52,7 +52,7 @@ impl KernelSymbols {
         symbols
     }
 
-    /// Whether this user sees no addresses (`kernel.kptr_restrict`), told from the first lines
+    /// Whether this user sees no addresses (`kernel.kptr_restrict`), judged by the first lines
     /// alone.
     pub fn are_hidden() -> bool {
         let mut head = Vec::new();
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_are_told_from_data_and_hidden_addresses_give_none() {
+    fn functions_are_distinguished_from_data_and_hidden_addresses_give_none() {
         assert_eq!(parse("ffffffff81000000 T vfs_write"), Some((0xffff_ffff_8100_0000, "vfs_write", "")));
         assert_eq!(
             parse("ffffffffc0001000 t ext4_x\t[ext4]"),

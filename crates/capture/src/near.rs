@@ -1,7 +1,7 @@
 //! Names that somebody may have meant.
 
-/// Names that are told.
-const TOLD: usize = 6;
+/// Names listed at most.
+const MOST: usize = 6;
 /// Longer names are compared by what they contain only.
 const LONGEST: usize = 64;
 
@@ -13,8 +13,8 @@ pub(crate) fn near(wanted: &str, other: &str, names: &[String]) -> String {
         .collect();
     ranked.sort_unstable();
     ranked.dedup();
-    let told: Vec<&str> = ranked.iter().map(|(_, name)| *name).take(TOLD).collect();
-    if told.is_empty() { String::new() } else { format!("; near it: {}", told.join(", ")) }
+    let near: Vec<&str> = ranked.iter().map(|(_, name)| *name).take(MOST).collect();
+    if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) }
 }
 
 /// How far a name is from what was written; `None`: too far.

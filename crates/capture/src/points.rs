@@ -1,12 +1,12 @@
 //! Series while they grow: a gauge is a number, a counter a number that only rises and whose rate
-//! is told.
+//! is written.
 
 use fathom_recording::vocabulary::live::Word;
 use fathom_recording::{ProcessId, SeriesId, SeriesInfo};
 
 use crate::Context;
 
-/// A series whose value is told as it is read. Its row in the recording is made with its first
+/// A series whose value is written as it is read. Its row in the recording is made with its first
 /// point.
 #[derive(Debug)]
 pub struct Gauge {
@@ -28,7 +28,7 @@ impl Gauge {
     }
 }
 
-/// A series that tells how fast a counter rises.
+/// A series that shows how fast a counter rises.
 #[derive(Debug)]
 pub struct Counter {
     gauge: Gauge,
@@ -43,7 +43,7 @@ impl Counter {
         Self { gauge, step, last: None }
     }
 
-    /// Takes the counter's value without telling it; its rise since the last time. A counter that
+    /// Takes the counter's value without writing it; its rise since the last time. A counter that
     /// fell (it was reset) rose by what it shows.
     pub fn rise(&mut self, value: u64) -> Option<u64> {
         let last = self.last.replace(value)?;
@@ -66,7 +66,7 @@ impl<'c, 'a> Points<'c, 'a> {
         Self { cx, now_ns, dt_ns: last_ns.map(|last| (now_ns - last).max(1)), written: 0 }
     }
 
-    /// Points told so far.
+    /// Points written so far.
     pub fn written(&self) -> u64 {
         self.written
     }
@@ -81,13 +81,13 @@ impl<'c, 'a> Points<'c, 'a> {
         self.cx.sink.process_mut(process).name.clone()
     }
 
-    /// Tells a level.
+    /// Writes a level.
     pub fn gauge(&mut self, gauge: &mut Gauge, value: f64) {
         let dt_ns = self.dt_ns;
         self.point(gauge, dt_ns.unwrap_or(0), value);
     }
 
-    /// Tells a counter, once it is known from where it rose.
+    /// Writes a counter, once it is known from where it rose.
     pub fn counter(&mut self, counter: &mut Counter, value: u64) {
         let rise = counter.rise(value);
         if let (Some(rise), Some(dt_ns)) = (rise, self.dt_ns) {
@@ -96,7 +96,7 @@ impl<'c, 'a> Points<'c, 'a> {
         }
     }
 
-    /// Tells a value over a stretch that ends now.
+    /// Writes a value over a stretch that ends now.
     pub fn point(&mut self, gauge: &mut Gauge, dt_ns: i64, value: f64) {
         let (sink, source) = (&mut *self.cx.sink, self.cx.source);
         let id = *gauge.id.get_or_insert_with(|| {

@@ -27,8 +27,7 @@ pub fn read_to_string(path: impl AsRef<Path>) -> Option<String> {
 
 /// A whole file.
 pub fn read(path: impl AsRef<Path>) -> Option<Vec<u8>> {
-    // Most have less; files of /proc do not tell their size, and each call that reads one makes it
-    // anew.
+    // Most have less; files of /proc report no size, and each call that reads one makes it anew.
     let mut bytes = Vec::with_capacity(4096);
     File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)

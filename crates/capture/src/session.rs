@@ -4,7 +4,7 @@
 //! ```text
 //!   start ─▶ sources in the recording, collectors started, targets found ──▶ nothing to see? ─▶ error
 //!   run   ─▶ ┌ wait: a signal, a target's end, a collector's wake, or the next turn
-//!            ├ news of targets (births, a scan) ─▶ tell collectors
+//!            ├ news of targets (births, a scan) ─▶ collectors
 //!            ├ drain collectors, checkpoint the writer
 //!            └ an end? deadline · signal · targets over · disk · size · writing failed
 //!   stop  ─▶ collectors stopped, sources completed
@@ -53,7 +53,7 @@ const SCAN: Duration = Duration::from_millis(250);
 /// How soon after news of forks and execs the next are taken: a shell script makes hundreds a
 /// second.
 const NEWS: Duration = Duration::from_millis(5);
-/// How often limits are checked and progress is told.
+/// How often limits are checked and progress is reported.
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Format of the session's own source.
@@ -167,7 +167,7 @@ impl Session {
         if let Err(unseen) = session.watch_births() {
             writer.source_mut(session.source).unseen.push(unseen);
         }
-        // Those that are there already are told to each collector as it starts: samples need not
+        // Those that are there already are passed to each collector as it starts: samples need not
         // wait for the kernel to have looked at the programs of all others, which takes most of a
         // second.
         session.news(writer, true);
@@ -205,8 +205,8 @@ impl Session {
         }
         if !session.running.iter().any(|running| counts(running.entry)) {
             session.stop_collectors(writer);
-            let told = why_not.iter().map(|u| format!("{}: {} ({})", u.what, u.why, u.remedy)).collect();
-            return Err(CaptureError::NothingToSee(told));
+            let reasons = why_not.iter().map(|u| format!("{}: {} ({})", u.what, u.why, u.remedy)).collect();
+            return Err(CaptureError::NothingToSee(reasons));
         }
         if let Some(unseen) = crate::descriptors::exhausted() {
             session.stop_collectors(writer);
@@ -276,12 +276,12 @@ impl Session {
         sources.flat_map(|source| writer.source_mut(source).unseen.clone()).collect()
     }
 
-    /// Records until an end is reached. `tell` is called about once a second.
+    /// Records until an end is reached. `report` is called about once a second.
     pub fn run(
         &mut self,
         writer: &mut dyn Output,
         signals: &Signals,
-        tell: &mut dyn FnMut(&Progress),
+        report: &mut dyn FnMut(&Progress),
     ) -> Ended {
         let _first = Raised::new();
         let (mut next_scan, mut next_second) = (self.started + SCAN, self.started + SECOND);
@@ -314,7 +314,7 @@ impl Session {
             if now >= next_second {
                 next_second = now + SECOND;
                 ended = ended.or_else(|| self.limits.reached());
-                tell(&self.progress(writer));
+                report(&self.progress(writer));
             }
             if let Some(ended) = ended.or_else(|| end.reached(signals, &mut self.targets)) {
                 // Without descriptors nothing can be read of a process that lives.
@@ -331,7 +331,7 @@ impl Session {
     /// Gives an output what it asks for.
     fn serve(&mut self, writer: &mut dyn Output) {
         if writer.wants_unfinished() {
-            self.each(writer, |running| running.works, |running, cx| running.collector.tell_unfinished(cx));
+            self.each(writer, |running| running.works, |running, cx| running.collector.write_unfinished(cx));
             writer.has_unfinished();
         }
         if writer.wants_new_names() {
@@ -362,7 +362,7 @@ impl Session {
             *lost = lost.saturating_sub(*before);
         }
         if !self.ever_had_a_target {
-            let what = self.targets.selection().told();
+            let what = self.targets.selection().description();
             return Err(match self.targets.foreign() {
                 0 => CaptureError::NoMatch { what },
                 count => CaptureError::NoneOfYours { what, count },

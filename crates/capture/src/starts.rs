@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Parts come in any order, and some never do: a thread of the JVM's own is not called for, one in
-//! native code never gets to Java. What there is is told after a while.
+//! native code never gets to Java. What there is is reported after a while.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -20,12 +20,12 @@ const MOST: usize = 16_384;
 /// Calls of a thread that wait to be asked for; those of it whose child's birth was not seen are
 /// never.
 const MOST_CALLS: usize = 256;
-/// How long a thread that has run may take to Java: one that never gets there is told then.
+/// How long a thread that has run may take to Java: one that never gets there is reported then.
 const TO_JAVA_NS: u64 = 10_000_000_000;
 /// How long one may wait for its first turn: behind that, it was lost.
 const TO_RUN_NS: u64 = 120_000_000_000;
 
-/// A thread at its first Java instruction, as its JVM tells.
+/// A thread at its first Java instruction, as its JVM reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InJava {
     /// When, monotonic nanoseconds.
@@ -78,19 +78,19 @@ impl Start {
         (from_ns, java_ns.or(self.ran_ns).unwrap_or(now_ns).max(from_ns))
     }
 
-    /// How long the parent was off the CPU until the child was up. `None`: that cannot be told from
-    /// other waits for the child, as nothing says when the start was over.
+    /// How long the parent was off the CPU until the child was up. `None`: that cannot be
+    /// distinguished from other waits for the child, as nothing says when the start was over.
     pub(crate) fn waited_ns(&self) -> Option<u64> {
-        // The parent is told that the child is up before it lets it go to Java.
+        // The parent learns that the child is up before it lets it go to Java.
         let java_ns = self.java.as_ref().map(|java| java.t_ns);
         let over_ns = java_ns.into_iter().chain(self.call_ns.map(|(_, to)| to)).min()?;
         Some(self.waits_ns.iter().filter(|(from, _)| *from <= over_ns).map(|(from, to)| to - from).sum())
     }
 }
 
-/// What is told of a JVM's starts beside the kernel's part.
+/// What will be reported of a JVM's starts besides the kernel's part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Expected {
     /// Threads that get to Java.
     pub(crate) java: bool,
     /// Calls of `Thread.start`.
@@ -108,8 +108,8 @@ pub(crate) struct Starts {
     java: HashMap<u32, InJava>,
     /// By parent: from when to when each call was, those that are not over with no end.
     calls: HashMap<u32, VecDeque<(u64, Option<u64>)>>,
-    /// By process.
-    told: HashMap<u32, Told>,
+    /// What will be reported, by process.
+    expected: HashMap<u32, Expected>,
     /// See [`Starts::seen`].
     seen_ns: u64,
     /// See [`Starts::calls_are_off`].
@@ -119,10 +119,10 @@ pub(crate) struct Starts {
 }
 
 impl Starts {
-    /// Says what will be told of a process.
-    pub(crate) fn expect(&mut self, pid: i32, told: Told) {
+    /// Says what will be reported of a process.
+    pub(crate) fn expect(&mut self, pid: i32, expected: Expected) {
         if self.are_wanted {
-            self.told.insert(pid.cast_unsigned(), told);
+            self.expected.insert(pid.cast_unsigned(), expected);
         }
     }
 
@@ -153,9 +153,9 @@ impl Starts {
         }
     }
 
-    /// Nobody tells of calls and returns of `Thread.start` from now on, for a while: a call that is
-    /// under way ends unseen, and must not be taken to last until a later one returns. Parts that
-    /// were told before may still come.
+    /// Calls and returns of `Thread.start` are not reported from now on, for a while: a call that
+    /// is under way ends unseen, and must not be taken to last until a later one returns. Parts
+    /// that were reported before may still come.
     pub(crate) fn calls_are_off(&mut self, t_ns: u64) {
         self.calls_off_ns = t_ns;
     }
@@ -192,7 +192,7 @@ impl Starts {
     }
 
     /// The parent was off the CPU until the child woke it. It comes behind `cloned`; of a start
-    /// that was told already it is another wait for the same thread.
+    /// that was reported already it is another wait for the same thread.
     pub(crate) fn waited(&mut self, of: Child, ends_ns: (u64, u64)) {
         if let Some(start) = self.open.get_mut(&of.tid).filter(|start| start.child == of) {
             start.waits_ns.push(ends_ns);
@@ -206,7 +206,7 @@ impl Starts {
         }
     }
 
-    /// All that happened before has been told. Said by the first collector of a turn, before it
+    /// All that happened before has been reported. Said by the first collector of a turn, before it
     /// reads: on a busy machine much happens between what the first reads and what the last does.
     pub(crate) fn seen(&mut self, t_ns: u64) {
         self.seen_ns = t_ns;
@@ -224,8 +224,8 @@ impl Starts {
     /// What is known of a start, of which `of` has process, threads and birth.
     fn open(&mut self, of: Child) -> Option<&mut Start> {
         let known = self.open.get(&of.tid).map(|start| start.child.born_ns);
-        // An id is given again after all others: what is open of the former thread was never told,
-        // and is not any more.
+        // An id is given again after all others: what is open of the former thread was never
+        // reported, and is not any more.
         if known != Some(of.born_ns) {
             if known.is_none() && self.open.len() >= MOST {
                 self.lost += 1;
@@ -243,13 +243,13 @@ impl Starts {
         self.find_calls();
         let seen_ns = self.seen_ns;
         let is_over = |start: &Start| {
-            let told = self.told.get(&start.child.pid).copied().unwrap_or_default();
+            let expected = self.expected.get(&start.child.pid).copied().unwrap_or_default();
             let has_ended = start.ended_ns.is_some_and(|at_ns| at_ns < seen_ns);
             let Some(ran_ns) = start.ran_ns else {
                 return has_ended || seen_ns.saturating_sub(start.child.born_ns) > TO_RUN_NS;
             };
-            let is_in_java = start.java.is_some() || !told.java;
-            let is_being_called = told.calls && self.is_being_called(&start.child);
+            let is_in_java = start.java.is_some() || !expected.java;
+            let is_being_called = expected.calls && self.is_being_called(&start.child);
             let is_called = start.child.born_ns < seen_ns && !is_being_called;
             // A young JVM is not known for one yet.
             (start.cloned_ns.is_some() && is_in_java && is_called && is_jvm(start.child.pid))
@@ -268,7 +268,7 @@ impl Starts {
         let all: Vec<u32> =
             self.open.iter().filter(|(_, start)| is_meant(start)).map(|(tid, _)| *tid).collect();
         if let Some(pid) = pid {
-            self.told.remove(&pid);
+            self.expected.remove(&pid);
         }
         self.take_out(&all, |start| is_jvm(start.child.pid))
     }
@@ -308,11 +308,11 @@ mod tests {
 
     fn wanted() -> Starts {
         let mut starts = Starts { are_wanted: true, ..Starts::default() };
-        starts.expect(1, Told { java: true, calls: true });
+        starts.expect(1, Expected { java: true, calls: true });
         starts
     }
 
-    /// What is told when all until then was.
+    /// What is reported when all until then was read.
     fn seen_at(starts: &mut Starts, t_ns: u64) -> Vec<Start> {
         starts.seen(t_ns);
         starts.take(|_| true)
@@ -322,7 +322,7 @@ mod tests {
     fn a_call_whose_probes_are_taken_off_does_not_last_until_they_are_back() {
         let mut starts = wanted();
         starts.calls_are_off(130);
-        // Told before, and read behind it.
+        // Reported before, and read behind it.
         starts.call(2, 100, false);
         for (tid, at) in [(7, 120), (8, 5_000)] {
             starts.cloned(born(tid, at), (at - 10, at + 10), None);
@@ -331,8 +331,8 @@ mod tests {
         }
         // The end of a call that began while nobody looked.
         starts.call(2, 5_050, true);
-        let told = seen_at(&mut starts, 9_000);
-        assert!(told.len() == 2 && told.iter().all(|start| start.call_ns.is_none()), "{told:?}");
+        let over = seen_at(&mut starts, 9_000);
+        assert!(over.len() == 2 && over.iter().all(|start| start.call_ns.is_none()), "{over:?}");
     }
 
     #[test]
@@ -354,14 +354,14 @@ mod tests {
                 assert_eq!(seen_at(&mut starts, 119), [], "{order:?}: {i} parts are not all");
                 parts[part](&mut starts);
             }
-            let told = seen_at(&mut starts, 200);
-            assert_eq!(told.len(), 1, "{order:?}");
-            let start = &told[0];
+            let over = seen_at(&mut starts, 200);
+            assert_eq!(over.len(), 1, "{order:?}");
+            let start = &over[0];
             assert_eq!(start.lasted_ns(999), (100, 190), "{order:?}");
             assert_eq!((start.cloned_ns, start.ran_ns), (Some((110, 130)), Some(150)), "{order:?}");
             assert_eq!((start.waited_ns(), start.stack), (Some(25), Some(StackId(5))), "{order:?}");
             assert!(starts.calls.is_empty() && starts.java.is_empty(), "{order:?}: {starts:?}");
-            // Thread.join, when all of the start was told.
+            // Thread.join, when all of the start was reported.
             starts.waited(born(7, 120), (300, 400));
             assert_eq!(starts.take_all(None, |_| true), [], "{order:?}");
         }
@@ -376,8 +376,8 @@ mod tests {
         // Thread.join.
         starts.waited(born(7, 120), (250, 900));
         starts.in_java(7, 190, "worker");
-        let told = starts.take_all(None, |_| true);
-        assert_eq!(told[0].waited_ns(), Some(25));
+        let over = starts.take_all(None, |_| true);
+        assert_eq!(over[0].waited_ns(), Some(25));
         let unknown = Start { waits_ns: vec![(135, 160), (250, 900)], ..Start::default() };
         assert_eq!(unknown.waited_ns(), None, "nothing says when the start was over");
     }
@@ -393,17 +393,17 @@ mod tests {
         starts.cloned(born(8, 120), (110, 130), None);
         starts.ran(born(8, 120), 150);
         starts.in_java(8, 190, "C2 CompilerThread1");
-        let told = seen_at(&mut starts, 300);
-        assert_eq!((told.len(), told[0].call_ns, told[0].lasted_ns(0)), (1, None, (110, 190)));
+        let over = seen_at(&mut starts, 300);
+        assert_eq!((over.len(), over[0].call_ns, over[0].lasted_ns(0)), (1, None, (110, 190)));
         // A thread that waits for its first turn is not over, however long that takes.
         starts.cloned(born(9, 120), (110, 130), None);
         assert_eq!(seen_at(&mut starts, TO_JAVA_NS + 200), []);
-        let told = starts.take_all(Some(1), |_| true);
-        assert_eq!(told[0].lasted_ns(5000), (110, 5000));
+        let over = starts.take_all(Some(1), |_| true);
+        assert_eq!(over[0].lasted_ns(5000), (110, 5000));
     }
 
     #[test]
-    fn a_thread_that_ends_before_all_of_its_start_is_read_is_told_whole() {
+    fn a_thread_that_ends_before_all_of_its_start_is_read_is_reported_whole() {
         let mut starts = wanted();
         starts.call(2, 100, false);
         starts.cloned(born(7, 120), (110, 130), None);
@@ -422,9 +422,9 @@ mod tests {
         starts.ran(born(7, 120), 150);
         starts.ran(born(7, 620), 650);
         starts.in_java(7, 690, "worker");
-        let told = starts.take_all(None, |_| true);
-        assert_eq!((told.len(), told[0].child.born_ns, told[0].ran_ns), (1, 620, Some(650)));
-        assert_eq!(told[0].java.as_ref().map(|java| java.name.as_str()), Some("worker"));
+        let over = starts.take_all(None, |_| true);
+        assert_eq!((over.len(), over[0].child.born_ns, over[0].ran_ns), (1, 620, Some(650)));
+        assert_eq!(over[0].java.as_ref().map(|java| java.name.as_str()), Some("worker"));
     }
 
     #[test]
@@ -447,7 +447,7 @@ mod tests {
         let mut nobody = Starts::default();
         nobody.in_java(1, 1, "x");
         nobody.call(1, 1, false);
-        nobody.expect(1, Told::default());
-        assert!(nobody.java.is_empty() && nobody.calls.is_empty() && nobody.told.is_empty());
+        nobody.expect(1, Expected::default());
+        assert!(nobody.java.is_empty() && nobody.calls.is_empty() && nobody.expected.is_empty());
     }
 }

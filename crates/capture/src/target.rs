@@ -6,8 +6,8 @@
 //!             ─ all ────────── every process with a command line
 //!             ─ command ────── started stopped by fathom (see [`Command`]); its descendants
 //! ```
-//! Where eBPF works, forks and execs are told by the kernel as they happen (`births`); elsewhere,
-//! and for what gets lost there, `/proc` is looked at a few times a second.
+//! Where eBPF works, forks and execs are reported by the kernel as they happen (`births`);
+//! elsewhere, and for what gets lost there, `/proc` is looked at a few times a second.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -152,7 +152,7 @@ impl Targets {
         })
     }
 
-    /// Lets the kernel tell of forks and execs from now on.
+    /// Lets the kernel report forks and execs from now on.
     pub(crate) fn watch_births(&mut self) -> Result<(), Unavailable> {
         self.births = Some(Births::watch(!self.selection.is_closed())?);
         Ok(())
@@ -185,8 +185,8 @@ impl Targets {
             if let Some(followed) = self.followed.get_mut(&pid) {
                 if !birth.forked {
                     let rows = &mut self.rows;
-                    let told = became(pid, followed, birth.t_ns, rows, sink, events);
-                    if !told && birth.comm != followed.identity.name && !Identity::is_there(pid) {
+                    let has_become = became(pid, followed, birth.t_ns, rows, sink, events);
+                    if !has_become && birth.comm != followed.identity.name && !Identity::is_there(pid) {
                         let identity = Identity::gone(birth.comm);
                         replaced(pid, followed, identity, birth.t_ns, rows, sink, events);
                     }
@@ -263,7 +263,7 @@ impl Targets {
     /// The row of any process, made when there is none.
     pub fn process(&mut self, pid: i32, sink: &mut dyn Sink) -> ProcessId {
         // One that is only named, as a neighbour that takes CPU time, is not a JVM that the
-        // recording tells of.
+        // recording is about.
         if let Some(row) = self.rows.get(&pid).or_else(|| self.former.iter().find_map(|rows| rows.get(&pid)))
         {
             return *row;
@@ -443,7 +443,7 @@ impl Targets {
     }
 }
 
-/// Whether a target is another program by now; it is told of.
+/// Whether a target is another program by now; that is reported.
 fn became(
     pid: i32,
     followed: &mut Followed,

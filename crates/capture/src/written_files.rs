@@ -2,7 +2,7 @@
 //!
 //! A file is opened when it is first seen and stays open here (read only), so that one that is
 //! rotated away, deleted, or lies in a container whose process ends can still be read. Which of
-//! them are logs is told by their content, by whoever reads them.
+//! them are logs is found out from their content, by whoever reads them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -66,7 +66,7 @@ impl WrittenFiles {
                 if self.files.len() >= MAX_FILES {
                     return;
                 }
-                // Most descriptors are sockets, pipes and jars, and are told by the link alone.
+                // Most descriptors are sockets, pipes and jars, and are known by the link alone.
                 let Ok(path) = std::fs::read_link(descriptor.path()) else { continue };
                 if !path.is_absolute() || is_none_of_a_log(&path.to_string_lossy()) {
                     continue;

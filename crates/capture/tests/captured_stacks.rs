@@ -1,6 +1,6 @@
 //! Stacks of real JVMs, kept as registers and the memory that their walk reads, walked again by the
 //! unwinder's C compiled for user space: no JVM, no privileges, and the same frames on every
-//! machine. `tests/stacks/README.md` tells how they are made.
+//! machine. `tests/stacks/README.md` describes how they are made.
 
 #![allow(clippy::unwrap_used)]
 
@@ -155,7 +155,7 @@ impl Kept {
         kept
     }
 
-    /// Walks the stacks anew and tells their frames, innermost first.
+    /// Walks the stacks anew and writes their frames, innermost first.
     fn walk(&self) -> String {
         let mut rows: Vec<UnwindRow> = Vec::new();
         let count = self.pages.keys().last().map_or(0, |page| *page as usize + 1);
@@ -182,7 +182,7 @@ impl Kept {
             });
             let (sample, frames) = walk(&tables, &stack.registers, stack.pc);
             writeln!(text, "\n{}: {}", stack.title, reason_name(sample.reason).unwrap_or("whole")).unwrap();
-            // Recursion is told once, with how often.
+            // Recursion is written once, with how often.
             let called =
                 |frame: &[u64; 2]| self.names.get(frame).map_or("A FRAME THAT WAS NOT THERE", String::as_str);
             for same in frames.chunk_by(|a, b| called(a) == called(b)) {
@@ -264,7 +264,7 @@ fn name(walked: Walked, pid: u32, known: &mut Known, native: &mut NativeSymbols)
             return Some(format!("native {} ({})", frame.name, frame.module));
         }
     };
-    let told = java.iter().map(|f| {
+    let frames = java.iter().map(|f| {
         let kind = match f.frame_type {
             FrameType::Interpreted => "interpreted",
             FrameType::C1 => "C1",
@@ -275,7 +275,7 @@ fn name(walked: Walked, pid: u32, known: &mut Known, native: &mut NativeSymbols)
         let line = f.line.map_or(String::new(), |line| format!(":{line}"));
         format!("{kind} {}{line}", f.name)
     });
-    Some(told.collect::<Vec<_>>().join(" < "))
+    Some(frames.collect::<Vec<_>>().join(" < "))
 }
 
 /// What is worth a stack of its own: what it begins with, and which kinds call which.

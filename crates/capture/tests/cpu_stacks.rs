@@ -74,7 +74,7 @@ fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
 const RETURN_BARRIERS: [&str; 2] = ["Cont thaw return barrier", "cont_returnBarrier"];
 
 /// Says what was found, and shows where stacks were cut.
-fn tell(what: &str, recording: &Recording) -> StackCensus {
+fn report(what: &str, recording: &Recording) -> StackCensus {
     let census = StackCensus::of(recording);
     eprintln!(
         "{what}: {} CPU samples, {} of Java, whole {:.3}%, cut {:?}, other {:?}",
@@ -145,7 +145,7 @@ fn edges(recording: &Recording) -> (u64, u64, BTreeSet<String>) {
 }
 
 fn check(what: &str, recording: &Recording, least_share: f64) {
-    let census = tell(what, recording);
+    let census = report(what, recording);
     assert!(census.java_samples > 100, "{what}: {census:?}");
     let share = census.whole_share().unwrap();
     let (all, wrong, which) = edges(recording);
@@ -205,7 +205,7 @@ fn recursion_500_deep_is_whole() {
         };
         let depths: Vec<usize> = recording.samples.iter().map(deep).collect();
         assert_eq!(depths.iter().filter(|depth| **depth <= 501).max(), Some(&501), "{what}");
-        // In the middle of a call a frame can be told twice: as rarely as an edge that cannot be.
+        // In the middle of a call a frame can be reported twice: as rarely as an impossible edge.
         let deeper = depths.iter().filter(|depth| **depth > 501).count();
         assert!(deeper * 1000 <= depths.len(), "{what}: {deeper} of {}", depths.len());
     }

@@ -18,7 +18,7 @@ use jvm::Jvm;
 /// Bytes that the program writes before each `fsync`.
 const BLOCK: f64 = (256 << 10) as f64;
 
-/// Records a process for some seconds; what took as long is told one by one.
+/// Records a process for some seconds; what took at least `min_ns` is reported one by one.
 fn record(pid: u32, min_ns: Option<u64>) -> Option<Recording> {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("r.fathom");

@@ -24,8 +24,8 @@ const NO_THREAD: u32 = 1 << 31;
 /// What is not seen where the programs cannot be loaded.
 const WHAT: &str = "what woke threads where no thread did: whoever was interrupted is named";
 
-/// What a kernel may lack. Of the last one, what was sent to this host is told to come from the
-/// network.
+/// What a kernel may lack. Without the last one, packets that this host sends to itself count
+/// as packets from the network.
 const PARTS: [Part; 5] = [
     Part {
         tracepoint: "hrtimer_expire_entry",
@@ -91,7 +91,7 @@ impl Interrupts {
     }
 }
 
-/// Who woke a thread, as the programs tell it (`waker_of`).
+/// Who woke a thread, as the programs report it (`waker_of`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Waker {
     /// Nobody that is known.
@@ -110,7 +110,7 @@ pub(crate) enum Waker {
 }
 
 impl Waker {
-    /// From the word in which the programs tell it.
+    /// From the word in which the programs report it.
     pub(crate) fn parse(word: u32) -> Self {
         if word & NO_THREAD == 0 {
             return if word == 0 { Self::Nobody } else { Self::Thread(word) };

@@ -21,11 +21,11 @@ use super::silence;
 skeleton!("relay");
 use skeleton::{RelaySkel, RelaySkelBuilder};
 
-/// The program that tells of waits when their call returns: `CALL_SLOT_WAITS`.
+/// The program that reports waits when their call returns: `CALL_SLOT_WAITS`.
 pub(crate) const WAITS: u32 = 512;
 /// The one that counts every call, always the last: `CALL_SLOT_EVERY`.
 pub(crate) const EVERY: u32 = 513;
-/// Of switches and wakings, the program that tells of waits, and the one behind it that tells of
+/// Of switches and wakings, the program that reports waits, and the one behind it that reports
 /// locks: `SWITCH_SLOT_WAITS`, `SWITCH_SLOT_LOCKS`.
 pub(crate) const SWITCH_WAITS: u32 = 0;
 pub(crate) const SWITCH_LOCKS: u32 = 1;
@@ -78,7 +78,7 @@ impl Relay {
                 // What is looked at before a jump.
                 Some("runs") => map.reuse_fd(self.loaded.maps.runs.as_fd())?,
                 Some("deaths") => map.reuse_fd(self.loaded.maps.deaths.as_fd())?,
-                Some("to_tell") => map.reuse_fd(self.loaded.maps.to_tell.as_fd())?,
+                Some("pending") => map.reuse_fd(self.loaded.maps.pending.as_fd())?,
                 _ => {}
             }
         }
@@ -92,7 +92,7 @@ impl Relay {
 
     /// Hands what is met to a program until what is returned is dropped. `slots`: numbers of calls,
     /// [`WAITS`] or [`EVERY`]; of switches and wakings [`SWITCH_WAITS`] or [`SWITCH_LOCKS`]. An
-    /// error if one of them leads to another program: that one would be told no more, and nobody
+    /// error if one of them leads to another program: that one would get no more calls, and nobody
     /// would notice.
     pub(crate) fn hand(self: &Rc<Self>, program: BorrowedFd<'_>, way: Way, slots: &[u32]) -> Result<Handed> {
         let roots = &mut *self.roots.borrow_mut();

@@ -147,8 +147,8 @@ fn recorder(pid: u32) -> Item {
     let item = Item::works("jfr", "flight recorder", Engine::Jfr, "");
     let asked = Attach::to(pid).and_then(|attach| attach.jcmd("JFR.check"));
     match asked {
-        Ok(told) => {
-            let running = told.lines().filter(|line| line.starts_with("Recording ")).count();
+        Ok(answer) => {
+            let running = answer.lines().filter(|line| line.starts_with("Recording ")).count();
             let found = match running {
                 0 => "it answers, no recording runs".to_owned(),
                 n => format!("it answers, {n} recordings run"),
@@ -173,7 +173,7 @@ fn recorder(pid: u32) -> Item {
     }
 }
 
-/// What can be told without asking the JVM anything.
+/// What is known without asking the JVM anything.
 fn may_attach(jvm: &Jvm) -> Item {
     let item = Item::works("jfr", "flight recorder", Engine::Jfr, "may be asked (fathom check -p tries)");
     let own = rustix::process::geteuid();

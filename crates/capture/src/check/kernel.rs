@@ -20,7 +20,7 @@ pub(crate) fn setting(name: &str) -> Option<i64> {
     read(&format!("/proc/sys/{}", name.replace('.', "/")))?.parse().ok()
 }
 
-/// Where the kernel tells of it.
+/// Where the kernel shows it.
 pub(super) const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
 /// What the kernel is locked down for: "none", "integrity", "confidentiality" (kernel_lockdown(7)).

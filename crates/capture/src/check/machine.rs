@@ -93,7 +93,7 @@ const UNLOCK: &str = "boot with lockdown=integrity, or without; on the kernel's 
 
 /// A locked kernel loads programs and refuses the functions by which they read
 /// (`LOCKDOWN_BPF_READ_KERNEL`, security/security.c), so that a trial with a program that reads
-/// nothing would not tell.
+/// nothing would not show it.
 fn locked_down(file: &str) -> Item {
     let item = Item::works("lockdown", "kernel lockdown", Engine::Ebpf, "does not stand in the way");
     if kernel::lockdown(file).as_deref() != Some(CONFIDENTIALITY) {
@@ -209,7 +209,7 @@ fn cycles() -> Item {
     let Err(error) = tries::open_event(HARDWARE, CYCLES) else { return item };
     let none = [libc::ENOENT, libc::EOPNOTSUPP, libc::ENODEV];
     if !error.raw_os_error().is_some_and(|code| none.contains(&code)) {
-        // Refused in the same way as the clock, which is told already.
+        // Refused in the same way as the clock, which is reported already.
         return item.limited(
             tries::word(&error),
             "sampling by cycles (--event cycles)",

@@ -1,7 +1,7 @@
 //! What each engine can see here, what stands in the way, and what would change it.
 //!
 //! By trying wherever that does no harm: a program is loaded, an event opened, the tables of a JVM
-//! read. A setting explains why something failed; it never tells alone that something works.
+//! read. A setting explains why something failed; it never proves alone that something works.
 
 mod jvm;
 mod kernel;

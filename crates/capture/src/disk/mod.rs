@@ -37,12 +37,12 @@ pub const ENTRY: Entry = Entry {
     make: |_: &Settings| Box::new(Disk::default()),
 };
 
-/// What took as long is told one by one, nanoseconds, where the user did not say: a disk with
-/// moving parts takes ten milliseconds for any request.
+/// What took at least this long is reported one by one, nanoseconds, where the user did not say: a
+/// disk with moving parts takes ten milliseconds for any request.
 const MIN_NS: u64 = 10_000_000;
-/// How often sums are told.
+/// How often sums are written.
 const SECOND_NS: i64 = 1_000_000_000;
-/// Series that are told.
+/// Series at most.
 const MOST_SERIES: usize = 2048;
 
 /// Series of requests, with the number of each second that they are: see [`live`].
@@ -54,11 +54,11 @@ const SERIES: [live::Word; 4] =
 struct Disk {
     program: Option<Program>,
     engine: Option<SharedEngine>,
-    /// Counts as they were when told last.
+    /// Counts as they were when written last.
     totals: HashMap<Vec<u8>, Counts>,
     /// By device, kind and issuer, with whether the last point was not zero.
     series: HashMap<Vec<u8>, ([Gauge; 4], bool)>,
-    told_ns: i64,
+    written_ns: i64,
     written: Written,
     losses: Losses,
 }
@@ -72,7 +72,7 @@ impl Collector for Disk {
             Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.relay())?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
-        self.told_ns = monotonic_ns();
+        self.written_ns = monotonic_ns();
         Ok(())
     }
 
@@ -89,14 +89,14 @@ impl Collector for Disk {
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.take(cx);
-        if monotonic_ns() - self.told_ns >= SECOND_NS {
-            self.tell(cx);
+        if monotonic_ns() - self.written_ns >= SECOND_NS {
+            self.write(cx);
         }
         Ok(())
     }
 
     fn begin(&mut self, cx: &mut Context<'_>) {
-        self.tell(cx);
+        self.write(cx);
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
@@ -104,14 +104,14 @@ impl Collector for Disk {
             program.detach();
         }
         self.take(cx);
-        self.tell(cx);
-        untold(self.losses.requests, self.losses.files).for_each(|untold| cx.unseen(untold));
+        self.write(cx);
+        unreported(self.losses.requests, self.losses.files).for_each(|what| cx.unseen(what));
         (self.program, self.engine) = (None, None);
     }
 }
 
-/// What is summed up and not told one by one, because there was too much of it.
-fn untold(requests: u64, files: u64) -> impl Iterator<Item = Unavailable> {
+/// What is summed up and not reported one by one, because there was too much of it.
+fn unreported(requests: u64, files: u64) -> impl Iterator<Item = Unavailable> {
     let all = [
         (requests, "slow requests to disks", "disk.io.*"),
         (files, "large files that were written back", live::DISK_WRITTEN_BACK.name),
@@ -187,7 +187,7 @@ impl Disk {
                     cx,
                 );
             }
-            // Its own record tells it.
+            // Its own record reports it.
             What::File => return,
             What::Sync => {
                 let path = path_of(event).unwrap_or_else(|| event.name.clone());
@@ -209,12 +209,12 @@ impl Disk {
         cx.source_mut().records += 1;
     }
 
-    /// Tells the sums of the time since the last time.
-    fn tell(&mut self, cx: &mut Context<'_>) {
+    /// Writes the sums of the time since the last time.
+    fn write(&mut self, cx: &mut Context<'_>) {
         let Some(program) = &self.program else { return };
         let now_ns = monotonic_ns();
-        let (from_ns, length) = (self.told_ns, (now_ns - self.told_ns).max(1));
-        self.told_ns = now_ns;
+        let (from_ns, length) = (self.written_ns, (now_ns - self.written_ns).max(1));
+        self.written_ns = now_ns;
         let seconds = length as f64 / 1e9;
         self.losses = program.losses();
         let totals = program.totals();
@@ -227,7 +227,7 @@ impl Disk {
                 let gauges = gauges(&counts, cx);
                 self.series.insert(key.clone(), (gauges, false));
             }
-            let Some((gauges, told)) = self.series.get_mut(&key) else { continue };
+            let Some((gauges, was_nonzero)) = self.series.get_mut(&key) else { continue };
             let mut points = Points::new(cx, Some(from_ns), now_ns);
             let values = [
                 rise.count as f64 / seconds,
@@ -235,14 +235,14 @@ impl Disk {
                 rise.queue_ns as f64 / length as f64,
                 rise.device_ns as f64 / length as f64,
             ];
-            if rise.count > 0 || *told {
+            if rise.count > 0 || *was_nonzero {
                 gauges.iter_mut().zip(values).for_each(|(gauge, value)| points.point(gauge, length, value));
             }
-            *told = rise.count > 0;
+            *was_nonzero = rise.count > 0;
             cx.source_mut().records += rise.count;
             self.totals.insert(key, counts);
         }
-        self.written.tell(program.written_back(), from_ns, now_ns, cx);
+        self.written.write(program.written_back(), from_ns, now_ns, cx);
         cx.source_mut().lost = self.losses.no_room;
     }
 }
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn what_the_sums_have_is_not_said_to_be_missing() {
-        let all: Vec<_> = untold(59, 0).collect();
+        let all: Vec<_> = unreported(59, 0).collect();
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].what, "each of 59 slow requests to disks");
         assert!(all[0].remedy.starts_with("none is needed"), "{}", all[0].remedy);

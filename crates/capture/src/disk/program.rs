@@ -22,11 +22,11 @@ use skeleton::{DiskSkel, DiskSkelBuilder};
 
 /// What cannot be seen without it.
 const WHAT: &str = "requests to disks";
-/// Slow requests told one by one for each processor and tenth of a second, and files: a disk that
-/// is slow for everybody is told by sums.
+/// Slow requests reported one by one for each CPU and tenth of a second, and files: a disk that
+/// is slow for everybody is reported by sums.
 const MOST: u32 = 50;
-/// A file of which as much is written back at once is told by itself, however short it took: the
-/// kernel hands requests over and waits for none of them.
+/// A file of which as much is written back at once is reported by itself, however short it took:
+/// the kernel hands requests over and waits for none of them.
 const LARGE_BYTES: u64 = 4 << 20;
 /// Records taken in one turn; what is left waits in the kernel's buffers.
 const MOST_RECORDS: usize = 20_000;
@@ -34,7 +34,7 @@ const MOST_RECORDS: usize = 20_000;
 /// fsync, fdatasync, sync_file_range, syncfs (x86-64), as bpf/disk.bpf.c names them.
 const SYNC_CALLS: [u32; 4] = [74, 75, 277, 306];
 
-/// Parts that a kernel may lack, with the tracepoint that tells, and what is not seen then.
+/// Parts that a kernel may lack, with their tracepoint and what is not seen without it.
 const PARTS: [Part; 7] = [
     Part {
         tracepoint: "block_io_start",
@@ -65,7 +65,7 @@ const PARTS: [Part; 7] = [
     Part {
         tracepoint: "balance_dirty_pages",
         programs: "on_throttle",
-        what: "writers that are told to wait for writeback",
+        what: "writers that are made to wait for writeback",
     },
 ];
 
@@ -110,7 +110,7 @@ impl Program {
         }
         let object = open.open_object_mut();
         share(object, engine, targets).map_err(failed("sharing the tables of"))?;
-        let remedy = "a kernel that was built with it, or the file system that tells of it";
+        let remedy = "a kernel that was built with it, or the file system that has it";
         let unseen = leave_out(object, &kernel, &PARTS, remedy);
         if let Some(relay) = &relay {
             relay.take_over(object, &["on_call", "on_return"]).map_err(failed("sharing the relay of"))?;
@@ -171,7 +171,7 @@ impl Program {
             .collect()
     }
 
-    /// What was not told or counted.
+    /// What was not reported or counted.
     pub(super) fn losses(&self) -> Losses {
         let losses = &self.loaded.maps.losses;
         // Syncs come with their stacks, by a ring of their own.
@@ -183,11 +183,11 @@ impl Program {
 /// `enum disk_loss`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
-    /// Slow requests that were not told one by one, as there were too many.
+    /// Slow requests that were not reported one by one, as there were too many.
     pub(super) requests: u64,
     /// What found no room.
     pub(super) no_room: u64,
-    /// Files written back that were not told one by one.
+    /// Files written back that were not reported one by one.
     pub(super) files: u64,
 }
 

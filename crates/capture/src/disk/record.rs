@@ -1,4 +1,4 @@
-//! What the program in the kernel tells and counts: `bpf/disk.h`, byte by byte.
+//! What the program in the kernel sends and counts: `bpf/disk.h`, byte by byte.
 
 use crate::bpf::words::{long, text, word};
 
@@ -155,7 +155,7 @@ impl Event {
 }
 
 impl WrittenFile {
-    /// From the bytes of a ring buffer; `None` when they are none, or tell of something else.
+    /// From the bytes of a ring buffer; `None` when they are none, or are of something else.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let event = Event::parse(bytes).filter(|event| event.what == What::File)?;
         let behind = bytes.get(EVENT..FILE)?;

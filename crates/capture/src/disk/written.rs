@@ -24,11 +24,11 @@ struct Sum {
     gauge: Gauge,
     bytes: u64,
     /// Whether the last point was not zero.
-    told: bool,
+    is_nonzero: bool,
 }
 
 impl Written {
-    /// Tells a file.
+    /// Writes a file.
     pub(super) fn one(&mut self, file: &WrittenFile, cx: &mut Context<'_>) {
         let event = &file.event;
         let (pid, tid) = (event.pid.cast_signed(), event.tid.cast_signed());
@@ -56,8 +56,8 @@ impl Written {
         cx.source_mut().records += 1;
     }
 
-    /// Tells the sums of the time since the last time.
-    pub(super) fn tell(&mut self, sums: Vec<WrittenBack>, from_ns: i64, now_ns: i64, cx: &mut Context<'_>) {
+    /// Writes the sums of the time since the last time.
+    pub(super) fn write(&mut self, sums: Vec<WrittenBack>, from_ns: i64, now_ns: i64, cx: &mut Context<'_>) {
         let length = (now_ns - from_ns).max(1);
         for sum in sums {
             let key = (sum.device, sum.pid, sum.comm);
@@ -66,16 +66,16 @@ impl Written {
                     continue;
                 }
                 let gauge = gauge(&key, cx);
-                self.series.insert(key.clone(), Sum { gauge, bytes: 0, told: false });
+                self.series.insert(key.clone(), Sum { gauge, bytes: 0, is_nonzero: false });
             }
             let Some(known) = self.series.get_mut(&key) else { continue };
             let rise = sum.bytes.saturating_sub(known.bytes);
             known.bytes = sum.bytes;
-            if rise > 0 || known.told {
+            if rise > 0 || known.is_nonzero {
                 let rate = rise as f64 * 1e9 / length as f64;
                 Points::new(cx, Some(from_ns), now_ns).point(&mut known.gauge, length, rate);
             }
-            known.told = rise > 0;
+            known.is_nonzero = rise > 0;
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Control groups of the recorded processes: CPU quota and throttling, memory and its limit.
 //!
 //! A limit may stand on any group above the process' own (a pod's, a slice's), and its throttling
-//! is counted where it stands: the process' own group is told, and every one above it that limits
-//! something. Both hierarchies, v1 and v2 (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst);
-//! what a group does not have is not told.
+//! is counted where it stands: the process' own group has series, and every one above it that
+//! limits something. Both hierarchies, v1 and v2 (Documentation/admin-guide/cgroup-v1,
+//! cgroup-v2.rst); what a group does not have is left out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::points::{Counter, Gauge, Points};
 use crate::procfs::{self, Repeated};
 use crate::target::Change;
 
-/// Groups that are told.
+/// Groups that have series, at most.
 const MAX_GROUPS: usize = 64;
 /// Limits beyond this are none: v1 prints the largest number of pages as bytes.
 const NO_LIMIT: u64 = 1 << 60;
@@ -163,10 +163,10 @@ impl Group {
                 File::Table => hits = self.table(text, points).or(hits),
                 File::CpuMax => {
                     let (quota, period) = text.split_once(' ').unwrap_or_default();
-                    self.tell_quota(quota.parse().ok().zip(period.parse().ok()), points);
+                    self.write_quota(quota.parse().ok().zip(period.parse().ok()), points);
                 }
                 File::PeriodUs => self.period_us = number().unwrap_or(0) as f64,
-                File::QuotaUs => self.tell_quota(number().map(|n| (n as f64, self.period_us)), points),
+                File::QuotaUs => self.write_quota(number().map(|n| (n as f64, self.period_us)), points),
                 File::UsageNs => counted(&mut self.usage, number(), points),
                 File::Memory => gauged(&mut self.memory, number().map(|n| n as f64), points),
                 File::MemoryMax => {
@@ -180,7 +180,7 @@ impl Group {
         self.files = files;
     }
 
-    /// Lines of a name and a number. How often a limit of memory was hit, where they tell.
+    /// Lines of a name and a number. How often a limit of memory was hit, where they have it.
     fn table(&mut self, text: &str, points: &mut Points<'_, '_>) -> Option<u64> {
         let mut hits = None;
         for line in text.lines() {
@@ -199,7 +199,7 @@ impl Group {
         hits
     }
 
-    fn tell_quota(&mut self, quota: Option<(f64, f64)>, points: &mut Points<'_, '_>) {
+    fn write_quota(&mut self, quota: Option<(f64, f64)>, points: &mut Points<'_, '_>) {
         let cpus = quota.filter(|(_, period)| *period > 0.0).map(|(quota, period)| quota / period);
         gauged(&mut self.quota, cpus, points);
     }

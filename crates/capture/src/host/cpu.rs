@@ -6,7 +6,7 @@ use super::{HostSource, Unavailable};
 use crate::points::{Counter, Gauge, Points};
 use crate::procfs::{Repeated, ticks_per_second};
 
-/// Processors that are told one by one; of more, only the first so many. Nobody looks at a thousand
+/// CPUs with series of their own; of more, only the first so many. Nobody looks at a thousand
 /// lanes.
 const MAX_CPUS: usize = 256;
 

@@ -12,7 +12,7 @@ use super::{HostSource, Unavailable};
 use crate::points::{Counter, Gauge, Points};
 use crate::procfs::Repeated;
 
-/// Devices that are told.
+/// Devices that have series, at most.
 const MAX_DEVICES: usize = 64;
 /// A sector of diskstats, whatever the device's own is.
 const SECTOR: f64 = 512.0;

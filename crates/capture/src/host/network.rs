@@ -8,7 +8,8 @@ use super::{HostSource, Unavailable};
 use crate::points::{Counter, Gauge, Points};
 use crate::procfs::Repeated;
 
-/// Interfaces that are told: a machine with many containers has hundreds of virtual ones.
+/// Interfaces that have series, at most: a machine with many containers has hundreds of virtual
+/// ones.
 const MAX_INTERFACES: usize = 16;
 
 /// The source.
@@ -100,12 +101,12 @@ impl HostSource for Network {
 }
 
 /// Pairs of a line of names and a line of values, both behind a label.
-fn table(text: &str, label: &str, mut tell: impl FnMut(&str, u64)) {
+fn table(text: &str, label: &str, mut take: impl FnMut(&str, u64)) {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(label));
     let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return };
     for (name, value) in names.split_ascii_whitespace().zip(values.split_ascii_whitespace()) {
-        // Some values are negative (MaxConn -1); none that is told is.
-        value.parse().into_iter().for_each(|value| tell(name, value));
+        // Some values are negative (MaxConn -1); none that is wanted is.
+        value.parse().into_iter().for_each(|value| take(name, value));
     }
 }
 
@@ -116,8 +117,8 @@ mod tests {
     #[test]
     fn values_are_found_by_their_names_in_the_line_above() {
         let text = "Ip: A B\nIp: 1 2\nTcp: MaxConn OutSegs RetransSegs\nTcp: -1 77 3\n";
-        let mut told = Vec::new();
-        table(text, "Tcp:", |name, value| told.push((name.to_owned(), value)));
-        assert_eq!(told, [("OutSegs".to_owned(), 77), ("RetransSegs".to_owned(), 3)]);
+        let mut taken = Vec::new();
+        table(text, "Tcp:", |name, value| taken.push((name.to_owned(), value)));
+        assert_eq!(taken, [("OutSegs".to_owned(), 77), ("RetransSegs".to_owned(), 3)]);
     }
 }

@@ -11,7 +11,7 @@ use crate::points::{Counter, Gauge, Points};
 use crate::procfs::{self, Repeated, Stat, ticks_per_second};
 use crate::{Target, TargetEvent, target::Change};
 
-/// Processes that are told one by one, those that joined first; the others are in `process.cpu`
+/// Processes with series of their own, those that joined first; the others are in `process.cpu`
 /// when they take much.
 const MAX_PROCESSES: usize = 64;
 

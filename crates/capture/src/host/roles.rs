@@ -15,7 +15,7 @@ use crate::points::{Counter, Gauge, Points};
 use crate::procfs::{self, Repeated, Stat, tasks, ticks_per_second};
 use crate::target::{Change, Target};
 
-/// JVMs that are told.
+/// JVMs that have series, at most.
 const MAX_JVMS: usize = 16;
 /// Threads whose names are asked for at a reading: a JVM with thousands is found out over some
 /// readings.

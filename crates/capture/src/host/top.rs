@@ -14,7 +14,7 @@ use crate::clock::monotonic_ns;
 use crate::points::{Gauge, Points};
 use crate::procfs::{self, Stat, ticks_per_second};
 
-/// Processes told at each reading.
+/// Processes written at each reading.
 const TOP: usize = 10;
 /// Less than this of one processor is not worth a point, so that a quiet machine has no series.
 const LEAST_CPUS: f64 = 0.01;
@@ -57,7 +57,7 @@ impl HostSource for Top {
         self.last = stats;
         let cpus = |ticks: u64| ticks as f64 / ticks_per_second() as f64 / (dt_ns.max(1) as f64 / 1e9);
         busy.sort_unstable_by_key(|(ticks, ..)| std::cmp::Reverse(*ticks));
-        let mut told: HashSet<(i32, u64)> = HashSet::new();
+        let mut written: HashSet<(i32, u64)> = HashSet::new();
         for (ticks, pid, start) in busy.iter().take(TOP).filter(|(ticks, ..)| cpus(*ticks) >= LEAST_CPUS) {
             if !self.series.contains_key(&(*pid, *start)) {
                 if self.series.len() >= MAX_SERIES {
@@ -69,12 +69,12 @@ impl HostSource for Top {
             }
             if let Some(gauge) = self.series.get_mut(&(*pid, *start)) {
                 points.point(gauge, dt_ns, cpus(*ticks));
-                told.insert((*pid, *start));
+                written.insert((*pid, *start));
             }
         }
-        // One that was among them and is not now is told as it is, or a gap would look like not
-        // knowing.
-        for (key, gauge) in self.series.iter_mut().filter(|(key, _)| !told.contains(key)) {
+        // One that was among them and is not now is written as it is: a gap would look as if its
+        // value were not known.
+        for (key, gauge) in self.series.iter_mut().filter(|(key, _)| !written.contains(key)) {
             let ticks =
                 busy.iter().find(|(_, pid, start)| (*pid, *start) == *key).map_or(0, |(ticks, ..)| *ticks);
             if self.last.get(&key.0).is_some_and(|(_, start)| *start == key.1) {

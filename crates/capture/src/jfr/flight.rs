@@ -68,7 +68,7 @@ pub(super) struct Landed {
     pub faults: Vec<String>,
 }
 
-/// What a flight tells on its way.
+/// What a flight reports on its way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct News {
     /// Chunks so far.
@@ -105,9 +105,9 @@ impl Flight {
         Ok(flight)
     }
 
-    /// Renews slices until it is told to stop or the JVM is gone; then stops the last one.
+    /// Renews slices until it is stopped or the JVM is gone; then stops the last one.
     pub fn fly(mut self, stop: &Receiver<()>, news: &Sender<News>) -> Landed {
-        // Told to stop, or nobody is there any more to tell.
+        // The sender is dropped to stop it, or as there is nobody any more.
         while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(LOOK) {
             if !self.attach.is_alive() {
                 break;
@@ -142,9 +142,9 @@ impl Flight {
             SLICE.as_secs(),
             quoted(&file_of(slice)),
         );
-        let told = self.attach.jcmd_within(PATIENCE, &command)?;
-        if !told.contains("Started recording") {
-            let refused = AttachError::Refused { command: "JFR.start".to_owned(), status: 0, text: told };
+        let answer = self.attach.jcmd_within(PATIENCE, &command)?;
+        if !answer.contains("Started recording") {
+            let refused = AttachError::Refused { command: "JFR.start".to_owned(), status: 0, text: answer };
             return Err(refused.into());
         }
         (self.slice, self.started) = (slice, Instant::now());
@@ -156,7 +156,7 @@ impl Flight {
         let command = format!("JFR.stop name={}", self.name(slice));
         match self.attach.jcmd_within(PATIENCE, &command) {
             Ok(_) => {}
-            // It came to its own end before, or the JVM did: the file tells.
+            // It came to its own end before, or the JVM did: the file shows it.
             Err(error) if self.attach.is_alive() => {
                 self.fault(format!("a slice could not be stopped: {error}"))
             }
@@ -239,8 +239,8 @@ fn unavailable(pid: u32, error: &Error) -> Unavailable {
 /// Stops the recordings that a killed fathom left running in a JVM: those of ours whose folder
 /// nobody holds.
 fn stop_left(attach: &Attach, held: &[String]) -> Result<(), Error> {
-    let told = attach.jcmd("JFR.check")?;
-    for name in left(&told, held) {
+    let answer = attach.jcmd("JFR.check")?;
+    for name in left(&answer, held) {
         // It may come to its own end meanwhile.
         let _ = attach.jcmd_within(PATIENCE, &format!("JFR.stop name={name}"));
     }
@@ -250,8 +250,8 @@ fn stop_left(attach: &Attach, held: &[String]) -> Result<(), Error> {
 /// Names of our recordings in the answer to JFR.check,
 /// `Recording 1: name=fathom-0123-1 duration=30s (running)`, other than those of a fathom that
 /// lives.
-fn left(told: &str, held: &[String]) -> Vec<String> {
-    let names = told.split_whitespace().filter_map(|word| word.strip_prefix("name="));
+fn left(answer: &str, held: &[String]) -> Vec<String> {
+    let names = answer.split_whitespace().filter_map(|word| word.strip_prefix("name="));
     let names = names.map(|name| name.trim_matches('"')).filter(|name| name.starts_with(NAME));
     let ours = names.filter(|name| {
         let known = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
@@ -272,8 +272,8 @@ struct Repository {
 impl Repository {
     /// Of a JVM, when its folder was not there before our recording.
     fn of(attach: &Attach, before: &[String]) -> Option<Self> {
-        let told = attach.jcmd("JFR.configure").ok()?;
-        let path = told.lines().find_map(|line| line.trim().strip_prefix("Repository path: "))?;
+        let answer = attach.jcmd("JFR.configure").ok()?;
+        let path = answer.lines().find_map(|line| line.trim().strip_prefix("Repository path: "))?;
         let (parent, name) = path.rsplit_once('/')?;
         if before.iter().any(|old| old == name) {
             return None;
@@ -307,11 +307,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recordings_that_a_killed_fathom_left_are_told_from_living_ones_and_from_the_users() {
-        let told = "4711:\nRecording 1: name=my-own maxsize=1GB (running)\n\
+    fn recordings_that_a_killed_fathom_left_are_distinguished_from_living_ones_and_the_users() {
+        let answer = "4711:\nRecording 1: name=my-own maxsize=1GB (running)\n\
                     Recording 2: name=fathom-00ff-3 duration=30s (running)\n\
                     Recording 3: name=\"fathom-abcd-1\" (running)\nRecording 4: name=fathom-00ff;x (running)\n";
-        assert_eq!(left(told, &["abcd".to_owned()]), ["fathom-00ff-3"]);
+        assert_eq!(left(answer, &["abcd".to_owned()]), ["fathom-00ff-3"]);
         assert_eq!(left("No available recordings.\n", &[]), Vec::<String>::new());
     }
 }

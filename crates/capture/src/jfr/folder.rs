@@ -47,7 +47,7 @@ impl Folder {
         Ok(Self { tmp, fd, name, token, uid: attach.status().uid })
     }
 
-    /// What tells this one's recordings from others'.
+    /// What distinguishes this one's recordings from others'.
     pub fn token(&self) -> &str {
         &self.token
     }

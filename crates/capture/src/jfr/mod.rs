@@ -1,4 +1,4 @@
-//! The JFR engine: what a JVM's own flight recorder tells, for users who may not load eBPF
+//! The JFR engine: what a JVM's own flight recorder writes, for users who may not load eBPF
 //! programs.
 //!
 //! The recorder is switched on through the attach protocol, by the JVM's own user or by root, with
@@ -128,7 +128,7 @@ impl Collector for Jfr {
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
-        // All are told before the first is waited for.
+        // All are signalled before the first is waited for.
         self.flying.values_mut().for_each(|flying| flying.stop = None);
         let pids: Vec<i32> = self.flying.keys().copied().collect();
         pids.into_iter().for_each(|pid| self.land(pid, cx));
@@ -147,14 +147,14 @@ impl Jfr {
     /// Lets a flight go on its own thread, starting it there when it was not yet.
     fn take_off(&mut self, pid: i32, started: Option<Flight>) {
         let (stop, stopped) = mpsc::channel();
-        let (tell, news) = mpsc::channel();
+        let (news_of_it, news) = mpsc::channel();
         let frequency_hz = self.frequency_hz;
         let fly = move || {
             let flight = match started {
                 Some(flight) => flight,
                 None => Flight::start(pid.cast_unsigned(), frequency_hz)?,
             };
-            Ok(flight.fly(&stopped, &tell))
+            Ok(flight.fly(&stopped, &news_of_it))
         };
         // Without a thread there is nothing to land; the JVM's slice comes to its own end.
         let Ok(thread) = std::thread::Builder::new().name("fathom-jfr".into()).spawn(fly) else { return };
@@ -168,7 +168,7 @@ impl Jfr {
         let seen_of = |why: String| Unavailable {
             what: format!("what the flight recorder of JVM {pid} saw, or a part of it"),
             why,
-            remedy: "record again; fathom info tells what was read".into(),
+            remedy: "record again; fathom info shows what was read".into(),
         };
         match flying.thread.join() {
             Ok(Ok(landed)) => {

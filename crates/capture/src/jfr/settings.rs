@@ -115,7 +115,7 @@ const LIMITS_EXCEPTIONS: u32 = 25;
 const SAMPLES_CPU_TIME: u32 = 25;
 /// Shortest time between two samples that the JDK's sampler keeps to, milliseconds.
 const SHORTEST_PERIOD_MS: u32 = 1;
-/// Native methods are looked at one thread at a time: more often tells no more.
+/// Native methods are looked at one thread at a time: more often shows no more.
 const NATIVE_PERIOD_MS: u32 = 20;
 
 /// The configuration for a release, with so many samples a second.

@@ -1,13 +1,13 @@
-//! What the probes of one JVM tell, put together into spans.
+//! What the probes of one JVM report, put together into spans.
 //!
 //! ```text
 //!   safepoint begin ─ threads stop ─ operation begin ─ [gc begin … gc end] ─ operation end ─ safepoint end
 //!   ├──── reach_ns (with cleanup) ───┤├──────────── at_ns ─────────────────┤├──── leave_ns ────┤
 //! ```
 //!
-//! All of that is told by the VM thread, in order. Compilations are told by the compiler threads,
-//! each for itself. After a loss whatever is open is forgotten, because its end may be among what
-//! was lost.
+//! All of that is reported by the VM thread, in order. Compilations are reported by the compiler
+//! threads, each its own. After a loss whatever is open is forgotten, because its end may be among
+//! what was lost.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ struct Operation {
     name: String,
     /// The thread that runs it: the VM thread.
     tid: i32,
-    /// Whether the probes of a collection told of one within it.
+    /// Whether the probes of a collection reported one within it.
     collected: bool,
 }
 
@@ -68,7 +68,7 @@ struct Gc {
 struct Compile {
     compiler: String,
     method: String,
-    /// Tier and bytecode index of an on-stack replacement, where they were told.
+    /// Tier and bytecode index of an on-stack replacement, where they are known.
     figures: Vec<(&'static str, f64)>,
 }
 
@@ -112,12 +112,12 @@ impl Assembly {
     /// Writes what has not ended by the end of the recording. Only compilations are worth it: the
     /// longest ones are those that are cut.
     pub fn finish(&mut self, cx: &mut Context<'_>) {
-        self.tell_unfinished(cx);
+        self.write_unfinished(cx);
         self.compiles.clear();
     }
 
     /// The same, and goes on.
-    pub fn tell_unfinished(&self, cx: &mut Context<'_>) {
+    pub fn write_unfinished(&self, cx: &mut Context<'_>) {
         let now_ns = cx.clock.epoch_now_ns();
         for (tid, (t0_ns, compile)) in &self.compiles {
             let labels = [(label::COMPILER, compile.compiler.as_str()), (label::CUT, "the recording ended")];
@@ -135,7 +135,7 @@ impl Assembly {
         }
     }
 
-    /// Takes what a probe told.
+    /// Takes what a probe reported.
     pub fn take(&mut self, record: &Record, cx: &mut Context<'_>) {
         let t_ns = record.t_ns;
         match record.kind {
@@ -159,8 +159,8 @@ impl Assembly {
             }
             Kind::OperationEnd => self.operation_end(record, cx),
             Kind::SafepointEnd => self.safepoint_end(record, cx),
-            // ZGC's driver threads tell of whole cycles through the same probes: a pause is told by
-            // the thread that stopped the others.
+            // ZGC's driver threads report whole cycles through the same probes: a pause is reported
+            // by the thread that stopped the others.
             Kind::GcBegin if self.is_in_operation(record) => self.gc_begin(record),
             Kind::GcEnd if self.is_in_operation(record) => self.gc_end(record, cx),
             Kind::GcBegin | Kind::GcEnd => {}
@@ -192,7 +192,7 @@ impl Assembly {
         let times = (cx.clock.epoch_ns(operation.t0_ns), cx.clock.epoch_ns(record.t_ns));
         let thread = self.thread(record, cx);
         self.write(cx, kind::VM_OPERATION, &operation.name, times, Some(thread), &[], &[]);
-        // A collector that tells of its pauses by no probe of their own.
+        // A collector that has no probes for its pauses.
         self.gc = None;
         if let (false, Some(pause)) = (operation.collected, names::known_pause(&operation.name)) {
             let cause = record.of_function.then(|| cause(record)).flatten();
@@ -209,7 +209,7 @@ impl Assembly {
         let Some(safepoint) = self.safepoint.take() else { return };
         let (t0, t1) = (safepoint.t0_ns, record.t_ns);
         let mut figures = Vec::new();
-        // Operations are told once all threads have stopped and the cleanup is done.
+        // Operations are reported once all threads have stopped and the cleanup is done.
         if let (Some(begin), Some(end)) = (safepoint.first_operation_ns, safepoint.last_operation_end_ns) {
             figures.push((figure::REACH_NS, (begin - t0) as f64));
             figures.push((figure::REACH_INCLUDES_CLEANUP, 1.0));
@@ -296,8 +296,8 @@ impl Assembly {
         self.write(cx, kind, name, (t_ns, t_ns), Some(thread), &[], &[]);
     }
 
-    /// The probe knows the whole name of its thread, which the kernel cuts; the thread itself tells
-    /// of it.
+    /// The probe knows the whole name of its thread, which the kernel cuts; the thread itself hits
+    /// it.
     fn thread_event(&self, cx: &mut Context<'_>, kind: &str, record: &Record) {
         let name = record.text(0);
         let thread = cx.targets.thread_of(&self.target, record.tid, Some(&name), cx.sink);
@@ -363,13 +363,14 @@ enum Part {
     Old,
 }
 
-/// Sizes of the heap's parts before and after. A pool that this collection did not tell of stays as
+/// Sizes of the heap's parts before and after. A pool that this collection did not report stays as
 /// it was last known before it; after it, it is not known any more (a young collection promotes).
 fn heap_figures(gc: &Gc, known: &BTreeMap<String, i64>) -> Vec<(&'static str, f64)> {
     let mut figures = Vec::new();
     let sum = |pools: &BTreeMap<String, i64>, wanted: &dyn Fn(&str) -> bool| {
-        let told: Vec<i64> = pools.iter().filter(|(pool, _)| wanted(pool)).map(|(_, bytes)| *bytes).collect();
-        (!told.is_empty()).then(|| told.iter().sum::<i64>() as f64)
+        let known: Vec<i64> =
+            pools.iter().filter(|(pool, _)| wanted(pool)).map(|(_, bytes)| *bytes).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<i64>() as f64)
     };
     let of = |wanted: Part| move |pool: &str| part(pool) == Some(wanted);
     let young = |pool: &str| matches!(part(pool), Some(Part::Eden | Part::Survivor));
@@ -384,7 +385,7 @@ fn heap_figures(gc: &Gc, known: &BTreeMap<String, i64>) -> Vec<(&'static str, f6
     add(figure::OLD_BEFORE_BYTES, sum(&gc.before, &of(Part::Old)));
     add(figure::OLD_AFTER_BYTES, sum(&gc.after, &of(Part::Old)));
     add(figure::OLD_CAPACITY_BYTES, sum(&gc.committed, &of(Part::Old)));
-    // The whole heap is told only by a collection that told of all of it.
+    // The whole heap is written only for a collection that reported all of it.
     let all = |pools: &BTreeMap<String, i64>| {
         let whole = known.keys().all(|pool| pools.contains_key(pool));
         let old = pools.keys().any(|pool| part(pool) == Some(Part::Old) || part(pool).is_none());

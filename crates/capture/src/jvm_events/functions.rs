@@ -4,12 +4,12 @@
 //! `VM_Operation::evaluate` runs one operation, `SafepointSynchronize::begin` and `end` enclose a
 //! safepoint, `CompileBroker::invoke_compiler_on_method` compiles what a task says,
 //! `ClassLoadingService::notify_class_loaded` is where the probe of a class would be; all are
-//! functions of their own in JDK 11 to 25. What an operation is called, its virtual table tells:
-//! `_ZTV` and the class' name, less "VM_", is what the probe would have told
-//! (`VM_Operation::name`). Collections are told by their operations, with their causes as the JVM's
-//! counters have them at the end, and without sizes. Methods and classes are named when the event
-//! is taken in, some tenths of a second later: what was unloaded by then has no name and is left
-//! out, which is also why unloading is not told.
+//! functions of their own in JDK 11 to 25. The name of an operation comes from its virtual table:
+//! `_ZTV` and the class' name; without "VM_" that is the name that the probe would have reported
+//! (`VM_Operation::name`). Collections are known by their operations, with their causes as the
+//! JVM's counters have them at the end, and without sizes. Methods and classes are named when the
+//! event is taken in, some tenths of a second later: what was unloaded by then has no name and is
+//! left out, which is also why unloading is not reported.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,7 +24,7 @@ use object::read::{Object, ObjectSymbol, ReadCache};
 use super::probes::{self, Kind};
 use super::record::Record;
 
-/// A function that is told of.
+/// A function that the program is attached to.
 pub struct Function {
     /// As which event.
     pub kind: Kind,
@@ -32,14 +32,14 @@ pub struct Function {
     pub symbol: &'static str,
     /// When it returns rather than when it is called.
     pub returns: bool,
-    /// What is told with it.
-    pub tells: Tells,
+    /// What its event carries.
+    pub payload: Payload,
 }
 
-/// What a function tells of its first argument, or of the JVM. The values are in its cookie
-/// (`bpf/jvm_events.bpf.c`).
+/// What the event of a function carries of its first argument, or of the JVM. The values are in
+/// its cookie (`bpf/jvm_events.bpf.c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum Payload {
     /// Nothing.
     Nothing,
     /// The first word of its object.
@@ -52,7 +52,7 @@ pub enum Tells {
     Causes,
 }
 
-impl Tells {
+impl Payload {
     /// Its part of the cookie.
     pub fn cookie(self) -> u64 {
         match self {
@@ -69,34 +69,34 @@ const EVALUATE: &str = "_ZN12VM_Operation8evaluateEv";
 
 const COMPILE: &str = "_ZN13CompileBroker25invoke_compiler_on_methodEP11CompileTask";
 
-const fn function(kind: Kind, symbol: &'static str, returns: bool, tells: Tells) -> Function {
-    Function { kind, symbol, returns, tells }
+const fn function(kind: Kind, symbol: &'static str, returns: bool, payload: Payload) -> Function {
+    Function { kind, symbol, returns, payload }
 }
 
 /// Those that stand in for the second group of probes.
 const OPERATION_FUNCTIONS: [Function; 4] = [
-    function(Kind::SafepointBegin, "_ZN20SafepointSynchronize5beginEv", false, Tells::Nothing),
-    function(Kind::SafepointEnd, "_ZN20SafepointSynchronize3endEv", true, Tells::Nothing),
-    function(Kind::OperationBegin, EVALUATE, false, Tells::FirstWord),
-    function(Kind::OperationEnd, EVALUATE, true, Tells::Causes),
+    function(Kind::SafepointBegin, "_ZN20SafepointSynchronize5beginEv", false, Payload::Nothing),
+    function(Kind::SafepointEnd, "_ZN20SafepointSynchronize3endEv", true, Payload::Nothing),
+    function(Kind::OperationBegin, EVALUATE, false, Payload::FirstWord),
+    function(Kind::OperationEnd, EVALUATE, true, Payload::Causes),
 ];
 const COMPILE_FUNCTIONS: [Function; 2] = [
-    function(Kind::CompileBegin, COMPILE, false, Tells::Bytes),
-    function(Kind::CompileEnd, COMPILE, true, Tells::Nothing),
+    function(Kind::CompileBegin, COMPILE, false, Payload::Bytes),
+    function(Kind::CompileEnd, COMPILE, true, Payload::Nothing),
 ];
 const CLASS_FUNCTIONS: [Function; 1] = [function(
     Kind::ClassLoaded,
     "_ZN19ClassLoadingService19notify_class_loadedEP13InstanceKlassb",
     false,
-    Tells::Address,
+    Payload::Address,
 )];
 
 /// The native side of `Thread.start` (`JVM_StartThread`, src/hotspot/share/prims/jvm.cpp, JDK 8 to
-/// 25): from the call to where the new thread is let go. No probe tells of it, and every libjvm
+/// 25): from the call to where the new thread is let go. It has no probe, and every libjvm
 /// exports it.
 pub const START_FUNCTIONS: [Function; 2] = [
-    function(Kind::StartReturned, "JVM_StartThread", true, Tells::Nothing),
-    function(Kind::StartCalled, "JVM_StartThread", false, Tells::Nothing),
+    function(Kind::StartReturned, "JVM_StartThread", true, Payload::Nothing),
+    function(Kind::StartCalled, "JVM_StartThread", false, Payload::Nothing),
 ];
 
 /// Groups of probes that functions can stand in for: an index of `GROUPS`, and the functions.
@@ -125,7 +125,7 @@ pub struct Names {
     until: Option<Instant>,
     /// When they are asked for again; `None`: not any more.
     next_try: Option<Instant>,
-    /// Why they could not be read in the end, until it was told.
+    /// Why they could not be read in the end, until it was reported.
     failure: Option<String>,
 }
 
@@ -136,7 +136,7 @@ impl Names {
         Self { pid, operations, objects: None, until: None, next_try: Some(Instant::now()), failure: None }
     }
 
-    /// Why methods and classes have no names; told once.
+    /// Why methods and classes have no names; reported once.
     pub fn take_failure(&mut self) -> Option<String> {
         self.failure.take()
     }
@@ -155,7 +155,7 @@ impl Names {
         self.objects.as_ref()
     }
 
-    /// Puts into a record what the probe would have told. Whether it is worth having: an event
+    /// Puts into a record what the probe would have reported. Whether it is worth having: an event
     /// without a name is none.
     pub fn complete(&mut self, record: &mut Record) -> bool {
         match record.kind {

@@ -1,9 +1,9 @@
-//! What the JVM's logs call what its probes tell of.
+//! What the JVM's logs call what its probes report.
 
 /// Parts of names of VM operations that are pauses of a collector, with what a GC log calls the
 /// pause; the first that is found decides (`vmOperation.hpp`, the collectors' `*VMOperations.hpp`,
-/// zGeneration.cpp, JDK 8 to 25). The probes do not tell mixed collections and concurrent starts
-/// from plain young ones.
+/// zGeneration.cpp, JDK 8 to 25). The probes do not distinguish mixed collections and concurrent
+/// starts from plain young ones.
 const PAUSES: [(&str, &str); 24] = [
     ("Degenerated", "Pause Degenerated GC"),
     ("FullGC", "Pause Full"),
@@ -32,7 +32,7 @@ const PAUSES: [(&str, &str); 24] = [
 ];
 
 /// Beginnings of the names of memory pools outside of the heap (memoryPool.cpp, memoryService.cpp,
-/// JDK 8 to 25). The probes of a collection tell of all pools that its manager or any other looks
+/// JDK 8 to 25). The probes of a collection report all pools that its manager or any other looks
 /// after.
 const OUTSIDE_THE_HEAP: [&str; 5] =
     ["CodeHeap ", "CodeCache", "Code Cache", "Metaspace", "Compressed Class Space"];

@@ -12,7 +12,7 @@ use crate::perf_memory::PerfMemory;
 use crate::procfs;
 use crate::target::jvm_library;
 
-/// What a probe tells. The values are in its cookie.
+/// What a probe reports. The values are in its cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -49,16 +49,16 @@ const fn probe(kind: Kind, provider: &'static str, name: &'static str, strings: 
 
 /// Probes that are attached and taken off together.
 pub struct Group {
-    /// What they tell of.
+    /// What they report.
     pub what: &'static str,
-    /// What else tells of it, when they are hit too often.
+    /// What else reports it, when they are hit too often.
     pub instead: &'static str,
     probes: &'static [Probe],
     /// Functions that every libjvm exports, where there is no probe.
     functions: &'static [Function],
 }
 
-/// How many of the first groups tell of stops: without them, a stretch without a stop says nothing.
+/// How many of the first groups report stops: without them, a stretch without a stop says nothing.
 pub const STOPS: usize = 2;
 /// The group of safepoints and VM operations.
 pub const OPERATIONS: usize = 1;
@@ -173,11 +173,11 @@ impl Kind {
 
 /// The group of a kind, an index of [`GROUPS`].
 pub fn group_of(kind: Kind) -> usize {
-    let tells = |group: &Group| {
+    let reports = |group: &Group| {
         group.probes.iter().any(|probe| probe.kind == kind)
             || group.functions.iter().any(|function| function.kind == kind)
     };
-    GROUPS.iter().position(tells).unwrap_or(usize::MAX)
+    GROUPS.iter().position(reports).unwrap_or(usize::MAX)
 }
 
 /// The program in the kernel, with its maps. Dropping it takes everything down.
@@ -228,13 +228,13 @@ impl Loaded {
         self.ring.take()
     }
 
-    /// Says where the causes of a JVM's collections stand; whether they are known.
-    pub fn tell_causes(&self, slot: u32, memory: Option<&PerfMemory>) -> bool {
+    /// Sends the program where the causes of a JVM's collections stand; whether they are known.
+    pub fn send_causes(&self, slot: u32, memory: Option<&PerfMemory>) -> bool {
         let address = |name| memory.and_then(|memory| memory.address(name)).unwrap_or(0);
         let places = [address("sun.gc.cause"), address("sun.gc.lastCause")];
         let bytes: Vec<u8> = places.iter().flat_map(|place| place.to_ne_bytes()).collect();
-        let told = self.causes.update(&slot.to_ne_bytes(), &bytes, MapFlags::ANY);
-        told.is_ok() && !places.contains(&0)
+        let sent = self.causes.update(&slot.to_ne_bytes(), &bytes, MapFlags::ANY);
+        sent.is_ok() && !places.contains(&0)
     }
 
     /// Attaches a group to a process. Nothing stays attached after an error; the error says which
@@ -273,7 +273,7 @@ impl Loaded {
         let program = program.ok_or("no program")?;
         let attach = |function: &Function| {
             let opts = UprobeOpts {
-                cookie: function.kind as u64 | function.tells.cookie() | u64::from(slot) << 32,
+                cookie: function.kind as u64 | function.payload.cookie() | u64::from(slot) << 32,
                 retprobe: function.returns,
                 func_name: Some(function.symbol.to_owned()),
                 ..UprobeOpts::default()

@@ -14,7 +14,7 @@ const STRINGS_AT: usize = NUMBERS_AT + NUMBERS * 8;
 /// Size of a record.
 const BYTES: usize = STRINGS_AT + STRINGS * STRING_BYTES;
 
-/// What a probe told.
+/// What a probe reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// When, monotonic clock.
@@ -25,7 +25,7 @@ pub struct Record {
     pub tid: i32,
     /// Which probe.
     pub kind: Kind,
-    /// Whether a function told it in the place of the probe: it tells less, and other things.
+    /// Whether a function reported it in the place of the probe: it reports less, and other things.
     pub of_function: bool,
     strings: [(u16, [u8; STRING_BYTES]); STRINGS],
     /// Numbers, 0 where the probe has none.
@@ -88,8 +88,8 @@ impl Record {
 pub(super) mod tests {
     use super::*;
 
-    /// A record as a probe would tell it.
-    pub fn told(kind: Kind, t_ns: i64, tid: i32, texts: &[&str], numbers: &[i64]) -> Record {
+    /// A record as a probe would send it.
+    pub fn record(kind: Kind, t_ns: i64, tid: i32, texts: &[&str], numbers: &[i64]) -> Record {
         let mut record = Record {
             t_ns,
             slot: 0,

@@ -1,4 +1,4 @@
-//! What the program in the kernel tells and is told: `bpf/locks.h`, byte by byte.
+//! What the program in the kernel sends and gets: `bpf/locks.h`, byte by byte.
 
 use fathom_hotspot::locks::{LockConstants, Waiting, WaitsFor};
 use fathom_recording::vocabulary::kind;
@@ -12,14 +12,14 @@ pub(super) const SIZE: usize = 112;
 const LATER: u32 = 5;
 
 /// What the ring buffer holds.
-pub(super) enum Told {
+pub(super) enum Record {
     /// A wait for a lock.
     Wait(Event),
     /// A thread of which is not known whether it is Java's.
     Unknown(u32),
 }
 
-impl Told {
+impl Record {
     /// From the bytes of the ring buffer; `None` when they are none.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| words::word(bytes, at);
@@ -64,7 +64,7 @@ pub(super) struct Event {
     pub(super) on_ns: u64,
     /// The monitor, the blocker, the mutex: an address.
     pub(super) lock: u64,
-    /// Who held it when the wait began, in the lock's own terms; 0: not told.
+    /// Who held it when the wait began, in the lock's own terms; 0: not known.
     pub(super) owner: u64,
     /// First bytes of the object that is locked.
     pub(super) header: [u64; 2],
@@ -75,13 +75,13 @@ pub(super) struct Event {
     /// Thread that woke it; 0: an interrupt, or nobody.
     pub(super) waker: u32,
     pub(super) waited: Waited,
-    /// Thread id of the owner, if the owner is a thread; 0: not told.
+    /// Thread id of the owner, if the owner is a thread; 0: not known.
     pub(super) owner_tid: u32,
     /// Whether the thread did something else since the wait before (slept for something else, read
     /// or wrote, ran for longer than the lock's own function does): it had got what it waited for
     /// then.
     pub(super) apart: bool,
-    /// What it was for was read when it was over, and its owner is not told.
+    /// What it was for was read when it was over, and its owner is not known.
     pub(super) later: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A JVM whose locks are told: its threads as owners, its classes by name.
+//! A JVM whose locks are watched: its threads as owners, its classes by name.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::procfs::{self, Stat};
 /// Reading the threads may take this part of one processor's time at most: the next time is so many
 /// times later as it took.
 const REST: u32 = 10;
-/// How often where nothing tells that there are new ones.
+/// How often where nothing shows that there are new ones.
 const SELDOM: Duration = Duration::from_millis(500);
 /// Names of threads that are kept when these have ended: they may have held a lock.
 const MOST_NAMES: usize = 16_384;
@@ -47,7 +47,7 @@ pub(super) struct Jvm {
     same_ids: bool,
 }
 
-/// How a thread is told as an owner.
+/// How a thread is identified as an owner.
 struct Known {
     keys: OwnerKeys,
     /// When it started, monotonic nanoseconds, to a tick of the kernel's clock; 0: not known.
@@ -171,12 +171,12 @@ impl Jvm {
 
     /// The thread that held the lock when the wait began.
     pub(super) fn owner(&self, event: &Event, class: Option<&LockClass>) -> Option<u32> {
-        // What is told as a thread is one only if there is, or was, such a thread.
-        let told = Some(event.owner_tid).filter(|tid| self.same_ids && self.names.contains_key(tid));
+        // What looks like a thread id is one only if there is, or was, such a thread.
+        let by_tid = Some(event.owner_tid).filter(|tid| self.same_ids && self.names.contains_key(tid));
         let owner = match event.waited {
             Waited::Wait => None,
-            Waited::Native => told,
-            Waited::Park => class?.exclusive_owner.and(told),
+            Waited::Native => by_tid,
+            Waited::Park => class?.exclusive_owner.and(by_tid),
             Waited::Monitor if Locks::is_anonymous(event.owner) => None,
             Waited::Monitor => {
                 // The C library gives the stack of a thread that has ended to the next one: the
@@ -189,7 +189,7 @@ impl Jvm {
                 // Numbers are small, places on a stack and threads are addresses.
                 by(&|key| key.owner_id == Some(event.owner))
                     .or_else(|| by(&|key| (key.stack.0..key.stack.1).contains(&event.owner)))
-                    .or(told)
+                    .or(by_tid)
             }
         };
         owner.filter(|tid| *tid != event.tid)

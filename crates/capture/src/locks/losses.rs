@@ -6,7 +6,7 @@ use crate::collector::{Context, Unavailable};
 
 impl LockWaits {
     /// Says what was left out because there was too much of it.
-    pub(super) fn tell_limits(&self, cx: &mut Context<'_>) {
+    pub(super) fn report_limits(&self, cx: &mut Context<'_>) {
         let of = |which| self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, which));
         let (without_stack, of_work) = self.virtual_threads.limits();
         let often = "their threads sleep thousands of times a second, and are not asked each time what for";
@@ -16,7 +16,7 @@ impl LockWaits {
         let limits = [
             (
                 self.ownerless,
-                "waits for locks: who held the lock when they began; told is who left it last",
+                "waits for locks: who held the lock when they began; who left it last is shown instead",
                 often,
             ),
             (of(2) + without_stack, "waits for locks: their stacks", many),

@@ -1,4 +1,4 @@
-//! Locks: for which one each thread waits, of which class it is, and who holds it; told from
+//! Locks: for which one each thread waits, of which class it is, and who holds it; read from
 //! outside, without a flag or a probe in the JVM.
 //!
 //! `bpf/locks.bpf.c` reads it out of the JVM's memory when a thread goes to sleep in `futex()`: the
@@ -11,15 +11,15 @@
 //! [`virtual_threads`] follows them, and
 //! [`virtual_samples`] looks at them now and then while they switch too often for that.
 //!
-//! Limits. A thread that spins and gets the lock did not wait. A virtual thread that cannot leave
-//! its carrier (`synchronized` until JDK 23) has that told to wait. Of a lock that a virtual thread
-//! held the owner is told as the carrier that it was on. The owner is who held the lock when the
-//! wait began; where the lock does not tell (a monitor that was inflated just now), it is who woke
-//! the waiting thread, which is who left it last. The C library's mutexes are told, conditions are
-//! not: they are waits for work as well. A thread that sleeps thousands of times a second is not
-//! asked each time what for (`bpf/locks.h`): of its long waits, the lock is read at the end, and
-//! who held it while it lasts, from outside, once it has lasted [`OUTLASTS_NS`]; of those between,
-//! who woke the thread is told as the owner.
+//! Limits. A thread that spins and gets the lock did not wait. The wait of a virtual thread that
+//! cannot leave its carrier (`synchronized` until JDK 23) is reported as the carrier's. Where a
+//! virtual thread held the lock, the owner is the carrier that it was on. The owner is who held the
+//! lock when the wait began; where the lock does not say (a monitor that was inflated just now), it
+//! is who woke the waiting thread, which is who left it last. The C library's mutexes are reported,
+//! conditions are not: they are waits for work as well. A thread that sleeps thousands of times a
+//! second is not asked each time what for (`bpf/locks.h`): of its long waits, the lock is read at
+//! the end, and who held it while it lasts, from outside, once it has lasted [`OUTLASTS_NS`]; of
+//! those between, who woke the thread counts as the owner.
 
 mod event;
 mod jvm;
@@ -48,7 +48,7 @@ use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable}
 use crate::procfs;
 use crate::target::Change;
 use crate::{Selection, TargetEvent};
-use event::{Event, Told, Unasked, Waited};
+use event::{Event, Record, Unasked, Waited};
 use jvm::Jvm;
 use load::load;
 use virtual_threads::VirtualThreads;
@@ -69,8 +69,8 @@ pub const ENTRY: Entry = Entry {
     make: |settings: &Settings| Box::new(LockWaits::new(settings)),
 };
 
-/// Waits as long are told, unless the caller wants others: nanoseconds, and the least that may be
-/// asked for.
+/// Waits of at least this length are reported unless the caller wants others: nanoseconds, and the
+/// least that may be asked for.
 const MIN_NS: u64 = 1_000_000;
 const LEAST_NS: u64 = 10_000;
 /// Waits of one thread for one lock with less between them are one: it was woken, and another was
@@ -91,16 +91,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const AGAIN: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What was found is kept for so long: its end is told within a turn.
+/// What was found is kept for so long: its end is reported within a turn.
 const FOUND_FOR_NS: u64 = 2_000_000_000;
 /// New threads in a turn that are looked at for whether they wait: each look reads a file of /proc.
 const MOST_FRESH: usize = 256;
 /// futex: `SYS_FUTEX` of bpf/locks.bpf.c (x86-64).
 const SYS_FUTEX: u32 = 202;
-/// How `/proc/PID/task/TID/syscall` tells of it.
+/// How `/proc/PID/task/TID/syscall` shows it.
 const FUTEX: &str = "202 ";
 /// A thread that is not among Java's after so long is none of them; `NO_JAVA_THREAD` of
-/// bpf/locks.bpf.c tells so.
+/// bpf/locks.bpf.c says so.
 const NO_JAVA_THREAD_AFTER: Duration = Duration::from_secs(1);
 const NO_JAVA_THREAD: u64 = 1;
 
@@ -109,7 +109,7 @@ struct LockWaits {
     min_ns: u64,
     handed: Vec<Handed>,
     loaded: Option<LocksSkel<'static>>,
-    events: Option<Events<Told>>,
+    events: Option<Events<Record>>,
     jvms: HashMap<u32, Jvm>,
     virtual_threads: VirtualThreads,
     /// JVMs that are not ready: when to look again, and until when.
@@ -157,9 +157,9 @@ impl LockWaits {
                 Ok(jvm) => {
                     self.waited_for.remove(&pid);
                     self.jvms.insert(pid, jvm);
-                    self.tell_jvm(pid);
-                    self.tell_threads();
-                    self.tell_waits(pid);
+                    self.send_jvm(pid);
+                    self.send_threads();
+                    self.send_waits(pid);
                 }
                 Err(_) if now < *until => *at = now + AGAIN,
                 Err(error) => {
@@ -167,35 +167,34 @@ impl LockWaits {
                     cx.unseen(Unavailable {
                         what: format!("Java locks of process {pid}"),
                         why: error.to_string(),
-                        remedy:
-                            "a flight recording (fathom record --engine jfr) tells of waits from 20 ms on"
-                                .into(),
+                        remedy: "a flight recording (fathom record --engine jfr) has waits from 20 ms on"
+                            .into(),
                     });
                 }
             }
         }
     }
 
-    /// Tells the program where things lie in a JVM.
-    fn tell_jvm(&self, pid: u32) {
+    /// Sends the program the layout of a JVM.
+    fn send_jvm(&self, pid: u32) {
         let (Some(loaded), Some(jvm)) = (&self.loaded, self.jvms.get(&pid)) else { return };
-        self.virtual_threads.tell_jvm(pid, jvm);
+        self.virtual_threads.send_jvm(pid, jvm);
         let bytes = event::bytes_of(&jvm.constants, jvm.exclusive_owner);
-        // A full map: its waits are told as those of a process that is no JVM.
+        // A full map: its waits are reported as those of a process that is no JVM.
         let _ = loaded.maps.lock_jvms.update(&pid.to_ne_bytes(), &bytes, MapFlags::ANY);
     }
 
-    /// Tells the program of threads that wait already: it would hear of them only when they have
-    /// got the lock, and of those that wait for each other never.
-    fn tell_waits(&self, pid: u32) {
+    /// Sends the program the threads that wait already: it would see them only when they have got
+    /// the lock, and never those that wait for each other.
+    fn send_waits(&self, pid: u32) {
         let Some(jvm) = self.jvms.get(&pid) else { return };
         for (tid, address) in jvm.threads() {
-            self.tell_wait((pid, tid), address);
+            self.send_wait((pid, tid), address);
         }
     }
 
-    /// Tells the program that a thread waits, if it does.
-    fn tell_wait(&self, (pid, tid): (u32, u32), address: u64) {
+    /// Enters a thread into the program's map of waits, if it waits.
+    fn send_wait(&self, (pid, tid): (u32, u32), address: u64) {
         let (Some(loaded), Some(jvm)) = (&self.loaded, self.jvms.get(&pid)) else { return };
         let map = &loaded.maps.waits;
         // Number and arguments of the call that it sleeps in; "running" when it does not (proc(5)).
@@ -207,35 +206,35 @@ impl LockWaits {
         let bytes = event::waits_since(now_ns, pid, tid, &waiting);
         // The program leaves a wait there that is over; one that is not, it has seen itself.
         let is_seen = self.waits_now(tid).is_some_and(|event| event.off_ns > 0);
-        let told = !is_seen && map.update(&tid.to_ne_bytes(), &bytes, MapFlags::ANY).is_ok();
+        let sent = !is_seen && map.update(&tid.to_ne_bytes(), &bytes, MapFlags::ANY).is_ok();
         // It woke up meanwhile: what was read may be of another wait.
-        if told && call().as_ref() != Some(&before) {
+        if sent && call().as_ref() != Some(&before) {
             let _ = map.delete(&tid.to_ne_bytes());
         }
     }
 
-    /// Tells the program which threads are Java's.
-    fn tell_threads(&mut self) {
+    /// Sends the program the ids of Java's threads.
+    fn send_threads(&mut self) {
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.java_threads;
-        let tell = |tid: u32, address: u64| {
+        let send = |tid: u32, address: u64| {
             let _ = map.update(&tid.to_ne_bytes(), &address.to_ne_bytes(), MapFlags::ANY);
         };
         let mut fresh: Vec<((u32, u32), u64)> = Vec::new();
         for (pid, jvm) in &mut self.jvms {
             for (tid, address) in jvm.new_threads(!self.unknown.is_empty()) {
-                tell(tid, address);
+                send(tid, address);
                 self.unknown.remove(&tid);
                 fresh.push(((*pid, tid), address));
             }
         }
         self.unknown.retain(|tid, since| {
-            // It asked before it was told.
+            // The program asked before the answer was there.
             let known = self.jvms.iter().find_map(|(pid, jvm)| Some(((*pid, *tid), jvm.address(*tid)?)));
             let looked = self.jvms.values().all(|jvm| jvm.has_looked_since(*since));
             let settled = known.is_none() && looked && since.elapsed() > NO_JAVA_THREAD_AFTER;
             if settled {
-                tell(*tid, NO_JAVA_THREAD);
+                send(*tid, NO_JAVA_THREAD);
             }
             fresh.extend(known);
             !settled && known.is_none()
@@ -243,7 +242,7 @@ impl LockWaits {
         // One that went to sleep before it was known may not wake up again. Where threads come by
         // the hundred, the last ones.
         for (thread, address) in fresh.into_iter().rev().take(MOST_FRESH) {
-            self.tell_wait(thread, address);
+            self.send_wait(thread, address);
         }
     }
 
@@ -251,10 +250,10 @@ impl LockWaits {
         // Of waits that end from here on, nothing is read yet.
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let events = self.events.as_mut().map(Events::take).unwrap_or_default();
-        for told in events {
-            match told {
-                Told::Wait(event) => self.take(event, cx),
-                Told::Unknown(tid) => {
+        for record in events {
+            match record {
+                Record::Wait(event) => self.take(event, cx),
+                Record::Unknown(tid) => {
                     self.unknown.entry(tid).or_insert_with(Instant::now);
                 }
             }
@@ -262,7 +261,7 @@ impl LockWaits {
         let over = |event: &Event| event.on_ns.saturating_add(KEPT_NS) < now_ns;
         let mut over: Vec<u32> =
             self.open.iter().filter(|(_, event)| over(event)).map(|(tid, _)| *tid).collect();
-        // One that waits again has not got it yet: it is told when it has.
+        // One that waits again has not got it yet: it is reported when it has.
         over.retain(|tid| !self.waits_now(*tid).is_some_and(|event| self.goes_on(&event)));
         for tid in over {
             self.close(tid, cx);
@@ -303,7 +302,7 @@ impl LockWaits {
         };
         let (known, fresh): (Vec<Unasked>, Vec<Unasked>) = sleeping.into_iter().partition(known);
         let known: Vec<u32> = known.into_iter().map(|thread| thread.tid).collect();
-        // What is over has been told by now, or was no lock.
+        // What is over has been reported by now, or was no lock.
         self.found
             .retain(|tid, (off_ns, _)| known.contains(tid) || *off_ns > now_ns.saturating_sub(FOUND_FOR_NS));
         for thread in fresh.into_iter().take(MOST_FRESH) {
@@ -415,7 +414,7 @@ impl Collector for LockWaits {
         let mut loaded = load(whole_host, (self.min_ns, cx.settings.always_ns), interrupts, shared)?;
         let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(&maps.events, &maps.samples, Told::parse, MOST_EVENTS, engine);
+        let events = Events::over(&maps.events, &maps.samples, Record::parse, MOST_EVENTS, engine);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         if let Some(relay) = relay {
@@ -457,7 +456,7 @@ impl Collector for LockWaits {
         if event.target.jvm && !self.jvms.contains_key(&pid) {
             self.waited_for.insert(pid, (Instant::now(), Instant::now() + PATIENCE));
             self.open_jvms(cx);
-            self.tell_threads();
+            self.send_threads();
         }
     }
 
@@ -465,13 +464,13 @@ impl Collector for LockWaits {
         self.open_jvms(cx);
         self.look_at_unasked();
         self.take_events(cx);
-        self.tell_threads();
+        self.send_threads();
         self.follow_virtual_threads(cx);
         self.count_losses(cx);
         Ok(())
     }
 
-    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+    fn write_unfinished(&mut self, cx: &mut Context<'_>) {
         self.still_waiting(cx.ends_ns(), cx);
     }
 
@@ -485,10 +484,10 @@ impl Collector for LockWaits {
         self.count_losses(cx);
         self.still_waiting(ends_ns, cx);
         let open: Vec<u32> = self.open.keys().copied().collect();
-        let told = |tid: &u32| self.waits_now(*tid).is_some_and(|event| self.goes_on(&event));
-        let (_, open): (Vec<u32>, Vec<u32>) = open.into_iter().partition(told);
+        let goes_on = |tid: &u32| self.waits_now(*tid).is_some_and(|event| self.goes_on(&event));
+        let (_, open): (Vec<u32>, Vec<u32>) = open.into_iter().partition(goes_on);
         open.into_iter().for_each(|tid| self.close(tid, cx));
-        self.tell_limits(cx);
+        self.report_limits(cx);
         self.virtual_threads.stop(cx);
         self.handed.clear();
         (self.events, self.loaded) = (None, None);

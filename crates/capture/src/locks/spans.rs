@@ -35,7 +35,7 @@ impl LockWaits {
         {
             // From now on the program reads the owner too.
             jvm.exclusive_owner = offset;
-            self.tell_jvm(event.pid);
+            self.send_jvm(event.pid);
         }
         // Who woke it has left the lock; of conditions and the like it is not the owner of
         // anything.

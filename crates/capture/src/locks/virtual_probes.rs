@@ -36,7 +36,7 @@ pub(super) const YIELD_FUNCTIONS: [&str; 2] = ["_Z6freezeI6ConfigI", "_Z4thawI6C
 pub(super) struct Group {
     pub(super) links: Vec<Link>,
     pub(super) budget: Budget,
-    /// Since when they are on: waits that began before are not told. Monotonic nanoseconds.
+    /// Since when they are on: waits that began before are not reported. Monotonic nanoseconds.
     pub(super) since_ns: u64,
     pub(super) hits: u64,
 }
@@ -78,7 +78,7 @@ pub(super) fn attach_yields(loaded: &VirtualLocksSkel<'static>, pid: u32) -> Res
     attach(pid, &YIELD_FUNCTIONS, &[(1, &programs.virtual_thaw, false), (0, &programs.virtual_freeze, false)])
 }
 
-/// Attaches programs to functions, told by their index; on the return, or on the entry.
+/// Attaches programs to functions, which are given by their index; on the return, or on the entry.
 fn attach(
     pid: u32,
     functions: &[&str],
@@ -103,7 +103,7 @@ pub(super) fn places(pid: u32, functions: &[&str]) -> Result<(PathBuf, Vec<Vec<u
     match functions.iter().zip(&places).find(|(_, places)| places.is_empty()) {
         None => Ok((file, places)),
         Some((function, _)) => Err(format!(
-            "they leave their carriers meanwhile, and are followed through functions of libjvm; this one tells of none called \
+            "they leave their carriers meanwhile, and are followed through functions of libjvm; this one has none called \
              {function}…: it is stripped, or of a version that has no such function"
         )),
     }

@@ -103,7 +103,7 @@ impl Samples {
         self.failed.is_some() && !std::mem::replace(&mut self.is_reported, true)
     }
 
-    /// Looks at threads when it is time. `wanted` tells which waits nobody else tells. What is
+    /// Looks at threads when it is time. `wanted` says which waits nobody else reports. What is
     /// returned is over.
     pub(super) fn look(
         &mut self,

@@ -3,8 +3,8 @@
 //! its own functions; loaded only once a JVM has virtual threads.
 //!
 //! Locks of `java.util.concurrent` from JDK 21 on, monitors from JDK 25 on: until JDK 23 a virtual
-//! thread that waits for one holds on to its carrier, which is told. JDK 24 was not tried; what its
-//! libjvm may lack is said.
+//! thread that waits for one holds on to its carrier, whose wait is reported. JDK 24 was not tried;
+//! what its libjvm may lack is reported.
 //!
 //! A hit costs what a trap costs, so that both groups of probes have a budget: what monitors need
 //! is hit where a virtual thread waits for one; what `java.util.concurrent` needs is hit some seven
@@ -36,8 +36,8 @@ use crate::jvm_events::budget::{Verdict, put_back};
 
 /// Events taken in one turn, and stacks that wait for theirs.
 const MOST_EVENTS: usize = 20_000;
-/// Virtual threads that are told apart; a server makes millions of them.
-const TOLD_APART: usize = 10_000;
+/// Virtual threads that are distinguished; a server makes millions of them.
+const MOST_DISTINGUISHED: usize = 10_000;
 /// The first JDK in which a virtual thread is the current one until it has left its carrier.
 const FIRST_TO_STAY_CURRENT: u32 = 25;
 /// The first in which it leaves its carrier for a monitor (JEP 491).
@@ -84,7 +84,7 @@ pub(super) struct VirtualThreads {
     looking: HashMap<u32, (Instant, Instant)>,
     /// JVMs whose virtual threads cannot be followed.
     given_up: HashSet<u32>,
-    told_apart: HashSet<(u32, u64)>,
+    distinguished: HashSet<(u32, u64)>,
     /// What is read of JVMs while their probes are off.
     samples: HashMap<u32, Samples>,
     lost: u64,
@@ -184,12 +184,12 @@ impl VirtualThreads {
         }
         self.followed.insert(pid, followed);
         self.samples.entry(pid).or_insert_with(Samples::new);
-        self.tell_jvm(pid, jvm);
+        self.send_jvm(pid, jvm);
         Ok(why)
     }
 
-    /// Tells the program where things lie in a JVM, and since when it is followed.
-    pub(super) fn tell_jvm(&self, pid: u32, jvm: &Jvm) {
+    /// Sends the program the layout of a JVM, and since when it is followed.
+    pub(super) fn send_jvm(&self, pid: u32, jvm: &Jvm) {
         let (Some(loaded), Some(followed)) = (&self.loaded, self.followed.get(&pid)) else { return };
         let mut bytes = event::bytes_of(&jvm.constants, jvm.exclusive_owner);
         let way = jvm.continuation.unwrap_or_default();
@@ -254,7 +254,7 @@ impl VirtualThreads {
         }
     }
 
-    /// Reads where virtual threads wait for what no probe tells of, and writes what is over of it:
+    /// Reads where virtual threads wait for what no probe reports, and writes what is over of it:
     /// all waits while probes are off, and sleep and sockets, which have no lock, at any time.
     pub(super) fn sample(&mut self, jvms: &mut HashMap<u32, Jvm>, cx: &mut Context<'_>) {
         let mut over = Vec::new();
@@ -329,19 +329,22 @@ impl VirtualThreads {
         if offset > 0 && jvm.exclusive_owner == 0 {
             // From now on the program reads the owner too.
             jvm.exclusive_owner = offset;
-            self.tell_jvm(event.pid, jvm);
+            self.send_jvm(event.pid, jvm);
         }
         let has_owner = match event.waited {
             Waited::Monitor => true,
             Waited::Park => offset > 0,
             Waited::Wait | Waited::Native => false,
         };
-        let is_told = event.owner > 0 && (event.waited == Waited::Park || !Locks::is_anonymous(event.owner));
-        let number = Some(event.owner).filter(|number| has_owner && is_told && *number != wait.number);
+        let has_number =
+            event.owner > 0 && (event.waited == Waited::Park || !Locks::is_anonymous(event.owner));
+        let number = Some(event.owner).filter(|number| has_owner && has_number && *number != wait.number);
         let owner_tid = number.and_then(|number| jvm.numbered(number));
         let owner_name = match (owner_tid.and_then(|tid| jvm.name(tid)), number) {
             (Some(name), _) => Some(name.to_owned()),
-            (None, Some(number)) if self.told_apart.contains(&(event.pid, number)) => Some(name_of(number)),
+            (None, Some(number)) if self.distinguished.contains(&(event.pid, number)) => {
+                Some(name_of(number))
+            }
             // The JDK numbers all its threads in one row: this may be one of the platform that has
             // just started.
             (None, Some(number)) => Some(format!("thread #{number}")),
@@ -357,9 +360,9 @@ impl VirtualThreads {
         let figures: Vec<(&str, f64)> =
             owner_tid.map(|tid| (figure::OWNER_TID, f64::from(tid))).into_iter().collect();
         let process = cx.process(event.pid.cast_signed());
-        let is_known = self.told_apart.contains(&(event.pid, wait.number));
-        let thread = if is_known || self.told_apart.len() < TOLD_APART {
-            self.told_apart.insert((event.pid, wait.number));
+        let is_known = self.distinguished.contains(&(event.pid, wait.number));
+        let thread = if is_known || self.distinguished.len() < MOST_DISTINGUISHED {
+            self.distinguished.insert((event.pid, wait.number));
             name_of(wait.number)
         } else {
             "virtual thread".to_owned()
@@ -420,9 +423,8 @@ impl VirtualThreads {
                                 "{which} of virtual threads of process {pid} for {locks}, for stretches"
                             ),
                             why,
-                            remedy:
-                                "a flight recording (fathom record --engine jfr) tells of waits from 20 ms on"
-                                    .into(),
+                            remedy: "a flight recording (fathom record --engine jfr) has waits from 20 ms on"
+                                .into(),
                         });
                     }
                     Verdict::PutBack => {
@@ -441,7 +443,7 @@ impl VirtualThreads {
         }
         for pid in changed {
             if let Some(jvm) = jvms.get(&pid) {
-                self.tell_jvm(pid, jvm);
+                self.send_jvm(pid, jvm);
             }
         }
     }
@@ -454,8 +456,8 @@ impl VirtualThreads {
         new
     }
 
-    /// Waits for locks without their stack, and waits for work that are not told, as there were too
-    /// many.
+    /// Waits for locks without their stack, and waits for work that are not reported, as there were
+    /// too many.
     pub(super) fn limits(&self) -> (u64, u64) {
         (self.count(2), self.count(3))
     }

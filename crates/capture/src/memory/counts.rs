@@ -1,4 +1,4 @@
-//! What was counted in the kernel, told once a second.
+//! What was counted in the kernel, written once a second.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use super::record::{Numbers, What};
 use crate::collector::Context;
 use crate::points::{Gauge, Points};
 
-/// Faults of a thread in a mapping and second from which on they are told by themselves; those of
+/// Faults of a thread in a mapping and second from which on they have a row of their own; those of
 /// threads with fewer are put together, so that rows stay in proportion to what happens.
 const OWN_ROW: u64 = 100;
 /// Seconds without a fault after which a thread's count in a mapping is forgotten: mostly both are
 /// gone.
 const FORGOTTEN: u32 = 3;
-/// Series that are told.
+/// Series at most.
 const MOST_SERIES: usize = 4096;
 
-/// Faults that were timed, which tell how long those beside them took.
+/// Faults that were timed, which show how long those beside them took.
 const ENOUGH_TIMED: u64 = 1000;
 /// Mappings of which it is known how long their faults take.
 const MOST_SHAPES: usize = 16_384;
@@ -28,9 +28,9 @@ const MOST_SHAPES: usize = 16_384;
 /// A mapping of a process.
 type Place = (ProcessId, String);
 
-/// Counts as they were when told last.
+/// Counts as they were when written last.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct LastCounts {
     places: HashMap<Vec<u8>, (Numbers, u32)>,
     /// Faults of a process in a mapping, of the stretches in which some of them were timed.
     timed: HashMap<Place, Numbers>,
@@ -57,10 +57,10 @@ impl Stretch {
     }
 }
 
-impl Told {
-    /// Tells what came since the last time; how many faults a second. `one_in`: how many a fault
+impl LastCounts {
+    /// Writes what came since the last time; how many faults a second. `one_in`: how many a fault
     /// that was counted stands for.
-    pub(super) fn tell(
+    pub(super) fn write(
         &mut self,
         program: &Program,
         mappings: &mut Mappings,
@@ -181,7 +181,7 @@ impl Told {
         }
     }
 
-    /// What tells how long faults took: they themselves, if enough of them were timed; or what is
+    /// What shows how long faults took: they themselves, if enough of them were timed; or what is
     /// known of those in their mapping, themselves among them; or, where none was ever timed, of
     /// those of their process.
     fn shape(&self, numbers: Numbers, place: &Place) -> Numbers {
@@ -288,27 +288,27 @@ mod tests {
         Numbers { minor, timed, ns: timed * each_ns, ..Numbers::default() }
     }
 
-    fn seen(told: &mut Told, place: &Place, numbers: Numbers) -> u64 {
-        told.remember(&HashMap::from([(place.clone(), (numbers, Numbers::default()))]));
-        numbers.as_timed(told.shape(numbers, place)).ns
+    fn seen(counts: &mut LastCounts, place: &Place, numbers: Numbers) -> u64 {
+        counts.remember(&HashMap::from([(place.clone(), (numbers, Numbers::default()))]));
+        numbers.as_timed(counts.shape(numbers, place)).ns
     }
 
     #[test]
     fn faults_that_were_not_timed_took_as_long_as_those_before_in_their_mapping_or_else_in_their_process() {
-        let mut told = Told::default();
+        let mut counts = LastCounts::default();
         let place = |name: &str| (ProcessId(1), name.to_owned());
-        assert_eq!(seen(&mut told, &place("heap"), faults(10_000, 10_000, 700)), 7_000_000);
-        assert_eq!(seen(&mut told, &place("heap"), faults(2_000, 0, 0)), 1_400_000);
-        assert_eq!(seen(&mut told, &place("mapped since"), faults(3_000, 0, 0)), 2_100_000);
-        assert_eq!(seen(&mut told, &(ProcessId(2), "heap".to_owned()), faults(3_000, 0, 0)), 0);
+        assert_eq!(seen(&mut counts, &place("heap"), faults(10_000, 10_000, 700)), 7_000_000);
+        assert_eq!(seen(&mut counts, &place("heap"), faults(2_000, 0, 0)), 1_400_000);
+        assert_eq!(seen(&mut counts, &place("mapped since"), faults(3_000, 0, 0)), 2_100_000);
+        assert_eq!(seen(&mut counts, &(ProcessId(2), "heap".to_owned()), faults(3_000, 0, 0)), 0);
     }
 
     #[test]
     fn a_few_odd_faults_do_not_stand_for_many() {
-        let mut told = Told::default();
+        let mut counts = LastCounts::default();
         let place = (ProcessId(1), "heap".to_owned());
-        seen(&mut told, &place, faults(10_000, 10_000, 700));
-        let ns = seen(&mut told, &place, faults(100_000, 2, 50_000));
+        seen(&mut counts, &place, faults(10_000, 10_000, 700));
+        let ns = seen(&mut counts, &place, faults(100_000, 2, 50_000));
         assert!((70_000_000..73_000_000).contains(&ns), "{ns}");
     }
 }

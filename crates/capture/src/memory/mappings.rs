@@ -1,6 +1,6 @@
-//! What a mapping is for, as far as its process' address space and its JVM tell.
+//! What a mapping is for, as far as its process' address space and its JVM show.
 //!
-//! The kernel's program tells of each fault where its mapping begins and ends, its rights and its
+//! The kernel's program reports of each fault where its mapping begins and ends, its rights and its
 //! file. The rest is in `/proc/PID/maps`, which is read again when a mapping is new to it, and in
 //! the JVM's own tables.
 
@@ -21,7 +21,7 @@ use crate::unwind::SharedEngine;
 const SHARE: u32 = 50;
 /// How often it is looked whether a JVM can be read yet.
 const TRY_EVERY: Duration = Duration::from_millis(300);
-/// Names of a process that are told apart; a program may map files by the million.
+/// Names of a process that are distinguished; a program may map files by the million.
 const MOST_NAMES: usize = 200;
 /// Mappings of more are [`OTHER_FILES`].
 const OTHER_FILES: &str = "other files";
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn heap_code_stacks_files_and_arenas_are_told_apart() {
+    fn heap_code_stacks_files_and_arenas_are_distinguished() {
         let text = "1000000-1200000 rw-p 00000000 00:00 0 [heap]\n\
                     8000000-8100000 rw-p 00000000 00:00 0 \n\
                     8100000-c000000 ---p 00000000 00:00 0 \n\

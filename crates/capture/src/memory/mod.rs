@@ -29,7 +29,7 @@ use crate::kernel_symbols::KernelSymbols;
 use crate::target::Change;
 use crate::unwind::SharedEngine;
 use crate::unwind::samples::Sample;
-use counts::{Stretch, Told};
+use counts::{LastCounts, Stretch};
 use mappings::Mappings;
 use pace::{Pace, SOON_NS};
 use program::Program;
@@ -45,13 +45,14 @@ pub const ENTRY: Entry = Entry {
     make: |_: &Settings| Box::new(Memory::default()),
 };
 
-/// Stalls and faults as long are told one by one, nanoseconds, where the user did not say.
+/// Stalls and faults of at least this length are reported one by one, nanoseconds, where the user
+/// did not say.
 const MIN_NS: u64 = 1_000_000;
-/// How often counts are told.
+/// How often counts are written.
 const SECOND_NS: i64 = 1_000_000_000;
-/// How often they are told because a process ended.
+/// How often they are written because a process ended.
 const SHORTEST_NS: i64 = 200_000_000;
-/// How often the offsets of faults within their pages are told.
+/// How often the offsets of faults within their pages are written.
 const OFFSETS_NS: i64 = 10_000_000_000;
 /// Faults that are not timed without a storm: those under way when it begins, and of threads whose
 /// slots were taken.
@@ -67,12 +68,12 @@ struct Memory {
     program: Option<Program>,
     engine: Option<SharedEngine>,
     mappings: Mappings,
-    told: Told,
+    counts: LastCounts,
     pace: Pace,
     /// Faults by cache line within their pages.
     offsets: HashMap<ProcessId, [u64; LINES]>,
-    /// When counts were told last, and offsets.
-    told_ns: i64,
+    /// When counts, and offsets, were written last.
+    written_ns: i64,
     offsets_ns: i64,
 }
 
@@ -85,7 +86,7 @@ impl Collector for Memory {
             Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.relay())?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
-        (self.told_ns, self.offsets_ns) = (monotonic_ns(), monotonic_ns());
+        (self.written_ns, self.offsets_ns) = (monotonic_ns(), monotonic_ns());
         Ok(())
     }
 
@@ -95,8 +96,8 @@ impl Collector for Memory {
             // What is still on its way belongs to what the process was.
             self.take(cx);
             // On a host processes end by the hundred.
-            if monotonic_ns() - self.told_ns >= SHORTEST_NS {
-                self.tell(cx);
+            if monotonic_ns() - self.written_ns >= SHORTEST_NS {
+                self.write(cx);
             }
             self.mappings.forget(pid.cast_unsigned());
         }
@@ -118,23 +119,23 @@ impl Collector for Memory {
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.take(cx);
         let now_ns = monotonic_ns();
-        let past_ns = now_ns - self.told_ns;
+        let past_ns = now_ns - self.written_ns;
         let rate = self.program.as_ref().map_or(0.0, |program| program.rate_now(now_ns));
         let is_sudden = past_ns >= SOON_NS && self.pace.is_sudden(rate);
         if past_ns >= SECOND_NS || is_sudden {
-            let rate = self.tell(cx).max(if is_sudden { rate } else { 0.0 });
+            let rate = self.write(cx).max(if is_sudden { rate } else { 0.0 });
             if let Some(program) = &mut self.program {
                 program.look(self.pace.next(rate));
             }
         }
         if monotonic_ns() - self.offsets_ns >= OFFSETS_NS {
-            self.tell_offsets(cx);
+            self.write_offsets(cx);
         }
         Ok(())
     }
 
     fn begin(&mut self, cx: &mut Context<'_>) {
-        self.tell(cx);
+        self.write(cx);
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
@@ -143,9 +144,9 @@ impl Collector for Memory {
         }
         self.mappings.look_once_more();
         self.take(cx);
-        self.tell(cx);
-        self.tell_offsets(cx);
-        self.tell_limits(cx);
+        self.write(cx);
+        self.write_offsets(cx);
+        self.report_limits(cx);
         (self.program, self.engine) = (None, None);
     }
 
@@ -155,22 +156,22 @@ impl Collector for Memory {
 }
 
 impl Memory {
-    /// Tells what was counted; how many faults a second there were.
-    fn tell(&mut self, cx: &mut Context<'_>) -> f64 {
+    /// Writes what was counted; how many faults a second there were.
+    fn write(&mut self, cx: &mut Context<'_>) -> f64 {
         let Some(program) = &mut self.program else { return 0.0 };
         let now_ns = monotonic_ns();
-        let stretch = Stretch { from_ns: self.told_ns, to_ns: now_ns };
+        let stretch = Stretch { from_ns: self.written_ns, to_ns: now_ns };
         let one_in = program.one_in();
-        let rate = self.told.tell(program, &mut self.mappings, (stretch, one_in), cx);
+        let rate = self.counts.write(program, &mut self.mappings, (stretch, one_in), cx);
         let lost = program.lost();
         cx.source_mut().lost = lost;
-        self.told_ns = now_ns;
+        self.written_ns = now_ns;
         rate
     }
 
     /// What a storm of faults was too strong for.
-    fn tell_limits(&self, cx: &mut Context<'_>) {
-        let [uncounted, untimed] = self.told.unseen();
+    fn report_limits(&self, cx: &mut Context<'_>) {
+        let [uncounted, untimed] = self.counts.unseen();
         let limits = [
             (uncounted, "page faults: others of their processes stand for them"),
             (
@@ -187,7 +188,7 @@ impl Memory {
         }
     }
 
-    fn tell_offsets(&mut self, cx: &mut Context<'_>) {
+    fn write_offsets(&mut self, cx: &mut Context<'_>) {
         let now_ns = monotonic_ns();
         let stretch = Stretch { from_ns: self.offsets_ns, to_ns: now_ns };
         self.offsets_ns = now_ns;

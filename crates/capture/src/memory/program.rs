@@ -29,10 +29,10 @@ const SAMPLES_A_WINDOW: u32 = 20;
 /// Records taken in one turn; what is left waits in the kernel's buffer.
 const MOST_RECORDS: usize = 50_000;
 
-/// mmap, mprotect, munmap, brk, mremap, madvise (x86-64), as bpf/memory.bpf.c tells them apart.
+/// mmap, mprotect, munmap, brk, mremap, madvise (x86-64), as bpf/memory.bpf.c distinguishes them.
 const SPACE_CALLS: [u32; 6] = [9, 10, 11, 12, 25, 28];
 
-/// Parts that a kernel may lack, with the tracepoint that tells and what is not seen then.
+/// Parts that a kernel may lack, with their tracepoint and what is not seen without it.
 const PARTS: [Part; 6] = [
     Part {
         tracepoint: "page_fault_user",
@@ -78,7 +78,7 @@ pub(super) struct Program {
     /// Minor faults of each processor, as perf events.
     minor: Vec<OwnedFd>,
     look: Look,
-    /// Whether the kernel tells when a fault begins.
+    /// Whether the kernel reports when a fault begins.
     times: bool,
     handed: Option<Handed>,
     ring: Ring<Box<[u8]>>,
@@ -181,13 +181,13 @@ impl Program {
         self.look.one_in
     }
 
-    /// Looks at faults as it is told; where the kernel refuses, as before.
+    /// Looks at faults as `look` says; where the kernel refuses, as before.
     pub(super) fn look(&mut self, look: Look) {
-        let Some(told) = self.loaded.maps.bss_data.as_deref_mut() else { return };
+        let Some(shared) = self.loaded.maps.bss_data.as_deref_mut() else { return };
         if look.one_in != self.look.one_in
             && self.minor.iter().all(|event| perf_event::every(event.as_fd(), look.one_in).is_ok())
         {
-            told.look.one_in = look.one_in;
+            shared.look.one_in = look.one_in;
             self.look.one_in = look.one_in;
         }
         if look.timed != self.look.timed && self.times {
@@ -195,9 +195,9 @@ impl Program {
             if look.timed {
                 (links.on_fault_user, links.on_fault_kernel) =
                     (programs.on_fault_user.attach().ok(), programs.on_fault_kernel.attach().ok());
-                told.look.timed_from_ns = monotonic_ns().cast_unsigned();
+                shared.look.timed_from_ns = monotonic_ns().cast_unsigned();
             } else {
-                told.look.timed_from_ns = u64::MAX;
+                shared.look.timed_from_ns = u64::MAX;
                 (links.on_fault_user, links.on_fault_kernel) = (None, None);
             }
             self.look.timed = look.timed;

@@ -1,4 +1,4 @@
-//! What the program in the kernel tells and counts: `bpf/memory.h`, byte by byte.
+//! What the program in the kernel sends and counts: `bpf/memory.h`, byte by byte.
 
 use crate::bpf::words::{long, text, word};
 
@@ -26,7 +26,7 @@ pub(super) struct FaultMapping {
     pub(super) name: String,
 }
 
-/// What a record tells, behind its stack.
+/// What a record holds, behind its stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tail {
     pub(super) from_ns: u64,
@@ -131,7 +131,7 @@ impl Numbers {
         self.add(newer);
     }
 
-    /// Half of what tells how long they took.
+    /// Half of what shows how long they took.
     fn halved(self) -> Self {
         let Self { protect, in_kernel, ns, timed, .. } = self;
         Self {

@@ -190,7 +190,7 @@ impl Watch {
             self.name();
         }
         if now >= self.next_survey {
-            // A JVM that cannot be read ends just now, which its descriptor tells.
+            // A JVM that cannot be read ends just now, which its descriptor shows.
             let _ = self.survey(now);
         }
     }

@@ -3,7 +3,7 @@
 //! A breakpoint is an event of each processor and not of each thread: a new thread is watched from
 //! its first instruction on, a thousand of them cost no more than one, and nothing is written into
 //! the context of the target's threads. What another process executes at the same address is seen
-//! too, and told apart by the program; code caches lie where the kernel's randomness put them, so
+//! too, and filtered out by the program; code caches lie where the kernel's randomness put them, so
 //! that in practice only a child that the JVM has just forked could.
 
 use std::io;
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_the_times_is_told_to_the_width_of_a_bucket() {
+    fn a_part_of_the_times_is_known_to_the_width_of_a_bucket() {
         assert_eq!((start_of(0), start_of(4), start_of(8), start_of(9), start_of(11)), (1, 2, 4, 5, 7));
         assert_eq!((start_of(40), start_of(41), end_of(1024), end_of(1280)), (1024, 1280, 1279, 1535));
         // 1000 calls of 1.1 us, 10 of 5 us, one of 1 ms.

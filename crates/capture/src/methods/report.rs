@@ -12,7 +12,7 @@ use crate::unwind::samples::WalkedFrame;
 
 /// Callers and threads whose names are kept at most: as many as the program has room for.
 const MOST_NAMES: usize = 1 << 16;
-/// What calls that came from no frame that could be told are called.
+/// What calls that came from no frame that is known are called.
 const UNKNOWN_CALLER: &str = "[caller not known]";
 /// Java called by the JVM itself: native code, thread starts, class initialisers.
 const CALLED_BY_JVM: &str = "[called by the JVM or native code]";
@@ -169,7 +169,7 @@ fn caller(frame: WalkedFrame, jvm: &mut Jvm) -> String {
         Some(line) => format!("{}:{line}", frame.name),
         None => frame.name.to_string(),
     };
-    let told = match frame {
+    let known = match frame {
         WalkedFrame::Compiled { nmethod, compile_id, pc } => {
             let frames = jvm.symbols.compiled(nmethod, compile_id, pc).ok();
             frames.and_then(|frames| frames.first().map(named))
@@ -181,7 +181,7 @@ fn caller(frame: WalkedFrame, jvm: &mut Jvm) -> String {
         WalkedFrame::Stub { pc } => jvm.symbols.stub(pc).ok().map(|frame| named(&frame)),
         WalkedFrame::Native { .. } => Some(CALLED_BY_JVM.to_owned()),
     };
-    told.unwrap_or_else(|| UNKNOWN_CALLER.to_owned())
+    known.unwrap_or_else(|| UNKNOWN_CALLER.to_owned())
 }
 
 /// What was counted of one method.

@@ -111,12 +111,12 @@ impl Timing {
             let sum = by_caller.entry(caller).or_insert((0, why));
             sum.0 += calls.count;
         }
-        let told = |(caller, (calls, why)): (&str, (u64, &'static str))| Untimed {
+        let untimed = |(caller, (calls, why)): (&str, (u64, &'static str))| Untimed {
             caller: caller.to_owned(),
             calls,
             why,
         };
-        let mut untimed: Vec<Untimed> = by_caller.into_iter().map(told).collect();
+        let mut untimed: Vec<Untimed> = by_caller.into_iter().map(untimed).collect();
         untimed.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.caller.cmp(&b.caller)));
         untimed
     }

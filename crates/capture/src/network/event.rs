@@ -1,4 +1,4 @@
-//! What the programs in the kernel tell: `bpf/network.h`, byte by byte.
+//! What the programs in the kernel send: `bpf/network.h`, byte by byte.
 
 use crate::bpf::words;
 use crate::peers::Ends;
@@ -8,7 +8,7 @@ const EVENT: usize = 104 + 256;
 /// Bytes of `struct network_again`.
 const AGAIN: usize = 64;
 
-/// What is told.
+/// What is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A connection was made, or was not.

@@ -80,8 +80,8 @@ struct Network {
     loaded: Option<NetworkSkel<'static>>,
     links: Vec<Link>,
     events: Option<Events<Event>>,
-    /// Look-ups that are told the next time, with their stacks: by then what `syscalls` saw of them
-    /// is known.
+    /// Look-ups that are written the next time, with their stacks: by then what `syscalls` saw of
+    /// them is known.
     held: Vec<(Event, Option<StackId>)>,
     sockets: Sockets,
     next_again: Option<Instant>,
@@ -135,24 +135,24 @@ impl Collector for Network {
         let now = Instant::now();
         if self.next_again.is_none_or(|next| now >= next) {
             self.next_again = Some(now + SECOND);
-            self.tell_again(cx);
+            self.write_again(cx);
         }
         Ok(())
     }
 
-    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+    fn write_unfinished(&mut self, cx: &mut Context<'_>) {
         // Their stacks are given once, and are wanted when they are over.
         self.still_going(|_, _, _| None, cx);
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
         self.take_events(cx);
-        self.tell_again(cx);
+        self.write_again(cx);
         self.still_going(Self::stack, cx);
         self.links.clear();
         self.lookups.clear();
         for (event, stack) in std::mem::take(&mut self.held) {
-            self.tell_lookup(&event, stack, cx);
+            self.write_lookup(&event, stack, cx);
         }
         if self.losses[2] > 0 {
             cx.unseen(Unavailable {
@@ -184,7 +184,7 @@ impl Network {
                 Ok(None) if now < until => lookups.until = Some((until, next + LOOK_EVERY)),
                 // A process without a C library of its own resolves no names with it.
                 Ok(None) => lookups.until = None,
-                // It ended meanwhile: there may be hundreds of that kind, told of together.
+                // It ended meanwhile: there may be hundreds of that kind, reported together.
                 Err(_) if std::fs::read_link(procfs::path(*pid, "exe")).is_err() => {
                     (lookups.until, self.ended) = (None, self.ended + 1);
                 }
@@ -250,13 +250,13 @@ impl Network {
     fn take_events(&mut self, cx: &mut Context<'_>) {
         let events = self.events.as_mut().map(Events::take).unwrap_or_default();
         for (event, stack) in std::mem::take(&mut self.held) {
-            self.tell_lookup(&event, stack, cx);
+            self.write_lookup(&event, stack, cx);
         }
         for event in events {
             // Now, while its process lives.
             let stack = self.stack(&event, cx);
             match event.kind {
-                Kind::Connect => self.tell_connect(&event, stack, cx),
+                Kind::Connect => self.write_connect(&event, stack, cx),
                 Kind::Lookup => {
                     if let Some(lookups) = self.lookups.get_mut(&event.pid.cast_signed()) {
                         lookups.budget.hit(1);
@@ -268,7 +268,7 @@ impl Network {
         self.count_losses(cx);
     }
 
-    fn tell_connect(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
+    fn write_connect(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
         let mut labels: Vec<(&str, String)> = Vec::new();
         labels.extend(event.ends.peer("").map(|peer| (label::PEER, peer)));
         let error = (event.result != 0).then(|| Errno::new(event.result).name().unwrap_or("an error"));
@@ -281,7 +281,7 @@ impl Network {
         if cx.targets.get(event.pid.cast_signed()).is_some_and(|target| target.jvm) {
             cx.unseen(Unavailable {
                 what: "TLS handshakes".into(),
-                why: "a JVM's TLS is Java code: no system call and no probe tells of one".into(),
+                why: "a JVM's TLS is Java code: no system call and no probe shows one".into(),
                 remedy: "a JFR file of the time beside the recording: jcmd PID JFR.start settings=profile \
                          (jdk.TLSHandshake)"
                     .into(),
@@ -289,7 +289,7 @@ impl Network {
         }
     }
 
-    fn tell_lookup(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
+    fn write_lookup(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
         let end_ns = if event.end_ns > 0 { event.end_ns } else { u64::MAX };
         let asked = cx.shared.questions.within(event.tid, event.begin_ns, end_ns);
         let mut figures = vec![(figure::RESULT, f64::from(event.result))];
@@ -320,8 +320,8 @@ impl Network {
         for event in left.iter().filter(|event| event.begin_ns > 0 && event.begin_ns < ends_ns) {
             let stack = stack(self, event, cx);
             match event.kind {
-                Kind::Connect => self.tell_connect(event, stack, cx),
-                Kind::Lookup => self.tell_lookup(event, stack, cx),
+                Kind::Connect => self.write_connect(event, stack, cx),
+                Kind::Lookup => self.write_lookup(event, stack, cx),
             }
         }
     }
@@ -366,7 +366,7 @@ impl Network {
     }
 
     /// Segments that were sent again since the last time, of sockets of the targets.
-    fn tell_again(&mut self, cx: &mut Context<'_>) {
+    fn write_again(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.again;
         let Ok(read) = whole::taken(map) else { return };

@@ -62,9 +62,9 @@ fn is_c_library(name: &str) -> bool {
 }
 
 fn returns(library: &Path) -> Result<Vec<usize>, String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
-    let file = ReadCache::new(File::open(library).map_err(|e| told(&e))?);
-    let elf = ElfFile64::<LittleEndian, _>::parse(&file).map_err(|e| told(&e))?;
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let file = ReadCache::new(File::open(library).map_err(|e| text(&e))?);
+    let elf = ElfFile64::<LittleEndian, _>::parse(&file).map_err(|e| text(&e))?;
     let symbol = elf
         .dynamic_symbols()
         .find(|symbol| symbol.name() == Ok(FUNCTION) && symbol.is_definition())
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn c_libraries_are_told_by_their_names() {
+    fn c_libraries_are_known_by_their_names() {
         for name in [
             "libc.so.6",
             "libc-2.28.so",

@@ -1,4 +1,4 @@
-//! What the program in the kernel tells: `bpf/probe.h`, byte by byte.
+//! What the program in the kernel sends: `bpf/probe.h`, byte by byte.
 
 use crate::bpf::words;
 

@@ -1,4 +1,4 @@
-//! The record of a tracepoint: its fields by name, as its `format` file tells them
+//! The record of a tracepoint: its fields by name, as its `format` file lists them
 //! (Documentation/trace/events.rst).
 
 use crate::bpf::words::text;

@@ -43,7 +43,7 @@ pub(crate) fn find(pid: i32, library: &str) -> Result<PathBuf, String> {
     Err(format!("it does not map {library}{close}"))
 }
 
-/// Where a function lies in a file: bytes from its beginning. The error tells functions with like
+/// Where a function lies in a file: bytes from its beginning. The error lists functions with like
 /// names.
 pub(super) fn function(file: &Path, symbol: &str) -> Result<u64, String> {
     with_elf(file, |elf| {
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_of_the_c_library_are_found_and_misspelt_ones_are_told() {
+    fn functions_of_the_c_library_are_found_and_for_misspelt_ones_the_error_lists_those_near() {
         let pid = std::process::id().cast_signed();
         let libc = find(pid, "libc.so.6").unwrap();
         let (open, open64) = (function(&libc, "open").unwrap(), function(&libc, "open64").unwrap());

@@ -126,52 +126,52 @@ impl Probes {
     fn attach(&mut self, pid: i32) -> Result<Vec<Link>, String> {
         let mut links = Vec::new();
         for spec in self.specs.clone() {
-            let told = |error: String| format!("{spec}: {error}");
+            let failed = |error: String| format!("{spec}: {error}");
             match &spec {
                 Spec::Uprobe { library, symbol } => {
-                    let file = library::find(pid, library).map_err(told)?;
-                    let offset = library::function(&file, symbol).map_err(told)? as usize;
+                    let file = library::find(pid, library).map_err(failed)?;
+                    let offset = library::function(&file, symbol).map_err(failed)? as usize;
                     let module = library.rsplit('/').next().unwrap_or(library).to_owned();
                     let name = spec.to_string();
                     let cookie = self.number(Attached::Function { name, symbol: symbol.clone(), module });
                     let programs = self.loaded.as_ref().map(|loaded| &loaded.progs);
-                    let programs = programs.ok_or("no program").map_err(|e| told(e.into()))?;
+                    let programs = programs.ok_or("no program").map_err(|e| failed(e.into()))?;
                     for (program, retprobe) in
                         [(&programs.probe_return, true), (&programs.probe_enter, false)]
                     {
                         let opts = UprobeOpts { cookie, retprobe, ..UprobeOpts::default() };
                         let link = program.attach_uprobe_with_opts(pid, &file, offset, opts);
-                        links.push(link.map_err(|error| told(error.to_string()))?);
+                        links.push(link.map_err(|error| failed(error.to_string()))?);
                     }
                 }
                 Spec::Usdt { library, provider, name } => {
-                    let file = library::find(pid, library).map_err(told)?;
+                    let file = library::find(pid, library).map_err(failed)?;
                     let cookie = self.number(Attached::Usdt { name: spec.to_string() });
                     let program = self.loaded.as_ref().map(|loaded| &loaded.progs.probe_usdt);
-                    let program = program.ok_or("no program").map_err(|e| told(e.into()))?;
+                    let program = program.ok_or("no program").map_err(|e| failed(e.into()))?;
                     let opts = UsdtOpts { cookie, ..UsdtOpts::default() };
                     let link =
                         program.attach_usdt_with_opts(pid, &file, provider, name, opts).map_err(|error| {
                             let list = format!("`readelf -n {}` lists those that there are", file.display());
-                            told(format!("{error}; it has no such probe: {list}"))
+                            failed(format!("{error}; it has no such probe: {list}"))
                         });
                     links.push(link?);
                 }
                 Spec::Alloc => {
-                    let file = library::find(pid, "libjvm.so").map_err(told)?;
+                    let file = library::find(pid, "libjvm.so").map_err(failed)?;
                     for (symbol, size) in ALLOCATIONS {
                         let offset = library::function(&file, symbol).map_err(|error| {
-                            told(format!(
+                            failed(format!(
                                 "{error}; allocations are seen where libjvm has the names of its own functions (JDK 11 on; \
-                                 Debian's, Temurin's); -XX:+DTraceAllocProbes would tell of each one, at a high price"
+                                 Debian's, Temurin's); -XX:+DTraceAllocProbes would report each one, at a high price"
                             ))
                         })?;
                         let cookie = self.number(Attached::Alloc { size });
                         let program = self.loaded.as_ref().map(|loaded| &loaded.progs.probe_hit);
-                        let program = program.ok_or("no program").map_err(|e| told(e.into()))?;
+                        let program = program.ok_or("no program").map_err(|e| failed(e.into()))?;
                         let opts = UprobeOpts { cookie, ..UprobeOpts::default() };
                         let link = program.attach_uprobe_with_opts(pid, &file, offset as usize, opts);
-                        links.push(link.map_err(|error| told(error.to_string()))?);
+                        links.push(link.map_err(|error| failed(error.to_string()))?);
                     }
                 }
                 Spec::Tracepoint { .. } => {}
@@ -311,7 +311,7 @@ fn arguments(event: &Event, figures: &mut Vec<(String, f64)>, labels: &mut Vec<(
 }
 
 /// What a function returned, as a signed number: of one that returns an `int`, only the lower half
-/// is told.
+/// counts.
 fn returned(result: u64) -> f64 {
     let is_int = result >> 32 == 0;
     if is_int { f64::from((result as u32).cast_signed()) } else { result.cast_signed() as f64 }
@@ -370,7 +370,7 @@ impl Collector for Probes {
     fn stop(&mut self, cx: &mut Context<'_>) {
         self.links.clear();
         self.kernel_links.clear();
-        // What breaks down now was told when it did.
+        // What breaks down now was reported when it did.
         let _ = self.drain(cx);
         (self.events, self.loaded) = (None, None);
     }

@@ -54,13 +54,13 @@ const MOST_JVMS: usize = 64;
 const MOST_PORTS: usize = 120;
 
 /// The series of a process.
-struct Told {
+struct Gauges {
     requests: Gauge,
     time: Gauge,
     longest: Gauge,
 }
 
-impl Told {
+impl Gauges {
     fn of(process: ProcessId) -> Self {
         let gauge = |word| Gauge::of(word, "", process);
         Self {
@@ -78,7 +78,7 @@ struct Requests {
     links: Vec<Link>,
     /// Keys of the map of ports.
     watched: HashSet<u64>,
-    told: HashMap<i32, Told>,
+    gauges: HashMap<i32, Gauges>,
     next_ports: Option<Instant>,
     next_tick: Option<Instant>,
     last_ns: Option<i64>,
@@ -110,20 +110,20 @@ impl Collector for Requests {
         }
         if self.next_tick.is_none_or(|next| now >= next) {
             self.next_tick = Some(now + TICK);
-            self.tell(cx);
+            self.write(cx);
         }
         Ok(())
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
         self.links.clear();
-        self.tell(cx);
+        self.write(cx);
         self.loaded = None;
     }
 }
 
 impl Requests {
-    /// Tells the programs on which ports the JVMs listen.
+    /// Enters the ports on which the JVMs listen into the map of the programs.
     fn watch_ports(&mut self, cx: &Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.listening;
@@ -157,26 +157,26 @@ impl Requests {
         taken.filter_map(parse).collect()
     }
 
-    fn tell(&mut self, cx: &mut Context<'_>) {
+    fn write(&mut self, cx: &mut Context<'_>) {
         let now_ns = cx.ends_ns().cast_signed();
         let answered = self.take();
         let Some(last_ns) = self.last_ns.replace(now_ns) else { return };
         let dt_ns = (now_ns - last_ns).max(1);
-        let mut silent: HashSet<i32> = self.told.keys().copied().collect();
+        let mut silent: HashSet<i32> = self.gauges.keys().copied().collect();
         let mut points = Points::new(cx, Some(last_ns), now_ns);
         for (pid, [count, total_ns, longest_ns]) in answered.into_iter().filter(|(_, [count, ..])| *count > 0)
         {
             silent.remove(&pid);
             let process = points.process(pid);
-            let told = self.told.entry(pid).or_insert_with(|| Told::of(process));
-            points.point(&mut told.requests, dt_ns, count as f64 / (dt_ns as f64 / 1e9));
-            points.point(&mut told.time, dt_ns, total_ns as f64 / count as f64 / 1e6);
-            points.point(&mut told.longest, dt_ns, longest_ns as f64 / 1e6);
+            let gauges = self.gauges.entry(pid).or_insert_with(|| Gauges::of(process));
+            points.point(&mut gauges.requests, dt_ns, count as f64 / (dt_ns as f64 / 1e9));
+            points.point(&mut gauges.time, dt_ns, total_ns as f64 / count as f64 / 1e6);
+            points.point(&mut gauges.longest, dt_ns, longest_ns as f64 / 1e6);
         }
         // A JVM that answered before and answers nothing now.
         for pid in silent {
-            if let Some(told) = self.told.get_mut(&pid) {
-                points.point(&mut told.requests, dt_ns, 0.0);
+            if let Some(gauges) = self.gauges.get_mut(&pid) {
+                points.point(&mut gauges.requests, dt_ns, 0.0);
             }
         }
         let written = points.written();

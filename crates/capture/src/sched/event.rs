@@ -1,4 +1,4 @@
-//! What the program in the kernel tells: `bpf/sched.h`, byte by byte.
+//! What the program in the kernel sends: `bpf/sched.h`, byte by byte.
 
 use crate::bpf::interrupts::Waker;
 use crate::bpf::words;
@@ -15,14 +15,14 @@ const KERNEL_AT: usize = 136;
 const OFF_AT: usize = 0;
 const BORN_AT: usize = 8;
 const STATE_AT: usize = 28;
-/// The same of what it waited and has not told yet.
+/// The same of what it waited and has not reported yet.
 const OWED_AT: usize = 40;
 const OWED_RUNQ_AT: usize = 48;
-const TOLD_OFF_AT: usize = 56;
-const TOLD_ON_AT: usize = 64;
-const TOLD_RUNQ_AT: usize = 72;
-const TOLD_STATE_AT: usize = 84;
-const TOLD_SYSCALL_AT: usize = 88;
+const PENDING_OFF_AT: usize = 56;
+const PENDING_ON_AT: usize = 64;
+const PENDING_RUNQ_AT: usize = 72;
+const PENDING_STATE_AT: usize = 84;
+const PENDING_SYSCALL_AT: usize = 88;
 /// `TASK_INTERRUPTIBLE` (include/linux/sched.h).
 const SLEEPING: u32 = 1;
 
@@ -47,9 +47,9 @@ pub(super) fn seen_from_ns(thread: &[u8]) -> Option<u64> {
     Some(born_ns).filter(|ns| *ns != 0).or_else(|| off_ns(thread))
 }
 
-/// What a thread waited and has not told, as it tells that when it returns from a call.
+/// What a thread waited and has not reported, as it does that when it returns from a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Untold {
+pub(super) struct Unreported {
     /// Short waits: blocked, and on the run queue.
     pub(super) owed_ns: u64,
     pub(super) owed_runq_ns: u64,
@@ -60,19 +60,20 @@ pub(super) struct Untold {
     pub(super) syscall: i32,
 }
 
-impl Untold {
-    /// From the bytes of a `struct thread`; `None`: it has told all.
+impl Unreported {
+    /// From the bytes of a `struct thread`; `None`: it has reported all.
     pub(super) fn parse(thread: &[u8]) -> Option<Self> {
         let long = |at: usize| words::long(thread, at);
-        let (off_ns, on_ns) = (long(TOLD_OFF_AT)?, long(TOLD_ON_AT)?);
-        let untold = Self {
+        let (off_ns, on_ns) = (long(PENDING_OFF_AT)?, long(PENDING_ON_AT)?);
+        let unreported = Self {
             owed_ns: long(OWED_AT)?,
             owed_runq_ns: long(OWED_RUNQ_AT)?,
-            wait: (off_ns > 0 && on_ns > off_ns).then_some((off_ns, on_ns, long(TOLD_RUNQ_AT)?)),
-            state: words::word(thread, TOLD_STATE_AT)?,
-            syscall: words::word(thread, TOLD_SYSCALL_AT)?.cast_signed(),
+            wait: (off_ns > 0 && on_ns > off_ns).then_some((off_ns, on_ns, long(PENDING_RUNQ_AT)?)),
+            state: words::word(thread, PENDING_STATE_AT)?,
+            syscall: words::word(thread, PENDING_SYSCALL_AT)?.cast_signed(),
         };
-        (untold.owed_ns > 0 || untold.owed_runq_ns > 0 || untold.wait.is_some()).then_some(untold)
+        (unreported.owed_ns > 0 || unreported.owed_runq_ns > 0 || unreported.wait.is_some())
+            .then_some(unreported)
     }
 
     /// See [`Event::state`].
@@ -84,7 +85,7 @@ impl Untold {
 /// A thread waited, or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Switched out, monotonic nanoseconds; 0: no long wait is told, only what is owed.
+    /// Switched out, monotonic nanoseconds; 0: no long wait is reported, only what is owed.
     pub(super) off_ns: u64,
     /// Ran again, or ended.
     pub(super) on_ns: u64,
@@ -191,15 +192,16 @@ mod tests {
     #[test]
     fn what_a_thread_owes_at_the_end_is_read_by_its_places() {
         let mut thread = asleep_since(7, 160);
-        assert_eq!(Untold::parse(&thread), None);
+        assert_eq!(Unreported::parse(&thread), None);
         for (at, value) in [(40, 5_u64), (48, 6), (56, 100), (64, 300), (72, 20)] {
             thread[at..at + 8].copy_from_slice(&value.to_ne_bytes());
         }
         thread[84..88].copy_from_slice(&1_u32.to_ne_bytes());
         thread[88..92].copy_from_slice(&202_u32.to_ne_bytes());
-        let untold = Untold::parse(&thread).unwrap();
-        assert_eq!((untold.owed_ns, untold.owed_runq_ns, untold.wait), (5, 6, Some((100, 300, 20))));
-        assert_eq!((untold.state(), untold.syscall), ("sleeping", 202));
-        assert_eq!(Untold::parse(&thread[..60]), None);
+        let unreported = Unreported::parse(&thread).unwrap();
+        let owed = (unreported.owed_ns, unreported.owed_runq_ns, unreported.wait);
+        assert_eq!(owed, (5, 6, Some((100, 300, 20))));
+        assert_eq!((unreported.state(), unreported.syscall), ("sleeping", 202));
+        assert_eq!(Unreported::parse(&thread[..60]), None);
     }
 }

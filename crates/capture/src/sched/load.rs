@@ -16,7 +16,7 @@ use crate::unwind::SharedEngine;
 pub(super) fn load(
     whole_host: bool,
     (min_ns, always_ns): (u64, u64),
-    tells_starts: bool,
+    with_starts: bool,
     interrupts: Option<&Interrupts>,
     (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
 ) -> Result<SchedSkel<'static>, Unavailable> {
@@ -26,7 +26,7 @@ pub(super) fn load(
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.config.min_ns = min_ns;
         data.always_ns = always_ns;
-        data.config.starts = u64::from(tells_starts);
+        data.config.starts = u64::from(with_starts);
         data.own_pid = std::process::id();
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();
@@ -40,7 +40,7 @@ pub(super) fn load(
             .take_over(open.open_object_mut(), &["on_sys_exit", "on_clone_enter", "on_switch", "on_waking"])
             .map_err(failed("sharing the relay of"))?;
     }
-    if !tells_starts {
+    if !with_starts {
         open.progs.on_clone_enter.set_autoload(false);
     }
     open.load().map_err(failed("loading"))

@@ -6,13 +6,13 @@ use crate::clock::monotonic_ns;
 use crate::collector::{Context, Unavailable};
 
 impl Sched {
-    /// Says how many waits were not told one by one, as there were too many.
-    pub(super) fn tell_limits(&self, cx: &mut Context<'_>) {
-        let untold = self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 4));
-        if untold > 0 {
+    /// Reports how many waits were not reported one by one, as there were too many.
+    pub(super) fn report_limits(&self, cx: &mut Context<'_>) {
+        let short = self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 4));
+        if short > 0 {
             cx.unseen(Unavailable {
                 what: format!(
-                    "{untold} waits one by one: they were short, and are in the sums of short waits"
+                    "{short} waits one by one: they were short, and are in the sums of short waits"
                 ),
                 why: "there were more than 1000 a second on a processor".into(),
                 remedy: "none is needed; fathom record --min sets from which length on waits are listed"
@@ -28,7 +28,7 @@ impl Sched {
 
     /// Switches that were not seen are losses where they are many. What their thread did around
     /// each is left open anyway, and a kernel may hide some threads from all who trace it, and with
-    /// them the switches from them to others (`tell_missed` in `bpf/sched.bpf.c`).
+    /// them the switches from them to others (`send_missed` in `bpf/sched.bpf.c`).
     pub(super) fn count_missed(&self, cx: &mut Context<'_>) {
         let missed = self.missed().saturating_sub(self.missed_before);
         let source = cx.source_mut();

@@ -5,7 +5,7 @@
 //! each ([`kind::SCHED_OFF`]), shorter ones samples that stand for all of them since the last. A
 //! thread's [`kind::SCHED_WATCHED`] says from when to when nothing of it was missed, so that what
 //! is not waiting was running. Starts of a JVM's threads are put together from what the program
-//! sees of them and what the JVM's probes tell ([`crate::starts`]): [`kind::THREAD_STARTUP`].
+//! sees of them and what the JVM's probes report ([`crate::starts`]): [`kind::THREAD_STARTUP`].
 
 mod event;
 mod load;
@@ -37,7 +37,7 @@ use crate::procfs::Stat;
 use crate::target::Change;
 use crate::unwind::asleep;
 use crate::{TargetEvent, procfs};
-use event::{Event, Untold, asleep_since, off_ns, seen_from_ns, syscall_name};
+use event::{Event, Unreported, asleep_since, off_ns, seen_from_ns, syscall_name};
 use load::load;
 use short::{Sum, Unplaced};
 use start_event::{Part, StartEvent};
@@ -60,15 +60,15 @@ pub const ENTRY: Entry = Entry {
     make: |_: &Settings| Box::new(Sched::default()),
 };
 
-/// Waits as long are told one by one, nanoseconds, unless the settings say otherwise. What is
-/// shorter is told once it adds up to as much, so that a thread that switches a million times a
-/// second is told of at most a thousand times; and where waits are many, longer ones are
-/// (`bpf/pace.h`).
+/// Waits of at least this length are reported one by one, nanoseconds, unless the settings say
+/// otherwise. Shorter ones are reported once they add up to it, so that a thread that switches a
+/// million times a second sends at most a thousand events; and where waits are many, the length
+/// grows (`bpf/pace.h`).
 const MIN_NS: u64 = 1_000_000;
-/// Who ran instead is told of waits for a CPU as long: shorter ones are the time that a switch
-/// takes.
+/// Who ran instead is reported of waits for a CPU of at least this length: shorter ones are the
+/// time that a switch takes.
 const INSTEAD_NS: u64 = 100_000;
-/// Switches not seen that are told as losses: more than one in so many records.
+/// Switches not seen that are reported as losses: more than one in so many records.
 const MISSED_ONE_IN: u64 = 1000;
 /// Events taken in one turn; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 200_000;
@@ -80,7 +80,7 @@ struct Watched {
     thread: ThreadId,
     /// Monotonic time from which on nothing of it was missed.
     since_ns: u64,
-    /// Last time it was told to have run.
+    /// Last time it was reported to have run.
     last_ns: u64,
     /// Times it was moved to another CPU.
     migrations: u64,
@@ -110,7 +110,7 @@ struct Sched {
     handed: Vec<Handed>,
     loaded: Option<SchedSkel<'static>>,
     events: Option<Events<Event>>,
-    /// Parts of starts of threads, where those are told.
+    /// Parts of starts of threads, where those are reported.
     starts: Option<Ring<StartEvent>>,
     threads: HashMap<u32, Watched>,
     wakers: Wakers,
@@ -132,9 +132,9 @@ impl Collector for Sched {
         let interrupts = cx.shared.interrupts().clone();
         let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
         // Those of a JVM, which is known for one where its own events are seen.
-        let tells_starts = cx.settings.wants(&jvm_events::ENTRY, Engine::Ebpf);
+        let with_starts = cx.settings.wants(&jvm_events::ENTRY, Engine::Ebpf);
         let waits = (min_ns, cx.settings.always_ns);
-        let mut loaded = load(whole_host, waits, tells_starts, interrupts.as_deref().ok(), shared)?;
+        let mut loaded = load(whole_host, waits, with_starts, interrupts.as_deref().ok(), shared)?;
         match interrupts {
             Ok(interrupts) => interrupts.unseen().iter().for_each(|unseen| cx.unseen(unseen.clone())),
             Err(why) => cx.unseen(why),
@@ -158,11 +158,11 @@ impl Collector for Sched {
             hand(programs.on_sys_exit.as_fd(), Way::Out, &[WAITS, making[0], making[1]])?;
             hand(programs.on_waking.as_fd(), Way::Waking, &[SWITCH_WAITS])?;
             hand(programs.on_switch.as_fd(), Way::Switch, &[SWITCH_WAITS])?;
-            if tells_starts {
+            if with_starts {
                 hand(programs.on_clone_enter.as_fd(), Way::In, &making)?;
             }
         }
-        if tells_starts {
+        if with_starts {
             let starts = Ring::over(&loaded.maps.starts, StartEvent::parse, MOST_EVENTS);
             self.starts = Some(starts.map_err(attaching)?);
             cx.shared.starts.are_wanted = true;
@@ -181,8 +181,8 @@ impl Collector for Sched {
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid.cast_unsigned();
         if matches!(event.change, Change::Exec | Change::Gone) {
-            // What is still on its way belongs to what the process was. What breaks down is told by
-            // the next turn.
+            // What is still on its way belongs to what the process was. What breaks down is
+            // reported by the next turn.
             let _ = self.drain(cx);
             self.unwatch_process(pid, event.at_ns, cx);
             let of_it = cx.shared.starts.take_all(Some(pid), |_| event.target.jvm);
@@ -204,8 +204,8 @@ impl Collector for Sched {
             return;
         }
         // Its threads are watched from now on. One that sleeps has been off the CPU since before;
-        // the kernel's program knows only what it has seen, and is told so. Where it has seen more
-        // meanwhile, that holds.
+        // the kernel's program knows only what it has seen, so it is entered here. Where it has
+        // seen more meanwhile, that holds.
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let thread = asleep_since(now_ns, loaded.maps.threads.value_size() as usize);
         let tids = procfs::tasks(event.target.pid);
@@ -234,13 +234,13 @@ impl Collector for Sched {
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let jvms: HashSet<u32> =
             cx.targets.iter().filter(|target| target.jvm).map(|target| target.pid.cast_unsigned()).collect();
-        let told = cx.shared.starts.take(|pid| jvms.contains(&pid));
-        write_starts(&told, now_ns, cx);
+        let complete = cx.shared.starts.take(|pid| jvms.contains(&pid));
+        write_starts(&complete, now_ns, cx);
         self.count_losses(cx);
         Ok(())
     }
 
-    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+    fn write_unfinished(&mut self, cx: &mut Context<'_>) {
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         self.still_off(now_ns, cx);
         for watched in self.threads.values() {
@@ -257,12 +257,12 @@ impl Collector for Sched {
     fn stop(&mut self, cx: &mut Context<'_>) {
         let now_ns = cx.ends_ns();
         self.count_missed(cx);
-        // What breaks down now was told when it did.
+        // What breaks down now was reported when it did.
         let _ = self.drain(cx);
         self.still_off(now_ns, cx);
-        let told = cx.shared.starts.take_all(None, |_| true);
-        write_starts(&told, now_ns, cx);
-        self.tell_limits(cx);
+        let left = cx.shared.starts.take_all(None, |_| true);
+        write_starts(&left, now_ns, cx);
+        self.report_limits(cx);
         self.handed.clear();
         (self.events, self.starts, self.loaded) = (None, None, None);
         let left: Vec<u32> = self.threads.keys().copied().collect();
@@ -316,8 +316,8 @@ impl Sched {
     }
 
     fn take(&mut self, event: &Event, cx: &mut Context<'_>) {
-        // A thread that was made while recording: from then on; of another one that nobody has told
-        // of, from its first wait on.
+        // A thread that was made while recording: from then on; of another one that nothing has
+        // reported, from its first wait on.
         let first_ns = [event.born_ns, event.off_ns, event.on_ns].into_iter().find(|ns| *ns > 0).unwrap_or(0);
         self.watch(event.pid, event.tid, Some(&event.comm), first_ns.max(self.attached_ns), cx);
         let Some(mut watched) = self.threads.remove(&event.tid) else { return };
@@ -378,30 +378,30 @@ impl Sched {
     /// out, or from the start of the watch for those that never ran.
     fn still_off(&mut self, now_ns: u64, cx: &mut Context<'_>) {
         let mut off: HashMap<u32, Option<u64>> = HashMap::new();
-        let mut untold: Vec<(u32, u64)> = Vec::new();
-        let mut owing: Vec<(u32, Untold)> = Vec::new();
+        let mut unknown: Vec<(u32, u64)> = Vec::new();
+        let mut owing: Vec<(u32, Unreported)> = Vec::new();
         if let Some(map) = self.loaded.as_ref().map(|loaded| &loaded.maps.threads) {
             for key in map.keys() {
                 let value = map.lookup(&key, MapFlags::ANY).ok().flatten();
                 let tid = key.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
                 if let (Some(tid), Some(value)) = (tid, value) {
                     off.insert(tid, off_ns(&value));
-                    owing.extend(Untold::parse(&value).map(|untold| (tid, untold)));
+                    owing.extend(Unreported::parse(&value).map(|owed| (tid, owed)));
                     let is_new = !self.threads.contains_key(&tid);
-                    untold.extend(seen_from_ns(&value).filter(|_| is_new).map(|from_ns| (tid, from_ns)));
+                    unknown.extend(seen_from_ns(&value).filter(|_| is_new).map(|from_ns| (tid, from_ns)));
                 }
             }
         }
-        // One that was made while recording and hangs since has told nothing yet.
-        for (tid, from_ns) in untold {
+        // One that was made while recording and hangs since has reported nothing yet.
+        for (tid, from_ns) in unknown {
             let status = procfs::read_to_string(procfs::path(tid.cast_signed(), "status"));
             let pid = status.and_then(|status| procfs::number(&status, "Tgid:")?.try_into().ok());
             if let Some(pid) = pid.filter(|pid: &u32| cx.targets.get(pid.cast_signed()).is_some()) {
                 self.watch(pid, tid, None, from_ns.max(self.attached_ns), cx);
             }
         }
-        for (tid, untold) in owing {
-            self.write_untold(tid, &untold, now_ns, cx);
+        for (tid, owed) in owing {
+            self.write_unreported(tid, &owed, now_ns, cx);
         }
         let mut off_still: Vec<(u32, u64)> = Vec::new();
         for (tid, watched) in &self.threads {
@@ -422,20 +422,20 @@ impl Sched {
         }
     }
 
-    /// Writes what a thread has waited and would tell when it returns from its call.
-    fn write_untold(&self, tid: u32, untold: &Untold, now_ns: u64, cx: &mut Context<'_>) {
+    /// Writes what a thread has waited and would report when it returns from its call.
+    fn write_unreported(&self, tid: u32, owed: &Unreported, now_ns: u64, cx: &mut Context<'_>) {
         let Some(watched) = self.threads.get(&tid) else { return };
-        let sum = Sum { at_ns: now_ns, blocked_ns: untold.owed_ns, runq_ns: untold.owed_runq_ns };
+        let sum = Sum { at_ns: now_ns, blocked_ns: owed.owed_ns, runq_ns: owed.owed_runq_ns };
         short::write(watched, &[sum], None, cx);
-        let Some((off_ns, on_ns, runq_ns)) = untold.wait.filter(|(_, on_ns, _)| *on_ns > watched.since_ns)
+        let Some((off_ns, on_ns, runq_ns)) = owed.wait.filter(|(_, on_ns, _)| *on_ns > watched.since_ns)
         else {
             return;
         };
-        let labels = syscall_name(untold.syscall).map(|name| (label::SYSCALL, name));
+        let labels = syscall_name(owed.syscall).map(|name| (label::SYSCALL, name));
         let labels: Vec<(&str, &str)> = labels.into_iter().collect();
         let figures = [(figure::RUNQ_NS, runq_ns as f64)];
         let ends = (off_ns.max(watched.since_ns), on_ns);
-        self.span(kind::SCHED_OFF, untold.state(), watched, ends, None, &figures, &labels, cx);
+        self.span(kind::SCHED_OFF, owed.state(), watched, ends, None, &figures, &labels, cx);
     }
 
     /// Where threads that sleep left Java, by thread.

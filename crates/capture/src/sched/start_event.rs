@@ -1,4 +1,4 @@
-//! A part of a thread's start, as the program in the kernel tells it: `bpf/starts.h`, byte by byte.
+//! A part of a thread's start, as the program in the kernel sends it: `bpf/starts.h`, byte by byte.
 
 use crate::bpf::words;
 use crate::starts::Child;

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_thread_is_told_by_what_it_stands_for() {
+    fn what_is_no_thread_is_named_by_what_it_stands_for() {
         let mut wakers = Wakers::default();
         let mut words = |waker| wakers.name(waker).unwrap();
         assert_eq!(words(Waker::Timer), (label::INTERRUPT, "a timer".to_owned()));

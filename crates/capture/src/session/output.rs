@@ -3,19 +3,19 @@
 
 use fathom_recording::{RecordingError, Sink, Writer};
 
-/// A [`Sink`] that is told when a turn of the session is over.
+/// A [`Sink`] that is called when a turn of the session is over.
 pub trait Output: Sink {
     /// The end of a turn: what is kept back goes out when it is due. An error ends the session.
     fn checkpoint(&mut self) -> Result<(), RecordingError>;
 
-    /// Whether what has not ended yet is to be told as it is now
-    /// ([`crate::Collector::tell_unfinished`]). Asked for behind each
+    /// Whether what has not ended yet is to be written as it is now
+    /// ([`crate::Collector::write_unfinished`]). Asked for behind each
     /// [`Output::checkpoint`].
     fn wants_unfinished(&mut self) -> bool {
         false
     }
 
-    /// All collectors have told it.
+    /// All collectors have written it.
     fn has_unfinished(&mut self) {}
 
     /// Whether the ids of frames and stacks that were handed out are to be forgotten. Asked for as

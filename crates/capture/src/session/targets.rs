@@ -31,8 +31,8 @@ impl Session {
         fds.iter().skip(1).take(targets.len()).any(|fd| !fd.revents().is_empty())
     }
 
-    /// Tells collectors what became of the targets: by the kernel's news, and by a look at all
-    /// processes.
+    /// Passes what became of the targets to the collectors: by the kernel's news, and by a look at
+    /// all processes.
     pub(super) fn news(&mut self, writer: &mut dyn Output, scan: bool) {
         let mut events = std::mem::take(&mut self.events);
         self.targets.hear(writer, &mut events);
@@ -42,16 +42,16 @@ impl Session {
         }
         self.ever_had_a_target |= !self.targets.is_empty();
         events.iter().for_each(|event| self.facts.target(event));
-        self.facts.tell(writer);
+        self.facts.write(writer);
         for event in &events {
-            self.tell_of(event, writer);
+            self.pass_on(event, writer);
         }
         events.clear();
         self.events = events;
     }
 
-    /// Tells collectors what became of a target.
-    pub(super) fn tell_of(&mut self, event: &TargetEvent, writer: &mut dyn Output) {
+    /// Passes what became of a target to the collectors.
+    pub(super) fn pass_on(&mut self, event: &TargetEvent, writer: &mut dyn Output) {
         if event.leaves() {
             self.each(writer, |running| running.works, |running, cx| running.collector.left(event, cx));
             self.shared.forget_code(event);

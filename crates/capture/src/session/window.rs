@@ -13,8 +13,8 @@ use fathom_recording::{
 
 use super::output::Output;
 
-/// Values that a collector has told while others were attached, kept at most: the numbers of a host
-/// and of some JVMs.
+/// Values that a collector has written while others were attached, kept at most: the numbers of a
+/// host and of some JVMs.
 const MOST_HELD: usize = 65_536;
 
 /// From when to when rows are of the recording, nanoseconds of its clock.
@@ -22,8 +22,8 @@ const MOST_HELD: usize = 65_536;
 pub(super) struct Window {
     from_ns: i64,
     until_ns: i64,
-    /// Values of moments before the window, which hold when it begins: told once, they may not be
-    /// told again.
+    /// Values of moments before the window, which hold when it begins: what was written once may
+    /// not be written again.
     held: Vec<(SeriesId, f64)>,
 }
 

@@ -9,8 +9,8 @@ use fathom_recording::{Check, ProcessId, SourceId, SpanRow};
 use super::trigger::{Slow, Trigger};
 use super::{LONGEST, OnSlow, Stand};
 
-/// Slow things that are told one by one; of more, how many there were and the longest.
-const MOST_TOLD: usize = 256;
+/// Slow things that are reported one by one; of more, how many there were and the longest.
+const MOST_REPORTED: usize = 256;
 
 /// See the module.
 pub(super) struct Incident {
@@ -22,7 +22,7 @@ pub(super) struct Incident {
     t1_ns: i64,
     /// Where it was ended although it was not over.
     cut_ns: Option<i64>,
-    told: Vec<(String, i64, Slow)>,
+    reported: Vec<(String, i64, Slow)>,
     /// By trigger: how many, the longest, and the word for the name.
     triggers: BTreeMap<String, (u64, Slow)>,
     /// Word of the first.
@@ -39,7 +39,7 @@ impl Incident {
             t0_ns: i64::MAX,
             t1_ns: i64::MIN,
             cut_ns: None,
-            told: Vec::new(),
+            reported: Vec::new(),
             triggers: BTreeMap::new(),
             word: "slow",
         }
@@ -57,9 +57,9 @@ impl Incident {
         if slow.length_ns() > longest.length_ns() {
             longest.clone_from(&slow);
         }
-        if self.told.len() < MOST_TOLD {
+        if self.reported.len() < MOST_REPORTED {
             let limit = trigger.limit.ns().unwrap_or(0);
-            self.told.push((text, limit, slow));
+            self.reported.push((text, limit, slow));
         }
     }
 
@@ -90,7 +90,7 @@ impl Incident {
     /// Whether it has gone on for so long that it is written in parts.
     pub fn is_long(&self, now_ns: i64) -> bool {
         let longest = i64::try_from(LONGEST.as_nanos()).unwrap_or(i64::MAX);
-        // What was long by itself is told when it has ended.
+        // What was long by itself is reported when it has ended.
         now_ns.saturating_sub(self.t0_ns.max(self.not_before_ns)) > longest.saturating_add(self.after_ns)
     }
 
@@ -101,7 +101,7 @@ impl Incident {
     }
 
     /// What was slow, in one line: the longest of each trigger.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let one = |(trigger, (count, longest)): (&String, &(u64, Slow))| {
             let times = if *count > 1 { format!(" ({count} times, the longest)") } else { String::new() };
             format!("{trigger}: {} {}{times}", length(longest.length_ns()), longest.what)
@@ -109,9 +109,9 @@ impl Incident {
         self.triggers.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 
-    /// Whose it is, as often as something was told.
+    /// Whose it is, as often as something was reported.
     pub fn processes(&self) -> impl Iterator<Item = ProcessId> + '_ {
-        self.told.iter().filter_map(|(_, _, slow)| slow.process)
+        self.reported.iter().filter_map(|(_, _, slow)| slow.process)
     }
 
     /// The same for the recording, beside what was asked for and dropped.
@@ -127,7 +127,7 @@ impl Incident {
                 ),
             })
             .collect();
-        let told = if self.cut_ns.is_some() { "; ended early, as it went on" } else { "" };
+        let early = if self.cut_ns.is_some() { "; ended early, as it went on" } else { "" };
         checks.push(Check {
             claim: format!(
                 "{:.1} s before and {:.1} s behind it are kept",
@@ -136,7 +136,7 @@ impl Incident {
             ),
             holds: true,
             detail: format!(
-                "{} incidents were written before it, {} older ones dropped for room, {} could not be written{told}",
+                "{} incidents were written before it, {} older ones dropped for room, {} could not be written{early}",
                 stand.written, stand.dropped, stand.failed
             ),
         });
@@ -145,7 +145,7 @@ impl Incident {
 
     /// What was slow, to be written. `machine`: makes the row of what is no process'.
     pub fn rows(&self, source: SourceId, machine: impl FnOnce() -> ProcessId) -> Vec<Row> {
-        let needs = self.told.iter().any(|(_, _, slow)| slow.process.is_none());
+        let needs = self.reported.iter().any(|(_, _, slow)| slow.process.is_none());
         let machine = needs.then(machine).unwrap_or(ProcessId(0));
         let row = |(trigger, limit_ns, slow): &(String, i64, Slow)| Row {
             trigger: trigger.clone(),
@@ -155,7 +155,7 @@ impl Incident {
             process: slow.process.unwrap_or(machine),
             source,
         };
-        self.told.iter().map(row).collect()
+        self.reported.iter().map(row).collect()
     }
 }
 
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!((incident.begins_ns(), incident.ends_ns()), (89 * S, 109 * S));
         assert_eq!(incident.name(), "1970-01-01T00-01-39Z-syscall");
         assert_eq!(
-            incident.told(),
+            incident.summary(),
             "syscall>100ms: 5.00 s write() of /var/log/gc.log (2 times, the longest)"
         );
         assert!(!incident.end_at(110 * S) && incident.end_at(107 * S));
@@ -251,7 +251,7 @@ mod tests {
         let trigger: Trigger = "syscall>1ms".parse().unwrap();
         let mut incident = Incident::new(Duration::ZERO, Duration::ZERO, i64::MIN);
         (0..10_000).for_each(|i| incident.add(&trigger, slow(i, i + S + i)));
-        assert_eq!(incident.rows(SourceId(0), || ProcessId(0)).len(), MOST_TOLD);
-        assert!(incident.told().contains("10000 times"), "{}", incident.told());
+        assert_eq!(incident.rows(SourceId(0), || ProcessId(0)).len(), MOST_REPORTED);
+        assert!(incident.summary().contains("10000 times"), "{}", incident.summary());
     }
 }

@@ -40,7 +40,7 @@ use trigger::{Slow, Trigger, Watch};
 
 /// How long an incident may go on before it is written; the next one begins where it ends.
 pub const LONGEST: Duration = Duration::from_secs(60);
-/// How long after its end an incident is written: collectors tell of what has ended some turns
+/// How long after its end an incident is written: collectors write what has ended some turns
 /// later.
 const SETTLE_NS: i64 = 1_000_000_000;
 /// Rows are kept for so much longer than `before`: something as long is still there from its
@@ -79,7 +79,7 @@ pub struct OnSlow {
 
 /// What became of an incident.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum IncidentOutcome {
     /// It is written.
     Written {
         /// Where.
@@ -138,12 +138,12 @@ pub struct SlowSamples {
     keep_from_ns: i64,
     /// Whose incident it is, where it is one JVM's.
     identities: HashMap<ProcessId, Identity>,
-    tell: Box<dyn FnMut(&Told)>,
+    report: Box<dyn FnMut(&IncidentOutcome)>,
 }
 
 impl SlowSamples {
-    /// Makes the directory, or takes one up that is there; `tell` is told of each incident.
-    pub fn new(settings: OnSlow, tell: Box<dyn FnMut(&Told)>) -> Result<Self, CaptureError> {
+    /// Makes the directory, or takes one up that is there; `report` is called with each incident.
+    pub fn new(settings: OnSlow, report: Box<dyn FnMut(&IncidentOutcome)>) -> Result<Self, CaptureError> {
         let clock = Clock::now();
         let before_ns = i64::try_from(settings.before.as_nanos()).unwrap_or(i64::MAX / 4);
         let bytes = usize::try_from(settings.memory_bytes).unwrap_or(usize::MAX);
@@ -167,7 +167,7 @@ impl SlowSamples {
             machine: None,
             keep_from_ns: i64::MAX,
             identities: HashMap::new(),
-            tell,
+            report,
         })
     }
 
@@ -183,7 +183,7 @@ impl SlowSamples {
         self.ring.roll(now_ns, self.keep_from_ns());
         if let Some(mut incident) = self.incident.take() {
             incident.end_at(now_ns);
-            self.ring.tell_unfinished();
+            self.ring.write_unfinished();
             self.hand_over(incident, true);
         }
         for done in self.store.finish() {
@@ -247,7 +247,7 @@ impl SlowSamples {
         (over || incident.is_long(now_ns) || self.is_nearly_full()) && self.store.is_idle()
     }
 
-    /// Gives an incident to be written. The ring is told what has not ended.
+    /// Gives an incident to be written. The ring gets what has not ended.
     fn hand_over(&mut self, incident: Incident, last: bool) {
         let within = (incident.begins_ns().max(self.ring.since_ns()), incident.ends_ns());
         let missing_ns = within.0 - incident.begins_ns();
@@ -290,26 +290,26 @@ impl SlowSamples {
         let owner = owners.next().filter(|first| owners.all(|other| other == *first));
         let identity = owner.and_then(|process| self.identities.get(&process));
         let identity = identity.unwrap_or(&self.settings.identity).clone();
-        let (name, what, t0_ns) = (incident.name(), incident.told(), incident.t0_ns());
+        let (name, what, t0_ns) = (incident.name(), incident.summary(), incident.t0_ns());
         let job = Job { excerpt, name, what, t0_ns, identity };
         if let Err(why) = self.store.write(job, last) {
-            self.done(Done::Failed { what: incident.told(), why });
+            self.done(Done::Failed { what: incident.summary(), why });
         }
     }
 
     fn done(&mut self, done: Done) {
-        let told = match done {
+        let outcome = match done {
             Done::Written { path, bytes, t0_ns, what, dropped } => {
                 self.stand.written += 1;
                 self.stand.dropped += dropped as u64;
-                Told::Written { path, bytes, t0_ns, what, dropped }
+                IncidentOutcome::Written { path, bytes, t0_ns, what, dropped }
             }
             Done::Failed { what, why } => {
                 self.stand.failed += 1;
-                Told::Failed { what, why }
+                IncidentOutcome::Failed { what, why }
             }
         };
-        (self.tell)(&told);
+        (self.report)(&outcome);
     }
 
     /// Lets go of threads and processes that are over, once they have become many more.
@@ -355,7 +355,7 @@ impl Output for SlowSamples {
     fn wants_unfinished(&mut self) -> bool {
         let due = self.is_due(self.clock.epoch_now_ns());
         if due {
-            self.ring.tell_unfinished();
+            self.ring.write_unfinished();
         }
         due
     }
@@ -404,7 +404,7 @@ impl Sink for SlowSamples {
     }
 
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
-        if !self.ring.is_telling_unfinished() {
+        if !self.ring.is_writing_unfinished() {
             for i in 0..self.watches.len() {
                 let (trigger, watch) = &mut self.watches[i];
                 if let Some(slow) = watch.span(row, trigger.limit, &self.ring) {

@@ -8,7 +8,7 @@
 //!
 //! An incident is moved to its place when it is whole and there is room for it: a fathom that is
 //! killed leaves whole ones and what the next one clears away. Nothing is removed but incidents,
-//! told by their names and by being recordings.
+//! known by their names and by being recordings.
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -26,7 +26,7 @@ use crate::session::free_bytes;
 const UNFINISHED: &str = ".unfinished";
 /// What stays free on the disk, bytes: others write there too.
 const KEEP_FREE: u64 = 256 << 20;
-/// Incidents of one second and kind are told apart by a number up to this.
+/// Incidents of one second and kind are distinguished by a number up to this.
 const MOST_ALIKE: u32 = 1000;
 
 /// An incident to be written.
@@ -51,7 +51,7 @@ pub(super) struct Store {
     jobs: Option<SyncSender<Job>>,
     done: Receiver<Done>,
     thread: Option<JoinHandle<()>>,
-    /// Given and not told of yet.
+    /// Given and not reported yet.
     given: usize,
 }
 
@@ -61,13 +61,13 @@ impl Store {
         let shelf = Shelf::open(place, max_bytes, keep)?;
         // One at a time: what waits to be written keeps its rows in memory.
         let (jobs, taken) = sync_channel::<Job>(1);
-        let (tell, done) = channel();
+        let (finished, done) = channel();
         let write = move || {
             for job in taken {
                 let done = shelf.write(&job);
                 // Its rows go before anybody hears that there is room for the next.
                 drop(job);
-                if tell.send(done).is_err() {
+                if finished.send(done).is_err() {
                     return;
                 }
             }
@@ -121,7 +121,7 @@ impl Store {
     /// Waits for the last one.
     pub fn finish(&mut self) -> Vec<Done> {
         self.jobs = None;
-        // One that panicked has told what it could.
+        // One that panicked has reported what it could.
         let _ = self.thread.take().map(JoinHandle::join);
         self.done()
     }

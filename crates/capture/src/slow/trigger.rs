@@ -92,7 +92,7 @@ impl Slow {
     }
 }
 
-/// Looks at what comes in. What it is shown was not told before, and rows are told when they have
+/// Looks at what comes in. What it is shown was not shown before, and rows come in when they have
 /// ended.
 pub trait Watch {
     /// A span.

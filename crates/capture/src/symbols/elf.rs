@@ -49,7 +49,7 @@ pub struct ElfFunctions {
     demangled: FxHashMap<u32, Arc<str>>,
 }
 
-/// What else a file tells of itself.
+/// What else a file says of itself.
 #[derive(Debug, Default)]
 pub struct ElfFacts {
     /// Its build id.

@@ -34,8 +34,8 @@ const MOST_BYTES: usize = 96 << 20;
 /// The vDSO has one or two pages.
 const LARGEST_VDSO: u64 = 64 << 10;
 
-/// Which file it is, whoever maps it. On overlay file systems a mapping and `stat` tell different
-/// devices, so this is what the mapping tells, for files that were deleted too.
+/// Which file it is, whoever maps it. On overlay file systems a mapping and `stat` have different
+/// devices, so this is the mapping's, for files that were deleted too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     File { device: u64, inode: u64 },
@@ -337,15 +337,15 @@ mod tests {
             .output()
             .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        let mut told: FxHashMap<u64, Vec<&str>> = FxHashMap::default();
+        let mut listed: FxHashMap<u64, Vec<&str>> = FxHashMap::default();
         for line in text.lines() {
             let (address, name) = line.split_once(' ').unwrap();
             // Undefined ones have no address.
             let Ok(address) = u64::from_str_radix(address, 16) else { continue };
-            told.entry(address).or_default().push(&name[2..]);
+            listed.entry(address).or_default().push(&name[2..]);
         }
         let (mut agree, mut differ) = (0, Vec::new());
-        for (address, names) in &told {
+        for (address, names) in &listed {
             let Some(found) = functions.name(*address) else { continue };
             // Constants among template arguments are spelled in more than one way.
             if names.iter().any(|name| plain(name) == plain(&found)) {

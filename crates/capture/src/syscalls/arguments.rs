@@ -96,15 +96,15 @@ mod tests {
     use crate::syscalls::calls::{find, number};
 
     #[test]
-    fn flags_are_told_by_their_names() {
-        let told = |name: &str, arguments: [u64; 6]| {
+    fn flags_are_shown_by_their_names() {
+        let shown = |name: &str, arguments: [u64; 6]| {
             flags(find(number(name).unwrap()).unwrap(), &arguments).unwrap_or_default()
         };
-        assert_eq!(told("openat", [0, 0, 0o102_101, 0, 0, 0]), "O_WRONLY|O_CREAT|O_APPEND");
-        assert_eq!(told("mprotect", [0, 0, 3, 0, 0, 0]), "PROT_READ|PROT_WRITE");
-        assert_eq!(told("mprotect", [0, 0, 0, 0, 0, 0]), "PROT_NONE");
-        assert_eq!(told("madvise", [0, 0, 4, 0, 0, 0]), "MADV_DONTNEED");
-        assert_eq!(told("futex", [0, 137, 0, 0, 0, 0]), "FUTEX_WAIT_BITSET");
-        assert_eq!(told("write", [0; 6]), "");
+        assert_eq!(shown("openat", [0, 0, 0o102_101, 0, 0, 0]), "O_WRONLY|O_CREAT|O_APPEND");
+        assert_eq!(shown("mprotect", [0, 0, 3, 0, 0, 0]), "PROT_READ|PROT_WRITE");
+        assert_eq!(shown("mprotect", [0, 0, 0, 0, 0, 0]), "PROT_NONE");
+        assert_eq!(shown("madvise", [0, 0, 4, 0, 0, 0]), "MADV_DONTNEED");
+        assert_eq!(shown("futex", [0, 137, 0, 0, 0, 0]), "FUTEX_WAIT_BITSET");
+        assert_eq!(shown("write", [0; 6]), "");
     }
 }

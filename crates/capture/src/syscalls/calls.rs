@@ -1,21 +1,21 @@
 //! The catalogue of system calls: where the arguments that matter stand, and whether a long call is
-//! told.
+//! reported.
 //!
 //! Sources: the prototypes in include/linux/syscalls.h of the kernel, in the order of the
-//! arguments. A call that is not in the list is told by its name alone.
+//! arguments. A call that is not in the list is reported by its name alone.
 
 use syscalls::Sysno;
 
 use crate::near::near;
 
-/// Whether a long call is told one by one. The numbers are those of `enum call_tell`.
+/// Whether a long call is reported one by one. The numbers are those of `enum call_report`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Tell {
-    /// Only counted: a thread waits in it by choice, and the scheduler's spans tell of its waits
+pub(super) enum Report {
+    /// Only counted: a thread waits in it by choice, and the scheduler's spans show its waits
     /// already.
     Never = 0,
-    /// Unless it is on a descriptor that only tells of events.
+    /// Unless it is on a descriptor that only signals events.
     Files = 1,
     /// When it polls one connected socket.
     Socket = 2,
@@ -37,7 +37,7 @@ pub(super) enum Flags {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) number: Sysno,
-    pub(super) tell: Tell,
+    pub(super) report: Report,
     pub(super) fd: Option<usize>,
     pub(super) path: Option<usize>,
     pub(super) dirfd: Option<usize>,
@@ -57,7 +57,7 @@ pub(super) struct Call {
 const fn call(number: Sysno) -> Call {
     Call {
         number,
-        tell: Tell::Files,
+        report: Report::Files,
         fd: None,
         path: None,
         dirfd: None,
@@ -73,11 +73,11 @@ const fn call(number: Sysno) -> Call {
 
 /// One that a thread waits in by choice.
 const fn waits(number: Sysno) -> Call {
-    Call { tell: Tell::Never, ..call(number) }
+    Call { report: Report::Never, ..call(number) }
 }
 
 const fn polls(number: Sysno) -> Call {
-    Call { tell: Tell::Socket, polls: true, ..call(number) }
+    Call { report: Report::Socket, polls: true, ..call(number) }
 }
 
 const fn on(number: Sysno) -> Call {
@@ -266,19 +266,19 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Err(format!("there is no system call {name:?} on this machine{}", near(name, "", &names)))
 }
 
-/// What the program in the kernel is told of a call: `struct call_shape`. `wanted`: names that the
-/// user asked for, which are told alone and whatever they are on.
+/// What the program in the kernel gets of a call: `struct call_shape`. `wanted`: names that the
+/// user asked for, which are reported alone and whatever they are on.
 pub(super) fn shape(number: u16, wanted: Option<&[u16]>) -> [u8; 8] {
-    let plain = Call { tell: Tell::Files, ..call(Sysno::read) };
+    let plain = Call { report: Report::Files, ..call(Sysno::read) };
     let call = find(number).unwrap_or(&plain);
-    let tell = match wanted {
-        None => call.tell,
-        Some(wanted) if wanted.contains(&number) => Tell::Always,
-        Some(_) => Tell::Never,
+    let report = match wanted {
+        None => call.report,
+        Some(wanted) if wanted.contains(&number) => Report::Always,
+        Some(_) => Report::Never,
     };
     let place = |index: Option<usize>| index.map_or(0, |index| index as u8 + 1);
     [
-        tell as u8,
+        report as u8,
         place(call.fd),
         place(call.path),
         place(call.dirfd),

@@ -1,4 +1,4 @@
-//! What the program in the kernel tells of a long call: `struct call_event` of `bpf/syscalls.h`,
+//! What the program in the kernel reports of a long call: `struct call_event` of `bpf/syscalls.h`,
 //! byte by byte.
 
 use crate::bpf::words;
@@ -7,7 +7,7 @@ use crate::peers::Ends;
 /// Bytes of the head; text follows.
 const HEAD: usize = 184;
 
-/// What is told.
+/// What is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A call that took long.

@@ -7,12 +7,12 @@ use super::event::Event;
 use super::{arguments, calls, restarts};
 
 /// Figures and labels of a call.
-pub(super) struct Told {
+pub(super) struct Attributes {
     pub(super) figures: Vec<(&'static str, f64)>,
     pub(super) labels: Vec<(&'static str, String)>,
 }
 
-impl Told {
+impl Attributes {
     pub(super) fn of(event: &Event, accepted: bool) -> Self {
         let call = calls::find(event.number);
         let argument = |index: usize| event.arguments.get(index).copied();

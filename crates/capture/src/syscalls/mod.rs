@@ -1,5 +1,5 @@
-//! System calls: all of a target's counted and summed in the kernel, long ones told one by one with
-//! what they were on.
+//! System calls: all of a target's counted and summed in the kernel, long ones reported one by one
+//! with what they were on.
 //!
 //! ```text
 //!   raw_syscalls tracepoints ─▶ bpf/syscalls.bpf.c ─┬─▶ totals by thread, call and end ── once a second ─▶ syscall.totals
@@ -8,15 +8,15 @@
 //!
 //! A file is named in the kernel at the moment at which the call returns: a descriptor may stand
 //! for another file a moment later. Calls in which a thread waits by choice (futex, epoll,
-//! sleeping) are only counted: the scheduler's spans tell of those waits already, with their
+//! sleeping) are only counted: the scheduler's spans show those waits already, with their
 //! stacks.
 //!
-//! Calls that are not over when the recording ends are told with their time so far, of what the
+//! Calls that are not over when the recording ends are written with their time so far, of what the
 //! kernel still knows of them: a program walks over all threads then. Of those, a `poll` of a
 //! socket is left to the scheduler's spans.
 //!
 //! Of threads that live for milliseconds, by the thousand, the kernel keeps no entries of their
-//! own: their calls are told as those of the threads of their process that have ended.
+//! own: their calls are written as those of the threads of their process that have ended.
 //!
 //! What cannot be seen: what goes around system calls (io_uring, mapped files, the vdso's clocks).
 
@@ -53,7 +53,7 @@ use crate::questions::Question;
 use crate::target::Change;
 use crate::unwind::{SharedEngine, asleep};
 use event::{Event, Kind};
-use figures::Told;
+use figures::Attributes;
 use totals::Totals;
 
 skeleton!("syscalls");
@@ -72,26 +72,27 @@ pub const ENTRY: Entry = Entry {
     make: |_: &Settings| Box::new(Syscalls::default()),
 };
 
-/// Calls as long are told one by one, nanoseconds, unless the settings say otherwise.
+/// Calls of at least this length are reported one by one, nanoseconds, unless the settings say
+/// otherwise.
 const MIN_NS: u64 = 1_000_000;
 /// Calls recorded with a stack, per second per CPU: an unwind takes some ten microseconds, so that
 /// they are at most 2% of it.
 const MOST_STACKS: u32 = 2_000;
-/// Calls told, a second and processor.
-const MOST_TOLD: u32 = 20_000;
+/// Calls reported, per second per CPU.
+const MOST_REPORTED: u32 = 20_000;
 /// Calls of a thread within `HOT_STRETCH_NS`, 100 ms, above which not all of them are timed.
 const HOT_CALLS: u32 = 10_000;
 /// Events taken in one turn; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 100_000;
-/// How often the totals are told.
+/// How often the totals are written.
 const STRETCH: Duration = Duration::from_secs(1);
 /// How often when there are many of them: a recording of days must not consist of them.
 const LONG_STRETCH: Duration = Duration::from_secs(10);
-/// Rows of a stretch from which on they are told less often.
+/// Rows of a stretch from which on they are written less often.
 const MANY_ROWS: usize = 2_000;
-/// Threads that ended in a stretch, of some ten entries each, after which they are told sooner, and
-/// how soon: those of a program whose threads live for milliseconds are told by process from so
-/// many on (`bpf/call_folds.h`), and those of a thousand children one by one.
+/// Threads that ended in a stretch, of some ten entries each, after which totals are written
+/// sooner, and how soon: those of a program whose threads live for milliseconds are written by
+/// process from so many on (`bpf/call_folds.h`), and those of a thousand children one by one.
 const MANY_ENDED: usize = 1_000;
 const SHORT_STRETCH: Duration = Duration::from_millis(500);
 /// Bytes of a path that is read from a thread's memory.
@@ -100,13 +101,13 @@ const MOST_PATH: usize = 256;
 /// most.
 const LISTENING_FOR: Duration = Duration::from_secs(10);
 const MOST_LISTENERS: usize = 1024;
-/// Numbers of calls that the program tells apart: `MOST_CALLS`.
+/// Calls with a number below this are counted each by itself: `MOST_CALLS`.
 const NUMBERS: u16 = 512;
 
-/// Whether long calls of a name are told one by one, and not only counted; `None`: there is no such
-/// call.
-pub(crate) fn is_told(name: &str) -> Option<bool> {
-    calls::number(name).map(|number| calls::shape(number, None)[0] != calls::Tell::Never as u8)
+/// Whether long calls of a name are reported one by one, and not only counted; `None`: there is no
+/// such call.
+pub(crate) fn is_reported(name: &str) -> Option<bool> {
+    calls::number(name).map(|number| calls::shape(number, None)[0] != calls::Report::Never as u8)
 }
 
 /// The names of all calls.
@@ -121,10 +122,10 @@ struct Syscalls {
     loaded: Option<SyscallsSkel<'static>>,
     events: Option<Events<Event>>,
     totals: Totals,
-    /// Threads that have ended since the totals were told.
+    /// Threads that have ended since the totals were written.
     ended: HashMap<u32, String>,
     next_totals: Option<Instant>,
-    told_totals: Option<Instant>,
+    wrote_totals: Option<Instant>,
     losses: [u64; 4],
     /// Ports that processes listen on, and when that was read.
     listening: HashMap<i32, (Instant, HashSet<u16>)>,
@@ -178,10 +179,10 @@ impl Collector for Syscalls {
         match event.change {
             Change::Appeared | Change::Exec | Change::BecameJvm => {
                 let now_ns = monotonic_ns().max(0).cast_unsigned();
-                let told = maps.since.update(&key, &now_ns.to_ne_bytes(), MapFlags::NO_EXIST);
+                let entered = maps.since.update(&key, &now_ns.to_ne_bytes(), MapFlags::NO_EXIST);
                 let watched = maps.targets.update(&key, &[1], MapFlags::ANY);
                 let exists = maps.since.lookup(&key, MapFlags::ANY).ok().flatten().is_some();
-                if watched.is_err() || (told.is_err() && !exists) {
+                if watched.is_err() || (entered.is_err() && !exists) {
                     cx.unseen(Unavailable {
                         what: format!("system calls of process {pid}"),
                         why: "as many processes as can be watched are watched already".into(),
@@ -201,21 +202,21 @@ impl Collector for Syscalls {
         self.take_events(cx);
         let now = Instant::now();
         // The kernel's room is for threads that live: where hundreds end, it is given back sooner.
-        let rests = || self.told_totals.is_some_and(|told| now.duration_since(told) < SHORT_STRETCH);
+        let rests = || self.wrote_totals.is_some_and(|wrote| now.duration_since(wrote) < SHORT_STRETCH);
         let is_due = |next: Instant| now >= next || (self.ended.len() >= MANY_ENDED && !rests());
         if self.next_totals.is_none_or(is_due) {
-            let rows = self.tell_totals(cx);
-            self.told_totals = Some(now);
+            let rows = self.write_totals(cx);
+            self.wrote_totals = Some(now);
             self.next_totals = Some(now + if rows > MANY_ROWS { LONG_STRETCH } else { STRETCH });
         }
         Ok(())
     }
 
     fn begin(&mut self, cx: &mut Context<'_>) {
-        self.tell_totals(cx);
+        self.write_totals(cx);
     }
 
-    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+    fn write_unfinished(&mut self, cx: &mut Context<'_>) {
         let loaded = self.loaded.as_mut();
         let Some(walk) = loaded.and_then(|loaded| loaded.links.each_task.take()) else { return };
         self.take_events(cx);
@@ -228,7 +229,7 @@ impl Collector for Syscalls {
     fn stop(&mut self, cx: &mut Context<'_>) {
         let walk = self.loaded.as_mut().and_then(|loaded| {
             let walk = loaded.links.each_task.take();
-            // What ends from here on would be told twice.
+            // What ends from here on would be written twice.
             self.handed.clear();
             loaded.links = skeleton::SyscallsLinks::default();
             totals::add_kept(&loaded.maps.runs, &loaded.maps.totals);
@@ -238,14 +239,14 @@ impl Collector for Syscalls {
         if let Some(walk) = walk {
             self.walk(&walk, cx);
         }
-        self.tell_totals(cx);
-        self.tell_limits(cx);
+        self.write_totals(cx);
+        self.report_limits(cx);
         (self.events, self.loaded) = (None, None);
     }
 }
 
 impl Syscalls {
-    /// Has the kernel's program look at all threads, and tells the calls that it finds.
+    /// Has the kernel's program look at all threads, and writes the calls that it finds.
     fn walk(&mut self, walk: &Link, cx: &mut Context<'_>) {
         // It writes to the ring buffer, and nothing to be read here.
         let walked = Iter::new(walk).and_then(|mut walk| Ok(walk.read(&mut [0; 64])?));
@@ -258,12 +259,12 @@ impl Syscalls {
     fn take_events(&mut self, cx: &mut Context<'_>) {
         let mut events = self.events.as_mut().map(Events::take).unwrap_or_default();
         let unfinished: Vec<Event> = events.extract_if(.., |event| event.unfinished).collect();
-        self.tell_all_unfinished(&unfinished, cx);
+        self.write_all_unfinished(&unfinished, cx);
         for event in &events {
             match event.kind {
                 Kind::Call => {
                     let stack = self.stack(event, cx);
-                    self.tell(event, stack, cx);
+                    self.write(event, stack, cx);
                 }
                 Kind::ThreadEnded => {
                     self.ended.insert(event.tid, event.comm.clone());
@@ -275,10 +276,10 @@ impl Syscalls {
 
     /// How many rows of threads that live there were: those of threads that have ended come once,
     /// however long a stretch is.
-    fn tell_totals(&mut self, cx: &mut Context<'_>) -> usize {
+    fn write_totals(&mut self, cx: &mut Context<'_>) -> usize {
         let Some(loaded) = &self.loaded else { return 0 };
         let maps = &loaded.maps;
-        let (rows, of_living) = self.totals.tell((&maps.totals, &maps.entries), &self.ended, cx);
+        let (rows, of_living) = self.totals.write((&maps.totals, &maps.entries), &self.ended, cx);
         self.ended.clear();
         cx.source_mut().records += rows as u64;
         of_living
@@ -286,7 +287,7 @@ impl Syscalls {
 
     /// Calls of threads that hang in them. Nobody walks those in the kernel: their stacks are read
     /// from outside.
-    fn tell_all_unfinished(&mut self, events: &[Event], cx: &mut Context<'_>) {
+    fn write_all_unfinished(&mut self, events: &[Event], cx: &mut Context<'_>) {
         let mut by_process: HashMap<i32, HashSet<u32>> = HashMap::new();
         for event in events {
             by_process.entry(event.pid.cast_signed()).or_default().insert(event.tid);
@@ -301,16 +302,16 @@ impl Syscalls {
             let stack = asleep::kernel_stack(event.tid, java.get(&event.tid).copied(), cx.sink);
             let path = event.path.clone().or_else(|| path_argument(event));
             let exit_ns = event.exit_ns.min(ended_ns).max(event.enter_ns);
-            self.tell(&Event { path, exit_ns, ..event.clone() }, stack, cx);
+            self.write(&Event { path, exit_ns, ..event.clone() }, stack, cx);
         }
     }
 
-    fn tell(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
+    fn write(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
         let (pid, tid) = (event.pid.cast_signed(), event.tid.cast_signed());
         let process = cx.process(pid);
         let thread = cx.thread_called(pid, tid, &event.comm);
         let accepted = event.ends.own().is_some_and(|own| self.listens_on(pid, own.port()));
-        let told = Told::of(event, accepted);
+        let attributes = Attributes::of(event, accepted);
         if let Some(question) = question(event).filter(|_| !event.unfinished) {
             cx.shared.questions.add(event.tid, question);
         }
@@ -326,8 +327,8 @@ impl Syscalls {
             line: 0,
             key: -1,
             parent: None,
-            figures: &told.figures,
-            labels: &told.labels.iter().map(|(key, text)| (*key, text.as_str())).collect::<Vec<_>>(),
+            figures: &attributes.figures,
+            labels: &attributes.labels.iter().map(|(key, text)| (*key, text.as_str())).collect::<Vec<_>>(),
         });
         cx.source_mut().records += 1;
     }
@@ -363,8 +364,8 @@ impl Syscalls {
     }
 
     /// Says what was left out because there was too much of it.
-    fn tell_limits(&mut self, cx: &mut Context<'_>) {
-        let [_, uncounted, untold, stackless] = self.losses;
+    fn report_limits(&mut self, cx: &mut Context<'_>) {
+        let [_, uncounted, unreported, stackless] = self.losses;
         let untimed = self.totals.untimed();
         let most = "fathom record --min with a longer time";
         let limits = [
@@ -373,7 +374,11 @@ impl Syscalls {
                 "system calls in the totals",
                 "there are as many threads and calls as can be counted",
             ),
-            (untold, "long system calls one by one; they are in the totals", "there were too many a second"),
+            (
+                unreported,
+                "long system calls one by one; they are in the totals",
+                "there were too many a second",
+            ),
             (
                 untimed,
                 "system calls' times; those that outlasted two ticks of the kernel are reported all the same",
@@ -391,7 +396,7 @@ impl Syscalls {
     }
 }
 
-/// A wait for an answer of a resolver, told by the long `poll` of one socket to its port.
+/// A wait for an answer of a resolver, seen as the long `poll` of one socket to its port.
 fn question(event: &Event) -> Option<Question> {
     let polls = calls::find(event.number).is_some_and(|call| call.polls);
     let server = event.ends.peer("").filter(|peer| polls && peer.ends_with(":53"))?;
@@ -434,7 +439,7 @@ fn load(
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.config.min_ns = settings.min_ns.unwrap_or(MIN_NS);
         data.config.most_stacks = MOST_STACKS;
-        data.config.most_events = MOST_TOLD;
+        data.config.most_events = MOST_REPORTED;
         // Whoever asks for short calls one by one wants each of them.
         let each = settings.min_ns.is_some_and(|min| min < MIN_NS) || !settings.syscalls.is_empty();
         data.config.hot_calls = if each { u32::MAX } else { HOT_CALLS };

@@ -1,11 +1,10 @@
-//! What the program in the kernel has counted: read as it grows, told as spans of a stretch of
+//! What the program in the kernel has counted: read as it grows, written as spans of a stretch of
 //! time.
 //!
 //! Where there is much of it, threads that end add what they counted to their process
-//! (`bpf/call_folds.h`), which is told as calls of
-//! [`ENDED_THREADS`]. What was told of such a thread before is taken off there: a sum may be read
-//! before what was added to it, or the other
-//! way round, and is told by the next reading then.
+//! (`bpf/call_folds.h`), which is written as calls of [`ENDED_THREADS`]. What was written of such a
+//! thread before is taken off there: a sum may be read before what was added to it, or the other
+//! way round, and is written by the next reading then.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,8 +31,8 @@ const CROWDED: usize = 32_768;
 const OF_ENDED: u32 = 1 << 31;
 /// The name that those have in the recording.
 const ENDED_THREADS: &str = "threads that have ended";
-/// In `entries`, where the kernel is told how many were given back, from how many on threads that
-/// end are put together, and where it says how many were.
+/// In `entries`, where user space enters how many were given back and from how many on threads that
+/// end are put together, and where the kernel enters how many were.
 const GIVEN_BACK: u32 = 1;
 const FOLDS_FROM: u32 = 2;
 const FOLDED: u32 = 3;
@@ -83,7 +82,7 @@ struct Total {
     timed: u64,
     ns: u64,
     longest_ns: u64,
-    /// Of calls that only ticks told of.
+    /// Of calls that only ticks timed.
     coarse_ns: u64,
     coarse: u32,
     pid: u32,
@@ -138,7 +137,7 @@ impl Total {
     }
 }
 
-/// Writes a number of `entries`. One that is not told keeps the kernel from putting threads
+/// Writes a number of `entries`. One that cannot be written keeps the kernel from putting threads
 /// together, or has it do so sooner.
 fn put(entries: &impl MapCore, which: u32, number: i64) {
     let _ = entries.update(&which.to_ne_bytes(), &number.to_ne_bytes(), MapFlags::ANY);
@@ -283,8 +282,8 @@ impl Totals {
         put(entries, FOLDS_FROM, MANY_ENTRIES);
     }
 
-    /// Tells the kernel what was given back, and from how many entries on it is to put threads that
-    /// end together.
+    /// Gives the kernel the number of entries that were given back, and from how many entries on it
+    /// is to put threads that end together.
     fn set_limits(&mut self, entries: &impl MapCore, ended: usize, (since_ns, now_ns): (i64, i64)) {
         let read = entries.lookup(&FOLDED.to_ne_bytes(), MapFlags::ANY).ok().flatten();
         let folded = read.and_then(|bytes| words::long(&bytes, 0)).unwrap_or(0).cast_signed();
@@ -307,10 +306,10 @@ impl Totals {
         (0..ENDS).filter_map(of_end).fold((0, 0), |(timed, ns), total| (timed + total.timed, ns + total.ns))
     }
 
-    /// Reads what was counted and tells it, one span a thread and call that was made. `ended`:
+    /// Reads what was counted and writes it, one span a thread and call that was made. `ended`:
     /// threads that are gone, with their names, of which the kernel's entries are given back. How
     /// many rows there were, and how many of them were of threads that live.
-    pub(super) fn tell(
+    pub(super) fn write(
         &mut self,
         (map, entries): (&impl MapCore, &impl MapCore),
         ended: &HashMap<u32, String>,
@@ -319,8 +318,8 @@ impl Totals {
         let now_ns = cx.clock.epoch_now_ns();
         let since_ns = self.read_ns.replace(now_ns).unwrap_or(now_ns);
         let mut rows: HashMap<(u32, u16), Row> = HashMap::new();
-        // An entry that was made while we read may be missed, or seen twice: it is told the next
-        // time, or not again.
+        // An entry that was made while we read may be missed, or seen twice: it is written the
+        // next time, or not again.
         let Ok(read) = whole::entries(map) else { return (0, 0) };
         let parse = |(key, value): (Vec<u8>, Vec<u8>)| Some((Key::parse(&key)?, Total::parse(&value)?));
         let read: Vec<(Key, Total)> = read.filter_map(parse).collect();
@@ -373,15 +372,15 @@ impl Totals {
         (sorted.len(), of_living)
     }
 
-    /// Threads that have ended are among those of their process now, with what was told of them.
+    /// Threads that have ended are among those of their process now, with what was written of them.
     fn take_folded(&mut self, read: &[(Key, Total)]) {
         let there: HashSet<Key> = read.iter().map(|(key, _)| *key).collect();
         let folds = |key: &Key, _: &mut Total| key.ended_of().is_none() && !there.contains(key);
         let folded: Vec<(Key, Total)> = self.last.extract_if(folds).collect();
-        for (key, told) in folded {
-            let of_process = Key { tid: told.pid | OF_ENDED, ..key };
-            let fresh = || Total { pid: told.pid, ..Total::NONE };
-            self.last.entry(of_process).or_insert_with(fresh).add(&told);
+        for (key, written) in folded {
+            let of_process = Key { tid: written.pid | OF_ENDED, ..key };
+            let fresh = || Total { pid: written.pid, ..Total::NONE };
+            self.last.entry(of_process).or_insert_with(fresh).add(&written);
         }
     }
 

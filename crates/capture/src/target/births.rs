@@ -61,22 +61,22 @@ pub(super) struct Births {
     /// The ids of all that is recorded. Children enter themselves.
     pub targets: MapHandle,
     seen_lost: u64,
-    /// Names by process as last told, of the last stretch and of the one before: what a process did
-    /// may come in after the news of it were acted upon.
+    /// Names by process as last reported, of the last stretch and of the one before: what a process
+    /// did may come in after the news of it were acted upon.
     names: [HashMap<i32, String>; 2],
     loaded: BirthsSkel<'static>,
 }
 
 impl Births {
-    /// Loads and attaches it. `tell_all`: every process of the machine is told of.
-    pub fn watch(tell_all: bool) -> Result<Self, Unavailable> {
+    /// Loads and attaches it. `report_all`: every process of the machine is reported.
+    pub fn watch(report_all: bool) -> Result<Self, Unavailable> {
         silence();
         let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
         let mut open = BirthsSkelBuilder::default().open(place()).map_err(failed("opening"))?;
         if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
             constants.pidns_ino = pid_namespace();
             constants.own_pid = std::process::id();
-            constants.tell_all = u8::from(tell_all);
+            constants.report_all = u8::from(report_all);
         }
         let mut loaded = open.load().map_err(failed("loading"))?;
         let handle = |map: &libbpf_rs::Map<'_>| MapHandle::try_from(map).map_err(failed("opening a map of"));

@@ -1,7 +1,7 @@
 //! A command that is started stopped, so that it is recorded from its first instruction.
 //!
 //! ```text
-//!   fathom ─ thread: spawn ─ fork ─ child: tell pid, wait for a byte ─────────▶ exec ─▶ runs
+//!   fathom ─ thread: spawn ─ fork ─ child: send pid, wait for a byte ─────────▶ exec ─▶ runs
 //!          ◀────────────── pid ──────────┘         ▲
 //!          attach everything ── release ───────────┘
 //! ```
@@ -45,7 +45,7 @@ impl Command {
         let shown = program.to_string_lossy().into_owned();
         let failed = |cause: Error| CaptureError::Command { command: shown.clone(), cause };
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()));
-        let (told_pid, tell_pid) = pipe()?;
+        let (read_pid, write_pid) = pipe()?;
         let (wait_go, go) = pipe()?;
         let mut command = std::process::Command::new(program);
         command.args(arguments);
@@ -55,7 +55,7 @@ impl Command {
         // ends; `parents_end` is open in the child, as this process keeps it until the child was
         // released.
         unsafe {
-            command.pre_exec(move || hold_here(parents_end, &tell_pid, &wait_go));
+            command.pre_exec(move || hold_here(parents_end, &write_pid, &wait_go));
         }
         // The command owns copies of the child's ends until it is dropped with the thread.
         let spawning = std::thread::Builder::new()
@@ -63,7 +63,7 @@ impl Command {
             .spawn(move || command.spawn())
             .map_err(failed)?;
         let mut pid = [0; 4];
-        if let Err(cause) = std::fs::File::from(told_pid).read_exact(&mut pid) {
+        if let Err(cause) = std::fs::File::from(read_pid).read_exact(&mut pid) {
             let spawned =
                 spawning.join().unwrap_or_else(|_| Err(Error::other("the thread that starts it failed")));
             return Err(failed(spawned.err().unwrap_or(cause)));
@@ -136,16 +136,16 @@ impl Drop for Command {
     }
 }
 
-/// In the child: tells its id and waits for the byte that lets it go on, or for the end of the
+/// In the child: sends its id and waits for the byte that lets it go on, or for the end of the
 /// parent.
-fn hold_here(parents_end: i32, tell_pid: &OwnedFd, wait_go: &OwnedFd) -> std::io::Result<()> {
+fn hold_here(parents_end: i32, write_pid: &OwnedFd, wait_go: &OwnedFd) -> std::io::Result<()> {
     // SAFETY: `parents_end` is the child's copy of the pipe's writing end, which nothing else in
     // the child uses; with it open, the end of the parent would not be noticed. The buffers are
     // alive and of the given length.
     let released = unsafe {
         libc::close(parents_end);
         let pid = libc::getpid().to_ne_bytes();
-        if libc::write(tell_pid.as_raw_fd(), pid.as_ptr().cast(), pid.len()) != pid.len() as isize {
+        if libc::write(write_pid.as_raw_fd(), pid.as_ptr().cast(), pid.len()) != pid.len() as isize {
             return Err(Error::last_os_error());
         }
         let mut byte = 0_u8;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_status_is_told() {
+    fn the_exit_status_is_passed_on() {
         let mut command = hold("sh", &["-c", "exit 7"]).unwrap();
         command.release().unwrap();
         assert_eq!(wait(&mut command).code(), Some(7));

@@ -23,7 +23,7 @@ pub struct Identity {
     pub name: String,
     /// Whether it is a JVM: maps HotSpot's library.
     pub jvm: bool,
-    /// Whether its memory map may be read, without which nothing of it can be told.
+    /// Whether its memory map may be read, without which nothing of it is known.
     pub readable: bool,
     /// Its program file, which exec changes.
     exe: Option<PathBuf>,
@@ -68,7 +68,7 @@ impl Identity {
     /// Whether it runs another program by now.
     pub fn program_changed(&self, pid: i32) -> bool {
         let exe = std::fs::read_link(procfs::path(pid, "exe")).ok();
-        // Unreadable for a moment during exec and exit: no change to tell of.
+        // Unreadable for a moment during exec and exit: no change to report.
         exe.is_some() && (exe != self.exe || procfs::arguments(pid).first() != self.arguments.first())
     }
 

@@ -21,7 +21,7 @@ use crate::procfs::{self, Stat};
 pub enum Condition {
     /// A main class, jar or command.
     Name(NamePattern),
-    /// A control group, or one below it: its path as `/proc/PID/cgroup` tells it.
+    /// A control group, or one below it: its path as in `/proc/PID/cgroup`.
     Cgroup(String),
     /// A variable of its environment with a value.
     Env(String, String),
@@ -74,7 +74,7 @@ impl Condition {
         }
     }
 
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Self::Name(pattern) => format!("named {}", pattern.as_str()),
             Self::Cgroup(path) => format!("in the cgroup {path}"),
@@ -95,7 +95,7 @@ impl JvmFilter {
         looks_like_a_jvm(pid) && self.fits(|condition| condition.matches(pid))
     }
 
-    /// JVMs that fit and that this user may not look into, as far as their command lines tell: id
+    /// JVMs that fit and that this user may not look into, as far as their command lines show: id
     /// and owner.
     pub fn closed(&self) -> Vec<(i32, Option<u32>)> {
         let is_closed = |pid: &i32| {
@@ -118,8 +118,8 @@ impl JvmFilter {
     }
 
     /// In words.
-    pub fn told(&self) -> String {
-        let conditions: Vec<String> = self.0.iter().map(Condition::told).collect();
+    pub fn description(&self) -> String {
+        let conditions: Vec<String> = self.0.iter().map(Condition::description).collect();
         match conditions.is_empty() {
             true => "every JVM".to_owned(),
             false => format!("JVMs {}", conditions.join(", ")),

@@ -73,7 +73,7 @@ impl Selection {
     }
 
     /// In words.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         match self {
             Self::Pids(pids) => {
                 let pids: Vec<String> = pids.iter().map(i32::to_string).collect();
@@ -81,7 +81,7 @@ impl Selection {
             }
             Self::Name(pattern) => format!("processes named {}", pattern.as_str()),
             Self::Cgroup(path) => format!("cgroup {}", path.display()),
-            Self::Jvms(filter) => filter.told(),
+            Self::Jvms(filter) => filter.description(),
             Self::All => "the whole host".into(),
             Self::Command(command) => format!("command {}", command.program()),
         }

@@ -1,4 +1,4 @@
-//! Threads of recorded processes: each has one row in the recording, whoever tells of it first.
+//! Threads of recorded processes: each has one row in the recording, whoever sees it first.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ struct Unsettled {
 struct Known {
     /// In full.
     name: String,
-    /// Whether it is a Java thread. Told of the process' first thread, which is the launcher's;
+    /// Whether it is a Java thread. Known of the process' first thread, which is the launcher's;
     /// another may be one whose id the JVM does not have yet.
     is_java: Option<bool>,
 }
@@ -64,7 +64,7 @@ struct Names {
     /// Not to be read anew before.
     next: Instant,
     by_tid: HashMap<u32, Known>,
-    /// Of a JVM that has told a name with it: one that has just begun does not have all that it
+    /// Of a JVM of which a name was read with it: one that has just begun does not have all that it
     /// takes.
     reader: Option<Reader>,
 }
@@ -143,7 +143,7 @@ impl Threads {
     }
 
     /// Gives the row of a young thread the name that it has got meanwhile. `comm`: the kernel's,
-    /// where that is told.
+    /// where that is known.
     fn settle(
         &mut self,
         sink: &mut dyn Sink,
@@ -257,9 +257,9 @@ impl Reader {
         let known = |thread: ThreadInfo| {
             let is_first = i32::try_from(thread.tid) == Ok(self.pid);
             // What the kernel calls a thread may still change.
-            let is_told = thread.named_by_jvm || is_first;
+            let is_final = thread.named_by_jvm || is_first;
             let is_java = is_first.then_some(thread.java.is_some());
-            is_told.then_some((thread.tid, Known { name: thread.name, is_java }))
+            is_final.then_some((thread.tid, Known { name: thread.name, is_java }))
         };
         Some(self.threads.all(&self.vm).ok()?.into_iter().filter_map(known).collect())
     }

@@ -36,7 +36,7 @@ pub fn stacks(jvm: &mut Jvm, tids: &HashSet<u32>, sink: &mut dyn Sink) -> HashMa
     found
 }
 
-/// Where a thread sleeps, as the kernel tells root: `/proc/PID/stack`, upon what called the kernel.
+/// Where a thread sleeps, as the kernel shows root: `/proc/PID/stack`, upon what called the kernel.
 pub fn kernel_stack(tid: u32, caller: Option<StackId>, sink: &mut dyn Sink) -> Option<StackId> {
     let text = procfs::read_to_string(procfs::path(tid.cast_signed(), "stack")).unwrap_or_default();
     let mut names: Vec<&str> =

@@ -2,8 +2,8 @@
 //!
 //! Stubs are written by hand in HotSpot's assembler and have no `.eh_frame`, but they are simple:
 //! they push, subtract from the stack pointer, keep a frame pointer, call, and undo it. Following
-//! their instructions from each entry tells, at every one of them, how far the return address is.
-//! Where that cannot be told (a stack that is aligned without a frame pointer), the row says so and
+//! their instructions from each entry shows, at every one of them, how far the return address is.
+//! Where that is not known (a stack that is aligned without a frame pointer), the row says so and
 //! the programs fall back on the size of the blob's frame.
 //!
 //! ```text
@@ -69,7 +69,7 @@ impl State {
 }
 
 /// Rows of `code`, which lies at `begin`. `entries`: addresses that are entered by calls, where
-/// known. `frame_bytes`: the size of the frame at calls where the blob tells it: some blobs are
+/// known. `frame_bytes`: the size of the frame at calls where the blob gives it: some blobs are
 /// entered by jumps with nothing on the stack yet, which that puts right.
 pub fn rows_of_code(code: &[u8], begin: u64, entries: &[u64], frame_bytes: Option<i32>) -> Vec<RowAt> {
     let code = &code[..code.len().min(MOST_BYTES)];

@@ -50,7 +50,7 @@ impl Opened {
         }
         let [handle, path] = mapping.files(pid);
         let by_handle = File::open(&handle).ok();
-        // On overlay file systems the device of a mapping is not the one that stat tells: the inode
+        // On overlay file systems the device of a mapping is not the one that stat has: the inode
         // has to do.
         let same = |file: &File| file.metadata().is_ok_and(|m| m.ino() == mapping.inode && m.is_file());
         let by_path = || File::open(&path).ok().filter(same);
@@ -97,8 +97,8 @@ fn read<'a, R: ReadRef<'a>>(elf: &object::File<'a, R>) -> Option<(Paged, Segment
 /// some 40 bytes long.
 fn end_at_entry(rows: &mut Vec<RowAt>, entry: u64) {
     const LENGTH: u64 = 48;
-    let is_told = rows.iter().rfind(|row| row.at <= entry).is_some_and(|row| row.kind != RowKind::None);
-    if entry != 0 && !is_told {
+    let is_known = rows.iter().rfind(|row| row.at <= entry).is_some_and(|row| row.kind != RowKind::None);
+    if entry != 0 && !is_known {
         let end =
             rows.iter().map(|row| row.at).find(|at| *at > entry).unwrap_or(u64::MAX).min(entry + LENGTH);
         rows.push(RowAt { at: entry, kind: RowKind::End, fp: 0, cfa: 0 });
@@ -108,7 +108,7 @@ fn end_at_entry(rows: &mut Vec<RowAt>, entry: u64) {
     }
 }
 
-/// FNV-1a: tells the vDSO of one kernel from that of another personality.
+/// FNV-1a: distinguishes the vDSO of one kernel from that of another personality.
 fn hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()

@@ -17,7 +17,7 @@ use super::samples::{Sample, Walked, WalkedFrame};
 
 /// Stacks and frames that are remembered at most; then they are looked up anew.
 const MOST_REMEMBERED: usize = 200_000;
-/// Name of a compiled or interpreted frame whose method cannot be told any more.
+/// Name of a compiled or interpreted frame whose method is not known any more.
 const UNKNOWN_JAVA: &str = "[unknown Java method]";
 
 /// Frames by what was walked, stacks by all of their frames.

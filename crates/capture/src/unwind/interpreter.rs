@@ -1,6 +1,6 @@
 //! Where the interpreter has no whole frame: rows for the entries of methods and for their returns.
 //!
-//! Everywhere else a frame of the interpreter is told by the frame pointer. An entry takes the
+//! Everywhere else a frame of the interpreter is found by the frame pointer. An entry takes the
 //! return address off the stack to make room for locals, puts it back and builds the frame; a
 //! return undoes the frame and jumps. Both are generated from the same few lines for all kinds of
 //! methods (`TemplateInterpreterGenerator::generate_normal_entry`, `generate_fixed_frame`,

@@ -59,7 +59,7 @@ impl Capacity {
     pub const HOST: Self = Self { rows: 1 << 23, pages: 1 << 20, mappings: 1 << 16, jvms: 1024 };
 }
 
-/// Tells the programs what is known of a process.
+/// Sends the programs what is known of a process.
 pub trait Publish {
     /// What holds from now on.
     fn put(&mut self, pid: u32, code: &ProcessCode);
@@ -195,7 +195,7 @@ impl CodeOfProcesses {
         }
     }
 
-    /// Tells whether a stack that was kept could be walked: where none can, none need be kept.
+    /// Says whether a stack that was kept could be walked: where none can, none need be kept.
     pub fn walked_late(&mut self, pid: i32, whole: bool) {
         let Some(known) = self.known.get_mut(&pid) else { return };
         known.in_vain = if whole { 0 } else { known.in_vain + 1 };
@@ -268,8 +268,8 @@ impl CodeOfProcesses {
         let mut replaced = None;
         if (jvm.is_none() || due) && is_jvm {
             match Jvm::open(pid as u32, &mut self.tables) {
-                // Its stubs are not made yet, which callers are told by; Java code does not run
-                // before they are.
+                // Its stubs are not made yet, by which callers are recognised; Java code does not
+                // run before they are.
                 Ok(opened) if opened.shared.call_stub_return == 0 && is_starting(pid) => {
                     opened.table().into_iter().for_each(|table| self.tables.release(table));
                     jvm_error = Some("it had just begun to start".into());

@@ -73,7 +73,8 @@ impl Walked {
 pub struct Sample<'a> {
     /// Its head.
     pub head: StackSample,
-    /// All that tells its stack, to find the same one again: reason, user frames and kernel frames.
+    /// All that identifies its stack, to find the same one again: reason, user frames and kernel
+    /// frames.
     pub stack: &'a [u8],
 }
 

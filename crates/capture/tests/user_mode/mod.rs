@@ -50,10 +50,10 @@ pub fn walk(tables: &Tables<'_>, registers: &[u64; 16], pc: u64) -> (StackSample
     user_mode::walk(tables, registers, pc, &mut OfTheTest)
 }
 
-/// Keeps what is told of the one process.
-struct Told(Rc<RefCell<ProcessCode>>);
+/// Keeps what is published of the one process.
+struct Kept(Rc<RefCell<ProcessCode>>);
 
-impl Publish for Told {
+impl Publish for Kept {
     fn put(&mut self, _pid: u32, code: &ProcessCode) {
         *self.0.borrow_mut() = *code;
     }
@@ -63,16 +63,16 @@ impl Publish for Told {
 
 /// The tables of a running JVM, in memory of this process.
 pub fn tables_of(pid: u32) -> (CodeOfProcesses, ProcessCode) {
-    let told = Rc::new(RefCell::new(ProcessCode::default()));
+    let kept = Rc::new(RefCell::new(ProcessCode::default()));
     let mut code = CodeOfProcesses::new(
         Arena::in_memory(1 << 20),
         Arena::in_memory(1 << 18),
         Arena::in_memory(1 << 12),
         Arena::in_memory(4),
-        Box::new(Told(told.clone())),
+        Box::new(Kept(kept.clone())),
     );
     code.refresh(pid as i32, true);
-    let process = *told.borrow();
+    let process = *kept.borrow();
     (code, process)
 }
 

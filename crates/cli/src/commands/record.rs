@@ -307,7 +307,7 @@ pub(super) fn told(error: CaptureError) -> anyhow::Error {
 fn say_start(session: &mut Session, writer: &mut dyn Output, until: &str) {
     let targets = session.targets();
     let (jvms, all) = (targets.iter().filter(|target| target.jvm).count(), targets.len());
-    let what = targets.selection().told();
+    let what = targets.selection().description();
     let command = matches!(targets.selection(), Selection::Command(_));
     let found = match (jvms, all) {
         _ if command => "from its first instruction".to_owned(),

@@ -171,19 +171,19 @@ impl Ring {
         self.roster.forget(segments, is_over);
     }
 
-    /// Rows from here on, until [`Ring::excerpt`], tell what has not ended as it is now. They stand
-    /// in that excerpt alone: what they tell of will be told again when it has ended.
-    pub fn tell_unfinished(&mut self) {
+    /// Rows from here on, until [`Ring::excerpt`], are of what has not ended, as it is now. They
+    /// are in that excerpt alone: the whole row is written when it has ended.
+    pub fn write_unfinished(&mut self) {
         self.close();
         self.unfinished = Some(Segment::new(&self.names, self.now_ns, self.spans, Vec::new()));
     }
 
-    /// Whether that is being told.
-    pub fn is_telling_unfinished(&self) -> bool {
+    /// Whether rows of what has not ended are being written.
+    pub fn is_writing_unfinished(&self) -> bool {
         self.unfinished.is_some()
     }
 
-    /// All rows of a stretch that have come in by now, with what [`Ring::tell_unfinished`] brought.
+    /// All rows of a stretch that have come in by now, with those since [`Ring::write_unfinished`].
     pub fn excerpt(&mut self, (from_ns, to_ns): (i64, i64)) -> Excerpt {
         let unfinished = self.unfinished.take();
         self.close();

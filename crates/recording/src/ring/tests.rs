@@ -126,7 +126,7 @@ fn what_has_not_ended_is_in_one_excerpt_only() {
     let who = who(&mut ring);
     span(&mut ring, &who, "k", "ended", (S, 2 * S));
     ring.roll(3 * S, None);
-    ring.tell_unfinished();
+    ring.write_unfinished();
     span(&mut ring, &who, "k", "goes on", (S, 3 * S));
     let first = sealed(&mut ring, (0, 3 * S));
     assert_eq!(spans(&first, "k").len(), 2);

@@ -1,6 +1,6 @@
 use fathom_recording::{Process, Recording, Sink, Source};
 
-use super::super::record::tests::told;
+use super::super::record::tests::record;
 use super::*;
 use crate::collector::Shared;
 use crate::target::Selection;
@@ -38,19 +38,19 @@ fn collection(at: i64) -> Vec<Record> {
     let outside = ["Metaspace", "CodeHeap 'profiled nmethods'", "Compressed Class Space"];
     let operation = ["G1CollectForAllocation"];
     let of_outside = |kind, at: i64| {
-        outside.map(|pool| told(kind, at, 7, &["Metaspace Manager", pool], &[0, 7 * MB, 9 * MB, 0]))
+        outside.map(|pool| record(kind, at, 7, &["Metaspace Manager", pool], &[0, 7 * MB, 9 * MB, 0]))
     };
     let mut records = vec![
-        told(SafepointBegin, at, 7, &[], &[]),
-        told(OperationBegin, at + 100, 7, &operation, &[0]),
-        told(GcBegin, at + 110, 7, &[], &[0]),
-        told(PoolBegin, at + 120, 7, &eden, &[0, 50 * MB, 60 * MB, 0]),
-        told(PoolBegin, at + 121, 7, &old, &[0, 10 * MB, 40 * MB, 0]),
-        told(PoolEnd, at + 180, 7, &eden, &[0, 0, 60 * MB, 0]),
-        told(PoolEnd, at + 181, 7, &old, &[0, 12 * MB, 40 * MB, 0]),
-        told(GcEnd, at + 190, 7, &["No GC", "G1 Evacuation Pause"], &[]),
-        told(OperationEnd, at + 200, 7, &operation, &[0]),
-        told(SafepointEnd, at + 230, 7, &[], &[]),
+        record(SafepointBegin, at, 7, &[], &[]),
+        record(OperationBegin, at + 100, 7, &operation, &[0]),
+        record(GcBegin, at + 110, 7, &[], &[0]),
+        record(PoolBegin, at + 120, 7, &eden, &[0, 50 * MB, 60 * MB, 0]),
+        record(PoolBegin, at + 121, 7, &old, &[0, 10 * MB, 40 * MB, 0]),
+        record(PoolEnd, at + 180, 7, &eden, &[0, 0, 60 * MB, 0]),
+        record(PoolEnd, at + 181, 7, &old, &[0, 12 * MB, 40 * MB, 0]),
+        record(GcEnd, at + 190, 7, &["No GC", "G1 Evacuation Pause"], &[]),
+        record(OperationEnd, at + 200, 7, &operation, &[0]),
+        record(SafepointEnd, at + 230, 7, &[], &[]),
     ];
     // Pools that are no part of the heap.
     records.splice(7..7, of_outside(PoolEnd, at + 182));
@@ -76,7 +76,7 @@ fn a_collection_is_a_pause_within_its_operation_within_its_safepoint() {
 }
 
 #[test]
-fn a_collection_that_tells_of_the_young_part_alone_says_nothing_of_the_heap() {
+fn a_collection_that_reports_the_young_part_alone_says_nothing_of_the_heap() {
     let mut records = collection(1000);
     records.extend(collection(2000).into_iter().filter(|r| r.text(1) != "G1 Old Gen"));
     let recording = recorded(&records);
@@ -95,10 +95,10 @@ fn of_a_library_without_probes_a_collection_has_its_cause_and_a_compilation_its_
     let compile = ["c1", "shop.Orders", "total"];
     let recording = recorded(
         &[
-            told(OperationBegin, 10, 7, &["GenCollectForAllocation"], &[]),
-            told(OperationEnd, 30, 7, &["No GC", "Allocation Failure"], &[]),
-            told(CompileBegin, 40, 8, &compile, &[0, 3, 17, 0]),
-            told(CompileEnd, 90, 8, &[], &[]),
+            record(OperationBegin, 10, 7, &["GenCollectForAllocation"], &[]),
+            record(OperationEnd, 30, 7, &["No GC", "Allocation Failure"], &[]),
+            record(CompileBegin, 40, 8, &compile, &[0, 3, 17, 0]),
+            record(CompileEnd, 90, 8, &[], &[]),
         ]
         .map(of_function),
     );
@@ -122,28 +122,28 @@ fn what_began_before_the_probes_were_there_is_left_out() {
 }
 
 #[test]
-fn a_cycle_told_by_another_thread_is_no_pause_and_an_operation_known_as_one_is() {
+fn a_cycle_reported_by_another_thread_is_no_pause_and_an_operation_known_as_one_is() {
     use Kind::*;
     let (mark, other) = (["ZMarkStartYoung"], ["ICBufferFull"]);
     let recording = recorded(&[
-        told(GcBegin, 5, 99, &[], &[0]),
-        told(OperationBegin, 10, 7, &mark, &[0]),
-        told(OperationEnd, 30, 7, &mark, &[0]),
-        told(OperationBegin, 40, 7, &other, &[0]),
-        told(OperationEnd, 45, 7, &other, &[0]),
-        told(GcEnd, 900, 99, &[], &[]),
+        record(GcBegin, 5, 99, &[], &[0]),
+        record(OperationBegin, 10, 7, &mark, &[0]),
+        record(OperationEnd, 30, 7, &mark, &[0]),
+        record(OperationBegin, 40, 7, &other, &[0]),
+        record(OperationEnd, 45, 7, &other, &[0]),
+        record(GcEnd, 900, 99, &[], &[]),
     ]);
     let pauses: Vec<_> = recording.spans_of(kind::GC_PAUSE).map(|s| (s.name(), s.duration_ns())).collect();
     assert_eq!(pauses, [("Pause Mark Start", 20)]);
 }
 
 #[test]
-fn a_compilation_is_told_by_its_thread_and_one_that_does_not_end_is_cut() {
+fn a_compilation_is_reported_by_its_thread_and_one_that_does_not_end_is_cut() {
     let method = ["C2", "java/lang/String", "indexOf", "(I)I"];
     let records = [
-        told(Kind::CompileBegin, 10, 21, &method, &[]),
-        told(Kind::CompileBegin, 20, 22, &["C1", "a/B", "c", "()V"], &[]),
-        told(Kind::CompileEnd, 50, 21, &method, &[1]),
+        record(Kind::CompileBegin, 10, 21, &method, &[]),
+        record(Kind::CompileBegin, 20, 22, &["C1", "a/B", "c", "()V"], &[]),
+        record(Kind::CompileEnd, 50, 21, &method, &[1]),
     ];
     let recording = recorded(&records);
     let compiles: Vec<_> = recording

@@ -21,7 +21,7 @@ pub(super) const KIND: Kind = Kind {
     make,
 };
 
-/// Points that tell what is usual; most series have one a second.
+/// Points that show what is usual; most series have one a second.
 const USUAL_OF: usize = 60;
 /// Fewer do not.
 const LEAST: usize = 20;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dip_is_told_from_its_third_point_on_until_it_is_over() {
+    fn a_dip_is_reported_from_its_third_point_on_until_it_is_over() {
         let level = |i: usize| if (50..56).contains(&i) { 20.0 } else { 100.0 + (i % 7) as f64 };
         assert_eq!(slow_at((0..100).map(level), Limit::Below(0.5)), [52, 53, 54, 55]);
         assert_eq!(slow_at((0..100).map(level), Limit::Above(3.0)), [0; 0]);

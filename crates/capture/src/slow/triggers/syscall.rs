@@ -9,7 +9,7 @@ use fathom_recording::{Ring, SpanRow};
 
 use crate::near::near;
 use crate::slow::trigger::{Kind, Limit, Measure, Slow, Watch};
-use crate::syscalls::{is_told, names};
+use crate::syscalls::{is_reported, names};
 
 pub(super) const KIND: Kind = Kind {
     word: "syscall",
@@ -27,12 +27,12 @@ const READ: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
 
 fn make(what: Option<&str>) -> Result<Box<dyn Watch>, String> {
     if let Some(name) = what {
-        match is_told(name) {
+        match is_reported(name) {
             Some(true) => {}
             Some(false) => {
                 return Err(format!(
-                    "threads wait in {name} by choice, so that it is counted and not told one by one: lock>50ms and \
-                     offcpu>1s tell of waits that matter"
+                    "threads wait in {name} by choice, so that it is counted and not reported one by one: lock>50ms and \
+                     offcpu>1s report waits that matter"
                 ));
             }
             None => {

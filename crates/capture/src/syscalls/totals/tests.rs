@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_stretch_is_the_difference_of_two_readings_and_the_longest_is_told_where_it_is_known() {
+fn a_stretch_is_the_difference_of_two_readings_and_the_longest_is_written_where_it_is_known() {
     let mut lengths = [0; LENGTHS];
     lengths[10] = u32::MAX;
     let before = Total { calls: 10, timed: 10, ns: 1000, longest_ns: 500, pid: 7, lengths, ..Total::NONE };
@@ -38,12 +38,12 @@ fn a_thread_is_in_calls_for_no_longer_than_the_stretch() {
 }
 
 #[test]
-fn what_was_told_of_a_thread_is_not_told_again_with_its_process() {
+fn what_was_written_of_a_thread_is_not_written_again_with_its_process() {
     let mut totals = Totals::default();
     let own = Key { tid: 5, number: 0, end: 0 };
     let of_process = Key { tid: 7 | OF_ENDED, ..own };
-    let told = Total { calls: 60, timed: 60, ns: 900, longest_ns: 40, pid: 7, ..Total::NONE };
-    totals.last.insert(own, told.clone());
+    let written = Total { calls: 60, timed: 60, ns: 900, longest_ns: 40, pid: 7, ..Total::NONE };
+    totals.last.insert(own, written.clone());
     // It made ten more before it ended, and another thread of its process five.
     let now = Total { calls: 75, timed: 75, ns: 1_100, longest_ns: 50, pid: 7, ..Total::NONE };
     totals.take_folded(&[(of_process, now.clone())]);
@@ -52,8 +52,8 @@ fn what_was_told_of_a_thread_is_not_told_again_with_its_process() {
     row.add(0, &totals.last[&of_process], &now);
     assert_eq!((row.calls, row.ns, row.longest_ns), (15, 200, Some(50)));
     // One that is still there stays, and so does a process of which nothing has come.
-    totals.last.insert(own, told.clone());
-    totals.take_folded(&[(own, told)]);
+    totals.last.insert(own, written.clone());
+    totals.take_folded(&[(own, written)]);
     assert_eq!(totals.last.len(), 2);
 }
 

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use fathom_capture::slow::limit::{bytes, duration};
 use fathom_capture::slow::trigger::Trigger;
 use fathom_capture::slow::triggers::TRIGGERS;
-use fathom_capture::slow::{LONGEST, OnSlow, SlowSamples, Told};
+use fathom_capture::slow::{IncidentOutcome, LONGEST, OnSlow, SlowSamples};
 use fathom_capture::{Ended, Engine, Limits, Session, Settings, Signals, Targets, Unavailable};
 use fathom_recording::Identity;
 use indicatif::HumanBytes;
@@ -114,9 +114,9 @@ impl SlowArgs {
             bail!("--before: {} is more than memory could hold", seconds(on_slow.before));
         }
         let line = Rc::new(RefCell::new(ProgressLine::new(TELL_EVERY_S)));
-        let tell = Rc::clone(&line);
-        let tell = move |told: &Told| tell.borrow().above(&incident(told));
-        let mut slow = SlowSamples::new(on_slow, Box::new(tell)).map_err(told)?;
+        let shown = Rc::clone(&line);
+        let report = move |outcome: &IncidentOutcome| shown.borrow().above(&incident(outcome));
+        let mut slow = SlowSamples::new(on_slow, Box::new(report)).map_err(told)?;
         // It ends by its duration, a signal or its target's end; what is on disk is bounded by
         // itself.
         let limits = Limits { duration, max_bytes: u64::MAX, place: PathBuf::new() };
@@ -198,9 +198,9 @@ pub(in crate::commands) fn adjust(triggers: &[Trigger], settings: &mut Settings)
 }
 
 /// What became of an incident, in one line.
-fn incident(told: &Told) -> String {
-    match told {
-        Told::Written { path, bytes, t0_ns, what, dropped } => {
+fn incident(outcome: &IncidentOutcome) -> String {
+    match outcome {
+        IncidentOutcome::Written { path, bytes, t0_ns, what, dropped } => {
             let at = jiff::Timestamp::from_nanosecond(i128::from(*t0_ns)).unwrap_or_default();
             let at = at.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S%.3f");
             let older = match dropped {
@@ -210,7 +210,7 @@ fn incident(told: &Told) -> String {
             };
             format!("{at} {what} → {} ({}){older}", path.display(), HumanBytes(*bytes))
         }
-        Told::Failed { what, why } => format!("NOT WRITTEN: {what}: {why}"),
+        IncidentOutcome::Failed { what, why } => format!("NOT WRITTEN: {what}: {why}"),
     }
 }
 
