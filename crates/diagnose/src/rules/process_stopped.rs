@@ -181,9 +181,9 @@ mod tests {
     use super::*;
     use crate::built::{Built, judged};
 
-    /// Four threads that are off the CPU from 10 s to 13 s in a function of the kernel, `standing`
-    /// of them in that for stopped tasks.
-    fn recording(standing: usize) -> Recording {
+    /// Threads that are off the CPU from 10 s to 13 s in a function of the kernel, `standing` of
+    /// them in that for stopped tasks.
+    fn recording(standing: usize, threads: usize) -> Recording {
         let mut built = Built::jvm("17", "G1", 60.0);
         let jvm = built.jvm;
         let recording = &mut built.recording;
@@ -193,11 +193,11 @@ mod tests {
             covers_ns: Some((0, 60_000_000_000)),
             ..Source::default()
         });
-        for i in 0..4 {
-            let thread = recording.thread(jvm, Some(100 + i), &format!("worker-{i}"), Role::App);
+        for i in 0..threads {
+            let thread = recording.thread(jvm, Some(100 + i as i64), &format!("worker-{i}"), Role::App);
             let park = recording.frame("jdk.internal.misc.Unsafe.park", "", FrameType::C2, -1);
             let park = recording.stack(None, park);
-            let name = if (i as usize) < standing { "do_signal_stop" } else { "futex_wait_queue" };
+            let name = if i < standing { "do_signal_stop" } else { "futex_wait_queue" };
             let leaf = recording.frame(name, "", FrameType::Kernel, -1);
             let stack = recording.stack(Some(park), leaf);
             for (kind, from_s, to_s, stack) in
@@ -225,18 +225,30 @@ mod tests {
 
     #[test]
     fn a_process_that_is_stopped_from_outside_is_reported_and_one_that_waits_is_not() {
-        let Judgement::Found(finding) = judged(&ProcessStopped, &recording(4)) else { panic!("not found") };
+        let Judgement::Found(finding) = judged(&ProcessStopped, &recording(4, 4)) else {
+            panic!("not found")
+        };
         assert!(finding.title.contains("for 3.00 s"), "{}", finding.title);
         assert!((finding.cost_ms - 3_000.0).abs() < 1e-6);
         for standing in [0, 1] {
-            let judgement = judged(&ProcessStopped, &recording(standing));
+            let judgement = judged(&ProcessStopped, &recording(standing, 4));
             assert!(matches!(judgement, Judgement::RuledOut { .. }), "{standing}: {judgement:?}");
         }
     }
 
+    /// Of threads without work it is often not recorded that they were stopped as well.
+    #[test]
+    fn threads_that_are_stopped_together_are_no_tracers_work_however_many_others_there_are() {
+        let Judgement::Found(finding) = judged(&ProcessStopped, &recording(12, 27)) else {
+            panic!("not found")
+        };
+        assert!(finding.title.contains("for 3.00 s"), "{}", finding.title);
+        assert!((finding.cost_ms - 3_000.0).abs() < 1e-6);
+    }
+
     #[test]
     fn without_a_series_the_time_in_which_the_process_was_stopped_is_the_slow_window() {
-        let recording = recording(4);
+        let recording = recording(4, 4);
         let diagnosis = crate::diagnose(&recording, &crate::Options::default()).unwrap();
         assert_eq!(diagnosis.windows.slow.len(), 1, "{}", diagnosis.windows.how);
         assert!((diagnosis.loss.lost_ms - 3_000.0).abs() < 1.0, "{:?}", diagnosis.loss);

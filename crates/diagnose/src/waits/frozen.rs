@@ -14,6 +14,9 @@ use crate::intervals::Intervals;
 /// Share of the application's threads that must stand: a debugger may hold a single one, and a
 /// thread that nobody lets run is not stopped before it runs.
 const MOST: f64 = 0.5;
+/// The same of those that were ever stopped, where that lasts: of many threads without work it may
+/// not be recorded that they were stopped, and a tracer stops one thread after the other, shortly.
+const LASTS_NS: i64 = 50_000_000;
 
 /// A process' threads that were stopped from outside.
 pub(crate) struct Frozen<'a> {
@@ -54,8 +57,10 @@ pub(crate) fn of<'a>(recording: &'a Recording, stacks: &ByStack, process: Proces
     };
     let stood = |span: &Span<'_>| stacks.heading(span.stack()) == Heading::Frozen;
     let mut ends: Vec<(i64, i64)> = Vec::new();
+    let mut stopped: FxHashSet<_> = FxHashSet::default();
     for span in recording.spans_of(kind::SCHED_OFF).filter(|span| is_app(span) && stood(span)) {
         ends.extend([(span.t0_ns(), 1), (span.t1_ns(), -1)]);
+        stopped.extend(span.thread());
         frozen.each.push((span.t0_ns(), span.t1_ns()));
         if let Some(waker) = span.label(label::WAKER) {
             *frozen.wakers.entry(waker.rsplit_once(" (").map_or(waker, |(name, _)| name)).or_default() += 1;
@@ -65,20 +70,29 @@ pub(crate) fn of<'a>(recording: &'a Recording, stacks: &ByStack, process: Proces
     }
     let watched = recording.spans_of(kind::SCHED_WATCHED).filter(is_app);
     let threads: FxHashSet<_> = watched.filter_map(|span| span.thread()).collect();
-    let enough = ((threads.len() as f64 * MOST).ceil() as i64).max(1);
+    let most = |threads: usize| (threads as f64 * MOST).ceil() as i64;
     ends.sort_unstable();
+    let of_all = standing_together(&ends, most(threads.len()).max(1));
+    let of_stopped = standing_together(&ends, most(stopped.len()).max(2));
+    let lasting = of_stopped.into_iter().filter(|(from, to)| to.saturating_sub(*from) >= LASTS_NS);
+    frozen.moments = Intervals::of(of_all.into_iter().chain(lasting));
+    frozen
+}
+
+/// When so many threads or more stood, from the beginnings (1) and ends (-1) of their stops, in
+/// order of time.
+fn standing_together(ends: &[(i64, i64)], enough: i64) -> Vec<(i64, i64)> {
     let (mut standing, mut since, mut moments) = (0, None, Vec::new());
     for (t_ns, change) in ends {
         standing += change;
         match since {
-            None if standing >= enough => since = Some(t_ns),
+            None if standing >= enough => since = Some(*t_ns),
             Some(from) if standing < enough => {
-                moments.push((from, t_ns));
+                moments.push((from, *t_ns));
                 since = None;
             }
             _ => {}
         }
     }
-    frozen.moments = Intervals::of(moments);
-    frozen
+    moments
 }
