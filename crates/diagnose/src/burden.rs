@@ -18,7 +18,10 @@ pub const BAD_SHARE: f64 = 2.0 * MATTERS_SHARE;
 pub const LONG_MS: f64 = 1_000.0;
 /// Stretches shorter than this show no share of time, nanoseconds: a fragment of a log is nothing
 /// but pauses.
-pub const SPAN_NS: i64 = 10_000_000_000;
+const SPAN_NS: i64 = 10_000_000_000;
+/// Of a second and more they do where so many stops were logged: that is no fragment.
+const MANY_SPAN_NS: i64 = 1_000_000_000;
+const MANY_STOPS: usize = 50;
 /// What a healthy collector takes of a run. A part of the run is reported for itself only where its
 /// stops take at least this share of the whole run: less than that, in however short a part, is a
 /// moment of load.
@@ -27,6 +30,12 @@ const QUIET_SHARE: f64 = 0.02;
 const PARTS: i64 = 60;
 /// Steps of a part at which one may begin.
 const STEPS: i64 = 10;
+
+/// Whether so many stops in a run that was logged for so long show the share of its time that they
+/// take.
+pub(crate) fn shows_share(logged_ns: i64, stops: usize) -> bool {
+    logged_ns >= if stops >= MANY_STOPS { MANY_SPAN_NS } else { SPAN_NS }
+}
 
 /// The kinds of spans that are collections or stops.
 pub(crate) const GC_AND_SAFEPOINTS: [&str; 4] =
@@ -120,7 +129,7 @@ fn heavy(stops: &Intervals, logged: &Intervals) -> Option<Heavy> {
         let share = stopped as f64 / within(window).max(1) as f64;
         Heavy { window, ms: within(window) as f64 / 1e6, share, whole }
     };
-    if logged.length_ns() < SPAN_NS {
+    if !shows_share(logged.length_ns(), stops.stretches().len()) {
         return None;
     }
     let whole = of(run, true);
@@ -184,6 +193,15 @@ mod tests {
         }
         let jvm = built.jvm;
         Burden::of(&built.sealed(), jvm).heavy
+    }
+
+    #[test]
+    fn a_short_run_matters_where_many_stops_were_logged_and_not_where_a_few_were() {
+        let stops = |n: u32| (0..n).map(move |i| (f64::from(i) * 4.0 / f64::from(n), 1_600.0 / f64::from(n)));
+        let heavy = heavy_of(4.0, stops(100)).unwrap();
+        assert!(heavy.whole && (0.35..0.45).contains(&heavy.share), "{heavy:?}");
+        assert_eq!(heavy_of(4.0, stops(8)), None);
+        assert_eq!(heavy_of(0.5, (0..60).map(|i| (0.008 * f64::from(i), 4.0))), None);
     }
 
     #[test]

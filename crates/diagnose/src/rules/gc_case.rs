@@ -119,7 +119,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// Whether the JVM was logged for long enough for shares of its time.
     pub(crate) fn is_a_run(&self) -> bool {
-        burden::moments(self.case.recording, self.jvm).length_ns() >= burden::SPAN_NS
+        let logged = burden::moments(self.case.recording, self.jvm);
+        burden::shows_share(logged.length_ns(), self.all.len())
     }
 
     /// That there are collections, and too few, or in too short a time, to judge their share of it.

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{cited, most, remedy, stretches, summed};
-use crate::burden::{Burden, LONG_MS};
+use super::gc_case::{blind, cited, most, remedy, stretches, summed};
+use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
 use crate::facts::{Value, pauses};
 use crate::intervals::Intervals;
@@ -57,7 +57,7 @@ impl Rule for JvmStopped {
          sorts of collections, causes, phases, and processor time. A full collection that went through less than 20 MB of heap \
          a second is said to have waited rather than worked, where the log has no CPU times, and a remark or an initial mark \
          of CMS that ran on one processor is said to have done so.\n\n\
-         **Evidence.** Over a run of 10 s or more, or over a part of it, stops take 5% of the time or more; or a stop \
+         **Evidence.** Over a run of 10 s or more (of 1 s where 50 stops or more were logged), or over a part of it, stops take 5% of the time or more; or a stop \
          lasts a second or more; or stops stand out of a run of which they take 2% or more in all. Where slow windows are given or found on a series, stops must take 5% of what was lost \
          there, above what they take in the base.\n\n\
          **Look-alikes.** Findings that explain the same time are charged first; what they leave is charged here, and \
@@ -83,8 +83,18 @@ impl Rule for JvmStopped {
         let found = if measured { in_windows(case, &burden) } else { over_run(case, &burden) };
         match found {
             Some(seen) => Judgement::Found(Box::new(finding(self, case, jvm, &seen))),
+            // What takes that much is not ruled out because it was seen for a moment only.
+            None if is_fragment(case, jvm, &burden) => blind(
+                self,
+                format!(
+                    "whether stops take much of the run of {}: {}, and that is too short to know",
+                    case.jvm_name(jvm),
+                    stopped_for(&burden.stops.and(&slow), &slow)
+                ),
+                "a longer log",
+            ),
             None => Judgement::RuledOut {
-                figure: ruled_out(&burden.stops.and(&slow), &slow),
+                figure: stopped_for(&burden.stops.and(&slow), &slow),
                 source: source(case, jvm),
             },
         }
@@ -194,7 +204,17 @@ fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
     Some(Seen { cost_ms: stopped_ms, stops: all, title })
 }
 
-fn ruled_out(stops: &Intervals, slow: &Intervals) -> String {
+/// Whether a JVM was logged for too short a time to know what share of its run stops take, and
+/// they took much of that.
+fn is_fragment(case: &Case<'_>, jvm: ProcessId, burden: &Burden) -> bool {
+    let logged = burden::moments(case.recording, jvm);
+    let is_much = burden.stops.and(&logged).length_ms() >= MATTERS_SHARE * logged.length_ms();
+    case.lost_by.is_empty()
+        && is_much
+        && !burden::shows_share(logged.length_ns(), burden.stops.stretches().len())
+}
+
+fn stopped_for(stops: &Intervals, slow: &Intervals) -> String {
     let longest = stops.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     format!(
         "the JVM was stopped for {} of {}, the longest stop {}",

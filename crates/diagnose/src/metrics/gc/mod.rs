@@ -130,7 +130,7 @@ impl<'a> Scope<'a> {
 
     /// A grade of a share of the time: of a fragment of a log none is bad.
     fn grade_share(&self, grade: Grade) -> Grade {
-        let fragment = self.covered_ns.is_some_and(|ns| ns < burden::SPAN_NS);
+        let fragment = self.covered_ns.is_some_and(|ns| !burden::shows_share(ns, self.pauses.len()));
         if fragment { grade.min(Grade::Watch) } else { grade }
     }
 
