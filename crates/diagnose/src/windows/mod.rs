@@ -38,14 +38,12 @@ const LEAST_LOST: f64 = 0.02;
 /// for a dip.
 const STOPS_SHARE: f64 = 0.2;
 
-/// The stretch of a recording that a user means by a window, by the same rules as the windows of a
-/// diagnosis.
+/// The stretch that a user means by a window, by the same rules as the windows of a diagnosis.
 pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Result<Window, WindowError> {
     spec.resolve(&clock(&Timeline::of(recording), zone))
 }
 
-/// What moments that a user gives are read against, by the same rules as the windows of a
-/// diagnosis.
+/// What moments that a user gives are read against, by the same rules as for a diagnosis.
 pub fn clock_of(recording: &Recording, zone: TimeZone) -> Clock {
     clock(&Timeline::of(recording), zone)
 }
@@ -385,7 +383,10 @@ fn by_finding<'a>(
         return Chosen { by_change: true, ..chosen(change.slow, change.base, how) };
     }
     match stopped {
-        Some((slow, how)) => on_stops(slow, how, timeline),
+        Some((slow, how)) => match stops::rest_is_sick(recording, jvms, &timeline.moments(), &slow) {
+            Some(why) => whole(format!("{how}; {why}, so the whole run is looked at")),
+            None => on_stops(slow, how, timeline),
+        },
         None => {
             let none = stops::why_none(recording, jvms, timeline.covers);
             match most_stopped(recording, jvms) {

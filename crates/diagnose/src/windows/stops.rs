@@ -167,6 +167,26 @@ fn crowded(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
     (!windows.is_empty()).then_some((windows, how))
 }
 
+/// Share of the rest of a run that stops must take for it to be no base: a JVM that is stopped for
+/// half of the time is not well, whatever longer stops it has beside.
+const SICK: f64 = 0.5;
+
+/// That a JVM is stopped for so much of the rest of its run, without windows, that nothing of it is
+/// usual.
+pub(super) fn rest_is_sick(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    run: &Intervals,
+    slow: &[Window],
+) -> Option<String> {
+    let rest = run.without(&Intervals::of_windows(slow));
+    let share = |jvm: &ProcessId| {
+        of_jvm(recording, *jvm).and(&rest).length_ms() / rest.length_ms().max(f64::MIN_POSITIVE)
+    };
+    let most = jvms.iter().map(share).max_by(f64::total_cmp).filter(|share| *share >= SICK)?;
+    Some(format!("the rest of the run is stopped for {} of its time", quantity::share(most)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +222,23 @@ mod tests {
             "{how}"
         );
         assert!(!how.contains("beyond the usual"), "{how}");
+    }
+
+    #[test]
+    fn the_rest_of_a_run_is_no_base_where_it_is_stopped_for_half_of_the_time_as_well() {
+        let rest = |each_ms: f64| {
+            let mut built = Built::jvm("17", "G1", 60.0);
+            (0..100).for_each(|i| {
+                built.pause("Pause Full", "System.gc()", f64::from(i) * 0.5, each_ms, &[]);
+            });
+            built.pause("Pause Full", "System.gc()", 55.0, 2_000.0, &[]);
+            let (jvm, recording) = (built.jvm, built.sealed());
+            let slow = Window { from_ns: 55_000_000_000, to_ns: 57_000_000_000 };
+            let run = Intervals::of([(0, 60_000_000_000)]);
+            rest_is_sick(&recording, &[jvm], &run, &[slow])
+        };
+        assert_eq!(rest(200.0), None);
+        assert_eq!(rest(400.0).as_deref(), Some("the rest of the run is stopped for 69% of its time"));
     }
 
     #[test]
