@@ -3,7 +3,8 @@
 //!
 //! The service needs the processors for itself, so both runs are in one test, one after the other.
 //! A machine that is busy with something else can hide the dip or make one: one more try is given,
-//! and said.
+//! and said. Where other programs have the processors then, too, it is right that they are named
+//! first.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,14 +14,14 @@ use serde_json::Value;
 const SECONDS: &str = "40";
 
 /// Runs the demo; `None` where the environment does not allow it (status 3: no JDK with javac).
-fn demo(dir: &Path, healthy: bool) -> Option<Value> {
+fn demo(dir: &Path, healthy: bool) -> Option<(Value, String)> {
     let mut fathom = Command::new(env!("CARGO_BIN_EXE_fathom"));
     fathom.args(["demo", "--json", "--seconds", SECONDS, "-o"]).arg(dir);
     if healthy {
         fathom.arg("--healthy");
     }
     let output = fathom.output().expect("fathom starts");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.code() == Some(3) {
         fathom_testing::skip(&format!("the demo cannot run here: {said}"));
         return None;
@@ -34,7 +35,14 @@ fn demo(dir: &Path, healthy: bool) -> Option<Value> {
         Some(reason) => fathom_testing::skip(&format!("the demo's JVM is not recorded here: {reason}")),
         None => assert!(dir.join("demo.fathom/meta.json").is_file(), "the recording is left: {said}"),
     }
-    Some(serde_json::from_slice(&output.stdout).expect("one JSON document on standard output"))
+    let diagnosis = serde_json::from_slice(&output.stdout).expect("one JSON document on standard output");
+    Some((diagnosis, said))
+}
+
+/// Whether the demo warned of other programs, and the verdict names them first.
+fn names_others(diagnosis: &Value, said: &str) -> bool {
+    said.contains("of the processors while the demo ran")
+        && diagnosis["findings"][0]["rule"] == "cpu-taken-by-others"
 }
 
 /// What is wrong with the verdict on the take-over; empty when nothing is.
@@ -65,9 +73,9 @@ fn the_take_over_is_found_to_be_a_compile_burst_and_the_healthy_service_healthy(
     let dir = tempfile::tempdir().expect("a temporary folder");
     for (healthy, wrong) in [(false, wrong_with_fault as fn(&Value) -> String), (true, wrong_when_healthy)] {
         for last in [false, true] {
-            let Some(diagnosis) = demo(dir.path(), healthy) else { return };
+            let Some((diagnosis, said)) = demo(dir.path(), healthy) else { return };
             let wrong = wrong(&diagnosis);
-            if wrong.is_empty() {
+            if wrong.is_empty() || (last && names_others(&diagnosis, &said)) {
                 break;
             }
             assert!(!last, "healthy={healthy}: {wrong}\n{diagnosis:#}");
