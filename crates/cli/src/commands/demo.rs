@@ -74,6 +74,10 @@ impl Args {
         bar.finish_and_clear();
         let demo::Files { logs, live } = files;
         let mut inputs = vec![logs.throughput, logs.gc_log, logs.jit_log];
+        let left = match &live {
+            Recorded::Yes { .. } => "logs and recording",
+            Recorded::No(_) => "logs",
+        };
         match live {
             Recorded::Yes { place, limits } => {
                 limits.iter().for_each(|limit| say(limit));
@@ -90,7 +94,7 @@ impl Args {
         if let Some(warning) = warning {
             eprintln!("fathom: {warning}");
         }
-        eprintln!("fathom: report in {}, logs and recording in the same directory", report.display());
+        eprintln!("fathom: report in {}, {left} in the same directory", report.display());
         Ok(Outcome::Done)
     }
 

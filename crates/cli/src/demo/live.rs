@@ -4,9 +4,13 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Longest text of a recorder that is kept, bytes.
 const LONGEST_TEXT: u64 = 64 << 10;
+
+/// How long a recorder may take to end after the JVM.
+const LONGEST_END: Duration = Duration::from_secs(60);
 
 /// A recorder that runs until the JVM ends.
 pub struct Recorder {
@@ -31,6 +35,10 @@ pub enum Recorded {
 impl Recorder {
     /// Begins to record a process. Where that is not allowed, [`Recorder::end`] says so.
     pub fn start(pid: u32, place: &Path) -> std::io::Result<Self> {
+        // One of another run would be taken for this one's where this one cannot be recorded.
+        if place.join("meta.json").is_file() {
+            std::fs::remove_dir_all(place)?;
+        }
         let child = Command::new("/proc/self/exe")
             .args(["record", "--force", "-p"])
             .arg(pid.to_string())
@@ -45,6 +53,16 @@ impl Recorder {
 
     /// Waits until the recording is complete: the JVM has ended before.
     pub fn end(mut self) -> Recorded {
+        let begun = Instant::now();
+        while let Ok(None) = self.child.try_wait() {
+            if begun.elapsed() > LONGEST_END {
+                return Recorded::No(format!(
+                    "the recorder did not end within {} s of the JVM",
+                    LONGEST_END.as_secs()
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
         let mut text = Vec::new();
         if let Some(stderr) = self.child.stderr.take() {
             // What cannot be read is missing from the words only.

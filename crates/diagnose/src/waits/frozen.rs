@@ -74,7 +74,10 @@ pub(crate) fn of<'a>(recording: &'a Recording, stacks: &ByStack, process: Proces
     ends.sort_unstable();
     let of_all = standing_together(&ends, most(threads.len()).max(1));
     let of_stopped = standing_together(&ends, most(stopped.len()).max(2));
-    let lasting = of_stopped.into_iter().filter(|(from, to)| to.saturating_sub(*from) >= LASTS_NS);
+    let lasts = |(from, to): &(i64, i64)| to.saturating_sub(*from) >= LASTS_NS;
+    // Most stops of a tracer are short, even where it has to wait for a CPU now and then.
+    let mostly_last = frozen.each.iter().filter(|stop| lasts(stop)).count() * 2 > frozen.each.len();
+    let lasting = of_stopped.into_iter().filter(|moment| mostly_last && lasts(moment));
     frozen.moments = Intervals::of(of_all.into_iter().chain(lasting));
     frozen
 }

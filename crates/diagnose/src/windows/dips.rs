@@ -147,17 +147,8 @@ fn whole(progress: &Progress) -> Window {
 }
 
 /// Whether a series is below its usual level for most of the time, to and fro, and the two are no
-/// levels of their own.
+/// levels of their own. Ticks of which nothing is known, as in an outage, do not waver.
 fn wanders(progress: &Progress, found: &Found) -> bool {
-    let length = |windows: &[Window]| windows.iter().map(|w| w.length_ns() as f64).sum::<f64>();
-    let (slow, base) = (length(&found.slow), length(&found.base));
-    if base < USUAL_FOR / 2.0 * slow {
-        // A usual level is kept for longer, unless all of it counts to the slow stretches around.
-        return true;
-    }
-    if found.slow.len() < WANDERS || slow <= base {
-        return false;
-    }
     let ticks = |windows: &[Window]| -> Vec<f64> {
         let within = |i: &usize| {
             let tick = progress.window(*i, *i + 1);
@@ -165,11 +156,14 @@ fn wanders(progress: &Progress, found: &Found) -> bool {
         };
         (0..progress.values.len()).filter(within).filter_map(|i| progress.values[i]).collect()
     };
-    let of = |windows: &[Window]| {
-        let ticks = ticks(windows);
-        Some((stats::mean(&ticks)?, stats::robust_sigma(&ticks)?))
-    };
-    let (Some((slow, slow_sigma)), Some((base, base_sigma))) = (of(&found.slow), of(&found.base)) else {
+    let (slow, base) = (ticks(&found.slow), ticks(&found.base));
+    // A usual level is kept for longer, unless all of it counts to the slow stretches around.
+    let is_short = (base.len() as f64) < USUAL_FOR / 2.0 * slow.len() as f64;
+    if !is_short && (found.slow.len() < WANDERS || slow.len() <= base.len()) {
+        return false;
+    }
+    let of = |ticks: &[f64]| Some((stats::mean(ticks)?, stats::robust_sigma(ticks)?));
+    let (Some((slow, slow_sigma)), Some((base, base_sigma))) = (of(&slow), of(&base)) else {
         return true;
     };
     (base - slow) * std::f64::consts::SQRT_2 < TWO_LEVELS * slow_sigma.hypot(base_sigma)

@@ -226,6 +226,16 @@ fn a_series_that_wanders_is_not_slow_for_most_of_its_time() {
 }
 
 #[test]
+fn an_outage_that_is_longer_than_all_else_does_not_waver() {
+    let mut series = progress((0..60).map(|i| 500.0 + 20.0 * noise(i)));
+    series.values.extend(vec![None; 700]);
+    series.values.extend((0..10).map(|i| Some(500.0 + 20.0 * noise(i))));
+    series.stalled = vec![false; series.values.len()];
+    let found = find(&series).unwrap();
+    assert_eq!(slow(&found), [(60, 760)], "{}", found.how);
+}
+
+#[test]
 fn a_series_of_two_levels_is_slow_for_most_of_its_time_where_it_is() {
     let level = |i: usize| if i % 30 < 10 { 500.0 } else { 200.0 };
     let found = find(&progress((0..180).map(|i| level(i) + 20.0 * noise(i)))).unwrap();
