@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fathom_ingest::{Options, Progress, Report};
 use fathom_recording::vocabulary::source;
 use fathom_recording::{Recording, Source};
@@ -56,6 +56,10 @@ impl InputArgs {
             progress: bar.clone().map(as_progress),
             ..Options::default()
         };
+        // A verdict on the others would look as if what is missing had nothing to say.
+        for path in self.inputs.iter().filter(|path| path.as_os_str() != "-") {
+            path.metadata().with_context(|| format!("{}", path.display()))?;
+        }
         let mut recording = Recording::new();
         let inputs: Vec<PathBuf> = self.inputs.iter().flat_map(|path| with_recordings_within(path)).collect();
         let (dumps, inputs): (Vec<_>, Vec<_>) = inputs.iter().partition(|path| fathom_heap::is_dump(path));

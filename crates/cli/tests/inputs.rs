@@ -29,21 +29,27 @@ fn nothing_usable_is_exit_status_2_with_the_reason_for_each_input() {
         ("core", &[0, 7, 1, 200, 0, 0]),
         ("mail.txt", b"Dear all,\nit is slow.\n"),
     ]);
-    info(dir.path(), &["empty.log", "core", "mail.txt", "gone.log"])
-        .assert()
-        .code(2)
-        .stdout_eq("")
-        .stderr_eq(str![[r#"
-fathom: gone.log: No such file or directory
+    info(dir.path(), &["empty.log", "core", "mail.txt"]).assert().code(2).stdout_eq("").stderr_eq(str![[
+        r#"
 fathom: empty.log: not a format that fathom knows (empty)
 fathom: core: not a format that fathom knows (binary data)
 fathom: mail.txt: not a format that fathom knows (text: Dear all,)
 
-"#]]);
+"#
+    ]]);
 }
 
 #[test]
-fn one_good_input_is_enough_and_the_bad_ones_are_told() {
+fn a_named_input_that_is_missing_is_exit_status_2_however_good_the_others_are() {
+    let dir = place(&[("ops.csv", TABLE.as_bytes())]);
+    for gone in ["gone.log", "gone.fathom"] {
+        let reason = format!("fathom: {gone}: No such file or directory\n");
+        info(dir.path(), &["ops.csv", gone]).assert().code(2).stdout_eq("").stderr_eq(reason);
+    }
+}
+
+#[test]
+fn one_good_input_is_enough_and_the_bad_ones_are_reported() {
     let dir = place(&[("empty.log", b""), ("ops.csv", TABLE.as_bytes())]);
     info(dir.path(), &["empty.log", "ops.csv"]).assert().success().stderr_eq(str![[r#"
 fathom: empty.log: not a format that fathom knows (empty)
