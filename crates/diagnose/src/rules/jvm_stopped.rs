@@ -93,6 +93,10 @@ impl Rule for JvmStopped {
                 ),
                 "a longer log",
             ),
+            // Stops that were picked are charged by their causes, and as a share of the whole run.
+            None if !measured && burden.stops.and(&slow).length_ms() >= MATTERS_SHARE * slow.length_ms() => {
+                Judgement::NotApplicable
+            }
             None => Judgement::RuledOut {
                 figure: stopped_for(&burden.stops.and(&slow), &slow),
                 source: source(case, jvm),

@@ -268,3 +268,13 @@ fn what_another_rule_explains_is_charged_there_and_the_sum_stands_in_its_evidenc
         d.findings[0]
     );
 }
+
+#[test]
+fn stops_that_others_explain_are_not_ruled_out_as_well() {
+    let mut built = Built::jvm("8", "Parallel", 62.0);
+    built.pause("Full GC", "System.gc()", 30.0, 4_500.0, &[]);
+    built.pause("Full GC", "JvmtiEnv ForceGarbageCollection", 36.0, 3_900.0, &[]);
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    assert!(d.findings.iter().any(|f| f.rule == "gc-explicit"), "{}", d.headline);
+    assert!(d.ruled_out.iter().all(|row| row.rule != "jvm-stopped"), "{:?}", d.ruled_out);
+}
