@@ -7,8 +7,8 @@ use super::gc_case::{cited, remedy, summed};
 use super::processors::Processors;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
-use crate::waits::frozen;
 use crate::waits::stack::ByStack;
+use crate::waits::{Heading, frozen};
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
 /// A stop that is worth a finding whatever it is of the whole, milliseconds: requests time out.
@@ -123,7 +123,13 @@ impl<'a> Traced<'a> {
     /// `None` where it costs too little to matter.
     fn of(case: &Case<'a>, jvm: ProcessId, frozen: &frozen::Frozen<'a>) -> Option<Self> {
         let cpu = Processors::of(case, jvm);
-        let stopped_ms = |windows: &[crate::Window]| frozen.added_up_ms(&Intervals::of_windows(windows));
+        // Most stops of a tracer are too short to be recorded one by one: the ledger has the sums.
+        let stopped_ms = |windows: &[crate::Window]| {
+            let within = Intervals::of_windows(windows);
+            let threads = case.chains().application_threads(jvm).into_iter();
+            let of = |id| Some(case.chains().by_heading(id)?[Heading::Frozen.index()].shared_ns(&within));
+            threads.filter_map(of).sum::<i64>() as f64 / 1e6
+        };
         let share = |windows: &[crate::Window], active_ms: f64| {
             (stopped_ms(windows) / active_ms.max(f64::MIN_POSITIVE)).min(1.0)
         };
@@ -244,6 +250,35 @@ mod tests {
         };
         assert!(finding.title.contains("for 3.00 s"), "{}", finding.title);
         assert!((finding.cost_ms - 3_000.0).abs() < 1e-6);
+    }
+
+    /// Stops of a tenth of a millisecond, at two system calls of each: of the dip they take half.
+    #[test]
+    fn stops_that_are_too_short_to_be_recorded_one_by_one_show_a_tracer() {
+        let mut built = Built::jvm("17", "G1", 20.0);
+        for worker in ["worker-0", "worker-1"] {
+            built.watched(worker, 20.0);
+            for i in 0..200 {
+                let at = f64::from(i) * 0.1;
+                let traced = at >= 10.0;
+                let run = [("app.Main.run", FrameType::C2)];
+                built.on_cpu(worker, &run, at + 0.04, if traced { 50.0 } else { 100.0 });
+                if traced {
+                    let stop = [("ptrace_stop", FrameType::Kernel), ("app.Main.run", FrameType::C2)];
+                    built.short_waits(worker, &stop, at + 0.09, 50.0);
+                }
+            }
+        }
+        built.preempted("worker-0", 5.0, 2.0, 0.0, "");
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let window = |from_s: i64, to_s: i64| {
+            vec![crate::Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 }]
+        };
+        let whole = crate::built::whole_run(&recording);
+        let case = Case { slow: window(10, 20), base: window(0, 10), whole_run: false, ..whole };
+        let judgement = ProcessStopped.judge(&case, jvm);
+        let Judgement::Found(finding) = judgement else { panic!("{judgement:?}") };
+        assert!(finding.title.contains("one at a time, for 49%"), "{}", finding.title);
     }
 
     #[test]

@@ -25,18 +25,12 @@ pub(crate) struct Frozen<'a> {
     /// The longest time that one of them was.
     pub(crate) longest: Option<Span<'a>>,
     /// Each time that one of them was, whether others were or not.
-    pub(crate) each: Vec<(i64, i64)>,
+    each: Vec<(i64, i64)>,
     /// Who let them go, by how often: of a thread that is traced, the tracer.
     wakers: BTreeMap<&'a str, usize>,
 }
 
 impl<'a> Frozen<'a> {
-    /// How long threads were stopped in some moments, added up over threads, milliseconds.
-    pub(crate) fn added_up_ms(&self, within: &Intervals) -> f64 {
-        let ns = self.each.iter().map(|(from, to)| within.length_within_ns(*from, *to));
-        ns.sum::<i64>() as f64 / 1e6
-    }
-
     /// The program that let threads go most often: "strace".
     pub(crate) fn let_go_by(&self) -> Option<&'a str> {
         let (name, _) = self.wakers.iter().max_by_key(|(_, times)| **times)?;
