@@ -10,8 +10,8 @@ const KERNEL_FRAMES: usize = 32;
 const SIZE: usize = KERNEL_AT + 8 * KERNEL_FRAMES;
 /// Where they begin.
 const KERNEL_AT: usize = 136;
-/// Where `struct thread` of `bpf/sched_thread.h` has when it was switched out and made, and in which
-/// state.
+/// Where `struct thread` of `bpf/sched_thread.h` has when it was switched out and made, and in
+/// which state.
 const OFF_AT: usize = 0;
 const BORN_AT: usize = 8;
 const STATE_AT: usize = 28;
