@@ -16,7 +16,7 @@ use crate::{Case, Finding, quantity};
 const NEW_LEADS: f64 = 0.02;
 /// What it must add to an operation's usual time to be reported, however little of the growth it
 /// is.
-const STAYS: f64 = 0.1;
+const STAYS: f64 = 0.05;
 /// How many times of its usual time a part must take to be new.
 const NEW_TIMES: f64 = 10.0;
 /// New parts that are reported at most.
