@@ -125,6 +125,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         loss_measured: !case.loss.measured_on.is_empty(),
         sights: seen::sights(&case, &sights, &jvms),
         largest: if rest { seen::largest(&case, &ledger, &jvms) } else { Vec::new() },
+        threads: seen::threads(&case),
     };
     let status = status::of(&case, &sights, &jvms, &findings, chosen.steady);
     let begins = if case.whole_run { &[][..] } else { &windows.slow };

@@ -81,6 +81,10 @@ fn what_the_first_cause_hides_is_a_second_finding_where_it_adds_much_to_a_usual_
     let first = (RULE, "shop.Retry.backOff", Confidence::Likely);
     assert_eq!(of, [first, (RULE, "10.0.0.7:5432", Confidence::ConsistentWith)]);
     assert!(both.findings[1].share.is_some_and(|share| share < 0.02), "{:?}", both.findings[1].share);
+    // Sleep first, which grew from nothing to 800 ms for each operation.
+    let first = &both.seen.threads[0];
+    assert_eq!((first.what.as_str(), first.base_per_operation_ms), ("asleep", Some(0.0)));
+    assert!(first.per_operation_ms.is_some_and(|ms| (ms - 800.0).abs() < 10.0), "{first:?}");
     // Read as long as ever.
     assert_eq!(held_up((1, 1)).findings.len(), 1);
 }
