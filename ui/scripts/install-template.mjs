@@ -32,7 +32,10 @@ function withPolicy(page) {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  return page.replace('<meta charset="utf-8" />', `<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />`);
+  return page.replace(
+    '<meta charset="utf-8" />',
+    `<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />`,
+  );
 }
 
 let failed = false;

@@ -34,7 +34,10 @@ for (const scheme of only ? ["light"] : ["light", "dark"]) {
   await page.waitForTimeout(400);
   for (const key of process.env["KEYS"]?.split(" ") ?? []) await page.keyboard.press(key);
   await page.waitForTimeout(400);
-  const path = join(out, only ? (process.env["NAME"] ?? "report-recording.png") : `${process.env["PAGE"] ?? "report"}-${scheme}.png`);
+  const path = join(
+    out,
+    only ? (process.env["NAME"] ?? "report-recording.png") : `${process.env["PAGE"] ?? "report"}-${scheme}.png`,
+  );
   if (only) {
     // The bar that stays in sight would lie over the lanes.
     await page.evaluate(() => (document.querySelector(".chosen").style.position = "static"));
@@ -42,7 +45,12 @@ for (const scheme of only ? ["light"] : ["light", "dark"]) {
     await page.locator(only).evaluate((element) => element.scrollIntoView());
     await page.waitForTimeout(1000);
     const box = await page.locator(only).boundingBox();
-    const clip = { x: Math.max(0, box.x - 16), y: Math.max(0, box.y - 8), width: box.width + 32, height: Math.min(980, box.height) };
+    const clip = {
+      x: Math.max(0, box.x - 16),
+      y: Math.max(0, box.y - 8),
+      width: box.width + 32,
+      height: Math.min(980, box.height),
+    };
     await page.screenshot({ path, clip });
   } else await page.screenshot({ path, fullPage: process.env["FULL"] === "1" });
   // A third of the size with 96 colours, and no difference to see; ImageMagick is not needed otherwise.

@@ -17,7 +17,8 @@ function other(page: Page, lane: SpanLane, i: number): string | null {
   return null;
 }
 
-const threadOf = (page: Page, lane: SpanLane, i: number): string => page.samples.threads[(lane.thread?.[i] ?? 0) - 1]?.name ?? "a thread";
+const threadOf = (page: Page, lane: SpanLane, i: number): string =>
+  page.samples.threads[(lane.thread?.[i] ?? 0) - 1]?.name ?? "a thread";
 
 /** Sentences, the first about the span itself; empty when it names nobody. */
 export function chain(page: Page, lane: SpanLane, index: number): string[] {
@@ -36,7 +37,9 @@ export function chain(page: Page, lane: SpanLane, index: number): string[] {
       break;
     }
     if (other(page, next.lane, next.index) === null) {
-      out.push(`${name}: ${page.lanes.strings[next.lane.name[next.index]] || next.lane.title}, ${duration(next.lane.duration[next.index])} (${next.lane.title})`);
+      out.push(
+        `${name}: ${page.lanes.strings[next.lane.name[next.index]] || next.lane.title}, ${duration(next.lane.duration[next.index])} (${next.lane.title})`,
+      );
       break;
     }
     [at, i] = [next.lane, next.index];

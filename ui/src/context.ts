@@ -77,7 +77,9 @@ export class Page {
   /** Ranges in words: "115 s – 125 s (10 s)". */
   told(ranges: Range[]): string {
     const length = ranges.reduce((sum, r) => sum + r.to - r.from, 0);
-    const list = ranges.slice(0, 3).map((r) => `${this.moment(r.from, r.to - r.from)} – ${this.moment(r.to, r.to - r.from)}`);
+    const list = ranges
+      .slice(0, 3)
+      .map((r) => `${this.moment(r.from, r.to - r.from)} – ${this.moment(r.to, r.to - r.from)}`);
     if (ranges.length > 3) list.push(`${ranges.length - 3} more`);
     return `${list.join(", ")} (${duration(length)})`;
   }

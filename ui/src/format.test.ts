@@ -7,12 +7,25 @@ const plain = (text: string) => text.replace(/\u202f/g, " ");
 describe("figures", () => {
   it("keep three digits and a fitting unit", () => {
     expect([12, 12_300, 312_100, 3e6, 999.6e6, 7.123e9, 1192e9].map(duration).map(plain)).toEqual([
-      "12 ns", "12.3 µs", "312 µs", "3.00 ms", "1.00 s", "7.12 s", "19 min 52 s",
+      "12 ns",
+      "12.3 µs",
+      "312 µs",
+      "3.00 ms",
+      "1.00 s",
+      "7.12 s",
+      "19 min 52 s",
     ]);
     expect(duration(NaN)).toBe("unknown");
   });
   it("do not round a small share to nothing nor a large one to all", () => {
-    expect([0, 0.0004, 0.042, 0.9996, 1, 1.87].map(share).map(plain)).toEqual(["0%", "< 0.1%", "4.2%", "99.9%", "100%", "187%"]);
+    expect([0, 0.0004, 0.042, 0.9996, 1, 1.87].map(share).map(plain)).toEqual([
+      "0%",
+      "< 0.1%",
+      "4.2%",
+      "99.9%",
+      "100%",
+      "187%",
+    ]);
     expect(share(null)).toBe("");
   });
   it("count bytes as the JVM does", () => {
@@ -37,7 +50,15 @@ describe("moments", () => {
 
 describe("what is below nothing", () => {
   it("has one sign, whatever it is a figure of", () => {
-    const all = [duration(-1500), duration(-5), duration(-700e9), share(-0.04), count(-1234), quantity(-2048, "bytes"), moment(-2e9)];
+    const all = [
+      duration(-1500),
+      duration(-5),
+      duration(-700e9),
+      share(-0.04),
+      count(-1234),
+      quantity(-2048, "bytes"),
+      moment(-2e9),
+    ];
     for (const text of all) expect(text).toMatch(/^−\d/);
     expect(plain(quantity(-0.001, "ops/s"))).toBe("0.00 ops/s");
   });

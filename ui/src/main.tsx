@@ -38,7 +38,10 @@ function home(diagnosis: Diagnosis, lanes: Lanes): { from: number; to: number } 
 function addThreadLanes(lanes: Lanes, samples: SampleTable): void {
   const states = stateLane(lanes.ledger);
   const kinds = samples.kinds.filter((kind) => kind.t.length > 0);
-  const shown = [...(states ? [states] : []), ...kinds.map((kind, i) => sampleLane(samples, kind, lanes.from, lanes.to, i === 0))];
+  const shown = [
+    ...(states ? [states] : []),
+    ...kinds.map((kind, i) => sampleLane(samples, kind, lanes.from, lanes.to, i === 0)),
+  ];
   if (shown.length === 0) return;
   const at = lanes.groups.findIndex((group) => group.name === "Application");
   lanes.groups.splice(at + 1, 0, { name: "Threads", detail: "the busiest", open: true, lanes: shown });
@@ -51,7 +54,10 @@ function pageOf({ diagnosis, lanes, samples }: Parts): Page {
 
 async function standing(): Promise<Parts> {
   const diagnosis = parsePrintable(text("fathom-diagnosis")) as Diagnosis;
-  const [lanes, samples] = await Promise.all([decodeLanes(text("fathom-lanes")), decodeSamples(text("fathom-samples"))]);
+  const [lanes, samples] = await Promise.all([
+    decodeLanes(text("fathom-lanes")),
+    decodeSamples(text("fathom-samples")),
+  ]);
   return { diagnosis, lanes, samples };
 }
 
@@ -60,7 +66,8 @@ function takeOver(from: Page, to: Page): void {
   const { view } = from;
   const later = from.lanes.originNs - to.lanes.originNs;
   if (view.from > view.home.from || view.to < view.home.to) to.view.show(view.from + later, view.to + later);
-  const moved = (ranges: { from: number; to: number }[] | null) => ranges?.map((r) => ({ from: r.from + later, to: r.to + later })) ?? null;
+  const moved = (ranges: { from: number; to: number }[] | null) =>
+    ranges?.map((r) => ({ from: r.from + later, to: r.to + later })) ?? null;
   to.state.set({ ...from.state.now, windows: moved(from.state.now.windows), base: moved(from.state.now.base) });
 }
 
@@ -80,15 +87,20 @@ async function start(): Promise<void> {
     };
     show({});
     if (served) {
-      follow(served, async ({ version, live }) => {
-        const newer = pageOf(await fetchParts());
-        takeOver(page, newer);
-        page = newer;
-        show({ version, live });
-      }, (answers) => show({ answers }));
+      follow(
+        served,
+        async ({ version, live }) => {
+          const newer = pageOf(await fetchParts());
+          takeOver(page, newer);
+          page = newer;
+          show({ version, live });
+        },
+        (answers) => show({ answers }),
+      );
     }
     // In the first frame observers tell which lanes are in sight; two on, everything there has been painted: what the browser test measures.
-    const frames = (n: number, then: () => void): void => void requestAnimationFrame(() => (n > 1 ? frames(n - 1, then) : then()));
+    const frames = (n: number, then: () => void): void =>
+      void requestAnimationFrame(() => (n > 1 ? frames(n - 1, then) : then()));
     frames(3, () => performance.mark("fathom-ready"));
   } catch (error) {
     app.textContent = `This report cannot be shown: ${error instanceof Error ? error.message : String(error)}`;

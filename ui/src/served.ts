@@ -43,7 +43,11 @@ export async function serverState(): Promise<ServerState> {
 }
 
 export async function fetchParts(): Promise<Parts> {
-  const [diagnosis, lanes, samples] = await Promise.all([get("diagnosis").then((r) => r.text()), bytes("lanes"), bytes("samples")]);
+  const [diagnosis, lanes, samples] = await Promise.all([
+    get("diagnosis").then((r) => r.text()),
+    bytes("lanes"),
+    bytes("samples"),
+  ]);
   return { diagnosis: parsePrintable(diagnosis) as Diagnosis, lanes: readLanes(lanes), samples: readSamples(samples) };
 }
 
@@ -52,7 +56,11 @@ const GONE_AFTER = 3;
 
 /** Calls back with each version of the data that there is after the first, until the recording is finished, and with whether the
  *  server still answers whenever that changes. */
-export function follow(first: ServerState, tell: (state: ServerState) => Promise<void>, reached: (answers: boolean) => void): void {
+export function follow(
+  first: ServerState,
+  tell: (state: ServerState) => Promise<void>,
+  reached: (answers: boolean) => void,
+): void {
   let known = first.version;
   let silent = 0;
   const ask = async (): Promise<void> => {

@@ -26,9 +26,13 @@ export function stateLane(over: LedgerOverTime | null): StateLane | null {
   if (!over || !grouping || grouping.groups.length === 0) return null;
   const [H, G, slices] = [over.headings.length, grouping.groups.length, over.edges.length - 1];
   // Groups come with the busiest first; "all others" would be many threads on one row.
-  const shown = grouping.groups.map((_, g) => g).filter((g) => grouping.groups[g].process !== "" || grouping.groups[g].name !== "all others").slice(0, MOST_ROWS);
+  const shown = grouping.groups
+    .map((_, g) => g)
+    .filter((g) => grouping.groups[g].process !== "" || grouping.groups[g].name !== "all others")
+    .slice(0, MOST_ROWS);
   const several = new Set(grouping.groups.map((g) => g.process).filter((p) => p !== "")).size > 1;
-  const nameOf = (g: number): string => (several ? `${grouping.groups[g].name} ${grouping.groups[g].process}` : grouping.groups[g].name);
+  const nameOf = (g: number): string =>
+    several ? `${grouping.groups[g].name} ${grouping.groups[g].process}` : grouping.groups[g].name;
   shown.sort((a, b) => nameOf(a).localeCompare(nameOf(b), "en", { numeric: true }));
   const spent = new Float64Array(shown.length * slices * H);
   shown.forEach((g, row) => {

@@ -38,7 +38,12 @@ export function groupings(lane: SpanLane): Grouping[] {
 }
 
 /** The key of a span under a grouping. */
-export function keyOf(lane: SpanLane, by: string, strings: string[], threads: { name: string }[]): (i: number) => string {
+export function keyOf(
+  lane: SpanLane,
+  by: string,
+  strings: string[],
+  threads: { name: string }[],
+): (i: number) => string {
   if (by === "class") return (i) => lane.classes[lane.cls[i]] ?? "";
   if (by === "thread") return (i) => threads[(lane.thread?.[i] ?? 0) - 1]?.name ?? "no thread known";
   const label = lane.labels.find((l) => `label:${l.name}` === by);
@@ -98,7 +103,17 @@ export function countRows(table: Counted, windows: Range[], base: Range[], key: 
       const share = within / table.duration[i];
       const name = key(i);
       let row = rows.get(name);
-      if (!row) rows.set(name, (row = { key: name, count: 0, timeNs: 0, baseCount: base.length > 0 ? 0 : null, baseTimeNs: base.length > 0 ? 0 : null }));
+      if (!row)
+        rows.set(
+          name,
+          (row = {
+            key: name,
+            count: 0,
+            timeNs: 0,
+            baseCount: base.length > 0 ? 0 : null,
+            baseTimeNs: base.length > 0 ? 0 : null,
+          }),
+        );
       into(row, table.count[i] * share, table.time[i] * share);
     }
   };
@@ -124,7 +139,8 @@ export function groupRows(index: SpanIndex, windows: Range[], base: Range[], key
   return [...names].map((name): GroupRow => {
     const sum = here.get(name);
     const sorted = Float64Array.from(sum?.durations ?? []).sort();
-    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? NaN;
+    const at = (share: number): number =>
+      sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? NaN;
     const other = there?.get(name);
     return {
       key: name,

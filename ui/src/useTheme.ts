@@ -12,11 +12,14 @@ const NAMES: Record<Theme, string> = { auto: "as the system", light: "light", da
 export function useTheme(changed?: () => void): { name: string; paint: string; next: () => void } {
   const [theme, setTheme] = useState<Theme>(storedTheme);
   const [painted, setPainted] = useState(0);
-  const repaint = useCallback((to: Theme) => {
-    applyTheme(to);
-    setPainted((n) => n + 1);
-    changed?.();
-  }, [changed]);
+  const repaint = useCallback(
+    (to: Theme) => {
+      applyTheme(to);
+      setPainted((n) => n + 1);
+      changed?.();
+    },
+    [changed],
+  );
   const next = useCallback(() => {
     const to = NEXT[theme];
     setTheme(to);

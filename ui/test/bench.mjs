@@ -46,12 +46,28 @@ function told({ what, goal = null, unit = "ms", values, more = "" }) {
   if (goal !== null) goals++;
   if (goal !== null && middle > goal) missed.push(`${what}: ${figure}, goal ${goal} ${unit}`);
   const verdict = goal === null ? "" : middle > goal ? "MISSED" : "met";
-  console.log(`  ${what.padEnd(52)} ${(goal === null ? "" : `goal ${goal} ${unit}`).padEnd(13)} ${figure.padEnd(26)} ${verdict.padEnd(7)} ${more}`.trimEnd());
+  console.log(
+    `  ${what.padEnd(52)} ${(goal === null ? "" : `goal ${goal} ${unit}`).padEnd(13)} ${figure.padEnd(26)} ${verdict.padEnd(7)} ${more}`.trimEnd(),
+  );
 }
 
-const cargo = (...args) => execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 30, stdio: ["ignore", "pipe", "inherit"] });
+const cargo = (...args) =>
+  execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 30, stdio: ["ignore", "pipe", "inherit"] });
 const synthetic = (samples, ...out) =>
-  cargo("run", "--quiet", "--release", "--package", "fathom-render", "--example", "synthetic_report", "--", spans, "100000", samples, ...out);
+  cargo(
+    "run",
+    "--quiet",
+    "--release",
+    "--package",
+    "fathom-render",
+    "--example",
+    "synthetic_report",
+    "--",
+    spans,
+    "100000",
+    samples,
+    ...out,
+  );
 let fathom = process.env["FATHOM"];
 if (!fathom && (parts.has("serve") || parts.has("rivals"))) {
   cargo("build", "--quiet", "--release", "--package", "fathom", "--bin", "fathom");
@@ -78,7 +94,9 @@ if (parts.has("serve")) {
   synthetic(samples, recording);
   head(`A recording of ${count(samples)} samples and ${count(spans)} spans through fathom serve`);
   const before = performance.now();
-  const server = spawn(fathom, ["serve", recording, "--port", "0", "--slow", "300s..330s", "--base", "30s..270s"], { stdio: ["ignore", "ignore", "pipe"] });
+  const server = spawn(fathom, ["serve", recording, "--port", "0", "--slow", "300s..330s", "--base", "30s..270s"], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   const address = await new Promise((found, failed) => {
     let said = "";
     server.stderr.on("data", (chunk) => {
@@ -98,12 +116,24 @@ if (parts.has("rivals")) {
   const made = recordWithAsyncProfiler(folder, fathom);
   if (typeof made === "string") console.error(`\nSKIPPED: other viewers: ${made}`);
   else {
-    head(`${count(made.samples)} samples of async-profiler (wall clock, ${made.times} × ${made.seconds} s of Orders.java) in each viewer`);
-    await compareViewers({ browser, fathom, folder, recording: made.jfr, converter: made.converter, print: (line) => console.log(`  ${line}`) });
+    head(
+      `${count(made.samples)} samples of async-profiler (wall clock, ${made.times} × ${made.seconds} s of Orders.java) in each viewer`,
+    );
+    await compareViewers({
+      browser,
+      fathom,
+      folder,
+      recording: made.jfr,
+      converter: made.converter,
+      print: (line) => console.log(`  ${line}`),
+    });
   }
 }
 
 await browser.close();
 rmSync(folder, { recursive: true });
-if (goals > 0) console.log(`\n${goals - missed.length} of ${goals} goals met (load ${loadavg()[0].toFixed(1)})${missed.map((line) => `\n  missed: ${line}`).join("")}`);
+if (goals > 0)
+  console.log(
+    `\n${goals - missed.length} of ${goals} goals met (load ${loadavg()[0].toFixed(1)})${missed.map((line) => `\n  missed: ${line}`).join("")}`,
+  );
 process.exit(tooLarge ? 1 : 0);

@@ -43,7 +43,13 @@ export interface Measure {
   first: number;
   second: number;
   /** The test between stretches of both; null where there is none. */
-  held: { first: number; second: number; ratio: Estimate | null; difference: Two | null; p_value: number | null } | null;
+  held: {
+    first: number;
+    second: number;
+    ratio: Estimate | null;
+    difference: Two | null;
+    p_value: number | null;
+  } | null;
   differs: boolean;
 }
 

@@ -26,7 +26,8 @@ export function ratioScale(values: number[], width: number): Scale {
   const most = Math.max(1, ...known);
   const room = Math.max(Math.log(most / least) * 0.06, 0.002);
   const [from, to] = [Math.log(least) - room, Math.log(most) + room];
-  const at = (value: number): number => (value > 0 ? Math.max(0, Math.min(width, ((Math.log(value) - from) / (to - from)) * width)) : 0);
+  const at = (value: number): number =>
+    value > 0 ? Math.max(0, Math.min(width, ((Math.log(value) - from) / (to - from)) * width)) : 0;
   const [low, high] = [Math.exp(from), Math.exp(to)];
   const steps = high / low > 4 ? decades(low, high) : ticks(low, high, 6);
   return { from: low, to: high, at, ticks: steps };

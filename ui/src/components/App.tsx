@@ -22,7 +22,11 @@ const REST_MS = 250;
 /** What became of a recording that was still being written when the page was opened. */
 type Following = "no" | "live" | "unanswered";
 
-const FOLLOWING = { no: "", live: "● following the recording", unanswered: "○ fathom serve does not answer any more: this is the last state" };
+const FOLLOWING = {
+  no: "",
+  live: "● following the recording",
+  unanswered: "○ fathom serve does not answer any more: this is the last state",
+};
 
 const motion = (): ScrollBehavior => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 
@@ -34,8 +38,13 @@ function unfolded(page: Page, lane: string): Record<string, boolean> {
 
 /** Brings a lane into sight once it is drawn: above it may lie more than a screen of others. */
 function lookAt(lane: string): void {
-  requestAnimationFrame(() => requestAnimationFrame(() =>
-    document.querySelector(`[data-lane="${CSS.escape(lane)}"]`)?.scrollIntoView({ behavior: motion(), block: "center" })));
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() =>
+      document
+        .querySelector(`[data-lane="${CSS.escape(lane)}"]`)
+        ?.scrollIntoView({ behavior: motion(), block: "center" }),
+    ),
+  );
 }
 
 export function App({ page, following }: { page: Page; following: Following }) {
@@ -54,7 +63,11 @@ export function App({ page, following }: { page: Page; following: Following }) {
       if (!link) return undefined;
       const { windows, base, ...rest } = link.choice;
       if (link.lane) rest.folds = { ...(rest.folds ?? page.state.now.folds), ...unfolded(page, link.lane) };
-      page.state.set({ ...rest, ...(windows ? { windows: lane(windows) } : {}), ...(base ? { base: lane(base) } : {}) });
+      page.state.set({
+        ...rest,
+        ...(windows ? { windows: lane(windows) } : {}),
+        ...(base ? { base: lane(base) } : {}),
+      });
       if (!link.view) return undefined;
       page.view.show(page.fromSeconds(link.view.from), page.fromSeconds(link.view.to));
       setMark(link.at === null ? null : page.fromSeconds(link.at));
@@ -115,13 +128,28 @@ export function App({ page, following }: { page: Page; following: Following }) {
 
   return (
     <>
-      <a class="skip" href="#timeline">To the timeline</a>
+      <a class="skip" href="#timeline">
+        To the timeline
+      </a>
       <header class="top">
-        <p class="brand">fathom <span>{page.diagnosis.version}</span>{following !== "no" && <span class="live" role="status">{FOLLOWING[following]}</span>}</p>
+        <p class="brand">
+          fathom <span>{page.diagnosis.version}</span>
+          {following !== "no" && (
+            <span class="live" role="status">
+              {FOLLOWING[following]}
+            </span>
+          )}
+        </p>
         <div class="tools">
-          <button type="button" onClick={nextTheme}>Theme: {themeName}</button>
-          <button type="button" onClick={() => window.print()}>Print</button>
-          <button type="button" onClick={() => setHelp(true)} aria-haspopup="dialog">Keys</button>
+          <button type="button" onClick={nextTheme}>
+            Theme: {themeName}
+          </button>
+          <button type="button" onClick={() => window.print()}>
+            Print
+          </button>
+          <button type="button" onClick={() => setHelp(true)} aria-haspopup="dialog">
+            Keys
+          </button>
         </div>
       </header>
       <main>
@@ -131,7 +159,14 @@ export function App({ page, following }: { page: Page; following: Following }) {
           <NotSeen diagnosis={page.diagnosis} />
         </div>
         <div class="show">
-          <Timeline page={page} theme={paint} mark={mark} cited={cited} onTheme={nextTheme} onHelp={() => setHelp(true)} />
+          <Timeline
+            page={page}
+            theme={paint}
+            mark={mark}
+            cited={cited}
+            onTheme={nextTheme}
+            onHelp={() => setHelp(true)}
+          />
           <SelectionBar page={page} />
           <Stacks page={page} theme={paint} />
           <Heatmap page={page} theme={paint} />
@@ -141,7 +176,10 @@ export function App({ page, following }: { page: Page; following: Following }) {
         </div>
       </main>
       <footer>
-        Made by fathom {page.diagnosis.version}. {isServed() ? "Its data comes from this server alone." : "Everything is in this one file; nothing was loaded from anywhere."}
+        Made by fathom {page.diagnosis.version}.{" "}
+        {isServed()
+          ? "Its data comes from this server alone."
+          : "Everything is in this one file; nothing was loaded from anywhere."}
       </footer>
       <Help open={help} onClose={() => setHelp(false)} />
     </>

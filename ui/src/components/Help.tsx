@@ -62,7 +62,10 @@ export function Help({ open, onClose }: { open: boolean; onClose: () => void }) 
       <h2 id="help-title">The timeline by hand</h2>
       {table("Keys", KEYS)}
       {table("Pointer", GESTURES)}
-      <p class="quiet">The address of the page holds what is shown and what was chosen: copy it to link to a view. The flame graph has keys of its own; ? there lists them.</p>
+      <p class="quiet">
+        The address of the page holds what is shown and what was chosen: copy it to link to a view. The flame graph has
+        keys of its own; ? there lists them.
+      </p>
       <button type="button" onClick={onClose}>
         Close
       </button>

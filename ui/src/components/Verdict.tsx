@@ -109,7 +109,10 @@ function Windows({ page }: { page: Page }) {
             <ul class="marks">
               {page.marks().map((m, i) => (
                 <li key={i}>
-                  <a class="place" href={page.linkTo(m.at_ns)}>{moment(m.at_ns - zero, m.precision_ns < 1e9 ? 3 : 0)}</a> {began(m)}
+                  <a class="place" href={page.linkTo(m.at_ns)}>
+                    {moment(m.at_ns - zero, m.precision_ns < 1e9 ? 3 : 0)}
+                  </a>{" "}
+                  {began(m)}
                 </li>
               ))}
             </ul>
@@ -120,7 +123,13 @@ function Windows({ page }: { page: Page }) {
         <div>
           <dt>Lost</dt>
           <dd>
-            <strong>{windows.slow[0] ? <a href={page.linkToWindow(windows.slow[0])}>{durationMs(loss.lost_ms)}</a> : durationMs(loss.lost_ms)}</strong>
+            <strong>
+              {windows.slow[0] ? (
+                <a href={page.linkToWindow(windows.slow[0])}>{durationMs(loss.lost_ms)}</a>
+              ) : (
+                durationMs(loss.lost_ms)
+              )}
+            </strong>
             {rates && (
               <>
                 {" "}

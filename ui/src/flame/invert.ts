@@ -123,7 +123,13 @@ function ownShares(data: FlameData, mix: FlameMix): Float64Array[] {
   return [mix.interpreted, mix.c1, mix.c2, mix.inlined].map((column, k) =>
     // Totals of one kind over a subtree are not additive (a caller may be of another kind), so a leaf's own weight
     // goes to its kinds in the shares that the node's total has.
-    column.map((value, i) => (data.type[i] < 4 && data.total[i] > 0 ? (data.self[i] * value) / data.total[i] : k === data.type[i] ? data.self[i] : 0)),
+    column.map((value, i) =>
+      data.type[i] < 4 && data.total[i] > 0
+        ? (data.self[i] * value) / data.total[i]
+        : k === data.type[i]
+          ? data.self[i]
+          : 0,
+    ),
   );
 }
 

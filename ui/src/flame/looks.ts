@@ -34,7 +34,10 @@ export function look(type: number): Look {
 }
 
 /** How a comparison looks: more is orange, less is blue, within noise is grey; a sign says it without colour. */
-export function changeLook(change: Change, reference: number): { ink: string; strength: number; sign: string; pattern: Pattern } {
+export function changeLook(
+  change: Change,
+  reference: number,
+): { ink: string; strength: number; sign: string; pattern: Pattern } {
   if (change.verdict === "noise" || change.verdict === "too-few") {
     return { ink: "f-noise", strength: 1, sign: change.verdict === "noise" ? "=" : "", pattern: "plain" };
   }

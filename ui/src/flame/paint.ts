@@ -175,7 +175,11 @@ class Brush {
 }
 
 /** A tile of a pattern, drawn in the colour of the moment. */
-function patternOf(context: CanvasRenderingContext2D, kind: Pattern, ink: (name: string) => string): CanvasPattern | null {
+function patternOf(
+  context: CanvasRenderingContext2D,
+  kind: Pattern,
+  ink: (name: string) => string,
+): CanvasPattern | null {
   const known = patterns.get(kind);
   if (known !== undefined) return known;
   const size = 6;

@@ -117,7 +117,11 @@ export interface HeapPage extends Told {
 }
 
 /** Children of each node, the largest first and others behind them: sorted once, as nothing changes. */
-export function children(parent: Int32Array, retained: Float64Array, sort: Uint8Array): { first: Int32Array; child: Int32Array } {
+export function children(
+  parent: Int32Array,
+  retained: Float64Array,
+  sort: Uint8Array,
+): { first: Int32Array; child: Int32Array } {
   const n = parent.length;
   const order = Array.from({ length: n }, (_, i) => i).slice(1);
   const last = (i: number): number => Number(sort[i] === OTHERS);

@@ -37,7 +37,12 @@ export function Axis({ page }: { page: Page }) {
   );
 }
 
-export function Overlay({ page, hover, drag, mark }: {
+export function Overlay({
+  page,
+  hover,
+  drag,
+  mark,
+}: {
   page: Page;
   hover: number | null;
   drag: Brush | null;
@@ -52,7 +57,11 @@ export function Overlay({ page, hover, drag, mark }: {
     return { left: `${left * 100}%`, width: `${Math.max(0, right - left) * 100}%` };
   };
   const shade = (ranges: Range[], name: string) =>
-    ranges.map((r, i) => (r.to > from && r.from < from + width ? <div key={`${name}${i}`} class={`shade ${name}`} style={place(r.from, r.to)} /> : null));
+    ranges.map((r, i) =>
+      r.to > from && r.from < from + width ? (
+        <div key={`${name}${i}`} class={`shade ${name}`} style={place(r.from, r.to)} />
+      ) : null,
+    );
   const line = (t: number, name: string) =>
     t >= from && t <= from + width ? <div class={name} style={{ left: `${((t - from) / width) * 100}%` }} /> : null;
   // A window that is the whole run needs no shade.
@@ -75,7 +84,9 @@ export function Overlay({ page, hover, drag, mark }: {
       })}
       {mark !== null && line(mark, "mark-line")}
       {hover !== null && line(hover, "crosshair")}
-      {drag && <div class={drag.side === "base" ? "selection for-base" : "selection"} style={place(drag.from, drag.to)} />}
+      {drag && (
+        <div class={drag.side === "base" ? "selection for-base" : "selection"} style={place(drag.from, drag.to)} />
+      )}
     </div>
   );
 }

@@ -23,7 +23,8 @@ export function SamplePlot({ lane, page, theme }: { lane: SampleLane; page: Page
     if (!element) return;
     const inks = LAYER_INKS.map((name) => packed(ink(name)));
     const line = packed(ink("line"));
-    const redraw = (): void => drawPixels(element, (pixels, width) => paintStacked(pixels, width, stacked(lane, page, width, inks, line)));
+    const redraw = (): void =>
+      drawPixels(element, (pixels, width) => paintStacked(pixels, width, stacked(lane, page, width, inks, line)));
     page.handles.set(lane.id, {
       describe: (t, y, perPixel) => describe(lane, page, t, Math.floor((y - TOP) / SAMPLE_ROW), perPixel),
       step: () => null,
@@ -62,7 +63,9 @@ function describe(lane: SampleLane, page: Page, t: number, row: number, perPixel
   const sum = layers.reduce((a, b) => a + b, 0);
   const unit = lane.unit === "count" ? "" : lane.unit;
   const facts: [string, string][] = [["around", page.moment(t)]];
-  LAYERS.forEach((name, l) => layers[l] > 0 && facts.push([name, `${quantity(layers[l], unit)}, ${share(layers[l] / sum)}`]));
+  LAYERS.forEach(
+    (name, l) => layers[l] > 0 && facts.push([name, `${quantity(layers[l], unit)}, ${share(layers[l] / sum)}`]),
+  );
   if (sum === 0) facts.push([lane.kind.kind, "no sample"]);
   return { title: told.name, facts };
 }

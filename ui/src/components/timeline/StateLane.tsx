@@ -19,14 +19,16 @@ export function StatePlot({ lane, page, theme }: { lane: StateLane; page: Page; 
   useEffect(() => {
     const element = canvas.current;
     if (!element) return;
-    const inks = order.map((h) => headingLook(lane.headings[h]) ?? { ink: "quiet", hatch: 0 as const })
+    const inks = order
+      .map((h) => headingLook(lane.headings[h]) ?? { ink: "quiet", hatch: 0 as const })
       .map((look) => ({ colour: packed(ink(look.ink)), hatch: look.hatch }));
     const [line, sheet] = [packed(ink("line")), packed(ink("paper"))];
     const slices = lane.edges.length - 1;
     const edge = new Int32Array(slices + 1);
     const paint = (pixels: Uint32Array, width: number): void => {
       const { from, to } = page.view;
-      for (let s = 0; s <= slices; s++) edge[s] = Math.min(width, Math.max(0, Math.round(((lane.edges[s] - from) / (to - from)) * width)));
+      for (let s = 0; s <= slices; s++)
+        edge[s] = Math.min(width, Math.max(0, Math.round(((lane.edges[s] - from) / (to - from)) * width)));
       for (let row = 0; row < lane.rows.length; row++) {
         const bottom = (row + 1) * SAMPLE_ROW - 1;
         pixels.fill(line, bottom * width, bottom * width + width);
@@ -39,7 +41,8 @@ export function StatePlot({ lane, page, theme }: { lane: StateLane; page: Page; 
             if (p === 255 || edge[s] === edge[next]) continue;
             const { colour, hatch } = inks[p];
             if (hatch === 0) pixels.fill(colour, at + edge[s], at + edge[next]);
-            else for (let x = edge[s]; x < edge[next]; x++) pixels[at + x] = ((x + hatch * y) & 3) === 0 ? sheet : colour;
+            else
+              for (let x = edge[s]; x < edge[next]; x++) pixels[at + x] = ((x + hatch * y) & 3) === 0 ? sheet : colour;
           }
         }
       }
@@ -55,7 +58,14 @@ export function StatePlot({ lane, page, theme }: { lane: StateLane; page: Page; 
       page.handles.delete(lane.id);
     };
   }, [lane, page, theme, order, filled]);
-  return <canvas class="span-plot" ref={canvas} style={{ height: `${lane.rows.length * SAMPLE_ROW + 4}px` }} aria-hidden="true" />;
+  return (
+    <canvas
+      class="span-plot"
+      ref={canvas}
+      style={{ height: `${lane.rows.length * SAMPLE_ROW + 4}px` }}
+      aria-hidden="true"
+    />
+  );
 }
 
 function describe(lane: StateLane, page: Page, t: number, row: number, perPixel: number): Detail | null {
@@ -65,7 +75,10 @@ function describe(lane: StateLane, page: Page, t: number, row: number, perPixel:
   const spent = statesIn(lane, row, t - around, t + around);
   const sum = spent.reduce((a, b) => a + b, 0);
   const facts: [string, string][] = [["around", `${page.moment(t)}, ${duration(2 * around)}`]];
-  const order = lane.headings.map((_, h) => h).filter((h) => spent[h] > 0).sort((a, b) => spent[b] - spent[a]);
+  const order = lane.headings
+    .map((_, h) => h)
+    .filter((h) => spent[h] > 0)
+    .sort((a, b) => spent[b] - spent[a]);
   for (const h of order) facts.push([lane.headings[h], `${duration(spent[h])}, ${share(spent[h] / sum)}`]);
   if (sum === 0) facts.push(["nothing", "it did not live, or nobody watched"]);
   return { title: told.name, facts, range: { from: t - around, to: t + around } };

@@ -11,7 +11,14 @@ import { moveLane } from "./order";
 import { Axis, Overlay, RangeText } from "./Overlay";
 import { Tooltip } from "./Tooltip";
 
-export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
+export function Timeline({
+  page,
+  theme,
+  mark,
+  cited,
+  onTheme,
+  onHelp,
+}: {
   page: Page;
   theme: string;
   mark: number | null;
@@ -27,7 +34,8 @@ export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
   const [said, setSaid] = useState("");
   const [kept, setKept] = useState<Detail | null>(null);
   const { lanes, drag, plot, placeOf, onPointerDown } = useGestures(page, setKept);
-  const cellOf = (id: string): HTMLElement | null => lanes.current?.querySelector<HTMLElement>(`[data-plot="${CSS.escape(id)}"]`) ?? null;
+  const cellOf = (id: string): HTMLElement | null =>
+    lanes.current?.querySelector<HTMLElement>(`[data-plot="${CSS.escape(id)}"]`) ?? null;
 
   const move = (id: string, by: 1 | -1): void => {
     const where = moveLane(page, id, by);
@@ -70,10 +78,18 @@ export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
         <h2 id="timeline-title">Timeline</h2>
         <RangeText page={page} />
         <div class="tools" role="toolbar" aria-label="Timeline">
-          <button type="button" onClick={() => page.view.zoom(1.6, middle())} aria-label="Zoom in">+</button>
-          <button type="button" onClick={() => page.view.zoom(1 / 1.6, middle())} aria-label="Zoom out">−</button>
-          <button type="button" onClick={() => page.view.reset()}>Show all</button>
-          <button type="button" onClick={onHelp} aria-label="Keys and gestures">?</button>
+          <button type="button" onClick={() => page.view.zoom(1.6, middle())} aria-label="Zoom in">
+            +
+          </button>
+          <button type="button" onClick={() => page.view.zoom(1 / 1.6, middle())} aria-label="Zoom out">
+            −
+          </button>
+          <button type="button" onClick={() => page.view.reset()}>
+            Show all
+          </button>
+          <button type="button" onClick={onHelp} aria-label="Keys and gestures">
+            ?
+          </button>
         </div>
       </header>
       <div
@@ -85,12 +101,16 @@ export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
         onDblClick={(e) => (e.target as Element).closest("[data-plot]") && page.view.reset()}
       >
         <Axis page={page} />
-        {page.lanes.groups.map((group, i) => <GroupLanes key={i} group={group} page={page} theme={theme} cited={cited} onMove={move} />)}
+        {page.lanes.groups.map((group, i) => (
+          <GroupLanes key={i} group={group} page={page} theme={theme} cited={cited} onMove={move} />
+        ))}
         <Overlay page={page} hover={hover?.t ?? null} drag={drag} mark={mark} />
       </div>
       {kept && <Details detail={kept} page={page} onClose={() => setKept(null)} />}
       {hover?.detail && <Tooltip x={hover.x} y={hover.y} detail={hover.detail} />}
-      <p class="unseen" role="status" aria-live="polite">{said}</p>
+      <p class="unseen" role="status" aria-live="polite">
+        {said}
+      </p>
       {page.lanes.groups.length === 0 && <p class="nothing">The inputs hold nothing that lies in time.</p>}
     </section>
   );

@@ -38,7 +38,9 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
   const plot = (): DOMRect | null => lanes.current?.querySelector(".overlay")?.getBoundingClientRect() ?? null;
   const timeAt = (clientX: number): number => {
     const box = plot();
-    return box && box.width > 0 ? page.view.from + ((clientX - box.left) / box.width) * page.view.width : page.view.from;
+    return box && box.width > 0
+      ? page.view.from + ((clientX - box.left) / box.width) * page.view.width
+      : page.view.from;
   };
 
   // Wheel listeners have to be told that they may stop the page from scrolling, which JSX cannot say.
@@ -51,7 +53,11 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
       last = event.timeStamp;
       if (!inside || over === "page") return;
       event.preventDefault();
-      const sideways = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0;
+      const sideways = event.shiftKey
+        ? event.deltaY || event.deltaX
+        : Math.abs(event.deltaX) > Math.abs(event.deltaY)
+          ? event.deltaX
+          : 0;
       if (sideways !== 0) page.view.pan(sideways / 800);
       else page.view.zoom(Math.exp(-event.deltaY / 400), timeAt(event.clientX));
     };

@@ -50,7 +50,8 @@ export function useKeys(page: Page, act: KeyActions): void {
       const lane = focus?.closest<HTMLElement>("[data-lane]") ?? null;
       const action = actionsOf(page, act, lane, event.shiftKey)[event.key];
       // Enter means something else on a button, and letters in a field.
-      if (!action || (event.key === "Enter" && !focus?.matches("[data-plot]")) || focus instanceof HTMLInputElement) return;
+      if (!action || (event.key === "Enter" && !focus?.matches("[data-plot]")) || focus instanceof HTMLInputElement)
+        return;
       event.preventDefault();
       action();
     };

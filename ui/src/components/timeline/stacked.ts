@@ -46,7 +46,11 @@ export interface Stacked {
 }
 
 /** Columns of pixels cut into parts, from the ground up. The least sum is a pixel high, so that a lone sample is seen. */
-export function paintStacked(pixels: Uint32Array, width: number, { rows, rowHeight, full, inks, cells, whole, line }: Stacked): void {
+export function paintStacked(
+  pixels: Uint32Array,
+  width: number,
+  { rows, rowHeight, full, inks, cells, whole, line }: Stacked,
+): void {
   const P = inks.length;
   const colours = Uint32Array.from(inks);
   for (let row = 0; row < rows; row++) {
