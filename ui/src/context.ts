@@ -1,10 +1,10 @@
 // What the parts of the page share: the diagnosis, the lanes, the view, and what lies under the pointer.
 
-import type { Diagnosis, Lanes, Mark, SpanLane, Window } from "./model";
 import { laneOf } from "./cited";
 import { lowerBound } from "./decimate";
 import { duration, moment, momentDigits, wallClock } from "./format";
 import { placeToHash, write } from "./link";
+import type { Diagnosis, Lanes, Mark, SpanLane, Window } from "./model";
 import { tidy } from "./samples/select";
 import type { SampleTable } from "./samples/table";
 import { State } from "./state";

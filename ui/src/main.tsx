@@ -11,7 +11,7 @@ import { decodeLanes } from "./payload";
 import { parsePrintable } from "./printable";
 import { sampleLane } from "./samples/lane";
 import { decodeSamples, type SampleTable } from "./samples/table";
-import { fetchParts, follow, isServed, serverState, type Parts } from "./served";
+import { fetchParts, follow, isServed, type Parts, serverState } from "./served";
 import { stateLane } from "./states";
 import { applyTheme, storedTheme } from "./theme";
 import { View } from "./view";

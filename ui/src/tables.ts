@@ -1,7 +1,7 @@
 // Spans of the window by something that they have in common: cause, file, peer, method, thread.
 
-import { SpanIndex } from "./spans";
 import type { Counted, SpanLane } from "./model";
+import type { SpanIndex } from "./spans";
 import type { Range } from "./view";
 
 /** By what the spans of a lane can be put together. */

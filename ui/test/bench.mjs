@@ -31,7 +31,7 @@ const named = process.argv.slice(2);
 const parts = new Set(named.length > 0 ? named : ["page", "serve", "rivals"]);
 const folder = mkdtempSync(join(tmpdir(), "fathom-bench-"));
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const spans = process.env["SPANS"] ?? "200000";
+const spans = process.env.SPANS ?? "200000";
 const count = (n) => Number(n).toLocaleString("en").replaceAll(",", " ");
 const head = (text) => console.log(`\n${text} (load ${loadavg()[0].toFixed(1)} on ${cpus().length} processors)`);
 const missed = [];
@@ -68,7 +68,7 @@ const synthetic = (samples, ...out) =>
     samples,
     ...out,
   );
-let fathom = process.env["FATHOM"];
+let fathom = process.env.FATHOM;
 if (!fathom && (parts.has("serve") || parts.has("rivals"))) {
   cargo("build", "--quiet", "--release", "--package", "fathom", "--bin", "fathom");
   fathom = join(root, "target/release/fathom");
@@ -77,9 +77,9 @@ const browser = await launch(executable);
 let tooLarge = false;
 
 if (parts.has("page")) {
-  const samples = process.env["SAMPLES"] ?? "1000000";
-  const report = process.env["REPORT"] ? resolve(process.env["REPORT"]) : join(folder, "report.html");
-  if (!process.env["REPORT"]) writeFileSync(report, synthetic(samples));
+  const samples = process.env.SAMPLES ?? "1000000";
+  const report = process.env.REPORT ? resolve(process.env.REPORT) : join(folder, "report.html");
+  if (!process.env.REPORT) writeFileSync(report, synthetic(samples));
   head(`A page of ${count(samples)} samples and ${count(spans)} spans, opened from its file`);
   const megabytes = statSync(report).size / 1e6;
   const size = samples === "1000000" && spans === "200000" ? MOST_MB : null;
@@ -89,7 +89,7 @@ if (parts.has("page")) {
 }
 
 if (parts.has("serve")) {
-  const samples = process.env["SAMPLES"] ?? "10000000";
+  const samples = process.env.SAMPLES ?? "10000000";
   const recording = join(folder, "large.fathom");
   synthetic(samples, recording);
   head(`A recording of ${count(samples)} samples and ${count(spans)} spans through fathom serve`);

@@ -14,8 +14,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { eventually, PATIENCE_MS } from "./eventually.mjs";
 import { example } from "./example.mjs";
-import { skip } from "./skipped.mjs";
 import { runAll } from "./running.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -25,8 +25,8 @@ if (!executable) {
 
 const folder = mkdtempSync(join(tmpdir(), "fathom-report-"));
 // REPORT names a page that was made before, for a quicker round while the page is changed.
-const report = process.env["REPORT"] ?? join(folder, "report.html");
-if (!process.env["REPORT"])
+const report = process.env.REPORT ?? join(folder, "report.html");
+if (!process.env.REPORT)
   writeFileSync(report, example("fathom-render", "synthetic_report", "200000", "100000", "200000"));
 const address = pathToFileURL(report).href;
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");

@@ -15,8 +15,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
-import { skip } from "./skipped.mjs";
 import { runAll } from "./running.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -24,14 +24,14 @@ if (!executable) {
   process.exit(0);
 }
 const root = fileURLToPath(new URL("../..", import.meta.url));
-if (!process.env["FATHOM"])
+if (!process.env.FATHOM)
   execFileSync("cargo", ["build", "--quiet", "--package", "fathom"], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
   });
-const fathom = process.env["FATHOM"] ?? join(root, "target/debug/fathom");
+const fathom = process.env.FATHOM ?? join(root, "target/debug/fathom");
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
-const folder = process.env["PAGES"] ?? mkdtempSync(join(tmpdir(), "fathom-compare-"));
+const folder = process.env.PAGES ?? mkdtempSync(join(tmpdir(), "fathom-compare-"));
 const browser = await launch(executable);
 const problems = [];
 const requests = [];
@@ -238,6 +238,6 @@ await runAll(tests, {
   browser,
   problems,
   atEnd: () => {
-    if (!process.env["PAGES"]) rmSync(folder, { recursive: true });
+    if (!process.env.PAGES) rmSync(folder, { recursive: true });
   },
 });

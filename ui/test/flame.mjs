@@ -14,8 +14,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
 import { example } from "./example.mjs";
-import { skip } from "./skipped.mjs";
 import { runAll } from "./running.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -24,8 +24,8 @@ if (!executable) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "fathom-flame-"));
-const file = process.env["FLAME"] ?? join(folder, "flame.html");
-if (!process.env["FLAME"]) writeFileSync(file, example("fathom-render", "synthetic_flame", "100000", "2000"));
+const file = process.env.FLAME ?? join(folder, "flame.html");
+if (!process.env.FLAME) writeFileSync(file, example("fathom-render", "synthetic_flame", "100000", "2000"));
 const address = pathToFileURL(file).href;
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 

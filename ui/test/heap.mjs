@@ -15,8 +15,8 @@ import { inflateRawSync } from "node:zlib";
 
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
-import { skip } from "./skipped.mjs";
 import { runAll } from "./running.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -28,10 +28,10 @@ const SESSIONS = 20_000;
 const TOKEN = "open-sesame-4711-";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "fathom-heap-"));
-const given = process.env["HEAP"];
+const given = process.env.HEAP;
 const file = given ?? join(folder, "shop.html");
 const dump = join(folder, "shop.hprof");
-const fathom = process.env["FATHOM"] ?? join(root, "target/debug/fathom");
+const fathom = process.env.FATHOM ?? join(root, "target/debug/fathom");
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 
 /** What `fathom heap` says on standard output. */
@@ -40,7 +40,7 @@ const heap = (...args) =>
 
 /** Runs the shop, dumps it and makes its page. */
 async function makePage() {
-  if (!process.env["FATHOM"])
+  if (!process.env.FATHOM)
     execFileSync("cargo", ["build", "--quiet", "--package", "fathom"], {
       cwd: root,
       stdio: ["ignore", "inherit", "inherit"],

@@ -62,7 +62,7 @@ function viewersOf({ fathom, folder, recording, converter }) {
     const how = made("async-profiler heatmap", "java", [
       "-jar",
       converter,
-      ...(process.env["KIND"] ?? "--wall").split(" "),
+      ...(process.env.KIND ?? "--wall").split(" "),
       "-o",
       "heatmap",
       recording,
@@ -163,7 +163,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   console.log(`${recording}, median of ${ROUNDS}, load ${loadavg()[0].toFixed(1)}`);
   await compareViewers({
     browser,
-    fathom: process.env["FATHOM"] ?? join(root, "target/release/fathom"),
+    fathom: process.env.FATHOM ?? join(root, "target/release/fathom"),
     folder,
     recording: resolve(recording),
     converter: converter && resolve(converter),

@@ -23,12 +23,12 @@ if (!executable) {
   process.exit(0);
 }
 const root = fileURLToPath(new URL("../..", import.meta.url));
-if (!process.env["FATHOM"])
+if (!process.env.FATHOM)
   execFileSync("cargo", ["build", "--quiet", "--package", "fathom"], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
   });
-const fathom = process.env["FATHOM"] ?? join(root, "target/debug/fathom");
+const fathom = process.env.FATHOM ?? join(root, "target/debug/fathom");
 const folder = mkdtempSync(join(tmpdir(), "fathom-serve-"));
 const children = [];
 const browser = await launch(executable);

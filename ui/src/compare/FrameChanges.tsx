@@ -3,7 +3,7 @@
 import { DifferenceBar, reach } from "./Bars";
 import { CHANGES, chance, figure, interval, signed } from "./figures";
 import type { Frames, MovedFrame } from "./model";
-import { SortTable, type Column } from "./SortTable";
+import { type Column, SortTable } from "./SortTable";
 
 const ORDER = ["new", "more", "moved", "less", "gone"];
 

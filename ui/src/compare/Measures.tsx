@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 
-import { BarsKey, DifferenceBar, SideBars, reach } from "./Bars";
-import { chance, figure, interval, judged, ledger, ratio, sections, signed, type LedgerGroup } from "./figures";
+import { BarsKey, DifferenceBar, reach, SideBars } from "./Bars";
+import { chance, figure, interval, judged, type LedgerGroup, ledger, ratio, sections, signed } from "./figures";
 import type { Measure } from "./model";
 
 /** Rows that are shown before all are asked for. */

@@ -1,7 +1,7 @@
 // Two recordings: the verdict, whether they can be compared, and what changed.
 
-import { duration } from "../format";
 import type { FlamePage } from "../flame/decode";
+import { duration } from "../format";
 import { Flames } from "./Flames";
 import { FrameChanges } from "./FrameChanges";
 import { Ledger, SideBySide } from "./Measures";

@@ -4,7 +4,7 @@ import { share } from "../format";
 import { figure, ratio } from "./figures";
 import type { Comparison, Row, Runs } from "./model";
 import { RunsPlot } from "./RunsPlot";
-import { SortTable, type Column } from "./SortTable";
+import { type Column, SortTable } from "./SortTable";
 import { RatioPlot, Word } from "./VerdictHead";
 
 /** Verdicts shown as sentences; of more the table says it. */

@@ -44,7 +44,7 @@ export function SortTable<Row>({ columns, rows, label, id, sortBy }: Props<Row>)
     const cell = (value: number | string): string =>
       typeof value === "string" ? quoted(value) : Number.isFinite(value) ? String(value) : "";
     const lines = sorted.map((row) => columns.map((c) => cell(c.value(row))).join(","));
-    return [columns.map((c) => quoted(c.title)).join(","), ...lines].join("\n") + "\n";
+    return `${[columns.map((c) => quoted(c.title)).join(","), ...lines].join("\n")}\n`;
   };
   return (
     <div class="sort-table" data-table={id}>

@@ -8,7 +8,7 @@ import "./compare.css";
 import { decodeFlame, type FlamePage } from "../flame/decode";
 import { applyTheme, storedTheme } from "../theme";
 import { useTheme } from "../useTheme";
-import { readPage, type ComparePage } from "./model";
+import { type ComparePage, readPage } from "./model";
 import { RecordingsPage } from "./RecordingsPage";
 import { RunsPage } from "./RunsPage";
 

@@ -76,7 +76,10 @@ export function App({ page, following }: { page: Page; following: Following }) {
     };
     const goAndLook = (): void => {
       const lane = go();
-      if (lane) return lookAt(lane);
+      if (lane) {
+        lookAt(lane);
+        return;
+      }
       const timeline = document.getElementById("timeline");
       const box = timeline?.getBoundingClientRect();
       // Beside the verdict it is in sight already.

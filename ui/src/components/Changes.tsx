@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 
 import type { FlameData } from "../flame/data";
-import { frames, type FrameRow } from "../flame/frames";
+import { type FrameRow, frames } from "../flame/frames";
 import { look } from "../flame/looks";
 import { difference, weight } from "../flame/words";
 

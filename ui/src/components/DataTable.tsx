@@ -2,7 +2,7 @@
 
 import type { Page } from "../context";
 import { useChoice } from "../hooks";
-import { SortTable, type Column } from "./SortTable";
+import { type Column, SortTable } from "./SortTable";
 
 export type { Column } from "./SortTable";
 

@@ -1,8 +1,8 @@
 // What stands behind the verdict: the ledger, what was ruled out, what was not seen, what was read.
 
-import type { Diagnosis, LedgerRow } from "../model";
 import type { Page } from "../context";
 import { count, durationMs, share } from "../format";
+import type { Diagnosis, LedgerRow } from "../model";
 import { ThreadLedger } from "./ThreadLedger";
 
 export function RuledOut({ diagnosis }: { diagnosis: Diagnosis }) {

@@ -7,7 +7,7 @@ import { count, duration } from "../format";
 import { useChoice } from "../hooks";
 import type { SpanLane } from "../model";
 import { onPaper } from "../print";
-import { between, latencies, offsets, type Heat } from "../samples/heat";
+import { between, type Heat, latencies, offsets } from "../samples/heat";
 import { ink } from "../theme";
 import { filterOf } from "./Stacks";
 

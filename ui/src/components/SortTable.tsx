@@ -80,7 +80,7 @@ export function SortTable<Row>({
         })
         .join(separator),
     );
-    void copyText([head, ...body].join("\n") + "\n").then((done) =>
+    void copyText(`${[head, ...body].join("\n")}\n`).then((done) =>
       setSaid(done ? `${count(sorted.length)} rows copied as ${what}` : "the browser does not allow copying"),
     );
   };

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 
 import type { Page } from "../context";
 import { lowerBound } from "../decimate";
-import { frames, type FrameRow } from "../flame/frames";
+import { type FrameRow, frames } from "../flame/frames";
 import { look } from "../flame/looks";
 import { verdict, weight } from "../flame/words";
 import { count, duration, quantity, share } from "../format";
@@ -12,9 +12,9 @@ import { useChoice } from "../hooks";
 import type { SpanLane } from "../model";
 import type { SampleKind } from "../samples/table";
 import { SpanIndex } from "../spans";
-import { countRows, groupings, groupRows, keyOf, type CountRow, type GroupRow } from "../tables";
+import { type CountRow, countRows, type GroupRow, groupings, groupRows, keyOf } from "../tables";
 import type { Range } from "../view";
-import { DataTable, type Column } from "./DataTable";
+import { type Column, DataTable } from "./DataTable";
 import { stacksOf } from "./Stacks";
 
 const FRAMES = "frames";

@@ -4,9 +4,9 @@ import { useMemo } from "preact/hooks";
 
 import type { Page } from "../context";
 import { duration, share } from "../format";
-import { useChoice } from "../hooks";
 import { isQuiet, swatchOf } from "../headings";
-import { cutsSlices, ledgerOf, type LedgerGroup } from "../ledger";
+import { useChoice } from "../hooks";
+import { cutsSlices, type LedgerGroup, ledgerOf } from "../ledger";
 import type { LedgerOverTime } from "../model";
 import { Tabs } from "./Tabs";
 

@@ -6,7 +6,7 @@ import type { Page } from "../context";
 import { look, shorter } from "../flame/looks";
 import { useChoice } from "../hooks";
 import { onPaper } from "../print";
-import { order, type Box } from "../samples/order";
+import { type Box, order } from "../samples/order";
 import { ink } from "../theme";
 import { filterOf } from "./Stacks";
 

@@ -1,12 +1,12 @@
 // What took the time, how sure, the proof, what to do, how to check.
 
-import type { Finding, Window } from "../model";
 import type { Page } from "../context";
 import { between, durationMs, moment, progress, share } from "../format";
-import { Account } from "./Account";
-import { When } from "./When";
 import { began } from "../marks";
+import type { Finding, Window } from "../model";
+import { Account } from "./Account";
 import { StopParts, WaitChain } from "./Chain";
+import { When } from "./When";
 
 const WORDS = { proven: "proven", likely: "likely", "consistent-with": "consistent with" } as const;
 /** Shapes say the same as the words, colour says nothing of its own. */

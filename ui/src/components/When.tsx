@@ -1,8 +1,8 @@
 // When it was slow: the whole run as a strip, with the slow windows and those they are held against, and the wall clock.
 
 import type { Page } from "../context";
-import type { Range } from "../view";
 import { between, moment } from "../format";
+import type { Range } from "../view";
 
 /** Windows that are drawn: more than pixels to draw them in would say no more. */
 const DRAWN = 500;

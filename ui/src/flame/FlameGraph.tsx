@@ -7,13 +7,13 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 
 import { onPaper } from "../print";
 import { ink } from "../theme";
+import { copyText, Details } from "./Details";
 import type { FlameData } from "./data";
-import { Details, copyText } from "./Details";
 import { FrameTable } from "./FrameTable";
 import { FlameHelp } from "./Help";
 import { invert } from "./invert";
-import { layout, nodeAt, pathTo, type Side } from "./layout";
 import { Legend } from "./Legend";
+import { layout, nodeAt, pathTo, type Side } from "./layout";
 import { forgetPatterns, paint, placeOf, ROW, type Scene } from "./paint";
 import { expression, search } from "./search";
 import { facts, part, stackText, weight } from "./words";
@@ -232,7 +232,7 @@ export function FlameGraph({
     reveal(nodes[next]);
   };
   const turn = (): void => setInverted((now) => !now);
-  const escape = (): void => {
+  const onEscape = (): void => {
     if (typed !== "") {
       setTyped("");
       setQuery("");
@@ -246,7 +246,7 @@ export function FlameGraph({
     ArrowLeft: () => choose(neighbour(current, -1) ?? current),
     ArrowRight: () => choose(neighbour(current, 1) ?? current),
     Enter: () => zoom(current),
-    Escape: escape,
+    Escape: onEscape,
     "0": () => setRoot(0),
     "/": () => box.current?.focus(),
     n: () => stepMatch(1),
@@ -275,7 +275,7 @@ export function FlameGraph({
         if (focus !== box.current || (event.key !== "Escape" && event.key !== "Enter")) return;
         event.preventDefault();
         event.stopPropagation();
-        if (event.key === "Escape") keys.current["Escape"]?.();
+        if (event.key === "Escape") keys.current.Escape?.();
         else if (focus.value !== "") setQuery(focus.value);
         scroller.current?.focus();
         return;

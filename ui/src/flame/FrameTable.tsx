@@ -1,11 +1,10 @@
 // Every frame once: self and total, sortable; what was added and what is gone with a comparison.
 
 import { useMemo, useState } from "preact/hooks";
-
-import type { FlameData } from "./data";
-import { frames, type FrameRow } from "./frames";
-import { look } from "./looks";
 import { copyText } from "./Details";
+import type { FlameData } from "./data";
+import { type FrameRow, frames } from "./frames";
+import { look } from "./looks";
 import { difference, part, verdict, weight } from "./words";
 
 const MOST_ROWS = 200;
@@ -77,7 +76,7 @@ export function FrameTable({ data, matches, onFind }: Props) {
       ].join(","),
     );
     const header = `frame,module,type,self_${data.unit},total_${data.unit}${data.base ? ",self_base_scaled,self_verdict,total_base_scaled,total_verdict" : ""}`;
-    return [header, ...lines].join("\n") + "\n";
+    return `${[header, ...lines].join("\n")}\n`;
   };
   return (
     <div>

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { ink } from "../theme";
-import { FRAME_TYPES, type FlameData } from "./data";
+import { type FlameData, FRAME_TYPES } from "./data";
 import { look, type Pattern } from "./looks";
 import { swatch } from "./paint";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { change, FRAME_TYPES, totals, type FlameData } from "./data";
+import { change, type FlameData, FRAME_TYPES, totals } from "./data";
 import { frames } from "./frames";
 import { invert } from "./invert";
 import { layout, nodeAt, pathTo } from "./layout";
@@ -8,7 +8,7 @@ import { changeLook, shorter } from "./looks";
 import { expression, search } from "./search";
 
 /** A graph from folded lines "a;b;c 7"; a type may stand behind a name: "a:C2". Base weights behind a second space. */
-export function folded(lines: string[]): FlameData {
+function folded(lines: string[]): FlameData {
   const names = ["all"];
   const parent = [-1];
   const name = [0];

@@ -1,6 +1,6 @@
 // The same weights frame by frame instead of path by path, for the table.
 
-import { compare, type Change, type FlameData } from "./data";
+import { type Change, compare, type FlameData } from "./data";
 
 export interface FrameRow {
   /** Name id. */

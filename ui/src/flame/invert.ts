@@ -1,6 +1,6 @@
 // The same samples from the other end: first what ran, below it who called it.
 
-import { FRAME_TYPES, type FlameBase, type FlameData, type FlameMix } from "./data";
+import { type FlameBase, type FlameData, type FlameMix, FRAME_TYPES } from "./data";
 
 /** Callers of what took less than this share are not drawn out: nobody sees a tenth of a pixel, and a tree of a
  *  million nodes would become one of fifty million. */

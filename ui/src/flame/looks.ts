@@ -1,7 +1,7 @@
 // How each type of frame looks. Colours are tints of Okabe and Ito's, which people with any colour vision tell apart; a
 // tag of letters in the box and a pattern on it say the same without colour.
 
-import { FRAME_TYPES, type Change, type FrameType } from "./data";
+import { type Change, FRAME_TYPES, type FrameType } from "./data";
 
 export type Pattern = "plain" | "diagonal" | "dots" | "bars" | "cross";
 

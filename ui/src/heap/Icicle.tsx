@@ -6,8 +6,8 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { onPaper } from "../print";
-import { SORTS, type HeapTree } from "./data";
-import { layout, reading, type Box } from "./layout";
+import { type HeapTree, SORTS } from "./data";
+import { type Box, layout, reading } from "./layout";
 import { bytes, facts, labelOf, nameOf, part, said } from "./words";
 
 const ROW = 26;

@@ -1,16 +1,15 @@
 // The picture with what belongs to it: search, the way down to what is shown, legend, details.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-
-import { expression } from "../flame/search";
 import { pathTo } from "../flame/layout";
+import { expression } from "../flame/search";
 import { count } from "../format";
-import { SORTS, type HeapPage } from "./data";
 import { Details } from "./Details";
+import { type HeapPage, SORTS } from "./data";
 import { HeapHelp } from "./Help";
 import { Icicle, isBelow } from "./Icicle";
 import { search } from "./search";
-import { bytes, labelOf, nameOf, objectsOf, part, said, SORT_WORDS } from "./words";
+import { bytes, labelOf, nameOf, objectsOf, part, SORT_WORDS, said } from "./words";
 
 /** The search runs when typing has come to rest. */
 const REST_MS = 120;
@@ -62,7 +61,7 @@ export function Picture({ page, root, chosen, query, onRoot, onChoose, onQuery, 
     const at = nodes.indexOf(chosen);
     show(nodes[at < 0 ? (direction === 1 ? 0 : nodes.length - 1) : (at + direction + nodes.length) % nodes.length]);
   };
-  const escape = (): void => {
+  const onEscape = (): void => {
     if (typed !== "") {
       setTyped("");
       onQuery("");
@@ -72,7 +71,7 @@ export function Picture({ page, root, chosen, query, onRoot, onChoose, onQuery, 
     } else onChoose(0);
   };
   const actions: Record<string, () => void> = {
-    Escape: escape,
+    Escape: onEscape,
     "0": () => {
       onRoot(0);
       onChoose(0);
@@ -138,7 +137,7 @@ export function Picture({ page, root, chosen, query, onRoot, onChoose, onQuery, 
               class={query !== "" && !pattern ? "wrong" : ""}
               onInput={(event) => setTyped(event.currentTarget.value)}
               onKeyDown={(event) => {
-                if (event.key === "Escape") escape();
+                if (event.key === "Escape") onEscape();
                 if (event.key === "Enter") onQuery(event.currentTarget.value);
                 if (event.key === "Escape" || event.key === "Enter")
                   section.current?.querySelector<HTMLElement>("[role=treeitem][tabindex='0']")?.focus();

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { SortTable, type Column } from "../components/SortTable";
+import { type Column, SortTable } from "../components/SortTable";
 import { Tabs } from "../components/Tabs";
 import { count } from "../format";
 import type { Group, Groups, HeapPage, HeapThread } from "./data";

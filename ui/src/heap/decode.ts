@@ -1,7 +1,7 @@
 // A dump as it stands in its page, in the coding of ../payload.ts. Written by crates/render/src/heap/page.rs.
 
-import { inflate, readHeaderAndColumns, type Column } from "../payload";
-import { children, OTHERS, type Groups, type HeapPage, type HeapTree, type Step, type Told, type Way } from "./data";
+import { type Column, inflate, readHeaderAndColumns } from "../payload";
+import { children, type Groups, type HeapPage, type HeapTree, OTHERS, type Step, type Told, type Way } from "./data";
 
 export const HEAP_SCHEMA = "fathom.heap-page/1";
 

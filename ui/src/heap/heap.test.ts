@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
 import { expression } from "../flame/search";
-import { OTHERS, SORTS, type HeapPage } from "./data";
+import { type HeapPage, OTHERS, SORTS } from "./data";
 import { readHeap } from "./decode";
-import { layout, LEAST_PX, reading } from "./layout";
+import { LEAST_PX, layout, reading } from "./layout";
 import { search } from "./search";
 import { labelOf, said } from "./words";
 

@@ -1,7 +1,7 @@
 // Nodes in words: for boxes, tooltip, details and screen reader.
 
 import { count, quantity, share } from "../format";
-import { SORTS, type HeapTree, type Sort } from "./data";
+import { type HeapTree, SORTS, type Sort } from "./data";
 
 export const bytes = (n: number): string => quantity(n, "bytes");
 

@@ -1,10 +1,10 @@
 // From the samples of a window (and of a base) to the call tree that a flame graph is drawn from.
 
-import { FRAME_TYPES, type FlameBase, type FlameData, type FlameMix } from "../flame/data";
+import { type FlameBase, type FlameData, type FlameMix, FRAME_TYPES } from "../flame/data";
 import type { Range } from "../view";
-import { choose, type Chosen, type ThreadFilter } from "./select";
-import { addUp, errors, limit, measure, widened, type Measured, type Normalisation } from "./significance";
 import { recursion } from "./merge";
+import { type Chosen, choose, type ThreadFilter } from "./select";
+import { addUp, errors, limit, type Measured, measure, type Normalisation, widened } from "./significance";
 import type { SampleKind, SampleTable } from "./table";
 
 export interface Query {

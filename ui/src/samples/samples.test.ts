@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { FRAME_TYPES, change } from "../flame/data";
+import { change, FRAME_TYPES } from "../flame/data";
 import { aggregate, type Query } from "./aggregate";
 import { merge, recursion } from "./merge";
 import { order } from "./order";

@@ -123,7 +123,7 @@ function toVariance(
       const share = weight[i] / whole;
       variance = (1 - share) * (1 - share) * variance + share * share * Math.max(0, allSquares - variance);
     }
-    square[i] = variance > oneSample ? variance : oneSample;
+    square[i] = Math.max(variance, oneSample);
   }
 }
 

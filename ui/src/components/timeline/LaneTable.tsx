@@ -8,7 +8,7 @@ import { duration, quantity } from "../../format";
 import type { Lane, LineLane, SpanLane } from "../../model";
 import { LAYERS, layersIn, type SampleLane } from "../../samples/lane";
 import { SpanIndex } from "../../spans";
-import { statesIn, usedHeadings, type StateLane } from "../../states";
+import { type StateLane, statesIn, usedHeadings } from "../../states";
 
 /** Rows that a person still reads. */
 const ROWS = 100;

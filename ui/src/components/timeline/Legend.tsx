@@ -1,12 +1,11 @@
 // What the colours of a lane mean: beside it, or below it where the names of its rows stand beside it.
 
 import { useMemo } from "preact/hooks";
-
+import { duration } from "../../format";
 import { headingLook, swatchOf } from "../../headings";
 import { classLook, lineInk, partLook } from "../../inks";
 import type { Lane, SpanLane } from "../../model";
 import { LAYER_INKS, LAYERS } from "../../samples/lane";
-import { duration } from "../../format";
 import { usedHeadings } from "../../states";
 
 /** Names that fit beside a lane. */

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Detail, Page } from "../../context";
 import { duration, share } from "../../format";
 import { headingLook } from "../../headings";
-import { levels, statesIn, usedHeadings, type StateLane } from "../../states";
+import { levels, type StateLane, statesIn, usedHeadings } from "../../states";
 import { ink } from "../../theme";
 import { drawInSight } from "./insight";
 import { FULL, SAMPLE_ROW, TOP } from "./SampleLane";

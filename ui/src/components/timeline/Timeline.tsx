@@ -4,11 +4,11 @@ import { useRef, useState } from "preact/hooks";
 
 import type { Detail, Page } from "../../context";
 import { Details } from "../Details";
-import { useGestures, type Hover } from "./gestures";
+import { type Hover, useGestures } from "./gestures";
 import { useKeys } from "./keys";
 import { GroupLanes } from "./LaneRow";
-import { moveLane } from "./order";
 import { Axis, Overlay, RangeText } from "./Overlay";
+import { moveLane } from "./order";
 import { Tooltip } from "./Tooltip";
 
 export function Timeline({
@@ -48,7 +48,10 @@ export function Timeline({
     const box = plot();
     const from = latest.current?.t ?? (page.view.from + page.view.to) / 2;
     const next = page.handles.get(id)?.step(from, direction);
-    if (!next || !box) return setSaid(direction === 1 ? "No later span." : "No earlier span.");
+    if (!next || !box) {
+      setSaid(direction === 1 ? "No later span." : "No earlier span.");
+      return;
+    }
     if (next.t < page.view.from || next.t > page.view.to) {
       page.view.show(next.t - page.view.width / 2, next.t + page.view.width / 2);
     }

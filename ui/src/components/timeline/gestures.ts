@@ -79,7 +79,7 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
     if (!cell || !box || event.clientX < box.left) return null;
     const t = timeAt(event.clientX);
     const y = event.clientY - cell.getBoundingClientRect().top;
-    const handle = page.handles.get(cell.dataset["plot"] ?? "");
+    const handle = page.handles.get(cell.dataset.plot ?? "");
     const detail = handle?.describe(t, y, page.view.width / Math.max(1, box.width)) ?? null;
     return { x: event.clientX, y: event.clientY, t, detail };
   };
@@ -107,7 +107,7 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
       window.removeEventListener("pointermove", move);
       window.removeEventListener("pointerup", up);
       window.removeEventListener("pointercancel", stop);
-      window.removeEventListener("keydown", escape, true);
+      window.removeEventListener("keydown", onEscape, true);
       setDrag(null);
     };
     const up = (e: PointerEvent): void => {
@@ -115,7 +115,7 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
       if (moved && !panning) brush(page, side, startT, timeAt(e.clientX));
       if (!moved) onKeep(placeOf(e)?.detail ?? null);
     };
-    const escape = (e: KeyboardEvent): void => {
+    const onEscape = (e: KeyboardEvent): void => {
       if (e.key !== "Escape") return;
       e.stopPropagation();
       stop();
@@ -123,7 +123,7 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
     window.addEventListener("pointermove", move);
     window.addEventListener("pointerup", up);
     window.addEventListener("pointercancel", stop);
-    window.addEventListener("keydown", escape, true);
+    window.addEventListener("keydown", onEscape, true);
   };
   return { lanes, drag, plot, placeOf, onPointerDown };
 }

@@ -62,7 +62,7 @@ export function useKeys(page: Page, act: KeyActions): void {
 
 function actionsOf(page: Page, act: KeyActions, lane: HTMLElement | null, far: boolean): Record<string, () => void> {
   const { view } = page;
-  const id = lane?.dataset["lane"];
+  const id = lane?.dataset.lane;
   const middle = (view.from + view.to) / 2;
   const press = (name: string): void => lane?.querySelector<HTMLElement>(`[data-key="${name}"]`)?.click();
   const zoom = (factor: number) => (): void => view.zoom(factor, act.moment() ?? middle);

@@ -22,7 +22,10 @@ export function drawPixels(canvas: HTMLCanvasElement, paint: (pixels: Uint32Arra
   if (!context) return;
   const image = new ImageData(width, height);
   paint(new Uint32Array(image.data.buffer), width);
-  if (ratio === 1) return context.putImageData(image, 0, 0);
+  if (ratio === 1) {
+    context.putImageData(image, 0, 0);
+    return;
+  }
   const small = document.createElement("canvas");
   small.width = width;
   small.height = height;
