@@ -47,7 +47,7 @@ export function chain(page: Page, lane: SpanLane, index: number): string[] {
   return out;
 }
 
-/** The span of a thread that covers most of a stretch. */
+/** The span of a thread that covers most of a period. */
 function longestOf(page: Page, thread: string, from: number, to: number): { lane: SpanLane; index: number } | null {
   const numbers = new Set(page.samples.threads.flatMap((t, i) => (t.name === thread ? [i + 1] : [])));
   let found: { lane: SpanLane; index: number } | null = null;

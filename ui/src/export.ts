@@ -175,7 +175,7 @@ export function spansCsv(page: Page): string[] | null {
         if (lane.t0[i] + lane.duration[i] < from || met.has(i)) continue;
         met.add(i);
         rows++;
-        const told = [
+        const comments = [
           ...lane.parts.filter((p) => p.values[i] > 0).map((p) => `${p.name}=${p.values[i]} ns`),
           ...lane.facts
             .filter((f) => !Number.isNaN(f.values[i]))
@@ -194,7 +194,7 @@ export function spansCsv(page: Page): string[] | null {
             thread?.name ?? "",
             sources[lane.source[i]] ?? "",
             lane.line[i],
-            told.join("; "),
+            comments.join("; "),
           ),
         );
       }

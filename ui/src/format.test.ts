@@ -41,7 +41,7 @@ describe("figures", () => {
 });
 
 describe("moments", () => {
-  it("get as many digits as tell them apart in the view", () => {
+  it("get as many digits as distinguish them in the view", () => {
     expect([600e9, 10e9, 1e9, 1e6, 0].map(momentDigits)).toEqual([1, 2, 3, 6, 3]);
     expect(plain(moment(-35.9e9))).toBe("−35.9 s");
     expect(plain(moment(-0.03e9))).toBe("0.0 s");
@@ -65,7 +65,7 @@ describe("what is below nothing", () => {
 });
 
 describe("a window", () => {
-  it("has two ends that are told apart, however short it is", () => {
+  it("has two distinct ends, however short it is", () => {
     expect(plain(between(93.812e9, 93.84e9))).toBe("93.8120 s – 93.8400 s");
     expect(plain(between(29.2e9, 94.4e9))).toBe("29.2 s – 94.4 s");
   });

@@ -84,7 +84,7 @@ export function axisQuantity(value: number, unit: string): string {
   return `${+value.toPrecision(3)}`;
 }
 
-/** Decimals of seconds that tell moments apart in a view of `widthNs`. */
+/** Decimals of seconds that distinguish moments in a view of `widthNs`. */
 export function momentDigits(widthNs: number): number {
   if (!(widthNs > 0)) return 3;
   return Math.min(9, Math.max(1, Math.ceil(3 - Math.log10(widthNs / 1e9))));
@@ -95,7 +95,7 @@ export function moment(ns: number, decimals = 1): string {
   return `${signed((ns / 1e9).toFixed(decimals))}${NB}s`;
 }
 
-/** Both ends of a window with as many decimals as tell them apart: "93.8120 s – 93.8400 s". */
+/** Both ends of a window with as many decimals as distinguish them: "93.8120 s – 93.8400 s". */
 export function between(from: number, to: number): string {
   const decimals = to - from >= 1e9 ? 1 : Math.max(1, momentDigits(to - from) - 1);
   return `${moment(from, decimals)} – ${moment(to, decimals)}`;
@@ -122,5 +122,5 @@ export function ticks(from: number, to: number, wanted: number): number[] {
 
 /** A rate of progress that may be unknown: "396 ops/s". */
 export function progress(value: number | null, unit: string): string {
-  return value === null ? "not seen" : `${digits(value)}${NB}${unit}`;
+  return value === null ? "not seen" : `${value >= 999.5 ? count(value) : digits(value)}${NB}${unit}`;
 }

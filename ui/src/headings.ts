@@ -1,5 +1,5 @@
-// How the headings of the ledger look: running in the colours of the flame graph (stronger, as no text stands on them), waiting hatched, so that the two are told
-// apart without colour.
+// How the headings of the ledger look: running in the colours of the flame graph (stronger, as no text stands on them), waiting hatched, so that the two are
+// distinct without colour.
 
 export interface HeadingLook {
   /** A colour of style.css. */

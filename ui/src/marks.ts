@@ -9,5 +9,5 @@ export function began(mark: Mark): string {
   const { before_ms: ms, within_ms: within } = mark.began;
   const when =
     ms === 0 ? "at its beginning" : `${durationMs(Math.abs(ms))} ${ms > 0 ? "before" : "after"} its beginning`;
-  return `a slow window began with: ${mark.text} (${when}; moments up to ${durationMs(within)} apart cannot be told apart)`;
+  return `a slow window began with: ${mark.text} (${when}; moments up to ${durationMs(within)} apart count as the same)`;
 }

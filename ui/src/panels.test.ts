@@ -70,11 +70,11 @@ describe("marks", () => {
   it("say when a slow window began with them, and never that they caused it", () => {
     const mark = { at_ns: 0, text: "deploy 2.3", precision_ns: 1e9, source: "--mark" };
     expect(began({ ...mark, began: null })).toBe("deploy 2.3");
-    const told = (before_ms: number) =>
+    const text = (before_ms: number) =>
       began({ ...mark, began: { from_ns: 0, before_ms, within_ms: 2000 } }).replace(/\u00a0|\u202f/g, " ");
-    expect(told(400)).toContain("a slow window began with: deploy 2.3 (400 ms before its beginning");
-    expect(told(-400)).toContain("400 ms after its beginning");
-    expect(told(0)).toContain("at its beginning; moments up to 2");
+    expect(text(400)).toContain("a slow window began with: deploy 2.3 (400 ms before its beginning");
+    expect(text(-400)).toContain("400 ms after its beginning");
+    expect(text(0)).toContain("at its beginning; moments up to 2");
   });
 });
 
@@ -216,7 +216,7 @@ describe("the lane of samples", () => {
   });
 });
 
-it("counts of a stretch that lies in the window in part count for that part", () => {
+it("counts of an interval that lies in the window in part count for that part", () => {
   const table = {
     id: "c",
     title: "",

@@ -55,6 +55,8 @@ interface Header {
   origin_ns: number;
   from: number;
   to: number;
+  /** Absent in pages of a version before it. */
+  recorded?: [number, number];
   strings: string[];
   sources: string[];
   columns: Column[];
@@ -75,7 +77,7 @@ interface Header {
   ledger: {
     edges: number;
     headings: string[];
-    groupings: { by: string; groups: { name: string; process: string }[]; spent: number }[];
+    groupings: { by: string; groups: { name: string; process: string }[]; active?: number; spent: number }[];
   } | null;
 }
 
@@ -137,7 +139,8 @@ export function readLanes(bytes: Uint8Array): Lanes {
       time: columns[raw.time],
     }),
   );
-  return { originNs, from, to, strings, sources, groups, counted, ledger };
+  const recorded = header.recorded ? { from: header.recorded[0], to: header.recorded[1] } : null;
+  return { originNs, from, to, recorded, strings, sources, groups, counted, ledger };
 }
 
 /** What every payload is: a header of a schema, and columns. */

@@ -58,7 +58,7 @@ const GONE_AFTER = 3;
  *  server still answers whenever that changes. */
 export function follow(
   first: ServerState,
-  tell: (state: ServerState) => Promise<void>,
+  onState: (state: ServerState) => Promise<void>,
   reached: (answers: boolean) => void,
 ): void {
   let known = first.version;
@@ -70,7 +70,7 @@ export function follow(
       silent = 0;
       if (state.version !== known) {
         known = state.version;
-        await tell(state);
+        await onState(state);
       }
       if (!state.live) return;
     } catch {
@@ -91,9 +91,9 @@ export function refine(page: Page): () => void {
     const key = page.rangesKey();
     if (page.exact?.key === key) return;
     const origin = BigInt(page.lanes.originNs);
-    const told = (r: Range): string => `${origin + BigInt(Math.floor(r.from))}..${origin + BigInt(Math.ceil(r.to))}`;
+    const bounds = (r: Range): string => `${origin + BigInt(Math.floor(r.from))}..${origin + BigInt(Math.ceil(r.to))}`;
     try {
-      const table = readSamples(await bytes(`samples/${[...page.windows(), ...page.base()].map(told).join(",")}`));
+      const table = readSamples(await bytes(`samples/${[...page.windows(), ...page.base()].map(bounds).join(",")}`));
       if (page.rangesKey() !== key) return;
       page.exact = { key, table };
       page.state.set({});

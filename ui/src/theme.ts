@@ -30,7 +30,7 @@ export function storedTheme(): Theme {
   }
 }
 
-/** Sets the theme on the page; `changed` is told when the colours are others than before, also by the system. */
+/** Sets the theme on the page; `changed` is called when the colours are others than before, also by the system. */
 export function applyTheme(theme: Theme): void {
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;

@@ -1,4 +1,4 @@
-// Opens a page several times, brushes it and pans over it, and tells how long each took by the clock and as CPU of its thread.
+// Opens a page several times, brushes it and pans over it, and measures how long each took by the clock and as CPU of its thread.
 
 const ROUNDS = 5;
 const FRAMES = 120;
@@ -15,8 +15,8 @@ const BRUSHES = [
   ["a twentieth, held against it", 0.5, 0.55, false],
 ];
 
-/** Measures the page at `address`; `told` takes each figure with its goal. */
-export async function measure(browser, address, told, { served = false } = {}) {
+/** Measures the page at `address`; `figure` takes each figure with its goal. */
+export async function measure(browser, address, figure, { served = false } = {}) {
   const [opens, opening] = [[], []];
   let page;
   let cpu;
@@ -40,13 +40,13 @@ export async function measure(browser, address, told, { served = false } = {}) {
       .slice()
       .sort((a, b) => a - b)
       [Math.floor(all.length / 2)].toFixed(0)} ms`;
-  told({
+  figure({
     what: served ? "opens from the server" : "opens from its file",
     goal: GOALS.open,
     values: opens,
     more: busy(opening),
   });
-  await brushes(page, cpu, told, served);
+  await brushes(page, cpu, figure, served);
   for (const [what, zoom] of [
     ["the whole run", 1],
     ["a hundredth", 10],
@@ -66,14 +66,14 @@ export async function measure(browser, address, told, { served = false } = {}) {
       [zoom, FRAMES],
     );
     const [spent, wall] = [((await cpu()) - before.cpu) / FRAMES, (performance.now() - before.wall) / FRAMES];
-    told({
+    figure({
       what: `a frame while panning over ${what}, CPU`,
       goal: Number(GOALS.frame.toFixed(1)),
       values: [spent],
       more: `${wall.toFixed(1)} ms by the clock${wall <= GOALS.frame + CLOCK_MS ? ": 60 a second" : ""}`,
     });
   }
-  told({
+  figure({
     what: "JavaScript heap",
     unit: "MB",
     values: [await page.evaluate(() => (performance.memory?.usedJSHeapSize ?? 0) / 1e6)],
@@ -81,7 +81,7 @@ export async function measure(browser, address, told, { served = false } = {}) {
   await page.close();
 }
 
-async function brushes(page, cpu, told, served) {
+async function brushes(page, cpu, figure, served) {
   const plot = page.locator("[data-plot]:not(.axis-plot)").first();
   await plot.scrollIntoViewIfNeeded();
   await page.waitForTimeout(500);
@@ -119,7 +119,7 @@ async function brushes(page, cpu, told, served) {
       exact.push(performance.now() - began);
     }
     const middle = busy.sort((a, b) => a - b)[Math.floor(busy.length / 2)];
-    told({ what: `a brush of ${what}`, goal: GOALS.brush, values: times, more: `CPU ${middle.toFixed(0)} ms` });
-    if (served) told({ what: `  until all of its samples have come`, values: exact });
+    figure({ what: `a brush of ${what}`, goal: GOALS.brush, values: times, more: `CPU ${middle.toFixed(0)} ms` });
+    if (served) figure({ what: `  until all of its samples have come`, values: exact });
   }
 }

@@ -1,6 +1,6 @@
 // How the page bears large recordings, beside its goals and beside other viewers: node test/bench.mjs [page] [serve] [rivals]
 //
-// Three parts, all of them when none is named; each says how loaded the machine is, because what is told by the clock is told of
+// Three parts, all of them when none is named; each says how loaded the machine is, because what the clock measures is measured of
 // the machine as well:
 //   page    1 000 000 samples and 200 000 spans in a file
 //   serve   10 000 000 samples and 200 000 spans through `fathom serve`
@@ -38,7 +38,7 @@ const missed = [];
 let goals = 0;
 
 /** Prints a figure beside its goal. */
-function told({ what, goal = null, unit = "ms", values, more = "" }) {
+function figure({ what, goal = null, unit = "ms", values, more = "" }) {
   const sorted = values.slice().sort((a, b) => a - b);
   const [least, middle, most] = [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted[sorted.length - 1]];
   const digits = unit === "ms" ? (middle < 100 && what.includes("frame") ? 1 : 0) : 2;
@@ -84,8 +84,8 @@ if (parts.has("page")) {
   const megabytes = statSync(report).size / 1e6;
   const size = samples === "1000000" && spans === "200000" ? MOST_MB : null;
   tooLarge = size !== null && megabytes > size;
-  told({ what: "size", goal: size, unit: "MB", values: [megabytes] });
-  await measure(browser, pathToFileURL(report).href, told);
+  figure({ what: "size", goal: size, unit: "MB", values: [megabytes] });
+  await measure(browser, pathToFileURL(report).href, figure);
 }
 
 if (parts.has("serve")) {
@@ -106,8 +106,8 @@ if (parts.has("serve")) {
     });
     server.on("exit", () => failed(new Error(said)));
   });
-  told({ what: "read, diagnosed and listening", unit: "s", values: [(performance.now() - before) / 1000] });
-  await measure(browser, address, told, { served: true });
+  figure({ what: "read, diagnosed and listening", unit: "s", values: [(performance.now() - before) / 1000] });
+  await measure(browser, address, figure, { served: true });
   server.kill();
   rmSync(recording, { recursive: true });
 }

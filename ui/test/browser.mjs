@@ -164,21 +164,21 @@ const tests = {
     await brush(page, 0.2, 0.3);
     assert.deepEqual(await range(page), whole, "what is shown stays");
     await says(page, "[data-chosen=window]", /^1[12]\d\.\d+\ss – 1[78]\d\.\d+\ss/);
-    await says(page, "[data-told=stacks]", /samples in 1[12]\d/);
+    await says(page, "[data-about=stacks]", /samples in 1[12]\d/);
     await brush(page, 0.5, 0.55, true);
     await says(page, "[data-chosen=base]", /^(29|30)\d\.\d+\ss – 33\d/);
-    await says(page, "[data-told=stacks]", /held against (29|30)\d.*per second of wall time/);
+    await says(page, "[data-about=stacks]", /held against (29|30)\d.*per second of wall time/);
     const hash = await hashOf(page, /w=1\d\d\.\d+\.\.1\d\d\.\d+&b=/);
     const again = await open({}, hash);
     await eventually(async () => {
       assert.equal(await again.innerText("[data-chosen=window]"), await page.innerText("[data-chosen=window]"));
-      assert.equal(await again.innerText("[data-told=stacks]"), await page.innerText("[data-told=stacks]"));
+      assert.equal(await again.innerText("[data-about=stacks]"), await page.innerText("[data-about=stacks]"));
     });
     await page.click("text=As the verdict");
     await says(page, "[data-chosen=window]", /300.*330/);
   },
 
-  async "compares: a frame that took more in the window is told apart from noise"() {
+  async "compares: a frame that took more in the window is distinguished from noise"() {
     const page = await open({}, "#k=cpu");
     await page.click("role=tab[name='What came, what went']");
     const more = await says(page, ".changes > div:nth-child(3)", /beyond noise/);
@@ -186,7 +186,7 @@ const tests = {
     await page.click("role=tab[name='In order of time']");
     await page.locator(".order canvas").waitFor();
     await page.selectOption("[data-control=normalisation]", "share");
-    await says(page, "[data-told=stacks]", /as a share of all samples/);
+    await says(page, "[data-about=stacks]", /as a share of all samples/);
     await page.click("role=tab[name='Flame graph']");
     await page.fill(".flame-tools input", "Class12\\d");
     await page
@@ -212,7 +212,7 @@ const tests = {
     await says(page, "[data-chosen=window]", /^29\d\.\d+\ss – 30\d\.\d+\ss \(6\.00\ss\)/);
     await page.focus(".heat");
     await page.keyboard.press("ArrowUp");
-    await says(page, "[data-told=heat]", /lasting \d.* to \d/);
+    await says(page, "[data-about=heat]", /lasting \d.* to \d/);
   },
 
   async "a table is of the brushed window, sorts, filters and is copied"() {
@@ -295,7 +295,7 @@ const tests = {
 
   async "takes the window along as files, without a server"() {
     const page = await open({ acceptDownloads: true }, "#k=cpu&w=100..130&b=none");
-    const told = Number((await page.innerText("[data-told=stacks]")).split(" samples")[0].replace(/\D/g, ""));
+    const shown = Number((await page.innerText("[data-about=stacks]")).split(" samples")[0].replace(/\D/g, ""));
     const take = async (id) => {
       await page.click(".menu summary");
       const [file] = await Promise.all([page.waitForEvent("download"), page.click(`[data-export=${id}]`)]);
@@ -304,8 +304,8 @@ const tests = {
     const folded = (await take("folded")).trimEnd().split("\n");
     const weights = folded.map((line) => Number(/ (\d+)$/.exec(line)?.[1]));
     const total = weights.reduce((a, b) => a + b, 0);
-    assert.ok(weights.every((w) => w > 0) && told > 0);
-    assert.equal(total, told * 10_000_000, "10 ms a sample");
+    assert.ok(weights.every((w) => w > 0) && shown > 0);
+    assert.equal(total, shown * 10_000_000, "10 ms a sample");
     const speedscope = JSON.parse(await take("speedscope"));
     const [profile] = speedscope.profiles;
     assert.equal(
@@ -317,7 +317,7 @@ const tests = {
     );
     const samples = (await take("samples")).trimEnd().split("\n");
     assert.equal(samples[0], "kind,time_s,process,thread,tid,weight,unit,stack");
-    assert.equal(samples.filter((line) => line.startsWith("cpu,")).length, told);
+    assert.equal(samples.filter((line) => line.startsWith("cpu,")).length, shown);
     assert.ok(samples.slice(1).every((line) => Number(line.split(",")[1]) >= 100 && Number(line.split(",")[1]) < 130));
     const spans = (await take("spans")).trimEnd().split("\n");
     assert.match(spans[0], /^group,lane,name,kind,start_s,duration_ns/);
@@ -414,9 +414,9 @@ const tests = {
 
   async "takes the samples of one thread, of a pool, or thread by thread"() {
     const page = await open({}, "#k=cpu&w=all&b=none");
-    const all = await page.innerText("[data-told=stacks]");
+    const all = await page.innerText("[data-about=stacks]");
     await page.selectOption("[data-control=threads]", { label: "http-exec-0 · 100" });
-    const one = await says(page, "[data-told=stacks]", /http-exec-0/);
+    const one = await says(page, "[data-about=stacks]", /http-exec-0/);
     assert.notEqual(one, all);
     await hashOf(page, /th=\d+/);
   },
@@ -505,7 +505,7 @@ const tests = {
     assert.ok(Math.abs(there.from - 100) < 1e-6 && Math.abs(there.to - 110) < 1e-6);
   },
 
-  async "tells of the pause under the pointer"() {
+  async "describes the pause under the pointer"() {
     const page = await open({}, "#t=60.0..60.2");
     const plot = page.locator("[data-plot='p0-gc.pause']");
     await plot.scrollIntoViewIfNeeded();
@@ -555,6 +555,13 @@ const tests = {
     assert.equal(await page.locator(".when-slow").count(), 50);
     assert.match(await page.innerText(".when figcaption"), /1970-01-01 00:00:00 UTC/);
     assert.match(await page.innerText(".windows"), /from 1970-01-01 00:00:00 UTC/);
+    const curve = await page.locator(".when-line").evaluate((path) => [path.getBBox().width, path.getBBox().height]);
+    assert.ok(curve[0] > 900 && curve[1] > 30, `the curve of the throughput: ${curve}`);
+    assert.match(await page.innerText(".when figcaption"), /Throughput, from 0 to [\d.,]+\s?\S+/);
+    const headings = await page.locator(".finding >> nth=0").locator("h3").allInnerTexts();
+    assert.ok(headings.indexOf("What to do") < headings.indexOf("Proof"), headings.join(", "));
+    const todo = await page.locator(".remedies >> nth=0").boundingBox();
+    assert.ok(todo.y < 900, `what to do begins at ${todo.y} of 900 pixels`);
     const [headline, finding] = [await page.innerText("h1"), await page.innerText(".finding h2")];
     assert.ok(headline.startsWith("30 threads waited") && !finding.startsWith("30 threads waited"), finding);
     assert.match(await page.innerText(".windows"), /47 more/);
@@ -565,6 +572,49 @@ const tests = {
     requests.length = 0;
   },
 
+  async "has a ledger that a phone can show: bars below their names, each share below its time"() {
+    const page = await open({ viewport: { width: 390, height: 800 } });
+    await page.evaluate(() => document.querySelectorAll(".ledger-group").forEach((group) => (group.open = true)));
+    const over = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll("[aria-labelledby=ledger], [aria-labelledby=ledger] *")]
+          .filter((e) => e.getBoundingClientRect().right > innerWidth && !e.closest(".unseen"))
+          .map((e) => `${e.tagName}.${e.className}`),
+      );
+    await eventually(async () => assert.deepEqual(await over(), [], "beyond 390 pixels"));
+    const bars = await page.locator(".ledger-group .bars >> nth=0").boundingBox();
+    assert.ok(bars.width > 300, `bars of ${bars.width} pixels`);
+    const [time, share] = await Promise.all(
+      [".time", ".of"].map((part) => page.locator(`.ledger-group td ${part} >> nth=0`).boundingBox()),
+    );
+    assert.ok(share.y >= time.y + time.height - 1, "the share is below its time");
+    assert.ok(
+      await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+      "the page does not scroll sideways",
+    );
+  },
+
+  async "opens on the time that was recorded, and shows what lies outside on demand"() {
+    const path = join(folder, "early.html");
+    writeFileSync(path, example("fathom-render", "synthetic_report", "2000", "1000", "2000", "early"));
+    const page = await open();
+    await page.goto(pathToFileURL(path).href);
+    await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
+    const recorded = await range(page);
+    await page.click("text=Show all");
+    const whole = await eventually(async () => {
+      const now = await range(page);
+      assert.ok(now.width > 3 * recorded.width, `${now.width} of ${recorded.width}`);
+      return now;
+    });
+    assert.ok(whole.from < recorded.from - recorded.width);
+    await hashOf(page, /^#t=-/);
+    await page.click("text=As recorded");
+    await eventually(async () => assert.deepEqual(await range(page), recorded));
+    await eventually(() => assert.equal(new URL(page.url()).hash, ""));
+    requests.length = 0;
+  },
+
   async "gives axe nothing serious to say in light and dark, whatever is open"() {
     for (const colorScheme of ["light", "dark"]) {
       const page = await open({ colorScheme, bypassCSP: true }, "#k=cpu");
@@ -572,14 +622,14 @@ const tests = {
       const ask = async (what, within) => {
         const { violations } = await page.evaluate((selector) => globalThis.axe.run(selector ?? document), within);
         const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-        const told = serious.map(
+        const found = serious.map(
           (v) =>
             `${colorScheme}, ${what}: ${v.id}: ${v.nodes
               .slice(0, 3)
               .map((n) => n.html + n.failureSummary)
               .join("\n")}`,
         );
-        assert.deepEqual(told, []);
+        assert.deepEqual(found, []);
       };
       for (const id of ["p0-gc.pause", "states"]) {
         await page.focus(`[data-plot='${id}']`);

@@ -139,7 +139,7 @@ const tests = {
     const groups = await page.$$eval("[data-ledger]", (all) =>
       all.map((group) => [group.dataset.ledger, Number(group.dataset.first), Number(group.dataset.second)]),
     );
-    assert.ok(groups.length > 0, "a flight recording tells of threads");
+    assert.ok(groups.length > 0, "a flight recording has threads");
     for (const [name, first, second] of groups) {
       const mine = pair.measures.filter((m) => m.id.startsWith("ledger.") && m.name.startsWith(`${name}: `));
       const sum = (side) => mine.reduce((all, m) => all + m[side], 0);
@@ -206,7 +206,7 @@ const tests = {
     await accessible("runs.html");
   },
 
-  async "a matrix shows which variants cannot be told apart"() {
+  async "a matrix shows which variants do not differ significantly"() {
     const report = json(
       "compare",
       "--runs",

@@ -177,14 +177,14 @@ const tests = {
         await page.evaluate(axe);
         const { violations } = await page.evaluate(() => globalThis.axe.run());
         const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-        const told = serious.map(
+        const found = serious.map(
           (v) =>
             `${colorScheme}: ${v.id}: ${v.nodes
               .slice(0, 3)
               .map((n) => n.html + n.failureSummary)
               .join("\n")}`,
         );
-        assert.deepEqual(told, []);
+        assert.deepEqual(found, []);
       }
     }
   },

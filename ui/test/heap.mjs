@@ -274,15 +274,15 @@ const tests = {
   async "shows the shortest way from a root to what is chosen"() {
     const page = await open();
     const first = page.locator("[data-heap=holder]").first();
-    const told = plain(await first.locator("[data-heap=way]").innerText());
-    assert.match(told, /^root .*Shop\.SESSIONS \(static\) → java\.util\.concurrent\.ConcurrentHashMap 0x[0-9a-f]+$/);
+    const shown = plain(await first.locator("[data-heap=way]").innerText());
+    assert.match(shown, /^root .*Shop\.SESSIONS \(static\) → java\.util\.concurrent\.ConcurrentHashMap 0x[0-9a-f]+$/);
     await first.getByRole("button", { name: /Show in the picture/ }).click();
     assert.equal(await text(page, "name"), "java.util.concurrent.ConcurrentHashMap");
     const details = page.locator("[data-heap=details] [data-heap=way]");
-    assert.equal(plain(await details.innerText()), told);
-    // The same as `fathom heap --paths` tells.
+    assert.equal(plain(await details.innerText()), shown);
+    // The same as `fathom heap --paths` prints.
     const steps = await details.locator("li:not(.root)").allInnerTexts();
-    const { ways } = JSON.parse(heap(dump, "--paths", told.split(" ").at(-1), "--json"));
+    const { ways } = JSON.parse(heap(dump, "--paths", shown.split(" ").at(-1), "--json"));
     assert.equal(steps.length, ways[0].steps.length);
     // A backlog that only a thread's stack holds.
     await page.getByRole("tab", { name: "Threads" }).click();

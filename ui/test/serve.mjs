@@ -1,6 +1,6 @@
 // Drives the page of `fathom serve` in a real browser: node test/serve.mjs
 //
-// First with logs that are finished: the address opens, a brush moves what is told, and whoever does not know the key, comes
+// First with logs that are finished: the address opens, a brush moves what is shown, and whoever does not know the key, comes
 // under another name or from another site is refused. Then with a JVM (Orders.java) that is recorded meanwhile: the page
 // follows, keeps what was brushed, and says so when the recording has ended. FATHOM names a binary; without it one is built.
 // Skips, loudly, where there is no Chromium, no JDK or no right to record.

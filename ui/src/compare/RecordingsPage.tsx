@@ -49,8 +49,8 @@ export function RecordingsPage({
         <Changes changes={report.known_changes} conditions={report.conditions} />
         <section>
           <p class="quiet">
-            This is of these two runs. How much runs differ by themselves only more of them tell: fathom compare --
-            'COMMAND A' -- 'COMMAND B'. Figures are tested between stretches of equal length of both; of what is called
+            This is of these two runs. How much runs differ by themselves only more runs show: fathom compare --
+            'COMMAND A' -- 'COMMAND B'. Figures are tested between intervals of equal length of both; of what is called
             different 5% may be wrong.
           </p>
         </section>

@@ -1,4 +1,4 @@
-// Every run as a point, the mean of each command with its interval, and which commands cannot be told apart.
+// Every run as a point, the mean of each command with its interval, and which commands do not differ significantly.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -73,7 +73,7 @@ export function RunsPlot({ rows }: { rows: Row[] }) {
           const x = width - right + 16 + g * LETTER;
           return (
             <g key={group.letter} data-alike={group.letter}>
-              <title>{`not told apart: ${group.rows.map((r) => rows[r].label).join(", ")}`}</title>
+              <title>{`no significant difference: ${group.rows.map((r) => rows[r].label).join(", ")}`}</title>
               <line class="cmp-alike" x1={x} x2={x} y1={y(Math.min(...group.rows))} y2={y(Math.max(...group.rows))} />
               {group.rows.map((r) => (
                 <circle key={r} class="cmp-alike-end" cx={x} cy={y(r)} r={3.5} />

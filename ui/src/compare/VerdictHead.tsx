@@ -23,14 +23,14 @@ export function RatioPlot({ comparison, margin }: { comparison: Comparison; marg
   const around = margin === null ? [] : [1 / (1 + margin), 1 + margin];
   const to = ratioScale([estimate.low, estimate.ratio, high, ...around], WIDTH - 2 * LEFT);
   const at = (value: number): number => LEFT + (Number.isFinite(value) ? to.at(value) : WIDTH - 2 * LEFT);
-  const told = `${ratio(estimate.ratio)}, between ${ratio(estimate.low)} and ${ratio(estimate.high)}`;
+  const interval = `${ratio(estimate.ratio)}, between ${ratio(estimate.low)} and ${ratio(estimate.high)}`;
   return (
     <figure class="cmp-ratio">
       <svg
         viewBox={`0 0 ${WIDTH} 54`}
         width={WIDTH}
         role="img"
-        aria-label={`${comparison.other} / ${comparison.base}: ${told}`}
+        aria-label={`${comparison.other} / ${comparison.base}: ${interval}`}
       >
         {margin !== null && (
           <rect class="cmp-margin" x={at(around[0])} width={at(around[1]) - at(around[0])} y={4} height={30} />
@@ -48,7 +48,7 @@ export function RatioPlot({ comparison, margin }: { comparison: Comparison; marg
         ))}
       </svg>
       <figcaption class="quiet">
-        {comparison.other} / {comparison.base}: {told}
+        {comparison.other} / {comparison.base}: {interval}
         {margin !== null ? "; the band is what does not matter" : ""}
       </figcaption>
     </figure>

@@ -103,7 +103,7 @@ describe("scales", () => {
   });
 });
 
-it("letters give groups that cannot be told apart", () => {
+it("letters give groups that do not differ significantly", () => {
   expect(groups(["a", "ab", "b", "c"])).toEqual([
     { letter: "a", rows: [0, 1] },
     { letter: "b", rows: [1, 2] },

@@ -100,16 +100,15 @@ export function App({ page, following }: { page: Page; following: Following }) {
     const remember = (): void => {
       clearTimeout(timer);
       timer = window.setTimeout(() => {
-        const { from, to, home } = page.view;
-        const whole = from <= home.from && to >= home.to;
-        const told = (ranges: Range[] | null): Range[] | null =>
+        const { from, to, isOpening } = page.view;
+        const inSeconds = (ranges: Range[] | null): Range[] | null =>
           ranges?.map((r) => ({ from: page.fromZero(r.from) / 1e9, to: page.fromZero(r.to) / 1e9 })) ?? null;
         const { now } = page.state;
         const hash = write({
-          view: whole ? null : { from: page.fromZero(from) / 1e9, to: page.fromZero(to) / 1e9 },
-          at: mark === null || whole ? null : page.fromZero(mark) / 1e9,
+          view: isOpening ? null : { from: page.fromZero(from) / 1e9, to: page.fromZero(to) / 1e9 },
+          at: mark === null || isOpening ? null : page.fromZero(mark) / 1e9,
           ...(cited === "" ? {} : { lane: cited }),
-          choice: { ...now, windows: told(now.windows), base: told(now.base) },
+          choice: { ...now, windows: inSeconds(now.windows), base: inSeconds(now.base) },
         });
         try {
           history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);

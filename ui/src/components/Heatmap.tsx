@@ -137,7 +137,7 @@ export function Heatmap({ page, theme }: { page: Page; theme: string }) {
     action();
   };
   const shown = anchor && cursor ? between(heat, anchor.cell, cursor) : null;
-  const told = cursor ? tell(page, heat, cursor) : "";
+  const cellText = cursor ? describe(page, heat, cursor) : "";
   return (
     <section class="panel" aria-labelledby="heat" id="panel-heat" data-panel="heat">
       <header class="panel-head">
@@ -243,8 +243,8 @@ export function Heatmap({ page, theme }: { page: Page; theme: string }) {
           ))}
         </div>
       </div>
-      <p class="note" role="status" data-told="heat">
-        {told === "" ? `${count(heat.total)} in the range that is shown` : told}
+      <p class="note" role="status" data-about="heat">
+        {cellText === "" ? `${count(heat.total)} in the range that is shown` : cellText}
       </p>
     </section>
   );
@@ -261,7 +261,7 @@ function cells(heat: Heat, range: { from: number; to: number }): [number, number
   );
 }
 
-function tell(page: Page, heat: Heat, cell: Cell): string {
+function describe(page: Page, heat: Heat, cell: Cell): string {
   const n = heat.cells[cell.column * heat.rows + cell.row];
   const range = between(heat, cell, cell);
   const when = `${page.moment(range.from, range.to - range.from)} – ${page.moment(range.to, range.to - range.from)}`;

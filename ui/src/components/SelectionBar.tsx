@@ -21,13 +21,13 @@ export function SelectionBar({ page }: { page: Page }) {
     <div class="chosen" role="region" aria-label="Window and base">
       <p>
         <span class="key slow" aria-hidden="true" /> <span class="lead">Window</span>{" "}
-        <span data-chosen="window">{page.told(windows)}</span> <span class="quiet">{origin}</span>
+        <span data-chosen="window">{page.inWords(windows)}</span> <span class="quiet">{origin}</span>
       </p>
       <p>
         <span class="key base" aria-hidden="true" /> <span class="lead">Base</span>{" "}
         {base.length > 0 ? (
           <span>
-            <span data-chosen="base">{page.told(base)}</span>{" "}
+            <span data-chosen="base">{page.inWords(base)}</span>{" "}
             <span class="quiet">{choice.base === null ? "the verdict's" : "brushed"}</span>
           </span>
         ) : (
@@ -66,8 +66,8 @@ export function SelectionBar({ page }: { page: Page }) {
 
 export function zoomTo(page: Page): void {
   const windows = page.windows();
-  const from = windows[0]?.from ?? page.view.home.from;
-  const to = windows[windows.length - 1]?.to ?? page.view.home.to;
+  const from = windows[0]?.from ?? page.view.opening.from;
+  const to = windows[windows.length - 1]?.to ?? page.view.opening.to;
   const margin = (to - from) * 0.1;
   page.view.show(from - margin, to + margin);
 }

@@ -90,7 +90,7 @@ export function Stacks({ page, theme }: { page: Page; theme: string }) {
           )}
         </div>
       </header>
-      <p class="about quiet" data-told="stacks">
+      <p class="about quiet" data-about="stacks">
         {count(data.samples)} samples in {data.label}
         {data.base && `, held against ${data.base.label}, ${data.base.normalised}; what is within noise is grey`}
       </p>
@@ -144,11 +144,11 @@ function query(page: Page, kind: number): Query {
     normalisation: normalisation === "operation" && !page.countsOperations ? "wall" : normalisation,
     operations: (from, to) => page.operations(from, to),
     label:
-      page.told(page.windows()) +
+      page.inWords(page.windows()) +
       (threads.length > 0
         ? `, ${threads.length === 1 ? threadName(page, threads[0]) : `${threads.length} threads`}`
         : ""),
-    baseLabel: page.told(base),
+    baseLabel: page.inWords(base),
   };
 }
 

@@ -66,7 +66,7 @@ export function Tables({ page }: { page: Page }) {
       <header class="panel-head">
         <h2 id="tables">Tables</h2>
         <p class="quiet">
-          of {page.told(page.windows())}
+          of {page.inWords(page.windows())}
           {page.base().length > 0 && "; base scaled to the length of the window"}
         </p>
         <div class="tools">

@@ -8,10 +8,29 @@ import { isQuiet, swatchOf } from "../headings";
 import { useChoice } from "../hooks";
 import { cutsSlices, type LedgerGroup, ledgerOf } from "../ledger";
 import type { LedgerOverTime } from "../model";
+import { usualSlice } from "../states";
+import { type LedgerLine, LedgerTable } from "./LedgerTable";
 import { Tabs } from "./Tabs";
 
 const MOST = 12;
 const NAMES: Record<string, string> = { role: "role", pool: "pool", thread: "thread" };
+/** Headings that the group spent time on. */
+function linesOf(headings: string[], group: LedgerGroup, base: LedgerGroup | null): LedgerLine[] {
+  const lines = headings.map((heading, h): LedgerLine | null => {
+    const [here, there] = [group.spent[h], base?.spent[h] ?? 0];
+    if (here <= 0 && there <= 0) return null;
+    const [hereShare, baseShare] = [here / group.total, there / (base?.total || 1)];
+    return {
+      heading,
+      swatch: <span class="swatch" style={{ background: swatchOf(heading) }} aria-hidden="true" />,
+      spent: { time: duration(here), share: share(hereShare) },
+      base: base && { time: duration(there), share: share(baseShare) },
+      grew: base !== null && !isQuiet(heading) && grew(hereShare, baseShare),
+    };
+  });
+  return lines.filter((line) => line !== null);
+}
+
 /** Twice the share and at least a hundredth of the time, as in the terminal. */
 const grew = (here: number, base: number): boolean => here > 2 * base && here - base > 0.01;
 
@@ -82,10 +101,10 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
         </label>
       </div>
       <p class="note">
-        Threads × time in {page.told(windows)}
-        {base.length > 0 && `, beside ${page.told(base)}; bars are per second`}.
+        Threads × time in {page.inWords(windows)}
+        {base.length > 0 && `, beside ${page.inWords(base)}; bars are per second`}.
         {cutsSlices(over, [...windows, ...base]) &&
-          ` Ends that lie within a slice of ${duration((over.edges[over.edges.length - 1] - over.edges[0]) / (over.edges.length - 1))} take a share of it.`}
+          ` Ends that lie within a slice of ${duration(usualSlice(over.edges))} take a share of it.`}
       </p>
       <ul class="layer-legend">
         {used.map((h) => (
@@ -113,63 +132,16 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
                 )}
               </span>
             </summary>
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Heading</th>
-                  <th scope="col" class="number">
-                    Window
-                  </th>
-                  <th scope="col" class="number">
-                    of its time
-                  </th>
-                  {b && (
-                    <th scope="col" class="number">
-                      Base
-                    </th>
-                  )}
-                  {b && (
-                    <th scope="col" class="number">
-                      of its time
-                    </th>
-                  )}
-                </tr>
-              </thead>
-              <tbody>
-                {over.headings.map(
-                  (heading, h) =>
-                    (group.spent[h] > 0 || (b?.spent[h] ?? 0) > 0) && (
-                      <tr
-                        key={h}
-                        class={
-                          b && !isQuiet(heading) && grew(group.spent[h] / group.total, b.spent[h] / (b.total || 1))
-                            ? "grew"
-                            : ""
-                        }
-                      >
-                        <th scope="row">
-                          <span class="swatch" style={{ background: swatchOf(heading) }} aria-hidden="true" />
-                          {heading}
-                          {b &&
-                            !isQuiet(heading) &&
-                            grew(group.spent[h] / group.total, b.spent[h] / (b.total || 1)) && (
-                              <span class="mark"> ▲ grew</span>
-                            )}
-                        </th>
-                        <td class="number">{duration(group.spent[h])}</td>
-                        <td class="number quiet">{share(group.spent[h] / group.total)}</td>
-                        {b && <td class="number">{duration(b.spent[h])}</td>}
-                        {b && <td class="number quiet">{share(b.spent[h] / (b.total || 1))}</td>}
-                      </tr>
-                    ),
-                )}
-              </tbody>
-            </table>
+            <LedgerTable
+              caption={`Time of ${group.name} by heading`}
+              titles={b ? ["Window, of its time", "Base, of its time"] : ["Window, of its time"]}
+              lines={linesOf(over.headings, group, b)}
+            />
           </details>
         ))}
       </div>
       {shown.length > MOST && <p class="note">{shown.length - MOST} more groups did or waited less.</p>}
-      {shown.length === 0 && <p class="nothing">Nothing tells what threads did in this window.</p>}
+      {shown.length === 0 && <p class="nothing">No source shows what threads did in this window.</p>}
     </div>
   );
 }

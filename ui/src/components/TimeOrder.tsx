@@ -22,7 +22,7 @@ export function TimeOrder({ page, theme, kind }: { page: Page; theme: string; ki
   const host = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
-  const [told, setTold] = useState("");
+  const [pointedAt, setPointedAt] = useState("");
   const columns = Math.max(1, Math.floor(width / COLUMN));
   const windows = page.windows();
   const key = JSON.stringify([kind, windows, choice.threads, columns]);
@@ -87,17 +87,19 @@ export function TimeOrder({ page, theme, kind }: { page: Page; theme: string; ki
           const x = Math.floor((e.clientX - box.left) / COLUMN);
           const depth = Math.floor((e.clientY - box.top) / ROW);
           const found = laid.boxes.find((b) => b.depth === depth && b.x <= x && x < b.x + b.width);
-          setTold(
+          setPointedAt(
             found
               ? `${page.moment(timeAt(found.x), covered)} – ${page.moment(timeAt(found.x + found.width), covered)}: ${nameOf(found)}`
               : "",
           );
         }}
-        onPointerLeave={() => setTold("")}
+        onPointerLeave={() => setPointedAt("")}
       >
         <canvas ref={canvas} style={{ display: "block", width: "100%", height: `${height}px` }} aria-hidden="true" />
       </div>
-      <p class="flame-details order-told quiet">{told === "" ? "Point at a box for its name and time." : told}</p>
+      <p class="flame-details order-details quiet">
+        {pointedAt === "" ? "Point at a box for its name and time." : pointedAt}
+      </p>
     </div>
   );
 }

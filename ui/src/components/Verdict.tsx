@@ -1,4 +1,4 @@
-// What took the time, how sure, the proof, what to do, how to check.
+// What took the time, what to do and how to check that it helped, the proof, how sure.
 
 import type { Page } from "../context";
 import { between, durationMs, moment, progress, share } from "../format";
@@ -143,8 +143,8 @@ function Windows({ page }: { page: Page }) {
       )}
       {(loss.measured_on !== "" || windows.how !== "") && (
         <div>
-          <dt>Told by</dt>
-          <dd class="quiet">{[loss.measured_on, windows.how].filter((s) => s !== "").join(" · ")}</dd>
+          <dt>Measured by</dt>
+          <dd class="quiet measured">{[loss.measured_on, windows.how].filter((s) => s !== "").join(" · ")}</dd>
         </div>
       )}
     </dl>
@@ -155,7 +155,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
   const culprit = rank === 1 ? called(finding, page.diagnosis.headline) : null;
   const explained = Math.min(1, Math.max(0, finding.share ?? 0));
   const id = `finding-${rank}`;
-  // What failed is told for itself; what it cost may be nothing that can be counted.
+  // A failure is a finding of its own; what it cost may be nothing that can be counted.
   const cost = finding.cost_ms === null ? (finding.windows[0] ? "when" : "") : durationMs(finding.cost_ms);
   return (
     <article class={`finding ${finding.confidence}`} aria-labelledby={id}>
@@ -186,29 +186,6 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
         ))}
       </p>
       {finding.meaning !== "" && <p class="meaning">{finding.meaning}</p>}
-      <h3>Proof</h3>
-      <ul class="evidence">
-        {finding.evidence.map((e, i) => (
-          <li key={i}>
-            <span>{e.text}</span>
-            <span class="where">
-              {e.source !== "" && <code>{e.source}</code>}
-              {e.at_ns !== null && (
-                <a class="place" href={page.linkTo(e.at_ns, e.source)}>
-                  at {moment(e.at_ns - page.diagnosis.zero_ns)}
-                </a>
-              )}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {finding.chain && <WaitChain chain={finding.chain} page={page} />}
-      {finding.stop && <StopParts stop={finding.stop} page={page} />}
-      {finding.why_confidence !== "" && (
-        <p class="why">
-          <span class="lead">How sure:</span> {finding.why_confidence}
-        </p>
-      )}
       {finding.remedies.length > 0 && (
         <>
           <h3>What to do</h3>
@@ -233,6 +210,29 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
             ))}
           </ul>
         </>
+      )}
+      <h3>Proof</h3>
+      <ul class="evidence">
+        {finding.evidence.map((e, i) => (
+          <li key={i}>
+            <span>{e.text}</span>
+            <span class="where">
+              {e.source !== "" && <code>{e.source}</code>}
+              {e.at_ns !== null && (
+                <a class="place" href={page.linkTo(e.at_ns, e.source)}>
+                  at {moment(e.at_ns - page.diagnosis.zero_ns)}
+                </a>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {finding.chain && <WaitChain chain={finding.chain} page={page} />}
+      {finding.stop && <StopParts stop={finding.stop} page={page} />}
+      {finding.why_confidence !== "" && (
+        <p class="why">
+          <span class="lead">How sure:</span> {finding.why_confidence}
+        </p>
       )}
     </article>
   );

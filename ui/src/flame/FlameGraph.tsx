@@ -30,7 +30,7 @@ export interface FlameGraphProps {
   /** Whether the callers' tree is shown, and what is searched for: at first, and when the address says so. */
   inverted?: boolean;
   search?: string;
-  /** Told when either is changed by hand. */
+  /** Called when either is changed by hand. */
   onShown?: (shown: { inverted: boolean; search: string }) => void;
   /** Asked for by the key d. */
   onTheme?: () => void;

@@ -1,4 +1,4 @@
-// How each type of frame looks. Colours are tints of Okabe and Ito's, which people with any colour vision tell apart; a
+// How each type of frame looks. Colours are tints of Okabe and Ito's, which people with any colour vision distinguish; a
 // tag of letters in the box and a pattern on it say the same without colour.
 
 import { type Change, FRAME_TYPES, type FrameType } from "./data";

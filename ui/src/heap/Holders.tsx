@@ -1,4 +1,4 @@
-// The largest holders, as the terminal tells them, each with its way from a root.
+// The largest holders, as the terminal lists them, each with its way from a root.
 
 import type { HeapPage } from "./data";
 import { WayList } from "./Way";

@@ -90,7 +90,7 @@ export interface HeapThread {
 }
 
 /** What is handed on as it stands in the header. */
-export interface Told {
+export interface Described {
   version: string;
   file: string;
   headline: string;
@@ -107,7 +107,7 @@ export interface Told {
   roots: { what: string; count: number }[];
 }
 
-export interface HeapPage extends Told {
+export interface HeapPage extends Described {
   tree: HeapTree;
   /** The way that ends with a step. */
   way: (step: number) => Way;

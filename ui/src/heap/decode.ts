@@ -1,7 +1,16 @@
 // A dump as it stands in its page, in the coding of ../payload.ts. Written by crates/render/src/heap/page.rs.
 
 import { type Column, inflate, readHeaderAndColumns } from "../payload";
-import { children, type Groups, type HeapPage, type HeapTree, OTHERS, type Step, type Told, type Way } from "./data";
+import {
+  children,
+  type Described,
+  type Groups,
+  type HeapPage,
+  type HeapTree,
+  OTHERS,
+  type Step,
+  type Way,
+} from "./data";
 
 export const HEAP_SCHEMA = "fathom.heap-page/1";
 
@@ -21,7 +30,7 @@ interface RawGroups {
   left_out_shallow: number;
 }
 
-interface Header extends Told {
+interface Header extends Described {
   schema: string;
   names: string[];
   texts: string[];
@@ -69,7 +78,7 @@ export function readHeap(bytes: Uint8Array): HeapPage {
     loaders,
     columns: _columns,
     schema: _schema,
-    ...told
+    ...described
   } = header;
   const address =
     ({ low, high }: RawAddress) =>
@@ -110,7 +119,7 @@ export function readHeap(bytes: Uint8Array): HeapPage {
     return { root: root > 0 ? texts[root - 1] : "", steps: steps.reverse() };
   };
   return {
-    ...told,
+    ...described,
     tree: readTree(header, columns, address),
     way,
     classes: groups(classes),

@@ -1,4 +1,4 @@
-// Heatmaps: when in each stretch of time things happened (FlameScope's subsecond offset), or how long they lasted.
+// Heatmaps: when in each interval of time things happened (FlameScope's subsecond offset), or how long they lasted.
 
 import { lowerBound } from "../decimate";
 import type { Range } from "../view";

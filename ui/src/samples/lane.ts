@@ -20,7 +20,7 @@ const UNKNOWN = LAYERS.length - 1;
 
 /** Rows of a lane; the last takes all other threads. */
 const MOST_ROWS = 16;
-/** Stretches in which samples are counted once, for views of much of the run. */
+/** Intervals in which samples are counted once, for views of much of the run. */
 const BINS = 4096;
 
 export interface SampleRow {
@@ -103,9 +103,9 @@ function rowsOf(table: SampleTable, kind: SampleKind): { rows: SampleRow[]; rowO
   const own = used.length > MOST_ROWS ? used.slice(0, MOST_ROWS - 1) : used;
   const processes = new Set(used.map((thread) => table.threads[thread - 1]?.process ?? ""));
   const nameOf = (thread: number): string => {
-    const told = table.threads[thread - 1];
-    if (!told) return "no thread known";
-    return processes.size > 1 ? `${told.name} ${told.process}` : told.name;
+    const known = table.threads[thread - 1];
+    if (!known) return "no thread known";
+    return processes.size > 1 ? `${known.name} ${known.process}` : known.name;
   };
   own.sort((a, b) => nameOf(a).localeCompare(nameOf(b), "en", { numeric: true }));
   const rowOf = new Int32Array(weights.length).fill(Math.min(own.length, MOST_ROWS - 1));

@@ -222,7 +222,7 @@ describe("the choice of samples", () => {
 });
 
 describe("frames that call themselves", () => {
-  it("are told from those above them, on every path", () => {
+  it("are distinct from those above them, on every path", () => {
     // a → b → a → c, a → b → b, and a root b of its own with a below it.
     const tree = merge(Int32Array.from([-1, 0, 1, 2, 1, -1, 5, 6]), Int32Array.from([0, 1, 0, 2, 1, 1, 0, 1]));
     expect(Array.from(recursion(tree))).toEqual([0, 0, 1, 0, 1, 0, 0, 1]);

@@ -20,7 +20,7 @@ mod top;
 mod tree;
 pub mod waits;
 
-pub use compare::{Comparison, Errors, Normalisation, Verdict};
+pub use compare::{Comparison, Errors, HALF_INTERVAL, Normalisation, Share, Shares, Verdict};
 pub use flame::{Base, Flame, Shape, StacksError, flame, unit};
 pub use invert::inverted;
 pub use kinds::{KindOfStacks, kinds};

@@ -66,9 +66,9 @@ export function Overlay({
     t >= from && t <= from + width ? <div class={name} style={{ left: `${((t - from) / width) * 100}%` }} /> : null;
   // A window that is the whole run needs no shade.
   const windows = page.windows();
-  const { home } = page.view;
+  const { opening } = page.view;
   const covered = windows.reduce((sum, r) => sum + r.to - r.from, 0);
-  const whole = page.base().length === 0 && covered >= 0.98 * (home.to - home.from);
+  const whole = page.base().length === 0 && covered >= 0.98 * (opening.to - opening.from);
   return (
     <div class="overlay" aria-hidden="true">
       {shade(page.base(), "base")}

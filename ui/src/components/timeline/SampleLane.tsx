@@ -56,8 +56,8 @@ function stacked(lane: SampleLane, page: Page, width: number, inks: number[], li
 }
 
 function describe(lane: SampleLane, page: Page, t: number, row: number, perPixel: number): Detail | null {
-  const told = lane.rows[row];
-  if (!told) return null;
+  const shown = lane.rows[row];
+  if (!shown) return null;
   const [from, to] = [t - 2 * perPixel, t + 3 * perPixel];
   const layers = layersIn(lane, row, from, to);
   const sum = layers.reduce((a, b) => a + b, 0);
@@ -67,5 +67,5 @@ function describe(lane: SampleLane, page: Page, t: number, row: number, perPixel
     (name, l) => layers[l] > 0 && facts.push([name, `${quantity(layers[l], unit)}, ${share(layers[l] / sum)}`]),
   );
   if (sum === 0) facts.push([lane.kind.kind, "no sample"]);
-  return { title: told.name, facts };
+  return { title: shown.name, facts };
 }

@@ -34,7 +34,7 @@ export function StatePlot({ lane, page, theme }: { lane: StateLane; page: Page; 
         pixels.fill(line, bottom * width, bottom * width + width);
         for (let y = 0; y < FULL; y++) {
           const at = (bottom - 1 - y) * width;
-          // Neighbouring slices are often filled alike: one stretch of pixels for all of them.
+          // Neighbouring slices are often filled alike: one run of pixels for all of them.
           for (let s = 0, next = 0; s < slices; s = next) {
             const p = filled[(row * slices + s) * FULL + y];
             for (next = s + 1; next < slices && filled[(row * slices + next) * FULL + y] === p; next++);
@@ -69,8 +69,8 @@ export function StatePlot({ lane, page, theme }: { lane: StateLane; page: Page; 
 }
 
 function describe(lane: StateLane, page: Page, t: number, row: number, perPixel: number): Detail | null {
-  const told = lane.rows[row];
-  if (!told) return null;
+  const shown = lane.rows[row];
+  if (!shown) return null;
   const around = Math.max(2 * perPixel, lane.sliceNs / 2);
   const spent = statesIn(lane, row, t - around, t + around);
   const sum = spent.reduce((a, b) => a + b, 0);
@@ -81,5 +81,5 @@ function describe(lane: StateLane, page: Page, t: number, row: number, perPixel:
     .sort((a, b) => spent[b] - spent[a]);
   for (const h of order) facts.push([lane.headings[h], `${duration(spent[h])}, ${share(spent[h] / sum)}`]);
   if (sum === 0) facts.push(["nothing", "it did not live, or nobody watched"]);
-  return { title: told.name, facts, range: { from: t - around, to: t + around } };
+  return { title: shown.name, facts, range: { from: t - around, to: t + around } };
 }

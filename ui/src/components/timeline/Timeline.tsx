@@ -74,6 +74,8 @@ export function Timeline({
     onHelp,
   });
 
+  // Some of the data may lie outside of what was recorded.
+  const isPart = page.view.home.from < page.view.opening.from || page.view.home.to > page.view.opening.to;
   const middle = (): number => (page.view.from + page.view.to) / 2;
   return (
     <section class="timeline" aria-labelledby="timeline-title" id="timeline">
@@ -88,8 +90,13 @@ export function Timeline({
             −
           </button>
           <button type="button" onClick={() => page.view.reset()}>
-            Show all
+            {isPart ? "As recorded" : "Show all"}
           </button>
+          {isPart && (
+            <button type="button" onClick={() => page.view.showAll()}>
+              Show all
+            </button>
+          )}
           <button type="button" onClick={onHelp} aria-label="Keys and gestures">
             ?
           </button>

@@ -23,7 +23,7 @@ export interface Hover {
   detail: Detail | null;
 }
 
-/** Sets the window (or the base) to the stretch between two moments, within the run. */
+/** Sets the window (or the base) to the period between two moments, within the run. */
 export function brush(page: Page, side: Brush["side"], a: number, b: number): void {
   const { from, to } = page.view.home;
   const clip = (t: number): number => Math.min(to, Math.max(from, t));
@@ -43,7 +43,7 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
       : page.view.from;
   };
 
-  // Wheel listeners have to be told that they may stop the page from scrolling, which JSX cannot say.
+  // Wheel listeners have to declare that they may stop the page from scrolling, which JSX cannot say.
   useEffect(() => {
     let last = -Infinity;
     let over: "lanes" | "page" = "page";

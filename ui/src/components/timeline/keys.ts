@@ -68,7 +68,7 @@ function actionsOf(page: Page, act: KeyActions, lane: HTMLElement | null, far: b
   const zoom = (factor: number) => (): void => view.zoom(factor, act.moment() ?? middle);
   const choose = (side: "windows" | "base") => (): void => {
     brush(page, side, view.from, view.to);
-    act.say(side === "base" ? `Base ${page.told(page.base())}` : `Window ${page.told(page.windows())}`);
+    act.say(side === "base" ? `Base ${page.inWords(page.base())}` : `Window ${page.inWords(page.windows())}`);
   };
   /** Moves one end of the window to the moment under the cross-hair. */
   const setEnd = (end: "from" | "to") => (): void => {
@@ -77,7 +77,7 @@ function actionsOf(page: Page, act: KeyActions, lane: HTMLElement | null, far: b
     const now = { from: windows[0]?.from ?? view.from, to: windows[windows.length - 1]?.to ?? view.to };
     const other = end === "from" ? (now.to > t ? now.to : view.to) : now.from < t ? now.from : view.from;
     brush(page, "windows", t, other);
-    act.say(`Window ${page.told(page.windows())}`);
+    act.say(`Window ${page.inWords(page.windows())}`);
   };
   return {
     "+": zoom(1.6),
