@@ -60,8 +60,7 @@ fn main() -> std::io::Result<()> {
 /// that was.
 fn wait_from_before(recording: &mut Recording) {
     let format = fathom_recording::vocabulary::source::SESSION.into();
-    let source =
-        recording.add_source(Source { format, covers_ns: Some((0, RUN_NS)), ..Source::default() });
+    let source = recording.add_source(Source { format, covers_ns: Some((0, RUN_NS)), ..Source::default() });
     let process = ProcessId(0);
     let thread = Some(recording.thread(process, None, "http-exec-0", Role::App));
     recording.span(&SpanRow {

@@ -3,7 +3,8 @@
 
 use fathom_diagnose::Window;
 use fathom_diagnose::stacks::{
-    Base, Comparison, Errors, Flame, HALF_INTERVAL, Normalisation, Selection, Shape, TopFrame, Verdict, flame, kinds, top,
+    Base, Comparison, Errors, Flame, HALF_INTERVAL, Normalisation, Selection, Shape, TopFrame, Verdict,
+    flame, kinds, top,
 };
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::sample;

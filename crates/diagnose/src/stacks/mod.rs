@@ -25,7 +25,7 @@ pub use flame::{Base, Flame, Shape, StacksError, flame, unit};
 pub use invert::inverted;
 pub use kinds::{KindOfStacks, kinds};
 pub use rows::{Row, Rows};
-pub use selection::Selection;
+pub use selection::{ProcessChoice, Selection};
 pub use top::{TopFrame, top};
 pub use tree::{CallTree, NodeType, TreeFrame};
 

@@ -180,12 +180,17 @@ fn sorted_by_total_the_table_shows_the_inclusive_share_of_base_and_window_with_i
     let figures = |text: &str| -> Vec<f64> {
         text.split(['±', '%']).take(2).map(|n| n.trim().parse().unwrap()).collect()
     };
-    let ([from, from_half], [to, to_half]) = (&figures(base)[..], &figures(window)[..]) else { panic!("{row}") };
+    let ([from, from_half], [to, to_half]) = (&figures(base)[..], &figures(window)[..]) else {
+        panic!("{row}")
+    };
     assert_eq!((*from, *to), (1.2, 24.0), "{table}");
     // By counting: 1.96 √(p (1 − p) / 5000).
     assert!((0.25..0.45).contains(from_half) && (1.1..1.4).contains(to_half), "{row}");
     assert!(row.contains("+11.40 s ±") && row.contains("more") && row.contains(" 0%"), "{row}");
-    // Of its own weight there is nothing to tell.
+    let narrow = top(&called_more(), &about(false), TopOptions { most: 9, by: TopBy::Total }, 80);
+    let row = narrow.lines().find(|l| l.ends_with(" caller")).unwrap();
+    assert!(row.contains("1.20% → 24.00%  +11.40 s ±"), "{narrow}");
+    // Of its own weight there is nothing to show.
     let own = top(&called_more(), &about(false), TopOptions { most: 9, by: TopBy::Own }, 100);
     let row = own.lines().find(|l| l.ends_with(" caller")).unwrap();
     assert!(row.contains("0.00 ±") && !row.contains("more") && row.contains(" 24%"), "{own}");

@@ -12,7 +12,9 @@ use crate::tables::{Sheet, section, shortened, table};
 /// Columns of a name, beside the figures.
 const NAME: usize = 46;
 /// The same beside a comparison.
-const NAME_COMPARED: usize = 28;
+const NAME_COMPARED: usize = 24;
+/// Columns from which on shares have their intervals beside a name of some length.
+const WITH_INTERVALS: usize = 96;
 
 /// What the table is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +66,12 @@ pub(crate) fn compared(flame: &Flame, by: TopBy) -> Vec<Compared> {
                 let i = frame.frame as usize;
                 let side = |here: i64, there: i64, error: f64, limit: Option<f64>, shares: [Share; 2]| {
                     let weight = there as f64 * c.scale;
-                    BaseOf { weight, error, verdict: Errors::judge(here as f64 - weight, error, limit), shares }
+                    BaseOf {
+                        weight,
+                        error,
+                        verdict: Errors::judge(here as f64 - weight, error, limit),
+                        shares,
+                    }
                 };
                 let ([here, there], errors) = (&c.shares, &c.frames);
                 [
@@ -133,7 +140,7 @@ pub fn top(flame: &Flame, about: &About, options: TopOptions, columns: usize) ->
     let shown = all.iter().take(options.most);
     let rows = match flame.comparison.is_some() {
         false => plain(flame, whole, shown),
-        true => beside_base(flame, whole, options.by, shown),
+        true => beside_base(flame, whole, options.by, columns, shown),
     };
     let left = all.len().saturating_sub(options.most);
     section(&mut out, "frames", &rows);
@@ -171,6 +178,7 @@ fn beside_base<'a>(
     flame: &Flame,
     whole: f64,
     by: TopBy,
+    columns: usize,
     shown: impl Iterator<Item = &'a Compared>,
 ) -> Table {
     let is_total = by == TopBy::Total;
@@ -178,12 +186,17 @@ fn beside_base<'a>(
     let header = [&format!("{measure}: base → window"), "change ±", "", other, "type", "frame"];
     let mut rows = table(&header, &[2, 4, 5]);
     first_is_a_figure(&mut rows);
+    for short in [2, 4] {
+        if let Some(column) = rows.column_mut(short) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
     for one in shown {
         let Some(base) = one.base.map(|[own, total]| if is_total { total } else { own }) else { continue };
         let (own, total) = (one.frame.self_weight as f64, one.frame.total_weight as f64);
         let (here, other) = if is_total { (total, own) } else { (own, total) };
         rows.add_row([
-            from_to(base.shares),
+            from_to(base.shares, columns >= WITH_INTERVALS),
             change(here - base.weight, base, flame.unit),
             word(base.verdict, base.weight == 0.0).to_owned(),
             part(other, whole),
@@ -196,13 +209,17 @@ fn beside_base<'a>(
 
 fn first_is_a_figure(rows: &mut Table) {
     if let Some(first) = rows.column_mut(0) {
-        first.set_cell_alignment(CellAlignment::Right).set_constraint(ColumnConstraint::ContentWidth);
+        first.set_cell_alignment(CellAlignment::Right);
+        first.set_constraint(ColumnConstraint::ContentWidth);
     }
 }
 
-/// Two shares with half of their intervals of 95%: "1.15 ±0.21% → 23.98 ±0.92%".
-fn from_to([from, to]: [Share; 2]) -> String {
-    let one = |share: Share| format!("{:.2} ±{:.2}%", share.of_all * 100.0, share.half * 100.0);
+/// Two shares, with half of their intervals of 95% where there is room: "1.15 ±0.21% → 23.98 ±0.92%".
+fn from_to([from, to]: [Share; 2], with_intervals: bool) -> String {
+    let one = |share: Share| match with_intervals {
+        true => format!("{:.2} ±{:.2}%", share.of_all * 100.0, share.half * 100.0),
+        false => format!("{:.2}%", share.of_all * 100.0),
+    };
     format!("{} → {}", one(from), one(to))
 }
 
