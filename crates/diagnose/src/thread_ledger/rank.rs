@@ -48,8 +48,8 @@ impl Weight {
     }
 }
 
-/// What grew by less than this share of the slow time is no growth: ledgers of two windows are never
-/// the same.
+/// What grew by less than this share of the slow time is no growth: ledgers of two windows are
+/// never the same.
 const LEAST_GROWTH: f64 = 0.05;
 /// What was lost or run for less than this share of the slow time is as good as idle.
 const LEAST_ACTIVE: f64 = 0.01;

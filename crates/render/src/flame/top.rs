@@ -214,7 +214,8 @@ fn first_is_a_figure(rows: &mut Table) {
     }
 }
 
-/// Two shares, with half of their intervals of 95% where there is room: "1.15 ±0.21% → 23.98 ±0.92%".
+/// Two shares, with half of their intervals of 95% where there is room:
+/// "1.15 ±0.21% → 23.98 ±0.92%".
 fn from_to([from, to]: [Share; 2], with_intervals: bool) -> String {
     let one = |share: Share| match with_intervals {
         true => format!("{:.2} ±{:.2}%", share.of_all * 100.0, share.half * 100.0),
