@@ -2,7 +2,7 @@
 // distinct without colour.
 
 export interface HeadingLook {
-  /** A colour of style.css. */
+  /** A colour of style/base.css. */
   ink: string;
   /** Whether lines of the paper's colour run through it, and which way. */
   hatch: 0 | 1 | -1;

@@ -4,7 +4,7 @@
 import { headingLook, isQuiet } from "./headings";
 
 export interface Look {
-  /** A colour of style.css. */
+  /** A colour of style/base.css. */
   ink: string;
   /** Share of the row's height, where height does not show the duration. */
   height: number;

@@ -92,7 +92,7 @@ export function Inputs({ diagnosis }: { diagnosis: Diagnosis }) {
   );
 }
 
-/** Colour and pattern of a heading, the same in every bar; style.css says how they look. */
+/** Colour and pattern of a heading, the same in every bar; style/tables.css says how they look. */
 function fill(heading: string): string {
   if (heading.includes("GC")) return "gc";
   if (heading.includes("waiting for a safepoint")) return "reach";

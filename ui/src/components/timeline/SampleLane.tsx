@@ -10,7 +10,7 @@ import { drawInSight } from "./insight";
 import { drawPixels, packed, paintStacked, type Stacked } from "./stacked";
 
 export const SAMPLE_ROW = 16;
-/** The title stands above the rows: 1.5rem of 15 pixels, as in style.css. */
+/** The title stands above the rows: 1.5rem of 15 pixels, as in style/timeline.css. */
 export const TOP = 22.5;
 /** Pixels of a row that are filled when a thread did nothing else. */
 export const FULL = 14;
