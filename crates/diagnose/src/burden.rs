@@ -273,7 +273,8 @@ mod tests {
         let report = crate::metrics::gc::report(&recording, None);
         assert_eq!(report.jvms[0].covers_s, Some(100.0));
         let d = crate::diagnose(&recording, &crate::Options::default()).unwrap();
-        assert!(d.headline.contains("stopped for 10% of 100"), "{}", d.headline);
+        assert_eq!(d.findings[0].rule, "jvm-stopped", "{}", d.headline);
+        assert!((d.findings[0].cost_ms - 10_000.0).abs() < 1e-3, "{}", d.findings[0].cost_ms);
         assert!((d.seen.judged_ms - 100_000.0).abs() < 1e-3, "{}", d.seen.judged_ms);
     }
 

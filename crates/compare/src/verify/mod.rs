@@ -19,7 +19,7 @@ mod gains;
 #[cfg(test)]
 mod tests;
 
-use fathom_diagnose::{Confidence, Diagnosis, Options, Status, WindowError, diagnose, quantity};
+use fathom_diagnose::{Confidence, Diagnosis, Measure, Options, Status, WindowError, diagnose, quantity};
 use fathom_recording::Recording;
 use serde::Serialize;
 
@@ -149,8 +149,8 @@ fn judged(of: [String; 2], [before, after]: &[Diagnosis; 2], compared: &Recordin
     let unknown = causes.iter().filter(|cause| cause.state == State::NotKnown);
     not_known.extend(unknown.map(|cause| format!("what became of {}: {}", cause.rule, cause.why)));
     // Stops need no series: that AFTER has none that are long is what was hoped for.
-    let on_series = !before.loss.measured_on.is_empty() && !before.loss.measured_on.starts_with("stops of ");
-    if on_series && after.loss.measured_on.is_empty() {
+    let on_series = before.loss.measure.is_some_and(|measure| measure != Measure::Stops);
+    if on_series && after.loss.measure.is_none() {
         not_known.push(format!(
             "what AFTER lost: BEFORE was measured on {}, and AFTER on nothing",
             before.loss.measured_on

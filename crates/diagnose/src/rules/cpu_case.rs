@@ -139,7 +139,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
         if !case.base.is_empty() {
             figure += &format!("; {} of wall time above the base", quantity::millis(cost_ms));
         }
-        Err(Judgement::RuledOut { figure, source: self.source() })
+        Err(Judgement::RuledOut { figure: figure.into(), source: self.source() })
     }
 
     /// What was found, the dearest first, with its CPU time in milliseconds.

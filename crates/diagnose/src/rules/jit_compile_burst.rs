@@ -18,9 +18,9 @@ use self::peers::leader;
 use self::samples::Support;
 use super::jit_case::JitCase;
 use super::jit_deopt_loop::in_a_loop;
+use crate::facts::{Value, compile};
 use crate::intervals::Intervals;
-use crate::quantity::{millis, plural, share};
-use crate::{Case, Judgement, Layer, Rule};
+use crate::{Case, Fact, Judgement, Layer, Rule};
 
 /// A burst in a smaller part of the slow windows is judged in that part.
 const PART: f64 = 0.5;
@@ -76,28 +76,27 @@ impl Rule for JitCompileBurst {
         if case.whole_run {
             let (at_ns, most) = busiest(&jit);
             let after = jit.start_ns().map_or(0.0, |start| at_ns.saturating_sub(start) as f64 / 1e9).max(0.0);
-            let (most, tasks) =
-                (plural(most, "task", "tasks"), plural(jit.tasks.len(), "compile task", "compile tasks"));
-            let burst = format!("{tasks}, at most {most} a second, {after:.0} s after the start");
+            let tasks = compile::RUN.is(Value::count(jit.tasks.len())).with("most", Value::count(most));
+            let tasks = Value::list([tasks.with("after", Value::plain(after))]);
             let busy = case.compile_ms(jvm, &case.slow) / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE);
             // Where nobody says when it was slow, a burst may have been: unless compilers were
             // hardly busy.
-            if case.loss.measured_on.is_empty() && busy >= crate::MATTERS_SHARE {
+            if case.loss.measure.is_none() && busy >= crate::MATTERS_SHARE {
                 return Judgement::Inconclusive(crate::BlindSpot {
-                    what: format!(
-                        "whether compilation slowed {} down, for nothing shows when it was slow: {burst}, compilers busy for {} of the time",
-                        case.jvm_name(jvm),
-                        crate::quantity::share(busy)
-                    ),
+                    what: compile::NOT_JUDGED
+                        .is(Value::share(busy))
+                        .with("jvm", Value::name(case.jvm_name(jvm)))
+                        .with("tasks", tasks)
+                        .into(),
                     rules: vec![self.id().to_owned()],
                     remedy: "a table of throughput or latency, or --slow and --base".into(),
                 });
             }
-            let slow = match case.loss.measured_on.is_empty() {
-                true => format!("compilers busy for {} of the time", crate::quantity::share(busy)),
-                false => "no slow time was recorded".to_owned(),
+            let fact = match case.loss.measure.is_none() {
+                true => compile::BUSY_RUN.is(Value::share(busy)),
+                false => compile::NO_SLOW_TIME.fact(),
             };
-            return jit.ruled_out(format!("{slow}; {burst}"));
+            return jit.ruled_out(fact.with("tasks", tasks));
         }
         let looping = in_a_loop(&jit);
         let bursts: Vec<Burst<'_>> =
@@ -123,11 +122,8 @@ impl Rule for JitCompileBurst {
             return jit.ruled_out(quiet(&jit));
         }
         if support.is_none() && !case.matters(cost_ms) {
-            return jit.ruled_out(format!(
-                "{}; compilers worked for {} in these stretches, and samples show next to nothing that ran before it was compiled",
-                quiet(&jit),
-                millis(case.compile_ms(jvm, &near.slow))
-            ));
+            let worked = compile::WORKED.is(Value::ms(case.compile_ms(jvm, &near.slow)));
+            return jit.ruled_out(worked.with("rate", Value::list([quiet(&jit)])));
         }
         match &support {
             Some(support) if !case.matters(cost_ms) => support.too_little(self, &jit),
@@ -163,12 +159,10 @@ fn support<'a>(
     near.chain(whole).max_by(|a, b| cost_ms(a).total_cmp(&cost_ms(b)))
 }
 
-fn quiet(jit: &JitCase<'_, '_>) -> String {
+/// How many tasks there were, and how busy C2 was.
+fn quiet(jit: &JitCase<'_, '_>) -> Fact {
     let (slow, base) = (jit.per_s(&jit.case.slow), jit.per_s(&jit.case.base));
-    let rate = format!("{slow:.1} compile tasks a second in the slow windows, {base:.1} in the base");
-    if !jit.lengths_known {
-        return rate;
-    }
-    let busy = |windows| share(jit.busy_share("c2", windows));
-    format!("{rate}; C2 busy {} of the time, {} in the base", busy(&jit.case.slow), busy(&jit.case.base))
+    let rate = compile::RATE.is(Value::per_second(slow)).over(Value::per_second(base));
+    let busy = |windows| jit.lengths_known.then(|| Value::share(jit.busy_share("c2", windows)));
+    rate.with("c2", busy(&jit.case.slow)).with("baseline-c2", busy(&jit.case.base))
 }

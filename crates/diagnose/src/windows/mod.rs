@@ -26,9 +26,8 @@ use crate::burden::Burden;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::timeline::Timeline;
-use crate::verdict::ON_STOPS;
 use crate::waits::stack::ByStack;
-use crate::{Loss, Options, Window, Windows};
+use crate::{FoundOn, Loss, Measure, Options, Window, Windows};
 use dips::Found;
 use progress::Progress;
 
@@ -125,8 +124,36 @@ pub(crate) struct Chosen {
     pub(crate) unrecorded_ms: f64,
     /// What a series covers in which a dip would have been seen and none was.
     pub(crate) steady: Option<Window>,
+    /// What the baseline is, in words, where it was not found on a series.
+    base_is: Option<&'static str>,
     /// A stretch of it that is lower than usual, by which share, and no dip.
     pub(crate) slight: Option<(Window, f64)>,
+}
+
+/// The baseline where no series shows what is usual.
+const EVERYTHING_ELSE: &str = "everything else";
+
+impl Chosen {
+    /// What the windows were found on, where nobody gave them.
+    fn found_on(&self) -> FoundOn {
+        match () {
+            () if self.whole_run => FoundOn::WholeRun,
+            () if self.on_stops => FoundOn::Stops,
+            () if self.by_change => FoundOn::Change,
+            () if self.exchanges.is_some() => FoundOn::Exchanges,
+            () if self.picked => FoundOn::Kept,
+            () => FoundOn::Series,
+        }
+    }
+
+    /// What a loss is measured on, by the progress that shows it.
+    fn measure_of(&self, progress: &Progress) -> Measure {
+        match (self.exchanges.is_some(), progress.of_latency) {
+            (true, _) => Measure::Exchanges,
+            (false, true) => Measure::Latency,
+            (false, false) => Measure::Throughput,
+        }
+    }
 }
 
 impl Chosen {
@@ -246,10 +273,17 @@ pub(crate) fn choose<'a>(
         } else {
             chosen.windows.slow = slow.without(&base).windows();
             // What was taken for the baseline before is none now.
-            let how = chosen.windows.how.split("; base: ").next().unwrap_or_default();
-            chosen.windows.how = format!("{how}; base given by the user");
+            chosen.base_is = None;
+            chosen.windows.how += "; base given by the user";
         }
         chosen.windows.base = base.windows();
+    }
+    chosen.windows.found_on = match options.slow.is_empty() && options.base.is_empty() {
+        true => chosen.found_on(),
+        false => FoundOn::Given,
+    };
+    if let Some(base) = chosen.base_is {
+        chosen.windows.how += &format!("; base: {base}");
     }
     if chosen.whole_run {
         let seen = found.as_ref().filter(|found| found.slow.is_empty() && found.would_show);
@@ -272,12 +306,13 @@ pub(crate) fn choose<'a>(
             if loss.lost_ms > 0.0 {
                 chosen.lost_by = lost_by(progress, &chosen.windows.slow, &usual);
             }
-            chosen.loss = loss;
+            chosen.loss = Loss { measure: Some(chosen.measure_of(progress)), ..loss };
         } else if !chosen.by_change {
             chosen.loss = lost_to_stops(recording, jvms, &chosen.windows);
         }
     }
     if let Some(progress) = progress.filter(|_| chosen.whole_run) {
+        chosen.loss.measure = Some(chosen.measure_of(&progress));
         chosen.loss.measured_on = progress.measured_on;
         chosen.loss.unit = progress.unit;
     }
@@ -286,21 +321,24 @@ pub(crate) fn choose<'a>(
 }
 
 fn by_hand(slow: &Intervals, timeline: &Timeline<'_>, found: Option<&Found>) -> Chosen {
-    let (base, how) = match found {
+    let (base, base_is) = match found {
         Some(found) => {
             let usual = Intervals::of_windows(&found.base).without(slow);
-            (usual, "given by the user; base: where the series is at its usual level")
+            (usual, "where the series is at its usual level")
         }
         None => {
             let all = Intervals::of_windows(&[timeline.covers]);
-            (all.without(slow), "given by the user; base: everything else")
+            (all.without(slow), EVERYTHING_ELSE)
         }
     };
-    chosen(slow.windows(), base.windows(), how.to_owned())
+    Chosen {
+        base_is: Some(base_is),
+        ..chosen(slow.windows(), base.windows(), "given by the user".to_owned())
+    }
 }
 
 fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
-    let windows = Windows { slow, base, how };
+    let windows = Windows { slow, base, how, ..Windows::default() };
     Chosen {
         windows,
         whole_run: false,
@@ -313,6 +351,7 @@ fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
         picked: false,
         unrecorded_ms: 0.0,
         steady: None,
+        base_is: None,
         slight: None,
     }
 }
@@ -343,7 +382,7 @@ fn by_finding<'a>(
     let whole = |how: String| Chosen { whole_run: true, ..chosen(timeline.judged(), Vec::new(), how) };
     if let Some((slow, how)) = kept_for(recording, timeline.covers) {
         let base = Intervals::of_windows(&[timeline.covers]).without(&slow).windows();
-        return Chosen { picked: true, ..chosen(slow.windows(), base, how) };
+        return Chosen { picked: true, base_is: Some(EVERYTHING_ELSE), ..chosen(slow.windows(), base, how) };
     }
     if let Some(found) = found {
         let (kept, hardly_ms, unrecorded_ms) = recorded_enough(&found.slow, &timeline.recorded());
@@ -431,7 +470,7 @@ fn kept_for(recording: &Recording, covers: Window) -> Option<(Intervals, String)
     let slow = Intervals::of(spans.iter().map(|span| (span.t0_ns(), span.t1_ns()))).and(&within);
     let triggers: BTreeSet<&str> = spans.iter().map(|span| span.name()).collect();
     let named = triggers.into_iter().collect::<Vec<_>>().join(", ");
-    (!slow.is_empty()).then(|| (slow, format!("what was recorded as slow ({named}); base: everything else")))
+    (!slow.is_empty()).then(|| (slow, format!("what was recorded as slow ({named})")))
 }
 
 /// What was lost in the slow windows to stops of the JVM that was stopped most. Where the stops are
@@ -453,7 +492,8 @@ fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -
     let enough = |ms: f64| ms > 0.0 && ms >= STOPS_SHARE * slow.length_ms();
     let Some((lost_ms, jvm)) = worst.filter(|(ms, _)| enough(*ms)) else { return Loss::default() };
     let name = recording.process_name(jvm);
-    Loss { lost_ms, measured_on: format!("{ON_STOPS}{name}"), ..Loss::default() }
+    let measured_on = format!("stops of {name}");
+    Loss { lost_ms, measure: Some(Measure::Stops), measured_on, ..Loss::default() }
 }
 
 fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Option<Loss> {
@@ -473,6 +513,7 @@ fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Optio
         slow_rate,
         base_rate,
         unit: progress.unit.clone(),
+        measure: None,
         measured_on: progress.measured_on.clone(),
     })
 }

@@ -171,9 +171,9 @@ fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> M
         .because(unknown)
         .judged(|_| match rise.as_ref().map(|rise| (rise, rise.growth())) {
             None => (Grade::NotJudged, "too few collections of the old generation".into()),
-            Some((_, Growth::None(why))) => (Grade::Fine, why),
-            Some((_, Growth::Unsure(why))) => (Grade::NotJudged, why),
-            Some((_, Growth::Early(why))) => (Grade::Watch, why),
+            Some((_, Growth::None(why))) => (Grade::Fine, why.sentence()),
+            Some((_, Growth::Unsure(why))) => (Grade::NotJudged, why.sentence()),
+            Some((_, Growth::Early(why))) => (Grade::Watch, why.sentence()),
             Some((rise, Growth::Leak)) => (
                 Grade::Watch,
                 match rise.seconds_left() {

@@ -19,6 +19,25 @@ pub(super) fn called(mapping: &str) -> String {
     }
 }
 
+impl Why {
+    /// The cause as evidence has it.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Self::HeapGrows => "heap-grows",
+            Self::HeapReturned => "heap-returned",
+            Self::AllocatorReturns => "allocator-returns",
+            Self::NativeGrows => "native-memory-grows",
+            Self::Stacks => "new-threads",
+            Self::MappedFile => "mapped-file",
+            Self::FileWritten => "clean-pages-of-files-written",
+            Self::Copies => "pages-copied",
+            Self::Waited => "waited-for-page",
+            Self::MemoryLimit => "memory-limit",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 pub(super) fn in_short(why: Why) -> &'static str {
     match why {
         Why::HeapGrows => "the heap is used for the first time",

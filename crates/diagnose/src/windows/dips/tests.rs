@@ -47,7 +47,6 @@ fn a_dip_is_found_with_its_slow_recovery_and_warm_up_is_none() {
     assert_eq!(slow(&found), [(100, 115)]);
     assert_eq!(found.warm_up.map(|w| w.length_ns() / S), Some(8));
     assert_eq!(found.base.first().map(|w| w.from_ns / S - 1_000), Some(8));
-    assert!(found.how.contains("1 stretch with"), "{}", found.how);
 }
 
 #[test]
