@@ -94,7 +94,7 @@ impl Page {
         self.how(diagnosis);
         self.findings(diagnosis, detail);
         let ruled_out =
-            diagnosis.ruled_out.iter().map(|r| (r.rule.as_str(), r.figure.as_str(), r.source.as_str()));
+            diagnosis.ruled_out.iter().map(|r| (r.rule.as_str(), &*r.figure, r.source.as_str()));
         self.list("Ruled out", ruled_out.collect(), detail.ruled_out);
         self.not_seen(diagnosis, detail.not_seen);
         self.ledger(diagnosis, detail.ledger);
@@ -305,8 +305,8 @@ mod tests {
     fn a_figure_that_is_shown_is_shown_whole_and_a_process_named_once() {
         let mut diagnosis = fixture::burst();
         let figure = (0..60).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
-        diagnosis.ruled_out[0].figure.clone_from(&figure);
-        diagnosis.blind_spots[0].what.clone_from(&figure);
+        diagnosis.ruled_out[0].figure = figure.as_str().into();
+        diagnosis.blind_spots[0].what = figure.as_str().into();
         let words = terminal(&diagnosis, PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(words.matches(&figure).count(), 2, "{words}");
         assert_eq!(words.matches(" server2 ").count(), 2, "beside the columns and in the figure\n{words}");

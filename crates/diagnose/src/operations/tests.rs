@@ -39,7 +39,7 @@ fn the_sleep_of_the_owner_of_a_lock_makes_the_slow_request_slow() {
     let lead = &found.parts[0];
     assert_eq!((lead.heading, lead.covered_by), (Heading::Sleep, Some("lock")), "{found:?}");
     assert!((lead.more_ms - 80.0).abs() < 1e-6 && lead.ordinary_ms == 0.0, "{lead:?}");
-    assert_eq!(lead.counterpart, "sleeper", "{lead:?}");
+    assert_eq!(lead.counterpart, "thread sleeper", "{lead:?}");
     // One operation alone is a coincidence as well.
     assert_eq!(found.confidence, Some(Confidence::ConsistentWith));
 
