@@ -316,7 +316,7 @@ fn stand_in(
 
 fn too_many(group: &Group, pid: i32, per_s: f64, pause: Duration) -> Unavailable {
     Unavailable {
-        what: format!("{} of pid {pid}, for stretches", group.what),
+        what: format!("{} of pid {pid}, for part of the time", group.what),
         why: format!(
             "there were {per_s:.0} a second, and each hit of a probe costs microseconds: taken off for {} s, and longer \
              each time",
@@ -327,7 +327,7 @@ fn too_many(group: &Group, pid: i32, per_s: f64, pause: Duration) -> Unavailable
 }
 
 impl Jvm {
-    /// Writes down that its stops were watched until now: without it, a stretch without a
+    /// Writes down that its stops were watched until now: without it, an interval without a
     /// collection would look like one of which nothing is known.
     fn watched_until(&mut self, now_ns: i64, cx: &mut Context<'_>) {
         self.write_watched(now_ns, cx);

@@ -100,7 +100,7 @@ impl SelectionArgs {
         anyhow::ensure!(
             !found.is_empty(),
             "nothing in {} has stacks; samples come from a JFR file, a profiler's output, or fathom record",
-            crate::inputs::told(recording)
+            crate::inputs::in_words(recording)
         );
         Ok(found)
     }
@@ -118,7 +118,7 @@ impl SelectionArgs {
     }
 
     /// What is chosen, in words; empty when everything is.
-    pub fn told(&self) -> String {
+    pub fn in_words(&self) -> String {
         let mut words = Vec::new();
         words.extend(self.thread.as_ref().map(|re| format!("threads matching {re}")));
         if !self.role.is_empty() {

@@ -181,7 +181,7 @@ fn whenever_it_is_killed_each_recording_is_in_the_place_exactly_once() {
     while asked.map_or(Instant::now() < end || kills < 3, |asked: usize| kills < asked) {
         let mut agent =
             Running::start(host.command("killed", &["--every", "1s"]).stderr(std::process::Stdio::null()));
-        // Anything from its first moments to its third stretch.
+        // Anything from its first moments to its third interval.
         std::thread::sleep(Duration::from_millis(random(&mut state, 9_000)));
         agent.signal("KILL");
         agent.end();
@@ -209,7 +209,7 @@ fn a_place_that_is_away_gets_everything_when_it_is_back() {
     std::fs::remove_dir(host.path("place")).unwrap();
     let _jvm = host.jvm(&host.jdks[0].1, "Computing", "away");
     let agent = host.start("away", &["--every", "1s"]);
-    until("stretches that wait", || host.waiting().len() >= 4);
+    until("intervals that wait", || host.waiting().len() >= 4);
     until("that it is said", || host.status()["place"]["works"] == false);
     assert!(host.status()["place"]["why"].as_str().unwrap().contains("No such file"), "{}", host.status());
     let waiting = host.waiting_ids();

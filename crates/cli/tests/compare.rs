@@ -272,7 +272,7 @@ fn tables_of_throughput_have_a_verdict_by_operations_per_second() {
     assert_eq!(slower["schema"], "fathom.compare-recordings/1");
     assert_eq!(slower["verdict"]["verdict"], "slower", "{slower}");
     let sentence = slower["verdict"]["sentence"].as_str().unwrap();
-    assert!(sentence.starts_with("B does 0.90") && sentence.contains("16 stretches of each"), "{sentence}");
+    assert!(sentence.starts_with("B does 0.90") && sentence.contains("16 segments of each"), "{sentence}");
     let same = json(dir.path(), &["compare", "a.csv", "a.csv"]);
     assert_eq!(same["verdict"]["verdict"], "no_difference", "{same}");
     assert!(same["measures"].as_array().unwrap().iter().all(|m| m["differs"] == false), "{same}");

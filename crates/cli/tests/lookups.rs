@@ -42,7 +42,7 @@ fn look_ups_under_way_when_their_probes_are_taken_off_are_not_told_as_long_ones(
         let longest: f64 = jvm.until("longest ").trim().parse().unwrap();
         jvm.tell("");
         let network = recording.sources.iter().find(|source| source.format == "network").unwrap();
-        let off = network.unseen.iter().any(|unseen| unseen.what.contains("resolves, for stretches"));
+        let off = network.unseen.iter().any(|unseen| unseen.what.contains("resolves, for part of the time"));
         assert!(off, "the probes stayed on: {:?}", network.unseen);
         let spans: Vec<f64> =
             recording.spans_of(kind::NET_DNS).map(|span| span.duration_ns() as f64 / 1e6).collect();

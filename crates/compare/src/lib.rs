@@ -23,7 +23,7 @@ pub mod running;
 pub mod runs;
 pub mod sentence;
 pub mod steady;
-pub mod stretches;
+pub mod segments;
 pub mod trial;
 pub mod verdict;
 pub mod verify;

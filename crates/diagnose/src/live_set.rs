@@ -72,7 +72,7 @@ impl Rise {
         let in_halves = |metric: &'static Metric| {
             metric.is(Value::growth(self.late.slope)).over(Value::growth(self.early.slope))
         };
-        // What may have been added over the whole stretch, with 95%, would be a good part of the
+        // What may have been added over the whole interval, with 95%, would be a good part of the
         // heap.
         if self.all.low <= 0.0 && self.all.high * self.span_s >= GROWN * self.heap {
             return Growth::Unsure(with_interval(&live_set::UNCERTAIN));

@@ -155,7 +155,7 @@ pub struct Input {
     pub placed: String,
 }
 
-/// A stretch of time, nanoseconds on the recording's clock: `[from_ns, to_ns)`.
+/// An interval of time, nanoseconds on the recording's clock: `[from_ns, to_ns)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// Its start.
@@ -389,7 +389,7 @@ pub struct Finding {
     pub remedies: Vec<Remedy>,
     /// How to see that it helped.
     pub verify: Vec<String>,
-    /// The stretches in which it acted, for the timeline.
+    /// The intervals in which it acted, for the timeline.
     pub windows: Vec<Window>,
     /// The same one by one, where [`Self::windows`] joins many that lie close together; empty where
     /// they are the same.

@@ -31,14 +31,14 @@ the record that it is taken from. What is not in the log has no value; it is nev
 7. In `fathom jit`: **`code_cache_free_min`**, **`c2_queue_wait_p95`**, then **`invalidations_real`**.
 
 `allocation_rate`, `pauses` and `compiles` are not good or bad for themselves: they explain the others. Why an application
-was slow in a stretch of time is the question of `fathom diagnose`, not of one figure.
+was slow in a interval is the question of `fathom diagnose`, not of one figure.
 
 ## Rules that hold for all of them
 
 - A **pause** is a stop-the-world record of the collector, outermost only, as long as the log prints it. A **safepoint** is a
   stop of all threads for whatever reason, as its own line reports it, and contains the pause that it was made for.
 - Percentiles are by nearest rank: each is a pause that took place.
-- Shares of time are of the stretch that the log covers (`covers`), or of `--window`.
+- Shares of time are of the interval that the log covers (`covers`), or of `--window`.
 - A JVM is judged alone; only the sums at the top of the JSON form are over all.
 ";
 

@@ -58,7 +58,7 @@ pub struct Group {
     functions: &'static [Function],
 }
 
-/// How many of the first groups report stops: without them, a stretch without a stop says nothing.
+/// How many of the first groups report stops: without them, an interval without a stop says nothing.
 pub const STOPS: usize = 2;
 /// The group of safepoints and VM operations.
 pub const OPERATIONS: usize = 1;

@@ -1,4 +1,4 @@
-//! What was slow within one stretch of time.
+//! What was slow within one interval.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

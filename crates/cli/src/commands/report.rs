@@ -21,7 +21,7 @@ Examples:
   fathom report logs/ --slow 115s..125s --base 20s..110s -o report.html
   fathom report incident.fathom -o - > report.html
 
-The page needs no network and no server: open it in a browser, attach it to a ticket. docs/report.md tells how to read it.")]
+The page needs no network and no server: open it in a browser, attach it to a ticket. docs/report.md explains how to read it.")]
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,

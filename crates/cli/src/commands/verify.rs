@@ -15,7 +15,7 @@ use crate::output::{print_fitted, print_json};
 #[command(
     long_about = "Whether a fix helped: diagnoses what was recorded before it and what was recorded after it, and says of each finding \
 whether its cause is gone, smaller, the same or larger, what was gained beside what the findings promised, what is new, and what \
-cannot be told and why.
+is not known and why.
 
 A cause is gone only where AFTER could have shown it: without the source that a finding rests on it is not known. Exit status: 0 \
 fixed, 1 smaller, not fixed or cannot tell.",

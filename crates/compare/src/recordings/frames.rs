@@ -14,7 +14,7 @@ use super::measures;
 
 /// Frames that are told.
 const MOST: usize = 40;
-/// Half of an interval of 95%, in standard errors; the errors are widened for few stretches
+/// Half of an interval of 95%, in standard errors; the errors are widened for few segments
 /// already.
 const HALF: f64 = 1.96;
 

@@ -33,8 +33,8 @@ super::metrics! {
     /// The same of the compilers of one JVM, with its share.
     CPUS_OF = "cpus-of-compilers-of-a-jvm", "{jvm} {share} ({value} CPUs[, {baseline} in the base])";
     /// Waiting for a CPU, as a share of the time in which the application had work, and what of it is
-    /// charged to compilers.
-    CPU_WAITS = "cpu-waits-beside-compilers",
+    /// attributed to compilers.
+    CPU_WAITS = "cpu-waits-and-compilers",
         "application threads waited for a CPU for {value} of the time in which they had work[; in the base {baseline}]: {taken} of wall time for what compilers took";
     /// Wall time that code cost which ran before it was compiled, with its shares of the CPU time.
     UNCOMPILED = "ran-before-compiled",

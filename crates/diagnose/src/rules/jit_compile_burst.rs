@@ -48,10 +48,10 @@ impl Rule for JitCompileBurst {
          waits in the queue, its greatest length, how busy the compilers were, and the other JVMs beside it.\n\n\
          **Cost.** With CPU samples and the threads' switches (`fathom record`): what of the time that application threads ran interpreted, or \
          in C1's code, of methods that were compiled from the burst on, compiled code would have saved (95% and 60% of it), and what the compilers of all recorded JVMs took of \
-         the processors that they waited for, both above the base's, and in the burst's own stretches, or their densest part, where these are less than half \
+         the processors that they waited for, both above the base's, and in the burst's own periods, or their densest part, where these are less than half \
          of the slow windows. Where that does not matter, the burst is only what new code always brings, and no cause. Where there \
          are too few samples for shares, no more is charged than compilers worked and the samples show of such code. From logs \
-         alone: the part of the loss that fell into the stretches in which tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
+         alone: the part of the loss that fell into the periods in which tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
          samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
          **Look-alikes.** A collection at the same time: the finding says how long the JVM was stopped in the window, \
          and is only *consistent with* when stops explain a good part. Another process taking the processors: slow \
@@ -137,7 +137,7 @@ impl Rule for JitCompileBurst {
 /// What samples and switches show of bursts, with the most that these can have cost there,
 /// milliseconds. The mean of a long window hides what a burst did to a part of it, as one that
 /// other things slow down, too: so the bursts are judged in their densest parts as well as in all
-/// of their stretches and in the slow windows as a whole, as far as there are samples enough, and
+/// of their intervals and in the slow windows as a whole, as far as there are samples enough, and
 /// what shows more counts.
 fn support<'a>(
     jit: &JitCase<'_, 'a>,

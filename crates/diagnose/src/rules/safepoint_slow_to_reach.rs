@@ -51,7 +51,7 @@ const MOSTLY: f64 = 0.8;
 const FOLLOWED: usize = 20;
 /// Records cited.
 const CITED: usize = 3;
-/// Stretches marked on the timeline.
+/// Intervals marked on the timeline.
 const MARKED: usize = 200;
 
 /// See the module.

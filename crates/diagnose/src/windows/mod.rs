@@ -37,7 +37,7 @@ const LEAST_LOST: f64 = 0.02;
 /// for a dip.
 const STOPS_SHARE: f64 = 0.2;
 
-/// The stretch that a user means by a window, by the same rules as the windows of a diagnosis.
+/// The interval that a user means by a window, by the same rules as the windows of a diagnosis.
 pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Result<Window, WindowError> {
     spec.resolve(&clock(&Timeline::of(recording), zone))
 }
@@ -126,7 +126,7 @@ pub(crate) struct Chosen {
     pub(crate) steady: Option<Window>,
     /// What the baseline is, in words, where it was not found on a series.
     base_is: Option<&'static str>,
-    /// A stretch of it that is lower than usual, by which share, and no dip.
+    /// An interval of it that is lower than usual, by which share, and no dip.
     pub(crate) slight: Option<(Window, f64)>,
 }
 
@@ -213,7 +213,7 @@ pub(crate) enum FindOn {
     Change,
     /// Exchanges that the recording counts.
     Exchanges,
-    /// A stretch of the series that is lower than usual, and no dip.
+    /// An interval of the series that is lower than usual, and no dip.
     Slight,
 }
 

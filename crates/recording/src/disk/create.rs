@@ -1,7 +1,7 @@
 //! Making a recording's directory, for its user's eyes only, and never over something that is no
 //! recording.
 //!
-//! A recording tells of command lines, paths and method names; hence 0700 and 0600, as `perf` does.
+//! A recording has command lines, paths and method names; hence 0700 and 0600, as `perf` does.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;

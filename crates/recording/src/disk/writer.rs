@@ -2,7 +2,7 @@
 //! it at most.
 //!
 //! Rows are kept in a small [`Recording`] and leave it for the spool at each flush; dictionaries
-//! (strings, threads, frames, stacks) stay, as they are needed to tell old from new: memory grows
+//! (strings, threads, frames, stacks) stay, as they are needed to distinguish old from new: memory grows
 //! with what is *different* in the recording and not with how long it is. `finish` turns the spool
 //! into Parquet, one batch at a time.
 
@@ -35,7 +35,7 @@ const ROWS_PER_LOOK: usize = 64;
 ///
 /// [`Sink`]'s methods cannot fail; the first error (a full disk) is kept, rows after it are
 /// dropped, and
-/// [`Writer::checkpoint`] and [`Writer::finish`] tell it.
+/// [`Writer::checkpoint`] and [`Writer::finish`] return it.
 pub struct Writer {
     dir: PathBuf,
     /// Rows since the last flush, and all dictionaries.
@@ -174,7 +174,7 @@ impl Writer {
         if !full && !late {
             return;
         }
-        // The error, if there is one, is kept and told by the next call that can.
+        // The error, if there is one, is kept and returned by the next call that can.
         let _ = self.flush();
     }
 }

@@ -51,7 +51,7 @@ const PLAIN: Spec = Spec {
 /// Kinds that other lanes show in another form: a run is the whole width, a mark a line over all
 /// lanes, a nested collection part of its pause, the queue and the installations are counted in
 /// lines, that a thread was watched is not something that it did, what is in a heap dump has no
-/// time but the dump's, and spans that are counts of many things in a stretch of time are lines and
+/// time but the dump's, and spans that are counts of many things in an interval are lines and
 /// tables (`counted.rs`).
 const NOT_DRAWN: [&str; 12] = [
     kind::RUN,

@@ -1,6 +1,6 @@
 //! A dump of a running JVM, by its own `GC.heap_dump` through the attach protocol.
 //!
-//! The JVM stands from the first byte to the last: that is HotSpot's way, and what it took is told.
+//! The JVM stands from the first byte to the last: that is HotSpot's way, and what it took is printed.
 //! The file is the JVM's to write, as its user and in its mount namespace; whether there is room
 //! for it is looked up before.
 

@@ -113,7 +113,7 @@ pub static PROBES: &[Probe] = &[
         argument: None,
         jvm: true,
         min_ns: 0,
-        // What threads did in a stop, and in the VM thread's log write, is told by the others.
+        // What threads did in a stop, and in the VM thread's log write, is shown by the others.
         collectors: &["jvm-events", "sched", "syscalls"],
         shows: &[whole(kind::SAFEPOINT, name), whole(kind::SAFEPOINT_LATE, name)],
         samples: &[],

@@ -255,7 +255,7 @@ fn a_run_that_gets_a_little_better_at_its_end_has_not_warmed_up_all_the_while() 
 }
 
 #[test]
-fn a_stretch_that_is_lower_by_less_than_a_dip_is_reported_and_noise_is_none() {
+fn an_interval_that_is_lower_by_less_than_a_dip_is_reported_and_noise_is_none() {
     let run = |depth: f64| {
         let level = |i: usize| if (60..90).contains(&i) { 200.0 * (1.0 - depth) } else { 200.0 };
         find(&progress((0..150).map(|i| level(i) + 10.0 * noise(i)))).unwrap()
