@@ -1,6 +1,6 @@
 //! What the tests with live JVMs share: fathom and what it answers, the JDKs of this machine and
 //! programs of `tests/java` on them, a recording that is under way, what came of it, and a disk
-//! that can be frozen. What a machine cannot do is told with SKIPPED.
+//! that can be frozen. What a machine cannot do is reported with SKIPPED.
 
 #![allow(dead_code, reason = "each test is compiled with all of it, and uses a part")]
 
