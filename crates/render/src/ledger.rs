@@ -14,7 +14,7 @@ const FIGURE: usize = 10;
 const BAR: usize = 16;
 /// A bar of fewer columns shows nothing.
 const LEAST_BAR: usize = 6;
-/// Columns of the error of a share that samples tell, behind the bar.
+/// Columns of the error of a share that samples give, behind the bar.
 const ERROR: usize = 8;
 /// Columns for a group's name.
 const NAME: usize = 60;

@@ -190,9 +190,9 @@ pub(crate) fn group(out: &mut Sheet, group: &Group) {
         };
         let (indent, room) =
             if beside >= LEAST_MEANING { (out.width - beside, beside) } else { (5, out.width - 5) };
-        let mut told: Vec<String> = wrap(metric.meaning, room);
-        told.extend(wrap(&why, room));
-        told.extend(metric.position.iter().map(|position| shortened(position, room)));
+        let mut lines: Vec<String> = wrap(metric.meaning, room);
+        lines.extend(wrap(&why, room));
+        lines.extend(metric.position.iter().map(|position| shortened(position, room)));
         let names = wrap(metric.name, NAME);
         let head = |i: usize| {
             let mark = if i == 0 { mark(metric.grade) } else { "" };
@@ -201,8 +201,8 @@ pub(crate) fn group(out: &mut Sheet, group: &Group) {
             format!("  {}  {}  {}", left(mark, 1), left(name, NAME), right(&value, VALUE))
         };
         if beside >= LEAST_MEANING {
-            for i in 0..told.len().max(names.len()) {
-                let line = format!("{}  {}", head(i), told.get(i).map_or("", String::as_str));
+            for i in 0..lines.len().max(names.len()) {
+                let line = format!("{}  {}", head(i), lines.get(i).map_or("", String::as_str));
                 out.push_str(&format!("{}\n", line.trim_end()));
             }
             continue;
@@ -210,7 +210,7 @@ pub(crate) fn group(out: &mut Sheet, group: &Group) {
         for i in 0..names.len() {
             out.push_str(&format!("{}\n", head(i).trim_end()));
         }
-        for line in told {
+        for line in lines {
             out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
         }
     }

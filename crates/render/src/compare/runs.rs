@@ -72,7 +72,7 @@ fn plot(out: &mut String, report: &Report) {
         row.map_or("", |row| row.letters.as_str())
     };
     let lettered = report.commands.iter().any(|row| !row.letters.is_empty());
-    let of_letters = if lettered { "; who shares a letter is not told apart" } else { "" };
+    let of_letters = if lettered { "; those that share a letter are not distinguished" } else { "" };
     out.push_str(&format!("\nRatio to the first, with its interval{of_letters}\n"));
     let mut add = |name: &str, ratio: &str, interval: &str, line: &[char], letters: &str| {
         let name = left(&shortened(name, NAME), NAME);

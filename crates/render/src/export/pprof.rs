@@ -195,7 +195,7 @@ pub(super) fn profile(request: &Request<'_>) -> Result<(Profile, usize), ExportE
         mappings.id(text(&mut strings, &name));
     }
     for (i, frame) in frames.list.iter().enumerate() {
-        let (name, module, _, line) = stacks::told(recording, *frame);
+        let (name, module, _, line) = stacks::described(recording, *frame);
         let (name, module) = (text(&mut strings, &name), text(&mut strings, &module));
         let function_id = u64::from(functions.id((name, module))) + 1;
         let mapping_id = u64::from(mappings.id(module)) + 1;
