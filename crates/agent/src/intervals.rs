@@ -22,7 +22,7 @@ use fathom_recording::{
 };
 
 use crate::limits::{Governor, Verdict};
-use crate::rows::{Rows, Interval, trim_memory};
+use crate::rows::{Interval, Rows, trim_memory};
 use crate::spool::Spool;
 use crate::status::{JvmStatus, Shared};
 use crate::usage::Usage;

@@ -16,6 +16,7 @@
 mod backoff;
 mod declared;
 mod error;
+mod intervals;
 mod limits;
 mod place;
 mod rows;
@@ -23,14 +24,13 @@ mod run;
 mod ship;
 mod spool;
 mod status;
-mod intervals;
 mod usage;
 
 pub use declared::declared;
 pub use error::AgentError;
+pub use intervals::Identify;
 pub use limits::Limits;
 pub use place::{Directory, Place};
 pub use rows::OWN_SERVICE;
 pub use run::{Agent, run};
 pub use status::{IncidentStatus, JvmStatus, PlaceStatus, SpoolStatus, Status};
-pub use intervals::Identify;

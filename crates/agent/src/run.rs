@@ -20,13 +20,13 @@ use fathom_recording::{Identity, Unseen};
 
 use crate::AgentError;
 use crate::backoff::Backoff;
+use crate::intervals::{Identify, Intervals, Making};
 use crate::limits::{Governor, Limits};
 use crate::place::Place;
 use crate::rows::Rows;
 use crate::ship::Shipper;
 use crate::spool::Spool;
 use crate::status::{PlaceStatus, SCHEMA, Shared, SpoolStatus, Status};
-use crate::intervals::{Identify, Making, Intervals};
 
 /// How often the status is written.
 const PUBLISH_EVERY: Duration = Duration::from_secs(2);

@@ -18,7 +18,8 @@ fn this_machine_is_reported_with_the_way_out_of_whatever_is_missing() {
         let missing = item["state"] == "missing";
         assert!(!missing || item["remedy"].as_str().is_some_and(|r| !r.is_empty()), "{item}");
     }
-    let engines: Vec<_> = reported["engines"].as_array().unwrap().iter().map(|e| e["engine"].clone()).collect();
+    let engines: Vec<_> =
+        reported["engines"].as_array().unwrap().iter().map(|e| e["engine"].clone()).collect();
     assert_eq!(engines, ["ebpf", "jfr"]);
     let text = String::from_utf8(fathom(&["check"]).stdout).unwrap();
     assert!(text.starts_with("This machine (Linux ") && text.contains("eBPF programs"), "{text}");

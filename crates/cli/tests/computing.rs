@@ -30,7 +30,8 @@ fn reported<'a>(verdict: &'a Value, list: &str, rule: &str) -> Option<&'a Value>
 
 #[track_caller]
 fn finds<'a>(verdict: &'a Value, rule: &str, shown: &str) -> &'a Value {
-    let found = reported(verdict, "findings", rule).unwrap_or_else(|| panic!("{shown}: no {rule}: {verdict}"));
+    let found =
+        reported(verdict, "findings", rule).unwrap_or_else(|| panic!("{shown}: no {rule}: {verdict}"));
     eprintln!("{shown}: {}", found["title"]);
     found
 }

@@ -73,7 +73,8 @@ fn on_each(test: impl Fn(u64, &Path, &Path)) {
 }
 
 fn evidence(finding: &Value) -> String {
-    let reported = finding["evidence"].as_array().unwrap().iter().flat_map(|reported| reported["text"].as_str());
+    let reported =
+        finding["evidence"].as_array().unwrap().iter().flat_map(|reported| reported["text"].as_str());
     reported.collect::<Vec<_>>().join("\n")
 }
 
@@ -106,7 +107,11 @@ fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
                 assert!(leak["confidence"] != "consistent-with", "{reported}");
                 let evidence = evidence(&leak);
                 assert!(evidence.contains("each keeps what is right of it: "), "{reported}");
-                assert_eq!(evidence.contains("more than in the dump before"), inputs.len() == 4, "{reported}");
+                assert_eq!(
+                    evidence.contains("more than in the dump before"),
+                    inputs.len() == 4,
+                    "{reported}"
+                );
             }
             // Without samples of allocations nobody can say where.
             let leak = grown.leak(&["gc.log", "late.hprof"]).unwrap();

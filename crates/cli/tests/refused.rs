@@ -117,7 +117,10 @@ fn a_jvm_of_32_bits_is_refused_with_the_way_out() {
     let check = fathom(dir.path(), &["check", "-p", &jvm.pid()]);
     assert_refused(&check, dir.path(), &["no engine can look into"]);
     let reported = String::from_utf8_lossy(&check.stdout).into_owned();
-    assert!(reported.contains("this is a 32-bit JVM") && reported.contains("64-bit HotSpot JDK"), "{reported}");
+    assert!(
+        reported.contains("this is a 32-bit JVM") && reported.contains("64-bit HotSpot JDK"),
+        "{reported}"
+    );
 }
 
 #[test]

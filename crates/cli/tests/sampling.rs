@@ -65,7 +65,9 @@ fn cycles_are_sampled_where_they_are_counted_and_refused_in_one_sentence_where_n
     let reported = json(dir.path(), &["info", "x.fathom"]);
     let sampling = sampling(&reported);
     assert_eq!((&sampling["event"], &sampling["unit"]), (&"cycles".into(), &"cycles".into()));
-    assert!(reported["samples"]["cycles"].as_u64().is_some_and(|n| n > 0) && reported["samples"]["cpu"].is_null());
+    assert!(
+        reported["samples"]["cycles"].as_u64().is_some_and(|n| n > 0) && reported["samples"]["cpu"].is_null()
+    );
 }
 
 #[test]

@@ -143,7 +143,10 @@ fn holds(what: &str, pairs: &[(f64, f64)], around_ns: f64) {
 /// The times of all starts: in `Thread.start`, and until they ran.
 fn check_times(what: &str, events: &[Value], own: &HashMap<String, Own>) {
     let pairs = |reported: fn(&Value) -> f64, measured: fn(&Own) -> f64| -> Vec<(f64, f64)> {
-        events.iter().map(|event| (reported(event), measured(&own[event["name"].as_str().unwrap()]))).collect()
+        events
+            .iter()
+            .map(|event| (reported(event), measured(&own[event["name"].as_str().unwrap()])))
+            .collect()
     };
     let calls = pairs(|event| figure_of(event, figure::CALL_NS), |own| own.call_ns);
     holds(&format!("{what}: in Thread.start"), &calls, AROUND_CALL_NS);

@@ -63,8 +63,9 @@ fn every_wait_for_a_lock_is_reported_with_its_time_class_and_owner() {
                     let took = event["took_ns"].as_i64().unwrap();
                     let of = (0..waits.len()).max_by_key(|wait| waits[*wait].covered_by(event)).unwrap();
                     let (began_ms, measured_ns) = (waits[of].began_ms, waits[of].took_ns);
-                    let shown =
-                        format!("measured {measured_ns} ns from {began_ms} ms on, reported {took} ns: {event}");
+                    let shown = format!(
+                        "measured {measured_ns} ns from {began_ms} ms on, reported {took} ns: {event}"
+                    );
                     assert!(waits[of].covered_by(event) * 10 >= took * 9, "JDK {release} {name}: {shown}");
                     reported_ns[of] += took;
                 }
@@ -72,7 +73,8 @@ fn every_wait_for_a_lock_is_reported_with_its_time_class_and_owner() {
                 // at its clock and asking: then the lock may be free by the time it asks. A busy
                 // machine does so to some.
                 let mut off: Vec<f64> = Vec::new();
-                for (wait, reported) in waits.iter().zip(&reported_ns).filter(|(_, reported)| **reported > 0) {
+                for (wait, reported) in waits.iter().zip(&reported_ns).filter(|(_, reported)| **reported > 0)
+                {
                     off.push((reported - wait.took_ns) as f64 / wait.took_ns as f64);
                 }
                 assert!(off.len() * 10 >= waits.len() * 8, "JDK {release} {name}: {own:?}");

@@ -55,7 +55,11 @@ pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge
         let share: f64 = more.iter().map(|part| part.share).sum();
         charge(quantity::plural(more.len(), "smaller part", "smaller parts"), None, share * lost_ms);
     }
-    charge(if loss.measure == Some(Measure::Stops) { of_stops(findings) } else { NOT_KNOWN.into() }, None, f64::INFINITY);
+    charge(
+        if loss.measure == Some(Measure::Stops) { of_stops(findings) } else { NOT_KNOWN.into() },
+        None,
+        f64::INFINITY,
+    );
     charges
 }
 

@@ -31,11 +31,7 @@ const LITTLE: f64 = crate::MATTERS_SHARE / 20.0;
 ///
 /// `slight`: where a series that never fell by what is called a dip was lower than usual, and by
 /// which share.
-pub(crate) fn of(
-    diagnosis: &Diagnosis,
-    whole_run: bool,
-    slight: Option<(Window, f64)>,
-) -> String {
+pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, slight: Option<(Window, f64)>) -> String {
     match (diagnosis.status, diagnosis.findings.first()) {
         (Status::Healthy, Some(finding)) => {
             format!(

@@ -6,8 +6,8 @@
 use fathom_recording::ProcessId;
 use serde::Serialize;
 
-use crate::{Evidence, Statement};
 use crate::chain::{Chain, Stop};
+use crate::{Evidence, Statement};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.diagnosis/2";

@@ -91,7 +91,11 @@ fn full() -> Diagnosis {
             chain: Some(chain()),
             stop: Some(stop()),
         }],
-        ruled_out: vec![RuledOut { rule: String::new(), figure: Statement::default(), source: String::new() }],
+        ruled_out: vec![RuledOut {
+            rule: String::new(),
+            figure: Statement::default(),
+            source: String::new(),
+        }],
         blind_spots: vec![BlindSpot { what: Statement::default(), rules: vec![], remedy: String::new() }],
         warnings: vec![String::new()],
     }

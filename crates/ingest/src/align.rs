@@ -24,8 +24,8 @@ mod by_correlation;
 mod by_hand;
 mod collections;
 mod correlation;
-mod same_jvm;
 mod duplicates;
+mod same_jvm;
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};

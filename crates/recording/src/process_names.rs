@@ -29,7 +29,9 @@ impl ProcessNames {
         }
         for (name, members) in namesakes.into_iter().filter(|(_, members)| members.len() > 1) {
             let arguments = distinguishing(processes, &members);
-            for ((member, argument), marks) in members.iter().zip(arguments).zip(marks(processes, sources, &members)) {
+            for ((member, argument), marks) in
+                members.iter().zip(arguments).zip(marks(processes, sources, &members))
+            {
                 let argument = if argument.is_empty() { argument } else { format!(" {argument}") };
                 names[*member] = format!("{}{argument} [{marks}]", without_package(name));
             }

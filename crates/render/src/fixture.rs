@@ -1,8 +1,8 @@
 //! Diagnoses made up for the tests of this crate.
 
 use fathom_diagnose::{
-    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, FoundOn, Input, Layer, LedgerRow, Loss, Mark,
-    Measure, Part, Remedy, RuledOut, SCHEMA, Seen, Sighted, Status, Window, Windows,
+    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, FoundOn, Input, Layer, LedgerRow,
+    Loss, Mark, Measure, Part, Remedy, RuledOut, SCHEMA, Seen, Sighted, Status, Window, Windows,
 };
 
 const S: i64 = 1_000_000_000;

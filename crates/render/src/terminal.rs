@@ -93,8 +93,7 @@ impl Page {
         self.account(diagnosis);
         self.how(diagnosis);
         self.findings(diagnosis, detail);
-        let ruled_out =
-            diagnosis.ruled_out.iter().map(|r| (r.rule.as_str(), &*r.figure, r.source.as_str()));
+        let ruled_out = diagnosis.ruled_out.iter().map(|r| (r.rule.as_str(), &*r.figure, r.source.as_str()));
         self.list("Ruled out", ruled_out.collect(), detail.ruled_out);
         self.not_seen(diagnosis, detail.not_seen);
         self.ledger(diagnosis, detail.ledger);

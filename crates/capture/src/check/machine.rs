@@ -2,8 +2,8 @@
 
 use super::tries::{self, CPU_CLOCK, CYCLES, HARDWARE, PROGRAM_TYPES, SOFTWARE};
 use super::{Item, State, kernel};
-use crate::privileges::{self, PROBES_OF_FUNCTIONS, SETCAP};
 use crate::Engine;
+use crate::privileges::{self, PROBES_OF_FUNCTIONS, SETCAP};
 
 /// Since when a program may loop as long as a deep stack needs (`bpf_loop`).
 const LOOPS_SINCE: (u32, u32) = (5, 17);

@@ -29,7 +29,7 @@ use crate::kernel_symbols::KernelSymbols;
 use crate::target::Change;
 use crate::unwind::SharedEngine;
 use crate::unwind::samples::Sample;
-use counts::{LastCounts, Interval};
+use counts::{Interval, LastCounts};
 use mappings::Mappings;
 use pace::{Pace, SOON_NS};
 use program::Program;

@@ -122,7 +122,10 @@ impl Args {
         print(&show.totals(&report))?;
         let not_found = self.not_found(&report);
         if !not_found.is_empty() && !report.methods.is_empty() {
-            say(&format!("no compiled code of {} was found: nothing of it was counted", not_found.join(", ")));
+            say(&format!(
+                "no compiled code of {} was found: nothing of it was counted",
+                not_found.join(", ")
+            ));
         }
         Ok(Outcome::Done)
     }

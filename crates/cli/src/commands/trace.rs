@@ -256,7 +256,8 @@ impl Args {
         sink: &mut TraceSink,
         signals: &Signals,
     ) -> Result<(f64, u64, Ended)> {
-        let targets = std::mem::replace(targets, Targets::find(Selection::Pids(Vec::new())).map_err(user_error)?);
+        let targets =
+            std::mem::replace(targets, Targets::find(Selection::Pids(Vec::new())).map_err(user_error)?);
         // A recording has CPU samples beside what is traced.
         let runs = |id: &str| (id == "cpu" && self.output.is_some()) || probe.collectors.contains(&id);
         let mut settings = Settings {

@@ -22,8 +22,8 @@ pub use measures::Measure;
 use crate::interval::Estimate;
 use crate::judge::{ALPHA, Comparison};
 use crate::metric::Figure;
-use crate::sentence::{Compared, Words};
 use crate::segments::discoveries;
+use crate::sentence::{Compared, Words};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.compare-recordings/1";

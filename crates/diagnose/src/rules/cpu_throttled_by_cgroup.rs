@@ -67,7 +67,10 @@ impl Rule for CpuThrottledByCgroup {
             ),
             false => "the control group was hardly throttled".to_owned(),
         };
-        Judgement::RuledOut { figure: figure.into(), source: if by_thread { cpu.source() } else { cpu.host() } }
+        Judgement::RuledOut {
+            figure: figure.into(),
+            source: if by_thread { cpu.source() } else { cpu.host() },
+        }
     }
 }
 

@@ -261,7 +261,8 @@ mod tests {
         assert_eq!(spot.what.fact().name("unseen"), Some("names that process 7 resolves"));
         assert_eq!(spot.remedy, OTHER_SOURCES);
         // Some that were quick say nothing of those that were not seen.
-        let some = watched_beside(look_ups(4.0, 0.0), &["names that process 7 resolves, for part of the time"]);
+        let some =
+            watched_beside(look_ups(4.0, 0.0), &["names that process 7 resolves, for part of the time"]);
         assert!(matches!(some, Judgement::Inconclusive(_)));
         assert!(matches!(watched_beside(look_ups(4.0, 0.0), &[]), Judgement::RuledOut { .. }));
     }

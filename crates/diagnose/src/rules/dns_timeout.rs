@@ -76,7 +76,8 @@ impl Rule for DnsTimeout {
             let seen = all.slow.iter().all(|wait| wait.span.figure(figure::TIMEOUTS).is_some());
             let metric = if seen { &facts::NO_TIME_OUT } else { &facts::NO_ROUND_LENGTH };
             let fact = metric.is(Value::count(all.slow.len())).with("longest", Value::ms(all.longest_ms()));
-            return all.ruled_out(fact.with("unanswered", (unanswered > 0).then(|| Value::count(unanswered))));
+            return all
+                .ruled_out(fact.with("unanswered", (unanswered > 0).then(|| Value::count(unanswered))));
         }
         let seen = lost || waits.slow.iter().any(|w| timed_out(&w.span));
         let sure = match (seen, case.share(waits.cost_ms())) {

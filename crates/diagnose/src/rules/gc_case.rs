@@ -9,8 +9,8 @@ use crate::collections::{self, Pause};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
 use crate::{
-    BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Statement, Window,
-    quantity,
+    BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Statement,
+    Window, quantity,
 };
 
 /// How many stretches a finding marks on the timeline; more cannot be distinguished there.

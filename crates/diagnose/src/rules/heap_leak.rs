@@ -85,9 +85,7 @@ impl HeapLeak {
         if points.len() < READINGS {
             return self.not_known(
                 (gc, dump),
-                live_set::TOO_FEW
-                    .is(Value::count(points.len()))
-                    .with("needed", Value::count(READINGS)),
+                live_set::TOO_FEW.is(Value::count(points.len())).with("needed", Value::count(READINGS)),
             );
         }
         let Some(rise) = Rise::of(&points, heap) else {
@@ -106,9 +104,7 @@ impl HeapLeak {
         if !case.matters(cost_ms) && !exhausted(&rise, heap) {
             return self.not_known(
                 (gc, dump),
-                live_set::COSTS_LITTLE
-                    .is(Value::growth(rise.all.slope))
-                    .with("cost", Value::ms(cost_ms)),
+                live_set::COSTS_LITTLE.is(Value::growth(rise.all.slope)).with("cost", Value::ms(cost_ms)),
             );
         }
         Judgement::Found(Box::new(found(self, gc, (&points, &rise, heap), cost_ms, dump)))

@@ -116,9 +116,8 @@ impl Holders {
     /// What they did, as parts of the time for which they held it.
     fn parts(&self, most: usize) -> impl Iterator<Item = Fact> {
         let share = |ms: f64| Value::share((ms / self.held_ms).min(1.0));
-        let part = move |(what, ms): &(String, f64)| {
-            facts::DID.is(share(*ms)).with("what", Value::name(what))
-        };
+        let part =
+            move |(what, ms): &(String, f64)| facts::DID.is(share(*ms)).with("what", Value::name(what));
         self.did.iter().take(most).map(part)
     }
 
@@ -351,10 +350,10 @@ mod tests {
 
     use fathom_recording::vocabulary::kind;
 
-    use crate::built::{Built, judged};
-    use crate::rules::lock_contended_monitor::LockContendedMonitor;
     use super::facts;
     use crate::built::did_by_holders;
+    use crate::built::{Built, judged};
+    use crate::rules::lock_contended_monitor::LockContendedMonitor;
     use crate::{Confidence, Finding, Judgement};
 
     /// The threads of a deadlock, each with the lock that it waits for.

@@ -287,6 +287,9 @@ mod tests {
         }
         let finding = found(&LockContendedMonitor, built);
         let did = did_by_holders(&finding);
-        assert_eq!(did.iter().map(|(what, _)| what.as_str()).collect::<Vec<_>>(), ["blocked: disk in shop.Orders.book", "running"]);
+        assert_eq!(
+            did.iter().map(|(what, _)| what.as_str()).collect::<Vec<_>>(),
+            ["blocked: disk in shop.Orders.book", "running"]
+        );
     }
 }

@@ -116,7 +116,9 @@ impl Rule for SafepointSlowToReach {
                 // What held the late ones back from running is not their code's.
                 let cost_ms = cost_ms * (1.0 - late.as_ref().map_or(0.0, Late::held_share));
                 match late.as_ref().and_then(Late::held_back) {
-                    Some(held_back) => Judgement::RuledOut { figure: held_back.into(), source: waits.source(case) },
+                    Some(held_back) => {
+                        Judgement::RuledOut { figure: held_back.into(), source: waits.source(case) }
+                    }
                     None => Judgement::Found(Box::new(found(
                         self,
                         case,

@@ -187,7 +187,8 @@ impl Rule for ThreadStartSlow {
         let listed = (parts.iter().filter(|(_, ms)| *ms > 0.0))
             .map(|(part, ms)| facts::START_PART.is(Value::ms(*ms)).with("part", Value::name(part.words())));
         let fact = facts::SLOW_STARTS.is(Value::count(waits.slow.len())).with("least", Value::ms(SLOW_MS));
-        let fact = fact.with("starts", Value::count(all.slow.len())).with("total", Value::ms(waits.total_ms()));
+        let fact =
+            fact.with("starts", Value::count(all.slow.len())).with("total", Value::ms(waits.total_ms()));
         finding.evidence.push(waits.summed(fact.with("parts", Value::list(listed))));
         let sites = sites
             .iter()

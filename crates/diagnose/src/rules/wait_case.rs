@@ -10,7 +10,9 @@ use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
 use crate::waits::Heading;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Window, quantity};
+use crate::{
+    Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Window, quantity,
+};
 
 /// A wait of a thread within the slow windows, without the time in which the whole JVM was stopped.
 pub(crate) struct Wait<'a> {

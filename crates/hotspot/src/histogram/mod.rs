@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use self::classes::{Classes, Sizes};
-use self::spaces::{Spaces, Range};
+use self::spaces::{Extent, Spaces};
 use crate::flags::Flags;
 use crate::memory::Memory;
 use crate::{Error, Result, Vm};
@@ -165,7 +165,7 @@ fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Resu
         pieces.truncate(enough.unwrap_or(pieces.len()).max(2));
     } else {
         // Whole spaces, of which the next begins where the one before ends.
-        let piece = |(number, range): (usize, &Range)| Piece {
+        let piece = |(number, range): (usize, &Extent)| Piece {
             at: range.at.clone(),
             range: number,
             begins: true,
@@ -199,7 +199,7 @@ fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Resu
 }
 
 /// A range in pieces.
-fn cut(number: usize, range: &Range) -> impl Iterator<Item = Piece> {
+fn cut(number: usize, range: &Extent) -> impl Iterator<Item = Piece> {
     let (start, end) = (range.at.start, range.at.end);
     (start..end).step_by(PIECE as usize).map(move |from| Piece {
         at: from..(from + PIECE).min(end),

@@ -26,7 +26,7 @@ const YOUNG: i64 = 2;
 
 /// A range of the heap that is full of objects, but for gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(super) struct Extent {
     pub(super) at: Range<u64>,
     /// Whether it is one object, of which only the beginning is looked at.
     pub(super) one_object: bool,
@@ -39,7 +39,7 @@ pub(super) struct Range {
 /// All ranges, and those parts of them that allocation buffers have not used: by beginning,
 /// their end.
 pub(super) struct Spaces {
-    pub(super) ranges: Vec<Range>,
+    pub(super) ranges: Vec<Extent>,
     pub(super) gaps: BTreeMap<u64, u64>,
     pub(super) collector: &'static str,
     /// Collections so far, where the JVM has the count among its tables.
@@ -58,7 +58,7 @@ impl Spaces {
             return Err(Error::NotWalked);
         };
         let heap = HeapBounds::read(vm)?.heap.ok_or(Error::NotWalked)?;
-        let within = |range: &Range| {
+        let within = |range: &Extent| {
             range.at.start < range.at.end && heap.start <= range.at.start && range.at.end <= heap.end
         };
         let ranges = ranges.into_iter().filter(within).collect();
@@ -70,9 +70,9 @@ impl Spaces {
     /// young one that has been filled again since.
     pub(super) fn moved(&self, later: &Self) -> Vec<bool> {
         let collected = self.collections != later.collections;
-        let by_start: FxHashMap<u64, &Range> =
+        let by_start: FxHashMap<u64, &Extent> =
             later.ranges.iter().map(|range| (range.at.start, range)).collect();
-        let stayed = |range: &Range| {
+        let stayed = |range: &Extent| {
             by_start.get(&range.at.start).is_some_and(|after| {
                 after.sort == range.sort && after.at.end >= range.at.end && !(collected && range.young)
             })
@@ -91,7 +91,7 @@ fn heap<M: Memory>(vm: &Vm<M>) -> Result<u64> {
     HeapLayout::of(vm.source())?.heap.read_u64(&vm.memory)
 }
 
-fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Range>> {
+fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Extent>> {
     let (memory, layout) = (&vm.memory, G1Layout::of(vm.source())?);
     let table = layout.table.of(layout.manager.of(heap(vm)?));
     let regions = layout.regions.read_u64(memory, table)?;
@@ -114,12 +114,12 @@ fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Range>> {
         // Pointers, whose types the table has with "const" and "volatile" behind them.
         let pointer = |field: crate::layout::Field| memory.read_u64(field.of(region));
         let at = pointer(layout.bottom)?..pointer(layout.top)?;
-        ranges.push(Range { at, one_object: sort & HUMONGOUS != 0, young: sort & YOUNG != 0, sort });
+        ranges.push(Extent { at, one_object: sort & HUMONGOUS != 0, young: sort & YOUNG != 0, sort });
     }
     Ok(ranges)
 }
 
-fn parallel<M: Memory>(vm: &Vm<M>) -> Result<Vec<Range>> {
+fn parallel<M: Memory>(vm: &Vm<M>) -> Result<Vec<Extent>> {
     let (memory, layout) = (&vm.memory, ParallelLayout::of(vm.source())?);
     let (young, old) = (layout.young.read_u64(memory)?, layout.old.read_u64(memory)?);
     [(young, layout.eden, true), (young, layout.from, true), (old, layout.tenured, false)]
@@ -127,12 +127,12 @@ fn parallel<M: Memory>(vm: &Vm<M>) -> Result<Vec<Range>> {
         .map(|(generation, space, young)| {
             let space = space.read_u64(memory, generation)?;
             let at = layout.bottom.read_u64(memory, space)?..layout.top.read_u64(memory, space)?;
-            Ok(Range { at, one_object: false, young, sort: 0 })
+            Ok(Extent { at, one_object: false, young, sort: 0 })
         })
         .collect()
 }
 
-fn serial<M: Memory>(vm: &Vm<M>) -> Result<Vec<Range>> {
+fn serial<M: Memory>(vm: &Vm<M>) -> Result<Vec<Extent>> {
     let (memory, layout, heap) = (&vm.memory, SerialLayout::of(vm.source())?, heap(vm)?);
     let (young, old) = (layout.young.read_u64(memory, heap)?, layout.old.read_u64(memory, heap)?);
     [(young, layout.eden, true), (young, layout.from, true), (old, layout.tenured, false)]
@@ -140,7 +140,7 @@ fn serial<M: Memory>(vm: &Vm<M>) -> Result<Vec<Range>> {
         .map(|(generation, space, young)| {
             let space = space.read_u64(memory, generation)?;
             let at = layout.bottom.read_u64(memory, space)?..layout.top.read_u64(memory, space)?;
-            Ok(Range { at, one_object: false, young, sort: 0 })
+            Ok(Extent { at, one_object: false, young, sort: 0 })
         })
         .collect()
 }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn spaces(collections: i64, ranges: &[(u64, u64, i64)]) -> Spaces {
-        let range = |(start, end, sort): &(u64, u64, i64)| Range {
+        let range = |(start, end, sort): &(u64, u64, i64)| Extent {
             at: *start..*end,
             one_object: sort & HUMONGOUS != 0,
             young: sort & YOUNG != 0,

@@ -169,7 +169,10 @@ fn what_a_dump_keeps_is_said_where_it_is_not_known_whether_the_heap_grows() {
     with_dump(&mut built, 400.0, &[("Shop.CACHE", 380.0, None, "")]);
     let Judgement::Inconclusive(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("decided") };
     let not_known = spot.what.fact();
-    assert_eq!(["keeper", "file"].map(|name| not_known.name(name)), [Some("Shop.CACHE (static)"), Some("late.hprof")]);
+    assert_eq!(
+        ["keeper", "file"].map(|name| not_known.name(name)),
+        [Some("Shop.CACHE (static)"), Some("late.hprof")]
+    );
     assert_eq!(not_known.number("share"), Some(0.95));
 }
 
