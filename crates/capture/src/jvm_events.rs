@@ -1,4 +1,4 @@
-//! The JVM's own events beside the samples: collections, safepoints, VM operations, compilations,
+//! The JVM's own events: collections, safepoints, VM operations, compilations,
 //! classes, threads.
 //!
 //! HotSpot carries USDT probes for them that need no flag (`hotspot.d`, `hs_private.d`,
@@ -117,7 +117,7 @@ impl JvmEvents {
             match &attached {
                 Ok(_) => {}
                 // Only probes on functions take a further right.
-                Err(error) if group.probes.is_empty() && remedy_of_uprobe().is_some() => {
+                Err(error) if group.is_of_functions() && remedy_of_uprobe().is_some() => {
                     refused.push((group.what, error.clone()));
                 }
                 Err(error) => {

@@ -10,14 +10,15 @@ const CAP_BPF: u32 = 39;
 
 /// What lets a user who is not root record JVMs of any user by eBPF, all but probes on functions of
 /// libraries: programs and perf events (CAP_BPF, CAP_PERFMON), memory and maps of other users'
-/// processes (CAP_SYS_PTRACE), their counters and environments (CAP_DAC_READ_SEARCH), names of kernel
-/// functions where `kernel.perf_event_paranoid` is above 1 (CAP_SYSLOG). Tried on 6.18 with JDK 17,
-/// by `setpriv` and by capabilities of the file.
+/// processes (CAP_SYS_PTRACE), their counters and environments (CAP_DAC_READ_SEARCH), names of
+/// kernel functions where `kernel.perf_event_paranoid` is above 1 (CAP_SYSLOG). Tried on 6.18 with
+/// JDK 17, by `setpriv` and by capabilities of the file.
 pub const SETCAP: &str =
     "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog+ep $(command -v fathom)";
 
 /// What the list of [`SETCAP`] does not give: Linux asks for CAP_SYS_ADMIN to make the perf event of a
-/// probe on a function of a library, though CAP_PERFMON is enough for all else, USDT probes included.
+/// probe on a function of a library, though CAP_PERFMON is enough for all else, USDT probes
+/// included.
 pub const PROBES_OF_FUNCTIONS: &str =
     "calls of Thread.start, look-ups of names, functions of libraries (fathom trace uprobe:, alloc)";
 

@@ -1,4 +1,4 @@
-//! Heap dumps given beside logs and recordings: who keeps what, as rows of the recording.
+//! Heap dumps given with logs and recordings: who keeps what, as rows of the recording.
 //!
 //! ```text
 //!   dump ─▶ fathom-heap ─▶ heap.dump, heap.holder, heap.direct ─▶ rule heap-leak
@@ -49,7 +49,7 @@ pub fn add(dumps: &[PathBuf], recording: &mut Recording, report_to_user: bool) -
     };
     if recording.processes.is_empty() {
         anyhow::bail!(
-            "a heap dump is read beside a GC log or a recording of the same JVM; by itself: fathom heap {}",
+            "a heap dump is read with a GC log or a recording of the same JVM; by itself: fathom heap {}",
             dumps[0].display()
         );
     }
@@ -73,7 +73,7 @@ pub fn add(dumps: &[PathBuf], recording: &mut Recording, report_to_user: bool) -
     let is_before = |dump: &Read| began_ns(recording, process).is_some_and(|began| dump.written_ns < began);
     for dump in read.iter().chain([&last]).filter(|dump| is_before(dump)) {
         say(&format!(
-            "{}: was written before the first record of the JVM that it is given beside, and is left out",
+            "{}: was written before the first record of the JVM that it is given with, and is left out",
             dump.name
         ));
     }

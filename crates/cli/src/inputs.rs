@@ -20,8 +20,8 @@ const LARGE: u64 = 64 << 20;
 /// Arguments of every command that reads inputs.
 #[derive(clap::Args, Debug)]
 pub struct InputArgs {
-    /// Recordings (NAME.fathom) and files of any known format, recognised by content; heap dumps beside
-    /// them; a directory; `-` for standard input
+    /// Recordings (NAME.fathom) and files of any known format, recognised by content; heap dumps
+    /// with them; a directory; `-` for standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Put a file on the clock by hand: FILE=+12.3s adds 12.3 seconds to its stamps,
@@ -38,8 +38,8 @@ pub struct Loaded {
 }
 
 impl InputArgs {
-    /// Reads all inputs into one recording, placed on one clock and sealed. Reports on standard error
-    /// what could not be used and what is uncertain.
+    /// Reads all inputs into one recording, placed on one clock and sealed. Reports on standard
+    /// error what could not be used and what is uncertain.
     pub fn load(&self) -> Result<Loaded> {
         self.read(true)
     }

@@ -1,8 +1,9 @@
 //! The JDKs of this machine: where they are, which release, whether they can compile.
 //!
-//! Known from each JDK's own `release` file (key `JAVA_VERSION`, written by the JDK build since 7), so
-//! that finding them starts no JVM. Runtimes of JDK 8 that a distribution has split off have none;
-//! there the manifest of `lib/rt.jar` has it, in which the classes of the library were until 8.
+//! Known from each JDK's own `release` file (key `JAVA_VERSION`, written by the JDK build since 7),
+//! so that finding them starts no JVM. Runtimes of JDK 8 that a distribution has split off have
+//! none; there the manifest of `lib/rt.jar` has it, in which the classes of the library were until
+//! 8.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! Logs that recorded JVMs wrote meanwhile, taken into their recording.
 //!
-//! Which of the files that a JVM has open for writing are its logs is decided by their content. A log
-//! is read as a whole, for its header says how to read the rest; of a very large one, its head and
-//! what was written since the recording began. Only records from the time of the recording are
+//! Which of the files that a JVM has open for writing are its logs is decided by their content. A
+//! log is read as a whole, for its header says how to read the rest; of a very large one, its head
+//! and what was written since the recording began. Only records from the time of the recording are
 //! taken.
 
 use std::fs::File;

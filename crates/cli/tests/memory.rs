@@ -24,7 +24,7 @@ use live::{ebpf_is_allowed, jdks, patiently};
 const WITHIN: f64 = 0.02;
 /// Touched in each of two rounds.
 const MEGABYTES: u64 = 128;
-/// A fault for each page; the JVM's own beside them are few.
+/// A fault for each page; the JVM's own are few.
 const EACH_PAGE: f64 = (1.0 - WITHIN) * (2 * MEGABYTES * 256) as f64;
 /// A file system that keeps pages together maps some of them at a fault.
 const SOME_PAGES: f64 = 1000.0;

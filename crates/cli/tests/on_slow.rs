@@ -182,8 +182,8 @@ fn a_long_stop_and_a_long_lock_among_quiet_time_are_an_incident_each() {
             "{said}: {reported:?}"
         );
 
-        // Threads that sleep all through it are reported as they are elsewhere: watched, and off the
-        // CPU.
+        // Threads that sleep all through it are reported as they are elsewhere: watched, and off
+        // the CPU.
         for recording in [&stop, &lock] {
             let (from, to) = recording.covers_ns().unwrap();
             let watched = recording.spans_of(kind::SCHED_WATCHED);

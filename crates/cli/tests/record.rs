@@ -134,7 +134,7 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
             assert!(!format!("{:?}", recording.processes).contains("hunter2"), "{shown}");
 
             // Read by a command, each pause is there once, with the recording alone and with its
-            // log beside it.
+            // log as well.
             for inputs in [&["x.fathom"][..], &["x.fathom", "gc.log"]] {
                 let info = json(dir.path(), &[&["info"], inputs].concat());
                 let spans = info["spans"].as_array().unwrap();
@@ -272,7 +272,7 @@ fn children_and_threads_that_live_for_milliseconds_are_recorded() {
                 *watched_ns.entry(span.thread()).or_default() += span.duration_ns();
             }
         }
-        // Each burns 5 ms, whatever it waits beside. One that waits for its first turn has not got
+        // Each burns 5 ms, whatever it waits otherwise. One that waits for a CPU at first has not got
         // its name yet.
         assert!(watched_ns.len() >= 25, "{} of 40 threads", watched_ns.len());
         // Around a context switch that was not seen, what a thread did is left open, and the switch

@@ -119,8 +119,8 @@ fn sum<'a>(events: impl IntoIterator<Item = &'a Value>, key: &str) -> f64 {
     events.into_iter().map(|event| figure_of(event, key)).sum()
 }
 
-/// What fathom reported of each start is what the program measured around it, less what lies between.
-/// Pairs of both, nanoseconds.
+/// What fathom reported of each start is what the program measured around it, less what lies
+/// between. Pairs of both, nanoseconds.
 fn holds(what: &str, pairs: &[(f64, f64)], around_ns: f64) {
     let mut between: Vec<f64> = pairs.iter().map(|(reported, own)| own - reported).collect();
     between.sort_by(f64::total_cmp);

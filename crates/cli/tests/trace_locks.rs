@@ -56,8 +56,8 @@ fn every_wait_for_a_lock_is_reported_with_its_time_class_and_owner() {
                 let is_own =
                     |event: &&Value| event["thread"] == waiter.as_str() && event["kind"] != "lock.native";
                 let own: Vec<_> = events.iter().filter(is_own).collect();
-                // Every event is of a wait that the program measured, and no wait is reported longer
-                // than it was.
+                // Every event is of a wait that the program measured, and no wait is reported
+                // longer than it was.
                 let mut reported_ns = vec![0; waits.len()];
                 for event in &own {
                     let took = event["took_ns"].as_i64().unwrap();

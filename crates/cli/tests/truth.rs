@@ -464,9 +464,9 @@ fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
             .sum();
         eprintln!("{shown}: {ms:.1} ms of reclaim, of the kernel {kernel_ms:.1}");
         assert!(kernel_ms > 100.0, "{shown}: nothing was held up for memory: {kernel_ms} ms");
-        // The kernel reports the mean over the processors that were not idle: all of it if the others
-        // were, at worst its part of one. It is of the whole machine, and settled by each processor
-        // at moments of its own.
+        // The kernel reports the mean over the processors that were not idle: all of it if the
+        // others were, at worst its part of one. It is of the whole machine, and settled by each
+        // processor at moments of its own.
         let processors = std::thread::available_parallelism().unwrap().get() as f64;
         let most_ms = kernel_ms * processors;
         assert!(

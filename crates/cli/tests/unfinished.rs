@@ -1,6 +1,6 @@
-//! Waits that have not ended when the recording ends are reported with their time so far, and say so: a
-//! call that hangs is what somebody who records is looking for. Needs root and eBPF; skips loudly
-//! without.
+//! Waits that have not ended when the recording ends are reported with their time so far, and say
+//! so: a call that hangs is what somebody who records is looking for. Needs root and eBPF; skips
+//! loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

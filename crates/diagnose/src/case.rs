@@ -278,7 +278,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// How often something happened, slow beside base.
+/// How often something happened in the slow windows and in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Per second of the slow windows.

@@ -40,7 +40,7 @@ pub struct Diagnosis {
     /// The loss charged to findings and to what is left: adds up to `loss.lost_ms`. Empty where no
     /// loss was measured.
     pub account: Vec<Charge>,
-    /// Where the time went, slow beside base, per process.
+    /// Where the time went in the slow windows and in the baseline, per process.
     pub ledger: Vec<LedgerRow>,
     /// Causes found, the one that explains most lost time first.
     pub findings: Vec<Finding>,
@@ -278,7 +278,7 @@ pub struct Charge {
     pub share: f64,
 }
 
-/// Time of one process (or of all) charged to one heading, slow beside base.
+/// Time of one process (or of all) charged to one category, in the slow windows and in the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LedgerRow {
     /// The process, in words that no other JVM of the recording goes by.
@@ -291,7 +291,7 @@ pub struct LedgerRow {
     /// safepoint", "not stopped", "compiler threads busy", "unknown".
     pub heading: String,
     /// Whether rows of this heading are part of the sum that makes up the window (compiler time is
-    /// beside it).
+    /// not).
     pub in_sum: bool,
     /// Milliseconds in the slow windows; `None` when not seen.
     pub slow_ms: Option<f64>,

@@ -1,5 +1,5 @@
 //! Verdicts on cuts of live recordings of known faults: what happened in each stands in the README
-//! beside them.
+//! next to them.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

@@ -1,4 +1,5 @@
-//! Cuts an interval out of a recording, for fixtures that are small enough to be kept beside a test.
+//! Cuts an interval out of a recording, for fixtures that are small enough to be kept beside a
+//! test.
 //!
 //!     cargo run --release -p fathom-recording --example cut_recording -- run.fathom small.fathom
 //!     10 24 \

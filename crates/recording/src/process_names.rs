@@ -2,8 +2,8 @@
 //!
 //! A JVM is called by its main class. Where several of one main class are there, replicas or
 //! members of a cluster, each is called by the class without its package, the part of its arguments
-//! that distinguishes it from the others, and its pid: "StartUp db2 2 [pid 1234]". Other processes keep the
-//! name of their program, also where many run the same.
+//! that distinguishes it from the others, and its pid: "StartUp db2 2 [pid 1234]". Other processes
+//! keep the name of their program, also where many run the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,8 +95,8 @@ fn differing(all: &[Vec<String>]) -> Vec<String> {
     all.iter().map(of).collect()
 }
 
-/// Of each namesake what no other has: "pid 1234"; with the file that it is known from where pids are
-/// unknown or, of several machines, equal; with its row where that is no difference either.
+/// Of each namesake what no other has: "pid 1234"; with the file that it is known from where pids
+/// are unknown or, of several machines, equal; with its row where that is no difference either.
 fn marks(processes: &[Process], sources: &[Source], members: &[usize]) -> Vec<String> {
     let pid = |i: &usize| processes[*i].pid.map(|pid| format!("pid {pid}"));
     let file = |i: &usize| {

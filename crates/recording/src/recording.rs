@@ -41,7 +41,8 @@ pub trait Sink {
     fn add_process(&mut self, process: Process) -> ProcessId;
     /// A process that was added.
     fn process_mut(&mut self, id: ProcessId) -> &mut Process;
-    /// The id of a thread, adding it when it is new. A thread is identified by process, tid and name.
+    /// The id of a thread, adding it when it is new. A thread is identified by process, tid and
+    /// name.
     fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: crate::Role) -> ThreadId;
     /// Gives a thread another name: one that is seen before it has named itself is called as its
     /// maker.
@@ -243,7 +244,7 @@ impl Recording {
         self.samples.shrink();
     }
 
-    /// Adds a thread as a row of its own, also beside one that is equal (processes that were merged
+    /// Adds a thread as a row of its own, also where one is equal (processes that were merged
     /// leave such).
     pub(crate) fn add_thread(&mut self, thread: Thread) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
@@ -344,8 +345,8 @@ impl Recording {
         }
     }
 
-    /// Sorts the index by which spans are found and names JVMs of one main class apart. Call once after
-    /// the last row and the last placement.
+    /// Sorts the index by which spans are found and names JVMs of one main class apart. Call once
+    /// after the last row and the last placement.
     pub fn seal(&mut self) {
         self.names = ProcessNames::of(&self.processes, &self.sources);
         self.by_kind.clear();

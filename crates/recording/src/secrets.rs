@@ -1,8 +1,8 @@
 //! Secrets in a JVM's command line and properties, masked so that a recording or a screen can be
 //! shown to somebody else.
 //!
-//! All that begins with a JVM's arguments goes through here. What is masked is decided by the name in
-//! front of the `=`: `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, the options of
+//! All that begins with a JVM's arguments goes through here. What is masked is decided by the name
+//! in front of the `=`: `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, the options of
 //! agents (`-javaagent:apm.jar=token=…,host=…`) and the parameters of URLs (`…?user=u&password=…`);
 //! and in a URL by its place, behind the user's name (`jdbc:mysql://u:…@host/db`,
 //! `jdbc:oracle:thin:u/…@host`).

@@ -1,8 +1,8 @@
 //! One row a thread, also where several sources have it. Before [`Recording::seal`].
 //!
 //! A flight recording knows a thread's whole name, the kernel its first 15 characters, a trace of
-//! system calls often only its id. Within a process the id identifies them, unless it was used again for
-//! a thread of another name.
+//! system calls often only its id. Within a process the id identifies them, unless it was used
+//! again for a thread of another name.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -163,7 +163,7 @@ mod tests {
         let window = Window { from_ns: 0, to_ns: 60_000_000_000 };
         let group = GroupLedger {
             name: "http-nio-8080-exec-* of a service with a long name indeed".into(),
-            process: "org.example.service.Main with some arguments beside it".into(),
+            process: "org.example.service.Main with some arguments after it".into(),
             threads: 200,
             thread_ms: 12_000_000.0,
             base_thread_ms: 1.0,

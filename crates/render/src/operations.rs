@@ -89,7 +89,7 @@ pub fn slowest(found: &Slowest, zero_ns: i64) -> String {
     text
 }
 
-/// A signed difference: what shrank stands beside what grew.
+/// A signed difference: what shrank is listed with what grew.
 fn signed(ms: f64) -> String {
     if ms < 0.0 { format!("-{}", millis(-ms)) } else { millis(ms) }
 }

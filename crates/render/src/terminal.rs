@@ -25,7 +25,7 @@ use crate::units;
 /// Lines that a screen is taken to hold. Laptops show 45 to 60; below that people scroll in any
 /// case.
 const SCREEN_LINES: usize = 52;
-/// Narrower than this, columns of figures would no longer fit beside their words.
+/// Narrower than this, columns of figures would no longer fit next to their words.
 const MIN_WIDTH: usize = 60;
 /// Wider lines are hard to read back from.
 const MAX_WIDTH: usize = 110;
@@ -174,10 +174,10 @@ impl Page {
         }
         let others = diagnosis.marks.len().saturating_sub(began.take(most).count());
         if others > 0 {
-            let beside = diagnosis.marks.iter().filter(|mark| mark.began.is_none()).take(most);
+            let others = diagnosis.marks.iter().filter(|mark| mark.began.is_none()).take(most);
             let at = |t_ns: i64| units::decimals(seconds(t_ns.saturating_sub(diagnosis.zero_ns)), 1);
             let shown: Vec<String> =
-                beside.map(|mark| format!("{} s {}", at(mark.at_ns), mark.text)).collect();
+                others.map(|mark| format!("{} s {}", at(mark.at_ns), mark.text)).collect();
             let more = others.saturating_sub(shown.len());
             let more = if more > 0 { format!("; {more} more with --all") } else { String::new() };
             let label = if diagnosis.marks.len() > others { "" } else { "marks" };
@@ -308,7 +308,11 @@ mod tests {
         diagnosis.blind_spots[0].what = figure.as_str().into();
         let words = terminal(&diagnosis, PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(words.matches(&figure).count(), 2, "{words}");
-        assert_eq!(words.matches(" server2 ").count(), 2, "beside the columns and in the figure\n{words}");
+        assert_eq!(
+            words.matches(" server2 ").count(),
+            2,
+            "in the line of the columns and in the figure\n{words}"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Figures as the verdict shows them: [`quantity`]'s words, and moments and rates beside them.
+//! Figures as the verdict shows them: [`quantity`]'s words, and timestamps and rates.
 
 use fathom_diagnose::quantity;
 use fathom_recording::clock::seconds;

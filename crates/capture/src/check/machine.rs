@@ -157,7 +157,7 @@ fn probes() -> Item {
     let kind = kernel::read("/sys/bus/event_source/devices/uprobe/type").and_then(|kind| kind.parse().ok());
     let Some(kind) = kind else {
         let remedy = "a kernel built with CONFIG_UPROBE_EVENTS=y; the JVM's events also come from a GC log";
-        let not_seen = format!("the JVM's events by its probes, locks, {PROBES_OF_FUNCTIONS}");
+        let not_seen = "the JVM's events by its probes, locks, starts of threads, look-ups of names";
         return item.limited("the kernel has no uprobes", not_seen, remedy);
     };
     match tries::may_set_uprobes(kind) {

@@ -20,7 +20,7 @@ const FORGOTTEN: u32 = 3;
 /// Series at most.
 const MOST_SERIES: usize = 4096;
 
-/// Faults that were timed, which show how long those beside them took.
+/// Faults that were timed, which show how long the others took.
 const ENOUGH_TIMED: u64 = 1000;
 /// Mappings of which it is known how long their faults take.
 const MOST_SHAPES: usize = 16_384;

@@ -282,7 +282,7 @@ impl Network {
             cx.unseen(Unavailable {
                 what: "TLS handshakes".into(),
                 why: "a JVM's TLS is Java code: no system call and no probe shows one".into(),
-                remedy: "a JFR file of the time beside the recording: jcmd PID JFR.start settings=profile \
+                remedy: "a JFR file of the time with the recording: jcmd PID JFR.start settings=profile \
                          (jdk.TLSHandshake)"
                     .into(),
             });

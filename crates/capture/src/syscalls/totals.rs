@@ -243,9 +243,9 @@ impl Row {
     }
 }
 
-/// What is left of the untimed calls' time for each thread, as a factor: in an interval no thread is
-/// in calls for longer than the interval. A timed call within which its thread lost the CPU would
-/// else stand for a thousand such.
+/// What is left of the untimed calls' time for each thread, as a factor: in an interval no thread
+/// is in calls for longer than the interval. A timed call within which its thread lost the CPU
+/// would else stand for a thousand such.
 fn factors<'r>(rows: impl Iterator<Item = (u32, &'r Row, f64)>, interval_ns: f64) -> HashMap<u32, f64> {
     let mut sums: HashMap<u32, (f64, f64)> = HashMap::new();
     // Those that have ended are many, one after the other and side by side.

@@ -68,7 +68,7 @@ pub struct Args {
     /// CPU samples a second and processor
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: u32,
-    /// Switch on a collector beside cpu, jvm-events, jvm-counters and host, which are always on;
+    /// Switch on a collector in addition to cpu, jvm-events, jvm-counters and host, which are always on;
     /// `fathom record --help` lists them; may be given several times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     with: Vec<String>,

@@ -31,7 +31,8 @@ mod summary;
 /// How probes on functions of the kernel begin with others: bpftrace, perf, bcc.
 const OF_THE_KERNEL: [&str; 7] = ["kprobe:", "kretprobe:", "kfunc:", "kretfunc:", "fentry:", "fexit:", "k:"];
 
-/// What collectors record one by one by themselves, or a little less. Shorter ones are recorded where
+/// What collectors record one by one by themselves, or a little less. Shorter ones are recorded
+/// where
 /// --min asks for them.
 const ONE_BY_ONE_NS: u128 = 1_000_000;
 
@@ -258,7 +259,7 @@ impl Args {
     ) -> Result<(f64, u64, Ended)> {
         let targets =
             std::mem::replace(targets, Targets::find(Selection::Pids(Vec::new())).map_err(user_error)?);
-        // A recording has CPU samples beside what is traced.
+        // A recording has CPU samples as well as what is traced.
         let runs = |id: &str| (id == "cpu" && self.output.is_some()) || probe.collectors.contains(&id);
         let mut settings = Settings {
             min_ns: self.min.map(|min| min.as_nanos()).filter(|ns| *ns < ONE_BY_ONE_NS).map(|ns| ns as u64),

@@ -1,4 +1,4 @@
-//! What was gained, beside what BEFORE's findings promised.
+//! What was gained, compared with what BEFORE's findings promised.
 
 use fathom_diagnose::{Diagnosis, quantity};
 use serde::Serialize;

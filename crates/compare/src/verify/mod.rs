@@ -118,9 +118,9 @@ pub struct VerifyReport {
     pub causes: Vec<Cause>,
     /// What is new.
     pub new: Vec<New>,
-    /// What was gained, beside what was to be expected.
+    /// What was gained, compared with what was to be expected.
     pub gains: Vec<Gain>,
-    /// What is not the same on both sides beside the fix, or is the fix.
+    /// What is not the same on both sides apart from the fix, or is the fix.
     pub differing: Vec<Differing>,
     /// What cannot be told, and why.
     pub not_known: Vec<String>,

@@ -73,7 +73,7 @@ fn half_a_minute_recorded_within_twenty_is_judged_on_that_and_says_so() {
 
 #[test]
 fn the_whole_of_a_recording_is_no_more_than_was_recorded() {
-    // A table of twenty minutes beside it would make each operation look forty times as cheap.
+    // A table of twenty minutes would make each operation look forty times as cheap.
     let whole = crate::whole(&convoy((30, 60), true));
     assert_eq!((whole.from_ns, whole.to_ns), (30 * S, 60 * S));
 }

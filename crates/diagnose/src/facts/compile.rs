@@ -32,8 +32,8 @@ super::metrics! {
     CPUS = "cpus-of-compilers", "compilers took {value} CPUs[ ({baseline} in the base)][, those of {jvms*, of }]";
     /// The same of the compilers of one JVM, with its share.
     CPUS_OF = "cpus-of-compilers-of-a-jvm", "{jvm} {share} ({value} CPUs[, {baseline} in the base])";
-    /// Waiting for a CPU, as a share of the time in which the application had work, and what of it is
-    /// attributed to compilers.
+    /// Waiting for a CPU, as a share of the time in which the application had work, and what of it
+    /// is attributed to compilers.
     CPU_WAITS = "cpu-waits-and-compilers",
         "application threads waited for a CPU for {value} of the time in which they had work[; in the base {baseline}]: {taken} of wall time for what compilers took";
     /// Wall time that code cost which ran before it was compiled, with its shares of the CPU time.
@@ -61,7 +61,8 @@ super::metrics! {
         "whether compilation slowed {jvm} down, for nothing shows when it was slow: {tasks}, compilers busy for {value} of the time";
     /// No slow time.
     NO_SLOW_TIME = "no-slow-time", "no slow time was recorded; {tasks}";
-    /// How often the code cache was full or swept, and collections to free code: too little to matter.
+    /// How often the code cache was full or swept, and collections to free code: too little to
+    /// matter.
     CACHE_HARDLY = "code-cache-hardly-full",
         "the code cache was full {full|time|times} and swept {sweeps|time|times}, {value|collection|collections} to free code";
     /// What was lost after the code cache was full: too little to matter.

@@ -8,7 +8,8 @@ super::metrics! {
     SAMPLED = "page-faults-sampled", "{value} of CPU time below asm_exc_page_fault";
     /// The mappings that they were in.
     MAPPINGS = "page-faults-by-mapping", "by mapping: {mappings}";
-    /// One of these mappings: its faults, and the time in them, above the baseline where there is one.
+    /// One of these mappings: its faults, and the time in them, above the baseline where there is
+    /// one.
     MAPPING = "page-faults-in-mapping", "{mapping} ({faults} faults, {value}[ {above}])";
     /// Methods that touched the memory first.
     TOUCHED_BY = "memory-touched-by", "touched by {methods}";

@@ -14,8 +14,8 @@ super::metrics! {
     WAITED_IN = "locks-waited-for-in", "waited for in {places}";
     /// One of these places.
     PLACE = "lock-waited-for-in", "{place} ({value} of the time)";
-    /// What the holders of a lock did while others waited: the time for which they are known to have
-    /// held it, and what of it they were off the CPU.
+    /// What the holders of a lock did while others waited: the time for which they are known to
+    /// have held it, and what of it they were off the CPU.
     HOLDERS = "lock-holders", "meanwhile its holders were {did} (off the CPU for {off} of {value})";
     /// A part of that time.
     DID = "lock-holders-did", "{what} {value}";

@@ -1,4 +1,4 @@
-//! Why single operations were slow: the slowest of a kind beside the ordinary ones, and one of them
+//! Why single operations were slow: the slowest of a kind compared with the ordinary ones, and one of them
 //! along its thread.
 //!
 //! ```text
@@ -37,7 +37,7 @@ pub const SLOWEST_SCHEMA: &str = "fathom.slowest/1";
 /// Version of the JSON of `fathom diagnose --op`.
 pub const OPERATION_SCHEMA: &str = "fathom.operation/1";
 
-/// The slowest operations of a kind beside the ordinary ones.
+/// The slowest operations of a kind compared with the ordinary ones.
 #[derive(Clone, Debug, Serialize)]
 pub struct Slowest {
     /// Format of this value.

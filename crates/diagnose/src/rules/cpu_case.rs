@@ -1,4 +1,4 @@
-//! CPU time of a JVM in the slow windows beside the base, by what a rule looks for in sampled
+//! CPU time of a JVM in the slow windows compared with the baseline, by what a rule looks for in sampled
 //! stacks.
 
 use std::collections::BTreeMap;

@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn what_a_collector_saw_all_of_is_not_asked_for_again() {
         assert!(matches!(watched(&[]), Judgement::RuledOut { .. }));
-        let beside =
+        let others =
             ["TLS handshakes", "stacks of 1561 connections and look-ups", "names that process 8 resolves"];
-        assert!(matches!(watched(&beside), Judgement::RuledOut { .. }));
+        assert!(matches!(watched(&others), Judgement::RuledOut { .. }));
         let Judgement::Inconclusive(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
         assert_eq!(spot.what.fact().name("unseen"), Some("names that process 7 resolves"));
         assert_eq!(spot.remedy, OTHER_SOURCES);

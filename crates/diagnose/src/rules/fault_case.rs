@@ -1,4 +1,4 @@
-//! Page faults of a JVM in the slow windows beside the base: how many, in which mapping, by whom,
+//! Page faults of a JVM in the slow windows compared with the baseline: how many, in which mapping, by whom,
 //! how long.
 
 use std::collections::BTreeMap;

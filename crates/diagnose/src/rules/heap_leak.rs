@@ -1,4 +1,4 @@
-//! `heap-leak`: what the application holds on to grows without end; with a heap dump beside the
+//! `heap-leak`: what the application holds on to grows without end; with a heap dump given with the
 //! log, who holds it, and with samples of allocations, where it is allocated.
 
 mod allocated;
@@ -47,7 +47,7 @@ impl Rule for HeapLeak {
          warms up flattens. A heap too small for a steady live set does not rise.\n\n\
          **Ruled out** by the slope. With too few collections of the old generation, or a growth that has cost \
          nothing yet, it is not known.\n\n\
-         **With a heap dump beside the log** (`fathom diagnose gc.log dump.hprof`) the finding names who holds what grows: of \
+         ***With a heap dump of the same JVM** (`fathom diagnose gc.log dump.hprof`) the finding names who holds what grows: of \
          those that keep half of the growth or more and for which nothing speaks of a bound, the largest suspect; with two \
          dumps the one that grew most, if that is half of what all grew by. A dump alone proves no growth: where the log shows \
          none, its largest holder is not called a leak. With samples of allocations (a flight recording, the allocation \
@@ -251,7 +251,7 @@ fn found(
     let verify = match keeper.as_ref().map(|keeper| keeper.by) {
         Some(By::Grew(_)) => None,
         Some(_) => {
-            Some("a second heap dump some time later, given beside the log and the first one: what grew")
+            Some("a second heap dump some time later, given with the log and the first one: what grew")
         }
         None => Some(
             "jcmd PID GC.class_histogram twice, some time apart: the classes whose numbers only rise are what leaks",
@@ -274,7 +274,7 @@ fn remedies(gc: &GcCase<'_, '_>, keeper: Option<&Keeper<'_>>, place: Option<&Pla
     let mut remedies = vec![remedy(change, "any JDK", "code change")];
     if place.is_none() {
         remedies.push(remedy(
-            "a flight recording beside log and dump (jdk.ObjectAllocationSample; before JDK 16 jdk.ObjectAllocationInNewTLAB and \
+            "a flight recording with log and dump (jdk.ObjectAllocationSample; before JDK 16 jdk.ObjectAllocationInNewTLAB and \
              jdk.ObjectAllocationOutsideTLAB, as in profile.jfc) shows which method allocates what stays",
             "any JDK with JFR",
             "about 1% of CPU time",
@@ -328,7 +328,7 @@ pub(super) fn leaks(gc: &GcCase<'_, '_>) -> bool {
     rise.is_some_and(|rise| rise.growth() == Growth::Leak)
 }
 
-/// What a pause left in use, as a share of the heap, to be shown beside it.
+/// What a pause left in use, as a share of the heap, to be shown with it.
 pub(super) fn left_share(pause: &Pause<'_>, heap: f64) -> Option<f64> {
     Some(pause.span.figure(figure::HEAP_AFTER_BYTES)? / heap)
 }

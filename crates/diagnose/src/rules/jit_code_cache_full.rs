@@ -40,7 +40,7 @@ impl Rule for JitCodeCacheFull {
          **Evidence.** The JVM says that the compiler has been disabled; or the cache was full three times or more; or \
          the sweeper (JDK 19 and older), or collections with cause `CodeCache GC Threshold` or `CodeCache GC \
          Aggressive` (JDK 20 and later), ran more than once a second for ten seconds. Failed compilations for want of \
-         room stand beside it.\n\n\
+         room are listed with it.\n\n\
          **Cost.** What was lost from the first such moment on; an upper bound, because logs do not show which code \
          ran interpreted.\n\n\
          **Look-alikes.** Slow code with a long compile queue is `jit-compile-burst`: here the queue is empty, because \

@@ -45,7 +45,7 @@ impl Rule for JitCompileBurst {
          **Evidence.** In a slow window: at least 5 compile tasks a second, 5 times the base's rate and 30 in all; or \
          C2 busy for half of the time and 30 points more than in the base. The burst begins no more than 3 s before \
          the dip shows. The finding names the methods that were never compiled before, tiers, on-stack replacements, \
-         waits in the queue, its greatest length, how busy the compilers were, and the other JVMs beside it.\n\n\
+         waits in the queue, its greatest length, how busy the compilers were, and the other JVMs at the same time.\n\n\
          **Cost.** With CPU samples and the threads' switches (`fathom record`): what of the time that application threads ran interpreted, or \
          in C1's code, of methods that were compiled from the burst on, compiled code would have saved (95% and 60% of it), and what the compilers of all recorded JVMs took of \
          the processors that they waited for, both above the base's, and in the burst's own periods, or their densest part, where these are less than half \

@@ -31,7 +31,7 @@ const TRIVIAL: [&str; 4] = ["Cleanup", "G1PauseCleanup", "ICBufferFull", "Halt"]
 /// one thread.
 const THROUGHOUT: f64 = 0.3;
 /// Waits for a processor end after a few time slices, milliseconds: with two busy loops for each
-/// processor beside the JVM nearly all threads stopped within 30 ms, the latest within 124 ms.
+/// CPU as well as the JVM nearly all threads stopped within 30 ms, the latest within 124 ms.
 /// Where slow ones are usually slower than this, code runs on that does not poll.
 const SLICES_MS: f64 = 150.0;
 /// What keeps a thread from going on to its poll, whatever its code: the cause is that, and has

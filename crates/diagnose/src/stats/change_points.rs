@@ -12,8 +12,8 @@
 
 use super::mann_whitney;
 
-/// Shortest interval between change points, ticks. Below five, a rank test cannot distinguish change
-/// from chance at [`P_MAX`].
+/// Shortest interval between change points, ticks. Below five, a rank test cannot distinguish
+/// change from chance at [`P_MAX`].
 const MIN_STRETCH: usize = 5;
 /// p-value up to which a split is kept. Much below 5%, because every split is the best of many and
 /// neighbouring ticks are not independent.

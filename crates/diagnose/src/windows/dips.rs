@@ -1,4 +1,4 @@
-//! Slow windows of a series of progress: dips, lower levels and stalls, beside the level that is
+//! Slow windows of a series of progress: dips, lower levels and stalls, compared with the level that is
 //! usual.
 //!
 //! 1. Change points cut the series into levels. The usual level is the highest that the run keeps
@@ -6,8 +6,8 @@
 //!    was normal in the first.
 //! 2. What comes before the usual level is reached for the first time is warm-up and belongs to
 //!    neither side, however long it takes: a rise is no dip. A rise by less than a fifth is no
-//!    warm-up of a third of the run. A slow interval needs a better one before it; a warm-up that is
-//!    long enough to have a usual level of its own is searched for dips below that.
+//!    warm-up of a third of the run. A slow interval needs a better one before it; a warm-up that
+//!    is long enough to have a usual level of its own is searched for dips below that.
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard
 //!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are; one
 //!    stretched tick is a dip, for a stall stretches the tick of whoever keeps time within the JVM.
@@ -169,7 +169,7 @@ fn wanders(progress: &Progress, found: &Found) -> bool {
     (base - slow) * std::f64::consts::SQRT_2 < TWO_LEVELS * slow_sigma.hypot(base_sigma)
 }
 
-/// What is slow beside a usual level. `ticks`: those that have values, and these.
+/// What is slow compared with a usual level. `ticks`: those that have values, and these.
 fn find_beside(
     progress: &Progress,
     (ticks, values): (&[usize], &[f64]),
@@ -225,8 +225,8 @@ fn slight(
     let lower = |i: usize| {
         let around = levels[..i].last().into_iter().chain(levels.get(i + 1));
         let around = around.filter(|level| ticks[level.0] >= begin).map(|level| level.2);
-        let beside = around.fold(usual.level, f64::max);
-        1.0 - levels[i].2 / beside
+        let usual_near = around.fold(usual.level, f64::max);
+        1.0 - levels[i].2 / usual_near
     };
     let is_one = |i: &usize| {
         let (from, to, _) = levels[*i];

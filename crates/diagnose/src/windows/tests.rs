@@ -122,7 +122,7 @@ fn a_window_of_which_hardly_anything_was_recorded_is_not_judged() {
     let window = |from: i64, to: i64| Window { from_ns: from * 1_000_000, to_ns: to * 1_000_000 };
     let recorded = Intervals::of_windows(&[window(1_858, 20_000)]);
     let enough = |slow: &[Window]| recorded_enough(slow, &recorded);
-    // 142 ms of two seconds; half of a short one; one that was not recorded at all beside one that
+    // 142 ms of two seconds; half of a short one; one that was not recorded at all and one that
     // was.
     assert_eq!(enough(&[window(0, 2_000)]), (vec![], 142.0, 1_858.0));
     assert_eq!(enough(&[window(1_500, 2_500)]).0.len(), 1);

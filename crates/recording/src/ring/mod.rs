@@ -13,12 +13,12 @@
 //! - frames and stacks are kept for a *generation* ([`names`]); when that has grown too large, the
 //!   ring asks for a new one ([`Ring::wants_new_names`]), writers forget their ids, and the old one
 //!   goes with the last segment that points to it. Ids count on from generation to generation, so
-//!   that one that somebody kept too long is not taken for a new one: its row loses the stack, which is
-//!   counted, and never gets a wrong one;
+//!   that one that somebody kept too long is not taken for a new one: its row loses the stack,
+//!   which is counted, and never gets a wrong one;
 //! - threads, processes, sources and series ([`roster`]) are kept until [`Ring::forget`] finds that
 //!   they are over and that no row points to them.
 //!
-//! So memory is bounded by [`Bounds::bytes`] for rows and names, and beside it by what lives at the
+//! So memory is bounded by [`Bounds::bytes`] for rows and names, and otherwise by what lives at the
 //! same time.
 
 mod excerpt;
@@ -183,7 +183,8 @@ impl Ring {
         self.unfinished.is_some()
     }
 
-    /// All rows of an interval that have come in by now, with those since [`Ring::write_unfinished`].
+    /// All rows of an interval that have come in by now, with those since
+    /// [`Ring::write_unfinished`].
     pub fn excerpt(&mut self, (from_ns, to_ns): (i64, i64)) -> Excerpt {
         let unfinished = self.unfinished.take();
         self.close();

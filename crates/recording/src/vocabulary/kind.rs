@@ -7,7 +7,7 @@ pub const GC_PAUSE: &str = "gc.pause";
 /// A collection nested in another pause (Full inside Young on JDK 9–16 Serial and CMS, ParNew
 /// inside Remark). Its `parent` is the outer one; its time is part of the parent's.
 pub const GC_NESTED: &str = "gc.nested";
-/// Work of the collector beside the application: a cycle or one of its phases. `key`: GC id.
+/// Work of the collector while the application runs: a cycle or one of its phases. `key`: GC id.
 pub const GC_CONCURRENT: &str = "gc.concurrent";
 /// One thread held up by the collector while others ran on (ZGC "Allocation Stall", "Relocation
 /// Stall", Shenandoah pacing). Not a stop of the world. `thread`: the one that waited.
@@ -107,9 +107,9 @@ pub const PROBE: &str = "probe";
 /// Any other record with a time that a reader understood but no rule asks for. `name`: what its
 /// source calls it.
 pub const EVENT: &str = "event";
-/// An interval in which every switch of a thread was seen: what of it is not [`SCHED_OFF`] was spent
-/// on a CPU. `thread`: whose; figure `migrations`, where there were any. It ends where switches
-/// were lost and begins anew behind them.
+/// An interval in which every switch of a thread was seen: what of it is not [`SCHED_OFF`] was
+/// spent on a CPU. `thread`: whose; figure `migrations`, where there were any. It ends where
+/// switches were lost and begins anew behind them.
 pub const SCHED_WATCHED: &str = "sched.watched";
 /// A thread off the CPU, from switched out until it ran again. `name`: the state in which the
 /// kernel left it ("sleeping", "uninterruptible", "preempted", "stopped"); `stack`: at the switch;
@@ -166,8 +166,8 @@ pub const JVM_WARNING: &str = "jvm.warning";
 /// trigger, "stop>200ms"; figure `limit_ns`; label `what`: what was slow, in words.
 pub const SLOW: &str = "slow";
 /// A request that a server answered, as its access log has it. `name`: method and path, with `*`
-/// for what distinguishes one request from another ("GET /orders/*"); figure `status`. It lies on no
-/// thread; stamps may be cut to seconds.
+/// for what distinguishes one request from another ("GET /orders/*"); figure `status`. It lies on
+/// no thread; stamps may be cut to seconds.
 pub const OPERATION: &str = "operation";
 /// Event: a heap dump was written. `name`: its file; figures `retained_bytes` (what can be
 /// reached), `objects`, `before_bytes` (what could be reached in the dump that it is held against,

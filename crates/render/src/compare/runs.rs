@@ -14,7 +14,7 @@ const WIDTH: usize = 98;
 const MOST_SENTENCES: usize = 4;
 /// Columns of the plot of ratios.
 const PLOT: usize = 36;
-/// Columns for a name beside it.
+/// Columns for a name next to it.
 const NAME: usize = 30;
 /// Columns for the text of a command.
 const COMMAND: usize = 44;

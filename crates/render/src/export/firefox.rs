@@ -281,8 +281,8 @@ impl<'a> Made<'a> {
             }
             let unit = names::shown(&series.info.unit);
             let bytes = unit == "bytes";
-            // How it is drawn, as of version 62; without it every counter is called memory and shown
-            // in bytes.
+            // How it is drawn, as of version 62; without it every counter is called memory and
+            // shown in bytes.
             let label = if unit.is_empty() || bytes { name.clone() } else { format!("{name} ({unit})") };
             counters.push(json!({
                 "name": name,

@@ -2,7 +2,7 @@
 //! read.
 //!
 //! Source of the fields: google/pprof, proto/profile.proto. Each kind of sample is a value of its
-//! own, with a count beside it; threads are labels. No time of single samples, no spans, no series.
+//! own, with a count; threads are labels. No time of single samples, no spans, no series.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;

@@ -59,7 +59,8 @@ impl Builder<'_, '_> {
     /// Compilations a second by compiler, and the length of the queue.
     pub(super) fn compile_lanes(&mut self, process: ProcessId) -> Vec<Lane> {
         let step = step_ns(self.end_ns.saturating_sub(self.origin_ns));
-        // Logs that do not record when a compilation began still record when its code was installed.
+        // Logs that do not record when a compilation began still record when its code was
+        // installed.
         let kind = [kind::JIT_COMPILE, kind::JIT_INSTALL]
             .into_iter()
             .find(|k| self.recording.spans_of(k).any(|s| s.process() == process));

@@ -8,7 +8,7 @@ use crate::text::{cut, left, right};
 use crate::units;
 
 impl Page {
-    /// Where the time went, slow beside base, process by process, each named once. The process of
+    /// Where the time went, slow windows against the baseline, process by process, each named once. The process of
     /// the first finding comes first.
     pub(super) fn ledger(&mut self, diagnosis: &Diagnosis, limit: usize) {
         let seen = |row: &&LedgerRow| row.slow_ms.is_some() || row.base_ms.is_some();
@@ -26,7 +26,7 @@ impl Page {
         let name_width = self.options.width.saturating_sub(if has_base { 42 } else { 24 });
         let columns =
             if has_base { format!("{:>18}{:>18}", "slow", "base") } else { format!("{:>18}", "time") };
-        // The first process stands beside the names of the columns, which saves a line.
+        // The first process stands in the line of the columns' names, which saves a line.
         let mut process = rows.first().map(|row| &row.process);
         let name = process.map_or(String::new(), |name| format!("   {}", printable(name)));
         let name = left(&cut(&name, name_width + 3, self.ellipsis()), name_width + 3);
@@ -37,8 +37,8 @@ impl Page {
                 let room = self.options.width.saturating_sub(3);
                 self.line(&[(Ink::Plain, "   "), (Ink::Strong, &cut(&name, room, self.ellipsis()))]);
             }
-            let beside = if row.in_sum { "" } else { " (beside)" };
-            let name = printable(&format!("  {}{beside}", row.heading)).into_owned();
+            let apart = if row.in_sum { "" } else { " (not in sum)" };
+            let name = printable(&format!("  {}{apart}", row.heading)).into_owned();
             let name = left(&cut(&name, name_width, self.ellipsis()), name_width);
             let slow = amount(row.slow_ms, row.slow_share);
             let base = if has_base { amount(row.base_ms, row.base_share) } else { String::new() };

@@ -21,8 +21,8 @@ pub struct TraceSink {
     names: Recording,
     /// Where stops are traced: what is behind them.
     stops: Option<Stops>,
-    /// The recording, where one is made. It hands out the same ids, as it is given the same rows in the
-    /// same order.
+    /// The recording, where one is made. It hands out the same ids, as it is given the same rows in
+    /// the same order.
     writer: Option<Writer>,
     /// What is shown.
     pub show: Show,

@@ -29,7 +29,7 @@ const MANY: usize = 100_000;
 /// it is over.
 const OLD_NS: i64 = 10_000_000_000;
 
-/// Rows behind stops, kept beside the names that they use.
+/// Rows behind stops, kept with the names that they use.
 #[derive(Default)]
 pub struct Stops {
     rows: usize,

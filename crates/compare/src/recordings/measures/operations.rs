@@ -38,7 +38,7 @@ impl Operations {
         let mut done = vec![0.0; segments.len()];
         let mut covered = vec![0.0_f64; segments.len()];
         for series in counting(recording) {
-            // Several clients count beside each other: a segment is counted as long as one of them
+            // Several clients count at the same time: a segment is counted as long as one of them
             // does.
             let mut covers = vec![0.0; segments.len()];
             for ((t, dt), value) in series.t_ns.iter().zip(&series.dt_ns).zip(&series.value) {

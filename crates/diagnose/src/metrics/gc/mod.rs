@@ -66,7 +66,8 @@ pub struct JvmGc {
     pub process: String,
     /// "JDK 17.0.15, G1, 4 processors, heap up to 4.0 GB", as far as the log has it.
     pub description: String,
-    /// The interval judged, nanoseconds on the recording's clock; absent when the log has no stamps.
+    /// The interval judged, nanoseconds on the recording's clock; absent when the log has no
+    /// stamps.
     pub covers: Option<Window>,
     /// How much of it was logged, seconds: less than its length where two recordings stand in one
     /// file.
@@ -84,7 +85,7 @@ pub struct JvmGc {
     pub phases: Vec<PhaseRow>,
     /// The longest pauses.
     pub longest: Vec<LongestRow>,
-    /// Work of the collector beside the application.
+    /// Work of the collector while the application runs.
     pub concurrent: Vec<ConcurrentRow>,
     /// Threads that waited for memory.
     pub stalls: Vec<StallRow>,

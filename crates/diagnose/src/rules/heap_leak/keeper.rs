@@ -1,4 +1,4 @@
-//! Who keeps what grows: what a heap dump beside the log says of it.
+//! Who keeps what grows: what a heap dump given with the log says of it.
 //!
 //! Only the log shows that the live set grows: what keeps most of a heap may well have been loaded
 //! once. Which of the holders is the one that grows is shown by a second dump; with one dump alone

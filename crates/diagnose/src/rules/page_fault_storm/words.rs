@@ -142,7 +142,7 @@ pub(super) fn remedies(why: Why) -> Vec<Remedy> {
                 "control groups",
                 "memory",
             ),
-            remedy("a smaller heap (-Xmx), so that what is beside it fits", "any JDK", "more collections"),
+            remedy("a smaller heap (-Xmx), so that all else fits", "any JDK", "more collections"),
         ],
         Why::HeapGrows => vec![pretouch(), huge()],
         Why::HeapReturned => vec![
