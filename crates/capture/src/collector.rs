@@ -141,7 +141,7 @@ pub struct Settings {
     pub probes_min_ns: Option<u64>,
     /// Engine to use; `None`: the best that works here.
     pub engine: Option<Engine>,
-    /// Ids of collectors beside those that run by default.
+    /// Ids of collectors in addition to those that run by default.
     pub with: Vec<String>,
     /// Ids of collectors that are to be left out.
     pub without: Vec<String>,

@@ -48,16 +48,16 @@ impl FromStr for MarkSpec {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let none = || WindowError::NoMoment(text.to_owned()).to_string();
-        let (at, told) = text.split_once('=').ok_or_else(none)?;
+        let (at, event) = text.split_once('=').ok_or_else(none)?;
         let at = at.parse().map_err(|error: WindowError| error.to_string())?;
-        Self::of(at, told).ok_or_else(|| {
+        Self::of(at, event).ok_or_else(|| {
             format!("{text}: says when, and not what: write TIME=TEXT, such as 22:00:23='deploy 2.3'")
         })
     }
 }
 
 impl MarkSpec {
-    /// `None` without a text: nobody could tell what it is.
+    /// `None` without a text: nobody would know what it is.
     fn of(at: MomentSpec, text: &str) -> Option<Self> {
         let text: String = text.trim().chars().take(LONGEST).collect();
         (!text.is_empty()).then_some(Self { at, text })
@@ -112,7 +112,7 @@ impl MarkArgs {
     }
 
     /// Adds the marks to a sealed recording. Says which lie outside of it.
-    pub fn add_to(&self, recording: &mut Recording, tell: bool) -> Result<()> {
+    pub fn add_to(&self, recording: &mut Recording, report_to_user: bool) -> Result<()> {
         if !self.is_given() {
             return Ok(());
         }
@@ -122,7 +122,7 @@ impl MarkArgs {
         let process = (!recording.processes.is_empty()).then_some(ProcessId(0));
         let outside = self.write(recording, &clock, known, process)?;
         recording.seal();
-        if tell {
+        if report_to_user {
             outside.iter().for_each(|text| eprintln!("fathom: {}", fathom_render::printable(text)));
         }
         Ok(())

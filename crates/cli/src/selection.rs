@@ -109,7 +109,7 @@ impl SelectionArgs {
         anyhow::ensure!(
             !found.is_empty(),
             "nothing in {} has stacks; samples come from a JFR file, a profiler's output, or fathom record",
-            crate::inputs::told(recording)
+            crate::inputs::in_words(recording)
         );
         Ok(found)
     }
@@ -127,7 +127,7 @@ impl SelectionArgs {
     }
 
     /// What is chosen, in words; empty when everything is.
-    pub fn told(&self) -> String {
+    pub fn in_words(&self) -> String {
         let mut words = Vec::new();
         words.extend(self.process.as_ref().map(|process| format!("process {process}")));
         words.extend(self.thread.as_ref().map(|re| format!("threads matching {re}")));

@@ -198,8 +198,8 @@ fn a_thread_in_a_loop_without_polls_is_the_last_in() {
             );
             // Where it blocks is seen unless the others are done before it gets there.
             let stack = slowest["last_in_stack"].to_string();
-            let is_told = stack.contains("Stops.count") || stack.contains("Stops.lambda");
-            assert!(is_told || stack == "[]", "{shown}: {slowest}");
+            let is_reported = stack.contains("Stops.count") || stack.contains("Stops.lambda");
+            assert!(is_reported || stack == "[]", "{shown}: {slowest}");
         }
     });
 }
@@ -260,7 +260,7 @@ fn a_log_write_on_a_frozen_file_system_is_a_part_of_the_stop_and_proven() {
 }
 
 #[test]
-fn of_two_threads_on_one_cpu_each_is_told_to_have_run_instead_of_the_other() {
+fn of_two_threads_on_one_cpu_each_is_reported_to_have_run_instead_of_the_other() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();

@@ -12,7 +12,7 @@ use fathom_recording::{FrameType, Overwrite, Placement, Process, Recording, Role
 
 const S: i64 = 1_000_000_000;
 
-/// 100 s: `hot` at 100 samples a second, from 50 s on `extra` at 50 a second beside it; the GC
+/// 100 s: `hot` at 100 samples a second, from 50 s on `extra` at 50 a second as well; the GC
 /// waits.
 fn recording(dir: &Path, name: &str, extra: bool) {
     let mut r = Recording::new();

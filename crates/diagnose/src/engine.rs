@@ -122,8 +122,9 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let seen = Seen {
         judged_ms: Case::length_ms(&case.slow),
         unrecorded_ms: chosen.unrecorded_ms,
-        loss_measured: !case.loss.measured_on.is_empty(),
+        loss_measured: case.loss.measure.is_some(),
         sights: seen::sights(&case, &sights, &jvms),
+        few_stops: status::few_stops(&case, &sights, &jvms),
         largest: if rest { seen::largest(&case, &ledger, &jvms) } else { Vec::new() },
         threads: seen::threads(&case),
     };
@@ -151,9 +152,9 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         warnings: inputs::warnings(recording, &timeline),
     };
     let bad = judged_bad(recording, &jvms, &diagnosis.findings, timeline.zero_ns);
-    let fine = status::collector_is_fine(&case, &sights, &jvms).filter(|_| bad.is_empty());
+    diagnosis.seen.few_stops = diagnosis.seen.few_stops.filter(|_| bad.is_empty());
     diagnosis.warnings.extend(bad);
-    diagnosis.headline = headline::of(&diagnosis, case.whole_run, fine, chosen.slight);
+    diagnosis.headline = headline::of(&diagnosis, case.whole_run, chosen.slight);
     // That is no loss by itself, and not what a reader may miss either.
     if let Some(fewer) = fewer.filter(|_| chosen.exchanges.is_none()) {
         diagnosis.windows.how += &format!("; {fewer}");
@@ -361,7 +362,7 @@ fn judge<'a>(
             "{}; they are too few and too short to matter, so the whole run is looked at",
             windows.how
         );
-        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how };
+        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how, ..Windows::default() };
         return Judged { case: whole_case, windows, merged: whole, left: Vec::new() };
     }
     // The same cause costs more over more time, which is no reason to look away from where it
@@ -380,7 +381,7 @@ fn judge<'a>(
     };
     if whole.findings.iter().any(is_whole) {
         let how = format!("{}; what acted all along costs more, so the whole run is looked at", windows.how);
-        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how };
+        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how, ..Windows::default() };
         let of = match chosen.on_stops {
             true => "in the longest stops, and its cost is theirs",
             false => "where threads spent their time differently, and its cost is of that",

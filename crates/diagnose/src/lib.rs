@@ -43,7 +43,7 @@ mod written_back;
 
 pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
 pub use engine::{Options, diagnose, is_summed};
-pub use facts::{Evidence, Fact, Origin};
+pub use facts::{Evidence, Fact, Origin, Statement};
 pub use rule::{Judgement, Rule};
 pub use sight::{COVERED, Coverage, LOST, Sight};
 pub use verdict::*;

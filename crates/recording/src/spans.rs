@@ -31,7 +31,7 @@ pub struct SpanRow<'a> {
     /// The stack of that thread: where it waited or what it ran, as the kind says; where that was
     /// seen.
     pub stack: Option<StackId>,
-    /// The source that told it.
+    /// The source that it is from.
     pub source: SourceId,
     /// Where in the source: line number from 1 of the record's main line, 0 when it has none.
     pub line: u64,

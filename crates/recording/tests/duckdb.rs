@@ -246,5 +246,5 @@ fn a_query_on_a_window_skips_the_row_groups_of_other_times() {
     let Some(answers) = ask(&recording, &[groups], &[]) else { return };
     let row = answers[0][0].as_array().unwrap();
     assert!(row[0].as_u64().unwrap() >= 3, "{row:?}");
-    assert_eq!(row[0], row[1], "each row group tells its first time");
+    assert_eq!(row[0], row[1], "each row group has its first time");
 }

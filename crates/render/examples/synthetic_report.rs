@@ -14,8 +14,8 @@ use std::io::{BufWriter, Write};
 
 use fathom_diagnose::chain::{Chain, End, Link, Part, Stop, StopPart};
 use fathom_diagnose::{
-    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Mark,
-    Remedy, RuledOut, SCHEMA, Seen, Status, Window, Windows,
+    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, FoundOn, Input, Layer, LedgerRow,
+    Loss, Mark, Measure, Remedy, RuledOut, SCHEMA, Seen, Status, Window, Windows,
 };
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{
@@ -402,7 +402,12 @@ fn diagnosis() -> Diagnosis {
         }],
         wall_clock: false,
         zero_ns: 0,
-        windows: Windows { slow: vec![SLOW], base: vec![BASE], how: "made up".into() },
+        windows: Windows {
+            slow: vec![SLOW],
+            base: vec![BASE],
+            found_on: FoundOn::Series,
+            how: "made up".into(),
+        },
         marks: vec![Mark {
             at_ns: SLOW.from_ns,
             text: "a made-up deploy".into(),
@@ -415,6 +420,7 @@ fn diagnosis() -> Diagnosis {
             slow_rate: Some(132.0),
             base_rate: Some(402.0),
             unit: "tx/s".into(),
+            measure: Some(Measure::Throughput),
             measured_on: "throughput of three made-up clients".into(),
         },
         account: vec![

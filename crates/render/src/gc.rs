@@ -178,10 +178,10 @@ mod tests {
             for line in text.lines() {
                 assert!(width(line) <= columns, "{columns}, {}: {line}", width(line));
             }
-            // What does not fit beside the others stands below its name, and nothing is left out.
+            // What does not fit next to the others stands below its name, and nothing is left out.
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let told = if columns < 100 { "p99 123 ms" } else { "p99 max" };
-            assert!(words.contains(told), "{columns}: {text}");
+            let shown = if columns < 100 { "p99 123 ms" } else { "p99 max" };
+            assert!(words.contains(shown), "{columns}: {text}");
         }
     }
 }

@@ -14,7 +14,7 @@ const FIGURE: usize = 10;
 const BAR: usize = 16;
 /// A bar of fewer columns shows nothing.
 const LEAST_BAR: usize = 6;
-/// Columns of the error of a share that samples tell, behind the bar.
+/// Columns of the error of a share that samples give, behind the bar.
 const ERROR: usize = 8;
 /// Columns for a group's name.
 const NAME: usize = 60;
@@ -163,7 +163,7 @@ mod tests {
         let window = Window { from_ns: 0, to_ns: 60_000_000_000 };
         let group = GroupLedger {
             name: "http-nio-8080-exec-* of a service with a long name indeed".into(),
-            process: "org.example.service.Main with some arguments beside it".into(),
+            process: "org.example.service.Main with some arguments after it".into(),
             threads: 200,
             thread_ms: 12_000_000.0,
             base_thread_ms: 1.0,

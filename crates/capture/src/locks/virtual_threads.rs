@@ -420,7 +420,7 @@ impl VirtualThreads {
                         };
                         cx.unseen(Unavailable {
                             what: format!(
-                                "{which} of virtual threads of process {pid} for {locks}, for stretches"
+                                "{which} of virtual threads of process {pid} for {locks}, for part of the time"
                             ),
                             why,
                             remedy: "a flight recording (fathom record --engine jfr) has waits from 20 ms on"

@@ -213,7 +213,7 @@ impl Network {
                     lookups.links.clear();
                     taken_off.push(*pid);
                     cx.unseen(Unavailable {
-                        what: format!("names that process {pid} resolves, for stretches"),
+                        what: format!("names that process {pid} resolves, for part of the time"),
                         why: format!(
                             "there were {per_s:.0} a second, and each hit of a probe costs microseconds: taken off for \
                              {} s, and longer each time",
@@ -282,7 +282,7 @@ impl Network {
             cx.unseen(Unavailable {
                 what: "TLS handshakes".into(),
                 why: "a JVM's TLS is Java code: no system call and no probe shows one".into(),
-                remedy: "a JFR file of the time beside the recording: jcmd PID JFR.start settings=profile \
+                remedy: "a JFR file of the time with the recording: jcmd PID JFR.start settings=profile \
                          (jdk.TLSHandshake)"
                     .into(),
             });

@@ -172,7 +172,7 @@ impl Collector for Sched {
             cx.unseen(Unavailable {
                 what: "functions of the kernel by name".into(),
                 why: "/proc/kallsyms shows no addresses".into(),
-                remedy: "sysctl kernel.kptr_restrict=0, or run fathom as root".into(),
+                remedy: crate::check::SHOW_SYMBOLS.into(),
             });
         }
         Ok(())

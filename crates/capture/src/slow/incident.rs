@@ -1,4 +1,4 @@
-//! What was slow within one stretch of time.
+//! What was slow within one interval.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl Incident {
         self.reported.iter().filter_map(|(_, _, slow)| slow.process)
     }
 
-    /// The same for the recording, beside what was asked for and dropped.
+    /// The same for the recording, apart from what was asked for and dropped.
     pub fn checks(&self, settings: &OnSlow, stand: &Stand) -> Vec<Check> {
         let mut checks: Vec<Check> = (self.triggers.iter())
             .map(|(trigger, (count, longest))| Check {

@@ -228,7 +228,7 @@ impl SlowSamples {
         self.clock.drift_ns()
     }
 
-    /// All rows of a stretch that have come in by now.
+    /// All rows of an interval that have come in by now.
     pub fn excerpt(&mut self, within: (i64, i64)) -> Excerpt {
         self.ring.excerpt(within)
     }

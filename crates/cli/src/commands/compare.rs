@@ -31,10 +31,10 @@ meets all of them. The verdict is one of four: faster, slower, no difference (th
 tell (with the number of runs that would do). Each is wrong at most 5 times in 100; docs/compare.md has the proof by \
 measurement. The first command is the base.\n\nTwo recordings, logs or flight recordings are looked at for what makes them hard to compare (host, JDK, flags, heap, load), then for \
 what changed: collections, compilations, what threads spent their time on, system calls, frames of the CPU samples. That is of these \
-two runs: how much runs differ by themselves only more runs tell.",
+two runs: how much runs differ by themselves only more runs show.",
     after_long_help = "Examples:
   fathom compare -- 'java -jar old.jar' -- 'java -jar new.jar'     10 runs of each, wall time
-  fathom compare --runs 6..30 -- ./a.sh -- ./b.sh                  ends as soon as it can tell
+  fathom compare --runs 6..30 -- ./a.sh -- ./b.sh                  ends as soon as the result is known
   fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh      processor time; 3% do not matter
   fathom compare --metric 'number=took (\\d+) ms' -- ./a.sh -- ./b.sh   numbers that they print
   fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- …   forks in turns
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Runs of each command: a number, or FEWEST..MOST to end at one of a few numbers fixed
-    /// beforehand, as soon as it can tell
+    /// beforehand, as soon as the result is known
     #[arg(long, value_name = "N", default_value = "10", conflicts_with = "inputs")]
     runs: running::Count,
     /// Runs of each before those that count: they fill the caches of the machine
@@ -107,7 +107,7 @@ pub struct Args {
 enum FailOn {
     /// A command is slower
     Slower,
-    /// A command is slower, or nobody can tell
+    /// A command is slower, or the verdict is "cannot tell"
     CannotTell,
 }
 

@@ -6,7 +6,7 @@ use fathom_diagnose::thread_ledger::{By, Per, thread_ledger_per};
 use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
-use crate::inputs::{InputArgs, told};
+use crate::inputs::{InputArgs, in_words};
 use crate::output::{columns, print, print_json};
 
 /// Groups shown without `--all`.
@@ -23,7 +23,7 @@ rest. A pool's thread without a task is idle, one that waits with a task is not.
 samples and carry their error.
 
 The more the recording holds the less is unknown: `fathom record` as root sees every switch of a thread; a JFR file, an \
-strace or a GC log each tells its part.",
+strace or a GC log each shows its part.",
     after_long_help = "Examples:
   fathom ledger slow.fathom                                     all of it, by what threads are for
   fathom ledger slow.fathom --window 115s..125s --base 20s..110s  a slow window compared with a normal one
@@ -103,7 +103,7 @@ impl Args {
         anyhow::ensure!(
             !ledger.groups.is_empty() || none.is_some(),
             "no thread in {}; threads are recorded by `fathom record`, a JFR file, an strace or a profile",
-            told(&recording)
+            in_words(&recording)
         );
         if self.json {
             print_json(&ledger)?;

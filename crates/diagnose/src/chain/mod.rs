@@ -96,7 +96,7 @@ pub struct Link {
     pub ms: f64,
     /// The same as a share of the chain's time.
     pub share: f64,
-    /// Stretches of time that it is made of.
+    /// Intervals of time that it is made of.
     pub times: usize,
     /// The longest of them: its beginning, nanoseconds …
     pub from_ns: i64,
@@ -393,7 +393,7 @@ fn position(span: &Span<'_>) -> String {
     span.position()
 }
 
-/// A number of stretches in words, for what is put together.
+/// A number of intervals in words, for what is put together.
 fn lesser(count: usize) -> String {
     format!("{} more, each short", quantity::plural(count, "thing", "things"))
 }

@@ -250,7 +250,8 @@ impl<'a> Growth<'a> {
                         quantity::share(share),
                         self.whose(),
                         finding.title
-                    ),
+                    )
+                    .into(),
                     source: "ledger of threads".into(),
                 });
             }
@@ -343,7 +344,7 @@ impl<'a> Growth<'a> {
         most: usize,
     ) -> Explained {
         // A series on which nothing was lost leaves nothing to explain.
-        if case.loss.lost_ms <= 0.0 && !case.loss.measured_on.is_empty() {
+        if case.loss.lost_ms <= 0.0 && case.loss.measure.is_some() {
             return Explained { findings: Vec::new(), left: Vec::new(), of_holders: 0.0 };
         }
         let known = |g: &&Grown<'_>| !self.is_reported(g, findings);

@@ -1,4 +1,4 @@
-//! CPU time of a JVM in the slow windows beside the base, by what a rule looks for in sampled
+//! CPU time of a JVM in the slow windows compared with the baseline, by what a rule looks for in sampled
 //! stacks.
 
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
         if !case.base.is_empty() {
             figure += &format!("; {} of wall time above the base", quantity::millis(cost_ms));
         }
-        Err(Judgement::RuledOut { figure, source: self.source() })
+        Err(Judgement::RuledOut { figure: figure.into(), source: self.source() })
     }
 
     /// What was found, the dearest first, with its CPU time in milliseconds.

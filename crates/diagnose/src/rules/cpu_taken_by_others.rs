@@ -98,7 +98,8 @@ impl Rule for CpuTakenByOthers {
                  {:.2} processors{above}{recorder}",
                 share(cpu.slow.waiting_share()),
                 cpu.slow.cpus(taken.all_ms())
-            ),
+            )
+            .into(),
             source: cpu.source(),
         }
     }

@@ -219,6 +219,13 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
             .evidence
             .push(summed("the JVM's arguments", compile::SWITCHED_OFF.is(Value::name(why.culprit(method)))));
     }
+    if matches!(why, Why::JdkIsOlder) {
+        let process = cpu.case.recording.processes.get(jvm.index());
+        let release = process.and_then(|p| p.fact(fact::JDK)).unwrap_or_default();
+        let since = compile::SINCE.is(Value::plain(f64::from(most.since)));
+        let since = since.with("method", Value::name(method)).with("jdk", Value::name(release));
+        finding.evidence.push(summed("the JVM's release", since));
+    }
     let callers = cpu.callers(|_| true);
     if !callers.is_empty() {
         let callers = compile::CALLED_BY.fact().with("callers", list(&callers, Value::share));
@@ -251,7 +258,7 @@ mod tests {
     use FrameType::{C1, C2, Inlined, Interpreted, Stub};
 
     use super::*;
-    use crate::built::{Built, judged};
+    use crate::built::{Built, judged, names};
 
     const MULTIPLY: &str = "java.math.BigInteger.implMontgomeryMultiply";
 
@@ -284,17 +291,10 @@ mod tests {
         let finding = found(built);
         assert_eq!(finding.confidence, Confidence::Likely);
         assert_eq!(finding.culprit, "-XX:-UseMontgomeryMultiplyIntrinsic");
-        assert!(
-            finding.title.starts_with("BigInteger.implMontgomeryMultiply ran as Java code"),
-            "{}",
-            finding.title
-        );
+        let named = |metric, list| finding.fact(metric).detail(list).unwrap().parts()[0].name("method");
+        assert_eq!(named(&compile::NO_INTRINSIC, "methods"), Some(MULTIPLY));
         assert!((finding.cost_ms - 6000.0).abs() < 1.0, "{}", finding.cost_ms);
-        assert!(
-            finding.evidence.iter().any(|e| e.text().contains("shop.Sign.sign")),
-            "{:?}",
-            finding.evidence
-        );
+        assert_eq!(named(&compile::CALLED_BY, "callers"), Some("shop.Sign.sign"));
     }
 
     #[test]
@@ -303,10 +303,11 @@ mod tests {
         let mut old = run(60, digest, C2, None);
         old.fact(fact::JDK, "11");
         let old = found(old);
-        assert!(old.remedies[0].change.contains("JDK from 16"), "{:?}", old.remedies);
+        assert_eq!(old.fact(&compile::SINCE).number("value"), Some(16.0));
         let new = found(run(60, digest, C2, None));
         assert_eq!(new.confidence, Confidence::ConsistentWith);
-        assert!(new.remedies[0].change.contains("UseMD5Intrinsics"), "{:?}", new.remedies);
+        assert_eq!(new.facts(&compile::SINCE).count(), 0);
+        assert!(names(&new.remedies[0], "UseMD5Intrinsics"), "{:?}", new.remedies);
     }
 
     #[test]

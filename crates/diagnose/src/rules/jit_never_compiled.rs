@@ -58,7 +58,7 @@ impl Rule for JitNeverCompiled {
         // What was interpreted all along is not what changed.
         if !case.base.is_empty() && has_no_compilers(case, jvm) {
             return Judgement::RuledOut {
-                figure: format!("all code is interpreted ({INT}), in the base as well"),
+                figure: format!("all code is interpreted ({INT}), in the base as well").into(),
                 source: "the JVM's arguments".into(),
             };
         }
@@ -157,7 +157,8 @@ fn found(
     let one =
         |(name, ms): &(&str, f64)| compile::IN_METHOD.is(Value::ms(*ms)).with("method", Value::name(*name));
     let list = Value::list(methods.iter().take(NAMED).map(one));
-    finding.evidence.push(summed(cpu.source(), compile::STAYS_INTERPRETED.fact().with("methods", list)));
+    let stays = compile::STAYS_INTERPRETED.is(Value::share(cpu.share(is_one)));
+    finding.evidence.push(summed(cpu.source(), stays.with("methods", list)));
     finding.remedies = remedies(no_compilers);
     finding.verify = vec![
         "fathom record again: the method is a frame of C2's (fathom flame --top)".into(),
@@ -218,7 +219,8 @@ mod tests {
         jit_task(&mut built, "shop.Cart.add(I)V", 0.0, 0.0, 5.0, 4);
         let Judgement::Found(finding) = judge(built) else { panic!("not found") };
         assert_eq!((finding.culprit.as_str(), finding.confidence), (PRICE, Confidence::Likely));
-        assert!(finding.title.contains("80% of the JVM's CPU time"), "{}", finding.title);
+        let share = finding.fact(&compile::STAYS_INTERPRETED).number("value").unwrap();
+        assert!((share - 0.8).abs() < 1e-6, "{share}");
         assert!(finding.remedies.iter().any(|r| r.change == "-XX:-DontCompileHugeMethods"), "{finding:#?}");
         let Judgement::Found(unlogged) = judge(run(150, Interpreted)) else { panic!("not found") };
         assert_eq!(unlogged.confidence, Confidence::ConsistentWith);

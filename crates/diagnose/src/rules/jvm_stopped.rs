@@ -98,7 +98,7 @@ impl Rule for JvmStopped {
                 Judgement::NotApplicable
             }
             None => Judgement::RuledOut {
-                figure: stopped_for(&burden.stops.and(&slow), &slow),
+                figure: stopped_for(&burden.stops.and(&slow), &slow).into(),
                 source: source(case, jvm),
             },
         }

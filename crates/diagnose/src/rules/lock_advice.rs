@@ -44,6 +44,11 @@ const COUNTED_DOWN: Advice = (
     "none",
 );
 
+/// What is done about fairness, by the kind of lock.
+const UNFAIR_SEMAPHORE: &str = "make the fair semaphore unfair: new Semaphore(permits, false)";
+const UNFAIR_READ_WRITE: &str = "make the fair lock unfair: new ReentrantReadWriteLock(false)";
+const UNFAIR_LOCK: &str = "make the fair lock unfair: new ReentrantLock(false)";
+
 /// What helps with a lock of a class.
 pub(crate) fn of(class: &str) -> Vec<Advice> {
     let is = |part: &str| class.contains(part);
@@ -55,11 +60,11 @@ pub(crate) fn of(class: &str) -> Vec<Advice> {
         ))
     };
     if is("Semaphore") {
-        let unfair = unfair("make the fair semaphore unfair: new Semaphore(permits, false)");
+        let unfair = unfair(UNFAIR_SEMAPHORE);
         return unfair.into_iter().chain([RETURN_EARLY, MORE_PERMITS]).collect();
     }
     if is("ReadWriteLock") {
-        let unfair = unfair("make the fair lock unfair: new ReentrantReadWriteLock(false)");
+        let unfair = unfair(UNFAIR_READ_WRITE);
         return unfair.into_iter().chain([SHORT_WRITES, OPTIMISTIC]).collect();
     }
     if is("StampedLock") {
@@ -68,7 +73,7 @@ pub(crate) fn of(class: &str) -> Vec<Advice> {
     if is("CountDownLatch") {
         return vec![COUNTED_DOWN];
     }
-    let unfair = unfair("make the fair lock unfair: new ReentrantLock(false)");
+    let unfair = unfair(UNFAIR_LOCK);
     unfair.into_iter().chain([LESS, SPLIT, FEWER]).collect()
 }
 
@@ -80,8 +85,9 @@ mod tests {
     fn only_a_fair_lock_is_to_be_made_unfair_and_each_kind_by_its_own_name() {
         let first = |class: &str| of(class)[0].0;
         let locks = "java.util.concurrent.locks.";
-        assert!(first(&format!("{locks}ReentrantLock$FairSync")).contains("new ReentrantLock(false)"));
-        assert!(first("java.util.concurrent.Semaphore$FairSync").contains("new Semaphore(permits, false)"));
+        assert_eq!(first(&format!("{locks}ReentrantLock$FairSync")), UNFAIR_LOCK);
+        assert_eq!(first(&format!("{locks}ReentrantReadWriteLock$FairSync")), UNFAIR_READ_WRITE);
+        assert_eq!(first("java.util.concurrent.Semaphore$FairSync"), UNFAIR_SEMAPHORE);
         let unfair = [
             "java.util.concurrent.Semaphore$NonfairSync".to_owned(),
             format!("{locks}ReentrantLock$NonfairSync"),
@@ -91,12 +97,9 @@ mod tests {
             String::new(),
         ];
         for class in unfair {
-            assert!(of(&class).iter().all(|(change, ..)| !change.contains("unfair")), "{class}");
+            let unfair = [UNFAIR_SEMAPHORE, UNFAIR_READ_WRITE, UNFAIR_LOCK];
+            assert!(of(&class).iter().all(|(change, ..)| !unfair.contains(change)), "{class}");
         }
-        assert!(
-            of("java.util.concurrent.Semaphore$NonfairSync")
-                .iter()
-                .all(|(c, ..)| !c.contains("ReentrantLock"))
-        );
+        assert_eq!(of("java.util.concurrent.Semaphore$NonfairSync"), [RETURN_EARLY, MORE_PERMITS]);
     }
 }

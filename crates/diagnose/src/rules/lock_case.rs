@@ -12,10 +12,11 @@ use super::lock_holders::holders;
 use super::lock_identity::{self, Lock};
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
+use crate::facts::{Value, locks as facts};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::waits::place::{NO_PLACE, place};
-use crate::{Case, Confidence, Finding, Judgement, Rule, quantity};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Rule, quantity};
 
 /// Records cited.
 const CITED: usize = 3;
@@ -58,19 +59,16 @@ pub(crate) fn judge(
     Judgement::Found(Box::new(found(rule, &waits, words)))
 }
 
-/// Waits that are no cause, in words: what they were in all, and what of it is above the base.
-fn too_little(waits: &Waits<'_, '_>, words: &LockWords) -> String {
-    let above = match (waits.case.base.is_empty(), waits.cost_ms() > 0.0) {
-        (true, _) => format!("{} a thread", quantity::millis(waits.cost_ms())),
-        (false, true) => format!("{} a thread above the base", quantity::millis(waits.cost_ms())),
-        (false, false) => "no more than in the base".to_owned(),
-    };
-    format!(
-        "{} waited {} in all for {}s, {above}",
-        quantity::plural(waits.threads(), "thread", "threads"),
-        quantity::millis(waits.total_ms()),
-        words.noun,
-    )
+/// Waits that are no cause: what they were in all, and what of it is above the base.
+fn too_little(waits: &Waits<'_, '_>, words: &LockWords) -> Fact {
+    let fact = facts::LITTLE.is(Value::ms(waits.total_ms())).with("threads", Value::count(waits.threads()));
+    let fact = fact.with("noun", Value::name(words.noun));
+    let cost = Value::ms(waits.cost_ms());
+    match (waits.case.base.is_empty(), waits.cost_ms() > 0.0) {
+        (true, _) => fact.with("each", cost),
+        (false, true) => fact.with("above", cost),
+        (false, false) => fact.with("usual", Value::name("no more than in the base")),
+    }
 }
 
 /// What the holders of a lock did while others waited for it.
@@ -115,10 +113,22 @@ impl Holders {
         self.off_ms >= MOSTLY * self.known_ms
     }
 
-    fn listed(&self, most: usize) -> String {
+    /// What they did, as parts of the time for which they held it.
+    fn parts(&self, most: usize) -> impl Iterator<Item = Fact> {
+        let share = |ms: f64| Value::share((ms / self.held_ms).min(1.0));
         let part =
-            |(what, ms): &(String, f64)| format!("{what} {}", quantity::share((ms / self.held_ms).min(1.0)));
-        self.did.iter().take(most).map(part).collect::<Vec<_>>().join(", ")
+            move |(what, ms): &(String, f64)| facts::DID.is(share(*ms)).with("what", Value::name(what));
+        self.did.iter().take(most).map(part)
+    }
+
+    fn listed(&self, most: usize) -> String {
+        self.parts(most).map(|part| part.sentence()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What they did, and how long they held it.
+    fn fact(&self) -> Fact {
+        let fact = facts::HOLDERS.is(Value::ms(self.held_ms)).with("off", Value::ms(self.off_ms));
+        fact.with("did", Value::list(self.parts(CITED)))
     }
 
     /// "its holder was off the CPU 17.30 s of 18.80 s: asleep in …, in fsync() on …".
@@ -230,8 +240,13 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     );
     if let Some(cycle) = &deadlock {
         let name = |thread: &ThreadId| recording.strings.get(recording.threads[thread.index()].name);
-        let waits = cycle.iter().map(|(thread, lock)| format!("{} waits for {lock}", name(thread)));
-        finding.title = format!("a deadlock: {}", waits.collect::<Vec<_>>().join(", "));
+        let cycle = cycle.iter().map(|(thread, lock)| {
+            let wait = facts::DEADLOCK_WAIT.fact().with("thread", Value::name(name(thread)));
+            wait.with("lock", Value::name(lock))
+        });
+        let cycle = facts::DEADLOCK.fact().with("waits", Value::list(cycle));
+        finding.title = format!("a deadlock: {}", cycle.sentence());
+        finding.evidence.push(waits.summed(cycle));
         finding.meaning =
             "Each of these threads holds what the one before it waits for: none of them, and nobody who \
                            wants one of their locks, will ever go on."
@@ -239,9 +254,8 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     }
     evidence(&mut finding, waits, &locks, words);
     if let Some(holders) = &holders {
-        let text = format!("meanwhile its holders were {}", holders.listed(CITED));
         // What they did decides what is to be changed: it stands before places and single waits.
-        finding.evidence.insert(1.min(finding.evidence.len()), waits.summed(text));
+        finding.evidence.insert(1.min(finding.evidence.len()), waits.summed(holders.fact()));
         if deadlock.is_none() {
             finding.meaning.push_str(holders.meaning());
         }
@@ -299,26 +313,23 @@ fn title(waits: &Waits<'_, '_>, locks: &[Lock], first: &Lock, hot: bool, words: 
 /// How much was waited for, where, and who held it.
 fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words: &LockWords) {
     let total = waits.total_ms();
-    let share = |ms: f64| quantity::share(if total > 0.0 { ms / total } else { 0.0 });
-    let first = locks.first().map_or(String::new(), |lock| {
-        format!("; {} on {}{}", share(lock.ms), if lock.several { "objects of " } else { "" }, lock.named())
-    });
-    let (threads, in_all) = (waits.threads(), quantity::millis(total));
-    let sums = match waits.slow.len() {
-        0 => format!("{threads} threads waited {in_all} in all without stops of the JVM"),
-        n => format!(
-            "{} of {threads} threads, {in_all} in all without stops of the JVM, the longest {}",
-            quantity::plural(n, "wait", "waits"),
-            quantity::millis(waits.longest_ms())
-        ),
+    let share = |ms: f64| Value::share(if total > 0.0 { ms / total } else { 0.0 });
+    let mut sums = match waits.slow.len() {
+        0 => facts::WAITS_BY_SUMS.is(Value::ms(total)),
+        n => {
+            let fact = facts::WAITS.is(Value::ms(total)).with("waits", Value::count(n));
+            fact.with("longest", Value::ms(waits.longest_ms()))
+        }
     };
-    finding.evidence.push(waits.summed(format!("{sums}{first}")));
+    sums = sums.with("threads", Value::count(waits.threads()));
+    if let Some(lock) = locks.first() {
+        let of = if lock.several { "objects of " } else { "" };
+        sums = sums.with("share", share(lock.ms)).with("lock", Value::name(format!("{of}{}", lock.named())));
+    }
+    finding.evidence.push(waits.summed(sums));
     if waits.unlisted_ms() > 0.0 {
-        finding.evidence.push(waits.summed(format!(
-            "{} of it in waits that no record of a {} shows one by one: short ones, and those that had begun before",
-            quantity::millis(waits.unlisted_ms()),
-            words.noun
-        )));
+        let fact = facts::UNLISTED.is(Value::ms(waits.unlisted_ms()));
+        finding.evidence.push(waits.summed(fact.with("noun", Value::name(words.noun))));
     }
     let mut places: BTreeMap<&str, f64> = BTreeMap::new();
     for (place, ms) in locks.iter().flat_map(|lock| &lock.places) {
@@ -327,9 +338,9 @@ fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words:
     let mut places: Vec<_> = places.into_iter().collect();
     places.sort_by(|a, b| b.1.total_cmp(&a.1));
     if places.iter().any(|(place, _)| *place != NO_PLACE) {
-        let one = |(place, ms): &(&str, f64)| format!("{place} ({} of the time)", share(*ms));
-        let listed = places.iter().take(CITED).map(one).collect::<Vec<_>>().join(", ");
-        finding.evidence.push(waits.summed(format!("waited for in {listed}")));
+        let one = |(place, ms): &(&str, f64)| facts::PLACE.is(share(*ms)).with("place", Value::name(*place));
+        let listed = Value::list(places.iter().take(CITED).map(one));
+        finding.evidence.push(waits.summed(facts::WAITED_IN.fact().with("places", listed)));
     }
 }
 
@@ -339,9 +350,18 @@ mod tests {
 
     use fathom_recording::vocabulary::kind;
 
+    use super::facts;
+    use crate::built::did_by_holders;
     use crate::built::{Built, judged};
     use crate::rules::lock_contended_monitor::LockContendedMonitor;
-    use crate::{Finding, Judgement};
+    use crate::{Confidence, Finding, Judgement};
+
+    /// The threads of a deadlock, each with the lock that it waits for.
+    fn deadlock(finding: &Finding) -> Vec<(&str, &str)> {
+        let cycle = finding.facts(&facts::DEADLOCK).filter_map(|cycle| cycle.detail("waits"));
+        let waits = cycle.flat_map(|waits| waits.parts());
+        waits.map(|wait| (wait.name("thread").unwrap(), wait.name("lock").unwrap())).collect()
+    }
 
     /// Two threads that wait for a monitor most of the time, held by "owner".
     fn contended() -> Built {
@@ -373,13 +393,9 @@ mod tests {
         }
         let finding = found(built);
         // Second, so that no fold of the list takes it.
-        let text = &finding.evidence[1].text();
-        assert!(
-            text.starts_with("meanwhile")
-                && text.contains("in write() on /var/log/app.log 75%")
-                && text.contains("running 25%"),
-            "{text}"
-        );
+        assert_eq!(finding.evidence[1].metric(), facts::HOLDERS.id);
+        let did = [("in write() on /var/log/app.log", 0.75), ("running", 0.25)];
+        assert_eq!(did_by_holders(&finding), did.map(|(what, share)| (what.to_owned(), share)));
     }
 
     #[test]
@@ -395,7 +411,9 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = crate::Rule::judge(&LockContendedMonitor, &case, jvm) else {
             panic!()
         };
-        assert_eq!(figure, "2 threads waited 48.00 s in all for monitors, no more than in the base");
+        let little = figure.fact().find(&facts::LITTLE).unwrap_or_else(|| panic!("{figure:?}"));
+        assert_eq!(["threads", "value"].map(|name| little.number(name)), [Some(2.0), Some(48_000.0)]);
+        assert!(little.detail("above").is_none() && little.detail("usual").is_some(), "{little:?}");
     }
 
     #[test]
@@ -405,11 +423,8 @@ mod tests {
             built.waits_for("owner", "shop.Stock", "last", f64::from(i), 790.0);
         }
         let finding = found(built);
-        assert!(
-            finding.evidence.iter().any(|e| e.text().contains("waiting for shop.Stock that last held 99")),
-            "{:?}",
-            finding.evidence
-        );
+        let did = did_by_holders(&finding);
+        assert_eq!(did[0], ("waiting for shop.Stock that last held".to_owned(), 0.99));
     }
 
     #[test]
@@ -421,9 +436,9 @@ mod tests {
             built.still_waits_for("by the way", "shop.Cart", "one", 20.0, 40_000.0);
             built.on_thread(kind::SCHED_WATCHED, "three", "", 0.0, 60_000.0);
             let finding = found(built);
-            assert_eq!(finding.title.contains("deadlock"), is_cycle, "{}", finding.title);
-            assert_eq!(finding.title.contains("two waits for shop.Cart"), is_cycle, "{}", finding.title);
-            assert!(!finding.title.contains("by the way"), "{}", finding.title);
+            let cycle: &[_] = if is_cycle { &[("one", "shop.Stock"), ("two", "shop.Cart")] } else { &[] };
+            assert_eq!(deadlock(&finding), cycle);
+            assert_eq!(finding.confidence == Confidence::Proven, is_cycle);
         }
     }
 
@@ -437,8 +452,9 @@ mod tests {
             built.still_waits_for(thread, class, owner, 0.0, 60_000.0);
         }
         let finding = found(built);
-        assert!(finding.title.contains("one waits for shop.Stock in shop.Orders.book"), "{}", finding.title);
-        assert!(finding.culprit.ends_with(" in shop.Orders.book()"), "{}", finding.culprit);
+        let [one, two] = ["shop.Stock in shop.Orders.book", "shop.Cart in shop.Orders.book"];
+        assert_eq!(deadlock(&finding), [("one", one), ("two", two)]);
+        assert!([one, two].map(|lock| format!("{lock}()")).contains(&finding.culprit), "{}", finding.culprit);
     }
 
     #[test]
@@ -451,6 +467,6 @@ mod tests {
         }
         built.on_thread(kind::SCHED_OFF, "owner", "sleeping", 0.0, 60_000.0);
         let finding = found(built);
-        assert!(!finding.evidence.iter().any(|e| e.text().contains("meanwhile")), "{:?}", finding.evidence);
+        assert_eq!(finding.facts(&facts::HOLDERS).count(), 0, "{:?}", finding.evidence);
     }
 }

@@ -141,7 +141,8 @@ mod tests {
     use fathom_recording::FrameType::{C2, Jvm, Kernel};
     use fathom_recording::vocabulary::{kind, label};
 
-    use crate::built::{Built, judged};
+    use crate::built::{Built, did_by_holders, judged};
+    use crate::facts::locks;
     use crate::rules::lock_contended_juc::LockContendedJuc;
     use crate::rules::lock_contended_monitor::LockContendedMonitor;
     use crate::{Finding, Judgement, Rule};
@@ -175,10 +176,10 @@ mod tests {
             built.with_stack(class, next, &[("shop.Orders.book", C2)], &labels, (at, 1_000.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        let end =
-            "; its holder was off the CPU 52.20 s of 58.00 s: asleep in shop.Audit.trail 90%, running 10%";
-        assert!(finding.title.ends_with(end), "{}", finding.title);
-        assert!(finding.meaning.contains("off the CPU for most of that time"), "{}", finding.meaning);
+        let holders = finding.fact(&locks::HOLDERS);
+        assert_eq!(["off", "value"].map(|name| holders.number(name)), [Some(52_200.0), Some(58_000.0)]);
+        let did = [("asleep in shop.Audit.trail".to_owned(), 0.9), ("running".to_owned(), 0.1)];
+        assert_eq!(did_by_holders(&finding), did);
         let chain = finding.chain.unwrap();
         let next: Vec<_> = chain.links[0].next.iter().map(|link| link.what.as_str()).collect();
         assert_eq!(next, ["asleep in shop.Audit.trail", "running"]);
@@ -225,10 +226,11 @@ mod tests {
     #[test]
     fn who_waits_for_a_lock_or_a_permit_does_not_hold_it() {
         let monitor = asleep_under_a_lock(&LockContendedMonitor, kind::LOCK_MONITOR, "shop.Prices");
-        assert!(monitor.title.contains("asleep in shop.Prices.refresh 99"), "{}", monitor.title);
+        let asleep = ("asleep in shop.Prices.refresh".to_owned(), 1.0);
+        assert_eq!(did_by_holders(&monitor)[0], asleep);
         let class = "java.util.concurrent.Semaphore$NonfairSync";
         let permit = asleep_under_a_lock(&LockContendedJuc, kind::LOCK_PARK, class);
-        assert!(permit.title.contains("asleep in shop.Prices.refresh 99"), "{}", permit.title);
+        assert_eq!(did_by_holders(&permit)[0], asleep);
     }
 
     /// Two threads take turns. Each computes for 100 ms in the locked method and then sleeps
@@ -256,9 +258,7 @@ mod tests {
             built.with_stack(class, next, &frames, &[(label::ADDRESS, "0x1")], (at, 1_000.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        let evidence: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
-        let text = format!("{} {evidence:?}", finding.title);
-        assert!(!text.contains("Client.think"), "{text}");
+        assert_eq!(did_by_holders(&finding), [("running, mostly shop.Orders.price".to_owned(), 1.0)]);
     }
 
     /// Two threads take turns; what each does in a second is known by sums alone: it forces a file
@@ -286,12 +286,10 @@ mod tests {
             built.with_stack((kind::LOCK_MONITOR, "shop.Ledger"), next, &frames, &labels, (at, 400.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        assert!(finding.title.contains("blocked: disk in shop.Orders.book"), "{}", finding.title);
-        let evidence: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
-        assert!(
-            !format!("{} {evidence:?}", finding.title).contains("asleep"),
-            "{} {evidence:?}",
-            finding.title
+        let did = did_by_holders(&finding);
+        assert_eq!(
+            did.iter().map(|(what, _)| what.as_str()).collect::<Vec<_>>(),
+            ["blocked: disk in shop.Orders.book", "running"]
         );
     }
 }

@@ -204,6 +204,7 @@ mod tests {
 
     use super::*;
     use crate::built::{Built, judged, whole_run};
+    use crate::facts::locks as facts;
     use crate::rules::lock_contended_juc::LockContendedJuc;
     use crate::rules::lock_contended_monitor::LockContendedMonitor;
     use crate::waits::Heading;
@@ -235,8 +236,7 @@ mod tests {
         }
         let Judgement::Found(finding) = judged(&LockContendedMonitor, &built.sealed()) else { panic!() };
         assert_eq!(finding.culprit, "shop.Ledger in shop.Orders.book()");
-        assert!(finding.title.contains("for the monitor Ledger in Orders.book()"), "{}", finding.title);
-        assert!(!finding.title.contains("0x"), "{}", finding.title);
+        assert_eq!(finding.fact(&facts::WAITS).name("lock"), Some(&*finding.culprit));
     }
 
     #[test]
@@ -299,9 +299,7 @@ mod tests {
         let finding = found(&LockContendedMonitor, built);
         assert_eq!(finding.culprit, "shop.Ledger in shop.Orders.book()");
         assert!((finding.cost_ms - 45_000.0).abs() < 200.0, "{}", finding.cost_ms);
-        let unlisted =
-            finding.evidence.iter().any(|e| e.text().contains("360.00 s of it in waits that no record"));
-        assert!(unlisted, "{:?}", finding.evidence);
+        assert_eq!(finding.fact(&facts::UNLISTED).number("value"), Some(360_000.0));
     }
 
     #[test]
@@ -325,11 +323,8 @@ mod tests {
         }
         let recording = built.recording.clone();
         let finding = found(&LockContendedJuc, built);
-        assert!(
-            finding.culprit.ends_with("ReentrantLock$NonfairSync in shop.Stock.take()"),
-            "{}",
-            finding.culprit
-        );
+        let lock = "java.util.concurrent.locks.ReentrantLock$NonfairSync in shop.Stock.take()";
+        assert_eq!(finding.culprit, lock);
         let mut recording = recording;
         recording.seal();
         let by = crate::thread_ledger::By::Process;

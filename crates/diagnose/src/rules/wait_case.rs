@@ -6,10 +6,13 @@ use fathom_recording::vocabulary::{kind, source};
 use fathom_recording::{ProcessId, Recording, Source, Span, ThreadId, Unseen};
 
 use super::gc_case::{cited, marked, summed};
+use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
 use crate::waits::Heading;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Window, quantity};
+use crate::{
+    Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Window, quantity,
+};
 
 /// A wait of a thread within the slow windows, without the time in which the whole JVM was stopped.
 pub(crate) struct Wait<'a> {
@@ -227,7 +230,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         summed(self.source(), fact)
     }
 
-    pub(crate) fn ruled_out(&self, figure: impl Into<String>) -> Judgement {
+    pub(crate) fn ruled_out(&self, figure: impl Into<Statement>) -> Judgement {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
@@ -343,6 +346,10 @@ pub(crate) struct Group {
     pub(crate) ms: f64,
 }
 
+/// What shows waits that a collector of `fathom record` cannot see.
+pub(crate) const OTHER_SOURCES: &str =
+    "a JFR file of the time (jcmd PID JFR.start settings=profile), or strace -f -ttt -T";
+
 /// What threads waited for was not recorded, or not all of it. One wording for all rules, so that
 /// it is one row. Where a collector of `fathom record` looked for it and missed some, another
 /// recording by it would not show more.
@@ -361,10 +368,13 @@ pub(crate) fn unseen(
             "a JFR file of the time (jcmd PID JFR.start settings=profile), fathom record, or strace -f -ttt -T",
         );
     };
-    let why = match collector.unseen.iter().find(|unseen| may_hide(unseen, pid, kind)) {
-        Some(unseen) => format!("{what}: {} could not see {}", collector.name, unseen.what),
-        None => format!("{what}: {} lost some of its records", collector.name),
+    let why: Statement = match collector.unseen.iter().find(|unseen| may_hide(unseen, pid, kind)) {
+        Some(unseen) => {
+            let fact = scope::UNSEEN.fact().with("what", Value::name(what));
+            let fact = fact.with("collector", Value::name(&collector.name));
+            fact.with("unseen", Value::name(&unseen.what)).into()
+        }
+        None => format!("{what}: {} lost some of its records", collector.name).into(),
     };
-    let remedy = "a JFR file of the time (jcmd PID JFR.start settings=profile), or strace -f -ttt -T";
-    super::gc_case::blind(rule, why, remedy)
+    super::gc_case::blind(rule, why, OTHER_SOURCES)
 }

@@ -26,7 +26,7 @@ pub struct Row {
 pub struct Rows {
     /// In the order of the recording.
     pub rows: Vec<Row>,
-    /// The stretches of time that they are from: the windows as far as a source of such rows covers
+    /// The intervals that they are from: the windows as far as a source of such rows covers
     /// them and the processes were there.
     pub covered: Vec<Window>,
     /// Rows left out because their weight is negative: no source may say so.

@@ -336,7 +336,7 @@ fn library(name: &str) -> &str {
 enum Whose {
     /// The JDK's alone, and native code.
     Jdk,
-    /// One library's beside them.
+    /// And of one library.
     Library(u32),
     Several,
 }

@@ -179,7 +179,7 @@ impl Bins {
 /// Time by category and by the application's method, milliseconds bin by bin.
 type ByPart<'a> = BTreeMap<(Heading, &'a str), Vec<f64>>;
 
-/// Rows of [`ByPart`] under way: asked for with each stretch of time, mostly of the part that was
+/// Rows of [`ByPart`] under way: asked for with each interval, mostly of the part that was
 /// asked for before.
 struct Rows<'a> {
     bins: usize,

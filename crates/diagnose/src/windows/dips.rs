@@ -1,4 +1,4 @@
-//! Slow windows of a series of progress: dips, lower levels and stalls, beside the level that is
+//! Slow windows of a series of progress: dips, lower levels and stalls, compared with the level that is
 //! usual.
 //!
 //! 1. Change points cut the series into levels. The usual level is the highest that the run keeps
@@ -6,8 +6,8 @@
 //!    was normal in the first.
 //! 2. What comes before the usual level is reached for the first time is warm-up and belongs to
 //!    neither side, however long it takes: a rise is no dip. A rise by less than a fifth is no
-//!    warm-up of a third of the run. A slow stretch needs a better one before it; a warm-up that is
-//!    long enough to have a usual level of its own is searched for dips below that.
+//!    warm-up of a third of the run. A slow interval needs a better one before it; a warm-up that
+//!    is long enough to have a usual level of its own is searched for dips below that.
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard
 //!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are; one
 //!    stretched tick is a dip, for a stall stretches the tick of whoever keeps time within the JVM.
@@ -48,7 +48,7 @@ const MIN_SERIES: usize = 20;
 const USUAL_FOR: f64 = 0.2;
 /// The same where the series wanders.
 const USUAL_FOR_WANDERING: f64 = 0.5;
-/// Stretches below the usual level from which on a series may wander.
+/// Intervals below the usual level from which on a series may wander.
 const WANDERS: usize = 3;
 /// By how many of their standard deviations slow and usual ticks lie apart where they are two
 /// levels (Ashman's D): the halves of one normal distribution have 2.7.
@@ -77,7 +77,7 @@ pub struct Found {
     pub warm_up: Option<Window>,
     /// How, in words.
     pub how: String,
-    /// The longest stretch at a level that is lower than usual and no dip, with the share by which
+    /// The longest interval at a level that is lower than usual and no dip, with the share by which
     /// it is lower.
     pub slight: Option<(Window, f64)>,
     /// Whether ticks at half of the usual level would have been taken for a dip: with more noise
@@ -157,7 +157,7 @@ fn wanders(progress: &Progress, found: &Found) -> bool {
         (0..progress.values.len()).filter(within).filter_map(|i| progress.values[i]).collect()
     };
     let (slow, base) = (ticks(&found.slow), ticks(&found.base));
-    // A usual level is kept for longer, unless all of it counts to the slow stretches around.
+    // A usual level is kept for longer, unless all of it counts to the slow intervals around.
     let is_short = (base.len() as f64) < USUAL_FOR / 2.0 * slow.len() as f64;
     if !is_short && (found.slow.len() < WANDERS || slow.len() <= base.len()) {
         return false;
@@ -169,7 +169,7 @@ fn wanders(progress: &Progress, found: &Found) -> bool {
     (base - slow) * std::f64::consts::SQRT_2 < TWO_LEVELS * slow_sigma.hypot(base_sigma)
 }
 
-/// What is slow beside a usual level. `ticks`: those that have values, and these.
+/// What is slow compared with a usual level. `ticks`: those that have values, and these.
 fn find_beside(
     progress: &Progress,
     (ticks, values): (&[usize], &[f64]),
@@ -225,8 +225,8 @@ fn slight(
     let lower = |i: usize| {
         let around = levels[..i].last().into_iter().chain(levels.get(i + 1));
         let around = around.filter(|level| ticks[level.0] >= begin).map(|level| level.2);
-        let beside = around.fold(usual.level, f64::max);
-        1.0 - levels[i].2 / beside
+        let usual_near = around.fold(usual.level, f64::max);
+        1.0 - levels[i].2 / usual_near
     };
     let is_one = |i: &usize| {
         let (from, to, _) = levels[*i];
@@ -349,7 +349,7 @@ fn falls(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)
     found
 }
 
-/// Stretches of `true` from `begin` on.
+/// Intervals of `true` from `begin` on.
 fn stretches(flags: &[bool], begin: usize) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for i in (begin..flags.len()).filter(|i| flags[*i]) {
@@ -382,7 +382,7 @@ fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String 
         (0, None) => "it wavers too much for a dip to stand out".to_owned(),
         (_, ticks) => format!(
             "{} with {}a {level} level, {by_half} or a stretched tick",
-            quantity::plural(slow, "stretch", "stretches"),
+            quantity::plural(slow, "interval", "intervals"),
             ticks.map_or(String::new(), |ticks| format!("at least {MIN_TICKS} ticks {ticks}, ")),
         ),
     };

@@ -275,7 +275,7 @@ fn length_ns(series: &Series, i: usize) -> i64 {
     }
 }
 
-/// The stretch that all instances cover, where that is most of what any of them covers (clients
+/// The interval that all instances cover, where that is most of what any of them covers (clients
 /// start and stop within seconds of each other, and their first and last ticks would look like
 /// dips); else all of it.
 fn common_range(instances: &[&Series]) -> Option<(i64, i64)> {

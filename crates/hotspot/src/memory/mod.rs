@@ -11,7 +11,7 @@ pub use captured::{Capture, Captured};
 pub use paged::Paged;
 pub use process::ProcessMemory;
 
-/// A stretch of memory that could not be read.
+/// A range of memory that could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{length} bytes at {address:#x} of the JVM cannot be read (error {errno})")]
 pub struct Unreadable {

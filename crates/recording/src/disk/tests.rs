@@ -1,4 +1,4 @@
-//! What is written is what is read; what is damaged is told.
+//! What is written is what is read; what is damaged is reported.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Overwrite, Writer, open, pack, unpack, write};
 use crate::*;
 
 /// Everything in a recording as text, whatever the ids of its strings.
-fn told(recording: &Recording) -> Vec<String> {
+fn rows_of(recording: &Recording) -> Vec<String> {
     let mut lines = Vec::new();
     let text = |id: StrId| recording.strings.get(id);
     lines.extend(recording.processes.iter().map(|p| format!("{p:?}")));
@@ -213,7 +213,7 @@ proptest! {
         let path = dir.path().join("r.fathom");
         let recording = recording_of(&rows);
         write(&recording, &path, Overwrite::Never).unwrap();
-        prop_assert_eq!(told(&open(&path).unwrap()), told(&recording));
+        prop_assert_eq!(rows_of(&open(&path).unwrap()), rows_of(&recording));
     }
 
     #[test]
@@ -225,9 +225,9 @@ proptest! {
         let path = dir.path().join("r.fathom");
         let mut writer = Writer::create(&path, Overwrite::Never).unwrap();
         play_flushing(&rows, &mut writer, flush_every);
-        prop_assert_eq!(&told(&open(&path).unwrap()), &told(&recording_of(&rows)), "cut");
+        prop_assert_eq!(&rows_of(&open(&path).unwrap()), &rows_of(&recording_of(&rows)), "cut");
         writer.finish().unwrap();
-        prop_assert_eq!(told(&open(&path).unwrap()), told(&recording_of(&rows)));
+        prop_assert_eq!(rows_of(&open(&path).unwrap()), rows_of(&recording_of(&rows)));
     }
 }
 
@@ -325,10 +325,10 @@ fn packing_and_unpacking_gives_the_same_recording_and_a_packed_one_opens_as_it_i
     let path = written(dir.path());
     let packed = dir.path().join("any name");
     pack(&path, std::fs::File::create(&packed).unwrap(), &packed).unwrap();
-    assert_eq!(told(&open(&packed).unwrap()), told(&some_recording()));
+    assert_eq!(rows_of(&open(&packed).unwrap()), rows_of(&some_recording()));
     let to = dir.path().join("other.fathom");
     assert_eq!(unpack(&packed, Some(&to), Overwrite::Never).unwrap(), to);
-    assert_eq!(told(&open(&to).unwrap()), told(&some_recording()));
+    assert_eq!(rows_of(&open(&to).unwrap()), rows_of(&some_recording()));
     assert!(matches!(unpack(&packed, Some(&to), Overwrite::Never), Err(RecordingError::Exists { .. })));
     unpack(&packed, Some(&to), Overwrite::Recording).unwrap();
 }

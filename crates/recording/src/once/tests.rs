@@ -49,7 +49,7 @@ impl Made {
 
     /// (source, start in milliseconds) of all spans of a kind.
     fn left(&mut self, kind: &str) -> Vec<(usize, i64)> {
-        self.recording.tell_once();
+        self.recording.merge_duplicates();
         self.recording.seal();
         let of = self.recording.spans_of(kind);
         of.map(|s| (s.source().index(), s.t0_ns() / 1_000_000)).collect()

@@ -105,7 +105,7 @@ pub const NMETHOD_BYTES: &str = "nmethod_bytes";
 pub const INLINED_BYTES: &str = "inlined_bytes";
 /// 1 when the compilation succeeded, 0 when not.
 pub const SUCCESS: &str = "success";
-/// 0 when the log does not tell when a queued task was started; absent, or 1, when it is known.
+/// 0 when the log does not say when a queued task was started; absent, or 1, when it is known.
 pub const WAIT_KNOWN: &str = "wait_known";
 /// Bytecode index of a trap.
 pub const BCI: &str = "bci";

@@ -2,7 +2,7 @@
 //!
 //! Bounded, whatever the recording holds: of more spans than [`MAX_SPANS`] the longest are kept, of
 //! more points than
-//! [`MAX_POINTS`] the lowest and highest of each stretch, and each lane says so in its `note`.
+//! [`MAX_POINTS`] the lowest and highest of each interval, and each lane says so in its `note`.
 
 mod counted;
 mod families;

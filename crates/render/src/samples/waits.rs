@@ -1,4 +1,4 @@
-//! Waits as a page holds them: the sums of the short ones as they were told, the long ones cut
+//! Waits as a page holds them: the sums of the short ones as they were recorded, the long ones cut
 //! where a screen would show it.
 
 use fathom_diagnose::Window;

@@ -116,7 +116,7 @@ impl<'s> Out<'s> {
         self.sink.point(series, t_ns, 0, bytes);
     }
 
-    /// Says which stretch of time the source covers: up to `last_ns`, from its first record on.
+    /// Says which interval the source covers: up to `last_ns`, from its first record on.
     pub(super) fn cover(&mut self, last_ns: i64) {
         let (from, to) = self.covers_ns.unwrap_or((last_ns, last_ns));
         let covers = (from, to.max(last_ns));
