@@ -174,10 +174,10 @@ impl Page {
         }
         let others = diagnosis.marks.len().saturating_sub(began.take(most).count());
         if others > 0 {
-            let others = diagnosis.marks.iter().filter(|mark| mark.began.is_none()).take(most);
+            let unrelated = diagnosis.marks.iter().filter(|mark| mark.began.is_none()).take(most);
             let at = |t_ns: i64| units::decimals(seconds(t_ns.saturating_sub(diagnosis.zero_ns)), 1);
             let shown: Vec<String> =
-                others.map(|mark| format!("{} s {}", at(mark.at_ns), mark.text)).collect();
+                unrelated.map(|mark| format!("{} s {}", at(mark.at_ns), mark.text)).collect();
             let more = others.saturating_sub(shown.len());
             let more = if more > 0 { format!("; {more} more with --all") } else { String::new() };
             let label = if diagnosis.marks.len() > others { "" } else { "marks" };
