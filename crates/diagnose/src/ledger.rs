@@ -13,8 +13,8 @@
 //!
 //! A moment that two records claim goes to the first of these lines, so the parts are sets without
 //! overlap and add up to the window to the nanosecond. Time of compiler threads and the
-//! application's progress are not part of the sum. On JDK 13 to 17.0.7 the time to reach a safepoint
-//! includes its cleanup (JDK-8297154).
+//! application's progress are not part of the sum. On JDK 13 to 17.0.7 the time to reach a
+//! safepoint includes its cleanup (JDK-8297154).
 
 mod counted;
 
@@ -242,8 +242,8 @@ pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
     runs.or(&Intervals::of([kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(own).map(ends)))
 }
 
-/// Rows of the compiler threads' time by compiler, not part of the sum. Only where the log records how
-/// long tasks took.
+/// Rows of the compiler threads' time by compiler, not part of the sum. Only where the log records
+/// how long tasks took.
 fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
     // A source that has only the longest tasks does not show how busy the threads were.
     let all = |s: &Span<'_>| s.figure(figure::THRESHOLD_NS).is_none();

@@ -278,7 +278,8 @@ pub struct Charge {
     pub share: f64,
 }
 
-/// Time of one process (or of all) charged to one category, in the slow windows and in the baseline.
+/// Time of one process (or of all) charged to one category, in the slow windows and in the
+/// baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LedgerRow {
     /// The process, in words that no other JVM of the recording goes by.

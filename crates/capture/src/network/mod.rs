@@ -56,7 +56,7 @@ pub const ENTRY: Entry = Entry {
 
 /// Connections and look-ups recorded with a stack, per second per CPU.
 const MOST_STACKS: u32 = 500;
-/// Events taken in one turn; what is left waits in the kernel's buffer.
+/// Events taken in one round; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 50_000;
 /// How often segments that were sent again are asked for.
 const SECOND: Duration = Duration::from_secs(1);

@@ -55,7 +55,7 @@ pub const ENTRY: Entry = Entry {
     make: |settings: &Settings| Box::new(Probes::new(settings)),
 };
 
-/// Events taken in one turn; what is left waits in the kernel's buffer.
+/// Events taken in one round; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 50_000;
 
 /// The slow path of an allocation (src/hotspot/share/gc/shared/allocTracer.hpp, JDK 11 to 25:

@@ -82,7 +82,7 @@ const MOST_STACKS: u32 = 2_000;
 const MOST_REPORTED: u32 = 20_000;
 /// Calls of a thread within `HOT_INTERVAL_NS`, 100 ms, above which not all of them are timed.
 const HOT_CALLS: u32 = 10_000;
-/// Events taken in one turn; what is left waits in the kernel's buffer.
+/// Events taken in one round; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 100_000;
 /// How often the totals are written.
 const INTERVAL: Duration = Duration::from_secs(1);

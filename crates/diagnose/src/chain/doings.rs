@@ -52,7 +52,7 @@ pub(super) struct Doing<'a> {
 pub(super) enum Next {
     /// A thread: an owner, or who woke it.
     Thread(ThreadId),
-    /// Those who held a lock one after another ([`super::turns::Turns`]).
+    /// Those who held a lock one after another ([`super::held_locks::HeldLocks`]).
     Lock(usize),
     /// The end of a stop of its JVM.
     Stop,
@@ -281,8 +281,8 @@ impl<'a> Chains<'a> {
             let next = waker.map_or_else(|| self.interrupted(thread, span), Next::Thread);
             return Some((heading, what, next));
         }
-        if let Some(lock) = self.turn_of(span) {
-            return Some((heading, format!("waiting for {}", self.turn_name(lock)), Next::Lock(lock)));
+        if let Some(lock) = self.held_lock_of(span) {
+            return Some((heading, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock)));
         }
         let owner = self.owner(span).filter(|owner| *owner != thread);
         let holder = span.label(label::OWNER).map_or(String::new(), |owner| format!(" that {owner} held"));
@@ -331,8 +331,8 @@ impl<'a> Chains<'a> {
     /// A switch out that no other record explains.
     fn switched(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Key {
         let process = self.recording.threads[thread.index()].process;
-        if let Some(lock) = self.turn_at(process, heading, span.stack()) {
-            return (heading, format!("waiting for {}", self.turn_name(lock)), Next::Lock(lock));
+        if let Some(lock) = self.held_lock_at(process, heading, span.stack()) {
+            return (heading, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock));
         }
         let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
         let place =

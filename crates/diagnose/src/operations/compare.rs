@@ -1,4 +1,5 @@
-//! The slow operations compared with the ordinary ones: time per operation by what it is attributed to.
+//! The slow operations compared with the ordinary ones: time per operation by what it is attributed
+//! to.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Slow windows of a series of progress: dips, lower levels and stalls, compared with the level that is
-//! usual.
+//! Slow windows of a series of progress: dips, lower levels and stalls, compared with the level
+//! that is usual.
 //!
 //! 1. Change points cut the series into levels. The usual level is the highest that the run keeps
 //!    for a fifth of its time: a spike is not normal, and a run that is slow for its second half

@@ -127,7 +127,7 @@ pub const THROTTLED_NS: &str = "throttled_ns";
 /// How long a thread was on a CPU, by the kernel's account of it.
 pub const CPU_NS: &str = "cpu_ns";
 /// Id of the thread that was started, on [`super::kind::THREAD_STARTUP`]; there, `runq_ns` is how
-/// long it waited for its first turn on a CPU.
+/// long it waited for a CPU at first.
 pub const NEW_TID: &str = "new_tid";
 /// How long its caller was in `Thread.start`: the JVM's side of it, to the return.
 pub const CALL_NS: &str = "call_ns";

@@ -8,8 +8,8 @@ use crate::text::{cut, left, right};
 use crate::units;
 
 impl Page {
-    /// Where the time went, slow windows against the baseline, process by process, each named once. The process of
-    /// the first finding comes first.
+    /// Where the time went, slow windows against the baseline, process by process, each named once.
+    /// The process of the first finding comes first.
     pub(super) fn ledger(&mut self, diagnosis: &Diagnosis, limit: usize) {
         let seen = |row: &&LedgerRow| row.slow_ms.is_some() || row.base_ms.is_some();
         let first = diagnosis.findings.first().map(|f| f.process.as_str());
