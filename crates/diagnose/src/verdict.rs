@@ -291,7 +291,7 @@ pub struct LedgerRow {
     /// The heading: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a
     /// safepoint", "not stopped", "compiler threads busy", "unknown".
     pub heading: String,
-    /// Whether rows of this heading are part of the sum that makes up the window (compiler time is
+    /// Whether rows of this category are part of the sum that makes up the window (compiler time is
     /// not).
     pub in_sum: bool,
     /// Milliseconds in the slow windows; `None` when not seen.

@@ -77,7 +77,7 @@ fn of(recording: &Recording, thread: &str) -> ThreadId {
     ThreadId(at as u32)
 }
 
-/// Pieces of all waits of a thread in milliseconds, by heading and place of what they come to.
+/// Pieces of all waits of a thread in milliseconds, by category and place of what they come to.
 fn pieces(recording: &Recording, thread: &str) -> Vec<(Heading, String, i64)> {
     let chains = Chains::of(recording);
     let (mut attribution, mut places) = (Attribution::of(&chains), Places::of_recording(recording));

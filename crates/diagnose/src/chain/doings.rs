@@ -1,4 +1,4 @@
-//! What one thread did in some moments: the headings of the ledger, each explained by the record
+//! What one thread did in some moments: the categories of the ledger, each explained by the record
 //! that says most about it.
 
 use std::collections::BTreeMap;
@@ -183,7 +183,7 @@ impl<'a> Chains<'a> {
         Doing { heading: Heading::Running, what, moments, span: None, stack, next: ends(EndKey::Running) }
     }
 
-    /// Time off the CPU under one heading, described by the locks that were waited for, by calls
+    /// Time off the CPU under one category, described by the locks that were waited for, by calls
     /// that name a file or a peer, and by the switches themselves.
     fn off_the_cpu(&self, thread: ThreadId, heading: Heading, own: Intervals, found: &mut Found<'a>) {
         if heading == Heading::Frozen {
@@ -367,7 +367,7 @@ impl<'a> Chains<'a> {
         (heading, what, next)
     }
 
-    /// A wait in a call or a fault: for storage, unless its heading or its stack says otherwise.
+    /// A wait in a call or a fault: for storage, unless its category or its stack says otherwise.
     fn storage(&self, heading: Heading, what: String, stack: Option<StackId>) -> Key {
         let next = match heading {
             Heading::Disk | Heading::PageFault if self.has_frame(stack, &FROZEN) => {
@@ -464,7 +464,7 @@ fn ended_by_interrupt(switch: &Span<'_>) -> Next {
     }
 }
 
-/// Why a chain ends at a heading that names nothing to go on to.
+/// Why a chain ends at a category that names nothing to go on to.
 fn end_of(heading: Heading) -> EndKey {
     match heading {
         Heading::Network | Heading::Dns | Heading::Child | Heading::Throttled | Heading::Frozen => {

@@ -66,7 +66,7 @@ impl<'a> Chains<'a> {
 }
 
 impl HeldLocks {
-    /// Methods of the locks of a heading themselves, which are not the place that waits: prefixes.
+    /// Methods of the locks of a category themselves, which are not the place that waits: prefixes.
     pub(crate) fn own(&mut self, heading: Heading, own: &'static [&'static str]) {
         self.own.push((heading, own));
     }

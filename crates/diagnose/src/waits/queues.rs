@@ -218,7 +218,7 @@ mod tests {
     const REST: &[&str] =
         &["java.util.concurrent.ThreadPoolExecutor.getTask", "java.util.concurrent.LinkedBlockingQueue.take"];
 
-    /// Waits of threads 1 to 4 below `frames`: the thread, and who woke it. The heading of the
+    /// Waits of threads 1 to 4 below `frames`: the thread, and who woke it. The category of the
     /// first wait's stack.
     fn heading(waits: &[(i64, &[&str], &str)]) -> Heading {
         let waits =
