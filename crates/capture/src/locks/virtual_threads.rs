@@ -369,19 +369,17 @@ impl VirtualThreads {
         };
         let thread = cx.sink.thread(process, None, &thread, Role::App);
         cx.sink.span(&SpanRow {
-            kind: event.waited.kind(),
-            name: class.as_ref().map_or("", |class| &class.name),
-            t0_ns: cx.clock.epoch_ns(event.off_ns.cast_signed()),
-            t1_ns: cx.clock.epoch_ns(event.on_ns.cast_signed()),
-            process,
             thread: Some(thread),
             stack,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &figures,
             labels: &labels,
+            ..SpanRow::new(
+                event.waited.kind(),
+                class.as_ref().map_or("", |class| &class.name),
+                (cx.clock.epoch_ns(event.off_ns.cast_signed()), cx.clock.epoch_ns(event.on_ns.cast_signed())),
+                process,
+                cx.source,
+            )
         });
     }
 

@@ -316,19 +316,20 @@ impl Syscalls {
             cx.shared.questions.add(event.tid, question);
         }
         cx.sink.span(&SpanRow {
-            kind: kind::SYSCALL,
-            name: &calls::name(event.number),
-            t0_ns: cx.clock.epoch_ns(event.enter_ns.cast_signed()),
-            t1_ns: cx.clock.epoch_ns(event.exit_ns.cast_signed()),
-            process,
             thread: Some(thread),
             stack,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &attributes.figures,
             labels: &attributes.labels.iter().map(|(key, text)| (*key, text.as_str())).collect::<Vec<_>>(),
+            ..SpanRow::new(
+                kind::SYSCALL,
+                &calls::name(event.number),
+                (
+                    cx.clock.epoch_ns(event.enter_ns.cast_signed()),
+                    cx.clock.epoch_ns(event.exit_ns.cast_signed()),
+                ),
+                process,
+                cx.source,
+            )
         });
         cx.source_mut().records += 1;
     }

@@ -247,19 +247,10 @@ mod tests {
             }
             first = first.or(stack);
             recording.span(&SpanRow {
-                kind,
-                name: "sleeping",
-                t0_ns: at as i64 * 10,
-                t1_ns: at as i64 * 10 + 10,
-                process,
                 thread: Some(thread),
                 stack,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
                 labels: &[(label.0, label.1.as_str())],
+                ..SpanRow::new(kind, "sleeping", (at as i64 * 10, at as i64 * 10 + 10), process, source)
             });
         }
         recording.seal();
