@@ -31,7 +31,7 @@ use crate::status::{PlaceStatus, SCHEMA, Shared, SpoolStatus, Status};
 /// How often the status is written.
 const PUBLISH_EVERY: Duration = Duration::from_secs(2);
 /// How often it is looked for a signal where no session does.
-const TURN: Duration = Duration::from_millis(200);
+const POLL_EVERY: Duration = Duration::from_millis(200);
 /// The part of the memory limit that rows may take, and as much again while they are written.
 const RING_PART: u64 = 4;
 
@@ -228,7 +228,7 @@ impl AtWork<'_> {
                     publish(&making.shared, &making.spool);
                 }
             }
-            std::thread::sleep(TURN.min(wait));
+            std::thread::sleep(POLL_EVERY.min(wait));
         }
     }
 }

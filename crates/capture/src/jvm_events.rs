@@ -336,21 +336,13 @@ impl Jvm {
 
     fn write_watched(&self, now_ns: i64, cx: &mut Context<'_>) {
         let Some(since_ns) = self.watched_since_ns else { return };
-        cx.sink.span(&SpanRow {
-            kind: kind::RUN,
-            name: "watched by probes",
-            t0_ns: since_ns,
-            t1_ns: now_ns,
-            process: self.target.process,
-            thread: None,
-            stack: None,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
-            figures: &[],
-            labels: &[],
-        });
+        cx.sink.span(&SpanRow::new(
+            kind::RUN,
+            "watched by probes",
+            (since_ns, now_ns),
+            self.target.process,
+            cx.source,
+        ));
     }
 }
 

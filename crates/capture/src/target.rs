@@ -42,7 +42,7 @@ const YOUNG: Duration = Duration::from_secs(5);
 
 /// A target that has settled is looked at closely at each of so many scans.
 const CLOSER: u32 = 16;
-/// Targets up to this are looked at at each turn while they are young.
+/// Targets up to this are looked at at each round while they are young.
 const FEW: usize = 16;
 
 /// Targets whose exit is waited for by descriptor; of more, it is noticed at the next scan.
@@ -55,7 +55,7 @@ pub struct Target {
     pub pid: i32,
     /// When it started, ticks since boot.
     pub start_ticks: u64,
-    /// Its row in the recording. One that turns into another program by exec gets a new row.
+    /// Its row in the recording. One that becomes another program by exec gets a new row.
     pub process: ProcessId,
     /// Whether HotSpot's library is mapped in it.
     pub jvm: bool,

@@ -193,19 +193,10 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn row(&mut self, kind: &str, name: &str, figures: &[(&str, f64)], labels: &[(&str, &str)]) -> SpanId {
         self.recording.span(&SpanRow {
-            kind,
-            name,
-            t0_ns: self.at_ns,
-            t1_ns: self.at_ns,
-            process: self.process,
-            thread: None,
-            stack: None,
-            source: self.source,
-            line: 0,
-            key: -1,
             parent: self.dump,
             figures,
             labels,
+            ..SpanRow::new(kind, name, (self.at_ns, self.at_ns), self.process, self.source)
         })
     }
 

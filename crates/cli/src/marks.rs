@@ -151,19 +151,9 @@ impl MarkArgs {
                     Ok(at_ns) => {
                         written += 1;
                         sink.span(&SpanRow {
-                            kind: kind::MARK,
-                            name: &mark.text,
-                            t0_ns: at_ns,
-                            t1_ns: at_ns,
-                            process,
-                            thread: None,
-                            stack: None,
-                            source,
                             line: *line,
-                            key: -1,
-                            parent: None,
                             figures: &[(figure::PRECISION_NS, mark.at.precision_ns() as f64)],
-                            labels: &[],
+                            ..SpanRow::new(kind::MARK, &mark.text, (at_ns, at_ns), process, source)
                         });
                     }
                     Err(error @ WindowError::Outside { .. }) => outside.push(error.to_string()),

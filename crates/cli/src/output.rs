@@ -23,8 +23,8 @@ pub fn print_json_line(value: &impl serde::Serialize) -> Result<()> {
     print(&format!("{}\n", fathom_render::json_line(value)?))
 }
 
-/// Writes a file next to its place and moves it there when it is whole, so that nobody opens half of
-/// it. Only the user can read it (mode 0600), because logs and stacks hold names that are nobody
+/// Writes a file next to its place and moves it there when it is whole, so that nobody opens half
+/// of it. Only the user can read it (mode 0600), because logs and stacks hold names that are nobody
 /// else's business. What is no regular file is not replaced.
 pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
     match std::fs::symlink_metadata(path) {

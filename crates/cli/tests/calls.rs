@@ -277,7 +277,7 @@ fn calls_of_a_thread_that_makes_a_million_a_second_are_counted_one_by_one_and_ti
             assert!(timed > BLOCKS / 1e4 && timed < BLOCKS / 10.0, "{call}: {shown}");
         }
         let share = sum("read", figure::TIMED) / sum("write", figure::TIMED);
-        assert!((0.5..2.0).contains(&share), "calls that take turns are both timed: {shown}");
+        assert!((0.5..2.0).contains(&share), "calls that alternate are both timed: {shown}");
         let recorded_ns = recording.spans_of(kind::SYSCALL_TOTALS).map(|s| s.t1_ns()).max().unwrap()
             - recording.spans_of(kind::SYSCALL_TOTALS).map(|s| s.t0_ns()).min().unwrap();
         let within = sum("read", figure::TOTAL_NS) + sum("write", figure::TOTAL_NS);

@@ -39,19 +39,17 @@ fn recording(dir: &Path) {
             let (kind, t_ns, weight) = (sample::CPU, i * S, 10_000_000);
             r.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
             r.span(&SpanRow {
-                kind: kind::LOCK_MONITOR,
-                name: "java.lang.Object",
-                t0_ns: i * S,
-                t1_ns: i * S + 3 * S / 2,
-                process,
                 thread,
-                stack: None,
-                source,
-                line: 0,
                 key: i,
-                parent: None,
                 figures: &[("bytes", 5.0)],
                 labels: &[("owner", "main")],
+                ..SpanRow::new(
+                    kind::LOCK_MONITOR,
+                    "java.lang.Object",
+                    (i * S, i * S + 3 * S / 2),
+                    process,
+                    source,
+                )
             });
         }
     }

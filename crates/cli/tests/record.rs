@@ -272,8 +272,8 @@ fn children_and_threads_that_live_for_milliseconds_are_recorded() {
                 *watched_ns.entry(span.thread()).or_default() += span.duration_ns();
             }
         }
-        // Each burns 5 ms, whatever it waits otherwise. One that waits for a CPU at first has not got
-        // its name yet.
+        // Each burns 5 ms, whatever it waits otherwise. One that waits for a CPU at first has not
+        // got its name yet.
         assert!(watched_ns.len() >= 25, "{} of 40 threads", watched_ns.len());
         // Around a context switch that was not seen, what a thread did is left open, and the switch
         // is counted as lost.

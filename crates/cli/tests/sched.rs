@@ -42,7 +42,7 @@ fn thread<'a>(ledger: &'a serde_json::Value, name: &str) -> &'a serde_json::Valu
         .unwrap_or_else(|| panic!("no {name}: {ledger}"))
 }
 
-/// Share of a thread's time under headings whose words begin with any of these.
+/// Share of a thread's time under categories whose words begin with any of these.
 fn share(thread: &serde_json::Value, words: &[&str]) -> f64 {
     let spent = thread["spent"].as_array().unwrap().iter();
     let under = spent.filter(|s| words.iter().any(|w| s["words"].as_str().unwrap().starts_with(w)));

@@ -208,7 +208,7 @@ fn every_start_is_reported_with_its_caller_and_takes_what_the_program_measured()
     });
 }
 
-/// With more threads than one processor can run, a new one waits for its turn for milliseconds, and
+/// With more threads than one processor can run, a new one waits for a CPU for milliseconds, and
 /// its parent for it: that is what starts cost then, and what is reported.
 #[test]
 fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {

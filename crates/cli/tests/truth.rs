@@ -1,5 +1,5 @@
 //! Truth by construction: waits that are made from outside (a quota, a frozen file system, one that
-//! holds writers back, an address space that is locked) stand in the ledger under their heading,
+//! holds writers back, an address space that is locked) stand in the ledger under their category,
 //! with the time that the program itself measured and the stack that waited. Needs root and eBPF;
 //! skips loudly without.
 
@@ -30,7 +30,7 @@ const CLOCKS_MS: f64 = 2.0;
 /// `schedstat` was held against that of the switches, 12 to 26 µs with eight threads for two
 /// processors; 46 µs at most were seen, on a virtual machine whose host had others to serve.
 const SWITCH_MS: f64 = 0.05;
-/// What stands under other headings than the one in question, as a part of all that a thread was
+/// What stands under other categories than the one in question, as a part of all that a thread was
 /// off the CPU.
 const MOST_ELSEWHERE: f64 = 0.05;
 /// The same of what was not seen, above which nothing is known of a thread.
@@ -59,7 +59,7 @@ fn measured(program: &mut Talking, step: &str) -> (f64, u32) {
     (off_ns / 1e6, words.next().unwrap().parse().unwrap())
 }
 
-/// Milliseconds of a thread by heading; every thread's time adds up.
+/// Milliseconds of a thread by category; every thread's time adds up.
 struct Ledger<'a> {
     reported: Value,
     of: &'a Recording,
@@ -77,7 +77,7 @@ impl<'a> Ledger<'a> {
         group.unwrap_or_else(|| panic!("{}: no {thread}: {}", self.shown, self.reported))
     }
 
-    /// Under the headings of this sort.
+    /// Under the categories of this sort.
     fn sum_ms(&self, thread: &str, is: impl Fn(&str, &str) -> bool) -> f64 {
         let spent = self.thread(thread)["spent"].as_array().unwrap().iter();
         let of = spent.filter(|of| is(of["heading"].as_str().unwrap(), of["words"].as_str().unwrap()));
@@ -99,7 +99,7 @@ impl<'a> Ledger<'a> {
         ends.windows(2).map(|two| (two[1].0 - two[0].1) as f64 / 1e6).sum::<f64>() + 0.0
     }
 
-    /// What a thread was off the CPU stands under a heading. What it waited for a CPU is the
+    /// What a thread was off the CPU stands under a category. What it waited for a CPU is the
     /// machine's doing, and is no less in what the program measured.
     #[track_caller]
     fn agrees(&self, thread: &str, heading: &str, off_ms: f64) {

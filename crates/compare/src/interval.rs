@@ -77,8 +77,8 @@ pub fn paired(pairs: &[Pair], alpha: f64) -> Option<Estimate> {
     Some(estimate(mean, low.min(mean - half), high.max(mean + half), variance.sqrt(), pairs.len()))
 }
 
-/// The estimate of runs that were not made in turns, by Welch's interval and the bootstrap. `None`
-/// as of [`paired`].
+/// The estimate of runs that were not made alternately, by Welch's interval and the bootstrap.
+/// `None` as of [`paired`].
 pub fn unpaired(base: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Estimate> {
     let logs = |runs: &[Vec<f64>]| runs.iter().map(|run| log_mean(run)).collect::<Option<Vec<f64>>>();
     let fewest = base.len().min(other.len());

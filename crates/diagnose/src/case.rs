@@ -230,12 +230,6 @@ impl<'a> Case<'a> {
         (slow_ms - base_ms * Self::length_ms(&self.slow) / base_length).max(0.0)
     }
 
-    /// The slow windows that any of some intervals touches: those that a finding explains.
-    pub fn slow_touched(&self, stretches: &[(i64, i64)]) -> Vec<Window> {
-        let touched = |w: &&Window| stretches.iter().any(|(from, to)| *from < w.to_ns && *to >= w.from_ns);
-        self.slow.iter().filter(touched).copied().collect()
-    }
-
     /// A finding of a rule on a JVM with what follows from the case filled in; the words are the
     /// rule's.
     pub fn finding(&self, rule: &dyn Rule, jvm: ProcessId, confidence: Confidence, cost_ms: f64) -> Finding {

@@ -15,8 +15,8 @@ use crate::{COVERED, Case, LedgerRow, RuledOut, Sight, collections};
 const ROW: &str = "gc";
 
 /// The figure that rules the collector out, of the JVM that it stopped longest; `None` where no
-/// loss was measured against a baseline, where no log records collections, or where they explain enough
-/// of the loss to matter.
+/// loss was measured against a baseline, where no log records collections, or where they explain
+/// enough of the loss to matter.
 pub(crate) fn ruled_out(
     case: &Case<'_>,
     sights: &Sights<'_>,

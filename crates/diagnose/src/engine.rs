@@ -310,7 +310,7 @@ fn judge<'a>(
         merged.ruled_out.extend(too_small);
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
-        with_their_turns(&case, &mut merged.findings, growth.of_page_faults(&case));
+        with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let explained = match case.loss.lost_ms > 0.0 {
             true => explained(&merged.findings),
             false => costs(&case, &merged.findings),
@@ -398,8 +398,8 @@ fn judge<'a>(
 }
 
 /// Charges a finding about page faults with all that operations took longer for them, waits for a
-/// CPU included: threads that run longer wait longer for their next turn.
-fn with_their_turns(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
+/// CPU included: threads that run longer wait longer for a CPU.
+fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
     let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
     if let Some(storm) = findings.iter_mut().find(|f| f.rule.starts_with("page-fault-") && f.share.is_some())
     {

@@ -330,21 +330,13 @@ mod tests {
         };
         r.add_source(source("session"));
         let source = r.add_source(source("jvm-events"));
-        r.span(&fathom_recording::SpanRow {
-            kind: kind::RUN,
-            name: "watched by probes",
-            t0_ns: 3_500,
-            t1_ns: 9_000,
+        r.span(&fathom_recording::SpanRow::new(
+            kind::RUN,
+            "watched by probes",
+            (3_500, 9_000),
             process,
-            thread: None,
-            stack: None,
             source,
-            line: 0,
-            key: -1,
-            parent: None,
-            figures: &[],
-            labels: &[],
-        });
+        ));
         // A table as well, and the log of the JVM, which began before: times count alike with and
         // without them.
         let mut given_too = |name: &str, t0_ns: i64| {

@@ -286,7 +286,8 @@ pub struct Charge {
     pub share: f64,
 }
 
-/// Time of one process (or of all) charged to one category, in the slow windows and in the baseline.
+/// Time of one process (or of all) charged to one category, in the slow windows and in the
+/// baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LedgerRow {
     /// The process, in words that no other JVM of the recording goes by.
@@ -298,7 +299,7 @@ pub struct LedgerRow {
     /// The heading: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a
     /// safepoint", "not stopped", "compiler threads busy", "unknown".
     pub heading: String,
-    /// Whether rows of this heading are part of the sum that makes up the window (compiler time is
+    /// Whether rows of this category are part of the sum that makes up the window (compiler time is
     /// not).
     pub in_sum: bool,
     /// Milliseconds in the slow windows; `None` when not seen.

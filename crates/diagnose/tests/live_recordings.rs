@@ -66,7 +66,7 @@ fn a_convoy_is_what_the_holder_of_its_lock_does_with_and_without_the_table() {
 #[test]
 fn a_chain_into_a_convoy_leads_to_what_all_holders_did_and_to_methods_of_the_application() {
     let recording = recording("lock-convoy", false);
-    let chains = Chains::with_turns(&recording);
+    let chains = Chains::with_lock_holders(&recording);
     let window = fathom_diagnose::whole(&recording);
     let (victim, _) = chains.victims(window, &[])[0];
     let chain = chains.of_victim(victim, window);

@@ -20,7 +20,7 @@ use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, Thre
 pub use span::Span;
 
 /// How many spans back one of the same kind is looked for, which probably has the same figures: a
-/// pause, its safepoint and what is concurrent with them take turns.
+/// pause, its safepoint and what is concurrent with them alternate.
 const MODELS: usize = 4;
 
 /// The node that is added next after this one: the first whose caller it can be.

@@ -45,6 +45,34 @@ pub struct SpanRow<'a> {
     pub labels: &'a [(&'a str, &'a str)],
 }
 
+impl<'a> SpanRow<'a> {
+    /// A span of a process from a source, of which no more is known: the rest by
+    /// `SpanRow { thread, ..SpanRow::new(…) }`. Times are start and end.
+    pub const fn new(
+        kind: &'a str,
+        name: &'a str,
+        (t0_ns, t1_ns): (i64, i64),
+        process: ProcessId,
+        source: SourceId,
+    ) -> Self {
+        Self {
+            kind,
+            name,
+            t0_ns,
+            t1_ns,
+            process,
+            thread: None,
+            stack: None,
+            source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels: &[],
+        }
+    }
+}
+
 /// All spans, in the order in which they came.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {

@@ -75,21 +75,7 @@ mod tests {
         // The kernel gave the id to another thread later on.
         ids.push(recording.thread(process, Some(7), "http-1", Role::App));
         for thread in &ids {
-            let row = SpanRow {
-                kind: "k",
-                name: "",
-                t0_ns: 0,
-                t1_ns: 1,
-                process,
-                thread: Some(*thread),
-                stack: None,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            };
+            let row = SpanRow { thread: Some(*thread), ..SpanRow::new("k", "", (0, 1), process, source) };
             recording.span(&SpanRow { thread: None, ..row });
             recording.span(&row);
             let kind = "cpu";

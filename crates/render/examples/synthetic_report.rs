@@ -193,19 +193,15 @@ fn fill_spans(recording: &mut Recording, spans: i64) {
 /// What the verdict cites of 301 s.
 fn fill_cited(recording: &mut Recording, process: ProcessId, source: SourceId) {
     recording.span(&SpanRow {
-        kind: kind::JIT_INVALIDATE,
-        name: "org.example.Cited.method()V",
-        t0_ns: 301 * S,
-        t1_ns: 301 * S,
-        process,
-        thread: None,
-        stack: None,
-        source,
         line: 88_412,
-        key: -1,
-        parent: None,
-        figures: &[],
         labels: &[(label::REASON, "unstable_if")],
+        ..SpanRow::new(
+            kind::JIT_INVALIDATE,
+            "org.example.Cited.method()V",
+            (301 * S, 301 * S),
+            process,
+            source,
+        )
     });
 }
 

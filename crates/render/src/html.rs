@@ -205,19 +205,15 @@ mod tests {
         let thread = r.thread(fathom_recording::ProcessId(0), Some(2), "worker", Role::App);
         for i in 0..4_i64 {
             r.span(&SpanRow {
-                kind: kind::SYSCALL_TOTALS,
-                name: "futex",
-                t0_ns: i * 1_000_000_000,
-                t1_ns: (i + 1) * 1_000_000_000,
-                process: fathom_recording::ProcessId(0),
                 thread: Some(thread),
-                stack: None,
-                source: fathom_recording::SourceId(0),
-                line: 0,
-                key: -1,
-                parent: None,
                 figures: &[(figure::CALLS, 40.0), (figure::TOTAL_NS, 5e8)],
-                labels: &[],
+                ..SpanRow::new(
+                    kind::SYSCALL_TOTALS,
+                    "futex",
+                    (i * 1_000_000_000, (i + 1) * 1_000_000_000),
+                    fathom_recording::ProcessId(0),
+                    fathom_recording::SourceId(0),
+                )
             });
         }
         r.seal();
@@ -273,19 +269,9 @@ mod tests {
         ] {
             let figures = &[(figure::HEAP_BEFORE_BYTES, f64::NAN)];
             r.span(&SpanRow {
-                kind,
-                name: "",
-                t0_ns,
-                t1_ns,
-                process,
-                thread: None,
-                stack: None,
-                source,
                 line: u64::MAX,
-                key: -1,
-                parent: None,
                 figures,
-                labels: &[],
+                ..SpanRow::new(kind, "", (t0_ns, t1_ns), process, source)
             });
         }
         r.seal();

@@ -275,11 +275,6 @@ impl Machine {
     pub fn obstacle(&self, engine: Engine) -> Option<&Item> {
         super::obstacle(&self.items, engine)
     }
-
-    /// Items in a state.
-    pub fn in_state(&self, state: State) -> impl Iterator<Item = &Item> {
-        self.items.iter().filter(move |item| item.state == state)
-    }
 }
 
 #[cfg(test)]

@@ -198,7 +198,7 @@ pub struct Loaded {
     object: libbpf_rs::Object,
 }
 
-/// Records taken in one turn: all that the buffer holds.
+/// Records taken in one round: all that the buffer holds.
 const MOST_RECORDS: usize = 100_000;
 
 /// Bytes that stand where libelf can read them in place.

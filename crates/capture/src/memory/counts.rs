@@ -263,19 +263,16 @@ pub(super) fn span(
     cx: &mut Context<'_>,
 ) {
     cx.sink.span(&SpanRow {
-        kind,
-        name,
-        t0_ns: cx.clock.epoch_ns(interval.from_ns),
-        t1_ns: cx.clock.epoch_ns(interval.to_ns),
-        process,
         thread,
-        stack: None,
-        source: cx.source,
-        line: 0,
         key,
-        parent: None,
         figures,
-        labels: &[],
+        ..SpanRow::new(
+            kind,
+            name,
+            (cx.clock.epoch_ns(interval.from_ns), cx.clock.epoch_ns(interval.to_ns)),
+            process,
+            cx.source,
+        )
     });
 }
 

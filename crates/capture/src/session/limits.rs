@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Ended;
 
-/// What stays free on the disk in addition to what the end of the recording needs, bytes: others write
-/// there too.
+/// What stays free on the disk in addition to what the end of the recording needs, bytes: others
+/// write there too.
 const KEEP_FREE: u64 = 256 << 20;
 
 /// Bounds of a recording.

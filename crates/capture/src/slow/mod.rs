@@ -40,7 +40,7 @@ use trigger::{Slow, Trigger, Watch};
 
 /// How long an incident may go on before it is written; the next one begins where it ends.
 pub const LONGEST: Duration = Duration::from_secs(60);
-/// How long after its end an incident is written: collectors write what has ended some turns
+/// How long after its end an incident is written: collectors write what has ended some rounds
 /// later.
 const SETTLE_NS: i64 = 1_000_000_000;
 /// Rows are kept for so much longer than `before`: something as long is still there from its

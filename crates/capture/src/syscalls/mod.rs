@@ -82,7 +82,7 @@ const MOST_STACKS: u32 = 2_000;
 const MOST_REPORTED: u32 = 20_000;
 /// Calls of a thread within `HOT_INTERVAL_NS`, 100 ms, above which not all of them are timed.
 const HOT_CALLS: u32 = 10_000;
-/// Events taken in one turn; what is left waits in the kernel's buffer.
+/// Events taken in one round; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 100_000;
 /// How often the totals are written.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -316,19 +316,20 @@ impl Syscalls {
             cx.shared.questions.add(event.tid, question);
         }
         cx.sink.span(&SpanRow {
-            kind: kind::SYSCALL,
-            name: &calls::name(event.number),
-            t0_ns: cx.clock.epoch_ns(event.enter_ns.cast_signed()),
-            t1_ns: cx.clock.epoch_ns(event.exit_ns.cast_signed()),
-            process,
             thread: Some(thread),
             stack,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &attributes.figures,
             labels: &attributes.labels.iter().map(|(key, text)| (*key, text.as_str())).collect::<Vec<_>>(),
+            ..SpanRow::new(
+                kind::SYSCALL,
+                &calls::name(event.number),
+                (
+                    cx.clock.epoch_ns(event.enter_ns.cast_signed()),
+                    cx.clock.epoch_ns(event.exit_ns.cast_signed()),
+                ),
+                process,
+                cx.source,
+            )
         });
         cx.source_mut().records += 1;
     }

@@ -424,19 +424,9 @@ fn write(
     figures.extend((row.failed > 0).then_some((figure::FAILED, row.failed as f64)));
     figures.extend(lengths.iter().map(|(key, calls)| (key.as_str(), *calls)));
     cx.sink.span(&SpanRow {
-        kind: kind::SYSCALL_TOTALS,
-        name: &calls::name(number),
-        t0_ns,
-        t1_ns,
-        process,
         thread: Some(thread),
-        stack: None,
-        source: cx.source,
-        line: 0,
-        key: -1,
-        parent: None,
         figures: &figures,
-        labels: &[],
+        ..SpanRow::new(kind::SYSCALL_TOTALS, &calls::name(number), (t0_ns, t1_ns), process, cx.source)
     });
 }
 

@@ -68,8 +68,8 @@ pub struct Args {
     /// CPU samples a second and processor
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: u32,
-    /// Switch on a collector in addition to cpu, jvm-events, jvm-counters and host, which are always on;
-    /// `fathom record --help` lists them; may be given several times
+    /// Switch on a collector in addition to cpu, jvm-events, jvm-counters and host, which are
+    /// always on; `fathom record --help` lists them; may be given several times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     with: Vec<String>,
     /// Keep whole what is around something slow: stop>200ms, syscall:write>50ms; `fathom record

@@ -97,7 +97,7 @@ impl Args {
             built.with_context(|| format!("--thread {pattern}: not a regular expression"))
         });
         let pattern = pattern.transpose()?;
-        let chains = Chains::with_turns(&recording);
+        let chains = Chains::with_lock_holders(&recording);
         let name = |id: ThreadId| recording.strings.get(recording.threads[id.index()].name);
         let mut victims = chains.victims(window, &base);
         let any = !victims.is_empty();

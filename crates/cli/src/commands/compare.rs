@@ -26,7 +26,7 @@ mod running;
     override_usage = "fathom compare [OPTIONS] -- 'COMMAND A' -- 'COMMAND B' [-- …]\n       fathom compare [OPTIONS] A B\n       fathom compare [OPTIONS] RUNS.json",
     long_about = "Which of several commands is faster, and by how much, beyond noise.
 
-Commands are run in turns, in blocks of a random order each followed by its reverse, so that what the machine does meanwhile \
+Commands are run alternately, in blocks of a random order each followed by its reverse, so that what the machine does meanwhile \
 meets all of them. The verdict is one of four: faster, slower, no difference (the interval lies within --margin), cannot \
 tell (with the number of runs that would do). Each is wrong at most 5 times in 100; docs/compare.md has the proof by \
 measurement. The first command is the base.\n\nTwo recordings, logs or flight recordings are looked at for what makes them hard to compare (host, JDK, flags, heap, load), then for \
@@ -37,7 +37,7 @@ two runs: how much runs differ by themselves only more runs show.",
   fathom compare --runs 6..30 -- ./a.sh -- ./b.sh                  ends as soon as the result is known
   fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh      processor time; 3% do not matter
   fathom compare --metric 'number=took (\\d+) ms' -- ./a.sh -- ./b.sh   numbers that they print
-  fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- …   forks in turns
+  fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- …   forks alternately
   fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:+UseZGC' -- '{jdk} {flags} -cp app.jar Main'
   fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json
   fathom compare old.fathom new.fathom        what changed between recordings, GC logs, JFR files

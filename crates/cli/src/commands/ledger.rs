@@ -18,7 +18,7 @@ const MOST: usize = 12;
     long_about = "What threads spent a window on: every millisecond of every thread, attributed to one category.
 
 Running is split by the layer that CPU samples saw, waiting by its cause: a CPU, a lock, a disk, a peer, a page fault, \
-the collector. Headings add up to threads times time; what nobody saw is shown as unknown and never spread over the \
+the collector. Categories add up to threads times time; what nobody saw is shown as unknown and never spread over the \
 rest. A pool's thread without a task is idle, one that waits with a task is not. Layers of running time are shares of \
 samples and carry their error.
 

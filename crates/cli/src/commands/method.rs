@@ -17,7 +17,7 @@ use crate::output::print;
 mod show;
 
 /// Code is followed so often: calls between a compilation and the next look are not counted.
-const TURN: Duration = Duration::from_millis(5);
+const POLL_EVERY: Duration = Duration::from_millis(5);
 
 /// Arguments of `fathom method`.
 #[derive(clap::Args, Debug)]
@@ -102,8 +102,8 @@ impl Args {
         let over = self.duration.map(|duration| Instant::now() + duration);
         loop {
             let until = over.map_or(next, |over| over.min(next));
-            let has_ended = wait(&process, TURN.min(until.saturating_duration_since(Instant::now())));
-            watch.turn();
+            let has_ended = wait(&process, POLL_EVERY.min(until.saturating_duration_since(Instant::now())));
+            watch.poll();
             watch.news().iter().for_each(|news| say(&self.in_words(news)));
             let now = Instant::now();
             let is_over = over.is_some_and(|over| now >= over) || signals.take().is_some();

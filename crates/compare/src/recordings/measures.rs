@@ -28,7 +28,7 @@ const SHORTEST_NS: i64 = 2_000_000_000;
 const FEWEST_PAUSES: usize = 2 * SEGMENTS;
 /// Pauses of at least so many milliseconds are counted.
 const LONG_MS: [f64; 2] = [200.0, 500.0];
-/// System calls, and headings of the ledger, that took less than this of a second in each second
+/// System calls, and categories of the ledger, that took less than this of a second in each second
 /// are not told.
 const LEAST: f64 = 0.001;
 /// System calls that are told.
@@ -251,7 +251,7 @@ impl Found<'_> {
         }
     }
 
-    /// Milliseconds that each role of threads spent on each heading, per second, or per operation
+    /// Milliseconds that each role of threads spent on each category, per second, or per operation
     /// where both count them.
     fn ledger(&mut self, operations: &[Option<Operations>; 2]) {
         let spent = [self.a, self.b].map(|side| {

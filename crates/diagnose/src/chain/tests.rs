@@ -202,7 +202,7 @@ fn what_the_holders_of_a_convoy_did_is_added_up_over_the_wait() {
         let world = convoy();
         let (thread, window) = (world.tids[victim], Window { from_ns: 1_000 * MS, to_ns: 4_000 * MS });
         let recording = world.built.sealed();
-        let chain = Chains::with_turns(&recording).of_thread(thread, window);
+        let chain = Chains::with_lock_holders(&recording).of_thread(thread, window);
         adds_up(chain.ms, &chain.links);
         assert_eq!(chain.links[0].what, "waiting for shop.Ledger in shop.Orders.book()");
         let next: Vec<_> =
@@ -225,7 +225,7 @@ fn one_holder_of_a_lock_that_changes_hands_elsewhere_is_shown_by_its_name() {
     world.add(kind::SCHED_OFF, 0, "sleeping", (6_000, 8_000), &enter, &[], &[]);
     let (thread, window) = (world.tids[0], Window { from_ns: 6_000 * MS, to_ns: 8_000 * MS });
     let recording = world.built.sealed();
-    let chain = Chains::with_turns(&recording).of_thread(thread, window);
+    let chain = Chains::with_lock_holders(&recording).of_thread(thread, window);
     adds_up(chain.ms, &chain.links);
     let holder = &chain.links[0].next[0];
     assert_eq!((holder.thread.as_deref(), holder.tid), (Some("e"), Some(104)), "{chain:#?}");

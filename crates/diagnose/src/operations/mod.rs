@@ -1,5 +1,5 @@
-//! Why single operations were slow: the slowest of a kind compared with the ordinary ones, and one of them
-//! along its thread.
+//! Why single operations were slow: the slowest of a kind compared with the ordinary ones, and one
+//! of them along its thread.
 //!
 //! ```text
 //! spans with a begin and an end ─▶ kinds (pick.rs) ─▶ each operation in pieces (pieces.rs)

@@ -1,5 +1,5 @@
-//! CPU time of a JVM in the slow windows compared with the baseline, by what a rule looks for in sampled
-//! stacks.
+//! CPU time of a JVM in the slow windows compared with the baseline, by what a rule looks for in
+//! sampled stacks.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Page faults of a JVM in the slow windows compared with the baseline: how many, in which mapping, by whom,
-//! how long.
+//! Page faults of a JVM in the slow windows compared with the baseline: how many, in which mapping,
+//! by whom, how long.
 
 use std::collections::BTreeMap;
 

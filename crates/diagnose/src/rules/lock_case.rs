@@ -234,7 +234,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     }
     finding.culprit = first.named();
     finding.meaning = format!(
-        "Only one thread at a time holds a {}; the others do nothing until it is their turn, however many processors \
+        "Only one thread at a time holds a {}; the others do nothing until they get it, however many CPUs \
          there are.",
         words.noun
     );

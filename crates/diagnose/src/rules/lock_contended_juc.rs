@@ -36,7 +36,7 @@ impl Rule for LockContendedJuc {
     }
 
     fn about(&self) -> &'static str {
-        "Several threads want the same `ReentrantLock`, `ReadWriteLock` or `Semaphore` and park until it is their turn. \
+        "Several threads want the same `ReentrantLock`, `ReadWriteLock` or `Semaphore` and park until they get it. \
          A fair lock makes a convoy of them: every handover costs a switch of threads.\n\n\
          **Evidence.** What the ledger of threads charges to such locks: parks whose stack leads through the acquisition of \
          a lock, or whose blocker is one (JFR's `jdk.ThreadPark`, or recorded live), and short waits by their sums. Which \

@@ -62,7 +62,7 @@ mod tests {
     use crate::Confidence;
     use crate::built::{Built, judged};
 
-    /// `threads` that take turns on a monitor for 60 s, each waiting `wait_ms` in every 100 ms.
+    /// `threads` that hold a monitor alternately for 60 s, each waiting `wait_ms` in every 100 ms.
     fn contended(threads: usize, wait_ms: f64) -> Built {
         let mut built = Built::jvm("17", "G1", 60.0);
         for t in 0..threads {

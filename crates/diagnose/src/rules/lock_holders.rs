@@ -155,7 +155,7 @@ mod tests {
     }
 
     /// Three threads that book one after another, each for a second, asleep for 900 ms of it, and
-    /// meanwhile wait for their turn; when one has let go, it computes for a second before it
+    /// meanwhile wait for the lock; when one has let go, it computes for a second before it
     /// queues again.
     #[test]
     fn a_holder_is_followed_only_while_it_holds() {
@@ -233,8 +233,8 @@ mod tests {
         assert_eq!(did_by_holders(&permit)[0], asleep);
     }
 
-    /// Two threads take turns. Each computes for 100 ms in the locked method and then sleeps
-    /// elsewhere, while the other waits on for a third one, which never waits itself.
+    /// Two threads hold it alternately. Each computes for 100 ms in the locked method and then
+    /// sleeps elsewhere, while the other waits on for a third one, which never waits itself.
     #[test]
     fn who_is_seen_outside_of_the_locked_method_has_let_go() {
         let mut built = Built::jvm("17", "G1", 60.0);
@@ -261,8 +261,8 @@ mod tests {
         assert_eq!(did_by_holders(&finding), [("running, mostly shop.Orders.price".to_owned(), 1.0)]);
     }
 
-    /// Two threads take turns; what each does in a second is known by sums alone: it forces a file
-    /// in the locked method, and sleeps longer outside of it.
+    /// Two threads hold it alternately; what each does in a second is known by sums alone: it
+    /// forces a file in the locked method, and sleeps longer outside of it.
     #[test]
     fn of_short_waits_those_within_the_locked_method_show_what_a_holder_does() {
         let mut built = Built::jvm("17", "G1", 60.0);

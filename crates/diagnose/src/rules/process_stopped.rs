@@ -207,19 +207,15 @@ mod tests {
                 [(kind::SCHED_WATCHED, 0, 60, None), (kind::SCHED_OFF, 10, 13, Some(stack))]
             {
                 recording.span(&SpanRow {
-                    kind,
-                    name: "sleeping",
-                    t0_ns: from_s * 1_000_000_000,
-                    t1_ns: to_s * 1_000_000_000,
-                    process: jvm,
                     thread: Some(thread),
                     stack,
-                    source,
-                    line: 0,
-                    key: -1,
-                    parent: None,
-                    figures: &[],
-                    labels: &[],
+                    ..SpanRow::new(
+                        kind,
+                        "sleeping",
+                        (from_s * 1_000_000_000, to_s * 1_000_000_000),
+                        jvm,
+                        source,
+                    )
                 });
             }
         }

@@ -39,7 +39,7 @@ enum Part {
     Clone,
     /// What the JVM and the C library do before and behind it on the caller's side.
     Call,
-    /// From its first turn until it runs Java.
+    /// From when it first runs until it runs Java.
     ToJava,
 }
 
@@ -298,8 +298,8 @@ impl<'a> Cutter<'a> {
         let locked = self.locked.within(caller, span);
         let locked = locked.chain(self.locked.within(new, span).filter(|_| new.is_some() && new != caller));
         let locked_ms = Intervals::of(locked.map(|(from, to, _)| (*from, *to))).length_ms();
-        // Between its first turn and Java it may wait for a CPU again: for the caller lets it go on
-        // only when it has one.
+        // Between its first time slice and Java it may wait for a CPU again: for the caller lets it
+        // go on only when it has one.
         let queued = self.queued.within(new, span).filter(|_| new.is_some());
         let queued_ms = queued.map(|(.., runq_ns)| runq_ns).sum::<f64>() / 1e6;
         let (call, waited) = (ms(figure::CALL_NS), ms(figure::WAITED_NS));

@@ -38,8 +38,8 @@ pub(crate) struct Waits<'c, 'a> {
     /// When that was.
     unlisted_moments: Intervals,
     base_ms: f64,
-    /// What of the loss operations spent in such waits, where that is known: threads that take
-    /// turns in doing the operations wait each for a part of the time only, so that an average of
+    /// What of the loss operations spent in such waits, where that is known: threads that do
+    /// the operations alternately wait each for a part of the time only, so that an average of
     /// their waits is less. 0 where it is not.
     pub(crate) attributed_ms: f64,
     /// The collector that would have recorded them.

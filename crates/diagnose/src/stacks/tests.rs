@@ -153,19 +153,8 @@ fn spans_with_a_stack_weigh_what_lies_in_the_window() {
     let stack = made.stack(&["run", "lock"]);
     let process = fathom_recording::ProcessId(0);
     made.recording.span(&SpanRow {
-        kind: kind::LOCK_MONITOR,
-        name: "java.lang.Object",
-        t0_ns: S,
-        t1_ns: 4 * S,
-        process,
-        thread: None,
         stack,
-        source: made.source,
-        line: 0,
-        key: -1,
-        parent: None,
-        figures: &[],
-        labels: &[],
+        ..SpanRow::new(kind::LOCK_MONITOR, "java.lang.Object", (S, 4 * S), process, made.source)
     });
     let of_lock = |windows: &[(i64, i64)]| Selection { kind: kind::LOCK_MONITOR.into(), ..cpu(windows) };
     let flame = flame(&made.recording, &of_lock(&[(2, 3), (0, 1)]), Shape::default(), None).unwrap();
@@ -183,19 +172,10 @@ fn waits_are_the_long_ones_and_the_sums_of_the_short_ones() {
     // Long ones in the slow seconds 10 to 20, short ones before: the sums alone say the opposite.
     for (from_s, to_s, queued_s) in [(10, 16, 1.0), (18, 30, 0.0)] {
         made.recording.span(&SpanRow {
-            kind: kind::SCHED_OFF,
-            name: "sleeping",
-            t0_ns: from_s * S,
-            t1_ns: to_s * S,
-            process,
             thread,
             stack,
-            source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &[(fathom_recording::vocabulary::figure::RUNQ_NS, queued_s * 1e9)],
-            labels: &[],
+            ..SpanRow::new(kind::SCHED_OFF, "sleeping", (from_s * S, to_s * S), process, source)
         });
     }
     for (t_s, ms) in [(2, 300), (4, 300), (12, 20)] {

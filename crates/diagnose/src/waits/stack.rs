@@ -23,7 +23,7 @@ const TAKES: [&str; 3] = ["take", "poll", "dequeue"];
 /// Parts of a package's name that show whose it is.
 const LIBRARY_PARTS: usize = 3;
 
-/// Headings of a recording's stacks, each looked at once. Parents stand before children, so that
+/// Categories of a recording's stacks, each looked at once. Parents stand before children, so that
 /// one pass does it.
 pub(crate) struct ByStack {
     headings: Vec<Heading>,
@@ -62,7 +62,7 @@ pub(crate) struct Unlisted {
 }
 
 impl Unlisted {
-    /// The heading of such a wait, of which stack or record say this.
+    /// The category of such a wait, of which stack or record say this.
     pub(crate) fn heading(self, known: Heading) -> Heading {
         if known == Heading::Waiting && self.are_timed { Heading::TimedWait } else { known }
     }
@@ -240,7 +240,7 @@ fn frame<'a>(recording: &'a Recording, index: usize, libraries: &mut FxHashMap<&
     }
 }
 
-/// The place of the first line of a heading.
+/// The place of the first line of a category.
 fn place_of(heading: Heading) -> u8 {
     WAIT_FUNCTIONS.iter().position(|line| line.2 == heading).map_or(NOTHING, |line| line as u8)
 }

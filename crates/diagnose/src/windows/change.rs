@@ -184,14 +184,14 @@ type ByPart<'a> = BTreeMap<(Heading, &'a str), Vec<f64>>;
 struct Rows<'a> {
     bins: usize,
     rows: Vec<(Heading, &'a str, Vec<f64>)>,
-    /// By heading, and where the name of the method stands in memory: a recording has each of its
+    /// By category, and where the name of the method stands in memory: a recording has each of its
     /// words once.
     known: FxHashMap<Part, usize>,
     /// What was asked for last.
     last: Option<(Part, usize)>,
 }
 
-/// A heading, and where the name of a method stands.
+/// A category, and where the name of a method stands.
 type Part = (Heading, usize, usize);
 
 impl<'a> Rows<'a> {

@@ -1,5 +1,5 @@
-//! Slow windows of a series of progress: dips, lower levels and stalls, compared with the level that is
-//! usual.
+//! Slow windows of a series of progress: dips, lower levels and stalls, compared with the level
+//! that is usual.
 //!
 //! 1. Change points cut the series into levels. The usual level is the highest that the run keeps
 //!    for a fifth of its time: a spike is not normal, and a run that is slow for its second half
@@ -10,7 +10,7 @@
 //!    is long enough to have a usual level of its own is searched for dips below that.
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard
 //!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are; one
-//!    stretched tick is a dip, for a stall stretches the tick of whoever keeps time within the JVM.
+//!    prolonged tick is a dip, for a stall prolongs the tick of whoever keeps time within the JVM.
 //!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that
 //!    are on average less than half of the ten before are a dip when their mean is four standard
 //!    deviations below, estimated from the differences of neighbours.
@@ -381,7 +381,7 @@ fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String 
         (0, Some(ticks)) => format!("nowhere {ticks} for {MIN_TICKS} ticks"),
         (0, None) => "it wavers too much for a dip to stand out".to_owned(),
         (_, ticks) => format!(
-            "{} with {}a {level} level, {by_half} or a stretched tick",
+            "{} with {}a {level} level, {by_half} or a prolonged tick",
             quantity::plural(slow, "interval", "intervals"),
             ticks.map_or(String::new(), |ticks| format!("at least {MIN_TICKS} ticks {ticks}, ")),
         ),

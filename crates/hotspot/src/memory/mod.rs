@@ -33,11 +33,6 @@ pub trait Memory {
         Ok(u8::from_le_bytes(self.read_array(address)?))
     }
 
-    /// Two bytes as a number.
-    fn read_u16(&self, address: u64) -> Result<u16, Unreadable> {
-        Ok(u16::from_le_bytes(self.read_array(address)?))
-    }
-
     /// Four bytes as a number.
     fn read_u32(&self, address: u64) -> Result<u32, Unreadable> {
         Ok(u32::from_le_bytes(self.read_array(address)?))

@@ -122,19 +122,15 @@ impl<'s> Out<'s> {
         });
         if took_ns.is_some() {
             self.sink.span(&SpanRow {
-                kind: kind::OPERATION,
-                name: templates.name(row.name),
-                t0_ns,
-                t1_ns,
-                process: self.process,
-                thread: None,
-                stack: None,
-                source: self.source,
                 line: row.line,
-                key: -1,
-                parent: None,
                 figures: &[(figure::STATUS, f64::from(row.status))],
-                labels: &[],
+                ..SpanRow::new(
+                    kind::OPERATION,
+                    templates.name(row.name),
+                    (t0_ns, t1_ns),
+                    self.process,
+                    self.source,
+                )
             });
         }
     }

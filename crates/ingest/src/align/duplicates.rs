@@ -68,21 +68,7 @@ mod tests {
         let (live, log) = (source("jvm-events"), source("unified-log"));
         const MS: i64 = 1_000_000;
         let mut span = |kind, source, process, t0_ms: i64, t1_ms: i64| {
-            recording.span(&SpanRow {
-                kind,
-                name: "",
-                t0_ns: t0_ms * MS,
-                t1_ns: t1_ms * MS,
-                process,
-                thread: None,
-                stack: None,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            });
+            recording.span(&SpanRow::new(kind, "", (t0_ms * MS, t1_ms * MS), process, source));
         };
         span(kind::RUN, log, process, 100, 200);
         span(kind::GC_PAUSE, log, process, 150, 160);
@@ -121,21 +107,7 @@ mod tests {
             (kind::GC_PAUSE, given, 60, 70),
             (kind::GC_PAUSE, other, 61, 63),
         ] {
-            recording.span(&SpanRow {
-                kind,
-                name: "",
-                t0_ns,
-                t1_ns,
-                process,
-                thread: None,
-                stack: None,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            });
+            recording.span(&SpanRow::new(kind, "", (t0_ns, t1_ns), process, source));
         }
         leave_out_duplicates(&mut recording);
         recording.seal();

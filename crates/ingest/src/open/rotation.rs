@@ -163,8 +163,8 @@ pub(crate) struct Told {
     pub(crate) failures: Vec<String>,
 }
 
-/// The files of a set as one stream. Each is opened when its turn comes; a file that does not end
-/// in a line break gets one, so that no two lines run together.
+/// The files of a set as one stream. Each is opened when the one before has ended; a file that does
+/// not end in a line break gets one, so that no two lines run together.
 pub(crate) struct Joined {
     opener: Opener,
     waiting: VecDeque<Item>,

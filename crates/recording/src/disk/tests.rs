@@ -371,19 +371,9 @@ fn what_the_probes_and_a_log_have_of_the_same_pauses_is_in_the_table_once() {
     let (probes, log) = (source("jvm-events"), source("unified-log"));
     let span = |writer: &mut Writer, kind, source, (t0_ms, t1_ms): (i64, i64), parent, figure| {
         writer.span(&SpanRow {
-            kind,
-            name: "",
-            t0_ns: t0_ms * 1_000_000,
-            t1_ns: t1_ms * 1_000_000,
-            process,
-            thread: None,
-            stack: None,
-            source,
-            line: 0,
-            key: -1,
             parent,
             figures: &[(figure, t0_ms as f64)],
-            labels: &[],
+            ..SpanRow::new(kind, "", (t0_ms * 1_000_000, t1_ms * 1_000_000), process, source)
         })
     };
     let inner = |writer: &mut Writer, parent| span(writer, "other", probes, (1, 2), Some(parent), "x");

@@ -31,19 +31,15 @@ impl Made {
         figures: &[(&str, f64)],
     ) {
         self.recording.span(&SpanRow {
-            kind,
-            name: "",
-            t0_ns: t0_ms * 1_000_000,
-            t1_ns: t1_ms * 1_000_000,
-            process: self.process,
-            thread: None,
-            stack: None,
-            source: self.sources[source],
-            line: 0,
             key,
-            parent: None,
             figures,
-            labels: &[],
+            ..SpanRow::new(
+                kind,
+                "",
+                (t0_ms * 1_000_000, t1_ms * 1_000_000),
+                self.process,
+                self.sources[source],
+            )
         });
     }
 

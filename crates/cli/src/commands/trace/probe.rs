@@ -60,7 +60,7 @@ const PARTS_OF_STARTS: [(&str, &str); 5] = [
     (figure::CALL_NS, "its caller was in Thread.start (call)"),
     (figure::CLONE_NS, "of it in the system call that makes a thread (clone)"),
     (figure::WAITED_NS, "of it off the CPU until the new thread was up (waited)"),
-    (figure::RUNQ_NS, "the new thread waited for its first turn on a CPU (runq)"),
+    (figure::RUNQ_NS, "the new thread waited for a CPU at first (runq)"),
     (figure::TO_JAVA_NS, "from when the kernel had made it until it ran Java (to_java)"),
 ];
 

@@ -99,21 +99,7 @@ mod tests {
         let process = names.add_process(Process { jvm: true, ..Process::default() });
         names.add_source(Source::default());
         let mut row = |kind, t0_ns: i64, t1_ns: i64| {
-            let row = SpanRow {
-                kind,
-                name: "Cleanup",
-                t0_ns,
-                t1_ns,
-                process,
-                thread: None,
-                stack: None,
-                source: SourceId(0),
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            };
+            let row = SpanRow::new(kind, "Cleanup", (t0_ns, t1_ns), process, SourceId(0));
             stops.keep(&row, &mut names);
         };
         row(kind::SAFEPOINT, 1_000, 9_000_000);

@@ -13,7 +13,7 @@ use crate::collections;
 use crate::quantity;
 
 /// Time for all threads to stop, milliseconds. Compiled code polls within microseconds; a thread
-/// that was not running at all needs its turn on a processor, some milliseconds on a busy machine.
+/// that was not running at all needs a CPU first, some milliseconds on a busy machine.
 const REACH_MS: Limits = Limits { fine: 20.0, watch: 200.0 };
 /// What to switch on to see safepoints.
 const SWITCH_ON: &str =

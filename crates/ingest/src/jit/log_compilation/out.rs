@@ -76,21 +76,7 @@ impl<'s> Out<'s> {
     /// A row of this run without anything in it, to be filled.
     pub(super) fn row(&mut self) -> SpanRow<'static> {
         let (source, process) = self.ids();
-        SpanRow {
-            kind: "",
-            name: "",
-            t0_ns: 0,
-            t1_ns: 0,
-            process,
-            thread: None,
-            stack: None,
-            source,
-            line: 0,
-            key: -1,
-            parent: None,
-            figures: &[],
-            labels: &[],
-        }
+        SpanRow::new("", "", (0, 0), process, source)
     }
 
     pub(super) fn put(&mut self, row: &SpanRow<'_>) -> SpanId {
