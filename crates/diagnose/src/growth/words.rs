@@ -382,6 +382,11 @@ pub(super) fn remedies(heading: Heading) -> Vec<Remedy> {
         Heading::Sleep => {
             ("find what the code sleeps for: a retry, a back-off, a poll with a fixed interval", "")
         }
+        Heading::Child => (
+            "start no process for each operation: keep one running and hand it the work, do the work in the JVM, or start fewer at \
+             once; where it is one peer at a pipe, look at what that process does meanwhile",
+            "a process that stays must be watched and started again when it ends",
+        ),
         heading if heading.is_running() => (
             "fathom flame --diff of the two windows shows which callers and which code of the method grew",
             "",
