@@ -7,7 +7,8 @@
 //! 2. What comes before the usual level is reached for the first time is warm-up and belongs to
 //!    neither side, however long it takes: a rise is no dip. A rise by less than a fifth is no
 //!    warm-up of a third of the run. A slow interval needs a better one before it; a warm-up that
-//!    is long enough to have a usual level of its own is searched for dips below that.
+//!    is long enough to have a usual level of its own is searched for dips below that. Where it has
+//!    none, it ends before a fall by half from the later level.
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard
 //!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are; one
 //!    prolonged tick is a dip, for a stall prolongs the tick of whoever keeps time within the JVM.
@@ -21,9 +22,11 @@
 
 #[cfg(test)]
 mod tests;
+mod warm_up;
 
 use super::progress::Progress;
 use crate::{Window, quantity, stats};
+use warm_up::{Until, warm_up};
 
 /// The least effect: a dip by less than a fifth is not what people call slow, and shared machines
 /// show it all day.
@@ -103,16 +106,18 @@ impl Usual {
 
 /// Finds slow and usual windows; `None` when the series is too short or never gets anything done.
 pub fn find(progress: &Progress) -> Option<Found> {
-    let mut found = find_after_warm_up(progress)?;
-    let Some(warm_up) = found.warm_up.filter(|w| is_long(w, progress)) else { return Some(found) };
+    let mut found = find_after_warm_up(progress, Until::Settled)?;
+    let Some(warm_up) = found.warm_up else { return Some(found) };
     let ticks = usize::try_from(warm_up.length_ns() / progress.tick_ns.max(1)).unwrap_or(0);
-    let before = progress.first(ticks);
-    if let Some(early) = find_after_warm_up(&before).filter(|early| !early.slow.is_empty()) {
-        found.warm_up = early.warm_up;
-        found.slow.splice(0..0, early.slow);
-        found.base.splice(0..0, early.base);
-        found.how += &format!("; in the warm-up itself: {}", early.how);
-    }
+    let before = is_long(&warm_up, progress).then(|| progress.first(ticks));
+    let early = before.and_then(|before| find_after_warm_up(&before, Until::Settled));
+    let Some(early) = early.filter(|early| !early.slow.is_empty()) else {
+        return find_after_warm_up(progress, Until::Fall);
+    };
+    found.warm_up = early.warm_up;
+    found.slow.splice(0..0, early.slow);
+    found.base.splice(0..0, early.base);
+    found.how += &format!("; in the warm-up itself: {}", early.how);
     Some(found)
 }
 
@@ -120,19 +125,20 @@ fn is_long(warm_up: &Window, progress: &Progress) -> bool {
     warm_up.length_ns() as f64 > LONG_WARM_UP * whole(progress).length_ns() as f64
 }
 
-fn find_after_warm_up(progress: &Progress) -> Option<Found> {
+fn find_after_warm_up(progress: &Progress, until: Until) -> Option<Found> {
     let ticks: Vec<usize> = (0..progress.values.len()).filter(|i| progress.values[*i].is_some()).collect();
     let values: Vec<f64> = ticks.iter().filter_map(|i| progress.values[*i]).collect();
     if values.len() < MIN_SERIES {
         return None;
     }
     let levels = levels(&values);
-    let found = find_beside(progress, (&ticks, &values), &levels, usual(&values, &levels, USUAL_FOR)?);
+    let usual_level = usual(&values, &levels, USUAL_FOR)?;
+    let found = find_beside(progress, (&ticks, &values), &levels, usual_level, until);
     if !wanders(progress, &found) {
         return Some(found);
     }
     let half = usual(&values, &levels, USUAL_FOR_WANDERING)?;
-    let mut found = find_beside(progress, (&ticks, &values), &levels, half);
+    let mut found = find_beside(progress, (&ticks, &values), &levels, half, until);
     if wanders(progress, &found) {
         let from = found.warm_up.map_or(0, |warm_up| warm_up.to_ns);
         found.base = vec![Window { from_ns: from.max(progress.window(0, 1).from_ns), ..whole(progress) }];
@@ -175,8 +181,9 @@ fn find_beside(
     (ticks, values): (&[usize], &[f64]),
     levels: &[(usize, usize, f64)],
     usual: Usual,
+    until: Until,
 ) -> Found {
-    let begin = warm_up(values, &usual).and_then(|i| ticks.get(i).copied()).unwrap_or(0);
+    let begin = warm_up(values, &usual, until).and_then(|i| ticks.get(i).copied()).unwrap_or(0);
 
     let mut slow = vec![false; progress.values.len()];
     for (i, (from, to, median)) in levels.iter().enumerate() {
@@ -266,24 +273,6 @@ fn usual(values: &[f64], levels: &[(usize, usize, f64)], kept_for: f64) -> Optio
         levels.iter().filter(|l| near(l.2)).flat_map(|(from, to, _)| &values[*from..*to]).copied().collect();
     let level = stats::median(&stats::sorted(ticks.iter().copied()))?;
     (level > 0.0).then_some(Usual { level, sigma: stats::robust_sigma(&ticks)? })
-}
-
-/// The first tick from which the series is at its usual level for three ticks; `None` where it
-/// starts there. Where that would take much of the run, being less than a dip below the level is
-/// there as well: a run whose last part is a little better than the rest has not warmed up all the
-/// while.
-fn warm_up(values: &[f64], usual: &Usual) -> Option<usize> {
-    let first_at = |limit: f64| {
-        let there = |v: &f64| *v >= limit;
-        let settled = values.windows(MIN_TICKS).position(|w| w.iter().all(there));
-        // Noise may keep three in a row from ever being there; then the first tick that is.
-        settled.or_else(|| values.iter().position(there))
-    };
-    let mut begin = first_at(usual.edge_below())?;
-    if begin as f64 > LONG_WARM_UP * values.len() as f64 {
-        begin = begin.min(first_at(usual.level * (1.0 - EFFECT))?);
-    }
-    (begin > 0).then_some(begin)
 }
 
 /// Runs of slow ticks from `begin` on, widened to where the usual noise begins.

@@ -273,3 +273,18 @@ fn an_interval_that_is_lower_by_less_than_a_dip_is_reported_and_noise_is_none() 
     });
     assert!(alone.count() <= 9, "noise alone");
 }
+
+/// Requests of a server in each half second: it warms up slowly, and 700 ms after it got there it
+/// makes thirteen calls for each instead of one, for seven seconds.
+const OUTAGE_AFTER_A_SLOW_START: [f64; 42] = [
+    0.0, 0.0, 0.0, 0.0, 20.0, 48.0, 56.0, 44.0, 51.0, 164.0, 215.0, 245.0, 263.0, 192.0, 322.0, 391.0, 34.0,
+    37.0, 45.0, 44.0, 44.0, 52.0, 50.0, 49.0, 47.0, 52.0, 42.0, 42.0, 44.0, 46.0, 357.0, 325.0, 313.0, 349.0,
+    315.0, 295.0, 343.0, 357.0, 404.0, 422.0, 476.0, 420.0,
+];
+
+#[test]
+fn a_warm_up_ends_where_the_level_was_reached_and_a_fall_after_that_is_an_outage() {
+    let found = find(&progress(OUTAGE_AFTER_A_SLOW_START)).unwrap();
+    assert_eq!(slow(&found), [(16, 30)], "{}", found.how);
+    assert_eq!(found.warm_up.map(|w| w.length_ns() / S), Some(14));
+}
