@@ -11,7 +11,8 @@
 //!    none, it ends before a fall by half from the later level.
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard
 //!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are; one
-//!    prolonged tick is a dip, for a stall prolongs the tick of whoever keeps time within the JVM.
+//!    prolonged tick is a dip, for a stall prolongs the tick of whoever keeps time within the JVM; so
+//!    is one in which less than a tenth of the usual is done.
 //!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that
 //!    are on average less than half of the ten before are a dip when their mean is four standard
 //!    deviations below, estimated from the differences of neighbours.
@@ -37,6 +38,11 @@ const SIGMAS: f64 = 4.0;
 const EDGE: (f64, f64) = (2.0, 0.05);
 /// The fewest slow ticks of a dip.
 const MIN_TICKS: usize = 3;
+/// An outage: below this part of the usual level, and for so long, nanoseconds: stops of 200 ms are
+/// what people notice.
+const OUTAGE: (f64, i64) = (0.1, 200_000_000);
+/// Standard deviations that must not reach down to that: a single tick is the lowest of hundreds.
+const OUTAGE_SIGMAS: f64 = 5.0;
 /// Ticks before a fall that it is held against.
 const BEFORE: usize = 10;
 /// A fall is to less than this part of them: nobody calls that wandering.
@@ -288,10 +294,16 @@ fn runs(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)>
         }
     }
     let tail = MIN_TICKS.max((TAIL * n as f64).ceil() as usize);
+    // The latency of one tick may be that of one operation; a gap is no zero.
+    let lowest = usual.level - OUTAGE_SIGMAS * usual.sigma;
+    let can_be_out = !progress.of_latency && lowest >= OUTAGE.0 * usual.level;
+    let is_out = |i: &usize| progress.values[*i].is_some_and(|v| v < OUTAGE.0 * usual.level);
     let lasts = |(from, to): &(usize, usize)| {
         let ticks = is_slow[*from..*to].iter().filter(|s| **s).count();
         let stalled = (*from..*to).any(|i| is_slow[i] && progress.stalled[i]);
-        if *to == n { ticks > tail } else { ticks >= MIN_TICKS || stalled }
+        let out = if can_be_out { (*from..*to).filter(is_out).count() as i64 } else { 0 };
+        let is_outage = out > 0 && out.saturating_mul(progress.tick_ns) >= OUTAGE.1;
+        if *to == n { ticks > tail } else { ticks >= MIN_TICKS || stalled || is_outage }
     };
     let certain = |(from, to): &(usize, usize)| {
         // A gap counts as no progress here; what it really was cannot be known.

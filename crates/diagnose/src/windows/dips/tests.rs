@@ -288,3 +288,33 @@ fn a_warm_up_ends_where_the_level_was_reached_and_a_fall_after_that_is_an_outage
     assert_eq!(slow(&found), [(16, 30)], "{}", found.how);
     assert_eq!(found.warm_up.map(|w| w.length_ns() / S), Some(14));
 }
+
+/// Reads of a server in each half second: a file that is no longer in the page cache holds it up
+/// for a second.
+const OUTAGE_OF_ONE_TICK: [f64; 42] = [
+    2439.0, 2474.0, 2528.0, 2261.0, 2090.0, 2006.0, 2207.0, 2435.0, 2393.0, 2474.0, 2302.0, 2375.0, 2365.0,
+    2462.0, 2520.0, 2455.0, 17.0, 1115.0, 2140.0, 2250.0, 2318.0, 2381.0, 2409.0, 2380.0, 2397.0, 2351.0,
+    2435.0, 2526.0, 2536.0, 2515.0, 2561.0, 2544.0, 2584.0, 2583.0, 2552.0, 2613.0, 2576.0, 2448.0, 2404.0,
+    2349.0, 2416.0, 2395.0,
+];
+
+#[test]
+fn one_tick_in_which_next_to_nothing_was_done_is_an_outage() {
+    let found = find(&progress(OUTAGE_OF_ONE_TICK)).unwrap();
+    assert_eq!(slow(&found), [(16, 18)], "{}", found.how);
+    let alone = OUTAGE_OF_ONE_TICK.map(|v| if v == 1115.0 { 2_400.0 } else { v });
+    assert_eq!(slow(&find(&progress(alone)).unwrap()), [(16, 17)]);
+    // A tick without a value is a gap, one of a tenth of a second is short, and that of a latency
+    // may be one operation.
+    let mut gap = progress(alone);
+    gap.values[16] = None;
+    let short = Progress { tick_ns: S / 10, ..progress(alone) };
+    let latency = Progress { of_latency: true, ..progress(alone) };
+    for no_outage in [gap, short, latency] {
+        assert!(slow(&find(&no_outage).unwrap()).is_empty(), "{no_outage:?}");
+    }
+    // Where noise reaches as far down, one such tick says nothing.
+    let mut random = Noise(3);
+    let noisy = (0..120).map(|i| if i == 60 { 4.0 } else { 100.0 * (1.0 + 0.3 * random.normal()).max(0.0) });
+    assert!(slow(&find(&progress(noisy)).unwrap()).is_empty());
+}
