@@ -20,13 +20,16 @@
 //!    level that it keeps for half of the time is the usual one.
 //! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow
 //!    recovery counts.
+//! 5. Of a dip of several levels the deepest counts, where most is lost there.
 
+mod apart;
 #[cfg(test)]
 mod tests;
 mod warm_up;
 
 use super::progress::Progress;
 use crate::{Window, quantity, stats};
+use apart::apart;
 use warm_up::{Until, warm_up};
 
 /// The least effect: a dip by less than a fifth is not what people call slow, and shared machines
@@ -103,6 +106,11 @@ struct Usual {
 impl Usual {
     fn slow_below(&self) -> f64 {
         self.level - (EFFECT * self.level).max(SIGMAS * self.sigma)
+    }
+
+    /// Whether a level is lower by a dip.
+    fn is_dip(&self, level: f64) -> bool {
+        level <= self.level * (1.0 - EFFECT)
     }
 
     fn edge_below(&self) -> f64 {
@@ -195,7 +203,7 @@ fn find_beside(
     for (i, (from, to, median)) in levels.iter().enumerate() {
         let better_before = levels[..i].iter().any(|(_, _, before)| *median <= before * (1.0 - EFFECT));
         let (Some(first), Some(last)) = (ticks.get(*from), ticks.get(*to - 1)) else { continue };
-        if better_before && *median <= usual.level * (1.0 - EFFECT) && *last >= begin {
+        if better_before && usual.is_dip(*median) && *last >= begin {
             let (mut first, mut last) = ((*first).max(begin), *last);
             // Ranks place an end to within a tick or two: one that is nearer to the usual level is
             // not the dip's.
@@ -210,8 +218,17 @@ fn find_beside(
     for (from, to) in runs(progress, &usual, begin).iter().chain(&falls(progress, &usual, begin)) {
         slow[*from..*to].fill(true);
     }
+    let by_tick: Vec<(usize, usize, f64)> = levels
+        .iter()
+        .filter_map(|(from, to, median)| {
+            Some((*ticks.get(*from)?, ticks.get(*to).copied().unwrap_or(slow.len()), *median))
+        })
+        .collect();
+    let whole = slow.clone();
+    let apart = apart(&progress.values, &stretches(&slow, begin), &by_tick, &usual);
+    slow.iter_mut().zip(&apart).for_each(|(slow, apart)| *slow &= !apart);
     let slow_ticks = stretches(&slow, begin);
-    let around = |i: usize| slow[i.saturating_sub(1)..(i + 2).min(slow.len())].iter().any(|s| *s);
+    let around = |i: usize| whole[i.saturating_sub(1)..(i + 2).min(whole.len())].iter().any(|s| *s);
     let normal: Vec<bool> = (0..slow.len()).map(|i| i >= begin && !around(i)).collect();
     let window = |(from, to): &(usize, usize)| progress.window(*from, *to);
     let base: Vec<Window> =
@@ -219,7 +236,7 @@ fn find_beside(
     Found {
         slow: slow_ticks.iter().map(window).collect(),
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
-        how: how(progress, &usual, slow_ticks.len(), begin),
+        how: how(progress, &usual, slow_ticks.len(), begin) + &left_out(progress, &apart),
         would_show: usual.slow_below() >= usual.level * WOULD_SHOW,
         slight: slight(levels, &usual, (ticks, begin))
             .map(|((from, to), share)| (progress.window(from, to), share)),
@@ -335,7 +352,11 @@ fn falls(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)
     let mut i = begin + BEFORE;
     while i < values.len() {
         let before = stats::median(&stats::sorted(values[i - BEFORE..i].iter().copied())).unwrap_or(0.0);
-        let fallen = values[i..].iter().take_while(|v| **v < (1.0 - EFFECT) * before).count();
+        // Back at what is usual is back, however high it was before; unless the usual is so low.
+        let usual_is_high = usual.level >= FALLEN_TO * before;
+        let level = if usual_is_high { before.min(usual.level) } else { before };
+        let nearly_back = (1.0 - EFFECT) * level;
+        let fallen = values[i..].iter().take_while(|v| **v < nearly_back).count();
         let mean = stats::mean(&values[i..i + fallen]).unwrap_or(before);
         let certain = (before - mean) * (fallen as f64).sqrt() >= SIGMAS * sigma;
         let back = i + fallen;
@@ -360,6 +381,16 @@ fn stretches(flags: &[bool], begin: usize) -> Vec<(usize, usize)> {
         }
     }
     found
+}
+
+/// What was lower and is no part of the slow windows, in words.
+fn left_out(progress: &Progress, apart: &[bool]) -> String {
+    let ticks = apart.iter().filter(|apart| **apart).count();
+    if ticks == 0 {
+        return String::new();
+    }
+    let length = quantity::millis(progress.window(0, ticks).length_ns() as f64 / 1e6);
+    format!("; {length} next to that, in which half as much or less was lost, are in no window")
 }
 
 fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String {

@@ -318,3 +318,49 @@ fn one_tick_in_which_next_to_nothing_was_done_is_an_outage() {
     let noisy = (0..120).map(|i| if i == 60 { 4.0 } else { 100.0 * (1.0 + 0.3 * random.normal()).max(0.0) });
     assert!(slow(&find(&progress(noisy)).unwrap()).is_empty());
 }
+
+/// Calls of a server in each half second, on a machine that others make slower by a third for much
+/// of the time: for seven seconds its peer takes no connections.
+const OUTAGE_WITHIN_A_LOWER_LEVEL: [f64; 42] = [
+    245.0, 337.0, 313.0, 300.0, 315.0, 284.0, 300.0, 292.0, 297.0, 235.0, 142.0, 170.0, 179.0, 210.0, 225.0,
+    216.0, 19.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0, 9.0, 7.0, 9.0, 7.0, 8.0, 8.0, 8.0, 184.0, 207.0, 215.0, 230.0,
+    170.0, 199.0, 192.0, 213.0, 217.0, 261.0, 282.0, 241.0,
+];
+
+#[test]
+fn of_an_interval_of_two_levels_the_much_deeper_one_is_slow_and_the_other_neither() {
+    let found = find(&progress(OUTAGE_WITHIN_A_LOWER_LEVEL)).unwrap();
+    assert_eq!(slow(&found), [(16, 30)], "{}", found.how);
+    assert!(found.base.iter().all(|w| w.to_ns <= 1_009 * S), "{:?}", found.base);
+    assert!(
+        found.how.contains("19.00 s next to that, in which half as much or less was lost"),
+        "{}",
+        found.how
+    );
+    let two = |deep: f64, mild: f64, ticks: usize| {
+        let level = |i: usize| match i {
+            40..60 => deep,
+            60.. if i < 60 + ticks => mild,
+            _ => 100.0,
+        };
+        slow(&find(&progress((0..160).map(|i| level(i) + 4.0 * noise(i)))).unwrap())
+    };
+    assert_eq!(two(10.0, 70.0, 20), [(40, 60)]);
+    // One that is not much deeper, or in which less is lost, is no interval of its own.
+    assert_eq!(two(40.0, 70.0, 20), [(40, 80)]);
+    assert_eq!(two(10.0, 70.0, 80), [(40, 140)]);
+}
+
+/// A fall from what was more than usual ends at the usual level: reports in each half second of a
+/// process that got its CPUs back at 30.
+const FALL_FROM_ABOVE_THE_USUAL: [f64; 42] = [
+    2608.0, 2881.0, 3760.0, 3184.0, 2270.0, 2216.0, 3204.0, 3777.0, 3978.0, 3950.0, 3078.0, 4470.0, 4679.0,
+    4423.0, 3028.0, 2806.0, 0.0, 60.0, 131.0, 160.0, 110.0, 96.0, 59.0, 63.0, 79.0, 82.0, 59.0, 99.0, 56.0,
+    47.0, 1554.0, 2714.0, 2963.0, 2657.0, 2358.0, 3117.0, 3030.0, 3470.0, 4032.0, 3661.0, 3569.0, 3805.0,
+];
+
+#[test]
+fn a_fall_ends_where_the_usual_level_is_reached_again() {
+    let found = find(&progress(FALL_FROM_ABOVE_THE_USUAL)).unwrap();
+    assert_eq!(slow(&found), [(16, 31)], "{}", found.how);
+}
