@@ -48,7 +48,7 @@ pub(crate) fn judge(
     let Some(mut waits) = waits else {
         return unseen(rule, (case, jvm), words.kind, "waits for locks");
     };
-    waits.attributed_ms = case.attributed.ms(jvm, words.heading);
+    waits.attributed_ms = case.attributed.ms(jvm, words.heading) * waits.kept_share;
     if waits.threads() == 0 {
         return waits.ruled_out(format!("no thread waited for a {}", words.noun));
     }
