@@ -197,7 +197,7 @@ fn find_beside(
     usual: Usual,
     until: Until,
 ) -> Found {
-    let begin = warm_up(values, &usual, until).and_then(|i| ticks.get(i).copied()).unwrap_or(0);
+    let begin = warm_up(values, levels, &usual, until).and_then(|i| ticks.get(i).copied()).unwrap_or(0);
 
     let mut slow = vec![false; progress.values.len()];
     for (i, (from, to, median)) in levels.iter().enumerate() {

@@ -364,3 +364,21 @@ fn a_fall_ends_where_the_usual_level_is_reached_again() {
     let found = find(&progress(FALL_FROM_ABOVE_THE_USUAL)).unwrap();
     assert_eq!(slow(&found), [(16, 31)], "{}", found.how);
 }
+
+/// Baskets of a server in each half second: it starts with a fifth less than it comes to, and
+/// wavers; from 16 on its pool waits for itself.
+const NOISY_START: [f64; 42] = [
+    513.0, 726.0, 665.0, 588.0, 529.0, 544.0, 504.0, 636.0, 574.0, 444.0, 388.0, 553.0, 451.0, 497.0, 664.0,
+    702.0, 55.0, 65.0, 78.0, 67.0, 83.0, 79.0, 82.0, 77.0, 73.0, 74.0, 56.0, 64.0, 60.0, 65.0, 712.0, 674.0,
+    738.0, 660.0, 645.0, 790.0, 647.0, 756.0, 685.0, 757.0, 734.0, 793.0,
+];
+
+#[test]
+fn a_start_that_wavers_below_the_usual_level_is_warm_up_and_no_dip() {
+    let found = find(&progress(NOISY_START)).unwrap();
+    assert_eq!(slow(&found), [(16, 30)], "{}", found.how);
+    assert_eq!(found.warm_up.map(|w| w.length_ns() / S), Some(16));
+    // What begins at the usual level, beyond the noise of what follows, falls.
+    let fall = (0..60).map(|i| if (4..14).contains(&i) { 65.0 } else { 100.0 } + 4.0 * noise(i));
+    assert_eq!(slow(&find(&progress(fall)).unwrap()), [(4, 14)]);
+}

@@ -1,6 +1,7 @@
 //! Where a series reaches its usual level for the first time: what comes before is warm-up.
 
-use super::{EFFECT, FALLEN_TO, LONG_WARM_UP, MIN_TICKS, Usual};
+use super::{EFFECT, FALLEN_TO, LONG_WARM_UP, MIN_TICKS, SIGMAS, Usual};
+use crate::stats;
 
 /// What ends a warm-up.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,8 +15,13 @@ pub(super) enum Until {
 /// The first tick from which the series is at its usual level for three ticks; `None` where it
 /// starts there. Where that would take much of the run, being less than a dip below the level is
 /// there as well: a run whose last part is a little better than the rest has not warmed up all the
-/// while.
-pub(super) fn warm_up(values: &[f64], usual: &Usual, until: Until) -> Option<usize> {
+/// while. Ticks that are there by the noise of a level that is not have not reached it.
+pub(super) fn warm_up(
+    values: &[f64],
+    levels: &[(usize, usize, f64)],
+    usual: &Usual,
+    until: Until,
+) -> Option<usize> {
     let first_at = |limit: f64| {
         let there = |v: &f64| *v >= limit;
         let settled = values.windows(MIN_TICKS).position(|w| w.iter().all(there));
@@ -26,10 +32,25 @@ pub(super) fn warm_up(values: &[f64], usual: &Usual, until: Until) -> Option<usi
     if begin as f64 > LONG_WARM_UP * values.len() as f64 {
         begin = begin.min(first_at(usual.level * (1.0 - EFFECT))?);
     }
+    begin = begin.max(noisy_start(values, levels, usual));
     if until == Until::Fall {
         begin = reached_before_a_fall(&values[..begin], usual).unwrap_or(begin);
     }
     (begin > 0).then_some(begin)
+}
+
+/// Where the first levels of a series end that are lower than usual by a dip, with no tick above
+/// their own noise.
+fn noisy_start(values: &[f64], levels: &[(usize, usize, f64)], usual: &Usual) -> usize {
+    let is_start = |(from, to, median): &&(usize, usize, f64)| {
+        let own = &values[*from..*to];
+        let highest = own.iter().copied().fold(*median, f64::max);
+        usual.is_dip(*median)
+            && stats::robust_sigma(own).is_some_and(|sigma| highest - median <= SIGMAS * sigma)
+    };
+    let rises = |pair: &&[(usize, usize, f64)]| pair[0].2 <= pair[1].2;
+    let rising = 1 + levels.windows(2).take_while(rises).count();
+    levels.iter().take(rising).take_while(is_start).last().map_or(0, |level| level.1)
 }
 
 /// Where a series that falls to less than half of the usual level was less than a dip below it
