@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 mod waited;
+mod young;
 
 use std::collections::BTreeMap;
 
@@ -460,11 +461,7 @@ fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {
                 "memory",
             ));
         }
-        remedies.push(remedy(
-            "where survivors take the time: larger survivor spaces or young generation; where their number does: a larger one",
-            "any JDK",
-            "longer young pauses, memory",
-        ));
+        remedies.push(young::remedy(pauses));
     }
     if pauses.iter().all(|p| p.cpu().is_none() || p.cause().is_none()) {
         remedies.push(remedy(

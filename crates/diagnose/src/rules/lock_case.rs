@@ -308,8 +308,12 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
             vec!["jcmd PID Thread.print names deadlocks of monitors and exclusive locks at its end".into()];
         return finding;
     }
-    finding.remedies = lock_advice::of(&first.class)
+    let covered = holders.as_ref().filter(|holders| holders.is_covered());
+    let waits_for_file = |holders: &&Holders| holders.did[0].0.starts_with(lock_advice::WAITS_FOR_FILE);
+    let file = covered.filter(waits_for_file).map(|_| lock_advice::FILE_LOCK);
+    finding.remedies = file
         .into_iter()
+        .chain(lock_advice::of(&first.class, covered.is_some()))
         .map(|(change, to, risk)| remedy(change, to, risk))
         .collect();
     finding.verify = vec![

@@ -138,6 +138,19 @@ fn a_holder_known_for_a_part_of_the_time_is_said_to_be_so_and_is_not_the_story()
     assert!(!finding.title.contains("its holder"), "{}", finding.title);
     assert!(!finding.meaning.contains("Whoever holds it"), "{}", finding.meaning);
     assert!(finding.why_confidence.contains("who held it is known for"), "{}", finding.why_confidence);
+    assert!(finding.remedies[0].change.contains("release()"), "{:?}", finding.remedies);
+}
+
+#[test]
+fn a_holder_that_waits_for_the_lock_of_a_file_may_wait_for_another_process() {
+    let mut built = contended();
+    built.on_thread(kind::SCHED_WATCHED, "owner", "", 0.0, 60_000.0);
+    for i in 0..60 {
+        built.call("owner", "fcntl", "/srv/ledger.dat", f64::from(i), 790.0);
+        built.on_thread(kind::SCHED_OFF, "owner", "sleeping", f64::from(i), 790.0);
+    }
+    let finding = found(built);
+    assert!(crate::built::names(&finding.remedies[0], "lslocks"), "{:?}", finding.remedies);
 }
 
 #[test]
