@@ -155,7 +155,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let bad = judged_bad(recording, &jvms, &diagnosis.findings, timeline.zero_ns);
     diagnosis.seen.few_stops = diagnosis.seen.few_stops.filter(|_| bad.is_empty());
     diagnosis.warnings.extend(bad);
-    diagnosis.headline = headline::of(&diagnosis, case.whole_run, chosen.slight);
+    diagnosis.headline = headline::of(&diagnosis, case.whole_run, &chosen);
     // That is no loss by itself, and not what a reader may miss either.
     if let Some(fewer) = fewer.filter(|_| chosen.exchanges.is_none()) {
         diagnosis.windows.how += &format!("; {fewer}");

@@ -194,6 +194,7 @@ pub(crate) fn choose<'a>(
         });
     }
     chosen.slight = found.as_ref().and_then(|found| found.slight).filter(|_| chosen.steady.is_some());
+    let is_found = found.is_some();
     chosen.warm_up = found.and_then(|f| f.warm_up);
     // What is usual the series shows in all of its base, recorded or not.
     let usual = chosen.windows.base.clone();
@@ -213,6 +214,7 @@ pub(crate) fn choose<'a>(
         }
     }
     if let Some(progress) = progress.filter(|_| chosen.whole_run) {
+        chosen.without_operations = progress.without_operations().filter(|_| !is_found);
         chosen.loss.measure = Some(chosen.measure_of(&progress));
         chosen.loss.measured_on = progress.measured_on;
         chosen.loss.unit = progress.unit;
@@ -283,7 +285,10 @@ fn by_finding<'a>(
         };
     }
     let series = match progress {
-        Some(p) => format!("{} is too short or too idle to find slow windows on", p.measured_on),
+        Some(p) => p.without_operations().map_or_else(
+            || format!("{} is too short or too idle to find slow windows on", p.measured_on),
+            |none| format!("{none}: no level to find slow windows on"),
+        ),
         None => "no series of throughput or latency to find slow windows on".to_owned(),
     };
     let stopped = stops::find(recording, jvms, timeline.covers);
