@@ -129,7 +129,9 @@ fn a_holder_known_for_a_part_of_the_time_is_said_to_be_so_and_is_not_the_story()
         let at = f64::from(i);
         built.call("owner", "read", "/data/orders", at, 800.0);
         built.on_thread(kind::SCHED_OFF, "owner", "uninterruptible", at, 800.0);
-        built.on_thread(kind::SCHED_OFF, "owner", "sleeping", at + 0.8, 200.0);
+        // Then it has nothing to do.
+        let rests = [("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2)];
+        built.with_stack((kind::SCHED_OFF, "sleeping"), "owner", &rests, &[], (at + 0.8, 200.0));
     }
     let Judgement::Found(finding) = judged(&LockContendedJuc, &built.sealed()) else { panic!("not found") };
     let holders = finding.fact(&facts::HOLDERS);
