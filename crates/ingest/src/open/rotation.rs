@@ -194,11 +194,11 @@ impl Joined {
             match self.opener.stream(&item) {
                 Ok(stream) => {
                     let segment = Segment { name: item.name.clone(), first_line: self.lines + 1 };
-                    self.tell(|told| told.segments.push(segment));
+                    self.send(|told| told.segments.push(segment));
                     self.open = Some((item.name, stream));
                     return true;
                 }
-                Err(error) => self.tell(|told| told.failures.push(format!("{}: {error}", item.name))),
+                Err(error) => self.send(|told| told.failures.push(format!("{}: {error}", item.name))),
             }
         }
         false
@@ -225,7 +225,7 @@ impl Read for Joined {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     let failure = format!("{name}: {error}");
-                    self.tell(|told| told.failures.push(failure));
+                    self.send(|told| told.failures.push(failure));
                 }
                 Ok(_) => {}
             }

@@ -201,7 +201,7 @@ mod tests {
                 }
             }
         }
-        header.tell(&mut process);
+        header.send(&mut process);
         (header, process)
     }
 
