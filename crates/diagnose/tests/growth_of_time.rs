@@ -226,7 +226,7 @@ fn eight_times_the_input_takes_no_more_than_its_share() {
         assert!(!diagnosis.findings.is_empty(), "{}", diagnosis.headline);
         let slow = diagnosis.windows.slow.first().copied();
         thread_ledger(&recording, slow, None, By::Thread);
-        let chains = Chains::with_turns(&recording);
+        let chains = Chains::with_lock_holders(&recording);
         let window = slow.unwrap_or(fathom_diagnose::whole(&recording));
         for (thread, _) in chains.victims(window, &diagnosis.windows.base) {
             chains.of_victim(thread, window);

@@ -350,7 +350,7 @@ pub fn is_judged(recording: &Recording) {
             assert!(spent.is_finite() && spent <= group.thread_ms * 1.001 + 1e-3, "{}: {spent}", group.name);
         }
     }
-    let chains = Chains::with_turns(recording);
+    let chains = Chains::with_lock_holders(recording);
     let window = slow.unwrap_or(whole(recording));
     for (thread, ms) in chains.victims(window, &diagnosis.windows.base) {
         assert!(ms.is_finite() && ms >= 0.0, "{ms}");
