@@ -55,9 +55,9 @@ pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId])
     stops
 }
 
-/// What the application's threads did but for having no work, by how much it grew for each operation
-/// above the base, else by its share, or by how much it is where there is no base. Sleep is part of it: who sleeps between retries is
-/// waited for.
+/// What the application's threads did but for having no work, by how much it grew for each
+/// operation above the base, else by its share, or by how much it is where there is no base. Sleep
+/// is part of it: who sleeps between retries is waited for.
 pub(crate) fn threads(case: &Case<'_>) -> Vec<Part> {
     let mut parts = application(case, |heading| heading == Heading::Idle);
     let by = |part: &Part| match (part.per_operation_ms, part.base_per_operation_ms) {
