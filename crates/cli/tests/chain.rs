@@ -165,7 +165,7 @@ fn the_owner_of_a_lock_is_the_thread_that_holds_it_and_not_one_that_had_its_stac
             java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "Owners"]);
             let mut jvm = Talking::start(java.arg(TURNS.to_string()));
             let recorder = Recorder::record(dir, &jvm.pid(), &[]);
-            jvm.tell("go");
+            jvm.send("go");
             jvm.until("done");
             let recording = recorder.stop(dir);
             drop(jvm);

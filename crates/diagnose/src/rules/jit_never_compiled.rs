@@ -257,8 +257,8 @@ mod tests {
         assert!(matches!(judge(Built::jvm("17", "G1", 10.0)), Judgement::Inconclusive(_)));
     }
 
-    /// A loop that puts something into a queue and sleeps, for its whole life in the interpreter: so
-    /// many samples of itself, a second apart, and of what it calls.
+    /// A loop that puts something into a queue and sleeps, all its life in the interpreter: so many
+    /// samples of itself, a second apart, and of what it calls.
     fn loop_that_sleeps(own: u32, below: u32) -> Built {
         let mut built = Built::jvm("17", "G1", 20.0);
         let (feed, root) = (("shop.Feed.run", Interpreted), ("java.lang.Thread.run", Interpreted));

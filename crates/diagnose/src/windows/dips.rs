@@ -10,9 +10,9 @@
 //!    is long enough to have a usual level of its own is searched for dips below that. Where it has
 //!    none, it ends before a fall by half from the later level.
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard
-//!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are; one
-//!    prolonged tick is a dip, for a stall prolongs the tick of whoever keeps time within the JVM; so
-//!    is one in which less than a tenth of the usual is done.
+//!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are. One tick
+//!    is a dip where it is prolonged, for a stall prolongs the tick of whoever keeps time within
+//!    the JVM, and where less than a tenth of the usual is done in it.
 //!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that
 //!    are on average less than half of the ten before are a dip when their mean is four standard
 //!    deviations below, estimated from the differences of neighbours.
