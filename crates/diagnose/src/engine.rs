@@ -126,6 +126,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         sights: seen::sights(&case, &sights, &jvms),
         few_stops: status::few_stops(&case, &sights, &jvms),
         largest: if rest { seen::largest(&case, &ledger, &jvms) } else { Vec::new() },
+        threads: seen::threads(&case),
     };
     let status = status::of(&case, &sights, &jvms, &findings, chosen.steady);
     let begins = if case.whole_run { &[][..] } else { &windows.slow };

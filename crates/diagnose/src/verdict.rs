@@ -92,6 +92,10 @@ pub struct Seen {
     /// The largest parts of the time, those that grew most above the base first. Empty where the
     /// findings explain half of the loss or more.
     pub largest: Vec<Part>,
+    /// What application threads did but for having no work, whatever the findings explain: of the
+    /// process in which most changed, those parts first that grew most above the base. Empty
+    /// where the switches of threads were not seen.
+    pub threads: Vec<Part>,
 }
 
 /// Stops that take less of the time than what matters, none of them long.
@@ -130,6 +134,10 @@ pub struct Part {
     pub share: f64,
     /// The share in the base windows; `None` without a base.
     pub base_share: Option<f64>,
+    /// Milliseconds for each operation; `None` where operations are not counted, and of stops.
+    pub per_operation_ms: Option<f64>,
+    /// The same in the base windows.
+    pub base_per_operation_ms: Option<f64>,
     /// What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous
     /// Allocation"; of the largest part of the application threads' time, that a pool of threads
     /// always had work.

@@ -31,8 +31,11 @@ fn full() -> Diagnosis {
                 ms: 0.0,
                 share: 0.0,
                 base_share: None,
+                per_operation_ms: None,
+                base_per_operation_ms: None,
                 detail: String::new(),
             }],
+            threads: Vec::new(),
         },
         headline: String::new(),
         inputs: vec![Input {

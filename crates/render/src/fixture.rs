@@ -104,6 +104,7 @@ pub fn burst() -> Diagnosis {
             sights: vec![sighted("collections", "gc2.log"), sighted("compilations", "jit2.xml")],
             few_stops: None,
             largest: Vec::new(),
+            threads: Vec::new(),
         },
         headline: "JIT compilation in server2 explains 6.9 s of the 7.9 s lost between 143 s and 158 s."
             .into(),
@@ -196,8 +197,11 @@ pub fn healthy() -> Diagnosis {
             ms: 300_000.0,
             share: 0.91,
             base_share: None,
+            per_operation_ms: None,
+            base_per_operation_ms: None,
             detail: String::new(),
         }],
+        threads: Vec::new(),
     };
     diagnosis.windows = Windows {
         slow: vec![Window { from_ns: 0, to_ns: 120 * S }],

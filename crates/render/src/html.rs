@@ -168,6 +168,38 @@ mod tests {
     }
 
     #[test]
+    fn the_page_says_which_time_was_recorded() {
+        const S: i64 = 1_000_000_000;
+        let mut r = Recording::new();
+        let format = fathom_recording::vocabulary::source::SESSION.into();
+        let covers_ns = Some((100 * S, 200 * S));
+        let source = r.add_source(Source { format, covers_ns, ..Source::default() });
+        let process = r.add_process(Process { jvm: true, ..Process::default() });
+        let thread = Some(r.thread(process, Some(1), "main", Role::App));
+        // A wait that began long before anybody looked.
+        let span = SpanRow {
+            kind: kind::LOCK_WAIT,
+            name: "park",
+            t0_ns: 10 * S,
+            t1_ns: 150 * S,
+            process,
+            thread,
+            stack: None,
+            source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels: &[],
+        };
+        r.span(&span);
+        r.seal();
+        let header = header(&page(&fixture::burst(), &r));
+        assert_eq!(header["origin_ns"], 10 * S);
+        assert_eq!(header["recorded"], serde_json::json!([90 * S, header["to"].as_i64().unwrap()]));
+    }
+
+    #[test]
     fn counts_are_lines_and_tables_and_never_waits() {
         let mut r = recording(3, "x");
         let thread = r.thread(fathom_recording::ProcessId(0), Some(2), "worker", Role::App);

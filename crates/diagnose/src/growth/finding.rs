@@ -4,8 +4,9 @@ use fathom_recording::StackId;
 use fathom_recording::vocabulary::{kind, label};
 
 use super::callers::Callers;
+use super::lead::Lead;
 use super::parts::{Key, Part};
-use super::{Each, Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, on_threads, sending, words};
+use super::{Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, on_threads, sending, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};

@@ -30,6 +30,7 @@ mod lead;
 pub(crate) mod measured;
 pub(crate) mod parts;
 pub(crate) mod places;
+mod second;
 mod sending;
 mod several;
 mod spread;
@@ -50,7 +51,7 @@ use crate::{Case, Confidence, Finding, RuledOut, merge, quantity};
 pub(crate) use attributed::Attributed;
 use calls::Calls;
 use each::{Each, Per};
-use lead::{Lead, lead};
+use lead::lead;
 use measured::grown;
 use parts::{BASE, Cause, FRAMES, Key, Part};
 
@@ -85,13 +86,6 @@ const MORE_CPU: f64 = 1.3;
 const MORE: f64 = 1.1;
 /// What the half of the slow time with less of a part must have of the other half's.
 const FAIR: f64 = 0.2;
-/// What of the growth a part that is new must make up to be reported beside a cause that explains
-/// most of it.
-const NEW_LEADS: f64 = 0.02;
-/// How many times of its usual time a part must take to be new.
-const NEW_TIMES: f64 = 10.0;
-/// New parts that are reported at most.
-const MOST_NEW: usize = 2;
 /// Parts that are shown as evidence.
 const SHOWN: usize = 5;
 
@@ -268,15 +262,6 @@ impl<'a> Growth<'a> {
         too_small
     }
 
-    /// Whether operations hardly did so in the baseline, and it is nothing that follows from
-    /// waiting for others.
-    fn is_new(&self, grown: &Grown<'_>) -> bool {
-        use Heading::{Disk, Dns, Network, Sleep};
-        let heading = grown.key.heading;
-        let acts = heading.is_running() || matches!(heading, Disk | Dns | Network | Sleep);
-        acts && grown.holds && !grown.key.place.is_empty() && grown.base * NEW_TIMES <= grown.slow
-    }
-
     fn whose(&self) -> &'static str {
         match self.per.each {
             Each::Operation => "an operation's time",
@@ -426,18 +411,8 @@ impl<'a> Growth<'a> {
         // What is small beside the cause and new: a second change, which stays when the first is
         // undone.
         if self.per.each.is_counted() && case.loss.lost_ms > 0.0 && !by_change {
-            // Threads that sleep or wait in a method run in it, too.
-            let is_own =
-                |g: &&Grown<'_>| !g.key.place.is_empty() && found.iter().any(|f| f.culprit == g.key.place);
-            let is_new = |g: &&Grown<'_>| self.is_new(g) && g.by() >= NEW_LEADS * self.all() && !is_own(g);
-            for part in left.iter().copied().filter(is_new).take(MOST_NEW).collect::<Vec<_>>() {
-                let share = part.by() / self.all();
-                let cost_ms = (lost_ms * share).min(rest_ms);
-                rest_ms -= cost_ms;
-                let lead = Lead { part, behind: Vec::new(), throughout: 0.0 };
-                found.push(self.finding(case, &lead, &left, share, cost_ms, by_change));
-                left.retain(|g| g.cause != part.cause);
-            }
+            let second = self.second_changes(case, &found, &mut left, lost_ms, rest_ms);
+            found.extend(second);
         }
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };

@@ -288,6 +288,39 @@ fn beyond(flame: &Flame, c: &Comparison) -> Vec<(String, Verdict)> {
     different.filter(|(_, v)| matches!(v, Verdict::More | Verdict::Less)).collect()
 }
 
+/// Each method is one sample in a hundred: of 4000 intervals of 95%, some 200 may miss that.
+#[test]
+fn the_interval_of_a_share_holds_the_true_share() {
+    let mut missed = [0, 0];
+    for seed in 1..=40 {
+        let (flame, c) = compared(&drawn(seed, 1), Normalisation::Wall);
+        for f in top(&flame.tree).iter().filter(|f| flame.tree.frames[f.frame as usize].name != "main") {
+            for (shares, missed) in c.shares.iter().zip(&mut missed) {
+                let [low, high] = shares.of_total[f.frame as usize].interval();
+                *missed += usize::from(!(low..=high).contains(&0.01));
+            }
+        }
+    }
+    assert!(missed.iter().all(|n| (20..=240).contains(n)), "{missed:?} of 4000 intervals miss 1%");
+}
+
+#[test]
+fn a_share_is_of_all_samples_of_its_side_whatever_is_compared() {
+    for normalisation in [Normalisation::Wall, Normalisation::Share] {
+        let (flame, c) = compared(&drawn(3, 30), normalisation);
+        let frame = |name: &str| flame.tree.frames.iter().position(|f| f.name == name).unwrap();
+        let [here, base] = [0, 1].map(|side| &c.shares[side]);
+        let [now, then] = [here, base].map(|s| s.of_total[frame("method0")]);
+        let method = top(&flame.tree).into_iter().find(|f| f.frame as usize == frame("method0")).unwrap();
+        assert_eq!(now.of_all, method.total_weight as f64 / flame.tree.total_weight[0] as f64);
+        assert_eq!(then.of_all, c.base_frame_total[frame("method0")] as f64 / c.base_total[0] as f64);
+        assert!(now.interval()[0] > then.interval()[1], "{now:?} {then:?}");
+        let main = here.of_total[frame("main")];
+        assert_eq!((main.of_all, main.interval()[1]), (1.0, 1.0));
+        assert_eq!(here.of_self[frame("main")].of_all, 0.0);
+    }
+}
+
 #[test]
 fn where_nothing_changed_hardly_anything_is_called_different() {
     let mut wrong = 0;
