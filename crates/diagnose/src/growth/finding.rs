@@ -1,18 +1,15 @@
 //! The finding of what grew most: its words, its figures and how sure it is.
 
-use fathom_recording::StackId;
 use fathom_recording::vocabulary::{kind, label};
 
 use super::callers::Callers;
+use super::carriers::has_carried;
 use super::lead::Lead;
 use super::parts::{Key, Part};
 use super::{Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, on_threads, sending, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
-
-/// The method at the root of what a carrier runs for a virtual thread (java.base, JDK 21 to 25).
-const CARRIED: &str = "java.lang.VirtualThread.run";
 
 impl<'a> Growth<'a> {
     pub(super) fn finding(
@@ -178,23 +175,13 @@ fn pins(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
     if key.heading.is_running() || matches!(key.heading, Heading::RunQueue | Heading::Idle) {
         return false;
     }
-    let of_virtual = |mut at: Option<StackId>| {
-        while let Some(node) = at.and_then(|id| case.recording.stacks.get(id.index())) {
-            let frame = case.recording.frames.get(node.frame.index());
-            if frame.is_some_and(|frame| case.recording.strings.get(frame.name).starts_with(CARRIED)) {
-                return true;
-            }
-            at = node.parent;
-        }
-        false
-    };
     // A virtual thread that has left its carrier is a thread of its own here, without an id at the
     // kernel.
     let on_carriers = part.threads.iter().all(|id| case.recording.threads[id.index()].tid.is_some());
     let (mut all, mut carried) = (0.0, 0.0);
     for (stack, ms) in &part.by_stack {
         all += ms[0] + ms[1];
-        carried += if of_virtual(Some(*stack)) { ms[0] + ms[1] } else { 0.0 };
+        carried += if has_carried(case, *stack) { ms[0] + ms[1] } else { 0.0 };
     }
     on_carriers && carried > 0.5 * all
 }

@@ -8,14 +8,15 @@
 
 use std::collections::BTreeMap;
 
+use fathom_recording::vocabulary::kind;
 use fathom_recording::{Recording, StackId, StrId, ThreadId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lock_identity::Lock;
 use super::wait_case::Waits;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::waits::place::{NO_PLACE, Seen, place, seen_within};
+use crate::waits::place::{NO_PLACE, Seen, java_method, place, seen_within};
 
 /// From a moment on somebody holds a lock, or somebody queues for it.
 struct Event<'a> {
@@ -61,13 +62,19 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
         let is_cut = span.label(fathom_recording::vocabulary::label::CUT).is_some();
         let got = span.thread().filter(|_| lock.is_exclusive() && !is_cut);
         list.extend(got.map(|thread| {
-            let place = place(waits.case.recording, span.stack(), &[]);
-            let place = Some(place).filter(|place| *place != NO_PLACE);
+            let recording = waits.case.recording;
+            // A monitor is held no longer than the method that enters it is on the stack, or the one
+            // that enters it again after `wait`.
+            let waits = |name: &str| name.starts_with("java.lang.Object.wait");
+            let place = match span.kind() {
+                kind::LOCK_MONITOR => java_method(recording, span.stack(), waits),
+                _ => Some(place(recording, span.stack(), &[])).filter(|place| *place != NO_PLACE),
+            };
             Event { at_ns: span.t1_ns(), holder: Some(thread), waiter: None, place }
         }));
     }
     let mut held: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
-    let mut releases = Releases::new(waits.case.recording, chains);
+    let mut releases = Releases::new(waits.case.recording, chains, lock.is_monitor(waits));
     for (object, mut list) in events {
         list.sort_by_key(|event| (event.at_ns, event.holder, event.waiter));
         let wanted = Intervals::of(wanted.remove(&object).unwrap_or_default());
@@ -82,7 +89,11 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
             }
             if let Some((thread, from, place)) = now.take() {
                 let until = chains.idle_after(thread, from, at_ns).unwrap_or(at_ns);
-                let until = place.map_or(until, |place| releases.first(thread, place, from, until));
+                let until = match place {
+                    Some(place) => releases.first(thread, place, from, until),
+                    None if releases.is_virtual(thread) => from,
+                    None => until,
+                };
                 held.entry(thread).or_default().extend(wanted.within(from, until));
             }
             now = holder.map(|holder| (holder, at_ns, place));
@@ -100,39 +111,63 @@ struct Releases<'c, 'a> {
     /// Whether a method is ever seen on the stacks of who holds the lock: one that takes it for its
     /// caller is not.
     ever: FxHashMap<&'a str, bool>,
+    /// Threads whose switches were seen: all but the virtual ones, in a live recording.
+    watched: FxHashSet<ThreadId>,
+    /// Whether it is a monitor: it is let go where it was taken.
+    is_monitor: bool,
 }
 
 impl<'c, 'a> Releases<'c, 'a> {
-    fn new(recording: &'a Recording, chains: &'c Chains<'a>) -> Self {
-        Self { recording, chains, within: FxHashMap::default(), ever: FxHashMap::default() }
+    fn new(recording: &'a Recording, chains: &'c Chains<'a>, is_monitor: bool) -> Self {
+        let watched = recording.spans_of(kind::SCHED_WATCHED).filter_map(|span| span.thread()).collect();
+        Self {
+            recording,
+            chains,
+            within: FxHashMap::default(),
+            ever: FxHashMap::default(),
+            watched,
+            is_monitor,
+        }
+    }
+
+    /// Whether what a thread does is known of its waits alone: nobody saw its switches, while others'
+    /// were seen.
+    fn is_virtual(&self, thread: ThreadId) -> bool {
+        !self.watched.is_empty() && !self.watched.contains(&thread)
     }
 
     /// When a thread that took a lock in `place` at `from` is first seen outside of it; `until`
-    /// where it never is.
+    /// where it never is. A virtual thread is seen only where it waits: it holds the lock no longer
+    /// than it is seen within.
     fn first(&mut self, thread: ThreadId, place: &'a str, from: i64, until: i64) -> i64 {
         let mut seen: Vec<(i64, Seen)> = Vec::new();
-        let mut stacks: Vec<(i64, Option<StackId>)> = Vec::new();
+        let mut stacks: Vec<(i64, i64, Option<StackId>)> = Vec::new();
         let held = Intervals::of([(from, until)]);
         self.chains.off_within(thread, &held, |_, span, _| {
             if span.t0_ns() >= from {
-                stacks.push((span.t0_ns(), span.stack()));
+                stacks.push((span.t0_ns(), span.t1_ns(), span.stack()));
             }
         });
         let samples = self.chains.samples(thread);
         let first = samples.partition_point(|sample| sample.t_ns < from);
         let during = samples[first..].iter().take_while(|sample| sample.t_ns < until);
-        stacks.extend(during.map(|sample| (sample.t_ns, sample.stack())));
-        for (at_ns, stack) in stacks {
+        stacks.extend(during.map(|sample| (sample.t_ns, sample.t_ns, sample.stack())));
+        let mut seen_until = from;
+        for (at_ns, to_ns, stack) in stacks {
             let Some(stack) = stack else { continue };
             let recording = self.recording;
             let at_place =
                 *self.within.entry((stack, place)).or_insert_with(|| seen_within(recording, stack, place));
             seen.push((at_ns, at_place));
+            if at_place == Seen::Within {
+                seen_until = seen_until.max(to_ns);
+            }
         }
+        let until = if self.is_virtual(thread) { until.min(seen_until) } else { until };
         let ever = self.ever.entry(place).or_default();
-        *ever |= seen.iter().any(|(_, seen)| *seen == Seen::Within);
+        *ever |= self.is_monitor || seen.iter().any(|(_, seen)| *seen == Seen::Within);
         let outside = seen.iter().filter(|(_, seen)| *seen == Seen::Outside).map(|(at_ns, _)| *at_ns).min();
-        outside.filter(|_| *ever).unwrap_or(until)
+        outside.filter(|_| *ever).map_or(until, |outside| outside.min(until))
     }
 }
 
@@ -259,6 +294,31 @@ mod tests {
         }
         let finding = found(&LockContendedMonitor, built);
         assert_eq!(did_by_holders(&finding), [("running, mostly shop.Orders.price".to_owned(), 1.0)]);
+    }
+
+    /// Virtual threads that get it one after another, and are seen asleep for some time afterwards,
+    /// with a stack that shows no method of the application.
+    #[test]
+    fn what_a_virtual_thread_does_under_the_lock_is_not_taken_from_what_it_does_later() {
+        let mut built = Built::jvm("25", "G1", 60.0);
+        built.on_thread(kind::SCHED_WATCHED, "dashboard", "", 0.0, 60_000.0);
+        for i in 0..58_u32 {
+            let at = f64::from(i);
+            let name = format!("virtual thread #{}", i % 2);
+            let asleep = [("java.lang.VirtualThread.yieldContinuation", C2)];
+            built.with_stack((kind::LOCK_PARK, ""), &name, &asleep, &[], (at, 400.0));
+            let labels = [(label::ADDRESS, "0x1")];
+            let frames = [("shop.Sessions.touch", C2)];
+            built.with_stack(
+                (kind::LOCK_MONITOR, "shop.Sessions"),
+                &name,
+                &frames,
+                &labels,
+                (at + 0.4, 600.0),
+            );
+        }
+        let finding = found(&LockContendedMonitor, built);
+        assert!(finding.facts(&locks::HOLDERS).next().is_none(), "{finding:#?}");
     }
 
     /// Two threads hold it alternately; what each does in a second is known by sums alone: it
