@@ -117,7 +117,7 @@ impl SlowWeight {
     }
 }
 
-/// In what order threads and groups are shown beside one another: those that grew in the slow
+/// In what order threads and groups are shown next to one another: those that grew in the slow
 /// windows first, the more the earlier; then those that lost or ran most in them; then by the whole
 /// run.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]

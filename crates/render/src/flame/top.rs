@@ -1,4 +1,4 @@
-//! Frames in the terminal: self and total, and beside a base the share of both sides with what
+//! Frames in the terminal: self and total, and against a base the share of both sides with what
 //! changed.
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table};
@@ -13,7 +13,7 @@ use crate::tables::{Sheet, section, shortened, table};
 const NAME: usize = 46;
 /// The same beside a comparison.
 const NAME_COMPARED: usize = 24;
-/// Columns from which on shares have their intervals beside a name of some length.
+/// Columns from which on shares have their intervals next to a name of some length.
 const WITH_INTERVALS: usize = 96;
 
 /// What the table is sorted by.
