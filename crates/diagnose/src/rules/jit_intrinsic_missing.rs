@@ -175,7 +175,7 @@ fn used(recording: &Recording, jvm: ProcessId) -> BTreeSet<&'static str> {
                 FrameType::Jvm => function == Some(*code),
                 _ => false,
             };
-            INTRINSICS.iter().filter(move |one| one.code.iter().any(|code| is_code(code)))
+            INTRINSICS.iter().filter(move |one| one.code.iter().any(&is_code))
         })
         .map(|one| one.method)
         .collect()

@@ -216,7 +216,7 @@ pub fn recording(data: &[u8]) -> Recording {
 impl Made<'_> {
     fn source(&mut self) {
         let format = self.bytes.text(&self.words.sources);
-        let covers_ns = (self.bytes.byte() % 2 == 0).then(|| {
+        let covers_ns = (self.bytes.byte().is_multiple_of(2)).then(|| {
             let from_ns = self.bytes.t_ns();
             (from_ns, from_ns + self.bytes.length_ns())
         });
