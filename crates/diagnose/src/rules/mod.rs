@@ -39,6 +39,7 @@ mod out_of_memory;
 mod page_fault_storm;
 mod process_stopped;
 pub(crate) mod processors;
+mod safepoint_operation;
 mod safepoint_slow_to_reach;
 mod thread_start_slow;
 mod tls_not_resumed;
@@ -74,6 +75,7 @@ pub const RULES: &[&dyn Rule] = &[
     &cpu_taken_by_others::CpuTakenByOthers,
     &gc_starved_of_cpu::GcStarvedOfCpu,
     &page_fault_storm::PageFaultStorm,
+    &safepoint_operation::SafepointOperation,
     &safepoint_slow_to_reach::SafepointSlowToReach,
     &lock_contended_monitor::LockContendedMonitor,
     &lock_contended_juc::LockContendedJuc,
