@@ -274,6 +274,8 @@ fn what_fathom_gc_judges_bad_is_a_finding_or_said() {
     assert_eq!(bad, ["live_share"]);
     let d = diagnose(&recording, &Options::default()).unwrap();
     assert!(d.warnings.iter().any(|w| w.contains("Live set as a share of the heap 96%")), "{:?}", d.warnings);
+    let small = d.ruled_out.iter().find(|row| row.rule == "gc-heap-too-small").unwrap();
+    assert!(small.figure.ends_with("though 96% of the heap stays in use"), "{}", small.figure);
     assert!(!d.headline.contains("healthy"), "{}", d.headline);
 }
 

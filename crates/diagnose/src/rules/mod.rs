@@ -47,6 +47,7 @@ mod wait_case;
 
 use crate::Rule;
 pub(crate) use cpu_taken_by_others::CpuTakenByOthers;
+pub(crate) use gc_log_write_blocked::is_idle;
 pub(crate) use heap_leak::HeapLeak;
 
 /// All rules. Of two findings that cost the same and are equally sure, the one listed first comes
