@@ -37,6 +37,7 @@ pub mod thread_ledger;
 mod timeline;
 pub mod trend;
 mod verdict;
+mod vm_operations;
 mod waits;
 mod windows;
 mod written_back;

@@ -13,6 +13,7 @@ use crate::burden::LONG_MS;
 use crate::collections::{Pause, live_points};
 use crate::facts::{Value, pauses};
 use crate::failures::ran_out;
+use crate::metrics::gc::LIVE_SHARE;
 use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Rule, quantity};
 
 /// Share of the time stopped by collections for lack of room.
@@ -103,8 +104,13 @@ impl Rule for GcHeapTooSmall {
         let stopped = gc.stopped_share(for_room);
         let cost_ms = gc.excess_ms(for_room);
         if stopped < STOPPED || !gc.matters(cost_ms) {
+            // `fathom gc` says that such a heap is full.
+            let live = heap_leak::live_share(&gc).filter(|(live, heap)| *live > LIVE_SHARE.1 * heap);
+            let full = live.map_or(String::new(), |(live, heap)| {
+                format!(", though {} of the heap stays in use", quantity::share(live / heap))
+            });
             return gc.ruled_out(format!(
-                "collections for lack of room took {} of the time (limit {})",
+                "collections for lack of room took {} of the time (limit {}){full}",
                 quantity::share(stopped),
                 quantity::share(STOPPED)
             ));
