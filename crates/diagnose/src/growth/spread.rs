@@ -132,7 +132,7 @@ impl<'a> Growth<'a> {
         let likely = share >= MOST && holds && !by_change && case.loss.lost_ms > 0.0;
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
         let mut finding = case.finding_by(RULE, Layer::Application, self.jvm, confidence, cost_ms);
-        let named = by_name(spread.parts.iter().map(|g| (short(g.key.place), g.by())));
+        let named = by_name(spread.parts.iter().map(|g| (short(g.key.place), g.by())), short(spread.method));
         let named = named.into_iter().take(NAMED);
         let named: Vec<String> =
             named.map(|(name, by)| format!("{name} {}", quantity::share(by / spread.by()))).collect();
@@ -171,8 +171,9 @@ impl<'a> Growth<'a> {
 }
 
 /// Growth by the name that is shown, the largest first: a method that runs in several ways (in its
-/// own code, in page faults) has one share.
-fn by_name<'n>(parts: impl Iterator<Item = (&'n str, f64)>) -> Vec<(&'n str, f64)> {
+/// own code, in page faults) has one share. None where all of it is the method `below` which it
+/// lies.
+fn by_name<'n>(parts: impl Iterator<Item = (&'n str, f64)>, below: &str) -> Vec<(&'n str, f64)> {
     let mut named: Vec<(&str, f64)> = Vec::new();
     for (name, by) in parts {
         match named.iter_mut().find(|(known, _)| *known == name) {
@@ -181,7 +182,7 @@ fn by_name<'n>(parts: impl Iterator<Item = (&'n str, f64)>) -> Vec<(&'n str, f64
         }
     }
     named.sort_by(|a, b| b.1.total_cmp(&a.1));
-    named
+    if matches!(named[..], [(one, _)] if one == below) { Vec::new() } else { named }
 }
 
 /// Share of a part's slow time that lies below a method.
@@ -220,6 +221,8 @@ mod tests {
     #[test]
     fn a_method_that_runs_in_several_ways_is_named_once() {
         let parts = [("Page.next", 5.0), ("Expr.depth", 4.0), ("Expr.depth", 3.0)];
-        assert_eq!(by_name(parts.into_iter()), [("Expr.depth", 7.0), ("Page.next", 5.0)]);
+        let named = by_name(parts.into_iter(), "Expr.depth");
+        assert_eq!(named, [("Expr.depth", 7.0), ("Page.next", 5.0)]);
+        assert_eq!(by_name(parts[1..].iter().copied(), "Expr.depth"), []);
     }
 }

@@ -227,15 +227,16 @@ pub(super) fn spread(
     named: &str,
 ) -> String {
     let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
+    let named = if named.is_empty() { String::new() } else { format!(" ({named})") };
     match each.is_counted() {
         true => format!(
-            "each {} runs for {} instead of {} below {method}{from} ({named})",
+            "each {} runs for {} instead of {} below {method}{from}{named}",
             each.noun(),
             time(slow),
             time(base)
         ),
         false => {
-            format!("{slow:.1} threads at a time instead of {base:.1} run below {method}{from} ({named})")
+            format!("{slow:.1} threads at a time instead of {base:.1} run below {method}{from}{named}")
         }
     }
 }
