@@ -30,9 +30,10 @@ pub(super) fn apart(
         mild.for_each(|(part, _)| apart[part.from..part.to].fill(true));
         // Ranks place an end of a level to within a tick or two.
         for (i, part) in parts.iter().enumerate().skip(1).filter(|(i, _)| is_mild[*i] != is_mild[i - 1]) {
-            let (from, to) = (parts[i - 1].from.max(part.from - EDGE_TICKS.min(part.from)), part.to);
-            for tick in from..to.min(part.from + EDGE_TICKS) {
-                apart[tick] = values[tick].is_some_and(|v| v >= limit);
+            let from = parts[i - 1].from.max(part.from.saturating_sub(EDGE_TICKS));
+            let near = from..part.to.min(part.from + EDGE_TICKS);
+            for (apart, value) in apart[near.clone()].iter_mut().zip(&values[near]) {
+                *apart = value.is_some_and(|v| v >= limit);
             }
         }
     }
