@@ -1,7 +1,7 @@
 // Pictures of a report for README and docs: node scripts/screenshot.mjs REPORT.html OUT-DIR
 //
 // Writes report-light.png and report-dark.png: the verdict and the timeline at its side, as a wide screen shows them. The pictures in
-// docs/images are of crates/ingest/fixtures/elasql: (cd there; fathom report client* gc* jit* -o report.html). With ONLY=SELECTOR
+// docs/images are of fathom-demo/report.html that `fathom demo` leaves on an idle machine. With ONLY=SELECTOR
 // it writes that part of the page alone, as report-recording.png or NAME=FILE, light, 980 pixels of it: ONLY=#timeline of
 // `fathom record -p PID` of ui/test/java/Orders.java (java Orders 60 DIR), with its throughput.csv. PAGE=heap writes heap-light.png and
 // heap-dark.png: WIDTH=1500 HEIGHT=980 of `fathom heap -p PID --dump shop.hprof --html shop.html` of ui/test/java/Shop.java (java Shop

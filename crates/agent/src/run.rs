@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use fathom_capture::slow::trigger::Trigger;
+use fathom_capture::slow::trigger::{AtRest, Trigger};
 use fathom_capture::slow::{IncidentOutcome, OnSlow, SlowSamples};
 use fathom_capture::target::JvmFilter;
 use fathom_capture::{Ended, Limits as SessionLimits, Selection, Session, Settings, Signals, Targets};
@@ -43,6 +43,8 @@ pub struct Agent {
     pub capture: Settings,
     /// What is kept whole.
     pub triggers: Vec<Trigger>,
+    /// Which threads have nothing to do, for triggers.
+    pub at_rest: AtRest,
     /// How much is kept from before it began.
     pub before: Duration,
     /// How long nothing must be slow before it is written.
@@ -66,7 +68,8 @@ pub fn run(agent: Agent, signals: &Signals) -> Result<(), AgentError> {
     let spool = Arc::new(Spool::open(&agent.spool, agent.limits.disk_bytes)?);
     let shared = Arc::new(Shared::new(agent.status()));
     publish(&shared, &spool);
-    let Agent { filter, capture, triggers, before, after, every, limits, place, identify, host, .. } = agent;
+    let Agent { filter, capture, triggers, at_rest, before, after, .. } = agent;
+    let Agent { every, limits, place, identify, host, .. } = agent;
     let rows = Rows::start(Arc::clone(&spool), Arc::clone(&shared), (host.clone(), filter.clone()))?;
     let shipper = Shipper::start(Arc::clone(&spool), place, Arc::clone(&shared))?;
     let making = Making {
@@ -90,6 +93,7 @@ pub fn run(agent: Agent, signals: &Signals) -> Result<(), AgentError> {
         max_bytes: u64::MAX,
         keep: None,
         identity: host,
+        at_rest,
     };
     let mut at_work = AtWork { filter, capture, on_slow, signals, published: Instant::now() };
     let making = at_work.run(making)?;

@@ -29,7 +29,7 @@ const MOST_BYTES: u64 = 16 << 20;
 pub struct MarkArgs {
     /// Something that was done meanwhile, TIME=TEXT: `--mark 22:00:23='deploy 2.3'`; TIME as an end
     /// of a window; may be given several times. A slow window that begins with it says so
-    #[arg(long, value_name = "TIME=TEXT")]
+    #[arg(long, value_name = "TIME=TEXT", allow_hyphen_values = true)]
     pub mark: Vec<MarkSpec>,
     /// A file of them, a line each: TIME TEXT, or time,text; may be given several times
     #[arg(long, value_name = "FILE")]

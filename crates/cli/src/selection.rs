@@ -17,7 +17,7 @@ const LARGEST_PATTERN: usize = 1 << 20;
 pub struct SelectionArgs {
     /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
     /// 22:00:23..22:00:45; may be given several times
-    #[arg(long, value_name = "WINDOW", value_parser = window)]
+    #[arg(long, value_name = "WINDOW", value_parser = window, allow_hyphen_values = true)]
     pub window: Vec<WindowSpec>,
     /// Only the process with an id, or those whose name and arguments of the main class match a
     /// regular expression, such as 'StartUp db2'; `fathom info` lists them

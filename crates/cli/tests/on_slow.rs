@@ -220,6 +220,38 @@ fn said_of(output: &Output) -> String {
 }
 
 #[test]
+fn a_thread_without_a_task_is_not_slow_and_one_whose_task_waits_is() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let Some(home) = jdks::compile(dir, 11, &["Slow"]).filter(|_| ebpf_is_allowed()) else { return };
+        let mut java = Command::new(home.join("bin/java"));
+        let mut jvm = Talking::start(java.args(["-XX:+UseSerialGC", "-Xmx64m", "-cp"]).arg(dir).arg("Slow"));
+        jvm.send("pool 4");
+        jvm.until("done");
+        let args = ["-p", &jvm.pid(), "--before", "2s", "--after", "1s", "--on-slow", "offcpu:^http>2s"];
+        let mut watching = watching(dir, &args);
+        // Each of these ends a wait for work of a thread of the pool.
+        for _ in 0..4 {
+            std::thread::sleep(Duration::from_millis(2_500));
+            jvm.send("ask 1");
+            assert_eq!(jvm.line(), Some("done"));
+        }
+        std::thread::sleep(Duration::from_secs(3));
+        assert_eq!(incidents(dir), [""; 0], "{}", watching.said());
+        jvm.send(&format!("ask {}", HELD.as_millis()));
+        assert_eq!(jvm.line(), Some("done"));
+        let line = watching.until("→");
+        assert!(line.contains("offcpu:^http>2s: ") && line.contains("thread http-"), "{line}");
+        let said = end(watching, "INT");
+        let names = incidents(dir);
+        assert_eq!(names.len(), 1, "{said}: {names:?}");
+        let slow = slow(&open(dir, &names[0]));
+        assert_eq!(slow.len(), 1, "{said}: {slow:?}");
+    });
+}
+
+#[test]
 fn a_series_that_leaves_what_is_usual_is_an_incident() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();

@@ -11,11 +11,12 @@ use jiff::tz::TimeZone;
 
 pub use blind_spots::is_summed;
 
+use crate::Rule;
 use crate::burden::Burden;
 use crate::chain::Chains;
 use crate::growth::{self, Growth, demand, held};
 use crate::merge::Merged;
-use crate::rules::RULES;
+use crate::rules::{CpuTakenByOthers, RULES};
 use crate::sight::Sights;
 use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
@@ -154,7 +155,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let bad = judged_bad(recording, &jvms, &diagnosis.findings, timeline.zero_ns);
     diagnosis.seen.few_stops = diagnosis.seen.few_stops.filter(|_| bad.is_empty());
     diagnosis.warnings.extend(bad);
-    diagnosis.headline = headline::of(&diagnosis, case.whole_run, chosen.slight);
+    diagnosis.headline = headline::of(&diagnosis, case.whole_run, &chosen);
     // That is no loss by itself, and not what a reader may miss either.
     if let Some(fewer) = fewer.filter(|_| chosen.exchanges.is_none()) {
         diagnosis.windows.how += &format!("; {fewer}");
@@ -353,6 +354,13 @@ fn judge<'a>(
     };
     let mut whole = merge::judge_all(&whole_case, sights, jvms, RULES);
     whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
+    // That others have the processors all along is no news where it was no worse in the windows in
+    // which threads did something else.
+    let refuted = |finding: &Finding| {
+        let is_same = finding.rule == CpuTakenByOthers.id();
+        is_same && chosen.by_change && merged.ruled_out.iter().any(|row| row.rule == finding.rule)
+    };
+    whole.findings.retain(|finding| !refuted(finding));
     let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);
     let quiet = |jvm: &ProcessId| Burden::of(recording, *jvm).quiet;
     // Stops that are few, and short enough for nobody to notice, are no loss that asks for an

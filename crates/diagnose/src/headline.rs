@@ -7,6 +7,7 @@ use fathom_recording::vocabulary::source;
 
 use crate::rules::yields;
 use crate::seen::in_words;
+use crate::windows::Chosen;
 use crate::{Confidence, Diagnosis, Finding, Status, Window, quantity};
 
 /// Windows named in the sentence.
@@ -29,9 +30,9 @@ const LITTLE: f64 = crate::MATTERS_SHARE / 20.0;
 
 /// What took the time, or what was looked at without a cause being found.
 ///
-/// `slight`: where a series that never fell by what is called a dip was lower than usual, and by
-/// which share.
-pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, slight: Option<(Window, f64)>) -> String {
+/// `chosen`: what its windows were chosen on.
+pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, chosen: &Chosen) -> String {
+    let slight = chosen.slight;
     match (diagnosis.status, diagnosis.findings.first()) {
         (Status::Healthy, Some(finding)) => {
             format!(
@@ -57,11 +58,14 @@ pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, slight: Option<(Window,
         (Status::NothingToJudge, None) => {
             "nothing to judge: no log of a JVM and no series of progress was read".into()
         }
-        (Status::NoCauseFound | Status::Found, None) => no_cause(diagnosis, whole_run),
+        (Status::NoCauseFound | Status::Found, None) => {
+            no_cause(diagnosis, whole_run, chosen.without_operations.as_deref())
+        }
     }
 }
 
-/// That a series showed no loss, and the stops neither.
+/// That a series showed no loss, and the stops neither. `slight`: where a series that never fell by
+/// what is called a dip was lower than usual, and by which share.
 fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
     let series = &diagnosis.loss.measured_on;
     let level = match slight {
@@ -85,7 +89,7 @@ fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
 }
 
 /// No cause, and no loss that was measured: what was looked at, and what the time went to.
-fn no_cause(diagnosis: &Diagnosis, whole_run: bool) -> String {
+fn no_cause(diagnosis: &Diagnosis, whole_run: bool, without_operations: Option<&str>) -> String {
     let seen = &diagnosis.seen;
     let at = if whole_run { String::new() } else { format!(" {}", when(diagnosis)) };
     let loss = match (diagnosis.loss.measured_on.as_str(), seen.loss_measured) {
@@ -94,7 +98,8 @@ fn no_cause(diagnosis: &Diagnosis, whole_run: bool) -> String {
             "{series} shows a loss, of which {} lie outside of what was recorded, and too little within it to judge",
             quantity::millis(seen.unrecorded_ms)
         ),
-        (series, true) => format!("{series} shows no loss that stands out"),
+        (series, true) => without_operations
+            .map_or_else(|| format!("{series} shows no loss that stands out"), str::to_owned),
     };
     if diagnosis.ledger.iter().all(|row| !row.in_sum) && seen.sights.is_empty() {
         return format!(

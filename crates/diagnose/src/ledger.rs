@@ -4,7 +4,7 @@
 //! ```text
 //! window ─┬─ not covered by a log that records stops ──▶ unknown, or the JVM's counters of stops ([`counted`])
 //!         └─ covered ─┬─ stopped, and the VM thread writes the log ──▶ stopped: log write
-//!                     ├─ in a collection, or in the VM operation around it ──▶ stopped: GC
+//!                     ├─ in a collection, or in the VM operation for it ──▶ stopped: GC
 //!                     ├─ from the request of a safepoint until the last thread stopped ──▶ stopped: waiting …
 //!                     ├─ after the operation until threads ran again ──▶ stopped: leaving
 //!                     ├─ the rest of safepoints ──▶ stopped: other VM operations
@@ -26,7 +26,7 @@ use rustc_hash::FxHashSet;
 
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
-use crate::{LedgerRow, Loss, Window};
+use crate::{LedgerRow, Loss, Window, vm_operations};
 
 /// The category of collections.
 pub(crate) const STOPPED_BY_GC: &str = "stopped: GC";
@@ -153,7 +153,8 @@ impl Parts {
         let leave = Intervals::of(safepoints.iter().filter_map(|s| {
             Some((s.t1_ns().saturating_sub(nanos(s, figure::LEAVE_NS)?).max(s.t0_ns()), s.t1_ns()))
         }));
-        let of_gc = Intervals::of(around_pauses(&safepoints, &pauses));
+        let collect = safepoints.iter().filter(|s| vm_operations::known(s.name()).is_none());
+        let of_gc = Intervals::of(around_pauses(collect, &pauses));
         let covered = covered(recording, jvm);
 
         let writes = log_writes(recording, jvm).into_iter().map(ends);
@@ -185,10 +186,11 @@ fn nanos(span: &Span<'_>, key: &str) -> Option<i64> {
     span.figure(key).filter(|ns| *ns >= 0.0).map(|ns| ns as i64)
 }
 
-/// Safepoints in which a collection took place: their whole operation is the collector's. Most of a
-/// pause must lie within, because both are stamped in milliseconds and neighbours touch.
+/// Safepoints in which a collection took place: their whole operation is the collector's, unless it
+/// goes on with work of its own (a heap dump). Most of a pause must lie within, because both are
+/// stamped in milliseconds and neighbours touch.
 fn around_pauses<'s>(
-    safepoints: &'s [Span<'_>],
+    safepoints: impl Iterator<Item = &'s Span<'s>> + 's,
     pauses: &'s Intervals,
 ) -> impl Iterator<Item = (i64, i64)> + 's {
     let within = |(from, to): (i64, i64)| {
@@ -198,7 +200,7 @@ fn around_pauses<'s>(
             shared > p.1.saturating_sub(p.0) / 2
         })
     };
-    safepoints.iter().map(ends_of).filter(move |s| within(*s))
+    safepoints.map(ends_of).filter(move |s| within(*s))
 }
 
 /// Whether every safepoint of a JVM would have been seen: one was, or a collector watched for them

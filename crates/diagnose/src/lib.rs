@@ -37,6 +37,7 @@ pub mod thread_ledger;
 mod timeline;
 pub mod trend;
 mod verdict;
+mod vm_operations;
 mod waits;
 mod windows;
 mod written_back;
@@ -47,7 +48,7 @@ pub use facts::{Evidence, Fact, Origin, Statement};
 pub use rule::{Judgement, Rule};
 pub use sight::{COVERED, Coverage, LOST, Sight};
 pub use verdict::*;
-pub use waits::{Causes, Heading};
+pub use waits::{Causes, Heading, is_at_rest};
 pub use windows::{
     Clock, MomentSpec, WindowError, WindowSpec, Zero, clock_of, resolve, whole, zero, zero_ns,
 };

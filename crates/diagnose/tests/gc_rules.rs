@@ -40,6 +40,7 @@ fn each_rule_fires_on_its_fault_and_says_where_what_and_how_to_verify() {
         "heap-leak",
         "gc-log-write-blocked",
         "gc-starved-of-cpu",
+        "safepoint-operation",
         "safepoint-slow-to-reach",
         "jit-code-cache-full",
     ] {
@@ -57,6 +58,17 @@ fn each_rule_fires_on_its_fault_and_says_where_what_and_how_to_verify() {
             );
             assert!(finding.windows.len() <= 51, "{rule}");
         }
+    }
+}
+
+#[test]
+fn a_heap_dump_of_a_quiet_jvm_is_the_verdict_and_its_collection_is_not_ruled_out_to_be_asked_for() {
+    for log in fixtures("safepoint-operation") {
+        let d = diagnosis(&log);
+        assert_eq!(d.findings[0].rule, "safepoint-operation", "{}", d.headline);
+        assert!(d.headline.starts_with("1 heap dump held the JVM for "), "{}", d.headline);
+        let beside = ["gc-explicit", "jvm-stopped"];
+        assert!(d.ruled_out.iter().all(|row| !beside.contains(&row.rule.as_str())), "{:?}", d.ruled_out);
     }
 }
 

@@ -156,6 +156,20 @@ fn tls_sessions_that_are_not_resumed_are_reported_whatever_else_stops_the_jvm() 
 }
 
 #[test]
+fn a_program_without_a_fault_on_a_machine_short_of_cpus_gets_no_surer_verdict_than_that() {
+    let d = verdict("tls-resumed-jdk8", false);
+    // What others take is usual on this machine, and nothing shows what it costs the program.
+    let others = |f: &&Finding| f.rule == "cpu-taken-by-others" && f.confidence == Confidence::ConsistentWith;
+    let found: Vec<_> = d.findings.iter().map(|f| (f.rule, f.confidence)).collect();
+    assert!(d.findings.iter().all(|f| others(&f)), "{found:?}");
+    assert!(d.headline.contains("consistent with the evidence"), "{}", d.headline);
+    assert!(
+        !d.findings.iter().any(|f| f.share.is_some()),
+        "a part of a loss that nobody measured: {found:?}"
+    );
+}
+
+#[test]
 fn a_jvm_without_probes_is_stopped_for_what_its_counters_say() {
     let d = verdict("tls-not-resumed-jdk8", false);
     let of = |heading: &str| -> f64 {

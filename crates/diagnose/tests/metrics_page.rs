@@ -31,7 +31,7 @@ the record that it is taken from. What is not in the log has no value; it is nev
 7. In `fathom jit`: **`code_cache_free_min`**, **`c2_queue_wait_p95`**, then **`invalidations_real`**.
 
 `allocation_rate`, `pauses` and `compiles` are not good or bad for themselves: they explain the others. Why an application
-was slow in a interval is the question of `fathom diagnose`, not of one figure.
+was slow in an interval is the question of `fathom diagnose`, not of one figure.
 
 ## Rules that hold for all of them
 

@@ -194,7 +194,10 @@ impl Page {
         }
         self.heading("Not seen", spots.len(), limit);
         for spot in spots.iter().take(limit) {
-            self.columns(("", 0, Ink::Plain), &format!("{}: {}", spot.what, spot.remedy), "");
+            let what = spot.what.to_string();
+            // Of some nothing could show more.
+            let line = if spot.remedy.is_empty() { what } else { format!("{what}: {}", spot.remedy) };
+            self.columns(("", 0, Ink::Plain), &line, "");
         }
     }
 
@@ -252,6 +255,17 @@ mod tests {
     fn a_verdict_reads_well_in_ascii_and_80_columns() {
         let options = TerminalOptions { width: 80, colour: false, unicode: false, all: false };
         insta::assert_snapshot!(terminal(&fixture::burst(), options));
+    }
+
+    #[test]
+    fn what_nothing_could_show_ends_without_a_colon() {
+        let mut diagnosis = fixture::burst();
+        diagnosis.blind_spots.truncate(1);
+        diagnosis.blind_spots[0].what = "names of 65 Java frames".into();
+        diagnosis.blind_spots[0].remedy = String::new();
+        let text = terminal(&diagnosis, PLAIN);
+        let line = text.lines().find(|line| line.contains("names of 65")).unwrap();
+        assert_eq!(line.trim(), "names of 65 Java frames");
     }
 
     #[test]

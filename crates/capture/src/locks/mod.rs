@@ -25,6 +25,7 @@ mod event;
 mod jvm;
 mod load;
 mod losses;
+mod owners;
 mod spans;
 mod virtual_probes;
 mod virtual_samples;
@@ -256,6 +257,9 @@ impl LockWaits {
                 Record::Wait(event) => self.take(event, cx),
                 Record::Unknown(tid) => {
                     self.unknown.entry(tid).or_insert_with(Instant::now);
+                }
+                Record::Ended { pid, tid, at_ns } => {
+                    self.jvms.get_mut(&pid).into_iter().for_each(|jvm| jvm.thread_ended(tid, at_ns));
                 }
             }
         }

@@ -138,6 +138,7 @@ impl Args {
             filter: self.filter()?,
             capture: self.capture(),
             triggers: self.on_slow,
+            at_rest: fathom_diagnose::is_at_rest,
             before: self.before,
             after: self.after,
             every: self.every,

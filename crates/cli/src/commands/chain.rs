@@ -45,7 +45,7 @@ pub struct Args {
     thread: Option<String>,
     /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
     /// 22:00:23..22:00:45
-    #[arg(long, value_name = "WINDOW")]
+    #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
     /// How many threads, those held up most beyond the usual
     #[arg(long, value_name = "N", default_value_t = 3)]

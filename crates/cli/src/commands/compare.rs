@@ -67,7 +67,13 @@ pub struct Args {
     higher_is_better: bool,
     /// With two recordings: only an interval of time of both, 20s..110s or clock times; given
     /// twice, the first is of A and the second of B
-    #[arg(long, value_name = "WINDOW", value_parser = crate::selection::window, conflicts_with = "commands")]
+    #[arg(
+        long,
+        value_name = "WINDOW",
+        value_parser = crate::selection::window,
+        allow_hyphen_values = true,
+        conflicts_with = "commands"
+    )]
     window: Vec<WindowSpec>,
     /// A difference that does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = margin)]

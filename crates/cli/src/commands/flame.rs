@@ -46,7 +46,7 @@ pub struct Args {
     selection: SelectionArgs,
     /// Hold against another window (20s..110s) or another recording or file; give both for a window
     /// of the other
-    #[arg(long, value_name = "WINDOW|INPUT")]
+    #[arg(long, value_name = "WINDOW|INPUT", allow_hyphen_values = true)]
     diff: Vec<Against>,
     /// What makes the two sides comparable
     #[arg(long, value_name = "BY", default_value = "wall", requires = "diff")]

@@ -27,7 +27,7 @@ pub struct Args {
     inputs: InputArgs,
     /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
     /// 22:00:23..22:00:45
-    #[arg(long, value_name = "WINDOW")]
+    #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
     /// As JSON (schema fathom.gc/1)
     #[arg(long)]

@@ -36,10 +36,10 @@ pub struct Args {
     inputs: InputArgs,
     /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
     /// 22:00:23..22:00:45
-    #[arg(long, value_name = "WINDOW")]
+    #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
     /// An interval of time to compare it with
-    #[arg(long, value_name = "WINDOW")]
+    #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     base: Option<WindowSpec>,
     /// How threads are put together
     #[arg(long, value_enum, default_value_t = Grouping::Role)]

@@ -7,6 +7,7 @@ use fathom_recording::vocabulary::{figure, interrupt, kind, label};
 use fathom_recording::{FrameType, ProcessId, Role, Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
+use super::initialisers::awaits_initialiser;
 use super::{Chains, End};
 use crate::intervals::Intervals;
 use crate::side_by_side::touching;
@@ -275,7 +276,10 @@ impl<'a> Chains<'a> {
             if heading == Heading::TimedWait {
                 return Some((heading, format!("{}, on {class}", heading.words()), ends(end_of(heading))));
             }
-            let what = format!("waiting for another thread, on {class}");
+            let what = match awaits_initialiser(self.recording, self.stack_of(span)) {
+                true => "waiting for another thread to initialise a class".to_owned(),
+                false => format!("waiting for another thread, on {class}"),
+            };
             let waker = span.label(label::WAKER).and_then(|name| self.by_name(span.process(), name));
             let waker = waker.or_else(|| self.woken_by(thread, span)).filter(|other| *other != thread);
             let next = waker.map_or_else(|| self.interrupted(thread, span), Next::Thread);

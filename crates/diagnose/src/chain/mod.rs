@@ -29,6 +29,7 @@ mod doings;
 pub(crate) mod ends;
 mod held_locks;
 mod holders;
+mod initialisers;
 pub(crate) mod spent;
 mod stops;
 #[cfg(test)]

@@ -106,7 +106,7 @@ super::metrics! {
     /// CPU time in methods that have an intrinsic, as compiled Java code.
     NO_INTRINSIC = "intrinsic-as-java-code", "CPU time in them as code of C2: {methods}";
     /// CPU time in methods that stay in the interpreter.
-    STAYS_INTERPRETED = "stays-interpreted", "{value} of the JVM's CPU time in them as interpreted code, from the first to the last sample: {methods}";
+    STAYS_INTERPRETED = "stays-interpreted", "{value} of the JVM's CPU time in them as interpreted code ({samples|sample|samples}), without what they call: {methods}";
     /// CPU time in one method.
     IN_METHOD = "cpu-time-in-method", "{method} ({value})";
     /// The argument that switches an intrinsic off.

@@ -16,7 +16,7 @@ super::metrics! {
     PLACE = "lock-waited-for-in", "{place} ({value} of the time)";
     /// What the holders of a lock did while others waited: the time for which they are known to
     /// have held it, and what of it they were off the CPU.
-    HOLDERS = "lock-holders", "meanwhile its holders were {did} (off the CPU for {off} of {value})";
+    HOLDERS = "lock-holders", "meanwhile its holders were {did} (off the CPU for {off} of {value})[; a holder is known for {covered} of the {wanted} for which somebody waited]";
     /// A part of that time.
     DID = "lock-holders-did", "{what} {value}";
     /// Threads each of which waits for what the next one holds.

@@ -11,7 +11,7 @@ use super::Fact;
 /// A fact and the sentence that states it. It reads as its sentence; JSON has that alone.
 #[derive(Clone, Default, PartialEq)]
 pub struct Statement {
-    fact: Fact,
+    fact: Box<Fact>,
     text: String,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for Statement {
 
 impl<F: Into<Fact>> From<F> for Statement {
     fn from(fact: F) -> Self {
-        let fact = fact.into();
+        let fact = Box::new(fact.into());
         Self { text: fact.sentence(), fact }
     }
 }

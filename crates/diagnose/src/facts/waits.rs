@@ -58,6 +58,11 @@ super::metrics! {
     SLOW_OPERATION = "slow-safepoint-operation", "{operation} ({value:.0})";
     /// Time to safepoint of one, and time to leave it.
     REACH = "time-to-safepoint", "{operation}: {value} to stop, {leave} to be let go, {total} in all";
+    /// VM operations of one sort that held the JVM, and who asked for them.
+    VM_OPERATIONS = "vm-operations",
+        "{operations} × {operation}: {value}, the longest {longest}[, {collections} of it in the collections that they begin with][, asked for by {asked-by}]";
+    /// One of them.
+    VM_OPERATION = "vm-operation", "{operation} of {value}[, asked for by {asked-by}]";
     /// What this JDK counts into the time to safepoint.
     REACH_HAS_CLEANUP = "time-to-safepoint-has-cleanup",
         "this JDK counts the cleanup into the time to stop (JDK-8297154)";

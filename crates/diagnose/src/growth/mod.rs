@@ -400,9 +400,12 @@ impl<'a> Growth<'a> {
         }
         while found.len() < most {
             let Some(lead) = lead(case, &left) else { break };
+            // The same, which others wait for: it is one cause.
+            let same = |g: &&Grown<'_>| g.key == lead.part.key && g.key.heading != Heading::Idle;
+            let by: f64 = left.iter().copied().filter(same).map(Grown::by).sum();
             let share = match lead.behind.is_empty() {
-                true => lead.part.by() / self.all(),
-                false => lead.part.by() / self.resources(),
+                true => by / self.all(),
+                false => by / self.resources(),
             };
             let is_felt = self.per.each.is_counted() || lead.part.by() >= LEAST_THREADS;
             if share < LEADS || !is_felt {
@@ -411,8 +414,8 @@ impl<'a> Growth<'a> {
             let cost_ms = (lost_ms * share).min(rest_ms);
             rest_ms -= cost_ms;
             found.push(self.finding(case, &lead, &left, share, cost_ms, by_change));
-            let (cause, is_resource) = (lead.part.cause, !lead.behind.is_empty());
-            left.retain(|g| g.cause != cause && !(is_resource && on_threads(g.key.heading)));
+            let (key, is_resource) = (lead.part.key, !lead.behind.is_empty());
+            left.retain(|g| g.key != key && !(is_resource && on_threads(g.key.heading)));
         }
         // What is small beside the cause and new: a second change, which stays when the first is
         // undone.

@@ -56,11 +56,12 @@ impl<'a> Growth<'a> {
         while second.len() < MOST_NEW {
             let is_second = |g: &Grown<'_>| self.is_new(g) && self.is_felt(&[g]) && !is_known(g, &second);
             let Some(part) = left.iter().copied().find(|g| is_second(g)) else { break };
-            let (share, cost_ms) = charge(part.by());
+            let same: Vec<_> = left.iter().copied().filter(|g| g.key == part.key).collect();
+            let (share, cost_ms) = charge(same.iter().map(|g| g.by()).sum());
             let lead = Lead { part, behind: Vec::new(), throughout: 0.0 };
             let mut finding = self.finding(case, &lead, left, share, cost_ms, false);
-            finding.why_confidence += &self.stays(&[part]);
-            left.retain(|g| g.cause != part.cause);
+            finding.why_confidence += &self.stays(&same);
+            left.retain(|g| g.key != part.key);
             second.push(finding);
         }
         second

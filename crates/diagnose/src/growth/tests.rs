@@ -3,6 +3,7 @@
 mod cpu;
 mod idle_and_several;
 mod less_asked_for;
+mod remedies;
 mod rules_and_second_causes;
 
 use super::measured::halves;

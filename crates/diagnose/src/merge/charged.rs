@@ -55,6 +55,7 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
         if finding.cost_ms < asked_ms * 0.999 {
             let already = match by.and_then(|of| kept.get(of)) {
                 Some(first) => format!("are charged to {}, which explains the same time", first.rule),
+                None if kept.is_empty() => "are beyond what was lost above as much base time".to_owned(),
                 None => "are charged to the findings before it".to_owned(),
             };
             let gone = quantity::millis(asked_ms - finding.cost_ms);

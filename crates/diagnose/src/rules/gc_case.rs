@@ -166,7 +166,10 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// Whether a pause touches a slow window.
     pub(crate) fn is_slow(&self, pause: &Pause<'_>) -> bool {
-        Intervals::of_windows(&self.case.slow).touches(pause.span.t0_ns(), pause.span.t1_ns())
+        // The windows are in order, and there may be as many as pauses.
+        let (from, to) = (pause.span.t0_ns(), pause.span.t1_ns());
+        let next = self.case.slow.partition_point(|window| window.to_ns <= from);
+        self.case.slow.get(next).is_some_and(|window| window.from_ns < to.max(from.saturating_add(1)))
     }
 
     /// The windows that shares of time are given of: the slow ones, or the whole run where those
@@ -359,6 +362,20 @@ pub(crate) fn remedy(
     risk: impl Into<String>,
 ) -> crate::Remedy {
     crate::Remedy { change: change.into(), applies_to: applies_to.into(), risk: risk.into() }
+}
+
+/// What to look at, and to do, where a stop waited rather than worked, or worked in the kernel, and
+/// swap may be why; `None` where the log says that the machine has none.
+pub(crate) fn no_swap(case: &Case<'_>, jvm: ProcessId) -> Option<crate::Remedy> {
+    let process = case.recording.processes.get(jvm.index());
+    let total = process.and_then(|process| process.fact(fact::SWAP_TOTAL_BYTES)?.parse::<f64>().ok());
+    let check = remedy(
+        "no swap for the JVM: vmstat 1 shows si and so at 0 while it is stopped, and VmSwap in /proc/PID/status stays at 0; \
+         fewer programs on the machine, or vm.swappiness=1",
+        "Linux",
+        "memory",
+    );
+    (total != Some(0.0)).then_some(check)
 }
 
 /// Nothing can be decided without what `remedy` switches on.

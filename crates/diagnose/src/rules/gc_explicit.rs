@@ -85,6 +85,14 @@ impl Rule for GcExplicit {
         let adds_up = gc.matters(cost_ms) && several_or_long(&asked);
         let stands_out = gc.stands_out(longest, gc.usual_ms(|p| initiator(p).is_none()));
         let keeps_time = gc.on_stops() && longest >= LONG_STOP_MS && regular_s(&asked).is_some();
+        // A heap dump that holds the JVM is a finding with the collection that it begins with.
+        let in_operations = || {
+            let asked: Vec<_> = asked.iter().map(|p| p.span).collect();
+            super::safepoint_operation::explains(case, jvm, &asked)
+        };
+        if !(adds_up || stands_out || keeps_time) && in_operations() {
+            return Judgement::NotApplicable;
+        }
         if !(adds_up || stands_out || keeps_time) {
             let every =
                 regular_s(&asked).map_or(String::new(), |s| format!(", one every {}", quantity::seconds(s)));

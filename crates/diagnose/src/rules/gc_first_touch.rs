@@ -4,7 +4,7 @@
 use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, most, remedy, summed};
-use crate::collections::Pause;
+use crate::collections::{CPU_MIN_REAL_S, Pause};
 use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
@@ -19,6 +19,9 @@ const EARLY: f64 = 0.8;
 /// The heap counts as used once when its use before a collection first reached this share of its
 /// highest.
 const USED_ONCE: f64 = 0.9;
+/// What of the pauses until then must have more kernel than user time: all of them copy into memory
+/// that was never used, and a single one that is slow among many that are not has another reason.
+const USUAL: f64 = 0.5;
 /// Kernel share of the CPU time of later pauses up to which they are free of the trouble.
 const LATER_SYS: f64 = 0.25;
 
@@ -39,7 +42,8 @@ impl Rule for GcFirstTouch {
          survivors into memory never used before takes a page fault for each page, or zeroes 2 MB at a time with \
          transparent huge pages, while the application waits. It stops once the heap has been used through.\n\n\
          **Evidence.** Pauses with at least 0.1 s of kernel time and more kernel than user time, four fifths of them \
-         before the heap in use first came near its later maximum, and `Pre-touch: Disabled` in the log.\n\n\
+         before the heap in use first came near its later maximum, among pauses that have more kernel than user time for the \
+         most part until then, and `Pre-touch: Disabled` in the log.\n\n\
          **Look-alikes.** Kernel-heavy pauses that go on afterwards have another reason (huge-page compaction, memory \
          given back and taken again, swap: `gc-kernel-time`) and rule this cause out. Little CPU of either kind is starvation.\n\n\
          Without the line on pre-touching (JDK 8 has none) the verdict is *consistent with*."
@@ -92,6 +96,13 @@ impl Rule for GcFirstTouch {
                 quantity::seconds(all_s)
             ));
         }
+        let (led, copied) = led_by_kernel(&gc.all, until);
+        if (led as f64) < USUAL * copied as f64 {
+            return gc.ruled_out(format!(
+                "{led} of {} before the heap had been used once had more kernel than user time",
+                quantity::plural(copied, "pause", "pauses")
+            ));
+        }
         let longest = early.iter().map(Pause::ms).fold(0.0, f64::max);
         if !gc.matters(early_ms) && !gc.stands_out(longest, gc.usual_ms(|p| !kernel_heavy(p))) {
             return gc
@@ -125,7 +136,18 @@ pub(super) fn is_first_touch(gc: &GcCase<'_, '_>, heavy: &[Pause<'_>]) -> bool {
         return false;
     }
     let part = |pauses: &[Pause<'_>]| pauses.iter().map(kernel_part_ms).sum::<f64>();
-    part(&early(heavy, used_once_ns(&gc.all))) >= EARLY * part(heavy)
+    let until = used_once_ns(&gc.all);
+    let (led, copied) = led_by_kernel(&gc.all, until);
+    part(&early(heavy, until)) >= EARLY * part(heavy) && led as f64 >= USUAL * copied as f64
+}
+
+/// How many pauses of 50 ms and more that copy lie before the heap has been used through, and in
+/// how many of them the kernel worked more than the collector.
+fn led_by_kernel(all: &[Pause<'_>], until: Option<i64>) -> (usize, usize) {
+    let copies = |p: &&Pause<'_>| p.is_young() || p.is_mixed() || p.collected_old();
+    let before = all.iter().filter(|p| until.is_none_or(|t| p.span.t0_ns() <= t)).filter(copies);
+    let cpus = before.filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S);
+    cpus.fold((0, 0), |(led, all), cpu| (led + usize::from(cpu.sys_s > cpu.user_s), all + 1))
 }
 
 /// When the heap had been used through for the first time, nanoseconds.
@@ -244,6 +266,23 @@ mod tests {
             panic!("found")
         };
         assert!(figure.contains("after the heap had been used once"), "{figure}");
+    }
+
+    #[test]
+    fn one_slow_pause_among_many_that_are_not_has_another_reason_than_first_touch() {
+        let mut built = log((0.6, 0.02), (0.6, 0.02), 60.0);
+        let figures = [
+            (figure::USER_S, 0.0),
+            (figure::SYS_S, 15.8),
+            (figure::REAL_S, 15.1),
+            (figure::HEAP_BEFORE_BYTES, 1e9),
+        ];
+        built.pause("CMS-remark", "CMS Final Remark", 6.5, 15_100.0, &figures);
+        let recording = built.sealed();
+        let Judgement::RuledOut { figure, .. } = judged(&GcFirstTouch, &recording) else { panic!("found") };
+        assert!(figure.starts_with("0 of 10 pauses before the heap had been used once"), "{figure}");
+        let kernel = judged(&super::super::gc_kernel_time::GcKernelTime, &recording);
+        assert!(matches!(kernel, Judgement::Found(_)), "{kernel:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use fathom_recording::vocabulary::fact;
 
-use super::gc_case::{GcCase, blind, most, remedy, summed};
+use super::gc_case::{GcCase, blind, most, no_swap, remedy, summed};
 use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
 use crate::facts::{Value, pauses};
@@ -106,6 +106,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
         finding.evidence.push(summed(gc.source(), pauses::LARGE_PAGES.is(Value::name(pages))));
     }
     finding.remedies = remedies();
+    finding.remedies.extend(no_swap(gc.case, gc.jvm));
     finding.verify = vec![
         "fathom record -p PID, then fathom flame --kind cpu: below the collector's threads stand the kernel's functions \
          (compaction and zeroing of huge pages, swap, page faults)"
@@ -122,11 +123,6 @@ fn remedies() -> Vec<Remedy> {
              /sys/kernel/mm/transparent_hugepage/enabled and defrag (madvise, or defer)",
             "Linux",
             "more TLB misses",
-        ),
-        remedy(
-            "no swap for the heap: vmstat 1 shows si and so at 0 while collections run; fewer programs, vm.swappiness=1",
-            "Linux",
-            "memory",
         ),
         remedy(
             "-Xms equal to -Xmx with -XX:+AlwaysPreTouch: no memory is given back and taken again",
@@ -173,6 +169,8 @@ mod tests {
             finding.title
         );
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
+        let offers_swap = |finding: &Finding| finding.remedies.iter().any(|r| r.change.contains("VmSwap"));
+        assert!(offers_swap(&finding));
         let in_all = finding.fact(&pauses::KERNEL_TIME);
         let seconds = ["value", "user", "paused"].map(|name| in_all.number(name).unwrap() / 1e3);
         assert_eq!(seconds.map(f64::round), [60.0, 6.0, 20.0]);
@@ -182,6 +180,10 @@ mod tests {
         // Nine tenths of the pauses' CPU time.
         assert!((finding.cost_ms - 20_000.0 * 3.0 / 3.3).abs() < 1.0, "{}", finding.cost_ms);
         assert!(!matches!(judged(&GcFirstTouch, &recording), Judgement::Found(_)));
+        let mut without_swap = log(10, 3.0);
+        without_swap.fact(fact::SWAP_TOTAL_BYTES, "0");
+        let Judgement::Found(finding) = judged(&GcKernelTime, &without_swap.sealed()) else { panic!() };
+        assert!(!offers_swap(&finding));
     }
 
     #[test]

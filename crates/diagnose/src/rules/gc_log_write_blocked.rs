@@ -17,6 +17,7 @@ use self::finding::found;
 use self::gaps::{GAP_MS, Seen, Wait, after_pause, within_pause};
 use super::gc_case::{GcCase, blind};
 use super::log_write;
+use crate::collections::Pause;
 use crate::intervals::Intervals;
 use crate::{Case, Judgement, Layer, Rule, quantity};
 
@@ -26,6 +27,11 @@ const WRITTEN_MS: f64 = 1.0;
 
 /// Where the kernel timed writes for as much of a gap, they are what filled it.
 const FILLED: f64 = 0.5;
+
+/// Whether no CPU time was used in the gap of a pause; `None` without one.
+pub(crate) fn is_idle(pause: &Pause<'_>) -> Option<bool> {
+    within_pause(pause).map(|wait| wait.idle)
+}
 
 /// The rule.
 pub struct GcLogWriteBlocked;

@@ -2,7 +2,7 @@
 
 use fathom_recording::vocabulary::{fact, figure, kind};
 
-use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
+use super::gc_case::{GcCase, blind, cited, most, no_swap, remedy, summed};
 use crate::burden::LONG_MS;
 use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
 use crate::facts::{Value, pauses};
@@ -207,9 +207,13 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
     let fact = fact.with("paused", Value::seconds(seen.cpu.real_s)).with("usual", Value::share(USUAL));
     finding.evidence.push(summed(gc.source(), fact.with("efficiency", seen.efficiency.map(Value::share))));
     finding.evidence.extend(most(long, wasted_ms).into_iter().map(pauses::with_cpu));
+    // Where nothing else speaks for busy processors, memory from swap is as likely.
+    if support.is_empty() || swapped.is_some() {
+        finding.remedies.extend(no_swap(gc.case, gc.jvm));
+    }
     finding.evidence.extend(support);
     finding.evidence.extend(swapped);
-    finding.remedies = vec![
+    finding.remedies.extend([
         remedy(
             "give the JVM processors of its own: fewer neighbours, cpuset, a higher CPU quota or weight",
             "any JDK",
@@ -220,7 +224,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
             "ActiveProcessorCount: JDK 10, 8u191 and later",
             "fewer workers make collections longer on a quiet machine",
         ),
-    ];
+    ]);
     finding.verify = vec![
         "fathom gc shows \"CPU used in pauses\" at 50% or more".into(),
         "vmstat 1: the run queue (r) is no longer than the number of processors while collections run; swap (si, so) is 0".into(),
@@ -294,6 +298,8 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
         assert!((finding.cost_ms - 30.0 * (300.0 - 90.0 / 1.2)).abs() < 1.0, "{}", finding.cost_ms);
+        let swap = &finding.remedies[0].change;
+        assert!(["si and so", "VmSwap", "vm.swappiness"].iter().all(|check| swap.contains(check)), "{swap}");
     }
 
     #[test]
@@ -305,6 +311,7 @@ mod tests {
         }
         let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
         assert_eq!(finding.confidence, Confidence::Likely);
+        assert!(finding.remedies.iter().all(|r| !r.change.contains("VmSwap")), "{:?}", finding.remedies);
     }
 
     #[test]

@@ -4,13 +4,14 @@
 #[cfg(test)]
 mod tests;
 mod waited;
+mod young;
 
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{blind, cited, most, remedy, stretches, summed};
+use super::gc_case::{blind, cited, most, no_swap, remedy, stretches, summed};
 use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
 use crate::facts::{Value, pauses};
@@ -34,6 +35,8 @@ const SEVERAL: usize = 3;
 /// CPU time as a share of a pause below which the collector waited for most of it, however few
 /// workers it had.
 const WAITED: f64 = 0.5;
+/// Kernel time as a share of the pauses from which on it matters to them.
+const KERNEL: f64 = 0.1;
 /// What of the pauses' time those whose CPU time is known must make up to say so of all.
 const MOSTLY: f64 = 0.5;
 /// What of it full collections must make up for the size of the heap to be a remedy.
@@ -97,6 +100,7 @@ impl Rule for JvmStopped {
             None if !measured && burden.stops.and(&slow).length_ms() >= MATTERS_SHARE * slow.length_ms() => {
                 Judgement::NotApplicable
             }
+            None if super::safepoint_operation::explains(case, jvm, &[]) => Judgement::NotApplicable,
             None => Judgement::RuledOut {
                 figure: stopped_for(&burden.stops.and(&slow), &slow).into(),
                 source: source(case, jvm),
@@ -149,10 +153,8 @@ fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
         );
         return Some(Seen { cost_ms: stops.length_ms(), stops, title });
     }
-    // Of very many stops only the longest are windows: all are counted.
-    let touches = |(from, to): &(i64, i64)| slow.touches(*from, *to);
-    let long: Vec<(i64, i64)> = burden.long().filter(|stop| case.found_on_stops || touches(stop)).collect();
-    if long.iter().any(touches) {
+    let long: Vec<(i64, i64)> = burden.long().filter(|(from, to)| slow.touches(*from, *to)).collect();
+    if !long.is_empty() {
         let longest = long.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
         let (n, longest) = (long.len(), quantity::millis(longest as f64 / 1e6));
         let long = Intervals::of(long);
@@ -317,7 +319,8 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
         finding.evidence.push(summed(&*source, fact.with("stopped", Value::ms(seen.stops.length_ms()))));
     }
     finding.evidence.extend(phases(&pauses).map(|text| summed(&*source, text)));
-    finding.evidence.extend(cpu(&pauses).map(|text| summed(&*source, text)));
+    let cpu = cpu(&pauses);
+    finding.evidence.extend(cpu.iter().map(|cpu| summed(&*source, &*cpu.words)));
     let on_one_cpu = on_one_cpu(&pauses);
     finding.evidence.extend(on_one_cpu.iter().map(|seen| summed(&*source, &*seen.words)));
     finding.evidence.extend(slow_pace.iter().map(|pace| summed(&*source, pace.words())));
@@ -335,12 +338,15 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
             "a larger log",
         ));
     }
+    if slow_pace.is_some() || cpu.is_some_and(|cpu| cpu.waited || cpu.in_kernel) {
+        finding.remedies.extend(no_swap(case, jvm));
+    }
     if slow_pace.is_some() {
         finding.remedies.push(remedy(
-            "no swap and no lack of processors for the JVM: vmstat 1 while it collects shows si and so at 0 and idle \
-             processors; -XX:+PrintGCDetails (-Xlog:gc+cpu) prints the CPU time of each collection",
-            "Linux",
-            "memory, or fewer other programs",
+            "no lack of processors: vmstat 1 shows idle ones while the JVM collects; -XX:+PrintGCDetails (-Xlog:gc+cpu) \
+             prints the CPU time of each collection",
+            "any JDK",
+            "fewer other programs",
         ));
     }
     finding.remedies.extend(on_one_cpu.map(|seen| seen.remedy));
@@ -409,31 +415,40 @@ fn phases(pauses: &[Pause<'_>]) -> Option<String> {
     (!listed.is_empty()).then(|| format!("phases of these pauses: {}", listed.join(", ")))
 }
 
+/// The CPU time of pauses.
+struct CpuTime {
+    words: String,
+    /// Whether they waited for most of their time.
+    waited: bool,
+    /// Whether the kernel worked more than the collector.
+    in_kernel: bool,
+}
+
 /// The CPU time of the pauses that are long enough for the log's hundredths of a second to measure
 /// it, and whether they waited rather than worked; that is said only where these are most of the
 /// time of all.
-fn cpu(pauses: &[Pause<'_>]) -> Option<String> {
+fn cpu(pauses: &[Pause<'_>]) -> Option<CpuTime> {
     let measured = pauses.iter().filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S);
     let (times, cpu_s, sys_s, real_s) = measured.fold((0, 0.0, 0.0, 0.0), |(n, c, s, r), cpu| {
         (n + 1, c + cpu.cpu_s(), s + cpu.sys_s, r + cpu.real_s)
     });
     let all_s = pauses.iter().map(Pause::ms).sum::<f64>() / 1e3;
-    (real_s > 0.0).then(|| {
-        let waited = match cpu_s < WAITED * real_s && real_s >= MOSTLY * all_s {
-            true => {
-                ": for most of it the collector waited, for a processor, for memory from swap, or for a disk"
-            }
-            false => "",
-        };
-        format!(
-            "{} of {} or more used {} of CPU ({} of it in the kernel) in {}{waited}",
-            quantity::plural(times, "pause", "pauses"),
-            quantity::seconds(CPU_MIN_REAL_S),
-            quantity::seconds(cpu_s),
-            quantity::seconds(sys_s),
-            quantity::seconds(real_s)
-        )
-    })
+    let most = real_s > 0.0 && real_s >= MOSTLY * all_s;
+    let waited = most && cpu_s < WAITED * real_s;
+    let said = match waited {
+        true => ": for most of it the collector waited, for a processor, for memory from swap, or for a disk",
+        false => "",
+    };
+    let words = format!(
+        "{} of {} or more used {} of CPU ({} of it in the kernel) in {}{said}",
+        quantity::plural(times, "pause", "pauses"),
+        quantity::seconds(CPU_MIN_REAL_S),
+        quantity::seconds(cpu_s),
+        quantity::seconds(sys_s),
+        quantity::seconds(real_s)
+    );
+    let in_kernel = most && 2.0 * sys_s > cpu_s && sys_s >= KERNEL * real_s;
+    (real_s > 0.0).then_some(CpuTime { words, waited, in_kernel })
 }
 
 fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {
@@ -460,11 +475,7 @@ fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {
                 "memory",
             ));
         }
-        remedies.push(remedy(
-            "where survivors take the time: larger survivor spaces or young generation; where their number does: a larger one",
-            "any JDK",
-            "longer young pauses, memory",
-        ));
+        remedies.push(young::remedy(pauses));
     }
     if pauses.iter().all(|p| p.cpu().is_none() || p.cause().is_none()) {
         remedies.push(remedy(

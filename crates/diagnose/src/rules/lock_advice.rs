@@ -23,6 +23,12 @@ const RETURN_EARLY: Advice = (
     "any JDK",
     "none",
 );
+const GIVE_BACK: Advice = (
+    "see whether every permit is given back: release() in a finally block, on each way out of the code that acquires one; \
+     a semaphore does not know who holds it, and a permit that is lost stays lost until the JVM ends",
+    "any JDK",
+    "none",
+);
 const MORE_PERMITS: Advice = (
     "more permits (a larger pool), where what they guard can take more at once",
     "any JDK",
@@ -49,8 +55,17 @@ const UNFAIR_SEMAPHORE: &str = "make the fair semaphore unfair: new Semaphore(pe
 const UNFAIR_READ_WRITE: &str = "make the fair lock unfair: new ReentrantReadWriteLock(false)";
 const UNFAIR_LOCK: &str = "make the fair lock unfair: new ReentrantLock(false)";
 
-/// What helps with a lock of a class.
-pub(crate) fn of(class: &str) -> Vec<Advice> {
+/// Against the lock of a file that the holder waits for in a system call.
+pub(crate) const FILE_LOCK: Advice = (
+    "see who has the lock of that file: lslocks (or /proc/locks) names the process; fcntl() waits until another process lets go of it",
+    "Linux",
+    "none",
+);
+/// The system call that waits for such a lock, as chains call it.
+pub(crate) const WAITS_FOR_FILE: &str = "in fcntl()";
+
+/// What helps with a lock of a class; `held`: whether it is known who held it most of the time.
+pub(crate) fn of(class: &str, held: bool) -> Vec<Advice> {
     let is = |part: &str| class.contains(part);
     let unfair = |change: &'static str| -> Option<Advice> {
         is("$FairSync").then_some((
@@ -61,7 +76,12 @@ pub(crate) fn of(class: &str) -> Vec<Advice> {
     };
     if is("Semaphore") {
         let unfair = unfair(UNFAIR_SEMAPHORE);
-        return unfair.into_iter().chain([RETURN_EARLY, MORE_PERMITS]).collect();
+        // Permits that nobody is seen to hold may be held by nobody.
+        let permits = match held {
+            true => [RETURN_EARLY, GIVE_BACK, MORE_PERMITS],
+            false => [GIVE_BACK, RETURN_EARLY, MORE_PERMITS],
+        };
+        return unfair.into_iter().chain(permits).collect();
     }
     if is("ReadWriteLock") {
         let unfair = unfair(UNFAIR_READ_WRITE);
@@ -83,7 +103,7 @@ mod tests {
 
     #[test]
     fn only_a_fair_lock_is_to_be_made_unfair_and_each_kind_by_its_own_name() {
-        let first = |class: &str| of(class)[0].0;
+        let first = |class: &str| of(class, true)[0].0;
         let locks = "java.util.concurrent.locks.";
         assert_eq!(first(&format!("{locks}ReentrantLock$FairSync")), UNFAIR_LOCK);
         assert_eq!(first(&format!("{locks}ReentrantReadWriteLock$FairSync")), UNFAIR_READ_WRITE);
@@ -98,8 +118,10 @@ mod tests {
         ];
         for class in unfair {
             let unfair = [UNFAIR_SEMAPHORE, UNFAIR_READ_WRITE, UNFAIR_LOCK];
-            assert!(of(&class).iter().all(|(change, ..)| !unfair.contains(change)), "{class}");
+            assert!(of(&class, true).iter().all(|(change, ..)| !unfair.contains(change)), "{class}");
         }
-        assert_eq!(of("java.util.concurrent.Semaphore$NonfairSync"), [RETURN_EARLY, MORE_PERMITS]);
+        let semaphore = |held| of("java.util.concurrent.Semaphore$NonfairSync", held);
+        assert_eq!(semaphore(true), [RETURN_EARLY, GIVE_BACK, MORE_PERMITS]);
+        assert_eq!(semaphore(false), [GIVE_BACK, RETURN_EARLY, MORE_PERMITS]);
     }
 }

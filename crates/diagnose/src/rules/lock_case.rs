@@ -48,7 +48,7 @@ pub(crate) fn judge(
     let Some(mut waits) = waits else {
         return unseen(rule, (case, jvm), words.kind, "waits for locks");
     };
-    waits.attributed_ms = case.attributed.ms(jvm, words.heading);
+    waits.attributed_ms = case.attributed.ms(jvm, words.heading) * waits.kept_share;
     if waits.threads() == 0 {
         return waits.ruled_out(format!("no thread waited for a {}", words.noun));
     }
@@ -82,6 +82,11 @@ struct Holders {
     known_ms: f64,
     /// … and in which the holder was off the CPU.
     off_ms: f64,
+    /// Time in which anybody waited by a record, milliseconds, …
+    wanted_ms: f64,
+    /// … and what of it some holder is known for: less than [`Holders::held_ms`] where several hold
+    /// it at once.
+    covered_ms: f64,
 }
 
 impl Holders {
@@ -95,7 +100,17 @@ impl Holders {
         let held_ms = each.iter().map(|(_, held)| held.length_ms()).sum::<f64>();
         let (did, off_ms) = waits.case.chains().did(&each, lock.as_monitor(words.heading).as_ref());
         let known_ms = did.iter().map(|(_, ms)| ms).sum();
-        (held_ms > 0.0 && known_ms > 0.0).then_some(Self { each, did, held_ms, known_ms, off_ms })
+        let wanted = Intervals::of(lock.spans(waits).map(|span| (span.t0_ns(), span.t1_ns()))).and(&slow);
+        let covered = Intervals::of(each.iter().flat_map(|(_, held)| held.stretches().iter().copied()));
+        let (wanted_ms, covered_ms) = (wanted.length_ms(), covered.and(&wanted).length_ms());
+        let known = held_ms > 0.0 && known_ms > 0.0;
+        known.then_some(Self { each, did, held_ms, known_ms, off_ms, wanted_ms, covered_ms })
+    }
+
+    /// Whether it is known who held it for most of the time in which somebody waited: else what
+    /// those few did says nothing of the rest.
+    fn is_covered(&self) -> bool {
+        self.covered_ms >= MOSTLY * self.wanted_ms
     }
 
     /// Whether what they did is known of most of the time.
@@ -128,6 +143,13 @@ impl Holders {
     /// What they did, and how long they held it.
     fn fact(&self) -> Fact {
         let fact = facts::HOLDERS.is(Value::ms(self.held_ms)).with("off", Value::ms(self.off_ms));
+        let fact = match self.covered_ms < self.wanted_ms {
+            true => {
+                let fact = fact.with("covered", Value::ms(self.covered_ms));
+                fact.with("wanted", Value::ms(self.wanted_ms))
+            }
+            false => fact,
+        };
         fact.with("did", Value::list(self.parts(CITED)))
     }
 
@@ -197,7 +219,9 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         _ if first.class.is_empty() => Confidence::ConsistentWith,
         // Who holds a lock and gets no CPU makes others wait: the lock is where it shows, and no
         // cause.
-        _ if holders.as_ref().is_some_and(Holders::waits_for_a_cpu) => Confidence::ConsistentWith,
+        _ if holders.as_ref().is_some_and(|holders| holders.is_covered() && holders.waits_for_a_cpu()) => {
+            Confidence::ConsistentWith
+        }
         Some(part) if part >= 0.5 && hot => Confidence::Likely,
         Some(_) => Confidence::ConsistentWith,
         None if hot => Confidence::Likely,
@@ -212,6 +236,12 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         _ if first.class.is_empty() => "the waits are known from the stacks of switches alone: no record of a lock says which one it was, \
                                        and whether it was one"
             .to_owned(),
+        Some(holders) if !holders.is_covered() => format!(
+            "the waits were measured; who held it is known for {} of the {} for which somebody waited, and what the holders did for the \
+             rest is not: a holder that is itself off the CPU makes the same waits, and so do permits that nobody gives back",
+            quantity::millis(holders.covered_ms),
+            quantity::millis(holders.wanted_ms)
+        ),
         Some(holders) if holders.waits_for_a_cpu() => {
             "its holders waited for a CPU for most of the time in which others waited for them: whoever has the CPUs makes the same waits"
                 .to_owned()
@@ -229,7 +259,8 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let mut finding = waits.finding(rule, (sure, &why));
     let holders = holders.filter(Holders::is_known);
     finding.title = title(waits, &locks, first, hot, words);
-    if let Some(holders) = holders.as_ref().filter(|_| hot) {
+    let story = holders.as_ref().filter(|holders| holders.is_covered());
+    if let Some(holders) = story.filter(|_| hot) {
         finding.title.push_str(&holders.in_title());
     }
     finding.culprit = first.named();
@@ -256,7 +287,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     if let Some(holders) = &holders {
         // What they did decides what is to be changed: it stands before places and single waits.
         finding.evidence.insert(1.min(finding.evidence.len()), waits.summed(holders.fact()));
-        if deadlock.is_none() {
+        if deadlock.is_none() && holders.is_covered() {
             finding.meaning.push_str(holders.meaning());
         }
     }
@@ -277,8 +308,12 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
             vec!["jcmd PID Thread.print names deadlocks of monitors and exclusive locks at its end".into()];
         return finding;
     }
-    finding.remedies = lock_advice::of(&first.class)
+    let covered = holders.as_ref().filter(|holders| holders.is_covered());
+    let waits_for_file = |holders: &&Holders| holders.did[0].0.starts_with(lock_advice::WAITS_FOR_FILE);
+    let file = covered.filter(waits_for_file).map(|_| lock_advice::FILE_LOCK);
+    finding.remedies = file
         .into_iter()
+        .chain(lock_advice::of(&first.class, covered.is_some()))
         .map(|(change, to, risk)| remedy(change, to, risk))
         .collect();
     finding.verify = vec![
@@ -345,128 +380,4 @@ fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words:
 }
 
 #[cfg(test)]
-mod tests {
-    use fathom_recording::{FrameType, Sink};
-
-    use fathom_recording::vocabulary::kind;
-
-    use super::facts;
-    use crate::built::did_by_holders;
-    use crate::built::{Built, judged};
-    use crate::rules::lock_contended_monitor::LockContendedMonitor;
-    use crate::{Confidence, Finding, Judgement};
-
-    /// The threads of a deadlock, each with the lock that it waits for.
-    fn deadlock(finding: &Finding) -> Vec<(&str, &str)> {
-        let cycle = finding.facts(&facts::DEADLOCK).filter_map(|cycle| cycle.detail("waits"));
-        let waits = cycle.flat_map(|waits| waits.parts());
-        waits.map(|wait| (wait.name("thread").unwrap(), wait.name("lock").unwrap())).collect()
-    }
-
-    /// Two threads that wait for a monitor most of the time, held by "owner".
-    fn contended() -> Built {
-        let mut built = Built::jvm("17", "G1", 60.0);
-        for thread in ["worker-1", "worker-2"] {
-            for i in 0..60 {
-                built.waits_for(thread, "shop.Cart", "owner", f64::from(i), 800.0);
-            }
-        }
-        built
-    }
-
-    fn found(built: Built) -> Box<Finding> {
-        match judged(&LockContendedMonitor, &built.sealed()) {
-            Judgement::Found(finding) => finding,
-            _ => panic!("nothing found"),
-        }
-    }
-
-    #[test]
-    fn what_the_owner_did_meanwhile_is_reported_with_its_share() {
-        let mut built = contended();
-        built.on_thread(kind::SCHED_WATCHED, "owner", "", 0.0, 60_000.0);
-        for i in 0..60 {
-            // In write() for three quarters of the wait, with the switch inside of it.
-            let at = f64::from(i);
-            built.call("owner", "write", "/var/log/app.log", at, 600.0);
-            built.on_thread(kind::SCHED_OFF, "owner", "uninterruptible", at, 600.0);
-        }
-        let finding = found(built);
-        // Second, so that no fold of the list takes it.
-        assert_eq!(finding.evidence[1].metric(), facts::HOLDERS.id);
-        let did = [("in write() on /var/log/app.log", 0.75), ("running", 0.25)];
-        assert_eq!(did_by_holders(&finding), did.map(|(what, share)| (what.to_owned(), share)));
-    }
-
-    #[test]
-    fn waits_that_were_as_long_before_are_said_to_be_no_more_than_in_the_base() {
-        let recording = contended().sealed();
-        let window = |from_s: i64, to_s: i64| crate::Window {
-            from_ns: from_s * 1_000_000_000,
-            to_ns: to_s * 1_000_000_000,
-        };
-        let mut case = crate::built::whole_run(&recording);
-        (case.slow, case.base) = (vec![window(30, 60)], vec![window(0, 30)]);
-        let jvm = fathom_recording::ProcessId(0);
-        let Judgement::RuledOut { figure, .. } = crate::Rule::judge(&LockContendedMonitor, &case, jvm) else {
-            panic!()
-        };
-        let little = figure.fact().find(&facts::LITTLE).unwrap_or_else(|| panic!("{figure:?}"));
-        assert_eq!(["threads", "value"].map(|name| little.number(name)), [Some(2.0), Some(48_000.0)]);
-        assert!(little.detail("above").is_none() && little.detail("usual").is_some(), "{little:?}");
-    }
-
-    #[test]
-    fn an_owner_that_waits_for_another_lock_is_a_link_of_the_chain() {
-        let mut built = contended();
-        for i in 0..60 {
-            built.waits_for("owner", "shop.Stock", "last", f64::from(i), 790.0);
-        }
-        let finding = found(built);
-        let did = did_by_holders(&finding);
-        assert_eq!(did[0], ("waiting for shop.Stock that last held".to_owned(), 0.99));
-    }
-
-    #[test]
-    fn threads_that_wait_for_each_other_at_the_end_are_a_deadlock_and_those_in_a_row_are_none() {
-        for (last, is_cycle) in [("one", true), ("three", false)] {
-            let mut built = Built::jvm("17", "G1", 60.0);
-            built.still_waits_for("one", "shop.Stock", "two", 10.0, 50_000.0);
-            built.still_waits_for("two", "shop.Cart", last, 10.0, 50_000.0);
-            built.still_waits_for("by the way", "shop.Cart", "one", 20.0, 40_000.0);
-            built.on_thread(kind::SCHED_WATCHED, "three", "", 0.0, 60_000.0);
-            let finding = found(built);
-            let cycle: &[_] = if is_cycle { &[("one", "shop.Stock"), ("two", "shop.Cart")] } else { &[] };
-            assert_eq!(deadlock(&finding), cycle);
-            assert_eq!(finding.confidence == Confidence::Proven, is_cycle);
-        }
-    }
-
-    #[test]
-    fn waits_that_began_before_the_recording_stand_where_their_threads_sleep() {
-        let mut built = Built::jvm("17", "G1", 60.0);
-        for (thread, class, owner) in [("one", "shop.Stock", "two"), ("two", "shop.Cart", "one")] {
-            built.on_thread(kind::SCHED_WATCHED, thread, "", 0.0, 60_000.0);
-            let asleep = [("ObjectMonitor::enter", FrameType::Jvm), ("shop.Orders.book", FrameType::C2)];
-            built.with_stack((kind::SCHED_OFF, "sleeping"), thread, &asleep, &[], (0.0, 60_000.0));
-            built.still_waits_for(thread, class, owner, 0.0, 60_000.0);
-        }
-        let finding = found(built);
-        let [one, two] = ["shop.Stock in shop.Orders.book", "shop.Cart in shop.Orders.book"];
-        assert_eq!(deadlock(&finding), [("one", one), ("two", two)]);
-        assert!([one, two].map(|lock| format!("{lock}()")).contains(&finding.culprit), "{}", finding.culprit);
-    }
-
-    #[test]
-    fn an_owner_of_whom_nothing_is_known_is_not_reported() {
-        let mut built = contended();
-        // Two threads of that name: nobody knows which.
-        for tid in [1, 2] {
-            let jvm = built.jvm;
-            built.recording.thread(jvm, Some(tid), "owner", fathom_recording::Role::App);
-        }
-        built.on_thread(kind::SCHED_OFF, "owner", "sleeping", 0.0, 60_000.0);
-        let finding = found(built);
-        assert_eq!(finding.facts(&facts::HOLDERS).count(), 0, "{:?}", finding.evidence);
-    }
-}
+mod tests;

@@ -63,8 +63,8 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
         let got = span.thread().filter(|_| lock.is_exclusive() && !is_cut);
         list.extend(got.map(|thread| {
             let recording = waits.case.recording;
-            // A monitor is held no longer than the method that enters it is on the stack, or the one
-            // that enters it again after `wait`.
+            // A monitor is held no longer than the method that enters it is on the stack, or the
+            // one that enters it again after `wait`.
             let waits = |name: &str| name.starts_with("java.lang.Object.wait");
             let place = match span.kind() {
                 kind::LOCK_MONITOR => java_method(recording, span.stack(), waits),
@@ -130,8 +130,8 @@ impl<'c, 'a> Releases<'c, 'a> {
         }
     }
 
-    /// Whether what a thread does is known of its waits alone: nobody saw its switches, while others'
-    /// were seen.
+    /// Whether what a thread does is known of its waits alone: nobody saw its switches, while
+    /// others' were seen.
     fn is_virtual(&self, thread: ThreadId) -> bool {
         !self.watched.is_empty() && !self.watched.contains(&thread)
     }

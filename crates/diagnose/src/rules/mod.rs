@@ -39,6 +39,7 @@ mod out_of_memory;
 mod page_fault_storm;
 mod process_stopped;
 pub(crate) mod processors;
+mod safepoint_operation;
 mod safepoint_slow_to_reach;
 mod thread_start_slow;
 mod tls_not_resumed;
@@ -46,6 +47,7 @@ mod wait_case;
 
 use crate::Rule;
 pub(crate) use cpu_taken_by_others::CpuTakenByOthers;
+pub(crate) use gc_log_write_blocked::is_idle;
 pub(crate) use heap_leak::HeapLeak;
 
 /// All rules. Of two findings that cost the same and are equally sure, the one listed first comes
@@ -74,6 +76,7 @@ pub const RULES: &[&dyn Rule] = &[
     &cpu_taken_by_others::CpuTakenByOthers,
     &gc_starved_of_cpu::GcStarvedOfCpu,
     &page_fault_storm::PageFaultStorm,
+    &safepoint_operation::SafepointOperation,
     &safepoint_slow_to_reach::SafepointSlowToReach,
     &lock_contended_monitor::LockContendedMonitor,
     &lock_contended_juc::LockContendedJuc,

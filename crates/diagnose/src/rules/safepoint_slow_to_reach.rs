@@ -9,8 +9,12 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, source};
 use fathom_recording::{ProcessId, Span};
 
+use super::gc_case::no_swap;
+use super::gc_first_touch::kernel_heavy;
+use super::gc_starved_of_cpu::waited;
 use super::jit_case::remedy;
 use crate::chain::Part;
+use crate::collections::{self, Pause};
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::quantity::{millis, plural, share};
@@ -34,6 +38,8 @@ const THROUGHOUT: f64 = 0.3;
 /// CPU as well as the JVM nearly all threads stopped within 30 ms, the latest within 124 ms.
 /// Where slow ones are usually slower than this, code runs on that does not poll.
 const SLICES_MS: f64 = 150.0;
+/// Waits that a thread's own code rarely makes: a loop or a copy of seconds. Milliseconds.
+const VERY_LATE_MS: f64 = 1_000.0;
 /// What keeps a thread from going on to its poll, whatever its code: the cause is that, and has
 /// rules of its own.
 const HELD_BACK: [Heading; 7] = [
@@ -78,7 +84,9 @@ impl Rule for SafepointSlowToReach {
          few among many fast ones point at one thread in a loop, a copy or a fault. A log write that blocks can land \
          here too, when it blocks in the line before (`gc-log-write-blocked`). Where a live recording shows that the \
          thread which came last waited for a CPU, was throttled, or was in a page fault for most of the time, that is the \
-         cause and this is ruled out (`cpu-taken-by-others`, `cpu-throttled-by-cgroup`, `page-fault-storm`). The log does not \
+         cause and this is ruled out (`cpu-taken-by-others`, `cpu-throttled-by-cgroup`, `page-fault-storm`). Where threads were late \
+         by a second and collections of the same run waited for as long, or spent it in the kernel, the machine is the better \
+         explanation. The log does not \
          name the late thread, so the verdict on why is never more than *likely*; that the time was lost here is in the log itself. On JDK 13 \
          to 17.0.7 the figure contains the cleanup (JDK-8297154).\n\n\
          **Needs** `-Xlog:safepoint` (JDK 8: `-XX:+PrintGCApplicationStoppedTime` or `PrintSafepointStatistics`)."
@@ -291,7 +299,14 @@ fn found(
     let trivially = trivial >= 2 && trivial * 2 >= slow.len();
     let machine = trivially || (part >= THROUGHOUT && usually < SLICES_MS);
     let leaving = longest.leave_ms > longest.reach_ms;
+    let very_late = longest.reach_ms >= VERY_LATE_MS && late.is_none();
     let (culprit, confidence, why) = match (leaving, machine) {
+        (false, false) if very_late && collections_were_held_up(case, jvm) => (
+            "threads that were held up: by page faults (memory from swap, huge pages), or without a processor",
+            Confidence::ConsistentWith,
+            "collections of this run waited for seconds or spent them in the kernel, and what held these up may well have \
+             held up threads; a loop or a copy without a poll would look the same",
+        ),
         (true, _) => (
             VM_THREAD,
             Confidence::Likely,
@@ -358,11 +373,19 @@ fn found(
     finding.stop = case.longest_stop(jvm, &finding.windows);
     // Where the last thread is known it was not the machine.
     finding.remedies = remedies((machine && late.is_none()) || leaving);
+    finding.remedies.extend(no_swap(case, jvm).filter(|_| very_late));
     finding.verify = vec![format!(
         "in the safepoint log no \"Reaching safepoint\" above {REACH_MS:.0} ms and no \"Leaving safepoint\" above \
          {LEAVE_MS:.0} ms under the same load"
     )];
     finding
+}
+
+/// Whether collections of a run took seconds in which they waited, or in which the kernel worked:
+/// what held them up may have held up others.
+fn collections_were_held_up(case: &Case<'_>, jvm: ProcessId) -> bool {
+    let held_up = |p: &Pause<'_>| p.ms() >= VERY_LATE_MS && (kernel_heavy(p) || waited(p));
+    collections::pauses(case.recording, jvm, None).iter().any(held_up)
 }
 
 fn evidence(

@@ -1,6 +1,7 @@
 //! What a thread spends its time on: the categories of the ledger of threads, and how a wait is
 //! classified by its stack ([`stack`]) or by its record ([`record`]).
 
+mod at_rest;
 pub(crate) mod frozen;
 mod functions;
 pub(crate) mod log_write;
@@ -10,6 +11,7 @@ pub(crate) mod queues;
 pub(crate) mod record;
 pub(crate) mod stack;
 
+pub use at_rest::is_at_rest;
 use fathom_recording::{Recording, Span};
 use serde::Serialize;
 

@@ -36,6 +36,9 @@ pub(crate) struct Chosen {
     pub(super) base_is: Option<&'static str>,
     /// An interval of it that is lower than usual, by which share, and no dip.
     pub(crate) slight: Option<(Window, f64)>,
+    /// That a series has no level of which anything could be lost, as it counts no operation, in
+    /// words.
+    pub(crate) without_operations: Option<String>,
 }
 
 impl Chosen {
@@ -121,5 +124,6 @@ pub(super) fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chose
         steady: None,
         base_is: None,
         slight: None,
+        without_operations: None,
     }
 }

@@ -194,6 +194,7 @@ pub(crate) fn choose<'a>(
         });
     }
     chosen.slight = found.as_ref().and_then(|found| found.slight).filter(|_| chosen.steady.is_some());
+    let is_found = found.is_some();
     chosen.warm_up = found.and_then(|f| f.warm_up);
     // What is usual the series shows in all of its base, recorded or not.
     let usual = chosen.windows.base.clone();
@@ -213,6 +214,7 @@ pub(crate) fn choose<'a>(
         }
     }
     if let Some(progress) = progress.filter(|_| chosen.whole_run) {
+        chosen.without_operations = progress.without_operations().filter(|_| !is_found);
         chosen.loss.measure = Some(chosen.measure_of(&progress));
         chosen.loss.measured_on = progress.measured_on;
         chosen.loss.unit = progress.unit;
@@ -262,6 +264,12 @@ fn by_finding<'a>(
     chains: &OnceCell<Chains<'a>>,
 ) -> Chosen {
     let whole = |how: String| Chosen { whole_run: true, ..chosen(timeline.judged(), Vec::new(), how) };
+    // Windows that are stops of the JVM, or in which it was stopped much.
+    let on_stops = |slow: Vec<Window>, how: &str| {
+        let (slow, more) = stops::with_long(recording, jvms, &slow);
+        let base = timeline.moments().without(&Intervals::of_windows(&slow)).windows();
+        Chosen { on_stops: true, ..chosen(slow, base, format!("{how}{more}")) }
+    };
     if let Some((slow, how)) = kept_for(recording, timeline.covers) {
         let base = Intervals::of_windows(&[timeline.covers]).without(&slow).windows();
         return Chosen { picked: true, base_is: Some(EVERYTHING_ELSE), ..chosen(slow.windows(), base, how) };
@@ -277,13 +285,16 @@ fn by_finding<'a>(
             ))),
             false => hardly(chosen(kept, found.base.clone(), found.how.clone())),
             true => match most_stopped(recording, jvms) {
-                Some((slow, how)) => on_stops(slow, format!("{}; {how}", found.how), timeline),
+                Some((slow, how)) => on_stops(slow, &format!("{}; {how}", found.how)),
                 None => whole(format!("no slow window, so the whole run is looked at: {}", found.how)),
             },
         };
     }
     let series = match progress {
-        Some(p) => format!("{} is too short or too idle to find slow windows on", p.measured_on),
+        Some(p) => p.without_operations().map_or_else(
+            || format!("{} is too short or too idle to find slow windows on", p.measured_on),
+            |none| format!("{none}: no level to find slow windows on"),
+        ),
         None => "no series of throughput or latency to find slow windows on".to_owned(),
     };
     let stopped = stops::find(recording, jvms, timeline.covers);
@@ -306,22 +317,16 @@ fn by_finding<'a>(
     match stopped {
         Some((slow, how)) => match stops::rest_is_sick(recording, jvms, &timeline.moments(), &slow) {
             Some(why) => whole(format!("{how}; {why}, so the whole run is looked at")),
-            None => on_stops(slow, how, timeline),
+            None => on_stops(slow, &how),
         },
         None => {
             let none = stops::why_none(recording, jvms, timeline.covers);
             match most_stopped(recording, jvms) {
-                Some((slow, how)) => on_stops(slow, format!("{series}, {none}; {how}"), timeline),
+                Some((slow, how)) => on_stops(slow, &format!("{series}, {none}; {how}")),
                 None => whole(format!("{series}, {none}: the whole run is looked at")),
             }
         }
     }
-}
-
-/// Windows that are stops of the JVM, or in which it was stopped much.
-fn on_stops(slow: Vec<Window>, how: String, timeline: &Timeline<'_>) -> Chosen {
-    let base = timeline.moments().without(&Intervals::of_windows(&slow)).windows();
-    Chosen { on_stops: true, ..chosen(slow, base, how) }
 }
 
 /// The parts of the run in which JVMs are stopped for so much of the time that it matters, where

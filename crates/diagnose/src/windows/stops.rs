@@ -7,10 +7,11 @@
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Span};
 
+use crate::burden::{self, LONG_MS};
 use crate::intervals::Intervals;
 use crate::waits::frozen;
 use crate::waits::stack::ByStack;
-use crate::{Case, Window, quantity, stats};
+use crate::{Case, MATTERS_SHARE, Window, quantity, stats};
 
 /// Stops from which a median is worth anything. With fewer, a stop must last [`ALONE_MS`] to be
 /// reported.
@@ -20,8 +21,9 @@ const ALONE_MS: f64 = 1_000.0;
 /// Beyond this share of the run spent in stops other than the outstanding ones, the run is slow as
 /// a whole, unless the outstanding ones take more still.
 const THROUGHOUT: f64 = 0.1;
-/// Windows that are kept, the worst ones: more are not read.
-const MAX_WINDOWS: usize = 100;
+/// A stretch with much stopping is no window where the stops outside of it alone would matter and
+/// are as much as this of those within: a third of all and more would be charged to nothing.
+const BESIDE: f64 = 0.5;
 /// A run is looked at in so many parts for stretches with much stopping …
 const PARTS: i64 = 60;
 /// … none shorter than this, nanoseconds: a part must hold several usual stops.
@@ -76,29 +78,64 @@ pub fn standstills(recording: &Recording, stacks: &ByStack, jvm: ProcessId) -> I
 /// Slow windows of JVMs within what is covered, with how they were found; `None` when nothing
 /// stands out.
 pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option<(Vec<Window>, String)> {
-    let mut found: Vec<(Window, String)> = Vec::new();
+    let mut found: Vec<Window> = Vec::new();
     let mut hows = Vec::new();
     let stacks = ByStack::by_frames(recording);
     for jvm in jvms {
         let name = recording.process_name(*jvm);
         let stops = standstills(recording, &stacks, *jvm);
-        let Some((windows, how)) = long(&stops, covers).or_else(|| crowded(&stops, covers)) else { continue };
+        let logged = burden::moments(recording, *jvm);
+        let crowded =
+            || crowded(&stops, covers).filter(|(windows, _)| !rest_matters(&stops, &logged, windows));
+        let Some((windows, how)) = long(&stops, covers).or_else(crowded) else { continue };
         hows.push(format!("{name}: {how}"));
-        found.extend(windows.into_iter().map(|w| (w, name.to_owned())));
+        found.extend(windows);
     }
     if found.is_empty() {
         return None;
     }
-    let all = found.len();
-    found.sort_by_key(|(w, _)| std::cmp::Reverse(w.length_ns()));
-    found.truncate(MAX_WINDOWS);
-    let windows = Intervals::of(found.iter().map(|(w, _)| (w.from_ns, w.to_ns))).windows();
-    let mut how =
-        format!("no series of throughput or latency; found on stops of the JVM: {}", hows.join("; "));
-    if all > MAX_WINDOWS {
-        how += &format!("; the {MAX_WINDOWS} longest of {all} are looked at");
+    let windows = Intervals::of_windows(&found).windows();
+    Some((
+        windows,
+        format!("no series of throughput or latency; found on stops of the JVM: {}", hows.join("; ")),
+    ))
+}
+
+/// Whether the rest of a run, without some windows, is no base: its stops matter, and are much
+/// beside those of the windows.
+fn rest_matters(stops: &Intervals, logged: &Intervals, windows: &[Window]) -> bool {
+    if !burden::shows_share(logged.length_ns(), stops.stretches().len()) {
+        return false;
     }
-    Some((windows, how))
+    let windows = Intervals::of_windows(windows);
+    let rest_ms = logged.without(&windows).length_ms();
+    let within_ms = stops.and(&windows).length_ms();
+    let beside_ms = stops.length_ms() - within_ms;
+    beside_ms >= MATTERS_SHARE * rest_ms && beside_ms >= BESIDE * within_ms
+}
+
+/// Windows with all stops of a second and more, which are told in any case, and what that adds, in
+/// words behind how the others were found.
+pub(super) fn with_long(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    windows: &[Window],
+) -> (Vec<Window>, String) {
+    let known = Intervals::of_windows(windows);
+    let is_long = |stop: &(i64, i64)| window(stop).length_ns() as f64 / 1e6 >= LONG_MS;
+    let is_new = |(from, to): &(i64, i64)| known.length_within_ns(*from, *to) < to.saturating_sub(*from);
+    let of = |jvm: &ProcessId| of_jvm(recording, *jvm).stretches().to_vec();
+    let more: Vec<(i64, i64)> =
+        jvms.iter().flat_map(of).filter(|stop| is_long(stop) && is_new(stop)).collect();
+    let words = match more.len() {
+        0 => String::new(),
+        n => format!(
+            "; {} of {} or more",
+            quantity::plural(n, "more stop", "more stops"),
+            quantity::millis(LONG_MS)
+        ),
+    };
+    (known.or(&Intervals::of(more)).windows(), words)
 }
 
 fn window((from_ns, to_ns): &(i64, i64)) -> Window {
@@ -259,6 +296,33 @@ mod tests {
             "{reason}"
         );
         assert_eq!(why(&mut (0..1_000).map(|i| (f64::from(i) * 0.5, 100.0))), "and no stop that stands out");
+    }
+
+    #[test]
+    fn where_the_rest_of_a_run_matters_as_well_no_stretch_hides_it() {
+        // A tenth of the run is stopped for two thirds of its time; the rest for a tenth, which is
+        // more in all.
+        let crowded = (0..200).map(|i| (100.0 + 0.3 * f64::from(i), 190.0));
+        let rest = |ms: f64| (0..430).map(move |i| (165.0 + f64::from(i), ms));
+        assert_eq!(found(crowded.clone().chain(rest(100.0))), None);
+        let windows = found(crowded.chain(rest(20.0))).unwrap();
+        assert_eq!(windows, [(100.0, 60_000.0)], "2% of the rest");
+    }
+
+    #[test]
+    fn all_stops_that_stand_out_are_windows_and_long_ones_in_any_case() {
+        let usual = (0..4_000).map(|i| (f64::from(i) * 0.15, 5.0));
+        let outstanding = (0..150).map(|i| (0.02 + f64::from(i) * 3.0, 220.0));
+        assert_eq!(found(usual.chain(outstanding)).unwrap().len(), 150);
+        // Of two stops, one of which lies outside of the windows.
+        let mut built = Built::jvm("17", "G1", 600.0);
+        built.pause("Pause Full", "", 10.0, 300.0, &[]);
+        built.pause("Pause Full", "", 20.0, 1_300.0, &[]);
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let (windows, words) = with_long(&recording, &[jvm], &[Window { from_ns: 0, to_ns: 15_000_000_000 }]);
+        assert_eq!((windows.len(), words.as_str()), (2, "; 1 more stop of 1.00 s or more"));
+        let (same, none) = with_long(&recording, &[jvm], &windows);
+        assert_eq!((same, none.as_str()), (windows, ""));
     }
 
     #[test]

@@ -89,6 +89,22 @@ fn where_as_much_is_asked_as_ever_the_latency_shows_when_it_was_slow() {
 }
 
 #[test]
+fn a_series_that_counts_no_operation_is_said_to_count_none() {
+    let said = |busy: i64| {
+        let rate = move |s: i64| if s < busy { 400.0 } else { 0.0 };
+        diagnose(&recorded(&[(series::THROUGHPUT, SeriesKind::Rate, &rate)]), &Options::default()).unwrap()
+    };
+    for (busy, none) in
+        [(0, "counts no operation in 64.00 s"), (8, "counts no operation in 56.00 s of 64.00 s")]
+    {
+        let d = said(busy);
+        assert!(d.headline.contains(none) && !d.headline.contains("no loss"), "{}", d.headline);
+        assert!(d.windows.how.contains(none), "{}", d.windows.how);
+    }
+    assert!(!said(64).headline.contains("no operation"), "{}", said(64).headline);
+}
+
+#[test]
 fn requests_that_fail_fast_are_not_less_demand() {
     let rate = |s: i64| 400.0 + wobble(s);
     let answered = |s: i64| if (20..30).contains(&s) { 40.0 } else { 400.0 } + wobble(s);

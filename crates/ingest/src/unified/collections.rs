@@ -254,6 +254,10 @@ impl Collections {
         if record.names_a_thread() || line.level.is_some_and(|level| level < Level::Info) {
             return true;
         }
+        // Shenandoah's and ZGC's have one id with the pauses of their cycle.
+        if let Some(pause) = self.closed.as_mut().filter(|pause| pause.id == line.id) {
+            pause.is_over();
+        }
         if record.duration_ns.is_none() && record.change.is_none() {
             self.begin_cycle(line, record, out);
             return true;

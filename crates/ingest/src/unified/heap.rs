@@ -176,7 +176,7 @@ pub(crate) struct Timed<'a> {
 
 /// Takes a timed phase apart.
 pub(crate) fn timed(body: &[u8]) -> Option<Timed<'_>> {
-    let text = body.trim_ascii_end().strip_suffix(b"ms")?;
+    let text = body.trim_ascii_end().strip_suffix(b"ms")?.trim_ascii_end();
     let blank = text.iter().rposition(|b| *b == b' ')?;
     let (name, number) = text.split_at_checked(blank)?;
     let (ns, rest) = scan::milliseconds(number.get(1..)?)?;
@@ -308,6 +308,7 @@ mod tests {
             ("Phase 1: Mark live objects".into(), 2_389_000, 0, false)
         );
         assert_eq!(of("Marking Phase (1.101s, 1.104s) 3.2ms"), ("Marking Phase".into(), 3_200_000, 0, false));
+        assert_eq!(of("    Prepare TLABs: 0.4 ms"), ("Prepare TLABs".into(), 400_000, 4, true));
         assert!(timed(b"MMU: 2ms/98.4%, 5ms/99.4%").is_none());
         assert!(timed(b"12.5ms").is_none());
     }

@@ -164,6 +164,12 @@ impl Pause {
         self.gaps.in_burst = true;
     }
 
+    /// The collection goes on beside the application: what is printed of it from here on is not the
+    /// pause's.
+    pub(crate) fn is_over(&mut self) {
+        self.gaps.over = true;
+    }
+
     /// Keeps a figure; the first one of a key counts.
     pub(crate) fn set(&mut self, key: &'static str, value: f64) {
         // Most keys are new: a bit tells so without a look at all others.
@@ -304,6 +310,8 @@ impl Pause {
 struct Gaps {
     last_ns: Option<i64>,
     in_burst: bool,
+    /// Whether the pause is over: what is printed from there on is not its doing.
+    over: bool,
     best: Option<Gap>,
     best_in_burst: Option<Gap>,
 }
@@ -317,6 +325,9 @@ struct Gap {
 
 impl Gaps {
     fn line(&mut self, at: At, phases_ns: i64) {
+        if self.over {
+            return;
+        }
         if let Some(last) = self.last_ns {
             let ns = at.ns.saturating_sub(last);
             if ns >= LEAST_GAP_NS {

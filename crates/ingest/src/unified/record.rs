@@ -152,7 +152,8 @@ fn token(text: &[u8]) -> Option<(Token<'_>, &[u8])> {
                 return Some((Token::Change(change), rest));
             }
             match scan::billionths(text) {
-                Some((value, [b'm', b's', rest @ ..])) if ends_word(rest) => {
+                // Some builds put a blank before the unit.
+                Some((value, [b'm', b's', rest @ ..] | [b' ', b'm', b's', rest @ ..])) if ends_word(rest) => {
                     Some((Token::Duration(value / 1_000), rest))
                 }
                 Some((value, [b's', rest @ ..])) if ends_word(rest) => Some((Token::Duration(value), rest)),
@@ -317,6 +318,9 @@ mod tests {
         assert_eq!(pause.name, b"Pause Young (Normal)");
         assert_eq!(pause.group(Group::Cause), Some(&b"G1 Evacuation Pause"[..]));
         assert_eq!(pause.duration_ns, Some(42_700_000));
+        let with_a_blank =
+            parse("Pause Young (Concurrent Start) (G1 Humongous Allocation) 3M->2M(5M) 6.363 ms");
+        assert_eq!(with_a_blank.duration_ns, Some(6_363_000));
         let change = pause.change.unwrap();
         assert_eq!(
             (change.before, change.after, change.capacity),

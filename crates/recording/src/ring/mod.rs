@@ -323,6 +323,11 @@ impl Ring {
         self.roster.thread_name(id)
     }
 
+    /// What a thread is for.
+    pub fn thread_role(&self, id: ThreadId) -> Role {
+        self.roster.thread_role(id)
+    }
+
     /// A process, by its id; `None` when it is not known any more.
     pub fn process(&self, id: ProcessId) -> Option<&Process> {
         self.roster.process(id)

@@ -109,6 +109,7 @@ impl SlowArgs {
             max_bytes,
             keep: self.keep.map(|keep| keep as usize),
             identity,
+            at_rest: fathom_diagnose::is_at_rest,
         };
         if on_slow.before > LONGEST * 10 {
             bail!("--before: {} is more than memory could hold", seconds(on_slow.before));

@@ -12,6 +12,7 @@ use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope};
 use crate::collections::{self, Worked};
 use crate::quantity;
+use crate::rules::is_idle;
 
 /// CPU used in pauses as a share of wall time × workers. A quiet machine gives 0.6 to 0.95; below
 /// one half the workers waited for more than they worked. Measured on two processors with a load of
@@ -164,6 +165,11 @@ fn idle_gap(scope: &Scope<'_>) -> Metric {
         .because("the log prints one line a pause, or no stamps")
         .judged(|ms| match IDLE_GAP_MS.grade(ms) {
             Grade::Fine => (Grade::Fine, "the lines of a pause follow each other at once".into()),
+            // The rule asks the same of it.
+            Grade::Bad if longest.and_then(is_idle) != Some(true) => (
+                Grade::Watch,
+                "what was done in it the log does not say; it used CPU time, or none is printed".into(),
+            ),
             grade => (
                 grade,
                 "the JVM may have waited for the log itself; see the rule gc-log-write-blocked".into(),

@@ -13,6 +13,7 @@ use fathom_recording::{ProcessId, Recording};
 use serde::Serialize;
 
 pub use collector::{ConcurrentRow, StallRow};
+pub(crate) use memory::LIVE_SHARE;
 pub use pauses::{CauseRow, LongestRow, PauseRow, PhaseRow};
 pub use safepoints::OperationRow;
 
@@ -135,12 +136,16 @@ impl<'a> Scope<'a> {
         if fragment { grade.min(Grade::Watch) } else { grade }
     }
 
-    /// A grade of what makes collections dear: where they cost next to nothing, it is worth an eye
-    /// at most.
+    /// A grade of what makes collections dear: where they cost next to nothing, or the log is a
+    /// fragment that does not show what they cost, it is worth an eye at most.
     fn grade_cost(&self, grade: Grade) -> Grade {
         let long = self.pauses.iter().any(|pause| pause.ms() >= burden::LONG_MS);
-        let costs = self.stopped_share.is_none_or(|share| share >= MATTERS_SHARE) || long;
-        if costs { grade } else { grade.min(Grade::Watch) }
+        let costs = self.stopped_share.is_none_or(|share| share >= MATTERS_SHARE);
+        if long || (costs && self.grade_share(Grade::Bad) == Grade::Bad) {
+            grade
+        } else {
+            grade.min(Grade::Watch)
+        }
     }
 
     fn covers_s(&self) -> Option<f64> {
@@ -217,7 +222,7 @@ pub(crate) fn explained_by(id: &str) -> &'static [&'static str] {
             &["gc-", "jvm-", "safepoint-"]
         }
         "live_share" => &["heap-leak", "gc-heap-too-small", "out-of-memory"],
-        "promoted_share" => &["gc-premature-promotion"],
+        "promoted_share" => &["gc-premature-promotion", "heap-leak"],
         "pause_cpu_efficiency" | "pause_cpus" => {
             &["gc-starved-of-cpu", "gc-first-touch", "gc-kernel-time", "gc-log-write-blocked"]
         }

@@ -218,6 +218,11 @@ fn a_share_of_a_fragment_and_a_figure_that_costs_nothing_are_not_bad() {
     built.pause("Pause Young", "Allocation Failure", 1.0, 600.0, &[]);
     let fragment = report(&built.sealed(), None);
     assert_eq!(metric(&fragment.jvms[0], "gc_throughput").grade, Grade::Watch);
+    let mut built = Built::jvm("17", "Parallel", 3.0);
+    let cpu = [(figure::USER_S, 0.01), (figure::SYS_S, 0.05), (figure::REAL_S, 0.2)];
+    built.pause("Pause Young", "Allocation Failure", 1.0, 200.0, &cpu);
+    let fragment = report(&built.sealed(), None);
+    assert_eq!(metric(&fragment.jvms[0], "pause_sys_share").grade, Grade::Watch);
     let mut built = Built::jvm("17", "Parallel", 300.0);
     let cpu = [(figure::USER_S, 0.0), (figure::SYS_S, 0.01), (figure::REAL_S, 0.2)];
     built.pause("Pause Young", "Allocation Failure", 1.0, 200.0, &cpu);
@@ -225,6 +230,18 @@ fn a_share_of_a_fragment_and_a_figure_that_costs_nothing_are_not_bad() {
     for id in ["pause_cpus", "pause_sys_share"] {
         assert_eq!(metric(&quiet.jvms[0], id).grade, Grade::Watch, "{id}");
     }
+}
+
+#[test]
+fn a_gap_is_bad_only_where_no_cpu_time_was_used_in_it() {
+    let gap = |cpu: &[(&'static str, f64)]| {
+        let mut built = Built::jvm("17", "Parallel", 300.0);
+        let figures = [cpu, &[(figure::IDLE_GAP_MS, 900.0)]].concat();
+        built.pause("Pause Young", "Allocation Failure", 10.0, 950.0, &figures);
+        metric(&report(&built.sealed(), None).jvms[0], "idle_gap_max").grade
+    };
+    let cpu = |user_s: f64| [(figure::USER_S, user_s), (figure::SYS_S, 0.0), (figure::REAL_S, 0.95)];
+    assert_eq!([gap(&cpu(0.05)), gap(&cpu(0.9)), gap(&[])], [Grade::Bad, Grade::Watch, Grade::Watch]);
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn a_stop_of_a_second_is_reported_whatever_share_it_is() {
 }
 
 #[test]
-fn all_long_stops_are_counted_though_only_the_longest_are_windows() {
+fn all_long_stops_are_counted_and_their_cost_is_that_of_all() {
     let mut built = Built::jvm("6", "Parallel", 36_000.0);
     for i in 0..1_300 {
         let ms = if i % 10 == 0 { 1_200.0 } else { 20.0 };
@@ -58,6 +58,10 @@ fn all_long_stops_are_counted_though_only_the_longest_are_windows() {
     }
     let diagnosis = diagnose(&built.sealed(), &Options::default()).unwrap();
     assert!(diagnosis.headline.contains("130 stops of 1.00 s or more"), "{}", diagnosis.headline);
+    // Without what the JVM is stopped for in as much other time.
+    let cost_ms = diagnosis.findings[0].cost_ms;
+    assert!((155_000.0..=156_000.0).contains(&cost_ms), "{cost_ms}");
+    assert!(diagnosis.findings[0].evidence[0].text().starts_with("130 × Full GC"), "{diagnosis:?}");
 }
 
 #[test]
@@ -115,6 +119,22 @@ fn shorter_stops_that_stand_out_are_counted_with_the_long_ones() {
     assert!((23_500.0..=23_600.0).contains(&first.cost_ms), "{}", first.cost_ms);
     let sorts = &first.evidence[0].text();
     assert!(sorts.contains("1 × unnamed VM operations: 3.60 s"), "{sorts}");
+}
+
+#[test]
+fn pauses_that_waited_or_were_in_the_kernel_are_told_to_look_at_swap() {
+    let told = |user_s: f64, sys_s: f64| {
+        let mut built = Built::jvm("8", "CMS", 600.0);
+        for i in 0..30 {
+            let cpu = [(figure::USER_S, user_s), (figure::SYS_S, sys_s), (figure::REAL_S, 2.0)];
+            built.pause("GC", "Allocation Failure", f64::from(i) * 20.0, 2_000.0, &cpu);
+        }
+        let Judgement::Found(found) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
+        found.remedies.iter().any(|remedy| remedy.change.contains("VmSwap"))
+    };
+    assert!(told(0.1, 0.3), "it waited");
+    assert!(told(1.0, 4.0), "the kernel worked");
+    assert!(!told(7.0, 0.3));
 }
 
 #[test]

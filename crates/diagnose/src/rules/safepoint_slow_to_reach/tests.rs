@@ -26,6 +26,26 @@ fn one_late_thread_is_found_and_not_named() {
     assert_eq!(found.cost_ms, 459.0);
 }
 
+#[test]
+fn threads_that_are_late_by_a_minute_where_a_collection_was_held_up_in_the_kernel_are_not_a_loops_doing() {
+    let late = |sys_s: f64, swap: &str| {
+        let mut built = Built::jvm("8", "CMS", 600.0);
+        built.fact(fathom_recording::vocabulary::fact::SWAP_TOTAL_BYTES, swap);
+        let cpu = [(figure::USER_S, 15.8 - sys_s), (figure::SYS_S, sys_s), (figure::REAL_S, 15.1)];
+        built.pause("CMS-remark", "CMS Final Remark", 100.0, 15_100.0, &cpu);
+        for i in 0..100 {
+            built.span(kind::SAFEPOINT, "stopped", f64::from(i), 1.0, &[(figure::REACH_NS, 1e5)], &[]);
+        }
+        built.span(kind::SAFEPOINT, "stopped", 300.0, 77_400.0, &[(figure::REACH_NS, 77.4e9)], &[]);
+        let Judgement::Found(found) = judged(&SafepointSlowToReach, &built.sealed()) else { panic!() };
+        let swap = found.remedies.iter().any(|remedy| remedy.change.contains("VmSwap"));
+        (found.confidence, found.culprit.contains("page faults"), swap)
+    };
+    assert_eq!(late(15.8, "0"), (Confidence::ConsistentWith, true, false));
+    assert_eq!(late(15.8, "1000"), (Confidence::ConsistentWith, true, true));
+    assert_eq!(late(0.2, "1000"), (Confidence::Likely, false, true));
+}
+
 /// A safepoint that took 400 ms to reach at 50 s, in which a worker was in some state all that
 /// time.
 fn late_worker(held: bool) -> Judgement {

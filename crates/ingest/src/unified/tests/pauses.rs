@@ -40,6 +40,23 @@ fn the_idle_gap_is_what_the_phases_printed_from_there_on_do_not_explain() {
 }
 
 #[test]
+fn concurrent_work_of_the_same_cycle_is_no_gap_of_the_pause_before_it() {
+    let recording = read(
+        "\
+[235.501s][info][gc,start      ] GC(10) Pause Init Mark (process weakrefs) (unload classes)
+[235.501s][info][gc,task       ] GC(10) Using 4 of 4 workers for init marking
+[235.518s][info][gc            ] GC(10) Pause Init Mark (process weakrefs) (unload classes) 16.651ms
+[235.518s][info][gc,start      ] GC(10) Concurrent marking (process weakrefs) (unload classes)
+[235.518s][info][gc,task       ] GC(10) Using 2 of 4 workers for concurrent marking
+[247.310s][info][gc            ] GC(10) Concurrent marking (process weakrefs) (unload classes) 11791.811ms
+[247.311s][info][gc,start      ] GC(10) Concurrent precleaning
+[247.311s][info][gc,task       ] GC(10) Using 1 of 4 workers for concurrent preclean
+",
+    );
+    assert_eq!(only(&recording, kind::GC_PAUSE).figure(figure::IDLE_GAP_MS), None);
+}
+
+#[test]
 fn work_before_the_closing_burst_is_no_idle_gap_where_no_phases_tell_of_it() {
     let log = "\
 [8.112s][info][gc,start    ] GC(0) Pause Young (Allocation Failure)

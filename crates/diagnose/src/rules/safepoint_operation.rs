@@ -1,0 +1,315 @@
+//! `safepoint-operation`: the JVM is held by an operation that somebody asked for and that is no
+//! collection: a heap dump, a class histogram, a thread dump.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{ProcessId, Span};
+
+use super::gc_case::{cited, median, remedy, stretches, summed, windows_of};
+use crate::collections;
+use crate::facts::{Value, waits as facts};
+use crate::intervals::Intervals;
+use crate::quantity::{millis, plural};
+use crate::vm_operations::{self, Operation};
+use crate::waits::log_write::log_writes;
+use crate::windows::stops;
+use crate::{Case, Confidence, Evidence, Finding, Judgement, LONG_STOP_MS, Layer, Rule};
+
+/// Operations from which on short ones are worth a finding for what they take together.
+const SEVERAL: usize = 3;
+/// Sorts of operations, records and callers that are named.
+const NAMED: usize = 3;
+/// The JVM's thread that runs what tools ask for (attachListener.cpp).
+const ATTACH: &str = "Attach Listener";
+
+/// The rule.
+pub struct SafepointOperation;
+
+impl Rule for SafepointOperation {
+    fn id(&self) -> &'static str {
+        "safepoint-operation"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Safepoint
+    }
+
+    fn about(&self) -> &'static str {
+        "The JVM is held by an operation that is no collection and that somebody asked for: a heap dump, a class \
+         histogram, dumps of all threads' stacks, classes that an agent redefines. All threads stand until it is done.\n\n\
+         **Evidence.** The operation as the safepoint log, the flight recorder or the probes name it, with its time but for \
+         the time to safepoint, for leaving it and for writes of the JVM's log. A stop that the log does not name is a heap dump or a class histogram \
+         where the collection in it has that cause. Found when these operations take a twentieth of the loss, or one \
+         of them 200 ms and ten times the usual stop or half of the longest one. Who asked is the thread that the flight recorder names, or that woke the VM thread.\n\n\
+         **Look-alikes.** The collection that a dump or a histogram begins with is charged here, with its operation \
+         (`gc-explicit` where the log has the collections alone). An operation that does next to nothing (a search for deadlocks, the \
+         revocation of a bias) and takes long was held up by something else, a processor above all: it is named, and \
+         *consistent with*. Time to safepoint is `safepoint-slow-to-reach`.\n\n\
+         **Ruled out** by the time of all such operations and the longest one."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Safepoints]
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        if !case.has(kind::SAFEPOINT, jvm) {
+            return Judgement::NotApplicable;
+        }
+        let held = Held::of(case, jvm);
+        if held.is_found(case, jvm) {
+            return Judgement::Found(Box::new(found(self, case, jvm, &held)));
+        }
+        Judgement::RuledOut { figure: held.figure().into(), source: held.source(case, jvm) }
+    }
+}
+
+/// Whether operations that hold the JVM are a finding of their own, with some collections in them.
+pub(super) fn explains(case: &Case<'_>, jvm: ProcessId, collections: &[Span<'_>]) -> bool {
+    let held = Held::of(case, jvm);
+    let all = Intervals::of(held.slow.iter().map(|one| (one.span.t0_ns(), one.span.t1_ns())));
+    let is_in = |span: &Span<'_>| 2 * all.length_within_ns(span.t0_ns(), span.t1_ns()) > span.duration_ns();
+    collections.iter().all(is_in) && held.is_found(case, jvm)
+}
+
+/// An operation that held the JVM.
+struct One<'a> {
+    span: Span<'a>,
+    of: &'static Operation,
+    /// HotSpot's name.
+    name: &'a str,
+    /// When it was at work: without the way to the safepoint and from it, and without writes of the
+    /// JVM's log.
+    acts: Intervals,
+    /// What of it the collection took that it begins with, milliseconds.
+    collecting_ms: f64,
+}
+
+impl One<'_> {
+    fn ms(&self) -> f64 {
+        self.acts.length_ms()
+    }
+}
+
+/// The operations of a JVM.
+struct Held<'a> {
+    /// Those that touch a slow window.
+    slow: Vec<One<'a>>,
+    /// Their time in the slow windows above as much base time, milliseconds.
+    cost_ms: f64,
+}
+
+impl<'a> Held<'a> {
+    fn of(case: &Case<'a>, jvm: ProcessId) -> Self {
+        let writes = log_writes(case.recording, jvm).into_iter().map(|write| (write.t0_ns(), write.t1_ns()));
+        let writes = Intervals::of(writes);
+        let pauses: Vec<Span<'a>> =
+            collections::pauses(case.recording, jvm, None).iter().map(|p| p.span).collect();
+        let longest_ns = pauses.iter().map(Span::duration_ns).max().unwrap_or(0);
+        let one = |span: Span<'a>| {
+            let (t0, t1) = (span.t0_ns(), span.t1_ns());
+            let first = pauses.partition_point(|p| p.t0_ns() < t0.saturating_sub(longest_ns));
+            let beside = pauses[first..].iter().take_while(|p| p.t0_ns() < t1);
+            // Most of a pause must lie within, because both are stamped in milliseconds.
+            let inside: Vec<&Span<'a>> =
+                beside.filter(|p| 2 * p.overlap_ns(t0, t1) > p.duration_ns()).collect();
+            let by_cause = || inside.iter().find_map(|p| vm_operations::with_cause(p.label(label::CAUSE)?));
+            let (of, name) = match stops::name_of(&span) {
+                "" | stops::UNNAMED => by_cause().map(|of| (of, of.name()))?,
+                name => (vm_operations::known(name)?, name),
+            };
+            let ns = |key| span.figure(key).filter(|ns| *ns > 0.0).map_or(0, |ns| ns as i64);
+            let at_work = (
+                t0.saturating_add(ns(figure::REACH_NS)).saturating_add(ns(figure::CLEANUP_NS)).min(t1),
+                t1.saturating_sub(ns(figure::LEAVE_NS)).max(t0),
+            );
+            let acts = Intervals::of([at_work]).without(&writes);
+            let collecting = Intervals::of(inside.iter().map(|p| (p.t0_ns(), p.t1_ns()))).and(&acts);
+            Some(One { span, of, name, acts, collecting_ms: collecting.length_ms() })
+        };
+        let own = case.recording.spans_of(kind::SAFEPOINT).filter(|s| s.process() == jvm);
+        let all: Vec<One<'a>> = own.filter_map(one).collect();
+        let within = |windows| {
+            let windows = Intervals::of_windows(windows);
+            all.iter().map(|one| one.acts.and(&windows).length_ms()).sum::<f64>()
+        };
+        let cost_ms = case.excess_ms(within(&case.slow), within(&case.base));
+        let slow = Intervals::of_windows(&case.slow);
+        let slow = all.into_iter().filter(|one| slow.touches(one.span.t0_ns(), one.span.t1_ns())).collect();
+        Self { slow, cost_ms }
+    }
+
+    fn longest(&self) -> Option<&One<'a>> {
+        self.slow.iter().max_by(|a, b| a.ms().total_cmp(&b.ms()))
+    }
+
+    fn is_found(&self, case: &Case<'_>, jvm: ProcessId) -> bool {
+        let longest_ms = self.longest().map_or(0.0, One::ms);
+        let adds_up =
+            case.matters(self.cost_ms) && (self.slow.len() >= SEVERAL || longest_ms >= LONG_STOP_MS);
+        let stops = stops::of_jvm(case.recording, jvm);
+        let ms = |(from, to): &(i64, i64)| to.saturating_sub(*from) as f64 / 1e6;
+        let usual = median(stops.stretches().iter().map(ms));
+        // What stops the JVM for longest is noticed, in a run with few stops, too.
+        let is_longest = || stops.stretches().iter().all(|stop| ms(stop) <= 2.0 * longest_ms);
+        let long = longest_ms >= LONG_STOP_MS && (is_longest() || Case::stands_out(longest_ms, usual));
+        adds_up || (self.cost_ms > 0.0 && long)
+    }
+
+    fn figure(&self) -> String {
+        match self.longest() {
+            None => "no operation but collections held the JVM in the slow windows".to_owned(),
+            Some(longest) => format!(
+                "{} that are no collections held the JVM for {} above the base, the longest {} ({})",
+                plural(self.slow.len(), "operation", "operations"),
+                millis(self.cost_ms),
+                millis(longest.ms()),
+                longest.name
+            ),
+        }
+    }
+
+    fn source(&self, case: &Case<'_>, jvm: ProcessId) -> String {
+        let mut own = case.recording.spans_of(kind::SAFEPOINT).filter(|s| s.process() == jvm);
+        let first = own.next().map(|s| s.source().index());
+        let log = first.and_then(|i| case.recording.sources.get(i));
+        log.map_or(String::new(), |log| log.name.clone())
+    }
+}
+
+/// Operations of one name.
+#[derive(Default)]
+struct Sort<'s, 'a> {
+    all: Vec<&'s One<'a>>,
+    ms: f64,
+    longest_ms: f64,
+    collecting_ms: f64,
+}
+
+/// By name, those that took longest together first.
+fn sorts<'s, 'a>(held: &'s Held<'a>) -> Vec<(&'a str, Sort<'s, 'a>)> {
+    let mut sorts: BTreeMap<&'a str, Sort<'s, 'a>> = BTreeMap::new();
+    for one in &held.slow {
+        let sort = sorts.entry(one.name).or_default();
+        sort.all.push(one);
+        sort.ms += one.ms();
+        sort.longest_ms = sort.longest_ms.max(one.ms());
+        sort.collecting_ms += one.collecting_ms;
+    }
+    let mut sorts: Vec<_> = sorts.into_iter().collect();
+    sorts.sort_by(|a, b| b.1.ms.total_cmp(&a.1.ms));
+    sorts
+}
+
+/// Who asked for operations, as their records name them, else as the switches show who woke the VM
+/// thread for the longest one; who did most often first. `of`: operations of one name.
+fn asked_by(case: &Case<'_>, jvm: ProcessId, of: &[&One<'_>]) -> Vec<String> {
+    let moments = Intervals::of(of.iter().map(|one| (one.span.t0_ns(), one.span.t1_ns())));
+    let mut callers: BTreeMap<String, usize> = BTreeMap::new();
+    let name = of.first().map_or("", |one| one.name);
+    let operations = case.recording.spans_of(kind::VM_OPERATION);
+    let operations = operations.filter(|op| op.process() == jvm && op.name() == name);
+    for op in operations.filter(|op| moments.touches(op.t0_ns(), op.t1_ns())) {
+        if let Some(caller) = op.label(label::CALLER).filter(|caller| !caller.is_empty()) {
+            *callers.entry(caller.to_owned()).or_default() += 1;
+        }
+    }
+    if callers.is_empty() {
+        let longest = of.iter().max_by(|a, b| a.ms().total_cmp(&b.ms()));
+        let stop = longest.and_then(|one| case.longest_stop(jvm, &windows_of([one.span].into_iter())));
+        callers.extend(stop.and_then(|stop| stop.asked_by).map(|who| (who, 1)));
+    }
+    let mut callers: Vec<_> = callers.into_iter().collect();
+    callers.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+    let words = |(who, _): (String, usize)| match who.as_str() {
+        ATTACH => format!("{ATTACH} (a tool: jcmd, jmap, jstack)"),
+        _ => who,
+    };
+    callers.into_iter().take(NAMED).map(words).collect()
+}
+
+fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> Finding {
+    let sorts = sorts(held);
+    let source = held.source(case, jvm);
+    let in_all: f64 = sorts.iter().map(|(_, sort)| sort.ms).sum();
+    let (name, main) = &sorts[0];
+    let of = main.all[0].of;
+    let asked = asked_by(case, jvm, &main.all);
+    let (confidence, why) = match (of.works_long, case.share(held.cost_ms)) {
+        (false, _) => (
+            Confidence::ConsistentWith,
+            "the operation is named, and has little work of its own: that its thread waited for a processor, for memory from \
+             swap or for a disk is as likely",
+        ),
+        (true, Some(share)) if share >= 0.5 => {
+            (Confidence::Proven, "the operation is named, and it explains half of the loss or more")
+        }
+        (true, Some(_)) => {
+            (Confidence::Likely, "the operation is named, but it explains less than half of the loss")
+        }
+        (true, None) => {
+            (Confidence::Likely, "the operation is named; no series shows what it cost the application")
+        }
+    };
+    let mut finding = case.finding(rule, jvm, confidence, held.cost_ms);
+    finding.why_confidence = why.into();
+    let sort = plural(main.all.len(), of.words.0, of.words.1);
+    let sort = if of.name().is_empty() { format!("{sort} ({name})") } else { sort };
+    let longest = match main.all.len() {
+        1 => String::new(),
+        _ => format!(", the longest {}", millis(main.longest_ms)),
+    };
+    let others = match in_all - main.ms {
+        ms if ms >= 1.0 => format!(", other operations for {}", millis(ms)),
+        _ => String::new(),
+    };
+    let who = asked.first().map_or(String::new(), |who| format!(", asked for by {who}"));
+    finding.title = format!("{sort} held the JVM for {}{longest}{others}{who}", millis(main.ms));
+    finding.culprit = match (asked.first(), of.by) {
+        (Some(who), _) => format!("{name}, asked for by {who}"),
+        (None, "") => (*name).to_owned(),
+        (None, by) => format!("{name}: {by}"),
+    };
+    finding.meaning =
+        "While a VM operation holds the JVM at a safepoint, no thread of the application runs.".into();
+    for (name, sort) in sorts.iter().take(NAMED) {
+        let asked = asked_by(case, jvm, &sort.all);
+        let fact = facts::VM_OPERATIONS.is(Value::ms(sort.ms)).with("operation", Value::name(*name));
+        let fact = fact.with("operations", Value::counted(sort.all.len() as f64));
+        let fact = fact.with("longest", Value::ms(sort.longest_ms));
+        let collecting = (sort.collecting_ms >= 1.0).then(|| Value::ms(sort.collecting_ms));
+        let asked = (!asked.is_empty()).then(|| Value::name(asked.join(", ")));
+        let fact = fact.with("collections", collecting).with("asked-by", asked);
+        finding.evidence.push(summed(&*source, fact));
+    }
+    let mut longest: Vec<&One<'_>> = held.slow.iter().collect();
+    longest.sort_by(|a, b| b.ms().total_cmp(&a.ms()));
+    finding.evidence.extend(longest.iter().take(NAMED).map(|one| evidence_of(one)));
+    let remedies = of.remedies.iter();
+    finding.remedies =
+        remedies.map(|(change, applies_to, risk)| remedy(*change, *applies_to, *risk)).collect();
+    if asked.is_empty() {
+        finding.verify.push(
+            "fathom record -p PID, then fathom chain, names the thread that asks for it; so does a flight recording \
+             (jdk.ExecuteVMOperation, caller)"
+                .into(),
+        );
+    }
+    finding.verify.push(format!(
+        "fathom gc shows no {name} of {} under \"Safepoints by operation\"",
+        millis(LONG_STOP_MS)
+    ));
+    finding.windows = stretches(held.slow.iter().map(|one| one.span));
+    let acts = Intervals::of(held.slow.iter().flat_map(|one| one.acts.stretches().iter().copied()));
+    finding.acts = acts.windows();
+    finding.stop = case.longest_stop(jvm, &windows_of([longest[0].span].into_iter()));
+    finding
+}
+
+fn evidence_of(one: &One<'_>) -> Evidence {
+    cited(&one.span, facts::VM_OPERATION.is(Value::ms(one.ms())).with("operation", Value::name(one.name)))
+}

@@ -1,0 +1,127 @@
+//! Which operations are reported, with what, and beside which others.
+
+use super::super::gc_explicit::GcExplicit;
+use super::*;
+use crate::built::{Built, judged};
+use crate::{Options, Status, diagnose};
+
+/// A minute with a young pause of 10 ms each second, and what somebody asks for at 30.5 s.
+fn minute(jdk: &str) -> Built {
+    let mut built = Built::jvm(jdk, "G1", 60.0);
+    for i in 0..60 {
+        built.span(kind::SAFEPOINT, "G1CollectForAllocation", f64::from(i), 10.2, &[], &[]);
+        built.pause("Pause Young (Normal)", "G1 Evacuation Pause", f64::from(i), 10.0, &[]);
+    }
+    built
+}
+
+fn dump(built: &mut Built) {
+    built.span(kind::SAFEPOINT, "HeapDumper", 30.5, 338.0, &[(figure::AT_NS, 338e6)], &[]);
+    built.span(kind::VM_OPERATION, "HeapDumper", 30.5, 338.0, &[], &[(label::CALLER, "Worker-2")]);
+    built.pause("Pause Full", "Heap Dump Initiated GC", 30.501, 73.0, &[]);
+}
+
+#[test]
+fn a_heap_dump_of_a_third_of_a_second_is_named_with_who_asked_and_nothing_beside_it_is_ruled_out() {
+    let mut built = minute("11");
+    dump(&mut built);
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    assert_eq!(d.status, Status::Found, "{}", d.headline);
+    let first = &d.findings[0];
+    assert_eq!((first.rule, first.confidence), ("safepoint-operation", Confidence::Proven));
+    assert_eq!(first.title, "1 heap dump held the JVM for 338 ms, asked for by Worker-2");
+    assert!(
+        first.evidence[0].text().starts_with(
+            "1 × HeapDumper: 338 ms, the longest 338 ms, 73 ms of it in the collections that they begin with, asked for by \
+             Worker-2"
+        ),
+        "{:?}",
+        first.evidence[0].text()
+    );
+    assert!(first.remedies[0].change.contains("heap dumps"), "{:?}", first.remedies);
+    let out = |rule: &str| d.ruled_out.iter().any(|row| row.rule == rule);
+    assert!(!out("gc-explicit") && !out("jvm-stopped"), "{:?}", d.ruled_out);
+    // The ledger has the dump apart from its collection.
+    let slow = |heading: &str| d.ledger.iter().find(|row| row.heading == heading).and_then(|row| row.slow_ms);
+    assert_eq!(slow("stopped: GC").map(f64::round), Some(73.0));
+    assert_eq!(slow("stopped: other VM operations").map(f64::round), Some(265.0));
+}
+
+#[test]
+fn a_stop_that_the_log_does_not_name_is_a_heap_dump_where_its_collection_was_asked_for_by_one() {
+    let mut built = minute("8");
+    built.span(kind::SAFEPOINT, "stopped", 30.5, 9_000.0, &[], &[]);
+    built.pause("Full GC", "Heap Dump Initiated GC", 30.501, 700.0, &[]);
+    let Judgement::Found(found) = judged(&SafepointOperation, &built.sealed()) else { panic!("not found") };
+    assert!(found.title.starts_with("1 heap dump held the JVM for 9.00 s"), "{}", found.title);
+    assert!(found.culprit.contains("jmap -dump"), "{}", found.culprit);
+}
+
+#[test]
+fn a_collection_that_was_asked_for_and_no_operation_around_it_is_left_to_its_own_rule() {
+    let mut built = minute("17");
+    built.pause("Pause Full", "Heap Dump Initiated GC", 30.5, 900.0, &[]);
+    let recording = built.sealed();
+    assert!(matches!(judged(&SafepointOperation, &recording), Judgement::RuledOut { .. }));
+    assert!(!matches!(judged(&GcExplicit, &recording), Judgement::NotApplicable));
+}
+
+#[test]
+fn thread_dumps_that_add_up_are_found_with_their_number() {
+    let mut built = minute("17");
+    for i in 0..40 {
+        let at = 0.3 + f64::from(i);
+        built.span(kind::SAFEPOINT, "ThreadDump", at, 121.0, &[(figure::REACH_NS, 1e6)], &[]);
+        built.span(kind::VM_OPERATION, "ThreadDump", at, 120.0, &[], &[(label::CALLER, ATTACH)]);
+    }
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    let first = &d.findings[0];
+    assert_eq!(first.rule, "safepoint-operation", "{}", d.headline);
+    assert!(
+        first
+            .title
+            .starts_with("40 thread dumps held the JVM for 4.80 s, the longest 120 ms, asked for by Attach")
+            && first.title.contains("jstack"),
+        "{}",
+        first.title
+    );
+}
+
+#[test]
+fn an_operation_that_does_little_and_one_that_is_not_known_are_named_and_no_more_than_consistent() {
+    for (operation, words) in [
+        ("BulkRevokeBias", "1 revocation of biased locks held the JVM for 400 ms"),
+        ("JVMCIResizeCounters", "1 VM operation (JVMCIResizeCounters) held the JVM for 400 ms"),
+    ] {
+        let mut built = minute("11");
+        built.span(kind::SAFEPOINT, operation, 30.5, 400.0, &[], &[]);
+        let Judgement::Found(found) = judged(&SafepointOperation, &built.sealed()) else {
+            panic!("{operation}")
+        };
+        assert_eq!((found.title.as_str(), found.confidence), (words, Confidence::ConsistentWith));
+        assert!(found.verify[0].contains("caller"), "{:?}", found.verify);
+    }
+}
+
+#[test]
+fn what_takes_long_around_an_operation_is_not_its_doing() {
+    let ruled_out = |figures: &[(&str, f64)], name: &str| {
+        let mut built = minute("11");
+        built.span(kind::SAFEPOINT, name, 30.5, 400.0, figures, &[]);
+        match judged(&SafepointOperation, &built.sealed()) {
+            Judgement::RuledOut { figure, .. } => figure,
+            other => panic!("{name}: {other:?}"),
+        }
+    };
+    let late = ruled_out(&[(figure::REACH_NS, 395e6)], "HeapDumper");
+    assert!(late.contains("5.00 ms above the base, the longest 5.00 ms (HeapDumper)"), "{late}");
+    assert!(ruled_out(&[], "Cleanup").starts_with("no operation but collections"));
+    assert!(ruled_out(&[], "G1CollectFull").starts_with("no operation but collections"));
+}
+
+#[test]
+fn a_log_without_safepoints_says_nothing_of_operations() {
+    let mut built = Built::jvm("17", "G1", 60.0);
+    built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 1.0, 10.0, &[]);
+    assert!(matches!(judged(&SafepointOperation, &built.sealed()), Judgement::NotApplicable));
+}
