@@ -1,6 +1,6 @@
-//! Groups that cannot be distinguished, as letters: two commands that share one do not differ beyond
-//! noise (the compact letter display; Piepho, Journal of Computational and Graphical Statistics
-//! 2004, "insert and absorb").
+//! Groups that cannot be distinguished, as letters: two commands that share one do not differ
+//! beyond noise (the compact letter display; Piepho, Journal of Computational and Graphical
+//! Statistics 2004, "insert and absorb").
 //!
 //! That they share a letter does not make them equal: it says that these runs do not tell them
 //! apart.
