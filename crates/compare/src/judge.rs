@@ -116,7 +116,7 @@ pub struct Row {
     pub warming_up: (usize, usize),
     /// Runs whose series never gets steady.
     pub never_steady: usize,
-    /// Where three or more are compared: who shares a letter is not told apart.
+    /// Where three or more are compared: who shares a letter does not differ.
     pub letters: String,
 }
 

@@ -1,11 +1,11 @@
-//! Groups that cannot be told apart, as letters: two commands that share one do not differ beyond
-//! noise (the compact letter display; Piepho, Journal of Computational and Graphical Statistics
-//! 2004, "insert and absorb").
+//! Groups that cannot be distinguished, as letters: two commands that share one do not differ
+//! beyond noise (the compact letter display; Piepho, Journal of Computational and Graphical
+//! Statistics 2004, "insert and absorb").
 //!
 //! That they share a letter does not make them equal: it says that these runs do not tell them
 //! apart.
 
-/// The letters of each command. `differ`: pairs that are told apart; `means`: the groups are
+/// The letters of each command. `differ`: pairs that are distinguished; `means`: the groups are
 /// lettered from the smallest on.
 pub fn letters(means: &[f64], differ: &[(usize, usize)]) -> Vec<String> {
     let n = means.len();

@@ -81,7 +81,7 @@ impl Default for Classes {
 }
 
 impl Classes {
-    /// The most that can be told apart: an object's entry has 24 bits for its class.
+    /// The most that can be distinguished: an object's entry has 24 bits for its class.
     pub const MOST: usize = 1 << 24;
 
     /// The number of a class by its identifier; it is given one when it is new. `None`: there are

@@ -53,7 +53,7 @@ pub enum HeapError {
         path: PathBuf,
         /// Of what: "objects", "classes", "bytes".
         what: &'static str,
-        /// How many can be told apart.
+        /// How many can be distinguished.
         limit: u64,
     },
 }

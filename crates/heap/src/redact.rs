@@ -84,7 +84,7 @@ type Shape = (u64, Vec<(u64, u8)>);
 /// Bytes of an instance's values that are set to zero: from, how many.
 type Mask = Rc<[(usize, usize)]>;
 
-/// The classes of a dump, as far as values of their instances are told apart.
+/// The classes of a dump, as far as values of their instances are distinguished.
 #[derive(Default)]
 struct Shapes<'a> {
     data: &'a [u8],

@@ -2,7 +2,7 @@
 //!
 //! A thread in native code or in the JVM left an anchor behind: stack pointer, pc and frame pointer
 //! of its youngest Java frame. From there frames are complete, so that no prologue or epilogue has
-//! to be told apart. It is what the unwinder in the kernel is checked against when it attaches:
+//! to be distinguished. It is what the unwinder in the kernel is checked against when it attaches:
 //! when this walk reaches the thread's root, the constants that both use are right for this JVM.
 //!
 //! ```text

@@ -245,7 +245,7 @@ fn outs(
     metric: &str,
     sink: &mut dyn Sink,
 ) -> Vec<Out> {
-    // Several files of one column each are told apart by their names.
+    // Several files of one column each are distinguished by their names.
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy()).unwrap_or_default();
     let mut out = |measure: &Measure| {
         let measure = if metric.is_empty() { measure.clone() } else { words::measure(metric) };

@@ -4,7 +4,7 @@ use fathom_recording::{Source, UnknownLine};
 
 /// How many unknown lines are kept as samples per source.
 const SAMPLES: usize = 5;
-/// How many sorts of unknown lines are told apart per source: what a new JDK adds is fewer.
+/// How many sorts of unknown lines are distinguished per source: what a new JDK adds is fewer.
 const SORTS: usize = 12;
 /// How much of each is kept, bytes.
 const SAMPLE_BYTES: usize = 160;

@@ -167,7 +167,7 @@ impl Page {
             let at = units::decimals(seconds(began.from_ns.saturating_sub(diagnosis.zero_ns)), 1);
             let within = units::duration_ms(began.within_ms);
             let text = format!(
-                "began with: {} ({when} the window at {at} s; moments up to {within} apart cannot be told apart)",
+                "began with: {} ({when} the window at {at} s; the order of moments up to {within} apart is not known)",
                 mark.text
             );
             self.field("marks", &text, Ink::Plain);
@@ -275,8 +275,8 @@ mod tests {
         diagnosis.marks.extend((0..4).map(|_| fixture::mark("probe", None)));
         let text = terminal(&diagnosis, PLAIN);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let began = "marks began with: deploy 2.3 (400 ms before the window at 143.0 s; moments up to 2.00 s apart \
-                     cannot be told apart)";
+        let began = "marks began with: deploy 2.3 (400 ms before the window at 143.0 s; the order of moments up to \
+                     2.00 s apart is not known)";
         assert!(words.contains(began), "{text}");
         assert!(words.contains("20.0 s backup; 20.0 s probe; 20.0 s probe; 2 more with --all"), "{text}");
     }

@@ -76,7 +76,7 @@ pub enum Change {
     Less,
 }
 
-/// Two recordings put together, told apart by their sources, and the windows of each.
+/// Two recordings put together, distinguished by their sources, and the windows of each.
 #[derive(Debug)]
 pub struct Sampled {
     recording: Recording,

@@ -16,7 +16,7 @@ pub enum CodeStart {
     Offset(Field),
 }
 
-/// What does not change during the life of a JVM and what frames are told apart and walked by.
+/// What does not change during the life of a JVM and what frames are distinguished and walked by.
 /// Every field has its offset (bytes), width (bytes) and sign within the object named.
 #[derive(Clone, Debug)]
 pub struct UnwindConstants {

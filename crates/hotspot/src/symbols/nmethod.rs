@@ -26,7 +26,7 @@ const LARGEST_TABLE: u64 = 8 << 20;
 /// Frames inlined into each other at most (`MaxInlineLevel` is 15 by default, lambda forms do not
 /// count).
 const DEEPEST: usize = 256;
-/// Places of inlined methods told apart in one nmethod.
+/// Places of inlined methods distinguished in one nmethod.
 const MOST_PLACES: usize = 1 << 14;
 
 /// One frame of a scope.

@@ -19,7 +19,7 @@ use crate::java_names;
 
 /// How many steps one name takes: method → class → symbol → string.
 const STEPS: u32 = 5;
-/// Virtual threads that are told apart; a server makes millions of them.
+/// Virtual threads that are distinguished; a server makes millions of them.
 const VIRTUAL_THREADS: usize = 10_000;
 
 /// How to read an entry of a type's pool as a name.

@@ -111,7 +111,7 @@ impl Default for Endings {
 
 /// Where an ending that closes at `close` is kept, or would be: told by its level, by how its tags
 /// begin and by how they end, so that "safepoint", "safepoint,stats" and "gc,start" with their
-/// padding are told apart.
+/// padding are distinguished.
 #[inline]
 fn place(text: &[u8], close: usize) -> Option<usize> {
     let word = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));

@@ -198,11 +198,11 @@ fn boxed(flame: &Flame, tree: &CallTree, comparison: Option<&Comparison>, one: &
     let name = names::of_frame(frame);
     let node_type = tree.node_type[node];
     let y = HEAD + depth as f64 * ROW;
-    let mut told = format!("{name}\n{}", node_type.word());
+    let mut title = format!("{name}\n{}", node_type.word());
     if !frame.module.is_empty() {
-        told.push_str(&format!(" in {}", names::shown(&frame.module)));
+        title.push_str(&format!(" in {}", names::shown(&frame.module)));
     }
-    told.push_str(&format!(
+    title.push_str(&format!(
         "\ntotal {}, {}; self {}, {}",
         weight(total, flame.unit),
         part(total, whole),
@@ -217,7 +217,7 @@ fn boxed(flame: &Flame, tree: &CallTree, comparison: Option<&Comparison>, one: &
         Some(c) => {
             let base = c.base_total[node] as f64 * c.scale;
             let verdict = Errors::judge(total - base, c.nodes.of_total[node], c.nodes.total_limit);
-            told.push_str(&format!("\nbase {}; {}", weight(base, flame.unit), in_words(verdict)));
+            title.push_str(&format!("\nbase {}; {}", weight(base, flame.unit), in_words(verdict)));
             let added = base == 0.0;
             let (class, beyond) = match verdict {
                 Verdict::More => ("more", true),
@@ -231,7 +231,7 @@ fn boxed(flame: &Flame, tree: &CallTree, comparison: Option<&Comparison>, one: &
         }
     };
     let shown = if width > 2.0 { width - 1.0 } else { width };
-    let mut text = format!("<g><title>{}</title>", escape(&told));
+    let mut text = format!("<g><title>{}</title>", escape(&title));
     let shape = format!("x=\"{x:.2}\" y=\"{y:.0}\" width=\"{shown:.2}\" height=\"{:.0}\"", ROW - 1.0);
     if strength < 1.0 {
         let _ = write!(

@@ -9,9 +9,9 @@ use super::{About, names, notes, part, weight};
 use crate::printable;
 use crate::tables::{Sheet, section, shortened, table};
 
-/// Columns of a name, beside the figures.
+/// Columns of a name, next to the figures.
 const NAME: usize = 46;
-/// The same beside a comparison.
+/// The same next to a comparison.
 const NAME_COMPARED: usize = 24;
 /// Columns from which on shares have their intervals next to a name of some length.
 const WITH_INTERVALS: usize = 96;

@@ -168,9 +168,9 @@ pub(crate) fn timeline<'a>(
         lanes.extend(builder.span_lanes(&[*process]));
         lanes.extend(builder.counted_lanes(*process));
         lanes.extend(builder.process_lanes(*process));
-        let told = &recording.processes[process.index()];
+        let row = &recording.processes[process.index()];
         let open = if blamed > 0 { i < blamed } else { i < OPEN_PROCESSES };
-        groups.push(Group { name: name_of(recording, *process), detail: detail(told), open, lanes });
+        groups.push(Group { name: name_of(recording, *process), detail: detail(row), open, lanes });
     }
     groups.extend(builder.machine_groups());
     let mut lanes = builder.other_process_lanes(&others);
@@ -212,9 +212,9 @@ fn apart(recording: &Recording, processes: &[ProcessId]) -> (Vec<ProcessId>, Vec
     let any_jvm = recording.processes.iter().any(|p| p.jvm);
     let mut own = 0;
     processes.iter().partition(|p| {
-        let told = &recording.processes[p.index()];
+        let row = &recording.processes[p.index()];
         let alone =
-            told.jvm || (!any_jvm && own < MOST_PROCESSES) || (sampled[p.index()] && own < MOST_PROCESSES);
+            row.jvm || (!any_jvm && own < MOST_PROCESSES) || (sampled[p.index()] && own < MOST_PROCESSES);
         own += usize::from(alone);
         alone
     })
