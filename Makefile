@@ -46,9 +46,11 @@ lab: ## faults with a known cause, and how often fathom names it (ARGS='run --qu
 	$(CARGO) build --release -j $(JOBS) --bin fathom
 	lab/run $(or $(ARGS),list)
 
-lint: ## formatting, sizes of files, clippy, dependencies' licences and advisories; all warnings are errors
+lint: ## formatting, sizes of files, Biome, clippy, dependencies' licences and advisories; all warnings are errors
 	$(CARGO) fmt --all --check
 	scripts/house.py
+	@[ -x ui/node_modules/.bin/biome ] || npm --prefix ui ci --no-audit --no-fund --silent
+	npm --prefix ui run --silent lint
 	$(CARGO) clippy --workspace --all-targets -j $(JOBS) -- -D warnings
 	scripts/deny.sh
 
@@ -60,6 +62,7 @@ fuzz: ## every fuzz target for SECONDS_EACH (60)
 
 fmt: ## format the code
 	$(CARGO) fmt --all
+	npm --prefix ui run --silent format
 
 ui: ## rebuild the report's page into crates/render/assets
 	npm --prefix ui ci --no-audit --no-fund

@@ -26,6 +26,8 @@ for target in "${targets[@]}"; do
     perf_script) from=(../crates/ingest/fixtures/perf-script) ;;
     pprof) from=(../crates/ingest/fixtures/pprof) ;;
     table) from=(../crates/ingest/fixtures/table ../crates/ingest/fixtures/elasql) ;;
+    # Any bytes are rows.
+    live_rows) from=(../crates/diagnose/fixtures/live) ;;
     heap_dump) from=(../crates/heap/fixtures) ;;
     *) from=(../crates/ingest/fixtures) ;;
   esac

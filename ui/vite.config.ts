@@ -1,5 +1,5 @@
-import { defineConfig } from "vitest/config";
 import { viteSingleFile } from "vite-plugin-singlefile";
+import { defineConfig } from "vitest/config";
 
 /** Pages beside the report, which is built first. */
 const OTHERS = ["flame", "compare", "heap"];

@@ -293,7 +293,7 @@ def truth():
     beyond, largest = [], 0.0
     for name, _ in b.most_common(30):
         p, q = a[name] / n, b[name] / m
-        # Samples of a thread are not independent where it does one thing for long: a stretch of some samples counts as one.
+        # Samples of a thread are not independent where it does one thing for long: an interval of some samples counts as one.
         error = math.sqrt(p * (1 - p) / n + q * (1 - q) / m)
         largest = max(largest, abs(p - q) / error if error else 0)
         if abs(p - q) > 3 * error:

@@ -1,9 +1,11 @@
 //! What every fuzz target does with its bytes: read them, and hold the reader to its word.
 
+/// Rows of live collectors from bytes, and what must hold of every judgement.
+#[path = "../../crates/diagnose/tests/live_rows/mod.rs"]
+mod live_rows;
+
 use std::io::{Cursor, Write};
 
-use fathom_diagnose::thread_ledger::{By, thread_ledger};
-use fathom_diagnose::{Diagnosis, Options, diagnose, metrics};
 use fathom_ingest::{FORMATS, Input, Lines};
 use fathom_recording::Recording;
 
@@ -21,10 +23,18 @@ pub fn read(format: &str, data: &[u8]) {
 /// Hands `data` over as a file: opening, decompressing, telling the format, reading, aligning.
 pub fn any_input(data: &[u8]) {
     let path = std::env::temp_dir().join(format!("fathom-fuzz-{}", std::process::id()));
-    std::fs::File::create(&path).and_then(|mut f| f.write_all(data)).expect("the temporary folder is writable");
+    std::fs::File::create(&path)
+        .and_then(|mut f| f.write_all(data))
+        .expect("the temporary folder is writable");
     let mut recording = Recording::new();
     let _ = fathom_ingest::read_inputs(&[path], &Default::default(), &mut recording);
     holds(recording);
+}
+
+/// Takes `data` for rows of all kinds that collectors and readers write: windows, rules, ledgers and
+/// chains see what no file that is read as bytes leads to.
+pub fn live_rows(data: &[u8]) {
+    holds(live_rows::recording(data));
 }
 
 /// Hands `data` over as a heap dump and asks all that is ever asked of one.
@@ -32,7 +42,9 @@ pub fn heap_dump(data: &[u8]) {
     use fathom_heap::report::{About, ObjectReport, Picture, WaysReport};
     use fathom_heap::{Kept, Paths, Referents, Summary};
     let path = std::env::temp_dir().join(format!("fathom-fuzz-{}", std::process::id()));
-    std::fs::File::create(&path).and_then(|mut f| f.write_all(data)).expect("the temporary folder is writable");
+    std::fs::File::create(&path)
+        .and_then(|mut f| f.write_all(data))
+        .expect("the temporary folder is writable");
     for referents in [Referents::AsAll, Referents::LeftOut] {
         let Ok(heap) = fathom_heap::read(&path, referents, None) else { continue };
         let kept = Kept::of(&heap);
@@ -67,22 +79,5 @@ fn holds(mut recording: Recording) {
     for series in &recording.series {
         assert!(series.value.len() == series.t_ns.len() && series.dt_ns.iter().all(|dt| *dt >= 0));
     }
-    let diagnosis = diagnose(&recording, &Options::default()).expect("only windows that a user gave can be refused");
-    is_sound(&diagnosis);
-    let _ = metrics::gc::report(&recording, None);
-    let _ = metrics::jit::report(&recording, None);
-    let _ = thread_ledger(&recording, diagnosis.windows.slow.first().copied(), None, By::Role);
-}
-
-/// Shares lie between 0 and 1 and add up to at most the loss; costs are numbers.
-fn is_sound(diagnosis: &Diagnosis) {
-    let mut shares = 0.0;
-    for finding in &diagnosis.findings {
-        assert!(finding.cost_ms.is_finite() && finding.cost_ms >= 0.0, "{}: {}", finding.rule, finding.cost_ms);
-        let share = finding.share.unwrap_or(0.0);
-        assert!((0.0..=1.0).contains(&share), "{}: {share}", finding.rule);
-        shares += share;
-    }
-    assert!(shares <= 1.0 + 1e-6, "{shares}");
-    assert!(diagnosis.loss.lost_ms.is_finite() && diagnosis.loss.lost_ms >= 0.0);
+    live_rows::is_judged(&recording);
 }

@@ -56,7 +56,7 @@ def row(case, folder, fathom, jmc):
         "case": case.id, "folder": str(folder), "workload": case.workload, "family": case.family,
         "pair": case.pair, "group": case.group, "java": when.java, "load": when.load, "busy_share": when.busy_share,
         "loss": effect.measured_loss(folder, when), "quiet": case.quiet, "asks_less": case.asks_less,
-        "steady": case.family == "control" and not case.asks_less and not case.cold,
+        "faults": faults_of(case), "steady": case.family == "control" and not case.asks_less and not case.cold,
         "outside": bool(case.outside), "truths": len(case.truths), "cause": case.truths[0].cause or case.note,
         "grades": {name: grade.grade(case, verdicts[name]) for name in ("with", "without")},
         "rank": grade.rank(case, found), "in_first_three": grade.in_first_three(case, found),
@@ -83,8 +83,14 @@ def row(case, folder, fathom, jmc):
     return made
 
 
+def faults_of(case):
+    """What is done to the workload, part by part: classes of faults, and what is done from outside."""
+    return sorted({*case.fault.split(","), case.outside} - {"", "none"})
+
+
 def validate(rows):
-    """Marks the faults that cost more than a control of the same workload and JDK loses by itself."""
+    """Marks the faults that cost more than a control of the same workload and JDK loses by itself,
+    and of two at once those of which each does so alone."""
     for made in rows:
         controls = [r["loss"] for r in rows if r["steady"] and r["workload"] == made["workload"]]
         own = [r["loss"] for r in rows if r["steady"] and r["workload"] == made["workload"] and r["java"] == made["java"]]
@@ -93,6 +99,11 @@ def validate(rows):
             made["counts"] = made["loss"] <= made["noise"]
         else:
             made["counts"] = made["family"] == "control" or made["loss"] > made["noise"]
+    for made in rows:
+        alone = [r for r in rows if r["family"] == "single" and r["workload"] == made["workload"]
+                 and len(r["faults"]) == 1 and r["faults"][0] in made["faults"]]
+        same = [r for r in alone if r["java"] == made["java"]] or alone
+        made["each_costs"] = all(r["counts"] for r in same)
     return rows
 
 

@@ -8,7 +8,7 @@ const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/goog
 
 /** Path of a Chromium, or null when this machine has none. */
 export function findChromium() {
-  return [process.env["CHROMIUM"], ...PLACES].find((path) => path && existsSync(path)) ?? null;
+  return [process.env.CHROMIUM, ...PLACES].find((path) => path && existsSync(path)) ?? null;
 }
 
 /** Starts it without a window. */

@@ -1,7 +1,7 @@
 // Turns the built pages into the templates that the binary carries: crates/render/assets/*.html.
 //
 // Adds the content security policy: nothing may be loaded from anywhere, and only the script and the styles that were
-// built may run, told by their hashes. `--check` compares instead of writing; CI runs it so that the committed templates
+// built may run, known by their hashes. `--check` compares instead of writing; CI runs it so that the committed templates
 // are those that the sources give.
 
 import { createHash } from "node:crypto";
@@ -32,7 +32,10 @@ function withPolicy(page) {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  return page.replace('<meta charset="utf-8" />', `<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />`);
+  return page.replace(
+    '<meta charset="utf-8" />',
+    `<meta charset="utf-8" />\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />`,
+  );
 }
 
 let failed = false;

@@ -17,7 +17,8 @@ function other(page: Page, lane: SpanLane, i: number): string | null {
   return null;
 }
 
-const threadOf = (page: Page, lane: SpanLane, i: number): string => page.samples.threads[(lane.thread?.[i] ?? 0) - 1]?.name ?? "a thread";
+const threadOf = (page: Page, lane: SpanLane, i: number): string =>
+  page.samples.threads[(lane.thread?.[i] ?? 0) - 1]?.name ?? "a thread";
 
 /** Sentences, the first about the span itself; empty when it names nobody. */
 export function chain(page: Page, lane: SpanLane, index: number): string[] {
@@ -36,7 +37,9 @@ export function chain(page: Page, lane: SpanLane, index: number): string[] {
       break;
     }
     if (other(page, next.lane, next.index) === null) {
-      out.push(`${name}: ${page.lanes.strings[next.lane.name[next.index]] || next.lane.title}, ${duration(next.lane.duration[next.index])} (${next.lane.title})`);
+      out.push(
+        `${name}: ${page.lanes.strings[next.lane.name[next.index]] || next.lane.title}, ${duration(next.lane.duration[next.index])} (${next.lane.title})`,
+      );
       break;
     }
     [at, i] = [next.lane, next.index];
@@ -44,7 +47,7 @@ export function chain(page: Page, lane: SpanLane, index: number): string[] {
   return out;
 }
 
-/** The span of a thread that covers most of a stretch. */
+/** The span of a thread that covers most of a period. */
 function longestOf(page: Page, thread: string, from: number, to: number): { lane: SpanLane; index: number } | null {
   const numbers = new Set(page.samples.threads.flatMap((t, i) => (t.name === thread ? [i + 1] : [])));
   let found: { lane: SpanLane; index: number } | null = null;

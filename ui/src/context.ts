@@ -1,19 +1,19 @@
 // What the parts of the page share: the diagnosis, the lanes, the view, and what lies under the pointer.
 
-import type { Diagnosis, Lanes, Mark, SpanLane, Window } from "./model";
 import { laneOf } from "./cited";
 import { lowerBound } from "./decimate";
 import { duration, moment, momentDigits, wallClock } from "./format";
 import { placeToHash, write } from "./link";
+import type { Diagnosis, Lanes, Mark, SpanLane, Window } from "./model";
 import { tidy } from "./samples/select";
 import type { SampleTable } from "./samples/table";
 import { State } from "./state";
 import type { Range, View } from "./view";
 
-/** More lines over the lanes could not be told apart. */
+/** More lines over the lanes could not be distinguished. */
 const MOST_MARKS = 200;
 
-/** What is told of the place under the pointer or of the span stepped to. */
+/** Details of the place under the pointer or of the span stepped to. */
 export interface Detail {
   title: string;
   facts: [string, string][];
@@ -47,7 +47,7 @@ export class Page {
   /** What everything is about: what was brushed, else the verdict's windows, else the whole run. */
   windows(): Range[] {
     const chosen = this.state.now.windows ?? this.diagnosis.windows.slow.map((w) => this.toRange(w));
-    return chosen.length > 0 ? tidy(chosen) : [{ ...this.view.home }];
+    return chosen.length > 0 ? tidy(chosen) : [{ ...this.view.opening }];
   }
 
   /** Names window and base. */
@@ -75,14 +75,16 @@ export class Page {
   }
 
   /** Ranges in words: "115 s – 125 s (10 s)". */
-  told(ranges: Range[]): string {
+  inWords(ranges: Range[]): string {
     const length = ranges.reduce((sum, r) => sum + r.to - r.from, 0);
-    const list = ranges.slice(0, 3).map((r) => `${this.moment(r.from, r.to - r.from)} – ${this.moment(r.to, r.to - r.from)}`);
+    const list = ranges
+      .slice(0, 3)
+      .map((r) => `${this.moment(r.from, r.to - r.from)} – ${this.moment(r.to, r.to - r.from)}`);
     if (ranges.length > 3) list.push(`${ranges.length - 3} more`);
     return `${list.join(", ")} (${duration(length)})`;
   }
 
-  /** Whether a series tells how many operations were completed. */
+  /** Whether a series counts completed operations. */
   get countsOperations(): boolean {
     return this.throughput() !== null;
   }
@@ -102,7 +104,7 @@ export class Page {
     return n === 0 ? 0 : (sum / n) * ((to - from) / 1e9);
   }
 
-  /** A throughput that clients tell, else the requests of an access log. */
+  /** A throughput that clients measured, else the requests of an access log. */
   private throughput(): { t: Float64Array; v: Float64Array } | null {
     return this.rate("throughput") ?? this.rate("requests");
   }
@@ -159,7 +161,7 @@ export class Page {
   private around(atNs: number): number {
     const { slow, base } = this.diagnosis.windows;
     const window = [...slow, ...base].find((w) => w.from_ns <= atNs && atNs < w.to_ns);
-    const whole = (this.view.home.to - this.view.home.from) / 1e9;
+    const whole = (this.view.opening.to - this.view.opening.from) / 1e9;
     const wanted = window ? (window.to_ns - window.from_ns) / 2e9 : whole / 40;
     return Math.max(Math.min(wanted, whole / 20), 1e-4);
   }

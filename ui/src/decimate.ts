@@ -21,7 +21,12 @@ function reach(t: Float64Array, from: number, to: number): [number, number] {
 }
 
 /** The points of the range with one beyond each of its ends, when they are few enough to be drawn one by one. */
-export function raw(line: { t: Float64Array; v: Float64Array }, from: number, to: number, most: number): [number[], Row[]] | null {
+export function raw(
+  line: { t: Float64Array; v: Float64Array },
+  from: number,
+  to: number,
+  most: number,
+): [number[], Row[]] | null {
   const [first, last] = reach(line.t, from, to);
   if (last - first > most) return null;
   const values = Array.from(line.v.subarray(first, last), (v) => (Number.isNaN(v) ? null : v));

@@ -43,7 +43,12 @@ export function folded(data: FlameData): string[] {
   const out = new Pieces();
   for (let i = 1; i < data.parent.length; i++) {
     const weight = Math.round(data.self[i]);
-    if (weight > 0) out.add(`${path(i).map((name) => data.names[name].replace(/[;\n\r]/g, ",")).join(";")} ${weight}`);
+    if (weight > 0)
+      out.add(
+        `${path(i)
+          .map((name) => data.names[name].replace(/[;\n\r]/g, ","))
+          .join(";")} ${weight}`,
+      );
   }
   return out.flush();
 }
@@ -60,27 +65,39 @@ export function speedscope(data: FlameData, version: string): string[] {
   for (let i = 0; i < data.parent.length; i++) {
     const weight = Math.round(data.self[i]);
     if (weight <= 0) continue;
-    samples.push(path(i).map((name) => {
-      let at = places.get(name);
-      if (at === undefined) {
-        places.set(name, (at = frames.length));
-        const file = data.modules[name];
-        frames.push({ name: data.names[name], ...(file ? { file } : {}) });
-      }
-      return at;
-    }));
+    samples.push(
+      path(i).map((name) => {
+        let at = places.get(name);
+        if (at === undefined) {
+          places.set(name, (at = frames.length));
+          const file = data.modules[name];
+          frames.push({ name: data.names[name], ...(file ? { file } : {}) });
+        }
+        return at;
+      }),
+    );
     weights.push(weight);
   }
   const total = weights.reduce((a, b) => a + b, 0);
-  const profile = { type: "sampled", name: `${data.kind}, ${data.label}`, unit: UNITS[data.unit] ?? "none", startValue: 0, endValue: total, samples, weights };
-  return [JSON.stringify({
-    $schema: "https://www.speedscope.app/file-format-schema.json",
-    exporter: `fathom ${version}`,
+  const profile = {
+    type: "sampled",
     name: `${data.kind}, ${data.label}`,
-    activeProfileIndex: 0,
-    shared: { frames },
-    profiles: [profile],
-  })];
+    unit: UNITS[data.unit] ?? "none",
+    startValue: 0,
+    endValue: total,
+    samples,
+    weights,
+  };
+  return [
+    JSON.stringify({
+      $schema: "https://www.speedscope.app/file-format-schema.json",
+      exporter: `fathom ${version}`,
+      name: `${data.kind}, ${data.label}`,
+      activeProfileIndex: 0,
+      shared: { frames },
+      profiles: [profile],
+    }),
+  ];
 }
 
 /** The names of a node's stack, root first, without the root that stands for all. */
@@ -124,7 +141,18 @@ export function samplesCsv(page: Page): string[] | null {
     for (const { from, to } of windows) {
       for (let i = lowerBound(kind.t, from), end = lowerBound(kind.t, to); i < end; i++, rows++) {
         const thread = table.threads[kind.thread[i] - 1];
-        out.add(row(kind.kind, seconds(page, kind.t[i]), thread?.process ?? "", thread?.name ?? "", thread?.tid ?? "", Math.round(kind.weight[i]), kind.unit, stackOf(kind.node[i])));
+        out.add(
+          row(
+            kind.kind,
+            seconds(page, kind.t[i]),
+            thread?.process ?? "",
+            thread?.name ?? "",
+            thread?.tid ?? "",
+            Math.round(kind.weight[i]),
+            kind.unit,
+            stackOf(kind.node[i]),
+          ),
+        );
       }
     }
   }
@@ -147,14 +175,28 @@ export function spansCsv(page: Page): string[] | null {
         if (lane.t0[i] + lane.duration[i] < from || met.has(i)) continue;
         met.add(i);
         rows++;
-        const told = [
+        const comments = [
           ...lane.parts.filter((p) => p.values[i] > 0).map((p) => `${p.name}=${p.values[i]} ns`),
-          ...lane.facts.filter((f) => !Number.isNaN(f.values[i])).map((f) => `${f.name}=${f.values[i]}${f.unit === "" ? "" : ` ${f.unit}`}`),
+          ...lane.facts
+            .filter((f) => !Number.isNaN(f.values[i]))
+            .map((f) => `${f.name}=${f.values[i]}${f.unit === "" ? "" : ` ${f.unit}`}`),
           ...lane.labels.filter((l) => l.values[i] > 0).map((l) => `${l.name}=${strings[l.values[i] - 1]}`),
         ];
         const thread = page.samples.threads[(lane.thread?.[i] ?? 0) - 1];
-        out.add(row(group, lane.title, strings[lane.name[i]] ?? "", lane.classes[lane.cls[i]] ?? "", seconds(page, lane.t0[i]), lane.duration[i], thread?.name ?? "",
-          sources[lane.source[i]] ?? "", lane.line[i], told.join("; ")));
+        out.add(
+          row(
+            group,
+            lane.title,
+            strings[lane.name[i]] ?? "",
+            lane.classes[lane.cls[i]] ?? "",
+            seconds(page, lane.t0[i]),
+            lane.duration[i],
+            thread?.name ?? "",
+            sources[lane.source[i]] ?? "",
+            lane.line[i],
+            comments.join("; "),
+          ),
+        );
       }
     }
   }
@@ -191,7 +233,13 @@ export function exportsOf(page: Page, stacks: () => FlameData | null): Export[] 
   };
   return [
     { id: "folded", title: "Stacks, folded", file: "stacks.folded", mime: "text/plain", make: ofStacks(folded) },
-    { id: "speedscope", title: "Stacks for speedscope", file: "stacks.speedscope.json", mime: "application/json", make: ofStacks((d) => speedscope(d, page.diagnosis.version)) },
+    {
+      id: "speedscope",
+      title: "Stacks for speedscope",
+      file: "stacks.speedscope.json",
+      mime: "application/json",
+      make: ofStacks((d) => speedscope(d, page.diagnosis.version)),
+    },
     { id: "samples", title: "Samples as CSV", file: "samples.csv", mime: "text/csv", make: () => samplesCsv(page) },
     { id: "spans", title: "Spans as CSV", file: "spans.csv", mime: "text/csv", make: () => spansCsv(page) },
     { id: "series", title: "Series as CSV", file: "series.csv", mime: "text/csv", make: () => seriesCsv(page) },

@@ -7,12 +7,25 @@ const plain = (text: string) => text.replace(/\u202f/g, " ");
 describe("figures", () => {
   it("keep three digits and a fitting unit", () => {
     expect([12, 12_300, 312_100, 3e6, 999.6e6, 7.123e9, 1192e9].map(duration).map(plain)).toEqual([
-      "12 ns", "12.3 µs", "312 µs", "3.00 ms", "1.00 s", "7.12 s", "19 min 52 s",
+      "12 ns",
+      "12.3 µs",
+      "312 µs",
+      "3.00 ms",
+      "1.00 s",
+      "7.12 s",
+      "19 min 52 s",
     ]);
     expect(duration(NaN)).toBe("unknown");
   });
   it("do not round a small share to nothing nor a large one to all", () => {
-    expect([0, 0.0004, 0.042, 0.9996, 1, 1.87].map(share).map(plain)).toEqual(["0%", "< 0.1%", "4.2%", "99.9%", "100%", "187%"]);
+    expect([0, 0.0004, 0.042, 0.9996, 1, 1.87].map(share).map(plain)).toEqual([
+      "0%",
+      "< 0.1%",
+      "4.2%",
+      "99.9%",
+      "100%",
+      "187%",
+    ]);
     expect(share(null)).toBe("");
   });
   it("count bytes as the JVM does", () => {
@@ -28,7 +41,7 @@ describe("figures", () => {
 });
 
 describe("moments", () => {
-  it("get as many digits as tell them apart in the view", () => {
+  it("get as many digits as distinguish them in the view", () => {
     expect([600e9, 10e9, 1e9, 1e6, 0].map(momentDigits)).toEqual([1, 2, 3, 6, 3]);
     expect(plain(moment(-35.9e9))).toBe("−35.9 s");
     expect(plain(moment(-0.03e9))).toBe("0.0 s");
@@ -37,14 +50,22 @@ describe("moments", () => {
 
 describe("what is below nothing", () => {
   it("has one sign, whatever it is a figure of", () => {
-    const all = [duration(-1500), duration(-5), duration(-700e9), share(-0.04), count(-1234), quantity(-2048, "bytes"), moment(-2e9)];
+    const all = [
+      duration(-1500),
+      duration(-5),
+      duration(-700e9),
+      share(-0.04),
+      count(-1234),
+      quantity(-2048, "bytes"),
+      moment(-2e9),
+    ];
     for (const text of all) expect(text).toMatch(/^−\d/);
     expect(plain(quantity(-0.001, "ops/s"))).toBe("0.00 ops/s");
   });
 });
 
 describe("a window", () => {
-  it("has two ends that are told apart, however short it is", () => {
+  it("has two distinct ends, however short it is", () => {
     expect(plain(between(93.812e9, 93.84e9))).toBe("93.8120 s – 93.8400 s");
     expect(plain(between(29.2e9, 94.4e9))).toBe("29.2 s – 94.4 s");
   });

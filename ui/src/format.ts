@@ -44,8 +44,7 @@ export function share(value: number | null): string {
 
 /** A count with its digits in threes: "1,234,567". */
 export function count(value: number): string {
-  return signed(Math.round(value).toString())
-    .replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  return signed(Math.round(value).toString()).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
 /** A value of a line or a fact with its unit. Bytes become MB and GB as the JVM means them (1024s). */
@@ -53,7 +52,8 @@ export function quantity(value: number, unit: string): string {
   if (!Number.isFinite(value)) return "–";
   if (unit === "share") return share(value);
   // A rate of what has a unit of its own: "1.2 MB/s"; of what is counted: "12/s".
-  if (unit.endsWith("/s")) return `${unit === "1/s" || unit === "/s" ? quantity(value, "") : unit === "bytes/s" ? quantity(value, "bytes") : `${quantity(value, "")}${NB}${unit.slice(0, -2)}`}/s`;
+  if (unit.endsWith("/s"))
+    return `${unit === "1/s" || unit === "/s" ? quantity(value, "") : unit === "bytes/s" ? quantity(value, "bytes") : `${quantity(value, "")}${NB}${unit.slice(0, -2)}`}/s`;
   if (unit === "bytes") {
     const units = ["B", "kB", "MB", "GB", "TB"];
     let scaled = value;
@@ -75,7 +75,8 @@ export function quantity(value: number, unit: string): string {
 export function axisQuantity(value: number, unit: string): string {
   if (unit === "share") return value === 0 ? "0" : `${+(value * 100).toPrecision(3)}${NB}%`;
   if (unit === "bytes/s") return value === 0 ? "0" : `${quantity(value, "bytes")}/s`;
-  if (unit === "bytes" || unit === "ns" || unit === "s" || unit === "ms") return value === 0 ? "0" : quantity(value, unit);
+  if (unit === "bytes" || unit === "ns" || unit === "s" || unit === "ms")
+    return value === 0 ? "0" : quantity(value, unit);
   const size = Math.abs(value);
   if (size > 0 && size < 1e-3) return value.toExponential(1).replace(".0e", "e").replace("-", "−");
   if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)}${NB}M`;
@@ -83,7 +84,7 @@ export function axisQuantity(value: number, unit: string): string {
   return `${+value.toPrecision(3)}`;
 }
 
-/** Decimals of seconds that tell moments apart in a view of `widthNs`. */
+/** Decimals of seconds that distinguish moments in a view of `widthNs`. */
 export function momentDigits(widthNs: number): number {
   if (!(widthNs > 0)) return 3;
   return Math.min(9, Math.max(1, Math.ceil(3 - Math.log10(widthNs / 1e9))));
@@ -94,7 +95,7 @@ export function moment(ns: number, decimals = 1): string {
   return `${signed((ns / 1e9).toFixed(decimals))}${NB}s`;
 }
 
-/** Both ends of a window with as many decimals as tell them apart: "93.8120 s – 93.8400 s". */
+/** Both ends of a window with as many decimals as distinguish them: "93.8120 s – 93.8400 s". */
 export function between(from: number, to: number): string {
   const decimals = to - from >= 1e9 ? 1 : Math.max(1, momentDigits(to - from) - 1);
   return `${moment(from, decimals)} – ${moment(to, decimals)}`;
@@ -121,5 +122,5 @@ export function ticks(from: number, to: number, wanted: number): number[] {
 
 /** A rate of progress that may be unknown: "396 ops/s". */
 export function progress(value: number | null, unit: string): string {
-  return value === null ? "not seen" : `${digits(value)}${NB}${unit}`;
+  return value === null ? "not seen" : `${value >= 999.5 ? count(value) : digits(value)}${NB}${unit}`;
 }

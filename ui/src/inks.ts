@@ -1,12 +1,12 @@
 // Which colour and height each class of span has. The colours are those of Okabe and Ito, which people with any
-// kind of colour vision tell apart; heights, caps and the words in legend and details say the same without colour.
+// kind of colour vision distinguish; heights, caps and the words in legend and details say the same without colour.
 
 import { headingLook, isQuiet } from "./headings";
 
 export interface Look {
-  /** A colour of style.css. */
+  /** A colour of style/base.css. */
   ink: string;
-  /** Share of the row's height, where height does not tell the duration. */
+  /** Share of the row's height, where height does not show the duration. */
   height: number;
   /** Wears a dark cap, so that it stands out without its colour. */
   capped?: boolean;

@@ -41,6 +41,7 @@ export function ledgerOf(over: LedgerOverTime, by: string, ranges: Range[]): Led
 
 /** Whether a range ends within a slice, so that its sums are a share of it. */
 export function cutsSlices(over: LedgerOverTime, ranges: Range[]): boolean {
-  const edge = (t: number): boolean => over.edges.some((e) => Math.abs(e - t) <= 1000) || t <= over.edges[0] || t >= over.edges[over.edges.length - 1];
+  const edge = (t: number): boolean =>
+    over.edges.some((e) => Math.abs(e - t) <= 1000) || t <= over.edges[0] || t >= over.edges[over.edges.length - 1];
   return !ranges.every((r) => edge(r.from) && edge(r.to));
 }

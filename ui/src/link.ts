@@ -1,7 +1,7 @@
 // Addresses: "#t=100..110&at=105.2&w=115..125&b=20..110&k=cpu". Times are seconds from the diagnosis' zero, which a reader
 // can write by hand. What an address does not name stays as it is.
 
-import { STACK_VIEWS, type Choice } from "./state";
+import { type Choice, STACK_VIEWS } from "./state";
 import type { Range } from "./view";
 
 /** A range and perhaps a moment, seconds from the diagnosis' zero. */
@@ -44,7 +44,10 @@ export function placeToHash(place: Place): string {
 export function write(link: Link): string {
   const { choice } = link;
   const parts: string[] = [];
-  const put = (key: string, value: string): void => void parts.push(`${key}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/")}`);
+  const put = (key: string, value: string): void =>
+    void parts.push(
+      `${key}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/")}`,
+    );
   if (link.view) put("t", range(link.view));
   if (link.at !== null) put("at", seconds(link.at, link.view ? link.view.to - link.view.from : 1));
   if (link.at !== null && link.lane) put("lane", link.lane);
@@ -120,7 +123,13 @@ const READERS: Record<string, (link: Link, value: string) => boolean> = {
     return base !== null;
   },
   k: ({ choice }, value) => Boolean((choice.kind = value)),
-  th: ({ choice }, value) => Boolean((choice.threads = value.split(",").map(Number).filter((n) => Number.isInteger(n) && n >= 0))),
+  th: ({ choice }, value) =>
+    Boolean(
+      (choice.threads = value
+        .split(",")
+        .map(Number)
+        .filter((n) => Number.isInteger(n) && n >= 0)),
+    ),
   per: ({ choice }, value) => (choice.perThread = value === "thread"),
   n: ({ choice }, value) => {
     if (value !== "share" && value !== "operation" && value !== "wall") return false;
@@ -145,7 +154,9 @@ const READERS: Record<string, (link: Link, value: string) => boolean> = {
   callers: ({ choice }, value) => (choice.inverted = value === "first"),
   find: ({ choice }, value) => Boolean((choice.search = value)),
   f: ({ choice }, value) => {
-    choice.folds = Object.fromEntries(value.split(",").map((text) => [decoded(text.slice(1)) ?? "", text.startsWith("+")]));
+    choice.folds = Object.fromEntries(
+      value.split(",").map((text) => [decoded(text.slice(1)) ?? "", text.startsWith("+")]),
+    );
     return true;
   },
   o: ({ choice }, value) => Boolean((choice.order = value.split(",").map((id) => decoded(id) ?? ""))),

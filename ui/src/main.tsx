@@ -9,9 +9,10 @@ import { Page } from "./context";
 import type { Diagnosis, Lanes } from "./model";
 import { decodeLanes } from "./payload";
 import { parsePrintable } from "./printable";
+import { homeOf, openingOf } from "./run";
 import { sampleLane } from "./samples/lane";
 import { decodeSamples, type SampleTable } from "./samples/table";
-import { fetchParts, follow, isServed, serverState, type Parts } from "./served";
+import { fetchParts, follow, isServed, type Parts, serverState } from "./served";
 import { stateLane } from "./states";
 import { applyTheme, storedTheme } from "./theme";
 import { View } from "./view";
@@ -22,36 +23,30 @@ function text(id: string): string {
   return element.textContent ?? "";
 }
 
-/** The whole run; where inputs that could not be placed lie years apart, the windows that were looked at. */
-function home(diagnosis: Diagnosis, lanes: Lanes): { from: number; to: number } {
-  const { from, to } = lanes;
-  const windows = [...diagnosis.windows.slow, ...diagnosis.windows.base];
-  const MONTH_NS = 30 * 86_400e9;
-  if (to - from < MONTH_NS || windows.length === 0) return { from, to: Math.max(to, from + 1e6) };
-  const first = Math.min(...windows.map((w) => w.from_ns)) - lanes.originNs;
-  const last = Math.max(...windows.map((w) => w.to_ns)) - lanes.originNs;
-  const margin = (last - first) * 0.2;
-  return { from: first - margin, to: last + margin };
-}
-
 /** What threads did, by the ledger and as samples saw it, behind what the application got done. */
 function addThreadLanes(lanes: Lanes, samples: SampleTable): void {
   const states = stateLane(lanes.ledger);
   const kinds = samples.kinds.filter((kind) => kind.t.length > 0);
-  const shown = [...(states ? [states] : []), ...kinds.map((kind, i) => sampleLane(samples, kind, lanes.from, lanes.to, i === 0))];
+  const shown = [
+    ...(states ? [states] : []),
+    ...kinds.map((kind, i) => sampleLane(samples, kind, lanes.from, lanes.to, i === 0)),
+  ];
   if (shown.length === 0) return;
   const at = lanes.groups.findIndex((group) => group.name === "Application");
-  lanes.groups.splice(at + 1, 0, { name: "Threads", detail: "the busiest", open: true, lanes: shown });
+  lanes.groups.splice(at + 1, 0, { name: "Threads", detail: "", open: true, lanes: shown });
 }
 
 function pageOf({ diagnosis, lanes, samples }: Parts): Page {
   addThreadLanes(lanes, samples);
-  return new Page(diagnosis, lanes, samples, new View(home(diagnosis, lanes)));
+  return new Page(diagnosis, lanes, samples, new View(homeOf(diagnosis, lanes), openingOf(diagnosis, lanes)));
 }
 
 async function standing(): Promise<Parts> {
   const diagnosis = parsePrintable(text("fathom-diagnosis")) as Diagnosis;
-  const [lanes, samples] = await Promise.all([decodeLanes(text("fathom-lanes")), decodeSamples(text("fathom-samples"))]);
+  const [lanes, samples] = await Promise.all([
+    decodeLanes(text("fathom-lanes")),
+    decodeSamples(text("fathom-samples")),
+  ]);
   return { diagnosis, lanes, samples };
 }
 
@@ -59,8 +54,9 @@ async function standing(): Promise<Parts> {
 function takeOver(from: Page, to: Page): void {
   const { view } = from;
   const later = from.lanes.originNs - to.lanes.originNs;
-  if (view.from > view.home.from || view.to < view.home.to) to.view.show(view.from + later, view.to + later);
-  const moved = (ranges: { from: number; to: number }[] | null) => ranges?.map((r) => ({ from: r.from + later, to: r.to + later })) ?? null;
+  if (!view.isOpening) to.view.show(view.from + later, view.to + later);
+  const moved = (ranges: { from: number; to: number }[] | null) =>
+    ranges?.map((r) => ({ from: r.from + later, to: r.to + later })) ?? null;
   to.state.set({ ...from.state.now, windows: moved(from.state.now.windows), base: moved(from.state.now.base) });
 }
 
@@ -80,15 +76,20 @@ async function start(): Promise<void> {
     };
     show({});
     if (served) {
-      follow(served, async ({ version, live }) => {
-        const newer = pageOf(await fetchParts());
-        takeOver(page, newer);
-        page = newer;
-        show({ version, live });
-      }, (answers) => show({ answers }));
+      follow(
+        served,
+        async ({ version, live }) => {
+          const newer = pageOf(await fetchParts());
+          takeOver(page, newer);
+          page = newer;
+          show({ version, live });
+        },
+        (answers) => show({ answers }),
+      );
     }
-    // In the first frame observers tell which lanes are in sight; two on, everything there has been painted: what the browser test measures.
-    const frames = (n: number, then: () => void): void => void requestAnimationFrame(() => (n > 1 ? frames(n - 1, then) : then()));
+    // In the first frame observers report which lanes are in sight; two on, everything there has been painted: what the browser test measures.
+    const frames = (n: number, then: () => void): void =>
+      void requestAnimationFrame(() => (n > 1 ? frames(n - 1, then) : then()));
     frames(3, () => performance.mark("fathom-ready"));
   } catch (error) {
     app.textContent = `This report cannot be shown: ${error instanceof Error ? error.message : String(error)}`;

@@ -213,15 +213,17 @@ export interface Lanes {
   /** Whole range, nanoseconds from the origin. */
   from: number;
   to: number;
+  /** When somebody looked; null in pages of a version before it. */
+  recorded: { from: number; to: number } | null;
   strings: string[];
   sources: string[];
   groups: Group[];
   counted: Counted[];
-  /** What groups of threads spent each slice of the run on; null when nothing tells. */
+  /** What groups of threads spent each slice of the run on; null when no source shows it. */
   ledger: LedgerOverTime | null;
 }
 
-/** How often something happened in stretches of time, and how long all of it took; in order of their start. */
+/** How often something happened in intervals of time, and how long all of it took; in order of their start. */
 export interface Counted {
   id: string;
   title: string;
@@ -241,5 +243,15 @@ export interface LedgerOverTime {
   /** Where slices begin and end: one more than there are slices. */
   edges: Float64Array;
   headings: string[];
-  groupings: { by: string; groups: { name: string; process: string }[]; spent: Float64Array }[];
+  groupings: LedgerGrouping[];
+}
+
+export interface LedgerGrouping {
+  by: string;
+  /** Those first that changed most in the slow windows, then those that lost or ran most. */
+  groups: { name: string; process: string }[];
+  /** How many of the first ran or waited in the slow windows; absent in pages of a version before it. */
+  active?: number;
+  /** Microseconds: `spent[(slice * groups + group) * headings + heading]`. */
+  spent: Float64Array;
 }

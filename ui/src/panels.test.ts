@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { laneOf } from "./cited";
 import { cutsSlices, ledgerOf } from "./ledger";
 import { began } from "./marks";
-import { poolOf } from "./pools";
 import type { Lanes, SpanLane } from "./model";
+import { poolOf } from "./pools";
 import { between, columnLength, latencies, offsets } from "./samples/heat";
 import { LAYERS, layersIn, layersOf, sampleLane } from "./samples/lane";
 import { merge } from "./samples/merge";
@@ -15,20 +15,50 @@ import { countRows, groupings, groupRows, keyOf } from "./tables";
 const S = 1e9;
 
 function lane(spans: [number, number, number, number][]): SpanLane {
-  const column = (pick: (s: [number, number, number, number]) => number): Float64Array => Float64Array.from(spans, pick);
+  const column = (pick: (s: [number, number, number, number]) => number): Float64Array =>
+    Float64Array.from(spans, pick);
   return {
-    type: "spans", id: "x", title: "Writes", classes: ["a"], rows: [""], note: "", t0: column((s) => s[0]), duration: column((s) => s[1]),
-    cls: column(() => 0), row: column(() => 0), name: column((s) => s[2]), source: column(() => 0), line: column(() => 0), parts: [], facts: [],
-    labels: [{ name: "path", unit: "", values: column((s) => s[3]) }], stack: null, thread: null,
+    type: "spans",
+    id: "x",
+    title: "Writes",
+    classes: ["a"],
+    rows: [""],
+    note: "",
+    t0: column((s) => s[0]),
+    duration: column((s) => s[1]),
+    cls: column(() => 0),
+    row: column(() => 0),
+    name: column((s) => s[2]),
+    source: column(() => 0),
+    line: column(() => 0),
+    parts: [],
+    facts: [],
+    labels: [{ name: "path", unit: "", values: column((s) => s[3]) }],
+    stack: null,
+    thread: null,
   };
 }
 
 describe("what the verdict cites", () => {
   it("is on the lane with a span of that moment, of the line that is cited", () => {
-    const [gc, stops, calls] = [lane([[1 * S, 5, 0, 0], [2 * S, 5, 0, 0]]), lane([[2 * S, 9, 0, 0]]), lane([[3 * S, 9, 0, 0]])];
+    const [gc, stops, calls] = [
+      lane([
+        [1 * S, 5, 0, 0],
+        [2 * S, 5, 0, 0],
+      ]),
+      lane([[2 * S, 9, 0, 0]]),
+      lane([[3 * S, 9, 0, 0]]),
+    ];
     [gc.id, stops.id, calls.id] = ["gc", "stops", "calls"];
     stops.line[0] = 42;
-    const lanes: Lanes = { originNs: 0, from: 0, to: 9 * S, sources: ["gc.log"], strings: [], groups: [{ name: "App", detail: "", open: false, lanes: [gc, stops, calls] }] } as unknown as Lanes;
+    const lanes: Lanes = {
+      originNs: 0,
+      from: 0,
+      to: 9 * S,
+      sources: ["gc.log"],
+      strings: [],
+      groups: [{ name: "App", detail: "", open: false, lanes: [gc, stops, calls] }],
+    } as unknown as Lanes;
     expect(laneOf(lanes, 2 * S, "gc.log:42")).toBe("stops");
     expect(laneOf(lanes, 2 * S + 200, "")).toBe("gc");
     expect(laneOf(lanes, 3 * S, "syscalls")).toBe("calls");
@@ -40,10 +70,11 @@ describe("marks", () => {
   it("say when a slow window began with them, and never that they caused it", () => {
     const mark = { at_ns: 0, text: "deploy 2.3", precision_ns: 1e9, source: "--mark" };
     expect(began({ ...mark, began: null })).toBe("deploy 2.3");
-    const told = (before_ms: number) => began({ ...mark, began: { from_ns: 0, before_ms, within_ms: 2000 } }).replace(/\u00a0|\u202f/g, " ");
-    expect(told(400)).toContain("a slow window began with: deploy 2.3 (400 ms before its beginning");
-    expect(told(-400)).toContain("400 ms after its beginning");
-    expect(told(0)).toContain("at its beginning; moments up to 2");
+    const text = (before_ms: number) =>
+      began({ ...mark, began: { from_ns: 0, before_ms, within_ms: 2000 } }).replace(/\u00a0|\u202f/g, " ");
+    expect(text(400)).toContain("a slow window began with: deploy 2.3 (400 ms before its beginning");
+    expect(text(-400)).toContain("400 ms after its beginning");
+    expect(text(0)).toContain("at its beginning; moments up to 2");
   });
 });
 
@@ -65,43 +96,68 @@ describe("a heatmap", () => {
     expect(heat.cells[1 * 50 + 0]).toBe(1);
   });
   it("of latencies has whole decades for rows", () => {
-    const heat = latencies(Float64Array.from([0, S, 2 * S]), Float64Array.from([2e6, 5e7, 0]), { from: 0, to: 100 * S }, 0);
+    const heat = latencies(
+      Float64Array.from([0, S, 2 * S]),
+      Float64Array.from([2e6, 5e7, 0]),
+      { from: 0, to: 100 * S },
+      0,
+    );
     expect(heat.latency).toEqual({ low: 1e6, high: 1e8 });
     expect(heat.total).toBe(2);
   });
   it("brushes from the earlier cell to the end of the later one, whichever was first", () => {
     const heat = offsets(new Float64Array(0), null, { from: 0, to: 100 * S }, 0);
-    const [a, b] = [{ column: 3, row: 10 }, { column: 2, row: 40 }];
+    const [a, b] = [
+      { column: 3, row: 10 },
+      { column: 2, row: 40 },
+    ];
     expect(between(heat, a, b)).toEqual(between(heat, b, a));
-    expect(between(heat, a, b)).toEqual({ from: 2 * heat.columnNs + 0.8 * heat.columnNs, to: 3 * heat.columnNs + 0.22 * heat.columnNs });
+    expect(between(heat, a, b)).toEqual({
+      from: 2 * heat.columnNs + 0.8 * heat.columnNs,
+      to: 3 * heat.columnNs + 0.22 * heat.columnNs,
+    });
   });
   it("never has more columns than can be hit", () => {
-    for (const width of [1e-3, 1, 60, 3600, 1e6, 1e9]) expect((width * S) / columnLength({ from: 0, to: width * S })).toBeLessThanOrEqual(361);
+    for (const width of [1e-3, 1, 60, 3600, 1e6, 1e9])
+      expect((width * S) / columnLength({ from: 0, to: width * S })).toBeLessThanOrEqual(361);
   });
 });
 
 describe("a table of spans", () => {
-  const writes = lane([[0, 10, 0, 1], [5, 30, 0, 2], [50, 4, 1, 1], [90, 20, 0, 0]]);
+  const writes = lane([
+    [0, 10, 0, 1],
+    [5, 30, 0, 2],
+    [50, 4, 1, 1],
+    [90, 20, 0, 0],
+  ]);
   const rows = (by: string, windows: { from: number; to: number }[], base: { from: number; to: number }[] = []) =>
     groupRows(new SpanIndex(writes), windows, base, keyOf(writes, by, ["write", "fsync"], []));
   it("groups by any label, counts what touches the window and its time within it", () => {
     expect(groupings(writes).map((g) => g.id)).toEqual(["name", "label:path"]);
     const all = rows("label:path", [{ from: 0, to: 100 }]);
-    expect(all.map((r) => [r.key, r.count, r.totalNs, r.maxNs])).toEqual([["write", 2, 14, 10], ["fsync", 1, 30, 30], ["no path", 1, 10, 20]]);
+    expect(all.map((r) => [r.key, r.count, r.totalNs, r.maxNs])).toEqual([
+      ["write", 2, 14, 10],
+      ["fsync", 1, 30, 30],
+      ["no path", 1, 10, 20],
+    ]);
   });
   it("scales the base to the length of the window", () => {
     const [row] = rows("name", [{ from: 0, to: 20 }], [{ from: 40, to: 140 }]).filter((r) => r.key === "write");
     expect([row.count, row.baseCount, row.baseTotalNs]).toEqual([2, 0.2, 4]);
   });
   it("counts a span that reaches over two windows once", () => {
-    const [row] = rows("name", [{ from: 0, to: 10 }, { from: 20, to: 30 }]);
+    const [row] = rows("name", [
+      { from: 0, to: 10 },
+      { from: 20, to: 30 },
+    ]);
     expect([row.count, row.totalNs]).toEqual([2, 10 + 5 + 10]);
   });
 });
 
 describe("the ledger of a window", () => {
   const over = {
-    edges: Float64Array.from([0, 10, 20]), headings: ["running: Java, C2", "idle"],
+    edges: Float64Array.from([0, 10, 20]),
+    headings: ["running: Java, C2", "idle"],
     groupings: [{ by: "role", groups: [{ name: "app", process: "p" }], spent: Float64Array.from([4, 6, 1, 9]) }],
   };
   it("adds up slices, those that it cuts in part", () => {
@@ -117,17 +173,39 @@ describe("the lane of samples", () => {
   const parent = Int32Array.from([-1]);
   const table: SampleTable = {
     threads: Array.from({ length: 30 }, (_, i) => ({ name: `t${i}`, tid: null, process: "", role: "app" as const })),
-    stacks: { names: [], modules: [], frameNames: 0, parent, name: parent.map(() => 0), type: Uint8Array.from([7]), merged: merge(parent, parent.map(() => 0)) },
-    kinds: [{
-      kind: "cpu", unit: "ns", samples: n, note: "", t: Float64Array.from({ length: n }, (_, i) => i), node: Int32Array.from({ length: n }, (_, i) => i % 2),
-      thread: Int32Array.from({ length: n }, (_, i) => 1 + (i % 30)), weight: new Float64Array(n).fill(2),
-    }],
+    stacks: {
+      names: [],
+      modules: [],
+      frameNames: 0,
+      parent,
+      name: parent.map(() => 0),
+      type: Uint8Array.from([7]),
+      merged: merge(
+        parent,
+        parent.map(() => 0),
+      ),
+    },
+    kinds: [
+      {
+        kind: "cpu",
+        unit: "ns",
+        samples: n,
+        note: "",
+        t: Float64Array.from({ length: n }, (_, i) => i),
+        node: Int32Array.from({ length: n }, (_, i) => i % 2),
+        thread: Int32Array.from({ length: n }, (_, i) => 1 + (i % 30)),
+        weight: new Float64Array(n).fill(2),
+      },
+    ],
   };
   const rows = sampleLane(table, table.kinds[0], 0, n);
   it("has a row for each of the busiest threads and one for all others, and loses no weight", () => {
     expect(rows.rows.length).toBe(16);
     expect(rows.rows[15]).toEqual({ name: "15 other threads", threads: 15 });
-    for (const [from, to] of [[0, n], [0, n / 50]]) {
+    for (const [from, to] of [
+      [0, n],
+      [0, n / 50],
+    ]) {
       const cells = layersOf(rows, from, to, 10);
       expect(cells.reduce((a, b) => a + b, 0)).toBe(2 * (to - from));
     }
@@ -138,11 +216,18 @@ describe("the lane of samples", () => {
   });
 });
 
-it("counts of a stretch that lies in the window in part count for that part", () => {
+it("counts of an interval that lies in the window in part count for that part", () => {
   const table = {
-    id: "c", title: "", process: "", note: "",
-    t0: Float64Array.from([0, 100, 200]), duration: Float64Array.from([100, 100, 100]), name: Float64Array.from([0, 1, 0]),
-    thread: new Float64Array(3), count: Float64Array.from([10, 4, 6]), time: Float64Array.from([50, 20, 30]),
+    id: "c",
+    title: "",
+    process: "",
+    note: "",
+    t0: Float64Array.from([0, 100, 200]),
+    duration: Float64Array.from([100, 100, 100]),
+    name: Float64Array.from([0, 1, 0]),
+    thread: new Float64Array(3),
+    count: Float64Array.from([10, 4, 6]),
+    time: Float64Array.from([50, 20, 30]),
   };
   const rows = countRows(table, [{ from: 50, to: 200 }], [{ from: 200, to: 275 }], (i) => `n${table.name[i]}`);
   expect(rows).toEqual([

@@ -20,9 +20,34 @@ describe("the payload", () => {
       new Uint8Array(Float32Array.from([1.5, NaN, -3]).buffer),
     ];
     const header = {
-      schema: LANES_SCHEMA, origin_ns: 7, from: 0, to: 9, strings: ["a\u202eb"], sources: [], ledger: null,
-      columns: [{ as: "delta", n: 3, bytes: 8 }, { as: "f32", n: 3, bytes: 12 }],
-      groups: [{ name: "g", detail: "", lanes: [{ type: "lines", id: "l", title: "l", unit: "", steps: false, note: "", lines: [{ name: "x", main: true, t: 0, v: 1 }] }] }],
+      schema: LANES_SCHEMA,
+      origin_ns: 7,
+      from: 0,
+      to: 9,
+      strings: ["a\u202eb"],
+      sources: [],
+      ledger: null,
+      columns: [
+        { as: "delta", n: 3, bytes: 8 },
+        { as: "f32", n: 3, bytes: 12 },
+      ],
+      groups: [
+        {
+          name: "g",
+          detail: "",
+          lanes: [
+            {
+              type: "lines",
+              id: "l",
+              title: "l",
+              unit: "",
+              steps: false,
+              note: "",
+              lines: [{ name: "x", main: true, t: 0, v: 1 }],
+            },
+          ],
+        },
+      ],
     };
     const lanes = await decodeLanes(pack(header, columns));
     const lane = lanes.groups[0].lanes[0];
@@ -39,6 +64,8 @@ describe("the payload", () => {
 describe("printable", () => {
   it("shows what would be obeyed and leaves what is plain", () => {
     expect(printable("日本 ü → ✓")).toBe("日本 ü → ✓");
-    expect(printable("a\u001b[2J\u009b\u2067\u200b\u{e0041}\nb")).toBe("a\\u{1b}[2J\\u{9b}\\u{2067}\\u{200b}\\u{e0041} b");
+    expect(printable("a\u001b[2J\u009b\u2067\u200b\u{e0041}\nb")).toBe(
+      "a\\u{1b}[2J\\u{9b}\\u{2067}\\u{200b}\\u{e0041} b",
+    );
   });
 });

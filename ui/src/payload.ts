@@ -55,13 +55,30 @@ interface Header {
   origin_ns: number;
   from: number;
   to: number;
+  /** Absent in pages of a version before it. */
+  recorded?: [number, number];
   strings: string[];
   sources: string[];
   columns: Column[];
   groups: { name: string; detail: string; open: boolean; lanes: (RawLineLane | RawSpanLane)[] }[];
   /** Absent in pages of a version before it. */
-  counted?: { id: string; title: string; process: string; note: string; t0: number; duration: number; name: number; thread: number; count: number; time: number }[];
-  ledger: { edges: number; headings: string[]; groupings: { by: string; groups: { name: string; process: string }[]; spent: number }[] } | null;
+  counted?: {
+    id: string;
+    title: string;
+    process: string;
+    note: string;
+    t0: number;
+    duration: number;
+    name: number;
+    thread: number;
+    count: number;
+    time: number;
+  }[];
+  ledger: {
+    edges: number;
+    headings: string[];
+    groupings: { by: string; groups: { name: string; process: string }[]; active?: number; spent: number }[];
+  } | null;
 }
 
 export const LANES_SCHEMA = "fathom.lanes/1";
@@ -111,16 +128,19 @@ export function readLanes(bytes: Uint8Array): Lanes {
     edges: columns[header.ledger.edges],
     groupings: header.ledger.groupings.map((g) => ({ ...g, spent: columns[g.spent] })),
   };
-  const counted = (header.counted ?? []).map((raw): Counted => ({
-    ...raw,
-    t0: columns[raw.t0],
-    duration: columns[raw.duration],
-    name: columns[raw.name],
-    thread: columns[raw.thread],
-    count: columns[raw.count],
-    time: columns[raw.time],
-  }));
-  return { originNs, from, to, strings, sources, groups, counted, ledger };
+  const counted = (header.counted ?? []).map(
+    (raw): Counted => ({
+      ...raw,
+      t0: columns[raw.t0],
+      duration: columns[raw.duration],
+      name: columns[raw.name],
+      thread: columns[raw.thread],
+      count: columns[raw.count],
+      time: columns[raw.time],
+    }),
+  );
+  const recorded = header.recorded ? { from: header.recorded[0], to: header.recorded[1] } : null;
+  return { originNs, from, to, recorded, strings, sources, groups, counted, ledger };
 }
 
 /** What every payload is: a header of a schema, and columns. */

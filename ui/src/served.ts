@@ -43,7 +43,11 @@ export async function serverState(): Promise<ServerState> {
 }
 
 export async function fetchParts(): Promise<Parts> {
-  const [diagnosis, lanes, samples] = await Promise.all([get("diagnosis").then((r) => r.text()), bytes("lanes"), bytes("samples")]);
+  const [diagnosis, lanes, samples] = await Promise.all([
+    get("diagnosis").then((r) => r.text()),
+    bytes("lanes"),
+    bytes("samples"),
+  ]);
   return { diagnosis: parsePrintable(diagnosis) as Diagnosis, lanes: readLanes(lanes), samples: readSamples(samples) };
 }
 
@@ -52,7 +56,11 @@ const GONE_AFTER = 3;
 
 /** Calls back with each version of the data that there is after the first, until the recording is finished, and with whether the
  *  server still answers whenever that changes. */
-export function follow(first: ServerState, tell: (state: ServerState) => Promise<void>, reached: (answers: boolean) => void): void {
+export function follow(
+  first: ServerState,
+  onState: (state: ServerState) => Promise<void>,
+  reached: (answers: boolean) => void,
+): void {
   let known = first.version;
   let silent = 0;
   const ask = async (): Promise<void> => {
@@ -62,7 +70,7 @@ export function follow(first: ServerState, tell: (state: ServerState) => Promise
       silent = 0;
       if (state.version !== known) {
         known = state.version;
-        await tell(state);
+        await onState(state);
       }
       if (!state.live) return;
     } catch {
@@ -83,9 +91,9 @@ export function refine(page: Page): () => void {
     const key = page.rangesKey();
     if (page.exact?.key === key) return;
     const origin = BigInt(page.lanes.originNs);
-    const told = (r: Range): string => `${origin + BigInt(Math.floor(r.from))}..${origin + BigInt(Math.ceil(r.to))}`;
+    const bounds = (r: Range): string => `${origin + BigInt(Math.floor(r.from))}..${origin + BigInt(Math.ceil(r.to))}`;
     try {
-      const table = readSamples(await bytes(`samples/${[...page.windows(), ...page.base()].map(told).join(",")}`));
+      const table = readSamples(await bytes(`samples/${[...page.windows(), ...page.base()].map(bounds).join(",")}`));
       if (page.rangesKey() !== key) return;
       page.exact = { key, table };
       page.state.set({});

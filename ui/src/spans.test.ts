@@ -6,11 +6,24 @@ import { layout, SpanIndex } from "./spans";
 function lane(t0: number[], duration: number[], parts: number[][] = [], rows = [""]): SpanLane {
   const zeros = () => new Float64Array(t0.length);
   return {
-    type: "spans", id: "x", title: "x", classes: ["a"], rows, note: "",
-    t0: Float64Array.from(t0), duration: Float64Array.from(duration),
-    cls: zeros(), row: zeros(), name: zeros(), source: zeros(), line: zeros(),
+    type: "spans",
+    id: "x",
+    title: "x",
+    classes: ["a"],
+    rows,
+    note: "",
+    t0: Float64Array.from(t0),
+    duration: Float64Array.from(duration),
+    cls: zeros(),
+    row: zeros(),
+    name: zeros(),
+    source: zeros(),
+    line: zeros(),
     parts: parts.map((values, i) => ({ name: `part ${i}`, unit: "ns", values: Float64Array.from(values) })),
-    facts: [], labels: [], stack: null, thread: null,
+    facts: [],
+    labels: [],
+    stack: null,
+    thread: null,
   };
 }
 
@@ -27,12 +40,20 @@ describe("the layout of spans", () => {
   });
   it("draws no more than the pixels, whatever the number of spans", () => {
     const n = 200_000;
-    const index = new SpanIndex(lane(Array.from({ length: n }, (_, i) => i), new Array<number>(n).fill(0.1)));
+    const index = new SpanIndex(
+      lane(
+        Array.from({ length: n }, (_, i) => i),
+        new Array<number>(n).fill(0.1),
+      ),
+    );
     expect(fills(index, 0, n, 300).length).toBeLessThanOrEqual(300);
   });
   it("lets the longest of a pixel decide its height, and neighbours keep theirs", () => {
     const index = new SpanIndex(lane([0, 1, 10], [1, 5, 90]));
-    expect(fills(index, 0, 1000, 100)).toEqual([[0, 1, 0, 0, -1, 5], [1, 9, 0, 0, -1, 90]]);
+    expect(fills(index, 0, 1000, 100)).toEqual([
+      [0, 1, 0, 0, -1, 5],
+      [1, 9, 0, 0, -1, 90],
+    ]);
     expect(index.heightOf(90)).toBe(1);
     expect(index.heightOf(0)).toBe(0.1);
   });
@@ -42,7 +63,9 @@ describe("the layout of spans", () => {
   it("cuts a wide span into its parts and a rest, and never past its end", () => {
     const index = new SpanIndex(lane([0], [100], [[20], [30]]));
     expect(fills(index, 0, 100, 100)).toEqual([
-      [0, 20, 0, 0, 0, 100], [20, 30, 0, 0, 1, 100], [50, 50, 0, 0, 2, 100],
+      [0, 20, 0, 0, 0, 100],
+      [20, 30, 0, 0, 1, 100],
+      [50, 50, 0, 0, 2, 100],
     ]);
     const lying = new SpanIndex(lane([0], [100], [[500], [30]]));
     expect(fills(lying, 0, 200, 200)).toEqual([[0, 100, 0, 0, 0, 100]]);

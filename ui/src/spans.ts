@@ -31,7 +31,7 @@ export class SpanIndex {
     this.longestNs = longest;
   }
 
-  /** Whether the height of a span tells how long it lasted: on lanes of one row whose spans last. */
+  /** Whether the height of a span shows its duration: on lanes of one row whose spans last. */
   get tall(): boolean {
     return this.lane.rows.length <= 1 && this.longestNs > 0;
   }
@@ -95,7 +95,7 @@ export function layout(index: SpanIndex, from: number, to: number, pixels: numbe
   const begin = new Float64Array(slots).fill(-1);
   const end = new Float64Array(slots);
   const longest = new Float64Array(slots);
-  // Where height tells the duration, neighbouring pixels stay apart.
+  // Where height shows the duration, neighbouring pixels stay apart.
   const touch = index.tall ? 1 : 0;
   const flush = (slot: number): void => {
     if (begin[slot] < 0) return;

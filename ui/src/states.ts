@@ -1,7 +1,8 @@
 // What each thread did over time, on a CPU by layer and waiting by cause: the ledger's slices as a lane.
 
 import { isQuiet } from "./headings";
-import type { LedgerOverTime } from "./model";
+import type { LedgerGrouping, LedgerOverTime } from "./model";
+import { poolOf } from "./pools";
 
 export interface StateLane {
   type: "states";
@@ -17,19 +18,18 @@ export interface StateLane {
   spent: Float64Array;
 }
 
-/** Rows of the lane: the busiest threads. */
+/** Rows of the lane. */
 const MOST_ROWS = 16;
 
-/** Null when nothing tells what single threads did. */
+/** Null when nothing says what single threads did. */
 export function stateLane(over: LedgerOverTime | null): StateLane | null {
   const grouping = over?.groupings.find((g) => g.by === "thread");
   if (!over || !grouping || grouping.groups.length === 0) return null;
   const [H, G, slices] = [over.headings.length, grouping.groups.length, over.edges.length - 1];
-  // Groups come with the busiest first; "all others" would be many threads on one row.
-  const shown = grouping.groups.map((_, g) => g).filter((g) => grouping.groups[g].process !== "" || grouping.groups[g].name !== "all others").slice(0, MOST_ROWS);
   const several = new Set(grouping.groups.map((g) => g.process).filter((p) => p !== "")).size > 1;
-  const nameOf = (g: number): string => (several ? `${grouping.groups[g].name} ${grouping.groups[g].process}` : grouping.groups[g].name);
-  shown.sort((a, b) => nameOf(a).localeCompare(nameOf(b), "en", { numeric: true }));
+  const nameOf = (g: number): string =>
+    several ? `${grouping.groups[g].name} ${grouping.groups[g].process}` : grouping.groups[g].name;
+  const shown = rowsOf(grouping, nameOf);
   const spent = new Float64Array(shown.length * slices * H);
   shown.forEach((g, row) => {
     for (let s = 0; s < slices; s++) {
@@ -40,13 +40,40 @@ export function stateLane(over: LedgerOverTime | null): StateLane | null {
     type: "states",
     id: "states",
     title: "What threads did",
-    note: grouping.groups.length > shown.length ? `the ${shown.length} busiest threads` : "",
+    note:
+      grouping.groups.length > shown.length
+        ? `${shown.length} threads: those whose time changed most in the slow windows, then the busiest`
+        : "",
     headings: over.headings,
     rows: shown.map((g) => ({ name: nameOf(g), threads: 1 })),
     edges: over.edges,
-    sliceNs: slices > 0 ? (over.edges[slices] - over.edges[0]) / slices : 0,
+    sliceNs: usualSlice(over.edges),
     spent,
   };
+}
+
+/** How long most slices are: of time that was not recorded there are long ones beside them. */
+export function usualSlice(edges: Float64Array): number {
+  const lengths = Float64Array.from(edges.subarray(1), (to, i) => to - edges[i]).sort();
+  return lengths[lengths.length >> 1] ?? 0;
+}
+
+/**
+ * The groups that have rows: those that worked or waited in the slow windows before idle ones; pool by
+ * pool in the order of the pools' first threads, each pool in the order of names.
+ */
+function rowsOf(grouping: LedgerGrouping, nameOf: (group: number) => string): number[] {
+  const { groups } = grouping;
+  const active = grouping.active ?? groups.length;
+  // "all others" would be many threads on one row.
+  const single = groups.map((_, g) => g).filter((g) => groups[g].process !== "" || groups[g].name !== "all others");
+  const rows = single.slice(0, MOST_ROWS);
+  const poolAt = new Map<string, number>();
+  const poolOfGroup = (g: number): string => `${poolOf(groups[g].name)} ${groups[g].process}`;
+  for (const g of rows) if (!poolAt.has(poolOfGroup(g))) poolAt.set(poolOfGroup(g), g);
+  const place = (g: number): number => (g < active ? 0 : groups.length) + (poolAt.get(poolOfGroup(g)) ?? g);
+  rows.sort((a, b) => place(a) - place(b) || nameOf(a).localeCompare(nameOf(b), "en", { numeric: true }));
+  return rows;
 }
 
 /** Headings that any row spent time on, those of work and waiting first. */

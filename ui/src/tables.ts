@@ -1,7 +1,7 @@
 // Spans of the window by something that they have in common: cause, file, peer, method, thread.
 
-import { SpanIndex } from "./spans";
 import type { Counted, SpanLane } from "./model";
+import type { SpanIndex } from "./spans";
 import type { Range } from "./view";
 
 /** By what the spans of a lane can be put together. */
@@ -38,7 +38,12 @@ export function groupings(lane: SpanLane): Grouping[] {
 }
 
 /** The key of a span under a grouping. */
-export function keyOf(lane: SpanLane, by: string, strings: string[], threads: { name: string }[]): (i: number) => string {
+export function keyOf(
+  lane: SpanLane,
+  by: string,
+  strings: string[],
+  threads: { name: string }[],
+): (i: number) => string {
   if (by === "class") return (i) => lane.classes[lane.cls[i]] ?? "";
   if (by === "thread") return (i) => threads[(lane.thread?.[i] ?? 0) - 1]?.name ?? "no thread known";
   const label = lane.labels.find((l) => `label:${l.name}` === by);
@@ -87,7 +92,7 @@ export interface CountRow {
   baseTimeNs: number | null;
 }
 
-/** Counts of a window by name or thread; a stretch that lies in it in part counts for that part. */
+/** Counts of a window by name or thread; an interval that lies in it in part counts for that part. */
 export function countRows(table: Counted, windows: Range[], base: Range[], key: (i: number) => string): CountRow[] {
   const rows = new Map<string, CountRow>();
   const add = (ranges: Range[], into: (row: CountRow, count: number, time: number) => void): void => {
@@ -98,7 +103,17 @@ export function countRows(table: Counted, windows: Range[], base: Range[], key: 
       const share = within / table.duration[i];
       const name = key(i);
       let row = rows.get(name);
-      if (!row) rows.set(name, (row = { key: name, count: 0, timeNs: 0, baseCount: base.length > 0 ? 0 : null, baseTimeNs: base.length > 0 ? 0 : null }));
+      if (!row)
+        rows.set(
+          name,
+          (row = {
+            key: name,
+            count: 0,
+            timeNs: 0,
+            baseCount: base.length > 0 ? 0 : null,
+            baseTimeNs: base.length > 0 ? 0 : null,
+          }),
+        );
       into(row, table.count[i] * share, table.time[i] * share);
     }
   };
@@ -124,7 +139,8 @@ export function groupRows(index: SpanIndex, windows: Range[], base: Range[], key
   return [...names].map((name): GroupRow => {
     const sum = here.get(name);
     const sorted = Float64Array.from(sum?.durations ?? []).sort();
-    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? NaN;
+    const at = (share: number): number =>
+      sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? NaN;
     const other = there?.get(name);
     return {
       key: name,

@@ -1,4 +1,4 @@
-// Light and dark. Colours live in style.css; canvases ask for them here, resolved for the theme of the moment.
+// Light and dark. Colours live in style/base.css; canvases ask for them here, resolved for the theme of the moment.
 
 export type Theme = "auto" | "light" | "dark";
 
@@ -6,7 +6,7 @@ const KEY = "fathom-theme";
 const cache = new Map<string, string>();
 let probe: HTMLElement | null = null;
 
-/** The value of a colour of style.css ("c1", "faint") as the browser resolves it now. */
+/** The value of a colour of style/base.css ("c1", "faint") as the browser resolves it now. */
 export function ink(name: string): string {
   const known = cache.get(name);
   if (known !== undefined) return known;
@@ -30,10 +30,10 @@ export function storedTheme(): Theme {
   }
 }
 
-/** Sets the theme on the page; `changed` is told when the colours are others than before, also by the system. */
+/** Sets the theme on the page; `changed` is called when the colours are others than before, also by the system. */
 export function applyTheme(theme: Theme): void {
-  if (theme === "auto") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = theme;
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
   cache.clear();
 }
 

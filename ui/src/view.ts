@@ -1,4 +1,4 @@
-// The stretch of time that all lanes show. One of it; lanes and links move it and listen to it.
+// The period that all lanes show. One of it; lanes and links move it and listen to it.
 
 export interface Range {
   from: number;
@@ -13,8 +13,17 @@ export class View {
   private range: Range;
   private scheduled = false;
 
-  constructor(readonly home: Range) {
-    this.range = { ...home };
+  /** `home` is all that can be shown, `opening` what is shown first. */
+  constructor(
+    readonly home: Range,
+    readonly opening: Range = home,
+  ) {
+    this.range = { ...opening };
+  }
+
+  /** Whether it shows what it showed first. */
+  get isOpening(): boolean {
+    return Math.abs(this.from - this.opening.from) < 1 && Math.abs(this.to - this.opening.to) < 1;
   }
 
   get from(): number {
@@ -35,7 +44,7 @@ export class View {
     return () => this.listeners.delete(listener);
   }
 
-  /** Shows a range, kept within the whole and not narrower than can be told apart. */
+  /** Shows a range, kept within the whole and not narrower than a microsecond. */
   show(from: number, to: number): void {
     const whole = this.home.to - this.home.from;
     const width = Math.min(whole, Math.max(NARROWEST_NS, Math.abs(to - from)));
@@ -59,7 +68,14 @@ export class View {
     this.show(this.from + by, this.to + by);
   }
 
+  /** Back to what was shown first. */
   reset(): void {
+    this.range = { ...this.opening };
+    this.changed();
+  }
+
+  /** All that there is, also what lies outside of the recording. */
+  showAll(): void {
     this.show(this.home.from, this.home.to);
   }
 
@@ -67,11 +83,11 @@ export class View {
   changed(): void {
     if (this.scheduled) return;
     this.scheduled = true;
-    const tell = (): void => {
+    const notify = (): void => {
       this.scheduled = false;
       for (const listener of this.listeners) listener();
     };
-    if (typeof requestAnimationFrame === "function") requestAnimationFrame(tell);
-    else tell();
+    if (typeof requestAnimationFrame === "function") requestAnimationFrame(notify);
+    else notify();
   }
 }

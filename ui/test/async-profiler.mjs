@@ -12,7 +12,8 @@ const SECONDS = 30;
 /** Samples that the viewers are to bear. */
 const WANTED = 1_000_000;
 
-const run = (command, ...args) => execFileSync(command, args, { stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 }).toString();
+const run = (command, ...args) =>
+  execFileSync(command, args, { stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 }).toString();
 
 function fromMaven({ artifact, version }) {
   run("mvn", "-q", "-B", "dependency:get", `-Dartifact=tools.profiler:${artifact}:${version}`);
@@ -27,7 +28,16 @@ export function recordWithAsyncProfiler(folder, fathom) {
     execFileSync("jar", ["xf", profiler, library], { cwd: folder, stdio: "pipe" });
     run("javac", "--release", "11", "-d", folder, fileURLToPath(new URL("java/Orders.java", import.meta.url)));
     const once = join(folder, "once.jfr");
-    run("java", `-agentpath:${join(folder, library)}=start,event=wall,interval=1ms,jfr,file=${once}`, "-Xmx256m", "-cp", folder, "Orders", String(SECONDS), folder);
+    run(
+      "java",
+      `-agentpath:${join(folder, library)}=start,event=wall,interval=1ms,jfr,file=${once}`,
+      "-Xmx256m",
+      "-cp",
+      folder,
+      "Orders",
+      String(SECONDS),
+      folder,
+    );
     const samples = JSON.parse(run(fathom, "info", once, "--json")).samples;
     const one = Object.values(samples).reduce((sum, n) => sum + n, 0);
     const times = Math.max(1, Math.ceil(WANTED / Math.max(1, one)));

@@ -14,8 +14,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { eventually, PATIENCE_MS } from "./eventually.mjs";
 import { example } from "./example.mjs";
-import { skip } from "./skipped.mjs";
 import { runAll } from "./running.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -25,8 +25,9 @@ if (!executable) {
 
 const folder = mkdtempSync(join(tmpdir(), "fathom-report-"));
 // REPORT names a page that was made before, for a quicker round while the page is changed.
-const report = process.env["REPORT"] ?? join(folder, "report.html");
-if (!process.env["REPORT"]) writeFileSync(report, example("fathom-render", "synthetic_report", "200000", "100000", "200000"));
+const report = process.env.REPORT ?? join(folder, "report.html");
+if (!process.env.REPORT)
+  writeFileSync(report, example("fathom-render", "synthetic_report", "200000", "100000", "200000"));
 const address = pathToFileURL(report).href;
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 
@@ -109,14 +110,22 @@ const tests = {
   async "opens from its file without a request, an error or a name that breaks out"() {
     const page = await open();
     const text = await page.innerText("body");
-    for (const expected of ["A made-up burst of JIT compilation", "proven", "-XX:TieredStopAtLevel=1", "CPU of the machine"]) {
+    for (const expected of [
+      "A made-up burst of JIT compilation",
+      "proven",
+      "-XX:TieredStopAtLevel=1",
+      "CPU of the machine",
+    ]) {
       assert.ok(text.includes(expected), expected);
     }
     assert.ok(text.includes("</script><img"), "the hostile name is shown as it is");
     assert.ok(text.includes("\\u{202e}\\u{1b}"), "and its marks as their codes");
     assert.equal(await page.locator("img").count(), 0);
     assert.notEqual(await page.title(), "owned");
-    assert.deepEqual(requests.filter((url) => !url.startsWith(address)), []);
+    assert.deepEqual(
+      requests.filter((url) => !url.startsWith(address)),
+      [],
+    );
     console.log(`  open: ${page.openMs.toFixed(0)} ms, page ${(statSync(report).size / 1e6).toFixed(2)} MB`);
   },
 
@@ -155,21 +164,21 @@ const tests = {
     await brush(page, 0.2, 0.3);
     assert.deepEqual(await range(page), whole, "what is shown stays");
     await says(page, "[data-chosen=window]", /^1[12]\d\.\d+\ss – 1[78]\d\.\d+\ss/);
-    await says(page, "[data-told=stacks]", /samples in 1[12]\d/);
+    await says(page, "[data-about=stacks]", /samples in 1[12]\d/);
     await brush(page, 0.5, 0.55, true);
     await says(page, "[data-chosen=base]", /^(29|30)\d\.\d+\ss – 33\d/);
-    await says(page, "[data-told=stacks]", /held against (29|30)\d.*per second of wall time/);
+    await says(page, "[data-about=stacks]", /held against (29|30)\d.*per second of wall time/);
     const hash = await hashOf(page, /w=1\d\d\.\d+\.\.1\d\d\.\d+&b=/);
     const again = await open({}, hash);
     await eventually(async () => {
       assert.equal(await again.innerText("[data-chosen=window]"), await page.innerText("[data-chosen=window]"));
-      assert.equal(await again.innerText("[data-told=stacks]"), await page.innerText("[data-told=stacks]"));
+      assert.equal(await again.innerText("[data-about=stacks]"), await page.innerText("[data-about=stacks]"));
     });
     await page.click("text=As the verdict");
     await says(page, "[data-chosen=window]", /300.*330/);
   },
 
-  async "compares: a frame that took more in the window is told apart from noise"() {
+  async "compares: a frame that took more in the window is distinguished from noise"() {
     const page = await open({}, "#k=cpu");
     await page.click("role=tab[name='What came, what went']");
     const more = await says(page, ".changes > div:nth-child(3)", /beyond noise/);
@@ -177,10 +186,13 @@ const tests = {
     await page.click("role=tab[name='In order of time']");
     await page.locator(".order canvas").waitFor();
     await page.selectOption("[data-control=normalisation]", "share");
-    await says(page, "[data-told=stacks]", /as a share of all samples/);
+    await says(page, "[data-about=stacks]", /as a share of all samples/);
     await page.click("role=tab[name='Flame graph']");
     await page.fill(".flame-tools input", "Class12\\d");
-    await page.locator("[data-flame=found]").filter({ hasText: /% in \d+ boxes/ }).waitFor();
+    await page
+      .locator("[data-flame=found]")
+      .filter({ hasText: /% in \d+ boxes/ })
+      .waitFor();
   },
 
   async "a heatmap brushes the timeline, with the pointer and with keys alone"() {
@@ -200,25 +212,31 @@ const tests = {
     await says(page, "[data-chosen=window]", /^29\d\.\d+\ss – 30\d\.\d+\ss \(6\.00\ss\)/);
     await page.focus(".heat");
     await page.keyboard.press("ArrowUp");
-    await says(page, "[data-told=heat]", /lasting \d.* to \d/);
+    await says(page, "[data-about=heat]", /lasting \d.* to \d/);
   },
 
   async "a table is of the brushed window, sorts, filters and is copied"() {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] }, "#table=p0-jit.compile|name");
-    const cells = () => page.$$eval("[data-panel=tables] tbody tr", (rows) => rows.map((r) => [...r.children].map((c) => c.textContent)));
+    const cells = () =>
+      page.$$eval("[data-panel=tables] tbody tr", (rows) => rows.map((r) => [...r.children].map((c) => c.textContent)));
     const slow = await cells();
     assert.match(slow[0][2], /\s(s|ms)$/, "time with its unit");
     await page.click("[data-panel=tables] th:nth-child(2) button");
     await eventually(async () => {
       const counts = (await cells()).map((row) => Number(row[1].replace(/\s/g, "")));
-      assert.ok(counts.every((n, i) => i === 0 || n <= counts[i - 1]), String(counts));
+      assert.ok(
+        counts.every((n, i) => i === 0 || n <= counts[i - 1]),
+        String(counts),
+      );
     });
     await page.fill("[data-panel=tables] input[type=search]", "Class12.method");
     await eventually(async () => assert.ok((await cells()).every((row) => row[0].includes("Class12.method"))));
     await page.click("role=tab[name='pool']");
     const again = await open({}, await hashOf(page, /sort=1d&filter=Class12\.method&ledger=pool/));
     const shown = (of) => of.$$eval("[data-panel=tables] tbody tr", (rows) => rows.map((r) => r.textContent));
-    await eventually(async () => assert.deepEqual(await shown(again), await shown(page), "the address holds order and filter"));
+    await eventually(async () =>
+      assert.deepEqual(await shown(again), await shown(page), "the address holds order and filter"),
+    );
     assert.equal(await again.getAttribute("role=tab[name='pool']", "aria-selected"), "true");
     await page.fill("[data-panel=tables] input[type=search]", "");
     await page.click("[data-panel=tables] >> text=Copy as CSV");
@@ -248,17 +266,25 @@ const tests = {
     await page.keyboard.press("<");
     const lanes = () => page.$$eval("[data-lane^=p0]", (all) => all.map((l) => l.dataset.lane));
     await eventually(async () => assert.deepEqual((await lanes()).slice(0, 2), ["p0-gc.pause", "p0-heap"]));
-    await eventually(async () => assert.ok(await page.$eval("[data-plot='p0-gc.pause']", (e) => e === document.activeElement)));
+    await eventually(async () =>
+      assert.ok(await page.$eval("[data-plot='p0-gc.pause']", (e) => e === document.activeElement)),
+    );
     await page.keyboard.press("f");
     const again = await open({}, await hashOf(page, /f=-p0-gc\.pause&o=/));
-    assert.deepEqual((await again.$$eval("[data-lane^=p0]", (all) => all.map((l) => l.dataset.lane))).slice(0, 2), ["p0-gc.pause", "p0-heap"]);
+    assert.deepEqual((await again.$$eval("[data-lane^=p0]", (all) => all.map((l) => l.dataset.lane))).slice(0, 2), [
+      "p0-gc.pause",
+      "p0-heap",
+    ]);
     assert.equal(await again.locator("[data-plot='p0-gc.pause']").count(), 0, "still folded");
   },
 
   async "says who waited for whom, and cuts the longest stop into its parts, each with its place"() {
     const page = await open();
     const links = await page.innerText(".chain-links");
-    assert.match(links, /800\sms[\s\S]*that http-exec-7 held[\s\S]*http-exec-7: in fsync\(\) on \/var\/data\/log[\s\S]*write request on vda[\s\S]*the disk was at work/);
+    assert.match(
+      links,
+      /800\sms[\s\S]*that http-exec-7 held[\s\S]*http-exec-7: in fsync\(\) on \/var\/data\/log[\s\S]*write request on vda[\s\S]*the disk was at work/,
+    );
     assert.match(await page.innerText(".stop-parts"), /time to safepoint 90\.0\sms[\s\S]*the operation 28\.0\sms/);
     assert.match(await page.innerText(".finding"), /last in: http-exec-2 \(it was the last to block\)/);
     await page.click(".chain-stack summary >> nth=0");
@@ -269,7 +295,7 @@ const tests = {
 
   async "takes the window along as files, without a server"() {
     const page = await open({ acceptDownloads: true }, "#k=cpu&w=100..130&b=none");
-    const told = Number((await page.innerText("[data-told=stacks]")).split(" samples")[0].replace(/\D/g, ""));
+    const shown = Number((await page.innerText("[data-about=stacks]")).split(" samples")[0].replace(/\D/g, ""));
     const take = async (id) => {
       await page.click(".menu summary");
       const [file] = await Promise.all([page.waitForEvent("download"), page.click(`[data-export=${id}]`)]);
@@ -278,15 +304,20 @@ const tests = {
     const folded = (await take("folded")).trimEnd().split("\n");
     const weights = folded.map((line) => Number(/ (\d+)$/.exec(line)?.[1]));
     const total = weights.reduce((a, b) => a + b, 0);
-    assert.ok(weights.every((w) => w > 0) && told > 0);
-    assert.equal(total, told * 10_000_000, "10 ms a sample");
+    assert.ok(weights.every((w) => w > 0) && shown > 0);
+    assert.equal(total, shown * 10_000_000, "10 ms a sample");
     const speedscope = JSON.parse(await take("speedscope"));
     const [profile] = speedscope.profiles;
-    assert.equal(profile.weights.reduce((a, b) => a + b, 0), total);
-    assert.ok(profile.unit === "nanoseconds" && profile.samples.flat().every((f) => f < speedscope.shared.frames.length));
+    assert.equal(
+      profile.weights.reduce((a, b) => a + b, 0),
+      total,
+    );
+    assert.ok(
+      profile.unit === "nanoseconds" && profile.samples.flat().every((f) => f < speedscope.shared.frames.length),
+    );
     const samples = (await take("samples")).trimEnd().split("\n");
     assert.equal(samples[0], "kind,time_s,process,thread,tid,weight,unit,stack");
-    assert.equal(samples.filter((line) => line.startsWith("cpu,")).length, told);
+    assert.equal(samples.filter((line) => line.startsWith("cpu,")).length, shown);
     assert.ok(samples.slice(1).every((line) => Number(line.split(",")[1]) >= 100 && Number(line.split(",")[1]) < 130));
     const spans = (await take("spans")).trimEnd().split("\n");
     assert.match(spans[0], /^group,lane,name,kind,start_s,duration_ns/);
@@ -299,7 +330,8 @@ const tests = {
     const page = await open({}, "#k=cpu");
     await page.focus("role=tab[name='Flame graph']");
     await page.keyboard.press("ArrowRight");
-    const chosen = () => page.$eval("[role=tab]:focus", (e) => [e.textContent, e.getAttribute("aria-selected"), e.tabIndex]);
+    const chosen = () =>
+      page.$eval("[role=tab]:focus", (e) => [e.textContent, e.getAttribute("aria-selected"), e.tabIndex]);
     const stands = (expected) => eventually(async () => assert.deepEqual(await chosen(), expected));
     await stands(["In order of time", "true", 0]);
     await page.locator(".order canvas").waitFor();
@@ -327,47 +359,64 @@ const tests = {
     await page.keyboard.press("t");
     const table = await says(page, "[data-lane=states] .lane-table", /running: Java, C2[\s\S]*http-exec-0/);
     const row = table.split("\n").find((line) => line.startsWith("http-exec-0 "));
-    const seconds = [...row.matchAll(/([\d.]+)\s(s|ms)(?=\t|$)/g)].reduce((sum, [, n, unit]) => sum + Number(n) / (unit === "s" ? 1 : 1000), 0);
+    const seconds = [...row.matchAll(/([\d.]+)\s(s|ms)(?=\t|$)/g)].reduce(
+      (sum, [, n, unit]) => sum + Number(n) / (unit === "s" ? 1 : 1000),
+      0,
+    );
     assert.ok(Math.abs(seconds - 30) < 0.1, `what a thread did in 30 s adds up to ${seconds} s`);
   },
 
   async "prints as light sheets without controls"() {
     const page = await open({ colorScheme: "dark" });
     await page.emulateMedia({ media: "print" });
-    assert.equal(await page.locator(".tools:visible, .tabs button[aria-selected=false]:visible, .menu:visible, .skip:visible").count(), 0);
-    assert.equal(await page.$eval(".chosen", (e) => getComputedStyle(e).position), "static", "nothing lies over the text");
+    assert.equal(
+      await page
+        .locator(".tools:visible, .tabs button[aria-selected=false]:visible, .menu:visible, .skip:visible")
+        .count(),
+      0,
+    );
+    assert.equal(
+      await page.$eval(".chosen", (e) => getComputedStyle(e).position),
+      "static",
+      "nothing lies over the text",
+    );
     assert.ok(await page.locator("h1").isVisible());
     // What a printed sheet shows is what stands there right after `beforeprint`, in the listener after the page's own: every lane,
     // scrolled to or not, drawn for the width of the sheet.
-    await page.evaluate(() => addEventListener("beforeprint", () => {
-      const drawn = (canvas) => {
-        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-        return pixels.some((value, i) => i % 4 === 3 && value > 0);
-      };
-      const lanes = [...document.querySelectorAll("[data-lane]:not(.folded) canvas")];
-      window.printed = lanes.map((canvas) => {
-        const plot = canvas.closest(".line-plot") ?? canvas;
-        return {
-          lane: canvas.closest("[data-lane]").dataset.lane,
-          drawn: drawn(canvas),
-          off: Math.abs(canvas.width / devicePixelRatio - plot.clientWidth),
-          sheet: document.body.clientWidth,
+    await page.evaluate(() =>
+      addEventListener("beforeprint", () => {
+        const drawn = (canvas) => {
+          const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+          return pixels.some((value, i) => i % 4 === 3 && value > 0);
         };
-      });
-    }));
+        const lanes = [...document.querySelectorAll("[data-lane]:not(.folded) canvas")];
+        window.printed = lanes.map((canvas) => {
+          const plot = canvas.closest(".line-plot") ?? canvas;
+          return {
+            lane: canvas.closest("[data-lane]").dataset.lane,
+            drawn: drawn(canvas),
+            off: Math.abs(canvas.width / devicePixelRatio - plot.clientWidth),
+            sheet: document.body.clientWidth,
+          };
+        });
+      }),
+    );
     const pdf = await page.pdf({ format: "A4" });
     assert.ok(pdf.length > 20_000);
     const printed = await page.evaluate(() => window.printed);
     assert.ok(printed.length > 8, `${printed.length} canvases`);
-    assert.deepEqual(printed.filter(({ drawn, off, sheet }) => !drawn || off > 1 || sheet > 700), []);
+    assert.deepEqual(
+      printed.filter(({ drawn, off, sheet }) => !drawn || off > 1 || sheet > 700),
+      [],
+    );
     assert.equal(await page.$eval("html", (e) => e.classList.contains("printing")), false, "a screen again");
   },
 
   async "takes the samples of one thread, of a pool, or thread by thread"() {
     const page = await open({}, "#k=cpu&w=all&b=none");
-    const all = await page.innerText("[data-told=stacks]");
+    const all = await page.innerText("[data-about=stacks]");
     await page.selectOption("[data-control=threads]", { label: "http-exec-0 · 100" });
-    const one = await says(page, "[data-told=stacks]", /http-exec-0/);
+    const one = await says(page, "[data-about=stacks]", /http-exec-0/);
     assert.notEqual(one, all);
     await hashOf(page, /th=\d+/);
   },
@@ -385,7 +434,10 @@ const tests = {
     await page.keyboard.press("ArrowRight");
     await eventually(async () => assert.ok((await range(page)).from > closer.from));
     await page.keyboard.press("n");
-    await page.locator("[role=status]").filter({ hasText: /Pause .*lasted/ }).waitFor();
+    await page
+      .locator("[role=status]")
+      .filter({ hasText: /Pause .*lasted/ })
+      .waitFor();
     await page.keyboard.press("Escape");
     await eventually(async () => assert.deepEqual(await range(page), whole));
     await page.keyboard.press("s");
@@ -453,7 +505,7 @@ const tests = {
     assert.ok(Math.abs(there.from - 100) < 1e-6 && Math.abs(there.to - 110) < 1e-6);
   },
 
-  async "tells of the pause under the pointer"() {
+  async "describes the pause under the pointer"() {
     const page = await open({}, "#t=60.0..60.2");
     const plot = page.locator("[data-plot='p0-gc.pause']");
     await plot.scrollIntoViewIfNeeded();
@@ -475,7 +527,10 @@ const tests = {
       const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(over <= 0, `${over} pixels too wide at ${width}`);
       const widths = await page.$$eval(".span-plot", (all) => all.map((c) => c.getBoundingClientRect().width));
-      assert.ok(widths.every((w) => w > width * 0.4), String(widths));
+      assert.ok(
+        widths.every((w) => w > width * 0.4),
+        String(widths),
+      );
     }
   },
 
@@ -486,8 +541,11 @@ const tests = {
       const page = await open({ viewport: { width, height } });
       await page.goto(pathToFileURL(path).href);
       await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
-      const over = await page.evaluate(() => [...document.querySelectorAll("h1, .when, .windows, .finding h2")]
-        .filter((e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1).map((e) => e.className || e.tagName));
+      const over = await page.evaluate(() =>
+        [...document.querySelectorAll("h1, .when, .windows, .finding h2")]
+          .filter((e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)
+          .map((e) => e.className || e.tagName),
+      );
       assert.deepEqual(over, [], `beyond ${width} pixels`);
       return page;
     };
@@ -497,6 +555,13 @@ const tests = {
     assert.equal(await page.locator(".when-slow").count(), 50);
     assert.match(await page.innerText(".when figcaption"), /1970-01-01 00:00:00 UTC/);
     assert.match(await page.innerText(".windows"), /from 1970-01-01 00:00:00 UTC/);
+    const curve = await page.locator(".when-line").evaluate((path) => [path.getBBox().width, path.getBBox().height]);
+    assert.ok(curve[0] > 900 && curve[1] > 30, `the curve of the throughput: ${curve}`);
+    assert.match(await page.innerText(".when figcaption"), /Throughput, from 0 to [\d.,]+\s?\S+/);
+    const headings = await page.locator(".finding >> nth=0").locator("h3").allInnerTexts();
+    assert.ok(headings.indexOf("What to do") < headings.indexOf("Proof"), headings.join(", "));
+    const todo = await page.locator(".remedies >> nth=0").boundingBox();
+    assert.ok(todo.y < 900, `what to do begins at ${todo.y} of 900 pixels`);
     const [headline, finding] = [await page.innerText("h1"), await page.innerText(".finding h2")];
     assert.ok(headline.startsWith("30 threads waited") && !finding.startsWith("30 threads waited"), finding);
     assert.match(await page.innerText(".windows"), /47 more/);
@@ -507,6 +572,49 @@ const tests = {
     requests.length = 0;
   },
 
+  async "has a ledger that a phone can show: bars below their names, each share below its time"() {
+    const page = await open({ viewport: { width: 390, height: 800 } });
+    await page.evaluate(() => document.querySelectorAll(".ledger-group").forEach((group) => (group.open = true)));
+    const over = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll("[aria-labelledby=ledger], [aria-labelledby=ledger] *")]
+          .filter((e) => e.getBoundingClientRect().right > innerWidth && !e.closest(".unseen"))
+          .map((e) => `${e.tagName}.${e.className}`),
+      );
+    await eventually(async () => assert.deepEqual(await over(), [], "beyond 390 pixels"));
+    const bars = await page.locator(".ledger-group .bars >> nth=0").boundingBox();
+    assert.ok(bars.width > 300, `bars of ${bars.width} pixels`);
+    const [time, share] = await Promise.all(
+      [".time", ".of"].map((part) => page.locator(`.ledger-group td ${part} >> nth=0`).boundingBox()),
+    );
+    assert.ok(share.y >= time.y + time.height - 1, "the share is below its time");
+    assert.ok(
+      await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+      "the page does not scroll sideways",
+    );
+  },
+
+  async "opens on the time that was recorded, and shows what lies outside on demand"() {
+    const path = join(folder, "early.html");
+    writeFileSync(path, example("fathom-render", "synthetic_report", "2000", "1000", "2000", "early"));
+    const page = await open();
+    await page.goto(pathToFileURL(path).href);
+    await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
+    const recorded = await range(page);
+    await page.click("text=Show all");
+    const whole = await eventually(async () => {
+      const now = await range(page);
+      assert.ok(now.width > 3 * recorded.width, `${now.width} of ${recorded.width}`);
+      return now;
+    });
+    assert.ok(whole.from < recorded.from - recorded.width);
+    await hashOf(page, /^#t=-/);
+    await page.click("text=As recorded");
+    await eventually(async () => assert.deepEqual(await range(page), recorded));
+    await eventually(() => assert.equal(new URL(page.url()).hash, ""));
+    requests.length = 0;
+  },
+
   async "gives axe nothing serious to say in light and dark, whatever is open"() {
     for (const colorScheme of ["light", "dark"]) {
       const page = await open({ colorScheme, bypassCSP: true }, "#k=cpu");
@@ -514,8 +622,14 @@ const tests = {
       const ask = async (what, within) => {
         const { violations } = await page.evaluate((selector) => globalThis.axe.run(selector ?? document), within);
         const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-        const told = serious.map((v) => `${colorScheme}, ${what}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html + n.failureSummary).join("\n")}`);
-        assert.deepEqual(told, []);
+        const found = serious.map(
+          (v) =>
+            `${colorScheme}, ${what}: ${v.id}: ${v.nodes
+              .slice(0, 3)
+              .map((n) => n.html + n.failureSummary)
+              .join("\n")}`,
+        );
+        assert.deepEqual(found, []);
       };
       for (const id of ["p0-gc.pause", "states"]) {
         await page.focus(`[data-plot='${id}']`);
@@ -554,20 +668,26 @@ const tests = {
     };
     const FRAMES = 60;
     const pan = (zoom) =>
-      page.evaluate(async ([zoom, frames]) => {
-        document.querySelector("[data-plot='p0-gc.pause']").focus();
-        const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
-        for (let i = 0; i < zoom; i++) press("+");
-        for (let i = 0; i < frames; i++) {
-          press(i % 20 < 10 ? "ArrowRight" : "ArrowLeft");
-          await new Promise((done) => requestAnimationFrame(done));
-        }
-      }, [zoom, FRAMES]);
+      page.evaluate(
+        async ([zoom, frames]) => {
+          document.querySelector("[data-plot='p0-gc.pause']").focus();
+          const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
+          for (let i = 0; i < zoom; i++) press("+");
+          for (let i = 0; i < frames; i++) {
+            press(i % 20 < 10 ? "ArrowRight" : "ArrowLeft");
+            await new Promise((done) => requestAnimationFrame(done));
+          }
+        },
+        [zoom, FRAMES],
+      );
     const whole = await range(page);
-    for (const [zoom, what] of [[1, "over most of the run"], [6, "closer in"]]) {
+    for (const [zoom, what] of [
+      [1, "over most of the run"],
+      [6, "closer in"],
+    ]) {
       const before = { cpu: await cpuMs(), wall: performance.now() };
       await pan(zoom);
-      const cpu = (await cpuMs() - before.cpu) / FRAMES;
+      const cpu = ((await cpuMs()) - before.cpu) / FRAMES;
       const wall = (performance.now() - before.wall) / FRAMES;
       console.log(`  a frame while panning ${what}: ${cpu.toFixed(1)} ms of CPU, ${wall.toFixed(1)} ms by the clock`);
       await eventually(async () => assert.ok((await range(page)).width < whole.width));

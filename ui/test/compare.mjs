@@ -15,8 +15,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
-import { skip } from "./skipped.mjs";
 import { runAll } from "./running.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -24,16 +24,23 @@ if (!executable) {
   process.exit(0);
 }
 const root = fileURLToPath(new URL("../..", import.meta.url));
-if (!process.env["FATHOM"]) execFileSync("cargo", ["build", "--quiet", "--package", "fathom"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
-const fathom = process.env["FATHOM"] ?? join(root, "target/debug/fathom");
+if (!process.env.FATHOM)
+  execFileSync("cargo", ["build", "--quiet", "--package", "fathom"], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+const fathom = process.env.FATHOM ?? join(root, "target/debug/fathom");
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
-const folder = process.env["PAGES"] ?? mkdtempSync(join(tmpdir(), "fathom-compare-"));
+const folder = process.env.PAGES ?? mkdtempSync(join(tmpdir(), "fathom-compare-"));
 const browser = await launch(executable);
 const problems = [];
 const requests = [];
 
 /** What a command of fathom prints with --json, in the folder of this test. */
-const json = (...args) => JSON.parse(execFileSync(fathom, args, { cwd: folder, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }).toString());
+const json = (...args) =>
+  JSON.parse(
+    execFileSync(fathom, args, { cwd: folder, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }).toString(),
+  );
 
 /** JDKs that have a compiler and a flight recorder. */
 const jdk = json("jdks", "--json").jdks.find((found) => found.javac === true && found.feature >= 11);
@@ -43,8 +50,14 @@ function recorded(name, times) {
   const place = join(folder, name);
   mkdirSync(place);
   const flight = `-XX:StartFlightRecording=filename=${place}/flight.jfr,settings=profile`;
-  execFileSync(join(jdk.home, "bin/java"), [flight, "-Xmx128m", "-cp", folder, "Dearer", "8", String(times), place], { stdio: "ignore" });
-  execFileSync(fathom, ["import", `${place}/flight.jfr`, `${place}/throughput.csv`, "-o", join(folder, `${name}.fathom`)], { stdio: "ignore" });
+  execFileSync(join(jdk.home, "bin/java"), [flight, "-Xmx128m", "-cp", folder, "Dearer", "8", String(times), place], {
+    stdio: "ignore",
+  });
+  execFileSync(
+    fathom,
+    ["import", `${place}/flight.jfr`, `${place}/throughput.csv`, "-o", join(folder, `${name}.fathom`)],
+    { stdio: "ignore" },
+  );
   return `${name}.fathom`;
 }
 
@@ -58,7 +71,10 @@ async function open(name, options = {}) {
   const address = pathToFileURL(join(folder, name)).href;
   await page.goto(address);
   await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
-  assert.deepEqual(requests.splice(0).filter((url) => url !== address), []);
+  assert.deepEqual(
+    requests.splice(0).filter((url) => url !== address),
+    [],
+  );
   return page;
 }
 
@@ -73,7 +89,16 @@ async function accessible(name) {
       await page.evaluate(axe);
       const { violations } = await page.evaluate(() => globalThis.axe.run());
       const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-      assert.deepEqual(serious.map((v) => `${colorScheme}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html + n.failureSummary).join("\n")}`), []);
+      assert.deepEqual(
+        serious.map(
+          (v) =>
+            `${colorScheme}: ${v.id}: ${v.nodes
+              .slice(0, 3)
+              .map((n) => n.html + n.failureSummary)
+              .join("\n")}`,
+        ),
+        [],
+      );
     }
   }
 }
@@ -85,7 +110,11 @@ const tests = {
   async "the page of two flight recordings says what JSON says, and the dearer method stands first"() {
     if (!jdk) return skip("comparison of recordings in the browser: no JDK from 11 on with a compiler");
     if (!existsSync(join(folder, "pair.html"))) {
-      execFileSync(join(jdk.home, "bin/javac"), ["-d", folder, fileURLToPath(new URL("java/Dearer.java", import.meta.url))]);
+      execFileSync(join(jdk.home, "bin/javac"), [
+        "-d",
+        folder,
+        fileURLToPath(new URL("java/Dearer.java", import.meta.url)),
+      ]);
       pair = json("compare", recorded("cheap", 1), recorded("dear", 16), "--html", "pair.html", "--json");
       writeFileSync(join(folder, "pair.json"), JSON.stringify(pair));
     }
@@ -100,19 +129,28 @@ const tests = {
     assert.match(await rows.first().innerText(), /\+.*s\/op[\s\S]*more/);
     assert.equal(await rows.count(), pair.costs.moved.length);
     // Each figure of the page is one of JSON, and the ledger adds up to the same.
-    const measures = await page.$$eval("[data-measure]", (all) => all.map((row) => [row.dataset.measure, Number(row.dataset.first), Number(row.dataset.second)]));
+    const measures = await page.$$eval("[data-measure]", (all) =>
+      all.map((row) => [row.dataset.measure, Number(row.dataset.first), Number(row.dataset.second)]),
+    );
     const known = new Map(pair.measures.map((m) => [m.id, m]));
     assert.ok(measures.length > 10, `${measures.length} figures`);
-    for (const [id, first, second] of measures) assert.ok(near(first, known.get(id).first) && near(second, known.get(id).second), id);
-    const groups = await page.$$eval("[data-ledger]", (all) => all.map((group) => [group.dataset.ledger, Number(group.dataset.first), Number(group.dataset.second)]));
-    assert.ok(groups.length > 0, "a flight recording tells of threads");
+    for (const [id, first, second] of measures)
+      assert.ok(near(first, known.get(id).first) && near(second, known.get(id).second), id);
+    const groups = await page.$$eval("[data-ledger]", (all) =>
+      all.map((group) => [group.dataset.ledger, Number(group.dataset.first), Number(group.dataset.second)]),
+    );
+    assert.ok(groups.length > 0, "a flight recording has threads");
     for (const [name, first, second] of groups) {
       const mine = pair.measures.filter((m) => m.id.startsWith("ledger.") && m.name.startsWith(`${name}: `));
       const sum = (side) => mine.reduce((all, m) => all + m[side], 0);
       assert.ok(near(first, sum("first")) && near(second, sum("second")), name);
     }
     assert.match(await page.locator("[data-section=locks]").innerText(), /waits for monitors/);
-    assert.match(await page.locator("[data-section=syscalls]").innerText(), /Not known/, "a flight recording sees no system call");
+    assert.match(
+      await page.locator("[data-section=syscalls]").innerText(),
+      /Not known/,
+      "a flight recording sees no system call",
+    );
     assert.match(await page.locator("[data-section=changes]").innerText(), /same JDK/);
     assert.equal(await page.locator("[data-condition=JDK] td").last().innerText(), "yes");
   },
@@ -123,21 +161,43 @@ const tests = {
     await page.locator("[data-flame=plot]").scrollIntoViewIfNeeded();
     assert.match(await page.locator(".flame-legend").innerText(), /more than in the base/);
     await page.locator("[data-section=flame] input[type=search]").fill("Dearer\\.dearer$");
-    await page.locator("[data-flame=found]").filter({ hasText: /% in \d+ box/ }).waitFor();
+    await page
+      .locator("[data-flame=found]")
+      .filter({ hasText: /% in \d+ box/ })
+      .waitFor();
     const head = page.locator("[data-table=frames] thead button", { hasText: "Frame" });
     await head.click();
     assert.equal(await page.locator("[data-table=frames] th[aria-sort=ascending]").count(), 1);
     const names = await page.$$eval("[data-table=frames] tbody th code", (all) => all.map((code) => code.textContent));
-    assert.deepEqual(names, names.slice().sort((a, b) => a.localeCompare(b)));
+    assert.deepEqual(
+      names,
+      names.slice().sort((a, b) => a.localeCompare(b)),
+    );
     await accessible("pair.html");
   },
 
   async "the page of runs has a point for each run, and hostile names stay text"() {
     const commands = ["echo 100", "echo 103 # </script><img src=x onerror=document.title='owned'>"];
-    const report = json("compare", "--runs", "6", "--metric", "number=\\d+", "--html", "runs.html", "--json", "--", commands[0], "--", commands[1]);
+    const report = json(
+      "compare",
+      "--runs",
+      "6",
+      "--metric",
+      "number=\\d+",
+      "--html",
+      "runs.html",
+      "--json",
+      "--",
+      commands[0],
+      "--",
+      commands[1],
+    );
     const page = await open("runs.html");
     assert.equal(await page.locator("h1").innerText(), report.comparisons[0].sentence);
-    assert.equal(await page.locator("[data-plot=runs] .cmp-run").count(), report.commands.reduce((n, row) => n + row.values.length, 0));
+    assert.equal(
+      await page.locator("[data-plot=runs] .cmp-run").count(),
+      report.commands.reduce((n, row) => n + row.values.length, 0),
+    );
     assert.equal(await page.locator("[data-plot=runs] .cmp-run").count(), 12);
     assert.ok((await page.innerText("body")).includes("</script><img"), "the hostile name is shown as it is");
     assert.equal(await page.locator("img").count(), 0);
@@ -146,15 +206,38 @@ const tests = {
     await accessible("runs.html");
   },
 
-  async "a matrix shows which variants cannot be told apart"() {
-    const report = json("compare", "--runs", "6", "--metric", "number=\\d+", "--html", "matrix.html", "--json", "--matrix", "n=100,101,200", "--",
-      "shuf -i {n}-{n} -n 1; shuf -i 0-0 -n 1 > /dev/null");
+  async "a matrix shows which variants do not differ significantly"() {
+    const report = json(
+      "compare",
+      "--runs",
+      "6",
+      "--metric",
+      "number=\\d+",
+      "--html",
+      "matrix.html",
+      "--json",
+      "--matrix",
+      "n=100,101,200",
+      "--",
+      "shuf -i {n}-{n} -n 1; shuf -i 0-0 -n 1 > /dev/null",
+    );
     const page = await open("matrix.html");
     assert.equal(await page.locator("[data-row]").count(), 3);
-    const letters = await page.$$eval("[data-table=runs] tbody tr", (all) => all.map((row) => row.lastElementChild.textContent));
-    assert.deepEqual(letters, report.commands.map((row) => row.letters));
+    const letters = await page.$$eval("[data-table=runs] tbody tr", (all) =>
+      all.map((row) => row.lastElementChild.textContent),
+    );
+    assert.deepEqual(
+      letters,
+      report.commands.map((row) => row.letters),
+    );
     await accessible("matrix.html");
   },
 };
 
-await runAll(tests, { browser, problems, atEnd: () => { if (!process.env["PAGES"]) rmSync(folder, { recursive: true }); } });
+await runAll(tests, {
+  browser,
+  problems,
+  atEnd: () => {
+    if (!process.env.PAGES) rmSync(folder, { recursive: true });
+  },
+});

@@ -7,8 +7,12 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export function example(packageName, name, ...args) {
-  const built = process.env["EXAMPLES"];
+  const built = process.env.EXAMPLES;
   const cargo = ["cargo", "run", "--quiet", "--release", "--package", packageName, "--example", name, "--"];
   const [program, ...before] = built ? [join(built, name)] : cargo;
-  return execFileSync(program, [...before, ...args], { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
+  return execFileSync(program, [...before, ...args], {
+    cwd: root,
+    maxBuffer: 1 << 28,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
 }

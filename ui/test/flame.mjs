@@ -14,8 +14,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
 import { example } from "./example.mjs";
-import { skip } from "./skipped.mjs";
 import { runAll } from "./running.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -24,8 +24,8 @@ if (!executable) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "fathom-flame-"));
-const file = process.env["FLAME"] ?? join(folder, "flame.html");
-if (!process.env["FLAME"]) writeFileSync(file, example("fathom-render", "synthetic_flame", "100000", "2000"));
+const file = process.env.FLAME ?? join(folder, "flame.html");
+if (!process.env.FLAME) writeFileSync(file, example("fathom-render", "synthetic_flame", "100000", "2000"));
 const address = pathToFileURL(file).href;
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 
@@ -52,7 +52,8 @@ const attribute = (page, key) => page.locator("[data-flame=graph]").getAttribute
 const plot = (page) => page.locator("[data-flame=plot]");
 
 /** Two frames on, everything that an event has caused is drawn. */
-const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const drawn = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 /** Presses a key and lets the page draw what it does. */
 async function press(page, key) {
@@ -68,7 +69,10 @@ const tests = {
     assert.ok(text.includes("\\u{202e}"), "and its marks as their codes");
     assert.equal(await page.locator("img").count(), 0);
     assert.notEqual(await page.title(), "owned");
-    assert.deepEqual(requests.filter((url) => !url.startsWith(address)), []);
+    assert.deepEqual(
+      requests.filter((url) => !url.startsWith(address)),
+      [],
+    );
     console.log(`  open: ${page.openMs.toFixed(0)} ms, page ${(statSync(file).size / 1e6).toFixed(2)} MB`);
   },
 
@@ -92,7 +96,10 @@ const tests = {
     await press(page, "/");
     await page.keyboard.type("ksys_|deflate$");
     await press(page, "Enter");
-    await page.locator("[data-flame=found]").filter({ hasText: /% in \d+ boxes of 2 frames/ }).waitFor();
+    await page
+      .locator("[data-flame=found]")
+      .filter({ hasText: /% in \d+ boxes of 2 frames/ })
+      .waitFor();
     await press(page, "n");
     const first = await name(page);
     assert.match(first, /ksys_write|deflate/);
@@ -170,8 +177,14 @@ const tests = {
         await page.evaluate(axe);
         const { violations } = await page.evaluate(() => globalThis.axe.run());
         const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-        const told = serious.map((v) => `${colorScheme}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html + n.failureSummary).join("\n")}`);
-        assert.deepEqual(told, []);
+        const found = serious.map(
+          (v) =>
+            `${colorScheme}: ${v.id}: ${v.nodes
+              .slice(0, 3)
+              .map((n) => n.html + n.failureSummary)
+              .join("\n")}`,
+        );
+        assert.deepEqual(found, []);
       }
     }
   },
@@ -186,11 +199,14 @@ const tests = {
     };
     await plot(page).focus();
     await page.keyboard.press("ArrowDown");
-    for (const [what, keys] of [["zoom in and out", ["ArrowDown", "ArrowDown", "Enter", "Escape"]], ["turn around and back", ["i", "i"]]]) {
+    for (const [what, keys] of [
+      ["zoom in and out", ["ArrowDown", "ArrowDown", "Enter", "Escape"]],
+      ["turn around and back", ["i", "i"]],
+    ]) {
       const before = await cpuMs();
       for (const key of keys) await page.keyboard.press(key);
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-      const each = (await cpuMs() - before) / keys.length;
+      const each = ((await cpuMs()) - before) / keys.length;
       console.log(`  ${what}: ${each.toFixed(1)} ms of CPU each`);
     }
   },

@@ -15,8 +15,8 @@ import { inflateRawSync } from "node:zlib";
 
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
-import { skip } from "./skipped.mjs";
 import { runAll } from "./running.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -28,27 +28,42 @@ const SESSIONS = 20_000;
 const TOKEN = "open-sesame-4711-";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "fathom-heap-"));
-const given = process.env["HEAP"];
+const given = process.env.HEAP;
 const file = given ?? join(folder, "shop.html");
 const dump = join(folder, "shop.hprof");
-const fathom = process.env["FATHOM"] ?? join(root, "target/debug/fathom");
+const fathom = process.env.FATHOM ?? join(root, "target/debug/fathom");
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 
 /** What `fathom heap` says on standard output. */
-const heap = (...args) => execFileSync(fathom, ["heap", ...args], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }).toString();
+const heap = (...args) =>
+  execFileSync(fathom, ["heap", ...args], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }).toString();
 
 /** Runs the shop, dumps it and makes its page. */
 async function makePage() {
-  if (!process.env["FATHOM"]) execFileSync("cargo", ["build", "--quiet", "--package", "fathom"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
-  const homes = ["/usr/lib/jvm/default-java", "/usr/lib/jvm/java-17-openjdk-amd64", "/usr/lib/jvm/temurin-25-jdk-amd64"];
+  if (!process.env.FATHOM)
+    execFileSync("cargo", ["build", "--quiet", "--package", "fathom"], {
+      cwd: root,
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+  const homes = [
+    "/usr/lib/jvm/default-java",
+    "/usr/lib/jvm/java-17-openjdk-amd64",
+    "/usr/lib/jvm/temurin-25-jdk-amd64",
+  ];
   const bin = homes.map((home) => `${home}/bin/`).find((path) => existsSync(`${path}javac`)) ?? "";
   try {
-    execFileSync(`${bin}javac`, ["--release", "11", "-d", folder, fileURLToPath(new URL("java/Shop.java", import.meta.url))], { stdio: "pipe" });
+    execFileSync(
+      `${bin}javac`,
+      ["--release", "11", "-d", folder, fileURLToPath(new URL("java/Shop.java", import.meta.url))],
+      { stdio: "pipe" },
+    );
   } catch {
     skip("browser test of the heap's page: no javac here");
     process.exit(0);
   }
-  const shop = spawn(`${bin}java`, ["-Xmx512m", "-cp", folder, "Shop", String(SESSIONS), TOKEN], { stdio: ["pipe", "pipe", "inherit"] });
+  const shop = spawn(`${bin}java`, ["-Xmx512m", "-cp", folder, "Shop", String(SESSIONS), TOKEN], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   try {
     await new Promise((ready, failed) => {
       shop.stdout.on("data", (text) => String(text).includes("ready") && ready());
@@ -101,7 +116,8 @@ async function open(options = {}) {
   return page;
 }
 
-const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const drawn = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 async function press(page, ...keys) {
   for (const key of keys) {
     await page.keyboard.press(key);
@@ -110,7 +126,8 @@ async function press(page, ...keys) {
 }
 const text = (page, what) => page.locator(`[data-heap=${what}]`).innerText();
 const zoomed = (page) => page.locator("[data-heap=picture]").getAttribute("data-root");
-const boxOf = (page, label) => page.locator(".icicle .box", { has: page.locator(".label", { hasText: label }) }).first();
+const boxOf = (page, label) =>
+  page.locator(".icicle .box", { has: page.locator(".label", { hasText: label }) }).first();
 /** A text without what separates figures from units. */
 const plain = (said) => said.replace(/[\s\u00a0\u202f]+/g, " ").trim();
 async function searchFor(page, expression) {
@@ -123,11 +140,16 @@ const opens = {
   async "opens from its file without a request or an error"() {
     const page = await open();
     assert.ok((await page.locator(".icicle .box").count()) > 3);
-    assert.deepEqual(requests.filter((url) => !url.startsWith(address)), []);
+    assert.deepEqual(
+      requests.filter((url) => !url.startsWith(address)),
+      [],
+    );
     const { header, columns } = data();
     const sum = [...columns[header.tree.own], ...columns[header.tree.folded_bytes]].reduce((a, b) => a + b, 0);
     assert.equal(sum, header.size.bytes, "what nodes take and what is folded are all that can be reached");
-    console.log(`  open: ${page.openMs.toFixed(0)} ms, page ${(statSync(file).size / 1e3).toFixed(0)} kB, ${header.size.objects} objects, ${columns[header.tree.own].length} nodes`);
+    console.log(
+      `  open: ${page.openMs.toFixed(0)} ms, page ${(statSync(file).size / 1e3).toFixed(0)} kB, ${header.size.objects} objects, ${columns[header.tree.own].length} nodes`,
+    );
   },
 };
 
@@ -138,7 +160,10 @@ const tests = {
     const page = await open();
     const terminal = plain(heap(dump));
     assert.ok(terminal.includes(plain(await text(page, "headline"))), await text(page, "headline"));
-    assert.match(await text(page, "headline"), /ConcurrentHashMap in Shop\.SESSIONS \(static\).*20,000 entries of Shop\$Session/);
+    assert.match(
+      await text(page, "headline"),
+      /ConcurrentHashMap in Shop\.SESSIONS \(static\).*20,000 entries of Shop\$Session/,
+    );
     for (const line of (await text(page, "notes")).split("\n")) assert.ok(terminal.includes(plain(line)), line);
     const { size } = JSON.parse(heap(dump, "--json"));
     assert.ok((await text(page, "totals")).includes(`${size.objects.toLocaleString("en")} objects`));
@@ -175,7 +200,13 @@ const tests = {
     const wrong = await page.evaluate(() => {
       const all = [...document.querySelectorAll(".icicle [role=treeitem]")].map((e) => {
         const at = e.getBoundingClientRect();
-        return { level: Number(e.getAttribute("aria-level")), left: at.left, right: at.right, top: at.top, name: e.textContent };
+        return {
+          level: Number(e.getAttribute("aria-level")),
+          left: at.left,
+          right: at.right,
+          top: at.top,
+          name: e.textContent,
+        };
       });
       // Read in order, what keeps a box is the last one before it that is a level up.
       const above = [];
@@ -201,7 +232,10 @@ const tests = {
     assert.match(await text(page, "said"), /retains [\d.]+\s.?B, \d+% of the heap/);
     await press(page, "ArrowDown", "Enter");
     assert.notEqual(await zoomed(page), "0");
-    assert.ok(await page.evaluate(() => document.activeElement.getAttribute("role") === "treeitem"), "the focus stays in the tree");
+    assert.ok(
+      await page.evaluate(() => document.activeElement.getAttribute("role") === "treeitem"),
+      "the focus stays in the tree",
+    );
     await press(page, "Escape");
     await press(page, "0");
     assert.equal(await zoomed(page), "0");
@@ -215,11 +249,16 @@ const tests = {
     const page = await open();
     await press(page, "ArrowDown");
     await searchFor(page, "^Shop\\$Session$");
-    await page.locator("[data-heap=found]").filter({ hasText: /retained by 1 box, 20,000 objects/ }).waitFor();
+    await page
+      .locator("[data-heap=found]")
+      .filter({ hasText: /retained by 1 box, 20,000 objects/ })
+      .waitFor();
     const found = plain(await text(page, "found"));
     const { classes } = JSON.parse(heap(dump, "--json"));
     const sessions = classes.find((row) => row.name === "Shop$Session");
-    const row = page.locator(".data-table tbody tr").filter({ has: page.locator("th code", { hasText: /^Shop\$Session$/ }) });
+    const row = page
+      .locator(".data-table tbody tr")
+      .filter({ has: page.locator("th code", { hasText: /^Shop\$Session$/ }) });
     const cells = await row.locator("td").allInnerTexts();
     assert.equal(cells[0], sessions.objects.toLocaleString("en"));
     assert.ok(found.startsWith(`${plain(cells[2])} (`), `${found}: ${cells}`);
@@ -235,15 +274,15 @@ const tests = {
   async "shows the shortest way from a root to what is chosen"() {
     const page = await open();
     const first = page.locator("[data-heap=holder]").first();
-    const told = plain(await first.locator("[data-heap=way]").innerText());
-    assert.match(told, /^root .*Shop\.SESSIONS \(static\) → java\.util\.concurrent\.ConcurrentHashMap 0x[0-9a-f]+$/);
+    const shown = plain(await first.locator("[data-heap=way]").innerText());
+    assert.match(shown, /^root .*Shop\.SESSIONS \(static\) → java\.util\.concurrent\.ConcurrentHashMap 0x[0-9a-f]+$/);
     await first.getByRole("button", { name: /Show in the picture/ }).click();
     assert.equal(await text(page, "name"), "java.util.concurrent.ConcurrentHashMap");
     const details = page.locator("[data-heap=details] [data-heap=way]");
-    assert.equal(plain(await details.innerText()), told);
-    // The same as `fathom heap --paths` tells.
+    assert.equal(plain(await details.innerText()), shown);
+    // The same as `fathom heap --paths` prints.
     const steps = await details.locator("li:not(.root)").allInnerTexts();
-    const { ways } = JSON.parse(heap(dump, "--paths", told.split(" ").at(-1), "--json"));
+    const { ways } = JSON.parse(heap(dump, "--paths", shown.split(" ").at(-1), "--json"));
     assert.equal(steps.length, ways[0].steps.length);
     // A backlog that only a thread's stack holds.
     await page.getByRole("tab", { name: "Threads" }).click();
@@ -251,7 +290,10 @@ const tests = {
     assert.equal(await text(page, "name"), "java.lang.Thread");
     assert.match(plain(await details.innerText()), /^root .*thread that runs.*"order-writer"/);
     await boxOf(page, /ArrayDeque/).click();
-    assert.match(plain(await details.innerText()), /local variable of Shop\.backlog\(Shop\.java:\d+\) → java\.util\.ArrayDeque/);
+    assert.match(
+      plain(await details.innerText()),
+      /local variable of Shop\.backlog\(Shop\.java:\d+\) → java\.util\.ArrayDeque/,
+    );
     await page.getByRole("button", { name: "One step out" }).click();
     await boxOf(page, "6,000 × Shop$Order").click();
     assert.match(await text(page, "details"), /objects\s+6,000/);
@@ -263,11 +305,23 @@ const tests = {
     await page.getByRole("button", { name: /^Objects/ }).click();
     const counts = await page.locator("[data-heap=table] tbody tr td:nth-child(2)").allInnerTexts();
     const numbers = counts.map((count) => Number(count.replaceAll(",", "")));
-    assert.deepEqual(numbers, numbers.slice().sort((a, b) => b - a));
+    assert.deepEqual(
+      numbers,
+      numbers.slice().sort((a, b) => b - a),
+    );
     await page.getByPlaceholder("Filter: class").fill("shop$");
-    await page.waitForFunction(() => [...document.querySelectorAll("[data-heap=table] tbody th code")].every((e) => e.textContent.includes("Shop$")));
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll("[data-heap=table] tbody th code")].every((e) => e.textContent.includes("Shop$")),
+    );
     assert.ok((await names()).includes("Shop$Item"));
-    for (const [tab, expected] of [["Packages", "java.util.concurrent"], ["Class loaders", "AppClassLoader"], ["Threads", "http-0"], ["Waste", "boxed numbers"], ["References and buffers", "weak references"], ["Roots", "thread that runs"]]) {
+    for (const [tab, expected] of [
+      ["Packages", "java.util.concurrent"],
+      ["Class loaders", "AppClassLoader"],
+      ["Threads", "http-0"],
+      ["Waste", "boxed numbers"],
+      ["References and buffers", "weak references"],
+      ["Roots", "thread that runs"],
+    ]) {
       await page.getByRole("tab", { name: tab }).click();
       assert.ok((await text(page, "table")).includes(expected), `${tab}: ${expected}`);
     }
@@ -284,7 +338,16 @@ const tests = {
         await page.evaluate(axe);
         const { violations } = await page.evaluate(() => globalThis.axe.run());
         const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-        assert.deepEqual(serious.map((v) => `${colorScheme}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html + n.failureSummary).join("\n")}`), []);
+        assert.deepEqual(
+          serious.map(
+            (v) =>
+              `${colorScheme}: ${v.id}: ${v.nodes
+                .slice(0, 3)
+                .map((n) => n.html + n.failureSummary)
+                .join("\n")}`,
+          ),
+          [],
+        );
       }
     }
   },

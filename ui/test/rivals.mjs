@@ -28,25 +28,55 @@ function viewersOf({ fathom, folder, recording, converter }) {
   {
     const page = join(folder, "report.html");
     const how = made("fathom report", fathom, ["report", recording, "-o", page]);
-    viewers.push({ ...how, bytes: statSync(page).size, address: pathToFileURL(page).href,
+    viewers.push({
+      ...how,
+      bytes: statSync(page).size,
+      address: pathToFileURL(page).href,
       ready: (tab) => tab.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0),
-      plot: ".lane-plot", drag: [0.45, 0.5, 0.55] });
+      plot: ".lane-plot",
+      drag: [0.45, 0.5, 0.55],
+    });
   }
   {
     const file = join(folder, "x.speedscope.json");
     const how = made("speedscope", fathom, ["export", recording, "--format", "speedscope", "--per-thread", "-o", file]);
     const script = join(folder, "file.js");
-    writeFileSync(script, `speedscope.loadFileFromBase64("x.speedscope.json", ${JSON.stringify(readFileSync(file).toString("base64"))})`);
-    const page = pathToFileURL(fileURLToPath(new URL("../node_modules/speedscope/dist/release/index.html", import.meta.url))).href;
-    viewers.push({ ...how, bytes: statSync(file).size, address: `${page}#localProfilePath=${encodeURIComponent(script)}`,
-      ready: (tab) => tab.getByText("Sandwich").waitFor({ timeout: 120_000 }), plot: null, drag: [] });
+    writeFileSync(
+      script,
+      `speedscope.loadFileFromBase64("x.speedscope.json", ${JSON.stringify(readFileSync(file).toString("base64"))})`,
+    );
+    const page = pathToFileURL(
+      fileURLToPath(new URL("../node_modules/speedscope/dist/release/index.html", import.meta.url)),
+    ).href;
+    viewers.push({
+      ...how,
+      bytes: statSync(file).size,
+      address: `${page}#localProfilePath=${encodeURIComponent(script)}`,
+      ready: (tab) => tab.getByText("Sandwich").waitFor({ timeout: 120_000 }),
+      plot: null,
+      drag: [],
+    });
   }
   if (converter) {
     const page = join(folder, "heatmap.html");
-    const how = made("async-profiler heatmap", "java", ["-jar", converter, ...(process.env["KIND"] ?? "--wall").split(" "), "-o", "heatmap", recording, page]);
-    viewers.push({ ...how, bytes: statSync(page).size, address: pathToFileURL(page).href, ready: (tab) => tab.waitForLoadState("load"),
+    const how = made("async-profiler heatmap", "java", [
+      "-jar",
+      converter,
+      ...(process.env.KIND ?? "--wall").split(" "),
+      "-o",
+      "heatmap",
+      recording,
+      page,
+    ]);
+    viewers.push({
+      ...how,
+      bytes: statSync(page).size,
+      address: pathToFileURL(page).href,
+      ready: (tab) => tab.waitForLoadState("load"),
       // Its cells have a fixed size: a minute of samples takes the left part of the canvas.
-      plot: "canvas", drag: [0.2, 0.22, 0.25] });
+      plot: "canvas",
+      drag: [0.2, 0.22, 0.25],
+    });
   }
   return viewers;
 }
@@ -54,19 +84,22 @@ function viewersOf({ fathom, folder, recording, converter }) {
 /** Until the page's thread has let two frames pass without being late: what had to be computed and drawn is there. On a
  *  machine on which every frame is late, ten seconds. */
 const rest = (tab) =>
-  tab.evaluate(() => new Promise((done) => {
-    let calm = 0;
-    let last = performance.now();
-    const end = last + 10_000;
-    const frame = () => {
-      const now = performance.now();
-      calm = now - last < 60 ? calm + 1 : 0;
-      last = now;
-      if (calm >= 2 || now > end) done();
-      else requestAnimationFrame(frame);
-    };
-    requestAnimationFrame(frame);
-  }));
+  tab.evaluate(
+    () =>
+      new Promise((done) => {
+        let calm = 0;
+        let last = performance.now();
+        const end = last + 10_000;
+        const frame = () => {
+          const now = performance.now();
+          calm = now - last < 60 ? calm + 1 : 0;
+          last = now;
+          if (calm >= 2 || now > end) done();
+          else requestAnimationFrame(frame);
+        };
+        requestAnimationFrame(frame);
+      }),
+  );
 
 /** Opens each in turn and prints a line about each. */
 export async function compareViewers({ browser, print, ...how }) {
@@ -78,7 +111,8 @@ export async function compareViewers({ browser, print, ...how }) {
       const tab = await (await browser.newContext({ viewport: { width: 1600, height: 1000 } })).newPage();
       const session = await tab.context().newCDPSession(tab);
       await session.send("Performance.enable");
-      const cpu = async () => (await session.send("Performance.getMetrics")).metrics.find((m) => m.name === "ThreadTime").value * 1000;
+      const cpu = async () =>
+        (await session.send("Performance.getMetrics")).metrics.find((m) => m.name === "ThreadTime").value * 1000;
       const began = performance.now();
       await tab.goto(viewer.address);
       await viewer.ready(tab);
@@ -106,8 +140,13 @@ export async function compareViewers({ browser, print, ...how }) {
   }
   for (const { name, seconds, bytes } of viewers) {
     const { open, openCpu, drag, dragCpu } = results.get(name);
-    const dragged = drag.length > 0 ? `; a drag ${median(drag).toFixed(0)} ms (CPU ${median(dragCpu).toFixed(0)} ms)` : "; has no selection of time";
-    print(`${name}: made in ${seconds.toFixed(1)} s, ${(bytes / 1e6).toFixed(2)} MB; drawn and at rest after ${median(open).toFixed(0)} ms (CPU ${median(openCpu).toFixed(0)} ms)${dragged}`);
+    const dragged =
+      drag.length > 0
+        ? `; a drag ${median(drag).toFixed(0)} ms (CPU ${median(dragCpu).toFixed(0)} ms)`
+        : "; has no selection of time";
+    print(
+      `${name}: made in ${seconds.toFixed(1)} s, ${(bytes / 1e6).toFixed(2)} MB; drawn and at rest after ${median(open).toFixed(0)} ms (CPU ${median(openCpu).toFixed(0)} ms)${dragged}`,
+    );
   }
 }
 
@@ -122,7 +161,14 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = mkdtempSync(join(tmpdir(), "fathom-rivals-"));
   const browser = await launch(executable);
   console.log(`${recording}, median of ${ROUNDS}, load ${loadavg()[0].toFixed(1)}`);
-  await compareViewers({ browser, fathom: process.env["FATHOM"] ?? join(root, "target/release/fathom"), folder, recording: resolve(recording), converter: converter && resolve(converter), print: console.log });
+  await compareViewers({
+    browser,
+    fathom: process.env.FATHOM ?? join(root, "target/release/fathom"),
+    folder,
+    recording: resolve(recording),
+    converter: converter && resolve(converter),
+    print: console.log,
+  });
   await browser.close();
   rmSync(folder, { recursive: true });
 }

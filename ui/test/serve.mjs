@@ -1,6 +1,6 @@
 // Drives the page of `fathom serve` in a real browser: node test/serve.mjs
 //
-// First with logs that are finished: the address opens, a brush moves what is told, and whoever does not know the key, comes
+// First with logs that are finished: the address opens, a brush moves what is shown, and whoever does not know the key, comes
 // under another name or from another site is refused. Then with a JVM (Orders.java) that is recorded meanwhile: the page
 // follows, keeps what was brushed, and says so when the recording has ended. FATHOM names a binary; without it one is built.
 // Skips, loudly, where there is no Chromium, no JDK or no right to record.
@@ -23,8 +23,12 @@ if (!executable) {
   process.exit(0);
 }
 const root = fileURLToPath(new URL("../..", import.meta.url));
-if (!process.env["FATHOM"]) execFileSync("cargo", ["build", "--quiet", "--package", "fathom"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
-const fathom = process.env["FATHOM"] ?? join(root, "target/debug/fathom");
+if (!process.env.FATHOM)
+  execFileSync("cargo", ["build", "--quiet", "--package", "fathom"], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+const fathom = process.env.FATHOM ?? join(root, "target/debug/fathom");
 const folder = mkdtempSync(join(tmpdir(), "fathom-serve-"));
 const children = [];
 const browser = await launch(executable);
@@ -110,7 +114,9 @@ const tests = {
     assert.equal(await status(address, { host: `evil.example:${port}` }), 421, "a name that was made to resolve here");
     assert.equal(await status(address, { origin: "http://evil.example" }), 403, "a page of another site");
     // A real page of another origin in the real browser, which even knows the key.
-    const other = createServer((_, answer) => answer.setHeader("content-type", "text/html").end("<p>another site")).listen(0, "127.0.0.1");
+    const other = createServer((_, answer) =>
+      answer.setHeader("content-type", "text/html").end("<p>another site"),
+    ).listen(0, "127.0.0.1");
     await new Promise((ready) => other.once("listening", ready));
     const page = await (await browser.newContext()).newPage();
     await page.goto(`http://127.0.0.1:${other.address().port}/`);
@@ -131,9 +137,15 @@ const tests = {
   },
 
   async "a recording is followed while it is written, with what was brushed kept"() {
-    const javac = ["/usr/lib/jvm/default-java/bin/javac", "/usr/lib/jvm/java-17-openjdk-amd64/bin/javac"].find(existsSync) ?? "javac";
+    const javac =
+      ["/usr/lib/jvm/default-java/bin/javac", "/usr/lib/jvm/java-17-openjdk-amd64/bin/javac"].find(existsSync) ??
+      "javac";
     try {
-      execFileSync(javac, ["--release", "11", "-d", folder, fileURLToPath(new URL("java/Orders.java", import.meta.url))], { stdio: "pipe" });
+      execFileSync(
+        javac,
+        ["--release", "11", "-d", folder, fileURLToPath(new URL("java/Orders.java", import.meta.url))],
+        { stdio: "pipe" },
+      );
     } catch {
       skip("following a recording: no javac here");
       return;
@@ -157,15 +169,25 @@ const tests = {
     const ends = [await end(page)];
     await brush(page, 0.2, 0.6);
     // Both ends in seconds. The zero that they count from is placed by clocks, which later readings may move by microseconds.
-    const chosen = async () => (await page.innerText("[data-chosen=window]")).match(/\d+\.\d+(?=\s+s\b)/g).slice(0, 2).map(Number);
+    const chosen = async () =>
+      (await page.innerText("[data-chosen=window]"))
+        .match(/\d+\.\d+(?=\s+s\b)/g)
+        .slice(0, 2)
+        .map(Number);
     const brushed = await chosen();
     for (let look = 0; look < 2; look++) {
-      await page.waitForFunction((before) => Number(document.querySelector(".range")?.dataset.to) > before, ends.at(-1));
+      await page.waitForFunction(
+        (before) => Number(document.querySelector(".range")?.dataset.to) > before,
+        ends.at(-1),
+      );
       ends.push(await end(page));
     }
     console.log(`  the end of the run as the page saw it: ${ends.map((s) => `${s.toFixed(1)} s`).join(", ")}`);
     const now = await chosen();
-    assert.ok(brushed.length === 2 && brushed.every((at, i) => Math.abs(at - now[i]) < 0.001), `the brush stays on its moments: ${brushed} s, then ${now} s`);
+    assert.ok(
+      brushed.length === 2 && brushed.every((at, i) => Math.abs(at - now[i]) < 0.001),
+      `the brush stays on its moments: ${brushed} s, then ${now} s`,
+    );
     assert.equal(await page.getByText("was cut off").count(), 0, "what is being written was not cut off");
     await page.route("**/state", (route) => route.abort());
     await page.getByText("does not answer any more").waitFor();

@@ -11,7 +11,9 @@ export function skip(why) {
   const { FATHOM_TEST_NOTES: notes, FATHOM_MAY_SKIP: permitted } = process.env;
   if (notes) appendFileSync(notes, `${line}\n`);
   if (!permitted) return;
-  const reasons = readFileSync(permitted, "utf8").split("\n").map((text) => text.trim());
+  const reasons = readFileSync(permitted, "utf8")
+    .split("\n")
+    .map((text) => text.trim());
   if (!reasons.some((text) => text && !text.startsWith("#") && why.includes(text))) {
     throw new Error(`this should have run here: ${why} (${permitted} permits no such skip)`);
   }

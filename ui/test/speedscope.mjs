@@ -24,7 +24,10 @@ const page = fileURLToPath(new URL("../node_modules/speedscope/dist/release/inde
 const folder = mkdtempSync(join(tmpdir(), "fathom-speedscope-"));
 // The way in which speedscope's own command line hands over a file.
 const script = join(folder, "file.js");
-writeFileSync(script, `speedscope.loadFileFromBase64(${JSON.stringify(basename(file))}, ${JSON.stringify(readFileSync(file).toString("base64"))})`);
+writeFileSync(
+  script,
+  `speedscope.loadFileFromBase64(${JSON.stringify(basename(file))}, ${JSON.stringify(readFileSync(file).toString("base64"))})`,
+);
 const browser = await launch(executable);
 let failed = false;
 try {

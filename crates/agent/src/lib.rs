@@ -1,7 +1,7 @@
 //! `fathom agent`: the daemon of a host with many JVMs.
 //!
 //! ```text
-//!   JVMs that fit ─▶ one Session (capture) ─▶ Stretches: a ring in memory
+//!   JVMs that fit ─▶ one Session (capture) ─▶ Intervals: a ring in memory
 //!                                                │ every N seconds          │ something slow
 //!                                                ▼                          ▼
 //!                     SPOOL/rows: the fleet's rows, by JVM      SPOOL/incidents: whole recordings
@@ -16,6 +16,7 @@
 mod backoff;
 mod declared;
 mod error;
+mod intervals;
 mod limits;
 mod place;
 mod rows;
@@ -23,14 +24,13 @@ mod run;
 mod ship;
 mod spool;
 mod status;
-mod stretches;
 mod usage;
 
 pub use declared::declared;
 pub use error::AgentError;
+pub use intervals::Identify;
 pub use limits::Limits;
 pub use place::{Directory, Place};
 pub use rows::OWN_SERVICE;
 pub use run::{Agent, run};
 pub use status::{IncidentStatus, JvmStatus, PlaceStatus, SpoolStatus, Status};
-pub use stretches::Identify;

@@ -174,14 +174,14 @@ mod tests {
         }
 
         fn pass(&mut self, seconds: u64, share: f64, rss_bytes: u64) -> Vec<Verdict> {
-            let mut told = Vec::new();
+            let mut verdicts = Vec::new();
             for _ in 0..seconds {
                 self.now += Duration::from_secs(1);
                 self.cpu += Duration::from_secs_f64(share);
                 let verdict = self.governor.judge(Usage { cpu: self.cpu, rss_bytes }, self.now);
-                told.extend((verdict != Verdict::Stay).then_some(verdict));
+                verdicts.extend((verdict != Verdict::Stay).then_some(verdict));
             }
-            told
+            verdicts
         }
 
         fn pass_until_a_step(&mut self, share: f64) {

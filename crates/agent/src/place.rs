@@ -9,7 +9,7 @@ pub trait Place: Send {
     fn put(&mut self, name: &Path, from: &Path) -> Result<(), String>;
 
     /// As the user wrote it.
-    fn told(&self) -> String;
+    fn shown(&self) -> String;
 }
 
 /// A directory, which must be there: one that is missing is a disk that is not mounted.
@@ -21,7 +21,7 @@ impl Place for Directory {
         fathom_fleet::put(&self.0, name, from).map_err(|error| error.to_string())
     }
 
-    fn told(&self) -> String {
+    fn shown(&self) -> String {
         self.0.display().to_string()
     }
 }

@@ -1,8 +1,8 @@
-//! A stretch of time into the fleet's rows: a recording for each JVM, and one of the host.
+//! An interval into the fleet's rows: a recording for each JVM, and one of the host.
 //!
 //! On a thread of its own, so that collectors are drained meanwhile. The host's recording is of the
 //! service `fathom-agent`: it has the numbers of the machine, what the agent itself took, and what it
-//! could not see; it is there in each stretch, also when there was no JVM.
+//! could not see; it is there in each interval, also when there was no JVM.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,11 +26,11 @@ use crate::status::Shared;
 pub const OWN_SERVICE: &str = "fathom-agent";
 /// Format of the agent's source.
 const FORMAT: &str = "agent";
-/// Other users' JVMs that are told one by one.
-const MOST_TOLD: usize = 64;
+/// Other users' JVMs that are listed one by one.
+const MOST_LISTED: usize = 64;
 
-/// A stretch of time that is over.
-pub(crate) struct Stretch {
+/// An interval that is over.
+pub(crate) struct Interval {
     /// From when to when, nanoseconds since the epoch.
     pub within_ns: (i64, i64),
     /// What came in; `None`: nothing was attached.
@@ -39,13 +39,13 @@ pub(crate) struct Stretch {
     pub jvms: HashMap<ProcessId, Identity>,
     /// What is to be said of it.
     pub notes: Vec<Unseen>,
-    /// The agent's own numbers: of all of the stretch.
+    /// The agent's own numbers: of all of the interval.
     pub own: Vec<(Word, f64)>,
 }
 
 /// The thread that writes.
 pub(crate) struct Rows {
-    to: SyncSender<Stretch>,
+    to: SyncSender<Interval>,
     busy: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -69,11 +69,11 @@ impl Rows {
         !self.busy.load(Ordering::Acquire)
     }
 
-    /// Has a stretch written as soon as that can be.
-    pub fn write(&self, stretch: Stretch) {
+    /// Has an interval written as soon as that can be.
+    pub fn write(&self, interval: Interval) {
         self.busy.store(true, Ordering::Release);
         // A thread that panicked writes nothing any more; the status says when it wrote last.
-        let _ = self.to.send(stretch);
+        let _ = self.to.send(interval);
     }
 
     /// Waits for the last one.
@@ -92,28 +92,28 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(&self, from: &Receiver<Stretch>) {
-        for stretch in from {
-            let name = name(stretch.within_ns.0);
-            let result = self.write(stretch, &name);
-            // What the stretch took is given back to the system, and not kept for the next.
+    fn run(&self, from: &Receiver<Interval>) {
+        for interval in from {
+            let name = name(interval.within_ns.0);
+            let result = self.write(interval, &name);
+            // What the interval took is given back to the system, and not kept for the next.
             trim_memory();
             let error = result.err().map(|error| error.to_string());
             self.shared.with(|status| {
-                status.stretches += u64::from(error.is_none());
+                status.intervals += u64::from(error.is_none());
                 status.spool.error = error;
             });
             self.busy.store(false, Ordering::Release);
         }
     }
 
-    fn write(&self, mut stretch: Stretch, name: &str) -> Result<(), AgentError> {
-        stretch.notes.extend(self.closed());
-        self.shared.with(|status| status.unseen.clone_from(&stretch.notes));
+    fn write(&self, mut interval: Interval, name: &str) -> Result<(), AgentError> {
+        interval.notes.extend(self.closed());
+        self.shared.with(|status| status.unseen.clone_from(&interval.notes));
         let mut written = 0;
         let made = (|| -> Result<PathBuf, AgentError> {
             let made = self.spool.make(name)?;
-            for recording in stretch.recordings(&self.host) {
+            for recording in interval.recordings(&self.host) {
                 written += 1;
                 match fathom_fleet::add(&recording, &made) {
                     // A damaged stamp must not cost the rest.
@@ -148,11 +148,11 @@ impl Writer {
             },
             remedy: "run fathom agent as root, or with the capabilities in docs/agent.md".into(),
         };
-        closed.iter().take(MOST_TOLD).map(one).collect()
+        closed.iter().take(MOST_LISTED).map(one).collect()
     }
 }
 
-impl Stretch {
+impl Interval {
     /// Sealed recordings, made one by one.
     fn recordings(self, host: &Identity) -> impl Iterator<Item = Recording> {
         let jvms: Vec<(ProcessId, Identity)> = match &self.excerpt {
@@ -248,9 +248,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stretch_in_which_nothing_was_attached_says_why_and_has_the_agents_numbers() {
+    fn an_interval_in_which_nothing_was_attached_says_why_and_has_the_agents_numbers() {
         let note = Unseen { what: "everything".into(), why: "it was paused".into(), remedy: String::new() };
-        let stretch = Stretch {
+        let interval = Interval {
             within_ns: (1_000, 2_000),
             excerpt: None,
             jvms: HashMap::new(),
@@ -258,7 +258,7 @@ mod tests {
             own: vec![(live::AGENT_DROPPED, 7.0)],
         };
         let host = Identity { host: Some("web-1".into()), ..Identity::default() };
-        let all: Vec<Recording> = stretch.recordings(&host).collect();
+        let all: Vec<Recording> = interval.recordings(&host).collect();
         let [own] = &all[..] else { panic!("{} recordings", all.len()) };
         assert_eq!(own.identity.service.as_deref(), Some(OWN_SERVICE));
         assert_eq!((own.sources[0].unseen.as_slice(), own.series[0].value[0]), (&[note][..], 7.0));

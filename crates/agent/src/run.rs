@@ -4,7 +4,7 @@
 //! ```text
 //!   open the spool ─▶ threads: rows, ship ─▶ ┌ session until: signal · paused · clock set · cannot record
 //!                                            └ without one: wait, say so in the rows, try again
-//!   signal ─▶ the last stretch ─▶ threads end ─▶ done
+//!   signal ─▶ the last interval ─▶ threads end ─▶ done
 //! ```
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use fathom_capture::slow::trigger::Trigger;
+use fathom_capture::slow::trigger::{AtRest, Trigger};
 use fathom_capture::slow::{IncidentOutcome, OnSlow, SlowSamples};
 use fathom_capture::target::JvmFilter;
 use fathom_capture::{Ended, Limits as SessionLimits, Selection, Session, Settings, Signals, Targets};
@@ -20,18 +20,18 @@ use fathom_recording::{Identity, Unseen};
 
 use crate::AgentError;
 use crate::backoff::Backoff;
+use crate::intervals::{Identify, Intervals, Making};
 use crate::limits::{Governor, Limits};
 use crate::place::Place;
 use crate::rows::Rows;
 use crate::ship::Shipper;
 use crate::spool::Spool;
 use crate::status::{PlaceStatus, SCHEMA, Shared, SpoolStatus, Status};
-use crate::stretches::{Identify, Making, Stretches};
 
 /// How often the status is written.
-const TELL: Duration = Duration::from_secs(2);
+const PUBLISH_EVERY: Duration = Duration::from_secs(2);
 /// How often it is looked for a signal where no session does.
-const TURN: Duration = Duration::from_millis(200);
+const POLL_EVERY: Duration = Duration::from_millis(200);
 /// The part of the memory limit that rows may take, and as much again while they are written.
 const RING_PART: u64 = 4;
 
@@ -43,11 +43,13 @@ pub struct Agent {
     pub capture: Settings,
     /// What is kept whole.
     pub triggers: Vec<Trigger>,
+    /// Which threads have nothing to do, for triggers.
+    pub at_rest: AtRest,
     /// How much is kept from before it began.
     pub before: Duration,
     /// How long nothing must be slow before it is written.
     pub after: Duration,
-    /// Length of a stretch.
+    /// Length of an interval.
     pub every: Duration,
     /// Bounds.
     pub limits: Limits,
@@ -65,8 +67,9 @@ pub struct Agent {
 pub fn run(agent: Agent, signals: &Signals) -> Result<(), AgentError> {
     let spool = Arc::new(Spool::open(&agent.spool, agent.limits.disk_bytes)?);
     let shared = Arc::new(Shared::new(agent.status()));
-    tell(&shared, &spool);
-    let Agent { filter, capture, triggers, before, after, every, limits, place, identify, host, .. } = agent;
+    publish(&shared, &spool);
+    let Agent { filter, capture, triggers, at_rest, before, after, .. } = agent;
+    let Agent { every, limits, place, identify, host, .. } = agent;
     let rows = Rows::start(Arc::clone(&spool), Arc::clone(&shared), (host.clone(), filter.clone()))?;
     let shipper = Shipper::start(Arc::clone(&spool), place, Arc::clone(&shared))?;
     let making = Making {
@@ -90,13 +93,14 @@ pub fn run(agent: Agent, signals: &Signals) -> Result<(), AgentError> {
         max_bytes: u64::MAX,
         keep: None,
         identity: host,
+        at_rest,
     };
-    let mut at_work = AtWork { filter, capture, on_slow, signals, told: Instant::now() };
+    let mut at_work = AtWork { filter, capture, on_slow, signals, published: Instant::now() };
     let making = at_work.run(making)?;
     let Making { rows, shared, .. } = making;
     rows.finish();
     shipper.finish();
-    tell(&shared, &spool);
+    publish(&shared, &spool);
     Ok(())
 }
 
@@ -111,7 +115,7 @@ impl Agent {
             cpu_limit_percent: self.limits.cpu * 100.0,
             rss_limit_bytes: self.limits.memory_bytes,
             spool: SpoolStatus { limit_bytes: self.limits.disk_bytes, ..SpoolStatus::default() },
-            place: PlaceStatus { place: self.place.told(), ..PlaceStatus::default() },
+            place: PlaceStatus { place: self.place.shown(), ..PlaceStatus::default() },
             ..Status::default()
         }
     }
@@ -122,7 +126,7 @@ struct AtWork<'a> {
     capture: Settings,
     on_slow: OnSlow,
     signals: &'a Signals,
-    told: Instant,
+    published: Instant,
 }
 
 impl AtWork<'_> {
@@ -164,39 +168,39 @@ impl AtWork<'_> {
     fn session(&mut self, making: Making) -> Result<(Result<Ended, String>, Making), AgentError> {
         let shared = Arc::clone(&making.shared);
         let spool = Arc::clone(&making.spool);
-        let tell_of = {
+        let note = {
             let (shared, spool) = (Arc::clone(&shared), Arc::clone(&spool));
             move |outcome: &IncidentOutcome| incident(outcome, &shared, &spool)
         };
-        let slow = SlowSamples::new(self.on_slow.clone(), Box::new(tell_of))?;
-        let mut stretches = Stretches::new(slow, making);
+        let slow = SlowSamples::new(self.on_slow.clone(), Box::new(note))?;
+        let mut intervals = Intervals::new(slow, making);
         let targets = Targets::find(Selection::Jvms(self.filter.clone()))?;
         let limits = SessionLimits { duration: None, max_bytes: u64::MAX, place: PathBuf::new() };
-        let settings = Settings { frequency_hz: stretches.making.governor.rate_hz(), ..self.capture.clone() };
-        let mut session = match Session::start(targets, settings, limits, &mut stretches) {
+        let settings = Settings { frequency_hz: intervals.making.governor.rate_hz(), ..self.capture.clone() };
+        let mut session = match Session::start(targets, settings, limits, &mut intervals) {
             Ok(session) => session,
-            Err(error) => return Ok((Err(error.to_string()), stretches.finish())),
+            Err(error) => return Ok((Err(error.to_string()), intervals.finish())),
         };
-        stretches.begin(session.started_ns());
+        intervals.begin(session.started_ns());
         let fallback = session.fallback().cloned();
-        stretches.making.unseen = session.unseen(&mut stretches).into_iter().chain(fallback).collect();
-        stretches.making.cannot = None;
-        stretches.making.say_state(None);
+        intervals.making.unseen = session.unseen(&mut intervals).into_iter().chain(fallback).collect();
+        intervals.making.cannot = None;
+        intervals.making.say_state(None);
         eprintln!(
             "fathom: recording {} ({} there now), attached in {:.1} s",
             session.targets().selection().description(),
             session.targets().len(),
             session.attaching().as_secs_f64()
         );
-        let ended = session.run(&mut stretches, self.signals, &mut |_| {
-            if self.told.elapsed() >= TELL {
-                self.told = Instant::now();
-                tell(&shared, &spool);
+        let ended = session.run(&mut intervals, self.signals, &mut |_| {
+            if self.published.elapsed() >= PUBLISH_EVERY {
+                self.published = Instant::now();
+                publish(&shared, &spool);
             }
         });
         // That there never was a JVM is no error here.
-        let _ = session.stop(ended.clone(), &mut stretches);
-        Ok((Ok(ended), stretches.finish()))
+        let _ = session.stop(ended.clone(), &mut intervals);
+        Ok((Ok(ended), intervals.finish()))
     }
 
     /// Waits without a session, for so long or until limits allow to go on; whether a signal came.
@@ -213,8 +217,8 @@ impl AtWork<'_> {
             if lasts >= every || (over && lasts >= Duration::from_secs(1)) {
                 // By the monotonic clock: the other one may be set meanwhile.
                 let to_ns = from.1.saturating_add(i64::try_from(lasts.as_nanos()).unwrap_or(0));
-                let stretch = making.stretch((from.1, to_ns), HashMap::new());
-                making.rows.write(stretch);
+                let interval = making.interval((from.1, to_ns), HashMap::new());
+                making.rows.write(interval);
                 from = (now, now_ns());
             }
             if over {
@@ -223,12 +227,12 @@ impl AtWork<'_> {
             if looked.elapsed() >= Duration::from_secs(1) {
                 looked = Instant::now();
                 making.judge();
-                if self.told.elapsed() >= TELL {
-                    self.told = Instant::now();
-                    tell(&making.shared, &making.spool);
+                if self.published.elapsed() >= PUBLISH_EVERY {
+                    self.published = Instant::now();
+                    publish(&making.shared, &making.spool);
                 }
             }
-            std::thread::sleep(TURN.min(wait));
+            std::thread::sleep(POLL_EVERY.min(wait));
         }
     }
 }
@@ -254,7 +258,7 @@ fn incident(outcome: &IncidentOutcome, shared: &Shared, spool: &Spool) {
 }
 
 /// Writes the status.
-fn tell(shared: &Shared, spool: &Spool) {
+fn publish(shared: &Shared, spool: &Spool) {
     let fill = spool.fill();
     let status = shared.with(|status| {
         status.written_s = now_s();

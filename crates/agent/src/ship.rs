@@ -18,7 +18,7 @@ use crate::place::Place;
 use crate::spool::{Entry, Kind, Spool, files, is_last};
 use crate::status::Shared;
 
-/// How often the spool is looked at: what is in it need not be told.
+/// How often the spool is looked at: what is in it need not be announced.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long is handed over until it is looked whether it is to end.
 const AT_A_TIME: Duration = Duration::from_secs(10);

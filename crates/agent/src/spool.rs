@@ -3,7 +3,7 @@
 //! ```text
 //!   SPOOL/lock                              locked by the agent that is at work
 //!   SPOOL/making/                           being written; cleared at the start
-//!   SPOOL/rows/2026-11-24T10-00-00.123Z-…/  rows of a stretch of time, whole, as they lie in the place
+//!   SPOOL/rows/2026-11-24T10-00-00.123Z-…/  rows of an interval, whole, as they lie in the place
 //!   SPOOL/incidents/….fathom/               incidents, whole recordings
 //!   SPOOL/gone/                             in its place, or dropped: being removed; cleared at the start
 //!   SPOOL/dropped                           a line for each entry that was dropped for want of room

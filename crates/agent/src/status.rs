@@ -25,7 +25,7 @@ pub struct Status {
     pub schema: String,
     /// Id of the process that wrote it.
     pub pid: u32,
-    /// Whether that still runs; told by whoever reads it.
+    /// Whether that still runs; set by whoever reads it.
     pub running: bool,
     /// When it began.
     pub started_s: i64,
@@ -57,8 +57,9 @@ pub struct Status {
     pub unseen: Vec<Unseen>,
     /// What was slow.
     pub incidents: IncidentStatus,
-    /// Stretches whose rows are written.
-    pub stretches: u64,
+    /// Intervals whose rows are written.
+    #[serde(rename = "stretches")]
+    pub intervals: u64,
 }
 
 /// What waits on disk.
@@ -69,7 +70,7 @@ pub struct SpoolStatus {
     pub bytes: u64,
     /// The limit of them.
     pub limit_bytes: u64,
-    /// Stretches and incidents that wait.
+    /// Intervals and incidents that wait.
     pub entries: usize,
     /// Recordings dropped for want of room since the directory was made.
     pub dropped_recordings: u64,
@@ -85,7 +86,7 @@ pub struct PlaceStatus {
     pub place: String,
     /// Whether the last attempt worked; null before the first.
     pub works: Option<bool>,
-    /// Stretches and incidents that it has taken.
+    /// Intervals and incidents that it has taken.
     pub taken: u64,
     /// Attempts in a row that failed.
     pub failures: u64,
@@ -146,7 +147,7 @@ impl Status {
         let read = std::fs::File::open(&path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut json));
         read.map_err(|cause| none(cause.to_string()))?;
         let mut status: Self = serde_json::from_slice(&json).map_err(|cause| none(cause.to_string()))?;
-        // Whoever has the lock is at work; without a right to the file the process tells.
+        // Whoever has the lock is at work; without a right to the file the process shows it.
         let lock = std::fs::OpenOptions::new().write(true).open(spool.join("lock"));
         status.running = match lock {
             Ok(lock) => lock.try_lock().is_err(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
-/* Remembers what each processor does beside its thread: see interrupts.h. They run at each interrupt of the host, and store a word. */
+/* Remembers what each CPU does besides its thread: see interrupts.h. They run at each interrupt of the host, and store a word. */
 #include <linux/bpf.h>
 #include "kernel.h"
 #include <bpf/bpf_tracing.h>

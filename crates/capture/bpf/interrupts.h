@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
 /*
- * What a processor does beside its thread: handles an interrupt, or what interrupts leave for later (a softirq).
+ * What a CPU does besides its thread: handles an interrupt, or what interrupts leave for later (a softirq).
  *
  *   hrtimer, irq_handler, irq_work: entry ──▶ hard ──▶ exit ──▶ 0        ─┐
  *   softirq: entry ──▶ soft ──▶ exit ──▶ 0                                ├─▶ sched_waking: who wakes

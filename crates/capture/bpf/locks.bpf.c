@@ -412,7 +412,15 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(lock_exit, struct task_struct___fathom *task)
 {
 	__u32 tid = tid_of(task);
+	__u64 *java = bpf_map_lookup_elem(&java_threads, &tid);
 
+	/* Its stack, by which a monitor may name its owner, is the next thread's from here on. */
+	if (java && *java > NO_JAVA_THREAD) {
+		struct lock_event event = { .off_ns = bpf_ktime_get_ns(), .pid = pid_of(task), .tid = tid, .kind = LOCK_ENDED };
+
+		if (bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_NO_WAKEUP))
+			lost(0);
+	}
 	bpf_map_delete_elem(&waits, &tid);
 	bpf_map_delete_elem(&java_threads, &tid);
 	return 0;

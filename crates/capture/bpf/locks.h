@@ -10,6 +10,7 @@ enum lock_kind {
 	LOCK_PARK,    /* parked, with a blocker that is known */
 	LOCK_NATIVE,  /* a mutex of the C library */
 	LOCK_LATER,   /* not asked yet: its thread sleeps so often that it is asked when it was long, at the end */
+	LOCK_ENDED,   /* no wait, as an event alone: a thread of Java's has ended, at off_ns */
 };
 
 /*

@@ -33,7 +33,7 @@ struct fault_mapping {
 struct fault_key {
 	__u32 tid;
 	__u32 pad;
-	__u64 start; /* odd: that of a stretch of 2 MB whose mapping could not be looked at, plus 1 */
+	__u64 start; /* odd: that of a range of 2 MB whose mapping could not be looked at, plus 1 */
 };
 
 struct fault_counts {

@@ -107,7 +107,7 @@ static __noinline struct fault_counts *another_place(struct slot *slot, __u64 ad
 	slot->map_end = seen.end;
 	if (!seen.end) {
 		/* Whoever changes the address space, or waits to, is in the way of a look, for long where it is preempted:
-		 * user space looks later, at the first address of each stretch of 2 MB. */
+		 * user space looks later, at the first address of each range of 2 MB. */
 		key.start = (address & ~0x1fffffULL) | 1;
 		seen.start = address;
 	}

@@ -72,4 +72,7 @@ _Static_assert(__builtin_offsetof(struct thread, pending_off_ns) == 56, "shared 
 _Static_assert(__builtin_offsetof(struct thread, pending_on_ns) == 64, "shared with user space");
 _Static_assert(__builtin_offsetof(struct thread, pending_runq_ns) == 72, "shared with user space");
 _Static_assert(__builtin_offsetof(struct thread, pending_state) == 84, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, ready_ns) == 16, "shared with user space");
 _Static_assert(__builtin_offsetof(struct thread, pending_syscall) == 88, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, kernel_bytes) == 92, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, kernel) == sizeof(struct thread) - 8 * SCHED_KERNEL_FRAMES, "shared with user space");

@@ -25,7 +25,7 @@ const volatile struct syscalls_config config = {};
 /* A thread of a target. */
 struct caller {
 	__u64 enter_ns; /* 0: it is in no call */
-	__u64 stretch_ns; /* since when its calls are counted to find out whether it is hot */
+	__u64 interval_ns; /* since when its calls are counted to find out whether it is hot */
 	__u32 calls;
 	__u16 untimed;  /* calls that it may make between two that are timed, on average; 0: all are */
 	__u16 run;      /* length of the run that it began last */
@@ -235,18 +235,18 @@ static __always_inline void enter_from_run(struct caller *caller, __u32 nr)
 /* Whether a thread makes so many calls that not all of them are timed. */
 static __always_inline void judge_rate(struct caller *caller, __u64 now)
 {
-	__u64 length = now - caller->stretch_ns;
+	__u64 length = now - caller->interval_ns;
 
-	if (length < HOT_STRETCH_NS)
+	if (length < HOT_INTERVAL_NS)
 		return;
 	__u32 untimed = caller->calls / HOT_TIMED;
 
-	/* Calls that wait make a stretch longer, and are no reason to hurry. */
-	if (length >= 2 * HOT_STRETCH_NS || caller->calls <= config.hot_calls)
+	/* Calls that wait make an interval longer, and are no reason to hurry. */
+	if (length >= 2 * HOT_INTERVAL_NS || caller->calls <= config.hot_calls)
 		untimed = 0;
 	caller->untimed = untimed < MOST_IN_RUN ? untimed : MOST_IN_RUN;
 	caller->calls = 0;
-	caller->stretch_ns = now;
+	caller->interval_ns = now;
 }
 
 SEC("tp_btf/sys_exit")

@@ -19,7 +19,7 @@ struct syscalls_config {
 	__u64 min_ns;        /* calls of at least this length are reported one by one */
 	__u32 most_stacks;   /* recorded with a stack, per second per CPU */
 	__u32 most_events;   /* reported, per second per CPU */
-	__u32 hot_calls;     /* in a stretch: a thread that makes more is hot */
+	__u32 hot_calls;     /* in an interval: a thread that makes more is hot */
 	__u32 pad;
 };
 
@@ -50,11 +50,11 @@ struct call_key {
 };
 
 /*
- * Reading the clock is half of what watching a call costs. Of a thread that makes more than `hot_calls` in a stretch, so many are
+ * Reading the clock is half of what watching a call costs. Of a thread that makes more than `hot_calls` in an interval, so many are
  * timed; of the others only those during which the kernel's ticks show that time went by: they are taken to begin where the last
  * timed one ended, which is within the same tick.
  */
-#define HOT_STRETCH_NS 100000000ULL
+#define HOT_INTERVAL_NS 100000000ULL
 #define HOT_TIMED 500
 #define MOST_IN_RUN 1000
 

@@ -42,7 +42,7 @@ struct unwind_row {
 	__s32 cfa;
 };
 
-/* Rows of one page of code are one stretch of the array of rows. */
+/* Rows of one page of code are one range of the array of rows. */
 #define CODE_PAGE_SHIFT 10
 struct row_page {
 	__u32 first;
@@ -57,7 +57,7 @@ enum mapping_kind {
 	MAPPING_STUBS,     /* stubs of a JVM with rows */
 };
 
-/* A stretch of a process' code. Those of a process are one stretch of the array of mappings, by address. */
+/* A range of a process' code. Those of a process are one range of the array of mappings, by address. */
 struct code_mapping {
 	__u64 start;
 	__u64 end;

@@ -33,8 +33,7 @@ pub(crate) fn unavailable(what: &str, step: &str, error: &libbpf_rs::Error) -> U
 }
 
 /// What helps where a probe on a function of a library could not be attached, by the rights of this
-/// process. Linux asks for CAP_SYS_ADMIN to make the perf event of such a probe (seen on 6.18),
-/// though CAP_PERFMON is enough for all else that fathom attaches.
+/// process (see [`privileges::PROBES_OF_FUNCTIONS`]).
 pub(crate) fn remedy_of_uprobe() -> Option<&'static str> {
     remedy_without(privileges::may_probe_libraries())
 }

@@ -19,7 +19,7 @@ pub type Unavailable = Unseen;
 /// A source of live data. One module, one line in [`COLLECTORS`].
 ///
 /// Life of one: `start`, then `target` for every process that is there already, then `left`,
-/// `target` and `drain` in turn (some ten times a second, and whenever [`Collector::wake`] is
+/// `target` and `drain` alternately (some ten times a second, and whenever [`Collector::wake`] is
 /// readable), then `stop`. All on one thread; one that needs threads of its own ends them in `stop`
 /// and in its `Drop`.
 ///
@@ -64,7 +64,7 @@ pub trait Collector {
         Vec::new()
     }
 
-    /// A descriptor that is readable when `drain` should not wait for its turn.
+    /// A descriptor that is readable when `drain` should not wait for the next round.
     fn wake(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -141,7 +141,7 @@ pub struct Settings {
     pub probes_min_ns: Option<u64>,
     /// Engine to use; `None`: the best that works here.
     pub engine: Option<Engine>,
-    /// Ids of collectors beside those that run by default.
+    /// Ids of collectors in addition to those that run by default.
     pub with: Vec<String>,
     /// Ids of collectors that are to be left out.
     pub without: Vec<String>,

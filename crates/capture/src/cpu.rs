@@ -128,7 +128,7 @@ fn period_ns(rate_hz: u32) -> u64 {
     1_000_000_000 / u64::from(rate_hz.max(1))
 }
 
-/// Samples that one drain takes in; the rest waits for the next, so that others get their turn.
+/// Samples that one drain takes in; the rest waits for the next, so that others are read too.
 const MOST_RECORDS: usize = 50_000;
 
 /// The collector.

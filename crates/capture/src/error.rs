@@ -22,7 +22,7 @@ pub enum CaptureError {
     /// A runtime of Java that is not 64-bit HotSpot.
     #[error(
         "process {pid} is {what}, and fathom reads 64-bit HotSpot only: run the service on a HotSpot JDK (`fathom record -a` \
-         records it as a native program beside the others)"
+         records it as a native program with the others)"
     )]
     Foreign {
         /// The process.

@@ -1,4 +1,4 @@
-//! The JVM's own events beside the samples: collections, safepoints, VM operations, compilations,
+//! The JVM's own events: collections, safepoints, VM operations, compilations,
 //! classes, threads.
 //!
 //! HotSpot carries USDT probes for them that need no flag (`hotspot.d`, `hs_private.d`,
@@ -19,6 +19,7 @@ use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::kind;
 use libbpf_rs::{MapCore, MapFlags};
 
+use crate::bpf::remedy_of_uprobe;
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::perf_memory::PerfMemory;
@@ -109,12 +110,20 @@ impl JvmEvents {
         self.next_slot = slot + 1;
         let mut groups = Vec::new();
         let mut missing: Vec<&str> = Vec::new();
+        let mut refused: Vec<(&str, String)> = Vec::new();
         let mut why = String::new();
         for group in &GROUPS {
             let attached = loaded.attach(group, target.pid, slot);
-            if let Err(error) = &attached {
-                missing.push(group.what);
-                why.clone_from(error);
+            match &attached {
+                Ok(_) => {}
+                // Only probes on functions take a further right.
+                Err(error) if group.is_of_functions() && remedy_of_uprobe().is_some() => {
+                    refused.push((group.what, error.clone()));
+                }
+                Err(error) => {
+                    missing.push(group.what);
+                    why.clone_from(error);
+                }
             }
             groups.push(Attached { links: attached.unwrap_or_default(), budget: Budget::default() });
         }
@@ -123,6 +132,14 @@ impl JvmEvents {
             .all(|group| group.links.is_empty())
             .then(|| stand_in(loaded, target.pid, slot, &mut groups, &mut missing))
             .flatten();
+        for (what, why) in refused {
+            let name = cx.sink.process_mut(target.process).name.clone();
+            cx.unseen(Unavailable {
+                what: format!("{what} of {name} (pid {})", target.pid),
+                why,
+                remedy: remedy_of_uprobe().unwrap_or_default().into(),
+            });
+        }
         if !missing.is_empty() {
             let name = cx.sink.process_mut(target.process).name.clone();
             cx.unseen(Unavailable {
@@ -299,7 +316,7 @@ fn stand_in(
 
 fn too_many(group: &Group, pid: i32, per_s: f64, pause: Duration) -> Unavailable {
     Unavailable {
-        what: format!("{} of pid {pid}, for stretches", group.what),
+        what: format!("{} of pid {pid}, for part of the time", group.what),
         why: format!(
             "there were {per_s:.0} a second, and each hit of a probe costs microseconds: taken off for {} s, and longer \
              each time",
@@ -310,7 +327,7 @@ fn too_many(group: &Group, pid: i32, per_s: f64, pause: Duration) -> Unavailable
 }
 
 impl Jvm {
-    /// Writes down that its stops were watched until now: without it, a stretch without a
+    /// Writes down that its stops were watched until now: without it, an interval without a
     /// collection would look like one of which nothing is known.
     fn watched_until(&mut self, now_ns: i64, cx: &mut Context<'_>) {
         self.write_watched(now_ns, cx);
@@ -319,21 +336,13 @@ impl Jvm {
 
     fn write_watched(&self, now_ns: i64, cx: &mut Context<'_>) {
         let Some(since_ns) = self.watched_since_ns else { return };
-        cx.sink.span(&SpanRow {
-            kind: kind::RUN,
-            name: "watched by probes",
-            t0_ns: since_ns,
-            t1_ns: now_ns,
-            process: self.target.process,
-            thread: None,
-            stack: None,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
-            figures: &[],
-            labels: &[],
-        });
+        cx.sink.span(&SpanRow::new(
+            kind::RUN,
+            "watched by probes",
+            (since_ns, now_ns),
+            self.target.process,
+            cx.source,
+        ));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is known of each recorded JVM: its release, collector, options, and when it started.
 //!
 //! Every JVM gets a source of its own without rows: its anchor says when the JVM's own clock showed
-//! zero, which places logs that count from there, also logs that are given beside the recording
+//! zero, which places logs that count from there, also logs that are given with the recording
 //! later.
 
 use std::collections::BTreeMap;

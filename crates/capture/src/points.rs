@@ -96,7 +96,7 @@ impl<'c, 'a> Points<'c, 'a> {
         }
     }
 
-    /// Writes a value over a stretch that ends now.
+    /// Writes a value over an interval that ends now.
     pub fn point(&mut self, gauge: &mut Gauge, dt_ns: i64, value: f64) {
         let (sink, source) = (&mut *self.cx.sink, self.cx.source);
         let id = *gauge.id.get_or_insert_with(|| {

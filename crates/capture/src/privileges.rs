@@ -8,6 +8,20 @@ const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
+/// What lets a user who is not root record JVMs of any user by eBPF, all but probes on functions of
+/// libraries: programs and perf events (CAP_BPF, CAP_PERFMON), memory and maps of other users'
+/// processes (CAP_SYS_PTRACE), their counters and environments (CAP_DAC_READ_SEARCH), names of
+/// kernel functions where `kernel.perf_event_paranoid` is above 1 (CAP_SYSLOG). Tried on 6.18 with
+/// JDK 17, by `setpriv` and by capabilities of the file.
+pub const SETCAP: &str =
+    "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog+ep $(command -v fathom)";
+
+/// What the list of [`SETCAP`] does not give: Linux asks for CAP_SYS_ADMIN to make the perf event of a
+/// probe on a function of a library, though CAP_PERFMON is enough for all else, USDT probes
+/// included.
+pub const PROBES_OF_FUNCTIONS: &str =
+    "calls of Thread.start, look-ups of names, functions of libraries (fathom trace uprobe:, alloc)";
+
 /// Whether the eBPF engine works here: the rights are there, and the kernel, tried, does as it is
 /// asked (lockdown, a filter of system calls, or its age can be in the way).
 pub fn ebpf() -> Result<(), Unavailable> {
@@ -47,9 +61,7 @@ pub fn capabilities() -> Result<(), Unavailable> {
     Err(Unavailable {
         what: "stacks and events through eBPF".into(),
         why: format!("this user has no {}", missing.join(" and no ")),
-        remedy: "run fathom as root (sudo), or give it the rights: sudo setcap \
-                 cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search+ep $(command -v fathom)"
-            .into(),
+        remedy: format!("run fathom as root (sudo), or give it the rights: {SETCAP}"),
     })
 }
 
@@ -58,7 +70,7 @@ pub fn ptrace_any() -> bool {
     has(CAP_SYS_PTRACE)
 }
 
-/// Whether functions of libraries may be probed.
+/// Whether functions of libraries may be probed ([`PROBES_OF_FUNCTIONS`]).
 pub(crate) fn may_probe_libraries() -> bool {
     has(CAP_SYS_ADMIN)
 }
@@ -73,6 +85,22 @@ fn has(bit: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn documents_and_packages_list_the_same_capabilities() {
+        let file = |name: &str| {
+            let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+            std::fs::read_to_string(root.join(name)).unwrap()
+        };
+        assert!(file("README.md").contains(SETCAP), "{SETCAP}");
+        let (_, list) = SETCAP.split_once("cap_").unwrap();
+        let names = list.split_once('+').unwrap().0.split(",cap_").map(str::to_uppercase);
+        for name in names {
+            assert!(file("packaging/fathom-agent.service").contains(&format!("CAP_{name} ")), "{name}");
+            assert!(file("packaging/kubernetes.yaml").contains(&name), "{name}");
+            assert!(file("docs/agent.md").contains(&format!("CAP_{name}")), "{name}");
+        }
+    }
 
     #[test]
     fn another_processor_is_refused_with_what_works_there() {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   start ─▶ sources in the recording, collectors started, targets found ──▶ nothing to see? ─▶ error
-//!   run   ─▶ ┌ wait: a signal, a target's end, a collector's wake, or the next turn
+//!   run   ─▶ ┌ wait: a signal, a target's end, a collector's wake, or the next round
 //!            ├ news of targets (births, a scan) ─▶ collectors
 //!            ├ drain collectors, checkpoint the writer
 //!            └ an end? deadline · signal · targets over · disk · size · writing failed
@@ -43,11 +43,11 @@ pub(crate) use priority::Raised;
 pub use signals::Signals;
 use window::{Window, Within};
 
-/// How often collectors are drained when none wakes the session. Ten turns a second cost nothing
+/// How often collectors are drained when none wakes the session. Ten rounds a second cost nothing
 /// that can be measured, and what is shown stays fresh.
-const TURN: Duration = Duration::from_millis(100);
+const ROUND: Duration = Duration::from_millis(100);
 /// How often while a target has just started, so that little is missed of a JVM's first moments.
-const SHORT_TURN: Duration = Duration::from_millis(20);
+const SHORT_ROUND: Duration = Duration::from_millis(20);
 /// How often the targets are looked at, unless one of them ends.
 const SCAN: Duration = Duration::from_millis(250);
 /// How soon after news of forks and execs the next are taken: a shell script makes hundreds a
@@ -289,10 +289,10 @@ impl Session {
         let mut births_from = Instant::now();
         loop {
             let unsettled = self.targets.are_unsettled();
-            let turn = if unsettled { SHORT_TURN } else { TURN };
+            let round = if unsettled { SHORT_ROUND } else { ROUND };
             let pause = births_from.saturating_duration_since(Instant::now());
-            let turn = if pause.is_zero() { turn } else { turn.min(pause) };
-            let news = self.wait(signals, end.timeout(turn), pause.is_zero()) || unsettled;
+            let round = if pause.is_zero() { round } else { round.min(pause) };
+            let news = self.wait(signals, end.timeout(round), pause.is_zero()) || unsettled;
             let now = Instant::now();
             let births = self.targets.listen();
             if births || news || now >= next_scan {
@@ -345,7 +345,7 @@ impl Session {
 
     /// Stops all collectors and completes their sources.
     pub fn stop(mut self, ended: Ended, writer: &mut dyn Output) -> Result<Summary, CaptureError> {
-        // Taking probes down may take a second, and a turn on a busy machine too; what they saw
+        // Taking probes down may take a second, and a round on a busy machine too; what they saw
         // ends here.
         let now_ns = monotonic_ns();
         let asked_ns = self.limits.duration.filter(|_| ended == Ended::Deadline);
@@ -354,7 +354,7 @@ impl Session {
         let covers_ns = (self.started_ns, self.clock.epoch_ns(ends_ns));
         self.window.end(covers_ns.1);
         self.shared.ended_ns = Some(ends_ns.max(0).cast_unsigned());
-        // Names of what came and went since the last turn.
+        // Names of what came and went since the last round.
         self.targets.listen();
         self.stop_collectors(writer);
         for (source, before) in &self.lost_before {

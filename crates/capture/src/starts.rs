@@ -1,6 +1,6 @@
 //! Starts of threads, put together from what two collectors see: `sched` the parent in `clone`, the
-//! child's first turn and the parent that it wakes (`bpf/starts.h`), `jvm-events` the call of
-//! `Thread.start` and the child as it gets to Java.
+//! child's first time on a CPU and the parent that it wakes (`bpf/starts.h`), `jvm-events` the call
+//! of `Thread.start` and the child as it gets to Java.
 //!
 //! ```text
 //!   parent  Thread.start ─ clone() ──────── returns ─ asleep, until the child is up ──────── returns from Thread.start
@@ -22,7 +22,7 @@ const MOST: usize = 16_384;
 const MOST_CALLS: usize = 256;
 /// How long a thread that has run may take to Java: one that never gets there is reported then.
 const TO_JAVA_NS: u64 = 10_000_000_000;
-/// How long one may wait for its first turn: behind that, it was lost.
+/// How long one may wait for a CPU at first: behind that, it was lost.
 const TO_RUN_NS: u64 = 120_000_000_000;
 
 /// A thread at its first Java instruction, as its JVM reports it.
@@ -70,7 +70,7 @@ pub(crate) struct Start {
 
 impl Start {
     /// From when to when it lasted, as far as it was seen: from the call, or `clone`, to Java, or
-    /// the first turn.
+    /// the first time on a CPU.
     pub(crate) fn lasted_ns(&self, now_ns: u64) -> (u64, u64) {
         let clone_ns = self.cloned_ns.map(|(from, _)| from).filter(|from| *from > 0);
         let from_ns = self.call_ns.map(|(from, _)| from).or(clone_ns).unwrap_or(self.child.born_ns);
@@ -206,8 +206,9 @@ impl Starts {
         }
     }
 
-    /// All that happened before has been reported. Said by the first collector of a turn, before it
-    /// reads: on a busy machine much happens between what the first reads and what the last does.
+    /// All that happened before has been reported. Said by the first collector of a round, before
+    /// it reads: on a busy machine much happens between what the first reads and what the last
+    /// does.
     pub(crate) fn seen(&mut self, t_ns: u64) {
         self.seen_ns = t_ns;
     }
@@ -395,7 +396,7 @@ mod tests {
         starts.in_java(8, 190, "C2 CompilerThread1");
         let over = seen_at(&mut starts, 300);
         assert_eq!((over.len(), over[0].call_ns, over[0].lasted_ns(0)), (1, None, (110, 190)));
-        // A thread that waits for its first turn is not over, however long that takes.
+        // A thread that waits for a CPU at first is not over, however long that takes.
         starts.cloned(born(9, 120), (110, 130), None);
         assert_eq!(seen_at(&mut starts, TO_JAVA_NS + 200), []);
         let over = starts.take_all(Some(1), |_| true);

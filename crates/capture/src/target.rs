@@ -42,7 +42,7 @@ const YOUNG: Duration = Duration::from_secs(5);
 
 /// A target that has settled is looked at closely at each of so many scans.
 const CLOSER: u32 = 16;
-/// Targets up to this are looked at at each turn while they are young.
+/// Targets up to this are looked at at each round while they are young.
 const FEW: usize = 16;
 
 /// Targets whose exit is waited for by descriptor; of more, it is noticed at the next scan.
@@ -55,7 +55,7 @@ pub struct Target {
     pub pid: i32,
     /// When it started, ticks since boot.
     pub start_ticks: u64,
-    /// Its row in the recording. One that turns into another program by exec gets a new row.
+    /// Its row in the recording. One that becomes another program by exec gets a new row.
     pub process: ProcessId,
     /// Whether HotSpot's library is mapped in it.
     pub jvm: bool,
@@ -106,7 +106,7 @@ struct Followed {
 
 /// How long at least what has ended is still known: so long what it did may wait in the kernel's
 /// buffers, as fathom itself has to wait on a busy machine.
-const STRETCH: Duration = Duration::from_secs(5);
+const INTERVAL: Duration = Duration::from_secs(5);
 
 /// The processes that are recorded, and all others that were named in the recording.
 pub struct Targets {
@@ -114,10 +114,10 @@ pub struct Targets {
     followed: BTreeMap<i32, Followed>,
     /// Rows of the recording by process id, for ids that are still in use.
     rows: HashMap<i32, ProcessId>,
-    /// The same of those that have ended, in this stretch of [`STRETCH`] and in the one before:
+    /// The same of those that have ended, in this interval of [`INTERVAL`] and in the one before:
     /// what they did in their last moments may still be on its way.
     former: [HashMap<i32, ProcessId>; 2],
-    stretch_since: Instant,
+    interval_since: Instant,
     /// All process ids of the last scan.
     seen: HashSet<i32>,
     /// Those that are young, with the time at which they were seen first.
@@ -142,7 +142,7 @@ impl Targets {
             followed: BTreeMap::new(),
             rows: HashMap::new(),
             former: Default::default(),
-            stretch_since: Instant::now(),
+            interval_since: Instant::now(),
             seen: HashSet::new(),
             young: HashMap::new(),
             foreign: HashSet::new(),
@@ -315,8 +315,8 @@ impl Targets {
         let now = Instant::now();
         let pids = procfs::pids();
         let current: HashSet<i32> = pids.iter().copied().collect();
-        if self.stretch_since.elapsed() >= STRETCH {
-            self.stretch_since = now;
+        if self.interval_since.elapsed() >= INTERVAL {
+            self.interval_since = now;
             self.former[1] = std::mem::take(&mut self.former[0]);
             self.births.iter_mut().for_each(Births::age);
             let (rows, former) = (&self.rows, &self.former);

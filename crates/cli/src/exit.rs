@@ -42,7 +42,7 @@ pub fn code(result: anyhow::Result<Outcome>) -> ExitCode {
     ExitCode::from(if error.is::<Environment>() { 3 } else { 2 })
 }
 
-/// A message without the kernel's numbers of errors (" (os error 2)"), which say nothing beside
+/// A message without the kernel's numbers of errors (" (os error 2)"), which say nothing next to
 /// their words.
 fn without_numbers(text: &str) -> String {
     const NUMBER: &str = " (os error ";

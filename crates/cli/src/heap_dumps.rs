@@ -1,4 +1,4 @@
-//! Heap dumps given beside logs and recordings: who keeps what, as rows of the recording.
+//! Heap dumps given with logs and recordings: who keeps what, as rows of the recording.
 //!
 //! ```text
 //!   dump ─▶ fathom-heap ─▶ heap.dump, heap.holder, heap.direct ─▶ rule heap-leak
@@ -20,7 +20,7 @@ use fathom_recording::{
     ClockBasis, Placement, ProcessId, Recording, Sink, Source, SourceId, SpanId, SpanRow,
 };
 
-/// Those who keep direct buffers that are told of a dump.
+/// Owners of direct buffers that are listed of a dump.
 const OWNERS: usize = 20;
 /// How HotSpot names a dump that it writes by itself: `java_pid4711.hprof`.
 const NAMED: &str = "java_pid";
@@ -37,19 +37,19 @@ struct Read {
 }
 
 /// Reads dumps and adds what keeps most to a sealed recording. Of several, the last is held against
-/// the first. What could not be used is told on standard error.
-pub fn add(dumps: &[PathBuf], recording: &mut Recording, tell: bool) -> Result<()> {
+/// the first. What could not be used is reported on standard error.
+pub fn add(dumps: &[PathBuf], recording: &mut Recording, report_to_user: bool) -> Result<()> {
     if dumps.is_empty() {
         return Ok(());
     }
     let say = |text: &str| {
-        if tell {
+        if report_to_user {
             eprintln!("fathom: {}", fathom_render::printable(text));
         }
     };
     if recording.processes.is_empty() {
         anyhow::bail!(
-            "a heap dump is read beside a GC log or a recording of the same JVM; by itself: fathom heap {}",
+            "a heap dump is read with a GC log or a recording of the same JVM; by itself: fathom heap {}",
             dumps[0].display()
         );
     }
@@ -64,7 +64,7 @@ pub fn add(dumps: &[PathBuf], recording: &mut Recording, tell: bool) -> Result<(
     }
     let Some(process) = jvm_of(recording, &last) else {
         say(&format!(
-            "{}: of which of the JVMs it is cannot be told; a name such as java_pid4711.hprof says it",
+            "{}: it is not known which of the JVMs it is of; a name such as java_pid4711.hprof says it",
             last.name
         ));
         return Ok(());
@@ -73,7 +73,7 @@ pub fn add(dumps: &[PathBuf], recording: &mut Recording, tell: bool) -> Result<(
     let is_before = |dump: &Read| began_ns(recording, process).is_some_and(|began| dump.written_ns < began);
     for dump in read.iter().chain([&last]).filter(|dump| is_before(dump)) {
         say(&format!(
-            "{}: was written before the first record of the JVM that it is given beside, and is left out",
+            "{}: was written before the first record of the JVM that it is given with, and is left out",
             dump.name
         ));
     }
@@ -113,7 +113,7 @@ fn began_ns(recording: &Recording, process: ProcessId) -> Option<i64> {
     Some(began.min()?.saturating_sub(CLOCKS_NS))
 }
 
-/// The JVM that a dump is of, where that can be told.
+/// The JVM that a dump is of, where that is known.
 fn jvm_of(recording: &Recording, dump: &Read) -> Option<ProcessId> {
     let jvms = || recording.processes.iter().enumerate().filter(|(_, process)| process.jvm);
     let id = |(i, _): (usize, _)| ProcessId(i as u32);
@@ -193,19 +193,10 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn row(&mut self, kind: &str, name: &str, figures: &[(&str, f64)], labels: &[(&str, &str)]) -> SpanId {
         self.recording.span(&SpanRow {
-            kind,
-            name,
-            t0_ns: self.at_ns,
-            t1_ns: self.at_ns,
-            process: self.process,
-            thread: None,
-            stack: None,
-            source: self.source,
-            line: 0,
-            key: -1,
             parent: self.dump,
             figures,
             labels,
+            ..SpanRow::new(kind, name, (self.at_ns, self.at_ns), self.process, self.source)
         })
     }
 
@@ -217,7 +208,7 @@ impl Rows<'_> {
         figures.extend(holder.entries.as_ref().map(|entries| (figure::ENTRIES, entries.count as f64)));
         let chain = || holder.dominators.iter().map(String::as_str);
         figures.extend(before.map(|before| {
-            // Of several sets with one chain of classes, the dump before tells the sum.
+            // Of several sets with one chain of classes, the dump before has the sum.
             let share =
                 holder.retained_bytes as f64 / summary.kept_at(chain()).max(holder.retained_bytes) as f64;
             (figure::BEFORE_BYTES, before.kept_at(chain()) as f64 * share)

@@ -17,7 +17,7 @@ pub struct IdentityArgs {
     /// The version of the service that runs: 2.3.1, a commit
     #[arg(long, value_name = "VERSION", value_parser = name)]
     pub version_label: Option<String>,
-    /// Anything else to tell recordings apart by: `--label zone=b`; may be given several times; no
+    /// Anything else to distinguish recordings by: `--label zone=b`; may be given several times; no
     /// secrets
     #[arg(long, value_name = "KEY=VALUE")]
     pub label: Vec<Label>,
@@ -60,7 +60,7 @@ impl IdentityArgs {
         known
     }
 
-    /// The same of what is recorded live: above what the kernel tells of JVMs, or of all processes
+    /// The same of what is recorded live: above what the kernel knows of JVMs, or of all processes
     /// where there is none.
     pub fn live(&self, targets: &Targets) -> Identity {
         let pids = |jvms: bool| targets.iter().filter(move |t| t.jvm || !jvms).map(|t| t.pid);

@@ -20,8 +20,8 @@ const LARGE: u64 = 64 << 20;
 /// Arguments of every command that reads inputs.
 #[derive(clap::Args, Debug)]
 pub struct InputArgs {
-    /// Recordings (NAME.fathom) and files of any known format, told by content; heap dumps beside
-    /// them; a directory; `-` for standard input
+    /// Recordings (NAME.fathom) and files of any known format, recognised by content; heap dumps
+    /// with them; a directory; `-` for standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Put a file on the clock by hand: FILE=+12.3s adds 12.3 seconds to its stamps,
@@ -38,8 +38,8 @@ pub struct Loaded {
 }
 
 impl InputArgs {
-    /// Reads all inputs into one recording, placed on one clock and sealed. Tells on standard error
-    /// what could not be used and what is uncertain.
+    /// Reads all inputs into one recording, placed on one clock and sealed. Reports on standard
+    /// error what could not be used and what is uncertain.
     pub fn load(&self) -> Result<Loaded> {
         self.read(true)
     }
@@ -49,8 +49,8 @@ impl InputArgs {
         self.read(false)
     }
 
-    fn read(&self, tell: bool) -> Result<Loaded> {
-        let bar = progress_bar().filter(|_| tell);
+    fn read(&self, report_to_user: bool) -> Result<Loaded> {
+        let bar = progress_bar().filter(|_| report_to_user);
         let options = Options {
             align: self.align.clone(),
             progress: bar.clone().map(as_progress),
@@ -85,7 +85,7 @@ impl InputArgs {
                 self.align.is_empty(),
                 "--align is for files; a recording is on the clock already"
             );
-            fathom_ingest::leave_out_twice_told(&mut recording);
+            fathom_ingest::leave_out_duplicates(&mut recording);
             recording.seal();
             Ok(Report::default())
         } else {
@@ -95,21 +95,21 @@ impl InputArgs {
             bar.finish_and_clear();
         }
         let report = report?;
-        if recording.cut && tell {
+        if recording.cut && report_to_user {
             eprintln!("fathom: a recording is cut: its writer was ended before it finished");
         }
-        for message in report.messages().into_iter().filter(|_| tell) {
+        for message in report.messages().into_iter().filter(|_| report_to_user) {
             eprintln!("fathom: {}", fathom_render::printable(&message));
         }
         let dumps: Vec<PathBuf> = dumps.into_iter().cloned().collect();
-        heap_dumps::add(&dumps, &mut recording, tell)?;
+        heap_dumps::add(&dumps, &mut recording, report_to_user)?;
         Ok(Loaded { recording })
     }
 }
 
 /// What was read, for a message: names and formats of the files; of a live recording the JVMs, and
 /// not its collectors.
-pub fn told(recording: &Recording) -> String {
+pub fn in_words(recording: &Recording) -> String {
     const MOST: usize = 3;
     let live = recording.sources.iter().any(|s| s.format == source::SESSION);
     let is_file = |source: &&Source| !live || source.lines > 0 || source.bytes > 0;
@@ -123,11 +123,11 @@ pub fn told(recording: &Recording) -> String {
     let more = names.len().saturating_sub(MOST);
     names.truncate(MOST);
     names.extend((more > 0).then(|| format!("{more} more")));
-    let mut told = names.join(", ");
+    let mut words = names.join(", ");
     if live {
-        told.push_str(", recorded live");
+        words.push_str(", recorded live");
     }
-    told
+    words
 }
 
 /// What a folder holds, where recordings are among it: readers of files know nothing of them. All
@@ -143,7 +143,7 @@ fn with_recordings_within(path: &Path) -> Vec<PathBuf> {
     if within.iter().any(|path| is_recording(path)) { within } else { given() }
 }
 
-/// Whether a path is a recording, a directory or a packed one; told by content.
+/// Whether a path is a recording, a directory or a packed one; recognised by content.
 fn is_recording(path: &Path) -> bool {
     if path.is_dir() {
         return fathom_recording::disk::is_recording(path);

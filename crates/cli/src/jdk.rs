@@ -1,8 +1,9 @@
 //! The JDKs of this machine: where they are, which release, whether they can compile.
 //!
-//! Told by each JDK's own `release` file (key `JAVA_VERSION`, written by the JDK build since 7), so
-//! that finding them starts no JVM. Runtimes of JDK 8 that a distribution has split off have none;
-//! there the manifest of `lib/rt.jar` tells, in which the classes of the library were until 8.
+//! Known from each JDK's own `release` file (key `JAVA_VERSION`, written by the JDK build since 7),
+//! so that finding them starts no JVM. Runtimes of JDK 8 that a distribution has split off have
+//! none; there the manifest of `lib/rt.jar` has it, in which the classes of the library were until
+//! 8.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,9 +22,9 @@ pub struct Jdk {
     pub home: PathBuf,
     /// Feature release: 8, 11, 17 …
     pub feature: u32,
-    /// Full version as its `release` file tells.
+    /// Full version by its `release` file.
     pub version: String,
-    /// Who built it, where the file tells.
+    /// Who built it, where the file says so.
     pub implementor: String,
     /// Whether it has a compiler.
     pub javac: bool,
@@ -89,7 +90,7 @@ pub fn find() -> Vec<Jdk> {
     jdks
 }
 
-/// Version and builder, as the `release` file tells them.
+/// Version and builder, as the `release` file has them.
 fn of_release_file(home: &Path) -> Option<(String, String)> {
     let release = std::fs::read_to_string(home.join("release")).ok()?;
     let value = |key: &str| {
@@ -99,7 +100,7 @@ fn of_release_file(home: &Path) -> Option<(String, String)> {
     Some((value("JAVA_VERSION")?, value("IMPLEMENTOR").unwrap_or_default()))
 }
 
-/// The same, as the manifest of the library of JDK 8 tells them.
+/// The same, as the manifest of the library of JDK 8 has them.
 fn of_library(home: &Path) -> Option<(String, String)> {
     let mut library = zip::ZipArchive::new(File::open(home.join("lib/rt.jar")).ok()?).ok()?;
     let mut manifest = Vec::new();
@@ -161,17 +162,17 @@ mod tests {
         std::fs::create_dir(home.join("lib")).unwrap();
         std::fs::write(home.join("bin/java"), "").unwrap();
         let known = || unpacked(dir.path()).iter().filter_map(|home| Jdk::at(home)).collect::<Vec<_>>();
-        assert_eq!(known(), [], "nothing tells its version");
+        assert_eq!(known(), [], "nothing has its version");
         let mut library = zip::ZipWriter::new(File::create(home.join("lib/rt.jar")).unwrap());
         library.start_file("META-INF/MANIFEST.MF", zip::write::SimpleFileOptions::default()).unwrap();
         let manifest = "Manifest-Version: 1.0\r\nImplementation-Version: 1.8.0_504\r\n\
                         Specification-Version: 1.8\r\nImplementation-Vendor: Debian\r\n\r\n";
         library.write_all(manifest.as_bytes()).unwrap();
         library.finish().unwrap();
-        let told = known();
-        assert_eq!(told.len(), 1);
-        assert_eq!((told[0].feature, told[0].version.as_str()), (8, "1.8.0_504"));
-        assert_eq!((told[0].implementor.as_str(), told[0].javac), ("Debian", false));
+        let jdks = known();
+        assert_eq!(jdks.len(), 1);
+        assert_eq!((jdks[0].feature, jdks[0].version.as_str()), (8, "1.8.0_504"));
+        assert_eq!((jdks[0].implementor.as_str(), jdks[0].javac), ("Debian", false));
         std::fs::write(home.join("lib/rt.jar"), "no archive").unwrap();
         assert_eq!(known(), []);
     }

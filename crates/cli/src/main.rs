@@ -12,10 +12,10 @@ mod identity;
 mod inputs;
 mod jdk;
 mod marks;
-mod onlooker;
 mod output;
 mod selection;
 mod serve;
+mod stderr;
 mod users;
 mod verdict;
 mod watched;
@@ -28,9 +28,9 @@ use clap::{CommandFactory, Parser};
 
 fn main() -> ExitCode {
     if std::env::args_os().len() == 1 {
-        // Who asks for nothing is told what there is.
-        let told = commands::Cli::command().print_help();
-        return exit::code(told.map(|()| exit::Outcome::Done).map_err(anyhow::Error::from));
+        // Without arguments the help is shown.
+        let printed = commands::Cli::command().print_help();
+        return exit::code(printed.map(|()| exit::Outcome::Done).map_err(anyhow::Error::from));
     }
     let cli = commands::Cli::parse();
     exit::code(cli.command.run())

@@ -29,7 +29,7 @@ const MOST_BYTES: u64 = 16 << 20;
 pub struct MarkArgs {
     /// Something that was done meanwhile, TIME=TEXT: `--mark 22:00:23='deploy 2.3'`; TIME as an end
     /// of a window; may be given several times. A slow window that begins with it says so
-    #[arg(long, value_name = "TIME=TEXT")]
+    #[arg(long, value_name = "TIME=TEXT", allow_hyphen_values = true)]
     pub mark: Vec<MarkSpec>,
     /// A file of them, a line each: TIME TEXT, or time,text; may be given several times
     #[arg(long, value_name = "FILE")]
@@ -48,16 +48,16 @@ impl FromStr for MarkSpec {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let none = || WindowError::NoMoment(text.to_owned()).to_string();
-        let (at, told) = text.split_once('=').ok_or_else(none)?;
+        let (at, event) = text.split_once('=').ok_or_else(none)?;
         let at = at.parse().map_err(|error: WindowError| error.to_string())?;
-        Self::of(at, told).ok_or_else(|| {
+        Self::of(at, event).ok_or_else(|| {
             format!("{text}: says when, and not what: write TIME=TEXT, such as 22:00:23='deploy 2.3'")
         })
     }
 }
 
 impl MarkSpec {
-    /// `None` without a text: nobody could tell what it is.
+    /// `None` without a text: nobody would know what it is.
     fn of(at: MomentSpec, text: &str) -> Option<Self> {
         let text: String = text.trim().chars().take(LONGEST).collect();
         (!text.is_empty()).then_some(Self { at, text })
@@ -112,7 +112,7 @@ impl MarkArgs {
     }
 
     /// Adds the marks to a sealed recording. Says which lie outside of it.
-    pub fn add_to(&self, recording: &mut Recording, tell: bool) -> Result<()> {
+    pub fn add_to(&self, recording: &mut Recording, report_to_user: bool) -> Result<()> {
         if !self.is_given() {
             return Ok(());
         }
@@ -122,7 +122,7 @@ impl MarkArgs {
         let process = (!recording.processes.is_empty()).then_some(ProcessId(0));
         let outside = self.write(recording, &clock, known, process)?;
         recording.seal();
-        if tell {
+        if report_to_user {
             outside.iter().for_each(|text| eprintln!("fathom: {}", fathom_render::printable(text)));
         }
         Ok(())
@@ -151,19 +151,9 @@ impl MarkArgs {
                     Ok(at_ns) => {
                         written += 1;
                         sink.span(&SpanRow {
-                            kind: kind::MARK,
-                            name: &mark.text,
-                            t0_ns: at_ns,
-                            t1_ns: at_ns,
-                            process,
-                            thread: None,
-                            stack: None,
-                            source,
                             line: *line,
-                            key: -1,
-                            parent: None,
                             figures: &[(figure::PRECISION_NS, mark.at.precision_ns() as f64)],
-                            labels: &[],
+                            ..SpanRow::new(kind::MARK, &mark.text, (at_ns, at_ns), process, source)
                         });
                     }
                     Err(error @ WindowError::Outside { .. }) => outside.push(error.to_string()),

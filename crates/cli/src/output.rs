@@ -23,8 +23,8 @@ pub fn print_json_line(value: &impl serde::Serialize) -> Result<()> {
     print(&format!("{}\n", fathom_render::json_line(value)?))
 }
 
-/// Writes a file beside its place and moves it there when it is whole, so that nobody opens half of
-/// it. Only the user can read it (mode 0600), because logs and stacks hold names that are nobody
+/// Writes a file next to its place and moves it there when it is whole, so that nobody opens half
+/// of it. Only the user can read it (mode 0600), because logs and stacks hold names that are nobody
 /// else's business. What is no regular file is not replaced.
 pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
     match std::fs::symlink_metadata(path) {
@@ -32,7 +32,7 @@ pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io
         _ => {}
     }
     let named = || path.display().to_string();
-    let file = beside(path)?;
+    let file = next_to(path)?;
     let mut out = BufWriter::new(file.as_file());
     content(&mut out).and_then(|()| out.flush()).with_context(named)?;
     drop(out);
@@ -48,7 +48,7 @@ pub fn write_new_file<T>(path: &Path, content: impl FnOnce(&mut BufWriter<&File>
     if path.symlink_metadata().is_ok() {
         return Err(io::Error::from(io::ErrorKind::AlreadyExists)).with_context(named);
     }
-    let file = beside(path)?;
+    let file = next_to(path)?;
     let mut out = BufWriter::with_capacity(1 << 20, file.as_file());
     let done = content(&mut out).with_context(named)?;
     out.flush().and_then(|()| file.as_file().sync_all()).with_context(named)?;
@@ -58,7 +58,7 @@ pub fn write_new_file<T>(path: &Path, content: impl FnOnce(&mut BufWriter<&File>
 }
 
 /// A file of another name in the folder of this one, which goes when it is not given its place.
-fn beside(path: &Path) -> Result<NamedTempFile> {
+fn next_to(path: &Path) -> Result<NamedTempFile> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Its error carries the name of the temporary file, which nobody asked for.
     let plain = |error: io::Error| std::fs::metadata(folder).err().unwrap_or_else(|| error.kind().into());

@@ -1,8 +1,8 @@
-//! Which samples a command takes: window, threads, roles, kinds, packages.
+//! Which samples a command takes: window, process, threads, roles, kinds, packages.
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use fathom_diagnose::stacks::{Selection, kinds, waits};
+use fathom_diagnose::stacks::{ProcessChoice, Selection, kinds, waits};
 use fathom_diagnose::{Window, WindowError, WindowSpec};
 use fathom_recording::{Recording, Role};
 use jiff::tz::TimeZone;
@@ -17,8 +17,12 @@ const LARGEST_PATTERN: usize = 1 << 20;
 pub struct SelectionArgs {
     /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
     /// 22:00:23..22:00:45; may be given several times
-    #[arg(long, value_name = "WINDOW", value_parser = window)]
+    #[arg(long, value_name = "WINDOW", value_parser = window, allow_hyphen_values = true)]
     pub window: Vec<WindowSpec>,
+    /// Only the process with an id, or those whose name and arguments of the main class match a
+    /// regular expression, such as 'StartUp db2'; `fathom info` lists them
+    #[arg(long, value_name = "PID|RE")]
+    pub process: Option<String>,
     /// Only threads whose name matches a regular expression
     #[arg(long, value_name = "RE")]
     pub thread: Option<String>,
@@ -76,14 +80,19 @@ pub fn windows(recording: &Recording, specs: &[WindowSpec]) -> Result<Vec<Window
 impl SelectionArgs {
     /// The selection, its kind still open.
     pub fn selection(&self, recording: &Recording) -> Result<Selection> {
-        let compile = |text: &String| {
+        let compile = |option: &str, text: &String| {
             let built = RegexBuilder::new(text).size_limit(LARGEST_PATTERN).build();
-            built.with_context(|| format!("--thread {text}"))
+            built.with_context(|| format!("{option} {text}"))
+        };
+        let process = |text: &String| match text.parse() {
+            Ok(pid) => Ok(ProcessChoice::Pid(pid)),
+            Err(_) => compile("--process", text).map(ProcessChoice::Named),
         };
         Ok(Selection {
             kind: String::new(),
             windows: windows(recording, &self.window)?,
-            thread: self.thread.as_ref().map(compile).transpose()?,
+            process: self.process.as_ref().map(process).transpose()?,
+            thread: self.thread.as_ref().map(|text| compile("--thread", text)).transpose()?,
             roles: self.role.iter().map(|r| (*r).into()).collect(),
             packages: self.package.clone(),
             sources_from: 0,
@@ -100,7 +109,7 @@ impl SelectionArgs {
         anyhow::ensure!(
             !found.is_empty(),
             "nothing in {} has stacks; samples come from a JFR file, a profiler's output, or fathom record",
-            crate::inputs::told(recording)
+            crate::inputs::in_words(recording)
         );
         Ok(found)
     }
@@ -118,8 +127,9 @@ impl SelectionArgs {
     }
 
     /// What is chosen, in words; empty when everything is.
-    pub fn told(&self) -> String {
+    pub fn in_words(&self) -> String {
         let mut words = Vec::new();
+        words.extend(self.process.as_ref().map(|process| format!("process {process}")));
         words.extend(self.thread.as_ref().map(|re| format!("threads matching {re}")));
         if !self.role.is_empty() {
             let roles: Vec<_> = self.role.iter().map(|r| format!("{r:?}").to_lowercase()).collect();

@@ -8,8 +8,8 @@ use fathom_recording::Recording;
 /// s"; `None` where one was, or where none is at any time.
 pub fn none(recording: &Recording, window: Window) -> Option<String> {
     let watched = watched(recording)?;
-    let told = watched.window;
-    if told.from_ns < window.to_ns && window.from_ns < told.to_ns {
+    let watched_window = watched.window;
+    if watched_window.from_ns < window.to_ns && window.from_ns < watched_window.to_ns {
         return None;
     }
     let zero_ns = fathom_diagnose::zero_ns(recording);
@@ -18,6 +18,6 @@ pub fn none(recording: &Recording, window: Window) -> Option<String> {
         "no thread was watched in {}: {} are recorded from {}",
         from_to(window),
         watched.what,
-        from_to(told)
+        from_to(watched_window)
     ))
 }

@@ -1,8 +1,8 @@
 //! Logs that recorded JVMs wrote meanwhile, taken into their recording.
 //!
-//! Which of the files that a JVM has open for writing are its logs is told by their content. A log
-//! is read as a whole, for its header tells how to read the rest; of a very large one, its head and
-//! what was written since the recording began. Only records from the time of the recording are
+//! Which of the files that a JVM has open for writing are its logs is decided by their content. A
+//! log is read as a whole, for its header says how to read the rest; of a very large one, its head
+//! and what was written since the recording began. Only records from the time of the recording are
 //! taken.
 
 use std::fs::File;
@@ -15,14 +15,14 @@ use fathom_recording::{ClockBasis, Placement, Recording, Sink, SourceId, Writer}
 
 /// Formats that a JVM writes its logs in, and its flight recordings.
 const LOGS: [&str; 5] = ["unified-log", "jdk8-gc-log", "log-compilation", "print-compilation", "jfr"];
-/// What of a file is looked at to tell its format.
+/// What of a file is looked at to recognise its format.
 const HEAD: u64 = 64 << 10;
 /// Logs up to this are read as a whole.
 const WHOLE: u64 = 64 << 20;
-/// And of larger ones so much of the beginning: it tells of JVM, collector and stamps.
+/// And of larger ones so much of the beginning: it names JVM, collector and stamps.
 const BEGINNING: u64 = 1 << 20;
 
-/// Takes what the logs among some files tell of the time of a recording. Says what it took, one
+/// Takes what the logs among some files have of the time of a recording. Says what it took, one
 /// line each.
 pub fn take(files: Vec<WrittenFile>, covers_ns: (i64, i64), writer: &mut Writer) -> Vec<String> {
     let mut said = Vec::new();

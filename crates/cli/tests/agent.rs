@@ -146,9 +146,9 @@ fn jvms_are_found_and_recorded_and_their_rows_appear() {
     let second = host.command("two", &[]).output().unwrap();
     assert_eq!(second.status.code(), Some(3), "{}", said(&second));
     assert!(said(&second).contains("another fathom agent is at work"), "{}", said(&second));
-    let (code, told) = agent.end("TERM");
-    assert_eq!(code, Some(0), "{told}");
-    assert_eq!(host.waiting(), [""; 0], "{told}");
+    let (code, reported) = agent.end("TERM");
+    assert_eq!(code, Some(0), "{reported}");
+    assert_eq!(host.waiting(), [""; 0], "{reported}");
     assert_eq!(host.status()["running"], false);
     let all = host.recorded();
     assert_once(&host.path("place"), &all);
@@ -181,7 +181,7 @@ fn whenever_it_is_killed_each_recording_is_in_the_place_exactly_once() {
     while asked.map_or(Instant::now() < end || kills < 3, |asked: usize| kills < asked) {
         let mut agent =
             Running::start(host.command("killed", &["--every", "1s"]).stderr(std::process::Stdio::null()));
-        // Anything from its first moments to its third stretch.
+        // Anything from its first moments to its third interval.
         std::thread::sleep(Duration::from_millis(random(&mut state, 9_000)));
         agent.signal("KILL");
         agent.end();
@@ -191,8 +191,8 @@ fn whenever_it_is_killed_each_recording_is_in_the_place_exactly_once() {
     }
     let agent = host.start("killed", &["--every", "1s"]);
     std::thread::sleep(Duration::from_secs(5));
-    let (code, told) = agent.end("TERM");
-    assert_eq!((code, host.waiting()), (Some(0), Vec::new()), "{told}");
+    let (code, reported) = agent.end("TERM");
+    assert_eq!((code, host.waiting()), (Some(0), Vec::new()), "{reported}");
     let all = host.recorded();
     assert_once(&host.path("place"), &all);
     let lost: Vec<&String> = promised.iter().filter(|id| all.iter().all(|r| r.id != **id)).collect();
@@ -209,7 +209,7 @@ fn a_place_that_is_away_gets_everything_when_it_is_back() {
     std::fs::remove_dir(host.path("place")).unwrap();
     let _jvm = host.jvm(&host.jdks[0].1, "Computing", "away");
     let agent = host.start("away", &["--every", "1s"]);
-    until("stretches that wait", || host.waiting().len() >= 4);
+    until("intervals that wait", || host.waiting().len() >= 4);
     until("that it is said", || host.status()["place"]["works"] == false);
     assert!(host.status()["place"]["why"].as_str().unwrap().contains("No such file"), "{}", host.status());
     let waiting = host.waiting_ids();
@@ -219,8 +219,8 @@ fn a_place_that_is_away_gets_everything_when_it_is_back() {
         waiting.iter().all(|id| all.iter().any(|r| r.id == *id))
     });
     until("that it works", || host.status()["place"]["works"] == true);
-    let (code, told) = agent.end("TERM");
-    assert_eq!(code, Some(0), "{told}");
+    let (code, reported) = agent.end("TERM");
+    assert_eq!(code, Some(0), "{reported}");
     assert_once(&host.path("place"), &host.recorded());
     assert_eq!(host.status()["spool"]["dropped_recordings"], 0);
 }
@@ -266,8 +266,8 @@ fn on_a_full_disk_the_oldest_rows_are_dropped_and_counted_and_the_rest_arrives()
     until("rows that say so", || {
         unseen(&host.path("place")).iter().any(|(what, _)| what.contains("recordings of this host"))
     });
-    let (code, told) = agent.end("TERM");
-    assert_eq!((code, host.waiting()), (Some(0), Vec::new()), "{told}");
+    let (code, reported) = agent.end("TERM");
+    assert_eq!((code, host.waiting()), (Some(0), Vec::new()), "{reported}");
     assert!(host.status()["spool"]["dropped_recordings"].as_u64().unwrap() >= dropped);
     assert_once(&host.path("place"), &host.recorded());
 }
@@ -283,13 +283,13 @@ fn above_its_cpu_limit_it_lowers_its_rate_and_says_so_in_status_and_rows() {
     assert!(status["why"].as_str().unwrap().contains("0.00% are allowed"), "{status}");
     until("a pause", || host.status()["state"] == "paused");
     until("rows of the pause", || {
-        let told = unseen(&host.path("place"));
+        let reported = unseen(&host.path("place"));
         let has =
-            |what: &str| told.iter().any(|(w, why)| w.contains(what) && why.contains("keeps its limits"));
+            |what: &str| reported.iter().any(|(w, why)| w.contains(what) && why.contains("keeps its limits"));
         has("CPU samples at the rate that was asked for") && has("everything")
     });
-    let (code, told) = agent.end("TERM");
-    assert_eq!(code, Some(0), "{told}");
+    let (code, reported) = agent.end("TERM");
+    assert_eq!(code, Some(0), "{reported}");
     assert_once(&host.path("place"), &host.recorded());
 }
 
@@ -301,21 +301,21 @@ fn what_is_slow_arrives_as_a_whole_recording() {
         ["--every", "2s", "--on-slow", "lock>1s", "--before", "2s", "--after", "1s", "--service", "slow"];
     let agent = host.start("slow", &args);
     std::thread::sleep(Duration::from_secs(3));
-    jvm.tell("lock 3000");
+    jvm.send("lock 3000");
     assert_eq!(jvm.line(), Some("done"));
     let incident = || {
         files(&host.path("place/incidents")).into_iter().find(|f| f.extension().is_some_and(|e| e == "tar"))
     };
     until("the incident", || incident().is_some());
-    let (code, told) = agent.end("TERM");
-    assert_eq!(code, Some(0), "{told}");
+    let (code, reported) = agent.end("TERM");
+    assert_eq!(code, Some(0), "{reported}");
     let path = incident().unwrap();
     assert!(path.to_string_lossy().contains("service=slow"), "{}", path.display());
     let recording = fathom_recording::open(&path).unwrap();
     let slow = recording.spans_of(fathom_recording::vocabulary::kind::SLOW);
     assert!(
         slow.into_iter().any(|span| span.name() == "lock>1s" && span.duration_ns() > 2_000_000_000),
-        "{told}"
+        "{reported}"
     );
     assert_eq!(host.status()["incidents"]["written"], 1);
     assert_once(&host.path("place"), &host.recorded());
@@ -352,8 +352,8 @@ fn a_jvm_of_another_user_is_named_with_the_reason() {
     until("rows that name it", || {
         unseen(&host.path("place")).iter().any(|(w, why)| *w == what && why.contains("uid 0"))
     });
-    let told = unseen(&host.path("place"));
-    assert!(told.iter().any(|(what, _)| what.contains("eBPF") || what == "everything"), "{told:?}");
+    let reported = unseen(&host.path("place"));
+    assert!(reported.iter().any(|(what, _)| what.contains("eBPF") || what == "everything"), "{reported:?}");
     assert!(host.status()["unseen"].to_string().contains(&what), "{}", host.status());
     assert_eq!(agent.end("TERM").0, Some(0));
 }

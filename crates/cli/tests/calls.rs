@@ -24,7 +24,7 @@ const CLOCKS_NS: f64 = 1e6;
 
 /// Starts the program and records it to its end.
 const RECORD: &str = r#"
-"$JAVA" -XX:+UseSerialGC -Xmx64m -cp . Calls "$PWD" $HOSTS > told.txt & jvm=$!
+"$JAVA" -XX:+UseSerialGC -Xmx64m -cp . Calls "$PWD" $HOSTS > measured.txt & jvm=$!
 "$FATHOM" record -p $jvm --without jvm-events --force -o x.fathom 2> said.txt; status=$?
 cat said.txt >&2
 kill $jvm 2> /dev/null
@@ -49,8 +49,8 @@ fn recorded(dir: &Path, java: &Path, hosts: &str, mut shell: Command, script: &s
     }
     let _ = child.kill();
     let output = child.wait_with_output().unwrap();
-    let told = std::fs::read_to_string(dir.join("told.txt")).unwrap_or_default();
-    let shown = format!("{}: {}{told}", java.display(), String::from_utf8_lossy(&output.stderr));
+    let reported = std::fs::read_to_string(dir.join("measured.txt")).unwrap_or_default();
+    let shown = format!("{}: {}{reported}", java.display(), String::from_utf8_lossy(&output.stderr));
     if output.status.code() == Some(CANNOT) {
         return None;
     }
@@ -64,7 +64,7 @@ const CANNOT: i32 = 66;
 /// What a step of the program took, nanoseconds, how it ended, and what it was about.
 fn steps(dir: &Path) -> BTreeMap<String, Vec<(f64, String, String)>> {
     let mut steps: BTreeMap<String, Vec<(f64, String, String)>> = BTreeMap::new();
-    for line in std::fs::read_to_string(dir.join("told.txt")).unwrap().lines() {
+    for line in std::fs::read_to_string(dir.join("measured.txt")).unwrap().lines() {
         let words: Vec<&str> = line.split(' ').collect();
         if let ["step", name, ns, outcome, what] = words[..] {
             let step = (ns.parse().unwrap(), outcome.to_owned(), what.to_owned());
@@ -94,7 +94,7 @@ fn sum_ns(spans: &[Span<'_>]) -> f64 {
 }
 
 #[test]
-fn calls_of_a_jvm_are_counted_exactly_and_told_with_file_peer_and_method() {
+fn calls_of_a_jvm_are_counted_exactly_and_reported_with_file_peer_and_method() {
     patiently(|| {
         if !ebpf_is_allowed() {
             return;
@@ -277,7 +277,7 @@ fn calls_of_a_thread_that_makes_a_million_a_second_are_counted_one_by_one_and_ti
             assert!(timed > BLOCKS / 1e4 && timed < BLOCKS / 10.0, "{call}: {shown}");
         }
         let share = sum("read", figure::TIMED) / sum("write", figure::TIMED);
-        assert!((0.5..2.0).contains(&share), "calls that take turns are both timed: {shown}");
+        assert!((0.5..2.0).contains(&share), "calls that alternate are both timed: {shown}");
         let recorded_ns = recording.spans_of(kind::SYSCALL_TOTALS).map(|s| s.t1_ns()).max().unwrap()
             - recording.spans_of(kind::SYSCALL_TOTALS).map(|s| s.t0_ns()).min().unwrap();
         let within = sum("read", figure::TOTAL_NS) + sum("write", figure::TOTAL_NS);
@@ -335,7 +335,7 @@ trap 'kill $server' EXIT
 "#;
 
 #[test]
-fn look_ups_are_told_by_name_server_and_lost_questions_and_diagnosed() {
+fn look_ups_are_reported_by_name_server_and_lost_questions_and_diagnosed() {
     patiently(|| {
         if !ebpf_is_allowed() {
             return;

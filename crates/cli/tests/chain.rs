@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use live::disk::Disk;
-use live::process::Talking;
+use live::process::{Talking, busy};
 use live::recorded::{ledger, of_thread};
 use live::recorder::Recorder;
 use live::{ebpf_is_allowed, fathom, jdks, json, patiently};
@@ -150,6 +150,40 @@ fn chains_of_known_waits_lead_to_what_the_owner_is_made_to_do() {
 }
 
 #[test]
+fn the_owner_of_a_lock_is_the_thread_that_holds_it_and_not_one_that_had_its_stack_before() {
+    const TURNS: usize = 160;
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        if !ebpf_is_allowed() {
+            return;
+        }
+        // A thread that has begun and does not get a CPU has no stack yet.
+        let _busy = [busy(), busy(), busy()];
+        for (release, home) in jdks::each(jdks::with_program(dir, "Owners")) {
+            let mut java = Command::new(home.join("bin/java"));
+            java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "Owners"]);
+            let mut jvm = Talking::start(java.arg(TURNS.to_string()));
+            let recorder = Recorder::record(dir, &jvm.pid(), &[]);
+            jvm.send("go");
+            jvm.until("done");
+            let recording = recorder.stop(dir);
+            drop(jvm);
+            let mut waits = of_thread(&recording, kind::LOCK_MONITOR, "main");
+            waits.sort_by_key(|wait| wait.t0_ns());
+            let owners: Vec<&str> = waits.iter().filter_map(|wait| wait.label(label::OWNER)).collect();
+            let shown = format!("JDK {release}: {owners:?}");
+            assert!(owners.len() > TURNS / 2, "{shown}");
+            // Each holds the lock once, one after the other.
+            let number = |owner: &str| owner.strip_prefix("owner-")?.parse::<usize>().ok();
+            let numbers: Vec<usize> = owners.iter().filter_map(|owner| number(owner)).collect();
+            assert_eq!(numbers.len(), owners.len(), "{shown}");
+            assert!(numbers.is_sorted_by(|one, next| one < next), "{shown}");
+        }
+    });
+}
+
+#[test]
 fn a_thread_in_a_loop_without_polls_is_the_last_in() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
@@ -198,8 +232,8 @@ fn a_thread_in_a_loop_without_polls_is_the_last_in() {
             );
             // Where it blocks is seen unless the others are done before it gets there.
             let stack = slowest["last_in_stack"].to_string();
-            let is_told = stack.contains("Stops.count") || stack.contains("Stops.lambda");
-            assert!(is_told || stack == "[]", "{shown}: {slowest}");
+            let is_reported = stack.contains("Stops.count") || stack.contains("Stops.lambda");
+            assert!(is_reported || stack == "[]", "{shown}: {slowest}");
         }
     });
 }
@@ -260,7 +294,7 @@ fn a_log_write_on_a_frozen_file_system_is_a_part_of_the_stop_and_proven() {
 }
 
 #[test]
-fn of_two_threads_on_one_cpu_each_is_told_to_have_run_instead_of_the_other() {
+fn of_two_threads_on_one_cpu_each_is_reported_to_have_run_instead_of_the_other() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();

@@ -9,16 +9,17 @@ fn fathom(args: &[&str]) -> Output {
 }
 
 #[test]
-fn this_machine_is_told_with_the_way_out_of_whatever_is_missing() {
+fn this_machine_is_reported_with_the_way_out_of_whatever_is_missing() {
     let output = fathom(&["check", "--json"]);
     assert!(output.status.success(), "{output:?}");
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told["schema"], "fathom.check/1");
-    for item in told["items"].as_array().unwrap() {
+    let reported: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(reported["schema"], "fathom.check/1");
+    for item in reported["items"].as_array().unwrap() {
         let missing = item["state"] == "missing";
         assert!(!missing || item["remedy"].as_str().is_some_and(|r| !r.is_empty()), "{item}");
     }
-    let engines: Vec<_> = told["engines"].as_array().unwrap().iter().map(|e| e["engine"].clone()).collect();
+    let engines: Vec<_> =
+        reported["engines"].as_array().unwrap().iter().map(|e| e["engine"].clone()).collect();
     assert_eq!(engines, ["ebpf", "jfr"]);
     let text = String::from_utf8(fathom(&["check"]).stdout).unwrap();
     assert!(text.starts_with("This machine (Linux ") && text.contains("eBPF programs"), "{text}");
@@ -36,7 +37,7 @@ fn a_process_that_is_no_jvm_and_one_that_is_gone_end_with_status_3_and_one_sente
     assert!(lived_on);
     for (output, what) in [(alive, "is no JVM"), (gone, "does not exist")] {
         assert_eq!(output.status.code(), Some(3), "{output:?}");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(told.contains(what) && told.lines().count() == 1, "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(reported.contains(what) && reported.lines().count() == 1, "{reported}");
     }
 }

@@ -36,10 +36,10 @@ fn a_command_against_itself_is_neither_faster_nor_slower() {
         let dir = tempfile::tempdir().unwrap();
         for (_, home) in jdks::each(jdks::of(&[17, 25])) {
             let version = format!("{}/bin/java -version", home.display());
-            let told = compared(dir.path(), &["--runs", "6"], [&version, &version]);
-            let verdict = told["verdict"].as_str().unwrap();
-            assert!(["no_difference", "cannot_tell"].contains(&verdict), "{told}");
-            assert_eq!(told["runs_needed"].is_u64(), verdict == "cannot_tell", "{told}");
+            let reported = compared(dir.path(), &["--runs", "6"], [&version, &version]);
+            let verdict = reported["verdict"].as_str().unwrap();
+            assert!(["no_difference", "cannot_tell"].contains(&verdict), "{reported}");
+            assert_eq!(reported["runs_needed"].is_u64(), verdict == "cannot_tell", "{reported}");
         }
     });
 }
@@ -57,10 +57,10 @@ fn a_program_that_is_interpreted_is_slower_and_the_first_look_is_enough() {
             let commands = [commands[0].as_str(), "--", commands[1].as_str()];
             for metric in ["wall", "cpu", r"number=took (\S+) ms"] {
                 let report = json_before(dir.path(), &["--runs", "6..24", "--metric", metric], &commands);
-                let told = &report["comparisons"][0];
-                assert_eq!(told["verdict"], "slower", "{metric}: {told}");
-                assert_eq!(report["runs"], 6, "{metric}: {told}");
-                assert!(told["estimate"]["low"].as_f64().unwrap() > 1.2, "{metric}: {told}");
+                let reported = &report["comparisons"][0];
+                assert_eq!(reported["verdict"], "slower", "{metric}: {reported}");
+                assert_eq!(report["runs"], 6, "{metric}: {reported}");
+                assert!(reported["estimate"]["low"].as_f64().unwrap() > 1.2, "{metric}: {reported}");
             }
         }
     });
@@ -78,9 +78,9 @@ fn an_intrinsic_that_is_missing_is_found() {
                            -XX:DisableIntrinsic=_montgomeryMultiply,_montgomerySquare,_multiplyToLen,_squareToLen,_mulAdd";
             let commands =
                 ["", without].map(|flag| java(&home, dir.path(), &format!("{flag} Sums large 3000")));
-            let told =
+            let reported =
                 compared(dir.path(), &["--runs", "5", "--metric", "cpu"], [&commands[0], &commands[1]]);
-            assert_eq!(told["verdict"], "slower", "{told}");
+            assert_eq!(reported["verdict"], "slower", "{reported}");
         }
     });
 }
@@ -272,7 +272,7 @@ fn tables_of_throughput_have_a_verdict_by_operations_per_second() {
     assert_eq!(slower["schema"], "fathom.compare-recordings/1");
     assert_eq!(slower["verdict"]["verdict"], "slower", "{slower}");
     let sentence = slower["verdict"]["sentence"].as_str().unwrap();
-    assert!(sentence.starts_with("B does 0.90") && sentence.contains("16 stretches of each"), "{sentence}");
+    assert!(sentence.starts_with("B does 0.90") && sentence.contains("16 segments of each"), "{sentence}");
     let same = json(dir.path(), &["compare", "a.csv", "a.csv"]);
     assert_eq!(same["verdict"]["verdict"], "no_difference", "{same}");
     assert!(same["measures"].as_array().unwrap().iter().all(|m| m["differs"] == false), "{same}");
@@ -362,7 +362,7 @@ fn files_that_tell_nothing_of_each_other_are_refused() {
 }
 
 #[test]
-fn a_change_of_the_jdk_between_two_logs_is_told_and_touches_the_flag_that_it_is_about() {
+fn a_change_of_the_jdk_between_two_logs_is_reported_and_touches_the_flag_that_it_is_about() {
     let dir = tempfile::tempdir().unwrap();
     let found = jdks::of(&[8, 25]);
     if found.len() < 2 || jdks::compile(dir.path(), 8, &["Sums"]).is_none() {
@@ -388,7 +388,7 @@ fn a_change_of_the_jdk_between_two_logs_is_told_and_touches_the_flag_that_it_is_
         (&named("JEP 374")["second_has_it"], &named("JEP 374")["url"]),
         (&true.into(), &"https://openjdk.org/jeps/374".into())
     );
-    assert_eq!(named("JEP 254")["touches"].as_array().unwrap().len(), 0, "no frame tells of it");
+    assert_eq!(named("JEP 254")["touches"].as_array().unwrap().len(), 0, "no frame shows it");
     assert!(named("JDK-8130150").is_null(), "some updates of 8 have it");
     let shown = fathom(dir.path(), &["compare", "8.log", "25.log"]);
     let shown = String::from_utf8(shown.stdout).unwrap();

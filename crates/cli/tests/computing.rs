@@ -24,20 +24,21 @@ fn diagnosed(dir: &Path, program: &Talking) -> Value {
 }
 
 /// What a rule has said, as a finding or as ruled out.
-fn told<'a>(verdict: &'a Value, list: &str, rule: &str) -> Option<&'a Value> {
-    verdict[list].as_array().unwrap().iter().find(|told| told["rule"] == rule)
+fn reported<'a>(verdict: &'a Value, list: &str, rule: &str) -> Option<&'a Value> {
+    verdict[list].as_array().unwrap().iter().find(|reported| reported["rule"] == rule)
 }
 
 #[track_caller]
 fn finds<'a>(verdict: &'a Value, rule: &str, shown: &str) -> &'a Value {
-    let found = told(verdict, "findings", rule).unwrap_or_else(|| panic!("{shown}: no {rule}: {verdict}"));
+    let found =
+        reported(verdict, "findings", rule).unwrap_or_else(|| panic!("{shown}: no {rule}: {verdict}"));
     eprintln!("{shown}: {}", found["title"]);
     found
 }
 
 #[track_caller]
 fn rules_out(verdict: &Value, rule: &str, shown: &str) {
-    let ruled_out = told(verdict, "ruled_out", rule);
+    let ruled_out = reported(verdict, "ruled_out", rule);
     let ruled_out = ruled_out.unwrap_or_else(|| panic!("{shown}: {rule} is not ruled out: {verdict}"));
     eprintln!("{shown}: {}", ruled_out["figure"]);
 }

@@ -39,19 +39,17 @@ fn recording(dir: &Path) {
             let (kind, t_ns, weight) = (sample::CPU, i * S, 10_000_000);
             r.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
             r.span(&SpanRow {
-                kind: kind::LOCK_MONITOR,
-                name: "java.lang.Object",
-                t0_ns: i * S,
-                t1_ns: i * S + 3 * S / 2,
-                process,
                 thread,
-                stack: None,
-                source,
-                line: 0,
                 key: i,
-                parent: None,
                 figures: &[("bytes", 5.0)],
                 labels: &[("owner", "main")],
+                ..SpanRow::new(
+                    kind::LOCK_MONITOR,
+                    "java.lang.Object",
+                    (i * S, i * S + 3 * S / 2),
+                    process,
+                    source,
+                )
             });
         }
     }
@@ -84,11 +82,11 @@ fn exported(dir: &Path, format: &str, name: &str) -> PathBuf {
     recording(dir);
     let args = ["export", "a.fathom", "--format", format, "-o", name];
     let output = Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap();
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", reported(&output));
     dir.join(name)
 }
 
-fn told(output: &Output) -> String {
+fn reported(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -115,14 +113,14 @@ fn pprof_reads_the_same_totals() {
     let dir = tempfile::tempdir().unwrap();
     let file = exported(dir.path(), "pprof", "x.pb.gz");
     let output = Command::new(&pprof).args(["-top", "-unit=s"]).arg(&file).output().unwrap();
-    let text = told(&output);
+    let text = reported(&output);
     assert!(text.contains("Type: cpu") && text.contains("10s, 100% of 10s total"), "{text}");
     let main = text.lines().find(|l| l.ends_with("org.example.Main.main")).unwrap();
     assert_eq!(main.split_whitespace().nth(3), Some("10s"), "{text}");
     let hot = text.lines().find(|l| l.ends_with("org.example.A.hot")).unwrap();
     assert_eq!(hot.split_whitespace().next(), Some("5s"), "{text}");
     let tags = Command::new(&pprof).arg("-tags").arg(&file).output().unwrap();
-    assert!(told(&tags).contains("worker-78"), "{}", told(&tags));
+    assert!(reported(&tags).contains("worker-78"), "{}", reported(&tags));
 }
 
 #[test]
@@ -169,7 +167,7 @@ assert sorted(t.counter.unit_name for t in tracks if t.HasField('counter')) == [
     let dir = tempfile::tempdir().unwrap();
     let file = exported(dir.path(), "perfetto", "x.pftrace");
     let output = python(code).arg(&file).output().unwrap();
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", reported(&output));
 }
 
 #[test]
@@ -183,7 +181,7 @@ fn speedscope_reads_the_same_totals() {
         return;
     }
     let output = Command::new("node").arg(script).arg(&file).output().unwrap();
-    let text = told(&output);
+    let text = reported(&output);
     assert!(output.status.success(), "{text}");
     if let Some(why) = text.lines().find_map(|line| line.strip_prefix("SKIPPED: ")) {
         fathom_testing::skip(why);
@@ -207,7 +205,7 @@ fn firefox_profiler_reads_the_same_totals() {
     let dir = tempfile::tempdir().unwrap();
     let file = exported(dir.path(), "firefox", "x.json");
     let output = Command::new("node").arg(root.join("ui/test/firefox.mjs")).arg(&file).output().unwrap();
-    let text = told(&output);
+    let text = reported(&output);
     assert!(output.status.success(), "{text}");
     for tid in [78, 79] {
         let thread = text.split(&format!("thread worker-{tid} ")).nth(1).expect(&text);

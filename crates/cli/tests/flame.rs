@@ -12,7 +12,7 @@ use fathom_recording::{FrameType, Overwrite, Placement, Process, Recording, Role
 
 const S: i64 = 1_000_000_000;
 
-/// 100 s: `hot` at 100 samples a second, from 50 s on `extra` at 50 a second beside it; the GC
+/// 100 s: `hot` at 100 samples a second, from 50 s on `extra` at 50 a second as well; the GC
 /// waits.
 fn recording(dir: &Path, name: &str, extra: bool) {
     let mut r = Recording::new();
@@ -93,6 +93,36 @@ fn windows_roles_kinds_and_packages_choose_what_is_drawn() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(output.stderr.starts_with(b"fathom: "), "{args:?}");
     }
+}
+
+#[test]
+fn one_of_several_jvms_of_one_main_class_is_chosen_by_its_pid_or_its_arguments() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut r = Recording::new();
+    let source = r.add_source(Source { covers_ns: Some((0, 10 * S)), ..Source::default() });
+    for (pid, args) in [(7, "db1 0"), (8, "db2 1")] {
+        let facts = [(fathom_recording::vocabulary::fact::MAIN_ARGS.to_owned(), args.to_owned())].into();
+        let process = r.add_process(Process { name: "StartUp".into(), pid: Some(pid), jvm: true, facts });
+        let thread = Some(r.thread(process, Some(pid), "main", Role::App));
+        let frame = r.frame(&format!("org.a.Main.of{pid}"), "", FrameType::C2, -1);
+        let stack = Some(r.stack(None, frame));
+        for i in 0..10_i64 {
+            let t_ns = i * S;
+            r.sample(&SampleRow { kind: sample::CPU, t_ns, process, thread, stack, weight: 1_000, source });
+        }
+    }
+    r.seal();
+    fathom_recording::write(&r, &dir.path().join("both.fathom"), Overwrite::Never).unwrap();
+    let table = |process: &str| ok(dir.path(), &["flame", "both.fathom", "--top", "--process", process]);
+    for process in ["8", "db2", "StartUp db[2-9]"] {
+        let table = table(process);
+        assert!(table.contains("of8") && !table.contains("of7"), "{process}: {table}");
+        assert!(table.contains(&format!("process {process}")), "{table}");
+    }
+    let both = table("StartUp");
+    assert!(both.contains("of7") && both.contains("of8"), "{both}");
+    let none = fathom(dir.path(), &["flame", "both.fathom", "--process", "9"]);
+    assert_eq!(none.status.code(), Some(2));
 }
 
 #[test]

@@ -69,25 +69,25 @@ fn the_holder_that_was_planted_is_the_first_and_its_entries_are_counted() {
         for (case, field, class, count, suspicion) in PLANTED {
             let dumped = dumped(home, classes, case, &[]);
             let holder = dumped.holder();
-            let told = format!("JDK {release}, {case}: {holder:#}");
-            assert!(holder["static_field"].as_str().unwrap_or("").starts_with(field), "{told}");
-            assert_eq!(holder["entries"]["class"], class, "{told}");
+            let reported = format!("JDK {release}, {case}: {holder:#}");
+            assert!(holder["static_field"].as_str().unwrap_or("").starts_with(field), "{reported}");
+            assert_eq!(holder["entries"]["class"], class, "{reported}");
             let entries = holder["entries"]["count"].as_u64().unwrap();
-            assert!(entries.abs_diff(count) <= count / 100, "{told}");
-            assert_eq!(holder["suspicion"], suspicion, "{told}");
-            assert!(holder["share"].as_f64().unwrap() > 0.5, "{told}");
+            assert!(entries.abs_diff(count) <= count / 100, "{reported}");
+            assert_eq!(holder["suspicion"], suspicion, "{reported}");
+            assert!(holder["share"].as_f64().unwrap() > 0.5, "{reported}");
             if case == "thread-local" {
                 let name = |i: usize| holder["threads"][i].as_str().unwrap_or("").to_owned();
                 assert_eq!(
                     (name(0), name(7)),
                     ("pool-1-thread-1".into(), "pool-1-thread-8".into()),
-                    "{told}"
+                    "{reported}"
                 );
             }
             if case == "finalizers" {
                 // The list begins in a static field; where its first nodes go round, the class
                 // itself is what keeps all of them.
-                assert!(holder["class"].as_str().unwrap().ends_with("java.lang.ref.Finalizer"), "{told}");
+                assert!(holder["class"].as_str().unwrap().ends_with("java.lang.ref.Finalizer"), "{reported}");
                 let waiting = dumped.screen["references"]["finalizer_queue"].as_u64().unwrap();
                 // JDK 8 has finalizers of its own: files, streams.
                 assert!((2900..=3100).contains(&waiting), "{release}: {waiting}");
@@ -135,13 +135,13 @@ fn direct_buffers_are_charged_to_who_keeps_them_and_slices_do_not_count() {
 /// Classes and their objects and bytes, as the JVM counts them.
 fn histogram(program: &Talking) -> Vec<(String, u64, u64)> {
     let attach = fathom_hotspot::attach::Attach::to(program.pid().parse().unwrap()).unwrap();
-    let told = attach.jcmd("GC.class_histogram").unwrap();
+    let reported = attach.jcmd("GC.class_histogram").unwrap();
     let row = |line: &str| {
         let mut words = line.split_whitespace().skip(1);
         let (objects, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
         Some((words.next()?.to_owned(), objects, bytes))
     };
-    told.lines().filter_map(row).collect()
+    reported.lines().filter_map(row).collect()
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_packed_dump_says_the_same_and_a_cut_one_what_was_there() {
 }
 
 #[test]
-fn what_is_asked_further_leads_from_the_class_to_the_root_and_shows_values_only_when_told_to() {
+fn what_is_asked_further_leads_from_the_class_to_the_root_and_shows_values_only_when_asked_to() {
     let classes = tempfile::tempdir().unwrap();
     let Some(home) = jdks::compile(classes.path(), 8, &["Holders"]) else { return };
     let dumped = dumped(&home, classes.path(), "static-map", &[]);
@@ -237,7 +237,7 @@ fn what_is_asked_further_leads_from_the_class_to_the_root_and_shows_values_only_
 }
 
 #[test]
-fn what_grew_between_two_dumps_is_told_by_where_it_is_kept() {
+fn what_grew_between_two_dumps_is_reported_by_where_it_is_kept() {
     let classes = tempfile::tempdir().unwrap();
     let Some(home) = jdks::compile(classes.path(), 8, &["Holders"]) else { return };
     let before = dumped(&home, classes.path(), "healthy", &[]);

@@ -41,13 +41,13 @@ fn grown(release: u64, home: &Path, classes: &Path, case: &str) -> Grown {
     let mut program = Talking::start(&mut java);
     let mut taken = 0;
     for (steps, dump) in STEPS.into_iter().zip(["early.hprof", "late.hprof"]) {
-        program.tell(&(steps - taken).to_string());
+        program.send(&(steps - taken).to_string());
         taken = steps;
         program.until(&format!("took {taken}"));
         let attach = fathom_hotspot::attach::Attach::to(program.pid().parse().unwrap()).unwrap();
         attach.jcmd(&format!("GC.heap_dump {}", at(dump))).unwrap();
     }
-    program.tell("end");
+    program.send("end");
     assert!(program.process.end().success());
     Grown { dir }
 }
@@ -73,8 +73,9 @@ fn on_each(test: impl Fn(u64, &Path, &Path)) {
 }
 
 fn evidence(finding: &Value) -> String {
-    let told = finding["evidence"].as_array().unwrap().iter().flat_map(|told| told["text"].as_str());
-    told.collect::<Vec<_>>().join("\n")
+    let reported =
+        finding["evidence"].as_array().unwrap().iter().flat_map(|reported| reported["text"].as_str());
+    reported.collect::<Vec<_>>().join("\n")
 }
 
 /// What grows, who must be named as its holder, what accumulates there, and what allocates it.
@@ -97,16 +98,20 @@ fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
                 &["late.hprof", "gc.log", "flight.jfr"][..],
                 &["flight.jfr", "late.hprof", "early.hprof", "gc.log"],
             ] {
-                let told = format!("JDK {release}, {case}, {inputs:?}");
-                let leak = grown.leak(inputs).unwrap_or_else(|said| panic!("{told}: {said:#}"));
-                let told = format!("{told}: {leak:#}");
-                assert_eq!(leak["culprit"], holder, "{told}");
+                let reported = format!("JDK {release}, {case}, {inputs:?}");
+                let leak = grown.leak(inputs).unwrap_or_else(|said| panic!("{reported}: {said:#}"));
+                let reported = format!("{reported}: {leak:#}");
+                assert_eq!(leak["culprit"], holder, "{reported}");
                 let title = leak["title"].as_str().unwrap();
-                assert!(title.contains(&format!("in {class} allocated by {place}")), "{told}");
-                assert!(leak["confidence"] != "consistent-with", "{told}");
+                assert!(title.contains(&format!("in {class} allocated by {place}")), "{reported}");
+                assert!(leak["confidence"] != "consistent-with", "{reported}");
                 let evidence = evidence(&leak);
-                assert!(evidence.contains("each keeps what is right of it: "), "{told}");
-                assert_eq!(evidence.contains("more than in the dump before"), inputs.len() == 4, "{told}");
+                assert!(evidence.contains("each keeps what is right of it: "), "{reported}");
+                assert_eq!(
+                    evidence.contains("more than in the dump before"),
+                    inputs.len() == 4,
+                    "{reported}"
+                );
             }
             // Without samples of allocations nobody can say where.
             let leak = grown.leak(&["gc.log", "late.hprof"]).unwrap();
@@ -117,7 +122,7 @@ fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
 }
 
 #[test]
-fn direct_buffers_that_grow_are_named_with_who_keeps_them_where_two_dumps_tell() {
+fn direct_buffers_that_grow_are_named_with_who_keeps_them_where_two_dumps_show_it() {
     on_each(|release, home, classes| {
         let grown = grown(release, home, classes, "direct");
         let leak = grown.leak(&["gc.log", "late.hprof", "early.hprof", "flight.jfr"]);
@@ -128,7 +133,7 @@ fn direct_buffers_that_grow_are_named_with_who_keeps_them_where_two_dumps_tell()
             title.contains("grew by 34.0 MB to 50.0 MB outside of the heap, 78%"),
             "JDK {release}: {title}"
         );
-        assert!(grown.leak(&["gc.log", "late.hprof"]).is_err(), "JDK {release}: one dump tells no growth");
+        assert!(grown.leak(&["gc.log", "late.hprof"]).is_err(), "JDK {release}: one dump shows no growth");
     });
 }
 

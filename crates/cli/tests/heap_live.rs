@@ -20,9 +20,9 @@ fn filled(home: &Path, classes: &Path, options: &[&str], megabytes: &str) -> Tal
 /// Bytes by class as the JVM counts them, written as in Java; what it fills gaps with left out.
 fn counted(pid: &str) -> HashMap<String, f64> {
     let attach = fathom_hotspot::attach::Attach::to(pid.parse().unwrap()).unwrap();
-    let told = attach.jcmd("GC.class_histogram -all").unwrap();
+    let reported = attach.jcmd("GC.class_histogram -all").unwrap();
     let mut by_class: HashMap<String, f64> = HashMap::new();
-    for line in told.lines() {
+    for line in reported.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [number, _, bytes, class, ..] = words[..] else { continue };
         let (true, Ok(bytes)) = (number.ends_with(':'), bytes.parse::<f64>()) else { continue };
@@ -62,7 +62,7 @@ fn each_of_the_largest_classes_is_as_large_as_the_jvm_says() {
             settings.push(&["-XX:+UseG1GC", "-Xmx300m", "-XX:+UseCompactObjectHeaders"]);
         }
         for options in settings {
-            let told = format!("JDK {release} {options:?}");
+            let reported = format!("JDK {release} {options:?}");
             let program = filled(&home, classes.path(), options, "60");
             // From JDK 20 on G1 leaves dead objects of regions that it has marked out of its own
             // histogram before they are collected: there both count what is left of a collection.
@@ -89,11 +89,11 @@ fn each_of_the_largest_classes_is_as_large_as_the_jvm_says() {
                 let (first, last) = (of(&before, class), of(&ours, class));
                 assert!(
                     first.min(last) - 0.01 * heap <= *bytes && *bytes <= first.max(last) + 0.01 * heap,
-                    "{told}: {class}: {first} B and {last} B, the JVM says {bytes} of {heap} B, used {used}"
+                    "{reported}: {class}: {first} B and {last} B, the JVM says {bytes} of {heap} B, used {used}"
                 );
             }
             let skipped = ours["skipped_bytes"].as_f64().unwrap();
-            assert!(skipped <= 0.01 * used, "{told}: {skipped} of {used} B skipped");
+            assert!(skipped <= 0.01 * used, "{reported}: {skipped} of {used} B skipped");
         }
     }
 }

@@ -198,16 +198,16 @@ fn a_line_without_an_end_costs_neither_the_log_around_it_nor_memory() {
         log.write_all(&[b'x'; 1 << 20]).unwrap();
     }
     log.write_all(b"\n").unwrap();
-    let told = json(&fathom(dir.path(), &["gc", "gc.log", "--json"]));
+    let reported = json(&fathom(dir.path(), &["gc", "gc.log", "--json"]));
     let whole =
         json(&fathom(dir.path(), &["gc", fixture("unified/g1-17.log.zst").to_str().unwrap(), "--json"]));
     assert!(whole["pauses"].as_u64().unwrap() > 10);
-    assert_eq!(told["pauses"], whole["pauses"]);
-    assert_eq!(told["total_pause_s"], whole["total_pause_s"]);
+    assert_eq!(reported["pauses"], whole["pauses"]);
+    assert_eq!(reported["total_pause_s"], whole["total_pause_s"]);
 }
 
 #[test]
-fn logs_mixed_into_one_file_are_counted_apart_and_foreign_lines_are_told() {
+fn logs_mixed_into_one_file_are_counted_apart_and_foreign_lines_are_reported() {
     let (one, other) = (unpacked("unified/g1-17.log.zst"), unpacked("unified/parallel-21.log.zst"));
     let foreign =
         b"java.lang.IllegalStateException: no room\n\tat org.example.Main.main(Main.java:7)\n".repeat(200);
@@ -219,13 +219,13 @@ fn logs_mixed_into_one_file_are_counted_apart_and_foreign_lines_are_told() {
     let pauses =
         |input: &str| json(&fathom(dir.path(), &["gc", input, "--json"]))["pauses"].as_u64().unwrap();
     assert_eq!(pauses("mixed.log"), pauses("1.log") + pauses("2.log"));
-    let told = json(&fathom(dir.path(), &["diagnose", "mixed.log", "--json"]));
-    let warnings = told["warnings"].to_string();
+    let reported = json(&fathom(dir.path(), &["diagnose", "mixed.log", "--json"]));
+    let warnings = reported["warnings"].to_string();
     assert!(warnings.contains("lines were not understood"), "{warnings}");
 }
 
 #[test]
-fn what_is_named_twice_is_read_once_and_a_copy_is_told() {
+fn what_is_named_twice_is_read_once_and_a_copy_is_reported() {
     let log = unpacked("unified/serial-17.log.zst");
     let dir = place(&[("gc.log", &log), ("copy.log", &log)]);
     let once = json(&fathom(dir.path(), &["gc", "gc.log", "--json"]))["pauses"].as_u64();
@@ -354,7 +354,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_told_and_blamed_on_the_output() {
+fn a_full_disk_is_reported_and_blamed_on_the_output() {
     let dir = place(&[("gc.log", &unpacked("unified/g1-17.log.zst"))]);
     assert!(fathom(dir.path(), &["import", "gc.log", "-o", "x.fathom"]).status.success());
     for printer in PRINTERS {

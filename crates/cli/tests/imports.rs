@@ -16,7 +16,7 @@ fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-fn told(output: &Output) -> String {
+fn reported(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -25,7 +25,7 @@ fn tool(command: &mut Command) -> Option<String> {
     match command.output() {
         Ok(output) if output.status.success() => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
         Ok(output) => {
-            fathom_testing::skip(&format!("{:?} fails: {}", command.get_program(), told(&output)));
+            fathom_testing::skip(&format!("{:?} fails: {}", command.get_program(), reported(&output)));
             None
         }
         Err(error) => {
@@ -37,7 +37,7 @@ fn tool(command: &mut Command) -> Option<String> {
 
 fn fathom(args: &[&str]) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_fathom")).args(args).output().unwrap();
-    assert!(output.status.success(), "{args:?}: {}", told(&output));
+    assert!(output.status.success(), "{args:?}: {}", reported(&output));
     output
 }
 
@@ -263,7 +263,7 @@ fn a_log_line_that_nobody_knows_is_shown_by_info_and_gc() {
     std::fs::write(&log, text).unwrap();
     let log = log.to_str().unwrap();
     for command in ["info", "gc"] {
-        let said = told(&fathom(&[command, log]));
+        let said = reported(&fathom(&[command, log]));
         assert!(said.contains("(2 lines), for example") && said.contains("one of 2 such lines"), "{said}");
         assert!(said.contains("A thing that nobody knows"), "{said}");
     }

@@ -61,9 +61,9 @@ fathom: empty.log: not a format that fathom knows (empty)
 fn a_table_comes_through_standard_input() {
     let dir = place(&[]);
     let output = info(dir.path(), &["-", "--json"]).stdin(TABLE).assert().success().stderr_eq("");
-    let told: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
-    assert_eq!(told["sources"][0]["name"], "standard input");
-    assert_eq!(told["sources"][0]["records"], 5);
+    let reported: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(reported["sources"][0]["name"], "standard input");
+    assert_eq!(reported["sources"][0]["records"], 5);
 }
 
 #[test]

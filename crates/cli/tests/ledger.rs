@@ -24,19 +24,9 @@ fn recording() -> Recording {
         let thread = Some(recording.thread(process, Some(7), name, Role::App));
         let mut span = |kind: &str, from_ms: i64, to_ms: i64| {
             recording.span(&SpanRow {
-                kind,
-                name: "sleeping",
-                t0_ns: from_ms * 1_000_000,
-                t1_ns: to_ms * 1_000_000,
-                process,
                 thread,
                 stack: (kind == kind::SCHED_OFF).then_some(monitor),
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
+                ..SpanRow::new(kind, "sleeping", (from_ms * 1_000_000, to_ms * 1_000_000), process, source)
             });
         };
         span(kind::SCHED_WATCHED, 0, 10_000);

@@ -18,7 +18,7 @@ use live::{ebpf_is_allowed, jdks, patiently};
 const RECORDED: Duration = Duration::from_secs(11);
 
 #[test]
-fn look_ups_under_way_when_their_probes_are_taken_off_are_not_told_as_long_ones() {
+fn look_ups_under_way_when_their_probes_are_taken_off_are_not_reported_as_long_ones() {
     patiently(|| {
         if !ebpf_is_allowed() {
             return;
@@ -38,11 +38,11 @@ fn look_ups_under_way_when_their_probes_are_taken_off_are_not_told_as_long_ones(
         let recorder = Recorder::record(dir, &jvm.pid(), &[]);
         std::thread::sleep(RECORDED);
         let recording = recorder.stop(dir);
-        jvm.tell("");
+        jvm.send("");
         let longest: f64 = jvm.until("longest ").trim().parse().unwrap();
-        jvm.tell("");
+        jvm.send("");
         let network = recording.sources.iter().find(|source| source.format == "network").unwrap();
-        let off = network.unseen.iter().any(|unseen| unseen.what.contains("resolves, for stretches"));
+        let off = network.unseen.iter().any(|unseen| unseen.what.contains("resolves, for part of the time"));
         assert!(off, "the probes stayed on: {:?}", network.unseen);
         let spans: Vec<f64> =
             recording.spans_of(kind::NET_DNS).map(|span| span.duration_ns() as f64 / 1e6).collect();

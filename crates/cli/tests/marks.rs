@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Apache's log: slow from 12:38:39 on, told in ticks of a second of a clock that is cut to
+/// Apache's log: slow from 12:38:39 on, reported in ticks of a second of a clock that is cut to
 /// seconds.
 fn log() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../ingest/fixtures/access-log/apache-2.4-D.log.zst")
@@ -47,21 +47,21 @@ fn a_slow_window_that_begins_with_a_mark_says_so_and_claims_no_cause() {
     let log = log.to_str().unwrap();
     let args =
         ["diagnose", log, "--mark", "12:38:38.600=deploy 2.3", "--mark", "2026-11-24T12:38:30Z=backup"];
-    let told = json(&args);
-    let from_ns = told["windows"]["slow"][0]["from_ns"].as_i64().unwrap();
-    let deploy = told["marks"].as_array().unwrap().iter().find(|m| m["text"] == "deploy 2.3").unwrap();
+    let reported = json(&args);
+    let from_ns = reported["windows"]["slow"][0]["from_ns"].as_i64().unwrap();
+    let deploy = reported["marks"].as_array().unwrap().iter().find(|m| m["text"] == "deploy 2.3").unwrap();
     assert_eq!(deploy["began"]["from_ns"], from_ns);
     assert_eq!(deploy["began"]["before_ms"], 400.0);
     // A tick, the millisecond that the mark is written to, and the second that stamps are cut to.
     assert_eq!(deploy["began"]["within_ms"], 2001.0);
-    let backup = told["marks"].as_array().unwrap().iter().find(|m| m["text"] == "backup").unwrap();
+    let backup = reported["marks"].as_array().unwrap().iter().find(|m| m["text"] == "backup").unwrap();
     assert!(backup["began"].is_null());
-    assert!(told["findings"].as_array().unwrap().is_empty(), "a mark is no cause");
+    assert!(reported["findings"].as_array().unwrap().is_empty(), "a mark is no cause");
     let words = done(&args).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("began with: deploy 2.3 (400 ms before the window at 12.0 s"), "{words}");
     // The windows and the loss are those without a mark.
     let without = json(&["diagnose", log]);
-    assert_eq!((&told["windows"], &told["loss"]), (&without["windows"], &without["loss"]));
+    assert_eq!((&reported["windows"], &reported["loss"]), (&without["windows"], &without["loss"]));
 }
 
 #[test]
@@ -85,10 +85,10 @@ fn marks_of_a_file_stay_in_a_recording_and_in_what_is_made_of_it() {
     done(&["pack", &recording, "-o", &packed]);
     let expected = ["switch on", "deploy 2.3, canary", "switch off"];
     for kept in [&recording, &packed] {
-        let told = json(&["diagnose", kept]);
-        let texts: Vec<_> = marks(&told).into_iter().map(|(_, text, _)| text).collect();
+        let reported = json(&["diagnose", kept]);
+        let texts: Vec<_> = marks(&reported).into_iter().map(|(_, text, _)| text).collect();
         assert_eq!(texts, expected, "{kept}");
-        assert_eq!(told["marks"][1]["source"], "deploys.csv:2");
+        assert_eq!(reported["marks"][1]["source"], "deploys.csv:2");
     }
     // More can be added to a recording that has some.
     let more = json(&["diagnose", &packed, "--mark", "20=restart"]);
@@ -150,8 +150,8 @@ fn a_live_recording_keeps_its_marks_and_a_bad_file_of_them_does_not_cost_it() {
         }
         assert!(output.status.success(), "{said}");
         assert_eq!(said.contains("no marks: "), expected.is_empty(), "{said}");
-        let told = json(&["diagnose", &recording]);
-        assert_eq!(marks(&told).into_iter().map(|(_, text, _)| text).collect::<Vec<_>>(), expected);
+        let reported = json(&["diagnose", &recording]);
+        assert_eq!(marks(&reported).into_iter().map(|(_, text, _)| text).collect::<Vec<_>>(), expected);
     }
 }
 

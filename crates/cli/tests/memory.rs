@@ -24,7 +24,7 @@ use live::{ebpf_is_allowed, jdks, patiently};
 const WITHIN: f64 = 0.02;
 /// Touched in each of two rounds.
 const MEGABYTES: u64 = 128;
-/// A fault for each page; the JVM's own beside them are few.
+/// A fault for each page; the JVM's own are few.
 const EACH_PAGE: f64 = (1.0 - WITHIN) * (2 * MEGABYTES * 256) as f64;
 /// A file system that keeps pages together maps some of them at a fault.
 const SOME_PAGES: f64 = 1000.0;
@@ -40,7 +40,7 @@ impl Program {
     }
 
     fn round(&mut self) {
-        self.0.tell("");
+        self.0.send("");
         assert_eq!(self.0.line(), Some("done"));
     }
 
@@ -58,7 +58,7 @@ fn jdks(classes: &Path) -> Vec<PathBuf> {
     there.into_iter().map(|(_, home)| home.join("bin/java")).collect()
 }
 
-/// Records the program while it is told to touch memory; and how many faults it made: at least
+/// Records the program while it is asked to touch memory; and how many faults it made: at least
 /// those that the kernel counted meanwhile, at most those from before the recording began until
 /// after its end.
 fn recorded(
@@ -114,19 +114,19 @@ fn check(options: &[&str], what: &str, file: Option<&str>, (mapping, least): (&s
             program.round();
         });
         let mappings = by_mapping(&recording);
-        let told = format!("{} {what}: the kernel counted {kernel:?}; {mappings:?}", java.display());
-        eprintln!("{told}");
+        let reported = format!("{} {what}: the kernel counted {kernel:?}; {mappings:?}", java.display());
+        eprintln!("{reported}");
         let all: f64 = mappings.values().sum();
-        assert!(kernel.contains(&all), "{told}");
+        assert!(kernel.contains(&all), "{reported}");
         let there = mappings.get(mapping).copied().unwrap_or(0.0);
-        assert!(there >= least && there <= *kernel.end(), "{told}");
+        assert!(there >= least && there <= *kernel.end(), "{reported}");
         let looked: f64 = (recording.spans_of(kind::MEMORY_FOREIGN))
             .filter(|s| s.key() == i64::from(std::process::id()))
             .filter_map(|s| s.figure(figure::LOCKS))
             .sum();
         let seen =
             recording.sources.iter().all(|s| s.unseen.iter().all(|u| !u.what.contains("address space")));
-        assert!(looked >= LOOKS as f64 || !seen, "this test looked {looked} times; {told}");
+        assert!(looked >= LOOKS as f64 || !seen, "this test looked {looked} times; {reported}");
         // Samples stand for all faults, within what chance does to them: one that stands for w
         // others may as well not be there. Only one of a run does, so that it is far less, but what
         // a run is changes with the rate.
@@ -143,10 +143,10 @@ fn check(options: &[&str], what: &str, file: Option<&str>, (mapping, least): (&s
             }
         }
         let chance = 4.0 * squares.sqrt() + 0.05 * all;
-        let told = format!("give or take {chance:.0}; {told}");
-        assert!((weight as f64 - all).abs() < chance, "samples stand for {weight}, {told}");
-        assert!((in_it as f64 - there).abs() < chance, "samples of it stand for {in_it}, {told}");
-        assert!(right as f64 > 0.9 * in_it as f64, "{right} of {in_it} in {method}; {told}");
+        let reported = format!("give or take {chance:.0}; {reported}");
+        assert!((weight as f64 - all).abs() < chance, "samples stand for {weight}, {reported}");
+        assert!((in_it as f64 - there).abs() < chance, "samples of it stand for {in_it}, {reported}");
+        assert!(right as f64 > 0.9 * in_it as f64, "{right} of {in_it} in {method}; {reported}");
         // How long the faults took is known, whatever of the time they were.
         let mut fathom = Command::new(env!("CARGO_BIN_EXE_fathom"));
         let output = fathom.arg("diagnose").arg(dir.path().join("x.fathom")).arg("--json").output().unwrap();
@@ -204,18 +204,18 @@ fn a_storm_of_faults_is_counted_by_some_of_them_and_says_so() {
         let rate = kernel.start() / touching.as_secs_f64();
         let sum = |what| recording.spans_of(kind::PAGE_FAULTS).filter_map(|s| s.figure(what)).sum::<f64>();
         let (all, took) = (sum(figure::FAULTS), Duration::from_nanos(sum(figure::FAULT_NS) as u64));
-        let told =
+        let reported =
             format!("the kernel counted {kernel:?}, {rate:.0} a second; {all} in {took:?} of {touching:?}");
-        eprintln!("{told}");
-        assert!(kernel.contains(&all), "{told}");
-        assert!(took > touching / 10 && took < begin.elapsed(), "{told}");
+        eprintln!("{reported}");
+        assert!(kernel.contains(&all), "{reported}");
+        assert!(took > touching / 10 && took < begin.elapsed(), "{reported}");
         let unseen: Vec<&str> =
             recording.sources.iter().flat_map(|s| &s.unseen).map(|unseen| unseen.what.as_str()).collect();
         let says = |what: &str| unseen.iter().any(|unseen| unseen.contains(what));
         // A machine that is busy or slow may make no storm of it.
         if rate > 100_000.0 {
-            assert!(says("others of their processes stand for them"), "{unseen:?}; {told}");
-            assert!(says("page faults' times"), "{unseen:?}; {told}");
+            assert!(says("others of their processes stand for them"), "{unseen:?}; {reported}");
+            assert!(says("page faults' times"), "{unseen:?}; {reported}");
         } else {
             fathom_testing::skip(&format!("in part: {rate:.0} faults a second are no storm"));
         }

@@ -25,14 +25,14 @@ fn warmed_up(dir: &Path, home: &Path) -> Talking {
     java.args(["-XX:CompileCommand=dontinline,Called.takes", "-XX:CompileCommand=dontinline,Called.timed"]);
     java.args(["-XX:-UseCodeCacheFlushing", "-cp"]).arg(dir).arg("Called").stderr(Stdio::null());
     let mut program = Talking::start(&mut java);
-    program.tell("warm 300000");
+    program.send("warm 300000");
     program.until("warm");
-    program.tell("call 300001");
+    program.send("call 300001");
     program.until("called 300001");
     program
 }
 
-/// fathom, counting until it is told to end.
+/// fathom, counting until it is asked to end.
 struct Counting {
     process: Running,
     said: Lines,
@@ -109,10 +109,10 @@ fn every_call_of_a_compiled_method_is_counted_and_the_jvm_keeps_its_code() {
         let mut counting = Counting::start(&pid, &[METHOD, "-d", "60s"]);
         counting.until("entry of its compiled code (C2");
         counting.until("counting in process");
-        program.tell("count");
+        program.send("count");
         let first: u64 = program.until("count ").parse().unwrap();
         for (step, calls) in [("call 1234", 1234), ("pace 300", 300), ("threads 3 111", 333)] {
-            program.tell(step);
+            program.send(step);
             program.until(&format!("called {calls}"));
         }
         let totals = counting.stop();
@@ -127,7 +127,7 @@ fn every_call_of_a_compiled_method_is_counted_and_the_jvm_keeps_its_code() {
             assert_eq!(calls_of(step, "threads", thread), 111, "{shown}");
         }
         assert_eq!(calls_of(step, "threads", "main "), 1234 + 300, "{shown}");
-        program.tell("count");
+        program.send("count");
         let said = program.said().len();
         while program.said().len() == said {
             program.line();
@@ -139,7 +139,7 @@ fn every_call_of_a_compiled_method_is_counted_and_the_jvm_keeps_its_code() {
         let before = (release > 8).then(|| compiled(&pid)).flatten();
         let mut counting = Counting::start(&pid, &[METHOD]);
         counting.until("counting in process");
-        program.tell("pace 101");
+        program.send("pace 101");
         program.until("called 101");
         assert_eq!(of(&counting.stop(), "Called::step(I)I")["calls"], 101, "{shown}");
         if let (Some(before), Some(after)) = (before, compiled(&pid)) {
@@ -163,15 +163,15 @@ fn new_code_of_a_method_is_followed_and_copies_of_it_are_listed() {
         let args = [METHOD, "Called::once", "--max-rate", "100000000"];
         let mut counting = Counting::start(&program.pid(), &args);
         counting.until("counting in process");
-        program.tell("call 1000");
+        program.send("call 1000");
         program.until("called 1000");
-        program.tell("change");
+        program.send("change");
         program.until("changed");
-        program.tell("call 300003");
+        program.send("call 300003");
         program.until("called 300003");
         counting.until("compiled anew (C2");
         // What comes now is counted at the new code, all of it.
-        program.tell("threads 2 250");
+        program.send("threads 2 250");
         program.until("called 500");
         let totals = counting.stop();
         let step = of(&totals, "Called::step(I)I");
@@ -207,7 +207,7 @@ fn what_is_called_too_often_is_let_go_of_and_nothing_is_left_behind_by_a_kill() 
         counting.process.end();
         programs.are_gone();
         // As many a second as the trap allows, for ever: it ends by itself, and says why.
-        program.tell("spin 100000000");
+        program.send("spin 100000000");
         program.until("spinning");
         let mut counting = Counting::start(&program.pid(), &[METHOD, "--max-rate", "1000"]);
         counting.until("LET GO OF");
@@ -216,7 +216,7 @@ fn what_is_called_too_often_is_let_go_of_and_nothing_is_left_behind_by_a_kill() 
         assert_eq!(step["standing"], "too-hot", "{step}");
         assert!(step["calls"].as_u64().unwrap() >= 250, "{step}");
         // The program goes on.
-        program.tell("pace 1");
+        program.send("pace 1");
         program.until("called 1");
         // One that ends while it is watched is said to have ended, and nothing else of it.
         let mut counting = Counting::start(&program.pid(), &["Called::once"]);
@@ -239,13 +239,13 @@ fn calls_take_as_long_as_by_the_clock_of_their_caller() {
     live::with_each(jdks::of(&[8, 17, 25]), |release, home| {
         let mut program = warmed_up(dir.path(), home);
         for round in 0..3 {
-            program.tell(&format!("slow 3000{round} 5"));
+            program.send(&format!("slow 3000{round} 5"));
             program.until(&format!("slow 3000{round} "));
         }
         let mut counting = Counting::start(&program.pid(), &["Called::takes", "--times"]);
         counting.until("entry of its compiled code (C2");
         counting.until("counting in process");
-        program.tell("slow 800 5000");
+        program.send("slow 800 5000");
         let sum_ns: f64 = program.until("slow 800 ").parse().unwrap();
         let totals = counting.stop();
         let takes = of(&totals, "Called::takes(J)I");

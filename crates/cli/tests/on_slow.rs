@@ -52,7 +52,7 @@ impl Jvm {
     /// A collection whose pause is held up by the write to its log.
     fn stop(&mut self) {
         while self.log.write(&[b'x'; 512]).is_ok() {}
-        self.program.tell("gc");
+        self.program.send("gc");
         std::thread::sleep(HELD);
         // It goes on as soon as there is room in the pipe, which is kept empty from here on.
         let mut log = self.log.try_clone().unwrap();
@@ -72,7 +72,7 @@ impl Jvm {
     }
 
     fn lock(&mut self) {
-        self.program.tell(&format!("lock {}", HELD.as_millis()));
+        self.program.send(&format!("lock {}", HELD.as_millis()));
         assert_eq!(self.program.line(), Some("done"));
     }
 }
@@ -174,16 +174,16 @@ fn a_long_stop_and_a_long_lock_among_quiet_time_are_an_incident_each() {
         assert!((S / 2..=S + S / 10).contains(&(to - pause.t1_ns())), "{said}: {}", to - pause.t1_ns());
 
         let lock = open(dir, &names[1]);
-        let told = slow(&lock);
+        let reported = slow(&lock);
         assert!(
-            told.iter().any(|(trigger, what)| trigger == "lock>2s"
+            reported.iter().any(|(trigger, what)| trigger == "lock>2s"
                 && what.contains("held by holder")
                 && what.contains("waited for by victim")),
-            "{said}: {told:?}"
+            "{said}: {reported:?}"
         );
 
-        // Threads that sleep all through it are told as they are elsewhere: watched, and off the
-        // CPU.
+        // Threads that sleep all through it are reported as they are elsewhere: watched, and off
+        // the CPU.
         for recording in [&stop, &lock] {
             let (from, to) = recording.covers_ns().unwrap();
             let watched = recording.spans_of(kind::SCHED_WATCHED);
@@ -220,6 +220,38 @@ fn said_of(output: &Output) -> String {
 }
 
 #[test]
+fn a_thread_without_a_task_is_not_slow_and_one_whose_task_waits_is() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let Some(home) = jdks::compile(dir, 11, &["Slow"]).filter(|_| ebpf_is_allowed()) else { return };
+        let mut java = Command::new(home.join("bin/java"));
+        let mut jvm = Talking::start(java.args(["-XX:+UseSerialGC", "-Xmx64m", "-cp"]).arg(dir).arg("Slow"));
+        jvm.send("pool 4");
+        jvm.until("done");
+        let args = ["-p", &jvm.pid(), "--before", "2s", "--after", "1s", "--on-slow", "offcpu:^http>2s"];
+        let mut watching = watching(dir, &args);
+        // Each of these ends a wait for work of a thread of the pool.
+        for _ in 0..4 {
+            std::thread::sleep(Duration::from_millis(2_500));
+            jvm.send("ask 1");
+            assert_eq!(jvm.line(), Some("done"));
+        }
+        std::thread::sleep(Duration::from_secs(3));
+        assert_eq!(incidents(dir), [""; 0], "{}", watching.said());
+        jvm.send(&format!("ask {}", HELD.as_millis()));
+        assert_eq!(jvm.line(), Some("done"));
+        let line = watching.until("→");
+        assert!(line.contains("offcpu:^http>2s: ") && line.contains("thread http-"), "{line}");
+        let said = end(watching, "INT");
+        let names = incidents(dir);
+        assert_eq!(names.len(), 1, "{said}: {names:?}");
+        let slow = slow(&open(dir, &names[0]));
+        assert_eq!(slow.len(), 1, "{said}: {slow:?}");
+    });
+}
+
+#[test]
 fn a_series_that_leaves_what_is_usual_is_an_incident() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
@@ -233,7 +265,7 @@ fn a_series_that_leaves_what_is_usual_is_an_incident() {
         // What is usual is known from twenty points on, one a second or fewer.
         std::thread::sleep(Duration::from_secs(35));
         assert_eq!(incidents(dir), [""; 0], "{}", watching.said());
-        jvm.program.tell("threads 10000");
+        jvm.program.send("threads 10000");
         let line = watching.until("→");
         assert!(line.contains("process.threads of Slow (") && line.contains("usually"), "{line}");
         assert_eq!(jvm.program.line(), Some("done"));

@@ -41,7 +41,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("record -p 4194305 --engine jfr --without jfr", "leaves out all that this engine records"),
     ("record -p 4194305 --engine jfr --without sched", "sched is no collector of --engine jfr"),
     ("record -p 4194305 --engine ebpf --without jfr", "jfr is no collector of --engine ebpf"),
-    ("record -p 4194305 --engine jfr --min 5ms", "--min says what collectors of eBPF tell"),
+    ("record -p 4194305 --engine jfr --min 5ms", "--min says what collectors of eBPF record"),
     ("record -p 4194305 --with cpu", "--with cpu: it is on by default"),
     ("record -p 4194305 --with probes --without probes", "contradict each other"),
     ("record -p 4194305 --without cpu -F 49", "--without cpu takes none"),

@@ -50,8 +50,8 @@ fn a_window_in_which_nobody_watched_says_from_when_on_threads_were() {
         let output = fathom(&[command, "--window", "0s..0.3s", &hog]);
         let said = said(&output);
         assert!(output.status.success(), "{command}: {said}");
-        let told = "no thread was watched in 0.000 s to 0.300 s: switches of threads are recorded from";
-        assert!(said.starts_with(told), "{command}: {said}");
+        let reported = "no thread was watched in 0.000 s to 0.300 s: switches of threads are recorded from";
+        assert!(said.starts_with(reported), "{command}: {said}");
     }
     let json = fathom(&["ledger", "--json", "--window", "0s..0.3s", &hog]);
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();

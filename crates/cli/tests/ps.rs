@@ -66,9 +66,9 @@ fn a_running_jvm_is_listed_with_what_it_runs_and_without_its_secrets() {
     ];
     let Some(jvm) = jvm(folder.path(), &options) else { return };
     let output = fathom(&["ps", "--json"]);
-    let told = json(&output);
-    assert_eq!(told["schema"], "fathom.ps/1");
-    let own = told["jvms"].as_array().unwrap().iter().find(|row| row["pid"] == jvm.0.id()).unwrap();
+    let reported = json(&output);
+    assert_eq!(reported["schema"], "fathom.ps/1");
+    let own = reported["jvms"].as_array().unwrap().iter().find(|row| row["pid"] == jvm.0.id()).unwrap();
     assert_eq!(
         (&own["main"], &own["collector"], &own["runtime"]),
         (&"Waits".into(), &"Serial".into(), &"hotspot".into())
@@ -88,7 +88,7 @@ fn a_running_jvm_is_listed_with_what_it_runs_and_without_its_secrets() {
 }
 
 #[test]
-fn another_user_is_told_what_could_not_be_looked_into_and_how_to() {
+fn another_user_sees_what_could_not_be_looked_into_and_how_to() {
     if !Path::new("/usr/bin/setpriv").exists() || !is_root() {
         fathom_testing::skip("only root can become another user");
         return;
@@ -106,12 +106,15 @@ fn another_user_is_told_what_could_not_be_looked_into_and_how_to() {
     };
     let output = as_nobody(&["ps"]);
     assert!(output.status.success(), "{output:?}");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("could not be looked into") && told.contains("sudo fathom ps"), "{told}");
-    let told = json(&as_nobody(&["ps", "--json"]));
-    let hidden = told["not_seen"]["java"].as_array().unwrap();
-    assert!(hidden.iter().any(|row| row["pid"] == jvm.0.id() && row["main"] == "Waits"), "{told}");
-    assert!(!told["jvms"].as_array().unwrap().iter().any(|row| row["pid"] == jvm.0.id()));
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        reported.contains("could not be looked into") && reported.contains("sudo fathom ps"),
+        "{reported}"
+    );
+    let reported = json(&as_nobody(&["ps", "--json"]));
+    let hidden = reported["not_seen"]["java"].as_array().unwrap();
+    assert!(hidden.iter().any(|row| row["pid"] == jvm.0.id() && row["main"] == "Waits"), "{reported}");
+    assert!(!reported["jvms"].as_array().unwrap().iter().any(|row| row["pid"] == jvm.0.id()));
 }
 
 /// Whether this is root, by the owner of its own `/proc` entry.

@@ -62,7 +62,7 @@ fn recording(dir: &Path, pid: &str) -> Recorder {
     recorder
 }
 
-/// The pauses that probes saw, and those that the log tells of, in order of their start. One that
+/// The pauses that probes saw, and those that the log has, in order of their start. One that
 /// both have stands there once, as the log has it, and names the probes.
 fn pauses(recording: &Recording) -> [Vec<(i64, i64)>; 2] {
     ["jvm-events", "unified-log"].map(|format| {
@@ -107,7 +107,7 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
             let unseen = |pause: &&&(i64, i64)| !live.iter().any(|l| (l.0 - pause.0).abs() < STAMPS_NS);
             let unseen: Vec<_> = inner.iter().filter(unseen).collect();
             assert!(unseen.len() as u64 <= lost, "{shown}: no probe saw {unseen:?} of {live:?}");
-            // The log tells of each only once, and so do the probes, from when they were attached
+            // The log has each only once, and so do the probes, from when they were attached
             // on.
             let seen = live.iter().filter(|p| p.0 > from + STAMPS_NS && p.1 < to - STAMPS_NS).count();
             // One at either edge, where the log's stamps are less sure than the probes'.
@@ -134,15 +134,15 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
             assert!(!format!("{:?}", recording.processes).contains("hunter2"), "{shown}");
 
             // Read by a command, each pause is there once, with the recording alone and with its
-            // log beside it.
+            // log as well.
             for inputs in [&["x.fathom"][..], &["x.fathom", "gc.log"]] {
                 let info = json(dir.path(), &[&["info"], inputs].concat());
                 let spans = info["spans"].as_array().unwrap();
-                let told =
+                let reported =
                     spans.iter().find(|s| s["kind"] == kind::GC_PAUSE).unwrap()["count"].as_u64().unwrap();
                 let whole = std::fs::read_to_string(dir.path().join("gc.log")).unwrap();
                 let once = whole.lines().filter(|l| l.contains("Pause") && l.ends_with("ms")).count() as u64;
-                assert!(told <= once, "{shown}: {inputs:?}: {told} of {once}");
+                assert!(reported <= once, "{shown}: {inputs:?}: {reported} of {once}");
             }
             let verdict = json(dir.path(), &["diagnose", "x.fathom"]);
             let known = |row: &Value| row["heading"] == "stopped: GC" && row["slow_ms"].as_f64() > Some(0.0);
@@ -232,7 +232,7 @@ fn the_end_of_the_target_ends_the_recording() {
 }
 
 #[test]
-fn a_command_is_recorded_to_its_end_and_its_status_told() {
+fn a_command_is_recorded_to_its_end_and_its_status_is_reported() {
     patiently(|| {
         let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
         let dir = tempfile::tempdir().unwrap();
@@ -272,8 +272,8 @@ fn children_and_threads_that_live_for_milliseconds_are_recorded() {
                 *watched_ns.entry(span.thread()).or_default() += span.duration_ns();
             }
         }
-        // Each burns 5 ms, whatever it waits beside. One that waits for its first turn has not got
-        // its name yet.
+        // Each burns 5 ms, whatever it waits otherwise. One that waits for a CPU at first has not
+        // got its name yet.
         assert!(watched_ns.len() >= 25, "{} of 40 threads", watched_ns.len());
         // Around a context switch that was not seen, what a thread did is left open, and the switch
         // is counted as lost.
@@ -417,7 +417,7 @@ fn stacks_are_whole_without_cpu_samples() {
     let mut java = Command::new(home.join("bin/java"));
     let mut jvm = Talking::start(java.args(["-XX:+UseSerialGC", "-cp"]).arg(dir.path()).arg("Locks"));
     let recorder = Recorder::record(dir.path(), &jvm.pid(), &["--without", "cpu"]);
-    jvm.tell("");
+    jvm.send("");
     jvm.until("done");
     let recording = recorder.stop(dir.path());
     assert!(recording.sources.iter().all(|source| source.format != "cpu"));

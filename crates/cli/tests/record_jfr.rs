@@ -60,9 +60,9 @@ fn run(dir: &Path, args: &[&str]) -> Output {
 }
 
 fn jdks(dir: &Path) -> Vec<(u64, PathBuf, bool)> {
-    let told: serde_json::Value = serde_json::from_slice(&run(dir, &["jdks", "--json"]).stdout).unwrap();
+    let reported: serde_json::Value = serde_json::from_slice(&run(dir, &["jdks", "--json"]).stdout).unwrap();
     let mut found: Vec<(u64, PathBuf, bool)> = Vec::new();
-    for jdk in told["jdks"].as_array().unwrap() {
+    for jdk in reported["jdks"].as_array().unwrap() {
         let release = jdk["feature"].as_u64().unwrap();
         if !found.iter().any(|(known, _, _)| *known == release) {
             found.push((release, jdk["home"].as_str().unwrap().into(), jdk["javac"] == true));
@@ -109,8 +109,8 @@ impl Jvm {
 
     /// Our recordings inside it.
     fn recordings(&self) -> Vec<String> {
-        let told = Attach::to(self.pid()).unwrap().jcmd("JFR.check").unwrap();
-        told.lines().filter(|line| line.contains("name=fathom-")).map(str::to_owned).collect()
+        let reported = Attach::to(self.pid()).unwrap().jcmd("JFR.check").unwrap();
+        reported.lines().filter(|line| line.contains("name=fathom-")).map(str::to_owned).collect()
     }
 }
 

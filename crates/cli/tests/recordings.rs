@@ -36,17 +36,17 @@ fn a_recording_tells_the_same_as_the_files_that_it_was_made_from_packed_or_not()
     assert_eq!(from_file["rows"]["series_points"], 60);
     ok(dir.path(), &["import", "ops.csv", "-o", "x.fathom"]);
     // A recording has an id of its own, which files have not, and keeps it.
-    let told = |recording: &str| {
-        let mut told = json(dir.path(), &["info", recording, "--json"]);
-        let id = told["identity"]["recording"].take();
-        (id.as_str().unwrap().to_owned(), told)
+    let reported = |recording: &str| {
+        let mut reported = json(dir.path(), &["info", recording, "--json"]);
+        let id = reported["identity"]["recording"].take();
+        (id.as_str().unwrap().to_owned(), reported)
     };
-    let (id, of_recording) = told("x.fathom");
+    let (id, of_recording) = reported("x.fathom");
     assert_eq!((id.len(), &of_recording), (32, &from_file));
     assert_eq!(ok(dir.path(), &["pack", "x.fathom"]), "x.fathom.tar\n");
-    assert_eq!(told("x.fathom.tar"), (id.clone(), from_file.clone()));
+    assert_eq!(reported("x.fathom.tar"), (id.clone(), from_file.clone()));
     ok(dir.path(), &["unpack", "x.fathom.tar", "-o", "y.fathom"]);
-    assert_eq!(told("y.fathom"), (id, from_file));
+    assert_eq!(reported("y.fathom"), (id, from_file));
     let both = json(dir.path(), &["info", "y.fathom", "ops.csv", "--json"]);
     assert_eq!(both["rows"]["series_points"], 120);
     assert_eq!(both["sources"].as_array().unwrap().len(), 2);
@@ -63,8 +63,8 @@ fn a_folder_is_read_with_the_recordings_in_it() {
     let both = json(dir.path(), &["info", "run", "--json"]);
     assert_eq!(both["rows"]["series_points"], 120);
     let output = fathom(dir.path(), &["info", "run"]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(!told.contains("not used") && !told.contains("not a format"), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(!reported.contains("not used") && !reported.contains("not a format"), "{reported}");
 }
 
 #[test]

@@ -116,8 +116,11 @@ fn a_jvm_of_32_bits_is_refused_with_the_way_out() {
     }
     let check = fathom(dir.path(), &["check", "-p", &jvm.pid()]);
     assert_refused(&check, dir.path(), &["no engine can look into"]);
-    let told = String::from_utf8_lossy(&check.stdout).into_owned();
-    assert!(told.contains("this is a 32-bit JVM") && told.contains("64-bit HotSpot JDK"), "{told}");
+    let reported = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(
+        reported.contains("this is a 32-bit JVM") && reported.contains("64-bit HotSpot JDK"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -152,7 +155,7 @@ fn without_privileges_the_engine_that_needs_them_is_refused_with_the_command_tha
     assert_refused(&record.output().unwrap(), dir.path(), &["CAP_BPF", "sudo setcap"]);
 }
 
-/// The file that tells of a lockdown, as it reads on a machine that is locked down, in a mount
+/// The file that shows a lockdown, as it reads on a machine that is locked down, in a mount
 /// namespace of its own: the kernel of this machine stays as it is.
 #[test]
 fn a_kernel_that_is_locked_down_is_refused_with_what_to_boot_with() {
@@ -174,13 +177,13 @@ fn a_kernel_that_is_locked_down_is_refused_with_what_to_boot_with() {
         }
     };
     if said(&output).contains("CAP_BPF") {
-        fathom_testing::skip("no right to eBPF, which is told first");
+        fathom_testing::skip("no right to eBPF, which is reported first");
         return;
     }
     assert_refused(&output, dir.path(), &["locked down", "lockdown=integrity"]);
     let check = locked_down(&["check", "--json"]).unwrap();
-    let told: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
-    let item = told["items"].as_array().unwrap().iter().find(|item| item["id"] == "lockdown").unwrap();
+    let reported: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
+    let item = reported["items"].as_array().unwrap().iter().find(|item| item["id"] == "lockdown").unwrap();
     assert_eq!(item["state"], "missing");
     assert!(item["remedy"].as_str().unwrap().contains("lockdown=integrity"), "{item}");
 }

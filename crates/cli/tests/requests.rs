@@ -40,10 +40,10 @@ fn requests_over_accepted_connections_are_counted_and_timed() {
         let mut jvm = Talking::start(&mut java);
         jvm.until("ready");
         let recorder = Recorder::record(dir, &jvm.pid(), &[]);
-        jvm.tell("");
+        jvm.send("");
         jvm.until("done");
         let recording = recorder.stop(dir);
-        jvm.tell("");
+        jvm.send("");
         let shown = home.display();
         let rates = points(&recording, words::PROCESS_REQUESTS);
         let answered: f64 = rates.iter().map(|(seconds, rate)| seconds * rate).sum();

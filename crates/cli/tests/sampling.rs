@@ -27,7 +27,7 @@ fn a_sample_by_the_clock_weighs_the_time_between_two_ticks_and_the_recording_say
         let args = ["record", "-p", &busy.pid(), "-d", "2s", "-F", "499", "-o", "x.fathom"];
         let output = fathom(dir.path(), &args);
         assert!(output.status.success(), "{}", said(&output));
-        let (recording, told) = (open(dir.path(), "x.fathom"), json(dir.path(), &["info", "x.fathom"]));
+        let (recording, reported) = (open(dir.path(), "x.fathom"), json(dir.path(), &["info", "x.fathom"]));
         let period_ns = 1_000_000_000 / 499;
         let cpu = recording.strings.find("cpu");
         let weights: Vec<i64> =
@@ -35,8 +35,8 @@ fn a_sample_by_the_clock_weighs_the_time_between_two_ticks_and_the_recording_say
         assert!(!weights.is_empty() && weights.iter().all(|ns| *ns == period_ns), "{weights:?}");
         let expected =
             serde_json::json!({"event": "cpu-clock", "unit": "ns", "rate_hz": 499, "period": period_ns});
-        assert_eq!(sampling(&told), expected);
-        let kinds = told["sample_kinds"].as_array().unwrap();
+        assert_eq!(sampling(&reported), expected);
+        let kinds = reported["sample_kinds"].as_array().unwrap();
         let kind = kinds.iter().find(|kind| kind["kind"] == "cpu").unwrap();
         assert_eq!((&kind["unit"], kind["weight"].as_i64()), (&"ns".into(), Some(weights.iter().sum())));
     });
@@ -62,10 +62,12 @@ fn cycles_are_sampled_where_they_are_counted_and_refused_in_one_sentence_where_n
         return;
     }
     assert!(output.status.success(), "{}", said(&output));
-    let told = json(dir.path(), &["info", "x.fathom"]);
-    let sampling = sampling(&told);
+    let reported = json(dir.path(), &["info", "x.fathom"]);
+    let sampling = sampling(&reported);
     assert_eq!((&sampling["event"], &sampling["unit"]), (&"cycles".into(), &"cycles".into()));
-    assert!(told["samples"]["cycles"].as_u64().is_some_and(|n| n > 0) && told["samples"]["cpu"].is_null());
+    assert!(
+        reported["samples"]["cycles"].as_u64().is_some_and(|n| n > 0) && reported["samples"]["cpu"].is_null()
+    );
 }
 
 #[test]

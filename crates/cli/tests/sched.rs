@@ -42,7 +42,7 @@ fn thread<'a>(ledger: &'a serde_json::Value, name: &str) -> &'a serde_json::Valu
         .unwrap_or_else(|| panic!("no {name}: {ledger}"))
 }
 
-/// Share of a thread's time under headings whose words begin with any of these.
+/// Share of a thread's time under categories whose words begin with any of these.
 fn share(thread: &serde_json::Value, words: &[&str]) -> f64 {
     let spent = thread["spent"].as_array().unwrap().iter();
     let under = spent.filter(|s| words.iter().any(|w| s["words"].as_str().unwrap().starts_with(w)));
@@ -79,13 +79,13 @@ fn known_waits_stand_in_the_ledger_and_every_threads_time_adds_up() {
         assert!((0.35..0.65).contains(&half), "the half runs {half}: {ledger}");
         let unknown = share(thread(&ledger, "sleeper"), &["unknown"]);
         assert!(unknown < 0.1, "of the sleeper's time {unknown} is unknown: {ledger}");
-        // The stack at the switch tells why.
+        // The stack at the switch shows why.
         let asleep = on_its_own("sleeper", &["asleep"]);
         assert!(asleep > 0.9, "the sleeper is asleep {asleep}: {ledger}");
         let monitor = on_its_own("locker", &["blocked: Java monitor"])
             + on_its_own("holder", &["blocked: Java monitor"]);
         assert!(monitor > 0.8, "one of two always waits for the other: {monitor}: {ledger}");
-        // It sleeps from before the recording until behind it, and only a look from outside tells
+        // It sleeps from before the recording until behind it, and only a look from outside shows
         // in what.
         let main = on_its_own("main", &["asleep"]);
         assert!(main > 0.97, "main sleeps {main}: {ledger}");
@@ -93,7 +93,7 @@ fn known_waits_stand_in_the_ledger_and_every_threads_time_adds_up() {
 }
 
 #[test]
-fn of_very_many_waits_the_long_ones_are_told_and_the_others_summed_up_and_it_says_so() {
+fn of_very_many_waits_the_long_ones_are_reported_and_the_others_summed_up_and_it_says_so() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
         let Some(jvm) = program(dir.path(), "Crowd", "100") else { return };
@@ -106,13 +106,13 @@ fn of_very_many_waits_the_long_ones_are_told_and_the_others_summed_up_and_it_say
             let of_it = |span: &Span<'_>| recorded::thread_name(&recording, span).starts_with("pool-");
             recording.spans_of(kind).filter(of_it).count()
         };
-        // Some hundred thousand of a millisecond and more: each processor tells a thousand a
+        // Some hundred thousand of a millisecond and more: each CPU reports a thousand a
         // second, and somewhat more until it has found from which length on.
         let most = 6_000 * std::thread::available_parallelism().unwrap().get() + 6_000;
-        let told = pool(kind::SCHED_OFF);
-        assert!(told < most, "{told} waits of the pool were told, at most {most} should be");
+        let reported = pool(kind::SCHED_OFF);
+        assert!(reported < most, "{reported} waits of the pool were reported, at most {most} should be");
         let parked = pool(kind::LOCK_PARK);
-        assert!(parked < most, "{parked} times the pool was told to be parked, at most {most} should be");
+        assert!(parked < most, "{parked} times the pool was reported to be parked, at most {most} should be");
         // Nothing of their time is missing, and it is known what they did.
         let ledger = ledger(dir.path(), "Crowd");
         let workers = (0..100).map(|i| thread(&ledger, &format!("pool-{i} ")));
@@ -120,7 +120,7 @@ fn of_very_many_waits_the_long_ones_are_told_and_the_others_summed_up_and_it_say
         let off = shares(&["blocked", "asleep", "idle", "waiting for another"])
             / (1.0 - shares(&["waiting for a CPU", "unknown"]));
         assert!(off > 0.8, "the pool waits {off} of its time: {ledger}");
-        // Long waits are told, however many short ones there are.
+        // Long waits are reported, however many short ones there are.
         let naps = recorded::of_thread(&recording, kind::SCHED_OFF, "sleeper");
         let long: i64 =
             naps.iter().map(|nap| nap.t1_ns() - nap.t0_ns()).filter(|ns| *ns >= 250_000_000).sum();
@@ -130,7 +130,7 @@ fn of_very_many_waits_the_long_ones_are_told_and_the_others_summed_up_and_it_say
             long as f64 / 1e6 > known_ms - 700.0,
             "the sleeper naps all the time: {long} ns of {known_ms} ms"
         );
-        // Waits for what somebody holds are told one by one.
+        // Waits for what somebody holds are reported one by one.
         let waiting: i64 = ["waiter", "holder"]
             .iter()
             .flat_map(|name| recorded::of_thread(&recording, kind::LOCK_MONITOR, name))

@@ -8,7 +8,10 @@ mod live;
 use std::process::Command;
 use std::time::Duration;
 
+use fathom_recording::Span;
+use fathom_recording::vocabulary::kind;
 use live::process::Talking;
+use live::recorded::{names, thread_name};
 use live::recorder::Recorder;
 use live::{ebpf_is_allowed, jdks, json, patiently};
 
@@ -36,7 +39,20 @@ fn a_program_that_is_stopped_by_a_signal_is_neither_running_nor_waiting() {
         std::thread::sleep(Duration::from_secs_f64(STOPPED_S));
         signal("-CONT");
         std::thread::sleep(Duration::from_secs(1));
-        recorder.stop(dir);
+        let recording = recorder.stop(dir);
+        // Threads without work go on waiting in the same call, from which none returns before the
+        // end.
+        let long = |span: &Span<'_>| span.name() == "stopped" && span.duration_ns() > 2_000_000_000;
+        let stops: Vec<Span<'_>> = recording.spans_of(kind::SCHED_OFF).filter(long).collect();
+        assert!(stops.len() >= 20, "{}", stops.len());
+        for stop in &stops {
+            let names = names(&recording, stop.stack());
+            let thread = thread_name(&recording, stop);
+            assert!(names.iter().any(|name| name.contains("signal")), "{thread}: {names:?}");
+            let is_javas = ["Reference Handler", "Finalizer"].contains(&thread);
+            let shows_java = || names.iter().any(|name| name.starts_with("java.lang.ref."));
+            assert!(!is_javas || shows_java(), "{thread}: {names:?}");
+        }
         let verdict = json(dir, &["diagnose", "x.fathom"]);
         // The program's threads wait for each other's monitors as well.
         let findings = verdict["findings"].as_array().unwrap();

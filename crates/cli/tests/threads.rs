@@ -34,7 +34,7 @@ const BORN_NS: f64 = 50_000.0;
 /// No figure is above what was measured around it, but for what reading a clock takes.
 const CLOCK_NS: f64 = 1_000.0;
 
-/// The program, which starts its threads when it is told to.
+/// The program, which starts its threads when it is asked to.
 struct Program(Talking);
 
 /// What the program measured of a start, nanoseconds.
@@ -64,7 +64,7 @@ impl Program {
 
     /// Lets it start its threads, and takes what it says of each.
     fn go(&mut self) -> HashMap<String, Own> {
-        self.0.tell("");
+        self.0.send("");
         let mut own = HashMap::new();
         loop {
             let line = self.0.line().unwrap();
@@ -102,7 +102,7 @@ fn processor() -> String {
     allowed.rsplit([',', '-']).next().unwrap().to_owned()
 }
 
-/// Starts that `fathom trace threads --json` told of, of threads that one of the program's own has
+/// Starts that `fathom trace threads --json` reported, of threads that one of the program's own has
 /// started.
 fn traced(printed: &str) -> Vec<Value> {
     let lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -119,18 +119,18 @@ fn sum<'a>(events: impl IntoIterator<Item = &'a Value>, key: &str) -> f64 {
     events.into_iter().map(|event| figure_of(event, key)).sum()
 }
 
-/// What fathom told of each start is what the program measured around it, less what lies between.
-/// Pairs of both, nanoseconds.
+/// What fathom reported of each start is what the program measured around it, less what lies
+/// between. Pairs of both, nanoseconds.
 fn holds(what: &str, pairs: &[(f64, f64)], around_ns: f64) {
-    let mut between: Vec<f64> = pairs.iter().map(|(told, own)| own - told).collect();
+    let mut between: Vec<f64> = pairs.iter().map(|(reported, own)| own - reported).collect();
     between.sort_by(f64::total_cmp);
     let kept = &between[..pairs.len() - pairs.len() * PUT_ASIDE / 20];
     let between_ns = kept.iter().sum::<f64>() / kept.len() as f64;
-    let (told_ns, own_ns) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    let (reported_ns, own_ns) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     let middle = between[between.len() / 2];
     let shown = format!(
         "{what}: {:.3} ms of {:.3} ms, {:.1} us less in the middle, {:.1} at least",
-        told_ns / 1e6,
+        reported_ns / 1e6,
         own_ns / 1e6,
         middle / 1e3,
         between[0] / 1e3
@@ -142,8 +142,11 @@ fn holds(what: &str, pairs: &[(f64, f64)], around_ns: f64) {
 
 /// The times of all starts: in `Thread.start`, and until they ran.
 fn check_times(what: &str, events: &[Value], own: &HashMap<String, Own>) {
-    let pairs = |told: fn(&Value) -> f64, measured: fn(&Own) -> f64| -> Vec<(f64, f64)> {
-        events.iter().map(|event| (told(event), measured(&own[event["name"].as_str().unwrap()]))).collect()
+    let pairs = |reported: fn(&Value) -> f64, measured: fn(&Own) -> f64| -> Vec<(f64, f64)> {
+        events
+            .iter()
+            .map(|event| (reported(event), measured(&own[event["name"].as_str().unwrap()])))
+            .collect()
     };
     let calls = pairs(|event| figure_of(event, figure::CALL_NS), |own| own.call_ns);
     holds(&format!("{what}: in Thread.start"), &calls, AROUND_CALL_NS);
@@ -188,7 +191,7 @@ fn check_each(release: u64, events: &[Value], own: &HashMap<String, Own>) {
 }
 
 #[test]
-fn every_start_is_told_with_its_caller_and_takes_what_the_program_measured() {
+fn every_start_is_reported_with_its_caller_and_takes_what_the_program_measured() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
         for (release, home) in
@@ -205,8 +208,8 @@ fn every_start_is_told_with_its_caller_and_takes_what_the_program_measured() {
     });
 }
 
-/// With more threads than one processor can run, a new one waits for its turn for milliseconds, and
-/// its parent for it: that is what starts cost then, and what is told.
+/// With more threads than one processor can run, a new one waits for a CPU for milliseconds, and
+/// its parent for it: that is what starts cost then, and what is reported.
 #[test]
 fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {
     patiently(|| {

@@ -32,9 +32,9 @@ fn waits_are_shown_with_their_time_thread_and_whole_stack() {
                 let frames = event["stack"].as_array().unwrap();
                 assert_eq!(frames[0]["type"], "kernel", "JDK {release}: {event}");
                 // The one that lasts until the end is read from outside, where native frames cannot
-                // be told.
-                let told = frames.iter().any(|frame| frame["type"] == "jvm");
-                assert!(told || names.contains(&"[native frames not walked]"), "JDK {release}: {event}");
+                // be reported.
+                let reported = frames.iter().any(|frame| frame["type"] == "jvm");
+                assert!(reported || names.contains(&"[native frames not walked]"), "JDK {release}: {event}");
             }
             // It asks for 20 ms; a busy machine makes it more, or takes a part of it before it
             // sleeps.

@@ -42,7 +42,7 @@ fn measured(said: &[String]) -> BTreeMap<String, Vec<Measured>> {
 }
 
 #[test]
-fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
+fn every_wait_for_a_lock_is_reported_with_its_time_class_and_owner() {
     patiently(|| {
         for (release, home) in jdks::each(jdks::of(&[8, 11, 17, 21, 25])) {
             let dir = tempfile::tempdir().unwrap();
@@ -56,24 +56,26 @@ fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
                 let is_own =
                     |event: &&Value| event["thread"] == waiter.as_str() && event["kind"] != "lock.native";
                 let own: Vec<_> = events.iter().filter(is_own).collect();
-                // Every event is of a wait that the program measured, and no wait is told longer
-                // than it was.
-                let mut told_ns = vec![0; waits.len()];
+                // Every event is of a wait that the program measured, and no wait is reported
+                // longer than it was.
+                let mut reported_ns = vec![0; waits.len()];
                 for event in &own {
                     let took = event["took_ns"].as_i64().unwrap();
                     let of = (0..waits.len()).max_by_key(|wait| waits[*wait].covered_by(event)).unwrap();
                     let (began_ms, measured_ns) = (waits[of].began_ms, waits[of].took_ns);
-                    let shown =
-                        format!("measured {measured_ns} ns from {began_ms} ms on, told {took} ns: {event}");
+                    let shown = format!(
+                        "measured {measured_ns} ns from {began_ms} ms on, reported {took} ns: {event}"
+                    );
                     assert!(waits[of].covered_by(event) * 10 >= took * 9, "JDK {release} {name}: {shown}");
-                    told_ns[of] += took;
+                    reported_ns[of] += took;
                 }
                 // What the program measured is more where it was kept off the CPU between looking
                 // at its clock and asking: then the lock may be free by the time it asks. A busy
                 // machine does so to some.
                 let mut off: Vec<f64> = Vec::new();
-                for (wait, told) in waits.iter().zip(&told_ns).filter(|(_, told)| **told > 0) {
-                    off.push((told - wait.took_ns) as f64 / wait.took_ns as f64);
+                for (wait, reported) in waits.iter().zip(&reported_ns).filter(|(_, reported)| **reported > 0)
+                {
+                    off.push((reported - wait.took_ns) as f64 / wait.took_ns as f64);
                 }
                 assert!(off.len() * 10 >= waits.len() * 8, "JDK {release} {name}: {own:?}");
                 off.sort_by(f64::total_cmp);
@@ -106,7 +108,7 @@ fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
 }
 
 #[test]
-fn a_virtual_thread_that_holds_a_lock_is_told_as_one() {
+fn a_virtual_thread_that_holds_a_lock_is_reported_as_one() {
     patiently(|| {
         for (release, home) in jdks::each(jdks::of(&[21, 25])) {
             let dir = tempfile::tempdir().unwrap();
@@ -118,9 +120,9 @@ fn a_virtual_thread_that_holds_a_lock_is_told_as_one() {
             assert!(own.iter().all(|event| event["name"] == class), "JDK {release}: {own:?}");
             // Its carrier does something else while it sleeps: that holds nothing.
             let owners: Vec<_> = own.iter().filter_map(|event| event["labels"]["owner"].as_str()).collect();
-            let is_told = |owner: &&&str| owner.starts_with("a virtual thread");
+            let is_reported = |owner: &&&str| owner.starts_with("a virtual thread");
             assert!(!owners.is_empty(), "JDK {release}: {own:?}");
-            assert_eq!(owners.iter().filter(is_told).count(), owners.len(), "JDK {release}: {owners:?}");
+            assert_eq!(owners.iter().filter(is_reported).count(), owners.len(), "JDK {release}: {owners:?}");
             assert!(
                 own.iter().all(|event| event["figures"]["owner_tid"].is_null()),
                 "JDK {release}: {own:?}"
@@ -130,7 +132,7 @@ fn a_virtual_thread_that_holds_a_lock_is_told_as_one() {
 }
 
 #[test]
-fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_they_wait() {
+fn virtual_threads_that_wait_for_a_lock_are_reported_with_it_its_owner_and_where_they_wait() {
     patiently(|| {
         for (release, home) in jdks::each(jdks::of(&[21, 25])) {
             for options in
@@ -164,15 +166,15 @@ fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_the
                         "{release} {options:?} {what}: {} {own:#?}",
                         own.len()
                     );
-                    let told_ns: f64 = own.iter().map(|event| event["took_ns"].as_f64().unwrap()).sum();
-                    let off = told_ns / (waited_ns * own.len() as f64 / 25.0) - 1.0;
-                    assert!(off.abs() < 0.02, "{release} {options:?} {what}: {told_ns} of {waited_ns}");
+                    let reported_ns: f64 = own.iter().map(|event| event["took_ns"].as_f64().unwrap()).sum();
+                    let off = reported_ns / (waited_ns * own.len() as f64 / 25.0) - 1.0;
+                    assert!(off.abs() < 0.02, "{release} {options:?} {what}: {reported_ns} of {waited_ns}");
                     // Where a class keeps its owner is known from the first wait on, who holds a
                     // monitor once it looks at it.
                     let owner_name = format!("{what}-owner");
                     let is_owned = |event: &&&Value| event["labels"]["owner"] == owner_name.as_str();
                     let owned = own.iter().copied().filter(|event| is_owned(&event)).count();
-                    // A thread that has just started is told by its number.
+                    // A thread that has just started is reported by its number.
                     let is_other = |owner: &&str| *owner != owner_name && !owner.starts_with("thread #");
                     let owners = own.iter().filter_map(|event| event["labels"]["owner"].as_str());
                     let other = owners.filter(is_other).count();
@@ -190,7 +192,7 @@ fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_the
 }
 
 #[test]
-fn a_deadlock_that_stood_before_the_recording_began_is_told() {
+fn a_deadlock_that_stood_before_the_recording_began_is_reported() {
     patiently(|| {
         for (release, home) in jdks::each(jdks::of(&[11, 17, 21, 25])) {
             let dir = tempfile::tempdir().unwrap();
@@ -211,7 +213,7 @@ fn a_deadlock_that_stood_before_the_recording_began_is_told() {
 }
 
 /// How long, milliseconds, a thread of `Meetings` was blocked by the JVM's own account, and what
-/// fathom told of it.
+/// fathom reported of it.
 fn met(dir: &Path, home: &Path) -> Option<(f64, Vec<f64>)> {
     let mut jvm = program(dir, home, "Meetings", &["4000"])?;
     let printed = dir.join("printed");
@@ -219,7 +221,7 @@ fn met(dir: &Path, home: &Path) -> Option<(f64, Vec<f64>)> {
     trace.current_dir(dir).args(["trace", "lock", "-p", &jvm.pid(), "--json"]);
     trace.stdout(std::fs::File::create(&printed).unwrap());
     let watching = Recorder::start(&mut trace, "tracing ").unwrap_or_else(|(_, said)| panic!("{said}"));
-    jvm.tell("");
+    jvm.send("");
     let blocked_ms = jvm.until("blocked ").parse().unwrap();
     let (code, said) = watching.end("INT");
     assert_eq!(code, Some(0), "{said}");

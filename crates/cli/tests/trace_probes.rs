@@ -38,7 +38,7 @@ fn calls_of_a_function_are_counted_with_what_they_were_given_and_returned() {
 }
 
 #[test]
-fn a_usdt_probe_a_tracepoint_and_a_system_call_are_told_with_their_arguments() {
+fn a_usdt_probe_a_tracepoint_and_a_system_call_are_reported_with_their_arguments() {
     patiently(|| {
         let Some((_, home)) = jdks::of(&[17]).pop() else { return };
         let dir = tempfile::tempdir().unwrap();
@@ -69,7 +69,7 @@ fn a_usdt_probe_a_tracepoint_and_a_system_call_are_told_with_their_arguments() {
 }
 
 #[test]
-fn allocations_off_the_fast_path_are_told_with_class_and_size() {
+fn allocations_off_the_fast_path_are_reported_with_class_and_size() {
     patiently(|| {
         for (release, home) in jdks::each(jdks::of(&[11, 17, 21, 25])) {
             let dir = tempfile::tempdir().unwrap();

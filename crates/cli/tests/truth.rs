@@ -1,5 +1,5 @@
 //! Truth by construction: waits that are made from outside (a quota, a frozen file system, one that
-//! holds writers back, an address space that is locked) stand in the ledger under their heading,
+//! holds writers back, an address space that is locked) stand in the ledger under their category,
 //! with the time that the program itself measured and the stack that waited. Needs root and eBPF;
 //! skips loudly without.
 
@@ -30,10 +30,10 @@ const CLOCKS_MS: f64 = 2.0;
 /// `schedstat` was held against that of the switches, 12 to 26 µs with eight threads for two
 /// processors; 46 µs at most were seen, on a virtual machine whose host had others to serve.
 const SWITCH_MS: f64 = 0.05;
-/// What stands under other headings than the one in question, as a part of all that a thread was
+/// What stands under other categories than the one in question, as a part of all that a thread was
 /// off the CPU.
 const MOST_ELSEWHERE: f64 = 0.05;
-/// The same of what was not seen, above which nothing can be told of a thread.
+/// The same of what was not seen, above which nothing is known of a thread.
 const MOST_UNSEEN: f64 = 0.2;
 /// The longest wait whose whole stack is known, as a part of the longest.
 const LEAST_OF_LONGEST: f64 = 0.2;
@@ -59,25 +59,25 @@ fn measured(program: &mut Talking, step: &str) -> (f64, u32) {
     (off_ns / 1e6, words.next().unwrap().parse().unwrap())
 }
 
-/// Milliseconds of a thread by heading; every thread's time adds up.
+/// Milliseconds of a thread by category; every thread's time adds up.
 struct Ledger<'a> {
-    told: Value,
+    reported: Value,
     of: &'a Recording,
     shown: String,
 }
 
 impl<'a> Ledger<'a> {
     fn read(dir: &Path, of: &'a Recording, shown: &str) -> Self {
-        Self { told: ledger(dir, shown), of, shown: shown.to_owned() }
+        Self { reported: ledger(dir, shown), of, shown: shown.to_owned() }
     }
 
     fn thread(&self, thread: &str) -> &Value {
-        let mut groups = self.told["groups"].as_array().unwrap().iter();
+        let mut groups = self.reported["groups"].as_array().unwrap().iter();
         let group = groups.find(|group| group["name"].as_str().unwrap().split(' ').next() == Some(thread));
-        group.unwrap_or_else(|| panic!("{}: no {thread}: {}", self.shown, self.told))
+        group.unwrap_or_else(|| panic!("{}: no {thread}: {}", self.shown, self.reported))
     }
 
-    /// Under the headings of this sort.
+    /// Under the categories of this sort.
     fn sum_ms(&self, thread: &str, is: impl Fn(&str, &str) -> bool) -> f64 {
         let spent = self.thread(thread)["spent"].as_array().unwrap().iter();
         let of = spent.filter(|of| is(of["heading"].as_str().unwrap(), of["words"].as_str().unwrap()));
@@ -99,10 +99,10 @@ impl<'a> Ledger<'a> {
         ends.windows(2).map(|two| (two[1].0 - two[0].1) as f64 / 1e6).sum::<f64>() + 0.0
     }
 
-    /// What a thread was off the CPU stands under a heading. What it waited for a CPU is the
+    /// What a thread was off the CPU stands under a category. What it waited for a CPU is the
     /// machine's doing, and is no less in what the program measured.
     #[track_caller]
-    fn tells(&self, thread: &str, heading: &str, off_ms: f64) {
+    fn agrees(&self, thread: &str, heading: &str, off_ms: f64) {
         self.tells_but_for(0, thread, heading, off_ms);
     }
 
@@ -175,7 +175,7 @@ fn of_program(recording: &Recording, span: &Span<'_>) -> bool {
 /// A control group with a quota of a fifth of a CPU; goes away with the test.
 struct Quota {
     place: PathBuf,
-    /// Where ids of threads are written to, and where the kernel tells what it held back, by its
+    /// Where ids of threads are written to, and where the kernel says what it held back, by its
     /// word for it.
     threads: PathBuf,
     stat: PathBuf,
@@ -231,13 +231,13 @@ fn a_thread_without_quota_is_throttled_for_as_long_as_the_kernel_says() {
         let Some(quota) = Quota::make() else { return };
         let mut program = program(dir, home);
         let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell(&format!("throttled {} {}", quota.threads.display(), Quota::NONE));
+        program.send(&format!("throttled {} {}", quota.threads.display(), Quota::NONE));
         let off_ms = off_ms(&mut program, "throttled");
         let kernel_ms = quota.throttled_ms();
         let recording = recorder.stop(dir);
         let shown = format!("JDK {release}");
         let ledger = Ledger::read(dir, &recording, &shown);
-        ledger.tells("throttled", "throttled", off_ms);
+        ledger.agrees("throttled", "throttled", off_ms);
         let ms = ledger.ms("throttled", "throttled");
         assert!(kernel_ms > 0.0, "{shown}: the kernel never held it back");
         let give = WITHIN * kernel_ms + CLOCKS_MS;
@@ -266,7 +266,7 @@ fn a_write_on_a_frozen_file_system_is_a_wait_for_the_disk_in_its_call() {
         let shown = format!("JDK {release}");
         let mut program = program(dir, home);
         let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell("writer mnt/written.dat");
+        program.send("writer mnt/written.dat");
         program.until("begun writer");
         std::thread::sleep(Duration::from_millis(200));
         let Some(frozen) = disk.freeze() else { return };
@@ -274,7 +274,7 @@ fn a_write_on_a_frozen_file_system_is_a_wait_for_the_disk_in_its_call() {
         frozen.thaw();
         let off_ms = off_ms(&mut program, "writer");
         let recording = recorder.stop(dir);
-        Ledger::read(dir, &recording, &shown).tells("writer", "disk", off_ms);
+        Ledger::read(dir, &recording, &shown).agrees("writer", "disk", off_ms);
         let call = longest(&recording, kind::SYSCALL, "writer", "Truth.write", &shown);
         let file = dir.join("mnt/written.dat");
         assert_eq!((call.name(), call.label(label::PATH)), ("write", file.to_str()), "{shown}");
@@ -299,10 +299,10 @@ fn a_writer_that_is_held_back_until_others_are_written_back_waits_for_the_disk()
         let shown = format!("JDK {release}");
         let mut program = program(dir, home);
         let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell("held-back mnt/much.dat");
+        program.send("held-back mnt/much.dat");
         let off_ms = off_ms(&mut program, "held-back");
         let recording = recorder.stop(dir);
-        Ledger::read(dir, &recording, &shown).tells("held-back", "disk", off_ms);
+        Ledger::read(dir, &recording, &shown).agrees("held-back", "disk", off_ms);
         let off = longest(&recording, kind::SCHED_OFF, "held-back", "Truth.write", &shown);
         let names = names(&recording, off.stack());
         assert!(names.iter().any(|name| name.starts_with("balance_dirty_pages")), "{shown}: {names:?}");
@@ -326,21 +326,21 @@ fn a_thread_in_a_page_fault_is_the_last_in_at_a_safepoint() {
         let _ = std::fs::remove_file(dir.join("mnt/mapped.dat"));
         let mut program = program(dir, home);
         let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell("toucher mnt/mapped.dat");
+        program.send("toucher mnt/mapped.dat");
         program.until("begun toucher");
         std::thread::sleep(Duration::from_millis(200));
         let Some(frozen) = disk.freeze() else { return };
         std::thread::sleep(Duration::from_millis(500));
-        program.tell("collect");
+        program.send("collect");
         std::thread::sleep(Duration::from_millis(1500));
         frozen.thaw();
         let touch_ms = off_ms(&mut program, "toucher");
         let collect_ms = off_ms(&mut program, "collector");
         let recording = recorder.stop(dir);
         let ledger = Ledger::read(dir, &recording, &shown);
-        ledger.tells("toucher", "page-fault", touch_ms);
+        ledger.agrees("toucher", "page-fault", touch_ms);
         if collect_ms > 1000.0 {
-            ledger.tells("collector", "stopped-to-reach", collect_ms);
+            ledger.agrees("collector", "stopped-to-reach", collect_ms);
         } else {
             eprintln!("{shown}: the JVM had asked for a stop of its own before, {collect_ms:.1} ms");
         }
@@ -369,14 +369,14 @@ fn a_thread_that_maps_while_another_gives_memory_back_waits_for_the_address_spac
         let shown = format!("JDK {release}");
         let mut program = program(dir, home);
         let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell("mapper");
+        program.send("mapper");
         let (off_ms, switches) = measured(&mut program, "mapper");
         let recording = recorder.stop(dir);
         let not_seen = |source: &fathom_recording::Source| {
             source.unseen.iter().any(|unseen| unseen.what.contains("address space"))
         };
         if recording.sources.iter().any(not_seen) {
-            fathom_testing::skip("this kernel does not tell of the lock of the address space");
+            fathom_testing::skip("this kernel has no tracepoint of the lock of the address space");
             return;
         }
         Ledger::read(dir, &recording, &shown).tells_but_for(switches, "mapper", "map-lock", off_ms);
@@ -437,7 +437,7 @@ fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
         return;
     }
     if pressure_ms().is_none() {
-        fathom_testing::skip("this kernel does not tell of pressure for memory");
+        fathom_testing::skip("this kernel does not report pressure for memory");
         return;
     }
     std::fs::File::create(dir.join("sparse.dat")).unwrap().set_len(512 << 20).unwrap();
@@ -449,7 +449,7 @@ fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
         group.holds(&program.pid());
         let recorder = Recorder::record(dir, &program.pid(), &[]);
         let before_ms = pressure_ms().unwrap();
-        program.tell("reclaimer sparse.dat");
+        program.send("reclaimer sparse.dat");
         program.until("step reclaimer ");
         let after_ms = pressure_ms().unwrap();
         let recording = recorder.stop(dir);
@@ -464,9 +464,9 @@ fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
             .sum();
         eprintln!("{shown}: {ms:.1} ms of reclaim, of the kernel {kernel_ms:.1}");
         assert!(kernel_ms > 100.0, "{shown}: nothing was held up for memory: {kernel_ms} ms");
-        // The kernel tells the mean over the processors that were not idle: all of it if the others
-        // were, at worst its part of one. It is of the whole machine, and settled by each processor
-        // at moments of its own.
+        // The kernel reports the mean over the processors that were not idle: all of it if the
+        // others were, at worst its part of one. It is of the whole machine, and settled by each
+        // processor at moments of its own.
         let processors = std::thread::available_parallelism().unwrap().get() as f64;
         let most_ms = kernel_ms * processors;
         assert!(

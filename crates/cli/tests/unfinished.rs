@@ -1,6 +1,6 @@
-//! Waits that have not ended when the recording ends are told with their time so far, and say so: a
-//! call that hangs is what somebody who records is looking for. Needs root and eBPF; skips loudly
-//! without.
+//! Waits that have not ended when the recording ends are reported with their time so far, and say
+//! so: a call that hangs is what somebody who records is looking for. Needs root and eBPF; skips
+//! loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -28,7 +28,7 @@ fn recorded(dir: &Path, home: &Path) -> (Recording, Duration, Duration) {
     let recorder = Recorder::record(dir, &jvm.pid(), &[]);
     let began = Instant::now();
     std::thread::sleep(Duration::from_millis(1500));
-    jvm.tell("");
+    jvm.send("");
     std::thread::sleep(Duration::from_millis(2500));
     let sure = began.elapsed();
     let recording = recorder.stop(dir);
@@ -51,7 +51,7 @@ fn hangs<'a>(recording: &'a Recording, kind: &str, thread: &str, shown: &str) ->
 }
 
 #[test]
-fn calls_and_locks_that_hang_to_the_end_are_told_with_their_time_so_far() {
+fn calls_and_locks_that_hang_to_the_end_are_reported_with_their_time_so_far() {
     patiently(|| {
         if !ebpf_is_allowed() {
             return;
@@ -67,7 +67,7 @@ fn calls_and_locks_that_hang_to_the_end_are_told_with_their_time_so_far() {
             let most_ns = most.as_nanos() as i64;
             for (when, least) in [("early", sure), ("late", Duration::from_secs(1))] {
                 let shown = format!("JDK {release}, {when}");
-                let is_told = |span: &Span<'_>, method: &str| {
+                let is_reported = |span: &Span<'_>, method: &str| {
                     let ns = span.duration_ns();
                     assert!(ns >= least.as_nanos() as i64 && ns <= most_ns, "{shown}: {}: {ns}", span.name());
                     let names = names(&recording, span.stack());
@@ -78,14 +78,14 @@ fn calls_and_locks_that_hang_to_the_end_are_told_with_their_time_so_far() {
                     [("reader", &read, ["read", "read"]), ("opener", &open, ["openat", "open"])]
                 {
                     let call = hangs(&recording, kind::SYSCALL, &format!("{when}-{what}"), &shown);
-                    is_told(&call, "Hangs.read");
+                    is_reported(&call, "Hangs.read");
                     assert!(calls.contains(&call.name()), "{shown}: {}", call.name());
                     assert_eq!(call.label(label::PATH), path.to_str(), "{shown}");
                     assert_eq!(call.figure(figure::RESULT), None, "{shown}");
                     let cut = call.label(label::CUT).unwrap();
                     assert_eq!(cut.contains("began before the recording"), early, "{shown}: {cut}");
                     let off = hangs(&recording, kind::SCHED_OFF, &format!("{when}-{what}"), &shown);
-                    is_told(&off, "Hangs.read");
+                    is_reported(&off, "Hangs.read");
                 }
                 let wait = hangs(&recording, kind::LOCK_MONITOR, &format!("{when}-waiter"), &shown);
                 assert_eq!(
@@ -101,7 +101,7 @@ fn calls_and_locks_that_hang_to_the_end_are_told_with_their_time_so_far() {
             // The file that it hangs on stands in the chain.
             let chains = json(dir, &["chain", "x.fathom", "--thread", "^early-reader$", "--stops", "0"]);
             let links = chains["chains"][0]["links"].as_array().unwrap();
-            // What waits before system calls are watched is told by the switch alone.
+            // What waits before system calls are watched is reported by the switch alone.
             let what = format!("in read() on {}", read.display());
             assert!(links.iter().any(|link| link["what"] == what.as_str()), "{shown}: {chains}");
         }

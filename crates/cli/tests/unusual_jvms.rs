@@ -196,7 +196,7 @@ fn single_waits_of_virtual_threads_of_a_stripped_jvm_are_said_to_be_unseen() {
 /// Every method is compiled when it is called for the first time, and starting the agent for JMX
 /// loads and calls what nobody has called before.
 #[test]
-fn compilations_and_classes_of_a_libjvm_without_probes_are_told_by_its_functions() {
+fn compilations_and_classes_of_a_libjvm_without_probes_are_reported_by_its_functions() {
     patiently(|| {
         let Some((home, dir)) = jdk() else { return };
         let jcmd = home.join("bin/jcmd");

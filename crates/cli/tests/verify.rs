@@ -69,7 +69,7 @@ fn another_cause_is_new_and_a_healthy_before_has_nothing_to_fix() {
     assert_eq!(report["new"][0]["rule"], "gc-log-write-blocked");
 }
 
-/// A table of throughput shows no collections: what became of the blocked write it cannot tell.
+/// A table of throughput shows no collections: it does not show what became of the blocked write.
 #[test]
 fn what_after_cannot_show_is_not_known_and_never_gone() {
     let dir = tempfile::tempdir().unwrap();

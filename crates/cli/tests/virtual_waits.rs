@@ -1,4 +1,4 @@
-//! Where virtual threads wait of which no probe tells: their stacks are read from outside. Needs
+//! Where virtual threads wait of which no probe knows: their stacks are read from outside. Needs
 //! root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
@@ -44,7 +44,7 @@ fn record(dir: &Path, home: &Path, arguments: &[&str]) -> Recording {
     let recorder = Recorder::record(dir, &jvm.pid(), &["--without", "syscalls", "--without", "memory"]);
     std::thread::sleep(Duration::from_secs_f64(WATCHED.1 + 1.0));
     let recording = recorder.stop(dir);
-    jvm.tell("");
+    jvm.send("");
     recording
 }
 
@@ -53,7 +53,7 @@ fn virtual_threads_that_switch_too_often_for_probes_are_seen_waiting() {
     are_seen_waiting(&[]);
 }
 
-/// While the probes are on, they tell of locks, and not of sleep.
+/// While the probes are on, they report locks, and not sleep.
 #[test]
 fn virtual_threads_that_sleep_are_seen_at_any_time() {
     are_seen_waiting(&["calm"]);

@@ -21,7 +21,8 @@ use live::{ebpf_is_allowed, jdks, patiently};
 /// Of the waits of a thread, so many end as the program makes them end: the JVM stops threads too,
 /// and a kernel may hide some interrupts from all who trace it, those of the threads of process 1.
 const LEAST: f64 = 0.9;
-/// Waits of a thread of which so few were told tell nothing: the program makes two hundred of each.
+/// Waits of a thread of which so few were reported say nothing: the program makes two hundred of
+/// each.
 const FEW: usize = 50;
 
 /// How the waits of a thread ended in which it slept, and how often: by label and text.
@@ -77,7 +78,7 @@ fn a_thread_is_the_waker_only_where_a_thread_woke() {
         java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "Wakers"]).arg(data(dir));
         let mut jvm = Talking::start(&mut java);
         let recorder = Recorder::record(dir, &jvm.pid(), &["--min", "200us"]);
-        jvm.tell("");
+        jvm.send("");
         jvm.until("done");
         let recording = recorder.stop(dir);
         let shown = home.display().to_string();

@@ -6,7 +6,7 @@
 //! of run times is a factor and not a summand.
 //!
 //! **Two intervals, the wider ends of both.** A bootstrap draws blocks with replacement, and within
-//! each run stretches of its series (neighbours in a series depend on each other, so they are drawn
+//! each run segments of its series (neighbours in a series depend on each other, so they are drawn
 //! together); it knows of skew. With ten blocks a bootstrap is too narrow (it covers 95% some 90
 //! times in 100), so Student's interval of the logarithms of the blocks' ratios is its floor: what
 //! differs from block to block is never taken for less than it was.
@@ -19,8 +19,8 @@ use crate::random::Random;
 const RESAMPLES: usize = 4_000;
 /// Any number would do; that it is always the same makes the verdict the same every time.
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Stretches that the series of a run is cut into.
-const STRETCHES: usize = 24;
+/// Segments that the series of a run is cut into.
+const SEGMENTS: usize = 24;
 /// With fewer blocks nothing is said of what differs between them.
 pub const FEWEST_PAIRS: usize = 3;
 /// The chance of finding a difference that the number of runs is computed for.
@@ -61,7 +61,7 @@ pub fn paired(pairs: &[Pair], alpha: f64) -> Option<Estimate> {
     let (mean, variance) = moments(&logs);
     let half = quantile_of_student(n - 1.0, alpha) * (variance / n).sqrt();
     let (base, other): (Vec<_>, Vec<_>) =
-        pairs.iter().map(|p| (stretches(&p.base), stretches(&p.other))).unzip();
+        pairs.iter().map(|p| (segments(&p.base), segments(&p.other))).unzip();
     let drawn = |random: &mut Random| -> f64 {
         let one = |random: &mut Random| {
             let i = random.below(pairs.len());
@@ -77,8 +77,8 @@ pub fn paired(pairs: &[Pair], alpha: f64) -> Option<Estimate> {
     Some(estimate(mean, low.min(mean - half), high.max(mean + half), variance.sqrt(), pairs.len()))
 }
 
-/// The estimate of runs that were not made in turns, by Welch's interval and the bootstrap. `None`
-/// as of [`paired`].
+/// The estimate of runs that were not made alternately, by Welch's interval and the bootstrap.
+/// `None` as of [`paired`].
 pub fn unpaired(base: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Estimate> {
     let logs = |runs: &[Vec<f64>]| runs.iter().map(|run| log_mean(run)).collect::<Option<Vec<f64>>>();
     let fewest = base.len().min(other.len());
@@ -93,7 +93,7 @@ pub fn unpaired(base: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Est
         / (part_x.powi(2) / (x.len() as f64 - 1.0) + part_y.powi(2) / (y.len() as f64 - 1.0));
     let degrees = if degrees.is_finite() { degrees } else { fewest as f64 - 1.0 };
     let half = quantile_of_student(degrees, alpha) * (part_x + part_y).sqrt();
-    let cut = |runs: &[Vec<f64>]| runs.iter().map(|run| stretches(run)).collect::<Vec<_>>();
+    let cut = |runs: &[Vec<f64>]| runs.iter().map(|run| segments(run)).collect::<Vec<_>>();
     let (base, other) = (cut(base), cut(other));
     let side = |runs: &[Vec<(f64, f64)>], random: &mut Random| -> f64 {
         let one = |random: &mut Random| {
@@ -169,18 +169,18 @@ fn log_mean(values: &[f64]) -> Option<f64> {
     log.is_finite().then_some(log)
 }
 
-/// A series cut into stretches, each as sum and number.
-fn stretches(values: &[f64]) -> Vec<(f64, f64)> {
-    let length = values.len().div_ceil(STRETCHES).max(1);
+/// A series cut into segments, each as sum and number.
+fn segments(values: &[f64]) -> Vec<(f64, f64)> {
+    let length = values.len().div_ceil(SEGMENTS).max(1);
     values.chunks(length).map(|part| (part.iter().sum(), part.len() as f64)).collect()
 }
 
-/// The logarithm of the mean of a run of which stretches were drawn.
-fn log_of_drawn(stretches: &[(f64, f64)], random: &mut Random) -> f64 {
-    let (sum, number) = match stretches {
+/// The logarithm of the mean of a run of which segments were drawn.
+fn log_of_drawn(segments: &[(f64, f64)], random: &mut Random) -> f64 {
+    let (sum, number) = match segments {
         [only] => *only,
-        _ => (0..stretches.len()).fold((0.0, 0.0), |(sum, number), _| {
-            let (s, n) = stretches[random.below(stretches.len())];
+        _ => (0..segments.len()).fold((0.0, 0.0), |(sum, number), _| {
+            let (s, n) = segments[random.below(segments.len())];
             (sum + s, number + n)
         }),
     };

@@ -83,8 +83,8 @@ pub fn read(path: &Path) -> Result<Vec<Benchmark>, CompareError> {
     }
 }
 
-/// Compares two files, benchmark by benchmark; forks are the unit, as they were not run in turns.
-/// The chance of error is divided among the benchmarks.
+/// Compares two files, benchmark by benchmark; forks are the unit, as they were not run
+/// alternately. The chance of error is divided among the benchmarks.
 pub fn compare(paths: [&Path; 2], margin: f64) -> Result<Report, CompareError> {
     let [first, second] = [read(paths[0])?, read(paths[1])?];
     let pairs: Vec<(&Benchmark, &Benchmark)> =

@@ -88,16 +88,16 @@ impl Compared<'_> {
         }
     }
 
-    /// The same of two recordings, whose stretches are no runs: that more of them would tell more
+    /// The same of two recordings, whose segments are no runs: that more of them would tell more
     /// is not promised.
-    pub(crate) fn judged_stretches(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
-        let stretches = self.runs;
+    pub(crate) fn judged_segments(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
+        let segments = self.runs;
         let mut comparison = self.judged(estimate, margin, alpha);
         // Words of the sentence that speak of runs.
         comparison.runs_needed = None;
         let told = comparison.sentence.split("; ").next().unwrap_or("");
         let sentence =
-            told.replace(&format!("{stretches} runs each"), &format!("{stretches} stretches of each"));
+            told.replace(&format!("{segments} runs each"), &format!("{segments} segments of each"));
         // What has no estimate is told by who knows why.
         comparison.sentence = match estimate {
             Some(_) => sentence,

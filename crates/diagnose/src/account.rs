@@ -6,7 +6,7 @@
 //! nothing explains why they take so long.
 
 use crate::rules::yields;
-use crate::{Charge, Finding, Loss, quantity};
+use crate::{Charge, Finding, Loss, Measure, quantity};
 
 /// Parts of what is left that are named at most.
 const NAMED: usize = 3;
@@ -55,7 +55,11 @@ pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge
         let share: f64 = more.iter().map(|part| part.share).sum();
         charge(quantity::plural(more.len(), "smaller part", "smaller parts"), None, share * lost_ms);
     }
-    charge(if loss.is_of_stops() { of_stops(findings) } else { NOT_KNOWN.into() }, None, f64::INFINITY);
+    charge(
+        if loss.measure == Some(Measure::Stops) { of_stops(findings) } else { NOT_KNOWN.into() },
+        None,
+        f64::INFINITY,
+    );
     charges
 }
 
@@ -104,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_is_left_of_stops_is_stops_and_not_unknown() {
-        let loss = Loss { lost_ms: 1_000.0, measured_on: "stops of shop".into(), ..Loss::default() };
+        let loss = Loss { lost_ms: 1_000.0, measure: Some(Measure::Stops), ..Loss::default() };
         let mut both = findings(&[(900.0, false), (100.0, true)]);
         let rest =
             |findings: &[Finding]| of(&loss, findings, &[]).pop().map(|c| (c.to, c.finding, c.ms.round()));

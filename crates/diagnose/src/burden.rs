@@ -16,7 +16,7 @@ pub const BAD_SHARE: f64 = 2.0 * MATTERS_SHARE;
 /// A stop as long as this is said in any case, whatever share of the run it is, milliseconds:
 /// people notice, and requests time out.
 pub const LONG_MS: f64 = 1_000.0;
-/// Stretches shorter than this show no share of time, nanoseconds: a fragment of a log is nothing
+/// Intervals shorter than this show no share of time, nanoseconds: a fragment of a log is nothing
 /// but pauses.
 const SPAN_NS: i64 = 10_000_000_000;
 /// Of a second and more they do where so many stops were logged: that is no fragment.
@@ -41,7 +41,7 @@ pub(crate) fn shows_share(logged_ns: i64, stops: usize) -> bool {
 pub(crate) const GC_AND_SAFEPOINTS: [&str; 4] =
     [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
 
-/// The stretch that a JVM's collections and stops were logged over; `None` where the log has no
+/// The interval that a JVM's collections and stops were logged over; `None` where the log has no
 /// stamps.
 pub(crate) fn logged(recording: &Recording, jvm: ProcessId) -> Option<Window> {
     let logged =
@@ -49,7 +49,7 @@ pub(crate) fn logged(recording: &Recording, jvm: ProcessId) -> Option<Window> {
     logged.reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) })
 }
 
-/// The moments that a JVM's collections and stops were logged over: all of the stretch of
+/// The moments that a JVM's collections and stops were logged over: all of the interval of
 /// [`logged`], but for the time between two recordings in one file.
 pub(crate) fn moments(recording: &Recording, jvm: ProcessId) -> Intervals {
     let mut sources: Vec<SourceId> = Vec::new();
@@ -71,7 +71,7 @@ pub(crate) fn moments(recording: &Recording, jvm: ProcessId) -> Intervals {
     Intervals::of(moments)
 }
 
-/// A stretch in which a JVM was stopped for [`MATTERS_SHARE`] of the time or more.
+/// An interval in which a JVM was stopped for [`MATTERS_SHARE`] of the time or more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Heavy {
     pub(crate) window: Window,
@@ -141,7 +141,7 @@ fn heavy(stops: &Intervals, logged: &Intervals) -> Option<Heavy> {
     (part.share >= MATTERS_SHARE && of_run >= QUIET_SHARE).then_some(part)
 }
 
-/// The stretch with the most stopped time above [`MATTERS_SHARE`], of those that are at least one
+/// The interval with the most stopped time above [`MATTERS_SHARE`], of those that are at least one
 /// of [`PARTS`] and
 /// [`SPAN_NS`] long: the one of all that is both long and stopped much. It may begin at any of many
 /// steps, so that it does
@@ -155,9 +155,9 @@ fn densest(stops: &Intervals, run: Window, logged_ns: impl Fn(Window) -> i64) ->
         ends.push(end_ns);
     }
     let (mut best, mut best_sum) = (None, 0.0);
-    // What each stretch from the beginning of the run on has beyond the share, and of those that
+    // What each interval from the beginning of the run on has beyond the share, and of those that
     // end early enough for what follows to be long enough the one with least: what lies behind it
-    // is the best stretch up to here.
+    // is the best interval up to here.
     let mut beyond = vec![0.0_f64];
     let (mut least, mut least_ns) = (0.0_f64, run.from_ns);
     let mut from_ns = run.from_ns;
@@ -273,7 +273,8 @@ mod tests {
         let report = crate::metrics::gc::report(&recording, None);
         assert_eq!(report.jvms[0].covers_s, Some(100.0));
         let d = crate::diagnose(&recording, &crate::Options::default()).unwrap();
-        assert!(d.headline.contains("stopped for 10% of 100"), "{}", d.headline);
+        assert_eq!(d.findings[0].rule, "jvm-stopped", "{}", d.headline);
+        assert!((d.findings[0].cost_ms - 10_000.0).abs() < 1e-3, "{}", d.findings[0].cost_ms);
         assert!((d.seen.judged_ms - 100_000.0).abs() < 1e-3, "{}", d.seen.judged_ms);
     }
 

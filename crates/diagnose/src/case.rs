@@ -98,10 +98,10 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The longest stop of a JVM that touches some stretches, cut into its parts.
+    /// The longest stop of a JVM that touches some intervals, cut into its parts.
     pub(crate) fn longest_stop(&self, jvm: ProcessId, stretches: &[Window]) -> Option<Stop> {
         let of = |window: &Window| self.chains().stops(jvm, *window, 1);
-        // Findings mark the stretches in which they act; the longest of those holds the longest
+        // Findings mark the intervals in which they act; the longest of those holds the longest
         // stop.
         let longest = stretches.iter().max_by_key(|window| window.length_ns())?;
         of(longest).into_iter().next()
@@ -152,7 +152,7 @@ impl<'a> Case<'a> {
         if self.loss.lost_ms > 0.0 { self.loss.lost_ms } else { Self::length_ms(&self.slow) }
     }
 
-    /// What of the loss fell into some stretches, milliseconds: ticks that they cover in part count
+    /// What of the loss fell into some intervals, milliseconds: ticks that they cover in part count
     /// in part. `None` where no series shows when it was lost.
     pub(crate) fn lost_during_ms(&self, stretches: &Intervals) -> Option<f64> {
         if self.lost_by.is_empty() {
@@ -197,7 +197,7 @@ impl<'a> Case<'a> {
         Rates { slow_per_s: starts(&self.slow).unwrap_or(0.0), base_per_s: starts(&self.base) }
     }
 
-    /// Time within the windows that any of some stretches covers, milliseconds; what they share
+    /// Time within the windows that any of some intervals covers, milliseconds; what they share
     /// counts once.
     pub fn union_ms(stretches: impl IntoIterator<Item = (i64, i64)>, windows: &[Window]) -> f64 {
         Intervals::of(stretches).and(&Intervals::of_windows(windows)).length_ms()
@@ -228,12 +228,6 @@ impl<'a> Case<'a> {
             return slow_ms.max(0.0);
         }
         (slow_ms - base_ms * Self::length_ms(&self.slow) / base_length).max(0.0)
-    }
-
-    /// The slow windows that any of some stretches touches: those that a finding explains.
-    pub fn slow_touched(&self, stretches: &[(i64, i64)]) -> Vec<Window> {
-        let touched = |w: &&Window| stretches.iter().any(|(from, to)| *from < w.to_ns && *to >= w.from_ns);
-        self.slow.iter().filter(touched).copied().collect()
     }
 
     /// A finding of a rule on a JVM with what follows from the case filled in; the words are the
@@ -278,7 +272,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// How often something happened, slow beside base.
+/// How often something happened in the slow windows and in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Per second of the slow windows.

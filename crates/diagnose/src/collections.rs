@@ -396,7 +396,7 @@ pub fn in_order<T>(
     })
 }
 
-/// The stretch that a JVM's spans of `kind` were logged over, nanoseconds: what the sources that
+/// The interval that a JVM's spans of `kind` were logged over, nanoseconds: what the sources that
 /// hold them cover. `None` without such spans or where the log has no stamps.
 pub fn logged_ns(recording: &Recording, kind: &'static str, jvm: ProcessId) -> Option<Window> {
     let mut sources: Vec<_> = Vec::new();
@@ -422,13 +422,13 @@ fn join(window: Option<Window>, from_ns: i64, to_ns: i64) -> Window {
     })
 }
 
-/// Time covered by any of some stretches within a window, nanoseconds: overlaps count once.
+/// Time covered by any of some intervals within a window, nanoseconds: overlaps count once.
 pub fn covered_ns(mut stretches: Vec<(i64, i64)>, window: Window) -> i64 {
     stretches.sort_unstable();
     covered_in_order_ns(stretches.into_iter(), window)
 }
 
-/// The same of stretches that come in order of their start.
+/// The same of intervals that come in order of their start.
 pub fn covered_in_order_ns(stretches: impl Iterator<Item = (i64, i64)>, window: Window) -> i64 {
     let mut covered = 0_i64;
     let mut reached = window.from_ns;

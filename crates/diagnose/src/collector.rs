@@ -4,17 +4,19 @@
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
 
+use crate::facts::Value;
+use crate::facts::scope::OF_THE_LOSS;
 use crate::intervals::Intervals;
 use crate::ledger::STOPPED_BY_GC;
 use crate::sight::Sights;
-use crate::{COVERED, Case, LedgerRow, RuledOut, Sight, collections, quantity};
+use crate::{COVERED, Case, LedgerRow, RuledOut, Sight, collections};
 
 /// The name of the row: no rule, but all of the collector's together.
 const ROW: &str = "gc";
 
 /// The figure that rules the collector out, of the JVM that it stopped longest; `None` where no
-/// loss was measured beside a base, where no log records collections, or where they explain enough
-/// of the loss to matter.
+/// loss was measured against a baseline, where no log records collections, or where they explain
+/// enough of the loss to matter.
 pub(crate) fn ruled_out(
     case: &Case<'_>,
     sights: &Sights<'_>,
@@ -38,14 +40,13 @@ pub(crate) fn ruled_out(
     let log = pauses.first().and_then(|p| case.recording.sources.get(p.span.source().index()));
     Some(RuledOut {
         rule: ROW.to_owned(),
-        figure: format!(
-            "collections stopped {} for {} of the slow windows and {} of the base: {} of the {} lost",
-            row.process,
-            quantity::share(row.slow_share?),
-            quantity::share(row.base_share?),
-            quantity::millis(excess_ms),
-            quantity::millis(case.loss.lost_ms),
-        ),
+        figure: OF_THE_LOSS
+            .is(Value::ms(excess_ms))
+            .with("process", Value::name(&row.process))
+            .with("stopped", Value::share(row.slow_share?))
+            .with("baseline-stopped", Value::share(row.base_share?))
+            .with("lost", Value::ms(case.loss.lost_ms))
+            .into(),
         source: log.map_or(String::new(), |log| log.name.clone()),
     })
 }

@@ -11,11 +11,12 @@ use jiff::tz::TimeZone;
 
 pub use blind_spots::is_summed;
 
+use crate::Rule;
 use crate::burden::Burden;
 use crate::chain::Chains;
 use crate::growth::{self, Growth, demand, held};
 use crate::merge::Merged;
-use crate::rules::RULES;
+use crate::rules::{CpuTakenByOthers, RULES};
 use crate::sight::Sights;
 use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
@@ -122,9 +123,11 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let seen = Seen {
         judged_ms: Case::length_ms(&case.slow),
         unrecorded_ms: chosen.unrecorded_ms,
-        loss_measured: !case.loss.measured_on.is_empty(),
+        loss_measured: case.loss.measure.is_some(),
         sights: seen::sights(&case, &sights, &jvms),
+        few_stops: status::few_stops(&case, &sights, &jvms),
         largest: if rest { seen::largest(&case, &ledger, &jvms) } else { Vec::new() },
+        threads: seen::threads(&case),
     };
     let status = status::of(&case, &sights, &jvms, &findings, chosen.steady);
     let begins = if case.whole_run { &[][..] } else { &windows.slow };
@@ -150,9 +153,9 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         warnings: inputs::warnings(recording, &timeline),
     };
     let bad = judged_bad(recording, &jvms, &diagnosis.findings, timeline.zero_ns);
-    let fine = status::collector_is_fine(&case, &sights, &jvms).filter(|_| bad.is_empty());
+    diagnosis.seen.few_stops = diagnosis.seen.few_stops.filter(|_| bad.is_empty());
     diagnosis.warnings.extend(bad);
-    diagnosis.headline = headline::of(&diagnosis, case.whole_run, fine, chosen.slight);
+    diagnosis.headline = headline::of(&diagnosis, case.whole_run, &chosen);
     // That is no loss by itself, and not what a reader may miss either.
     if let Some(fewer) = fewer.filter(|_| chosen.exchanges.is_none()) {
         diagnosis.windows.how += &format!("; {fewer}");
@@ -308,7 +311,7 @@ fn judge<'a>(
         merged.ruled_out.extend(too_small);
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
-        with_their_turns(&case, &mut merged.findings, growth.of_page_faults(&case));
+        with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let explained = match case.loss.lost_ms > 0.0 {
             true => explained(&merged.findings),
             false => costs(&case, &merged.findings),
@@ -351,6 +354,13 @@ fn judge<'a>(
     };
     let mut whole = merge::judge_all(&whole_case, sights, jvms, RULES);
     whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
+    // That others have the processors all along is no news where it was no worse in the windows in
+    // which threads did something else.
+    let refuted = |finding: &Finding| {
+        let is_same = finding.rule == CpuTakenByOthers.id();
+        is_same && chosen.by_change && merged.ruled_out.iter().any(|row| row.rule == finding.rule)
+    };
+    whole.findings.retain(|finding| !refuted(finding));
     let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);
     let quiet = |jvm: &ProcessId| Burden::of(recording, *jvm).quiet;
     // Stops that are few, and short enough for nobody to notice, are no loss that asks for an
@@ -360,7 +370,7 @@ fn judge<'a>(
             "{}; they are too few and too short to matter, so the whole run is looked at",
             windows.how
         );
-        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how };
+        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how, ..Windows::default() };
         return Judged { case: whole_case, windows, merged: whole, left: Vec::new() };
     }
     // The same cause costs more over more time, which is no reason to look away from where it
@@ -379,7 +389,7 @@ fn judge<'a>(
     };
     if whole.findings.iter().any(is_whole) {
         let how = format!("{}; what acted all along costs more, so the whole run is looked at", windows.how);
-        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how };
+        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how, ..Windows::default() };
         let of = match chosen.on_stops {
             true => "in the longest stops, and its cost is theirs",
             false => "where threads spent their time differently, and its cost is of that",
@@ -396,8 +406,8 @@ fn judge<'a>(
 }
 
 /// Charges a finding about page faults with all that operations took longer for them, waits for a
-/// CPU included: threads that run longer wait longer for their next turn.
-fn with_their_turns(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
+/// CPU included: threads that run longer wait longer for a CPU.
+fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
     let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
     if let Some(storm) = findings.iter_mut().find(|f| f.rule.starts_with("page-fault-") && f.share.is_some())
     {

@@ -7,6 +7,7 @@ use fathom_recording::vocabulary::source;
 
 use crate::rules::yields;
 use crate::seen::in_words;
+use crate::windows::Chosen;
 use crate::{Confidence, Diagnosis, Finding, Status, Window, quantity};
 
 /// Windows named in the sentence.
@@ -29,14 +30,9 @@ const LITTLE: f64 = crate::MATTERS_SHARE / 20.0;
 
 /// What took the time, or what was looked at without a cause being found.
 ///
-/// `slight`: where a series that never fell by what is called a dip was lower than usual, and by
-/// which share.
-pub(crate) fn of(
-    diagnosis: &Diagnosis,
-    whole_run: bool,
-    collector_is_fine: Option<String>,
-    slight: Option<(Window, f64)>,
-) -> String {
+/// `chosen`: what its windows were chosen on.
+pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, chosen: &Chosen) -> String {
+    let slight = chosen.slight;
     match (diagnosis.status, diagnosis.findings.first()) {
         (Status::Healthy, Some(finding)) => {
             format!(
@@ -62,11 +58,14 @@ pub(crate) fn of(
         (Status::NothingToJudge, None) => {
             "nothing to judge: no log of a JVM and no series of progress was read".into()
         }
-        (Status::NoCauseFound | Status::Found, None) => no_cause(diagnosis, whole_run, collector_is_fine),
+        (Status::NoCauseFound | Status::Found, None) => {
+            no_cause(diagnosis, whole_run, chosen.without_operations.as_deref())
+        }
     }
 }
 
-/// That a series showed no loss, and the stops neither.
+/// That a series showed no loss, and the stops neither. `slight`: where a series that never fell by
+/// what is called a dip was lower than usual, and by which share.
 fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
     let series = &diagnosis.loss.measured_on;
     let level = match slight {
@@ -90,7 +89,7 @@ fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
 }
 
 /// No cause, and no loss that was measured: what was looked at, and what the time went to.
-fn no_cause(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Option<String>) -> String {
+fn no_cause(diagnosis: &Diagnosis, whole_run: bool, without_operations: Option<&str>) -> String {
     let seen = &diagnosis.seen;
     let at = if whole_run { String::new() } else { format!(" {}", when(diagnosis)) };
     let loss = match (diagnosis.loss.measured_on.as_str(), seen.loss_measured) {
@@ -99,18 +98,21 @@ fn no_cause(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Option<St
             "{series} shows a loss, of which {} lie outside of what was recorded, and too little within it to judge",
             quantity::millis(seen.unrecorded_ms)
         ),
-        (series, true) => format!("{series} shows no loss that stands out"),
+        (series, true) => without_operations
+            .map_or_else(|| format!("{series} shows no loss that stands out"), str::to_owned),
     };
     if diagnosis.ledger.iter().all(|row| !row.in_sum) && seen.sights.is_empty() {
         return format!(
             "no cause can be seen{at}: nothing about a JVM was read; the blind spots say what to switch on"
         );
     }
-    if let Some(stops) = collector_is_fine.filter(|_| only_stops(diagnosis)) {
+    if let Some(stops) = seen.few_stops.filter(|_| only_stops(diagnosis)) {
         return format!(
-            "no cause found in {}{at}: the collector is healthy ({stops}); these inputs do not show locks, I/O, \
-             processors or what the application ran; {loss}",
-            quantity::millis(seen.judged_ms)
+            "no cause found in {}{at}: the collector is healthy (it stopped the JVM for {} of the time, the longest \
+             stop took {}); these inputs do not show locks, I/O, CPUs or what the application ran; {loss}",
+            quantity::millis(seen.judged_ms),
+            quantity::share(stops.share),
+            quantity::millis(stops.longest_ms)
         );
     }
     format!(
@@ -272,7 +274,7 @@ fn when(diagnosis: &Diagnosis) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_every, says, seconds};
+    use super::{cost_little, in_every, says, seconds};
     use crate::Window;
 
     #[test]
@@ -292,7 +294,7 @@ mod tests {
     #[test]
     fn a_failure_that_cost_next_to_nothing_is_said_to_have_cost_little() {
         use fathom_recording::vocabulary::{failure, kind, label};
-        let headline = |ms: f64| {
+        let costs_little = |ms: f64| {
             let mut built = crate::built::Built::jvm("17", "G1", 1_000.0);
             (0..100).for_each(|i| {
                 built.pause(
@@ -306,12 +308,10 @@ mod tests {
             let failed = [(label::FAILURE, failure::EVACUATION_FAILURE)];
             built.span(kind::GC_PAUSE, "Pause Young (Normal)", 500.0, ms, &[], &failed);
             let diagnosis = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
-            assert!(diagnosis.headline.contains("evacuation failure"), "{}", diagnosis.headline);
-            diagnosis.headline
+            assert_eq!(diagnosis.findings[0].rule, "gc-evacuation-failure", "{}", diagnosis.headline);
+            cost_little(&diagnosis.findings[0], diagnosis.seen.judged_ms)
         };
-        let little = headline(60.0);
-        assert!(little.contains("little"), "{little}");
-        assert!(!headline(9_000.0).contains("little"), "{}", headline(9_000.0));
+        assert!(costs_little(60.0) && !costs_little(9_000.0));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Sets of moments: sorted stretches of time without overlap, with union, intersection and
+//! Sets of moments: sorted intervals without overlap, with union, intersection and
 //! difference.
 //!
 //! The ledger stands on them: a nanosecond is in a set or it is not, so nothing can be charged
@@ -6,12 +6,12 @@
 
 use crate::Window;
 
-/// A set of moments, as stretches `[from, to)` in nanoseconds.
+/// A set of moments, as intervals `[from, to)` in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intervals(Vec<(i64, i64)>);
 
 impl Intervals {
-    /// The union of stretches in any order; empty and backward ones add nothing.
+    /// The union of intervals in any order; empty and backward ones add nothing.
     pub fn of(stretches: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut all: Vec<_> = stretches.into_iter().filter(|(from, to)| from < to).collect();
         // Spans come in order of their start, and sets are put together of two that are in order:
@@ -26,7 +26,7 @@ impl Intervals {
         Self(all)
     }
 
-    /// The union of stretches that come in order of their starts, in one go.
+    /// The union of intervals that come in order of their starts, in one go.
     pub(crate) fn of_sorted(stretches: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut merged: Vec<(i64, i64)> = Vec::new();
         for (from, to) in stretches.into_iter().filter(|(from, to)| from < to) {
@@ -48,12 +48,12 @@ impl Intervals {
         Self::of(windows.iter().map(|w| (w.from_ns, w.to_ns)))
     }
 
-    /// The stretches, ascending.
+    /// The intervals, ascending.
     pub fn stretches(&self) -> &[(i64, i64)] {
         &self.0
     }
 
-    /// The stretches as windows.
+    /// The intervals as windows.
     pub fn windows(&self) -> Vec<Window> {
         self.0.iter().map(|(from_ns, to_ns)| Window { from_ns: *from_ns, to_ns: *to_ns }).collect()
     }
@@ -69,13 +69,13 @@ impl Intervals {
     }
 
     /// Whether any of it lies in `[from, to)`, or at `from` where the two are one moment. Looks at
-    /// one stretch only.
+    /// one interval only.
     pub fn touches(&self, from: i64, to: i64) -> bool {
         let first = self.0.partition_point(|stretch| stretch.1 <= from);
         self.0.get(first).is_some_and(|stretch| stretch.0 < to.max(from.saturating_add(1)))
     }
 
-    /// How much of it lies between two moments, nanoseconds, saturating. Looks at no stretch that
+    /// How much of it lies between two moments, nanoseconds, saturating. Looks at no interval that
     /// lies outside.
     pub fn length_within_ns(&self, from: i64, to: i64) -> i64 {
         let first = self.0.partition_point(|stretch| stretch.1 <= from);
@@ -90,7 +90,7 @@ impl Intervals {
         within.fold(0, i64::saturating_add)
     }
 
-    /// Its parts between two moments. Looks at no stretch that lies outside.
+    /// Its parts between two moments. Looks at no interval that lies outside.
     pub fn within(&self, from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
         let first = self.0.partition_point(|stretch| stretch.1 <= from);
         let near = self.0[first..].iter().take_while(move |stretch| stretch.0 < to);

@@ -1,4 +1,4 @@
-//! The ledger: each JVM's wall time of the slow and the base windows, charged to one heading each,
+//! The ledger: each JVM's wall time of the slow and the base windows, charged to one category each,
 //! without overlap and without a rest.
 //!
 //! ```text
@@ -13,8 +13,8 @@
 //!
 //! A moment that two records claim goes to the first of these lines, so the parts are sets without
 //! overlap and add up to the window to the nanosecond. Time of compiler threads and the
-//! application's progress stand beside the sum. On JDK 13 to 17.0.7 the time to reach a safepoint
-//! includes its cleanup (JDK-8297154).
+//! application's progress are not part of the sum. On JDK 13 to 17.0.7 the time to reach a
+//! safepoint includes its cleanup (JDK-8297154).
 
 mod counted;
 
@@ -28,15 +28,15 @@ use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
 use crate::{LedgerRow, Loss, Window, vm_operations};
 
-/// The heading of collections.
+/// The category of collections.
 pub(crate) const STOPPED_BY_GC: &str = "stopped: GC";
 
-/// The heading of what the logs cover and no stop takes.
+/// The category of what the logs cover and no stop takes.
 pub(crate) const NOT_STOPPED: &str = "not stopped";
-/// The heading of time that no source of stops covers.
+/// The category of time that no source of stops covers.
 pub(crate) const UNKNOWN: &str = "unknown";
 
-/// Headings that make up the sum. Writes of the log claim a moment first, then the others in this
+/// Categories that make up the sum. Writes of the log claim a moment first, then the others in this
 /// order.
 const STOPPED: [&str; 5] = [
     STOPPED_BY_GC,
@@ -98,7 +98,7 @@ impl Book<'_> {
         self.figures(heading, true, within(self.slow), within(self.base))
     }
 
-    /// A heading that the logs do not record: its time, if there is any, is in "not stopped".
+    /// A category that the logs do not record: its time, if there is any, is in "not stopped".
     fn unseen(&self, heading: &str) -> LedgerRow {
         LedgerRow {
             process: self.process.to_owned(),
@@ -245,8 +245,8 @@ pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
     runs.or(&Intervals::of([kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(own).map(ends)))
 }
 
-/// Rows of the compiler threads' time by compiler, beside the sum. Only where the log records how
-/// long tasks took.
+/// Rows of the compiler threads' time by compiler, not part of the sum. Only where the log records
+/// how long tasks took.
 fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
     // A source that has only the longest tasks does not show how busy the threads were.
     let all = |s: &Span<'_>| s.figure(figure::THRESHOLD_NS).is_none();

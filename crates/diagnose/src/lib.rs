@@ -16,10 +16,10 @@ pub mod facts;
 mod failures;
 mod growth;
 mod headline;
+mod held_locks;
 mod intervals;
 mod ledger;
 mod live_set;
-mod lock_turns;
 mod marks;
 mod merge;
 pub mod metrics;
@@ -44,11 +44,11 @@ mod written_back;
 
 pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
 pub use engine::{Options, diagnose, is_summed};
-pub use facts::{Evidence, Fact, Origin};
+pub use facts::{Evidence, Fact, Origin, Statement};
 pub use rule::{Judgement, Rule};
 pub use sight::{COVERED, Coverage, LOST, Sight};
 pub use verdict::*;
-pub use waits::{Causes, Heading};
+pub use waits::{Causes, Heading, is_at_rest};
 pub use windows::{
     Clock, MomentSpec, WindowError, WindowSpec, Zero, clock_of, resolve, whole, zero, zero_ns,
 };

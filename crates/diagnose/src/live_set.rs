@@ -3,8 +3,9 @@
 //! `fathom gc` grades by it and the rule `heap-leak` judges by it: it stands here and nowhere else,
 //! so that the two never disagree.
 
+use crate::Fact;
 use crate::collections::LivePoint;
-use crate::quantity;
+use crate::facts::{Metric, Value, live_set};
 use crate::trend::Trend;
 
 /// Readings of the live set that a growth is judged by. Each half must have three for a slope with
@@ -39,12 +40,12 @@ pub(crate) struct Rise {
 /// What a growth comes to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Growth {
-    /// None, or one that ends, in words.
-    None(String),
-    /// The readings scatter too much for one that matters to show, in words.
-    Unsure(String),
-    /// One that goes on and is far from the end, in words.
-    Early(String),
+    /// None, or one that ends.
+    None(Fact),
+    /// The readings scatter too much for one that matters to show.
+    Unsure(Fact),
+    /// One that goes on and is far from the end.
+    Early(Fact),
     /// One that goes on and has filled most of the heap.
     Leak,
 }
@@ -64,56 +65,39 @@ impl Rise {
     }
 
     pub(crate) fn growth(&self) -> Growth {
-        let hour = |slope: f64| quantity::bytes(slope * 3600.0);
-        let interval = format!("95% between {} and {}", hour(self.all.low), hour(self.all.high));
-        // What may have been added over the whole stretch, with 95%, would be a good part of the
+        let with_interval = |metric: &'static Metric| {
+            let fact = metric.is(Value::growth(self.all.slope)).with("low", Value::growth(self.all.low));
+            fact.with("high", Value::growth(self.all.high))
+        };
+        let in_halves = |metric: &'static Metric| {
+            metric.is(Value::growth(self.late.slope)).over(Value::growth(self.early.slope))
+        };
+        // What may have been added over the whole interval, with 95%, would be a good part of the
         // heap.
         if self.all.low <= 0.0 && self.all.high * self.span_s >= GROWN * self.heap {
-            return Growth::Unsure(format!(
-                "the live set changes by {} an hour ({interval}): too uncertain to distinguish growth from none",
-                hour(self.all.slope)
-            ));
+            return Growth::Unsure(with_interval(&live_set::UNCERTAIN));
         }
         if self.all.low <= 0.0 {
-            return Growth::None(format!(
-                "the live set changes by {} an hour ({interval}): not surely a growth",
-                hour(self.all.slope)
-            ));
+            return Growth::None(with_interval(&live_set::NOT_SURELY));
         }
         let grown = self.last - self.first;
         if grown < GROWN * self.heap {
-            return Growth::None(format!(
-                "the live set grew by {} of a heap of {}",
-                quantity::bytes(grown),
-                quantity::bytes(self.heap)
-            ));
+            let fact = live_set::GREW_BY.is(Value::bytes(grown));
+            return Growth::None(fact.with("heap", Value::bytes(self.heap)));
         }
-        let halves = format!(
-            "{} an hour in the earlier half, {} in the later",
-            hour(self.early.slope),
-            hour(self.late.slope)
-        );
         let (slows, is_sure) = (self.late.slope < KEEPS_RISING * self.early.slope, self.late.low > 0.0);
         // Slower, and surely going on; or as fast, and too few readings to be sure: less may be
         // asked for, or a cache fills.
         if slows == is_sure && self.late.slope >= NEARLY_ENDS * self.early.slope {
-            return Growth::Unsure(format!(
-                "the live set goes on growing, and whether as fast as before is not sure: {halves}; a cache that fills looks so, and a leak \
-                 while less is asked for"
-            ));
+            return Growth::Unsure(in_halves(&live_set::MAY_FLATTEN));
         }
         if slows || !is_sure {
-            return Growth::None(format!(
-                "the growth of the live set flattens: {halves}, as a cache does that fills"
-            ));
+            return Growth::None(in_halves(&live_set::FLATTENS));
         }
         if self.last < HIGH * self.heap {
-            return Growth::Early(format!(
-                "the live set grows by {} an hour and has reached {} of the heap, full in {} if that goes on",
-                hour(self.all.slope),
-                quantity::share(self.last / self.heap),
-                quantity::seconds(self.seconds_left())
-            ));
+            let fact = live_set::FAR_FROM_FULL.is(Value::growth(self.all.slope));
+            let fact = fact.with("share", Value::share(self.last / self.heap));
+            return Growth::Early(fact.with("left", Value::seconds(self.seconds_left())));
         }
         Growth::Leak
     }

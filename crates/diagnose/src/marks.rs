@@ -88,19 +88,8 @@ mod tests {
         let process = recording.add_process(Process::default());
         for (at_ns, precision_ns, text) in marks {
             recording.span(&SpanRow {
-                kind: kind::MARK,
-                name: text,
-                t0_ns: *at_ns,
-                t1_ns: *at_ns,
-                process,
-                thread: None,
-                stack: None,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
                 figures: &[(figure::PRECISION_NS, *precision_ns as f64)],
-                labels: &[],
+                ..SpanRow::new(kind::MARK, text, (*at_ns, *at_ns), process, source)
             });
         }
         recording.seal();

@@ -12,7 +12,7 @@ use fathom_recording::ProcessId;
 
 use crate::rules::yields;
 use crate::sight::Sights;
-use crate::{BlindSpot, Case, Finding, Judgement, Rule, RuledOut};
+use crate::{BlindSpot, Case, Finding, Judgement, Rule, RuledOut, Statement};
 
 use charged::explained_ms;
 pub(crate) use charged::{limit_shares, rank};
@@ -40,7 +40,7 @@ pub(crate) fn judge_all<'a>(
     let mut blind: Vec<(String, BlindSpot)> = Vec::new();
     for rule in rules {
         let mut found = false;
-        let mut out: Vec<(ProcessId, String, String)> = Vec::new();
+        let mut out: Vec<(ProcessId, Statement, String)> = Vec::new();
         for jvm in jvms {
             match judge(case, sights, *rule, *jvm) {
                 Judgement::Found(finding) => {

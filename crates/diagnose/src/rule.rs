@@ -2,7 +2,7 @@
 
 use fathom_recording::ProcessId;
 
-use crate::{BlindSpot, Case, Finding, Layer, Sight};
+use crate::{BlindSpot, Case, Finding, Layer, Sight, Statement};
 
 /// A known cause of a slow JVM: looks for its exact evidence in one JVM, and says what it found or
 /// which figure rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
@@ -50,7 +50,7 @@ pub enum Judgement {
     RuledOut {
         /// The figure that says so: "GC stopped the JVM for 0.31 s of 20 s, 0.29 s in as much base
         /// time".
-        figure: String,
+        figure: Statement,
         /// Where the figure comes from.
         source: String,
     },

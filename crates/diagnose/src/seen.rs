@@ -10,7 +10,7 @@ use crate::growth::{busy_pools, held, work};
 use crate::intervals::Intervals;
 use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
 use crate::sight::Sights;
-use crate::thread_ledger::{By, GroupLedger};
+use crate::thread_ledger::{By, GroupLedger, operations};
 use crate::waits::Heading;
 use crate::windows::stops::name_of;
 use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window, quantity};
@@ -48,11 +48,30 @@ pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId])
     stops.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
     stops.truncate(2);
     let work = if case.base.is_empty() { work(case, jvms) } else { Vec::new() };
-    let mut threads = if work.is_empty() { application(case) } else { work };
+    let mut threads = if work.is_empty() { application(case, Heading::is_idle) } else { work };
     threads.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
     threads.truncate(NAMED - stops.len().min(NAMED));
     stops.append(&mut threads);
     stops
+}
+
+/// What the application's threads did but for having no work, by how much it grew for each
+/// operation above the base, else by its share, or by how much it is where there is no base. Sleep
+/// is part of it: who sleeps between retries is waited for.
+pub(crate) fn threads(case: &Case<'_>) -> Vec<Part> {
+    let mut parts = application(case, |heading| heading == Heading::Idle);
+    let by = |part: &Part| match (part.per_operation_ms, part.base_per_operation_ms) {
+        (Some(slow), Some(base)) => slow - base,
+        _ => growth(part),
+    };
+    parts.sort_by(|a, b| by(b).total_cmp(&by(a)));
+    parts
+}
+
+/// Operations that a series counted in some windows; `None` where there is none.
+fn operations_of(recording: &Recording, windows: &[Window]) -> Option<f64> {
+    let counted: f64 = windows.iter().filter_map(|w| operations(recording, *w)).sum();
+    (counted > 0.0).then_some(counted)
 }
 
 /// Milliseconds above what the base has, as a share.
@@ -73,6 +92,8 @@ fn stop(case: &Case<'_>, row: &LedgerRow) -> Option<Part> {
         ms,
         share,
         base_share: row.base_share,
+        per_operation_ms: None,
+        base_per_operation_ms: None,
         detail: stops_in_words(case.recording, row.process_id, row.heading == STOPPED_BY_GC, &case.slow),
     })
 }
@@ -101,9 +122,8 @@ fn stops_in_words(
     named.iter().take(2).map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// What application threads did, without the time in which they were idle: of the process in which
-/// most grew.
-fn application(case: &Case<'_>) -> Vec<Part> {
+/// What application threads did, without what is left out: of the process in which most grew.
+fn application(case: &Case<'_>, left_out: impl Fn(Heading) -> bool) -> Vec<Part> {
     let slow = longest(&case.slow);
     let base = longest(&case.base);
     let all: Vec<Window> = slow.iter().chain(&base).copied().collect();
@@ -112,7 +132,7 @@ fn application(case: &Case<'_>) -> Vec<Part> {
         let mut sums: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
         for group in windows.iter().flatten().flatten().filter(|group| group.name == APPLICATION) {
             let sum = sums.entry(group.process.clone()).or_default();
-            for spent in group.spent.iter().filter(|spent| !spent.heading.is_idle()) {
+            for spent in group.spent.iter().filter(|spent| !left_out(spent.heading)) {
                 *sum.entry(words(spent.heading)).or_default() += spent.ms;
             }
         }
@@ -120,18 +140,22 @@ fn application(case: &Case<'_>) -> Vec<Part> {
     };
     let (slow_sums, base_sums) = over_time.split_at(slow.len().min(over_time.len()));
     let (slow_sums, base_sums) = (sum(slow_sums), sum(base_sums));
+    let done = operations_of(case.recording, &slow);
+    let usually_done = operations_of(case.recording, &base);
     let of_process = |(process, spent): (&String, &BTreeMap<String, f64>)| -> Vec<Part> {
         let whole: f64 = spent.values().sum();
         let usual = base_sums.get(process);
         let usual_whole: f64 = usual.map_or(0.0, |spent| spent.values().sum());
+        let usual_ms = |what: &String| usual.and_then(|u| u.get(what)).copied().unwrap_or(0.0);
         let part = |(what, ms): (&String, &f64)| Part {
             process: process.clone(),
             of: APPLICATION,
             what: what.clone(),
             ms: *ms,
             share: if whole > 0.0 { ms / whole } else { 0.0 },
-            base_share: (usual_whole > 0.0)
-                .then(|| usual.and_then(|u| u.get(what)).copied().unwrap_or(0.0) / usual_whole),
+            base_share: (usual_whole > 0.0).then(|| usual_ms(what) / usual_whole),
+            per_operation_ms: done.map(|done| ms / done),
+            base_per_operation_ms: usually_done.map(|done| usual_ms(what) / done),
             detail: String::new(),
         };
         spent.iter().map(part).filter(|part| part.share >= MATTERS_SHARE).collect()
@@ -160,6 +184,8 @@ fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
         ms: work.ms,
         share: work.ms / whole,
         base_share: None,
+        per_operation_ms: None,
+        base_per_operation_ms: None,
         // The largest part comes first.
         detail: about.take().unwrap_or_default(),
     };

@@ -1,6 +1,6 @@
 //! Two rows in order of time gone through together: what touches what.
 //!
-//! A busy thread has millions of records and of moments, and a heading mostly has few of either:
+//! A busy thread has millions of records and of moments, and a category mostly has few of either:
 //! what lies between two of the one is passed at once in the other.
 
 use crate::intervals::Intervals;

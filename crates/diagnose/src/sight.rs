@@ -13,8 +13,9 @@ use fathom_recording::vocabulary::{kind, sample, source};
 use fathom_recording::{ProcessId, Recording, Source, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
-use crate::{MATTERS_SHARE, quantity, stats};
+use crate::{Fact, MATTERS_SHARE, stats};
 
 /// Share of the slow windows that must be covered for a cause to be ruled out. What acted in the
 /// fifth that is left could explain a fifth of the loss, which is what a dip is at least; with more
@@ -177,7 +178,7 @@ pub struct Coverage {
     /// Sources that show it, by name.
     pub sources: Vec<String>,
     /// Sources that would show it, but lost too much, each with its losses in words.
-    pub lossy: Vec<String>,
+    pub lossy: Vec<Fact>,
 }
 
 /// What the sources of a recording let be seen.
@@ -314,20 +315,16 @@ impl<'a> Sights<'a> {
 }
 
 /// What a source lost, in words, where that is too much for it to rule anything out.
-pub(crate) fn too_lossy(source: &Source) -> Option<String> {
+pub(crate) fn too_lossy(source: &Source) -> Option<Fact> {
     (source.lost > 0 && source.lost as f64 >= LOST * records_of(source) as f64).then(|| losses(source))
 }
 
 /// "sched lost 103,569 of 134,336 records (77%)".
-pub(crate) fn losses(source: &Source) -> String {
+pub(crate) fn losses(source: &Source) -> Fact {
     let all = records_of(source);
-    format!(
-        "{} lost {} of {} records ({})",
-        source.name,
-        quantity::count(source.lost as f64),
-        quantity::count(all as f64),
-        quantity::share(source.lost as f64 / all.max(1) as f64)
-    )
+    let fact = scope::LOST.is(Value::counted(source.lost as f64)).with("source", Value::name(&source.name));
+    let fact = fact.with("all", Value::counted(all as f64));
+    fact.with("share", Value::share(source.lost as f64 / all.max(1) as f64))
 }
 
 /// Records that there were, lost ones included. What a log lost it counts in lines, of which a

@@ -5,7 +5,7 @@ use fathom_recording::ProcessId;
 use crate::burden::LONG_MS;
 use crate::intervals::Intervals;
 use crate::sight::Sights;
-use crate::{COVERED, Case, Confidence, Finding, Layer, MATTERS_SHARE, Sight, Status, Window, quantity};
+use crate::{COVERED, Case, Confidence, FewStops, Finding, Layer, MATTERS_SHARE, Sight, Status, Window};
 
 /// The status. `steady`: what a series covers in which a dip would have been seen and none was.
 pub(crate) fn of(
@@ -15,7 +15,7 @@ pub(crate) fn of(
     findings: &[Finding],
     steady: Option<Window>,
 ) -> Status {
-    let measured = !case.loss.measured_on.is_empty();
+    let measured = case.loss.measure.is_some();
     let lost_nothing = || {
         is_steady(case, steady)
             && !jvms.is_empty()
@@ -63,9 +63,9 @@ fn stops_are_few(case: &Case<'_>, sights: &Sights<'_>, jvm: ProcessId) -> bool {
     seen(Sight::Collections) && stops.and(&run).length_ms() < MATTERS_SHARE * run_ms && longest < LONG_MS
 }
 
-/// The stops of the JVM that was stopped most, in words, where those of all were seen and are few;
-/// `None` otherwise.
-pub(crate) fn collector_is_fine(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Option<String> {
+/// The stops of the JVM that was stopped most, where those of all were seen and are few; `None`
+/// otherwise.
+pub(crate) fn few_stops(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Option<FewStops> {
     if jvms.is_empty() || !jvms.iter().all(|jvm| stops_are_few(case, sights, *jvm)) {
         return None;
     }
@@ -78,9 +78,8 @@ pub(crate) fn collector_is_fine(case: &Case<'_>, sights: &Sights<'_>, jvms: &[Pr
     let stops = jvms.iter().map(|jvm| crate::windows::stops::of_jvm(case.recording, *jvm).and(&run));
     let most = stops.max_by_key(Intervals::length_ns)?;
     let longest = most.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
-    Some(format!(
-        "it stopped the JVM for {} of the time, the longest stop took {}",
-        quantity::share(most.length_ms() / run.length_ms().max(f64::MIN_POSITIVE)),
-        quantity::millis(longest as f64 / 1e6)
-    ))
+    Some(FewStops {
+        share: most.length_ms() / run.length_ms().max(f64::MIN_POSITIVE),
+        longest_ms: longest as f64 / 1e6,
+    })
 }

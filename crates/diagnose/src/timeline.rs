@@ -25,7 +25,7 @@ pub(crate) struct Timeline<'a> {
     pub(crate) series_usable: bool,
     /// First and last moment of what is on the clock.
     pub(crate) covers: Window,
-    /// What relative times count from: of a live recording its start, whatever is given beside it,
+    /// What relative times count from: of a live recording its start, whatever is given with it,
     /// so that every command counts alike; else the first tick of the series that windows are found
     /// on, else the start of the first JVM, else the first moment of all.
     pub(crate) zero_ns: i64,
@@ -255,7 +255,7 @@ impl<'a> Timeline<'a> {
 }
 
 /// Whether rows of a kind are of a heap dump, which may be written hours after the last line of the
-/// log that it is given beside.
+/// log that it is given with.
 fn of_dump(of: &str) -> bool {
     [kind::HEAP_DUMP, kind::HEAP_HOLDER, kind::HEAP_DIRECT].contains(&of)
 }
@@ -330,24 +330,16 @@ mod tests {
         };
         r.add_source(source("session"));
         let source = r.add_source(source("jvm-events"));
-        r.span(&fathom_recording::SpanRow {
-            kind: kind::RUN,
-            name: "watched by probes",
-            t0_ns: 3_500,
-            t1_ns: 9_000,
+        r.span(&fathom_recording::SpanRow::new(
+            kind::RUN,
+            "watched by probes",
+            (3_500, 9_000),
             process,
-            thread: None,
-            stack: None,
             source,
-            line: 0,
-            key: -1,
-            parent: None,
-            figures: &[],
-            labels: &[],
-        });
-        // A table beside it, and the log of the JVM, which began before: times count alike with and
+        ));
+        // A table as well, and the log of the JVM, which began before: times count alike with and
         // without them.
-        let mut beside = |name: &str, t0_ns: i64| {
+        let mut given_too = |name: &str, t0_ns: i64| {
             let placement = Placement { uncertainty_ns: Some(0), wall: true, ..Placement::default() };
             let row =
                 Source { name: name.into(), placement, clock: ClockBasis::JvmUptime, ..Source::default() };
@@ -362,8 +354,8 @@ mod tests {
             });
             r.point(series, t0_ns, 1_000, 1.0);
         };
-        beside("clients.csv", 2_000);
-        beside("gc.log", -5_000);
+        given_too("clients.csv", 2_000);
+        given_too("gc.log", -5_000);
         r.seal();
         let t = Timeline::of(&r);
         assert_eq!((t.zero_ns, t.zero_is), (1_000, "the start of the recording"));

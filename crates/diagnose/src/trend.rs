@@ -52,8 +52,8 @@ impl Trend {
     }
 
     /// The lines through the earlier and the later half of the points, given in order of x: what a
-    /// rise that flattens (a cache filling up) looks like beside one that goes on (a leak). Split
-    /// by number, because the readings of a leak crowd together towards its end.
+    /// rise that flattens (a cache filling up) looks like compared with one that goes on (a leak).
+    /// Split by number, because the readings of a leak crowd together towards its end.
     pub fn halves(points: &[(f64, f64)]) -> Option<(Self, Self)> {
         let (early, late) = points.split_at(points.len() / 2);
         Some((Self::fit(early)?, Self::fit(late)?))

@@ -6,8 +6,8 @@
 use fathom_recording::ProcessId;
 use serde::Serialize;
 
-use crate::Evidence;
 use crate::chain::{Chain, Stop};
+use crate::{Evidence, Statement};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.diagnosis/2";
@@ -40,7 +40,7 @@ pub struct Diagnosis {
     /// The loss charged to findings and to what is left: adds up to `loss.lost_ms`. Empty where no
     /// loss was measured.
     pub account: Vec<Charge>,
-    /// Where the time went, slow beside base, per process.
+    /// Where the time went in the slow windows and in the baseline, per process.
     pub ledger: Vec<LedgerRow>,
     /// Causes found, the one that explains most lost time first.
     pub findings: Vec<Finding>,
@@ -86,9 +86,25 @@ pub struct Seen {
     pub loss_measured: bool,
     /// What was seen of the JVMs.
     pub sights: Vec<Sighted>,
+    /// The stops of the JVM that was stopped most, where those of all JVMs were seen and take less
+    /// than what matters: then the collectors are healthy.
+    pub few_stops: Option<FewStops>,
     /// The largest parts of the time, those that grew most above the base first. Empty where the
     /// findings explain half of the loss or more.
     pub largest: Vec<Part>,
+    /// What application threads did but for having no work, whatever the findings explain: of the
+    /// process in which most changed, those parts first that grew most above the base. Empty
+    /// where the switches of threads were not seen.
+    pub threads: Vec<Part>,
+}
+
+/// Stops that take less of the time than what matters, none of them long.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FewStops {
+    /// As a share of the time, 0 to 1.
+    pub share: f64,
+    /// The longest, milliseconds.
+    pub longest_ms: f64,
 }
 
 /// Something that was seen of the JVMs.
@@ -118,6 +134,10 @@ pub struct Part {
     pub share: f64,
     /// The share in the base windows; `None` without a base.
     pub base_share: Option<f64>,
+    /// Milliseconds for each operation; `None` where operations are not counted, and of stops.
+    pub per_operation_ms: Option<f64>,
+    /// The same in the base windows.
+    pub base_per_operation_ms: Option<f64>,
     /// What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous
     /// Allocation"; of the largest part of the application threads' time, that a pool of threads
     /// always had work.
@@ -143,7 +163,7 @@ pub struct Input {
     pub placed: String,
 }
 
-/// A stretch of time, nanoseconds on the recording's clock: `[from_ns, to_ns)`.
+/// An interval of time, nanoseconds on the recording's clock: `[from_ns, to_ns)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// Its start.
@@ -166,8 +186,31 @@ pub struct Windows {
     pub slow: Vec<Window>,
     /// Normal ones.
     pub base: Vec<Window>,
-    /// How they were found, or that the user gave them.
+    /// What they were found on.
+    pub found_on: FoundOn,
+    /// How they were found, or that the user gave them, in words.
     pub how: String,
+}
+
+/// What slow windows were found on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FoundOn {
+    /// None was found: the whole run is judged.
+    #[default]
+    WholeRun,
+    /// The user gave them, or the baseline.
+    Given,
+    /// A series of throughput or latency.
+    Series,
+    /// Requests or calls that the recording counts itself.
+    Exchanges,
+    /// What threads spend their time on.
+    Change,
+    /// Stops of JVMs.
+    Stops,
+    /// The recording was kept for them (`fathom record --on-slow`).
+    Kept,
 }
 
 /// Something that people or their tools did: a deploy, a migration.
@@ -209,19 +252,24 @@ pub struct Loss {
     pub base_rate: Option<f64>,
     /// Unit of the rates, "ops/s".
     pub unit: String,
-    /// What the loss was measured on: "throughput of client0, client1, client2", "stops of the
-    /// JVM".
+    /// What it was measured on; `None` where it was not.
+    pub measure: Option<Measure>,
+    /// The same in words: "throughput of client0, client1, client2", "stops of the JVM".
     pub measured_on: String,
 }
 
-/// How [`Loss::measured_on`] begins where the loss is time in which JVMs were stopped.
-pub(crate) const ON_STOPS: &str = "stops of ";
-
-impl Loss {
-    /// Whether the loss is time in which JVMs were stopped, for want of a series of progress.
-    pub(crate) fn is_of_stops(&self) -> bool {
-        self.measured_on.starts_with(ON_STOPS)
-    }
+/// What a loss is measured on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// A series of throughput.
+    Throughput,
+    /// A series of latency.
+    Latency,
+    /// Requests or calls that the recording counts itself.
+    Exchanges,
+    /// Time in which JVMs were stopped, where no series of progress was given.
+    Stops,
 }
 
 /// A part of the loss, and what it is charged to.
@@ -238,7 +286,8 @@ pub struct Charge {
     pub share: f64,
 }
 
-/// Time of one process (or of all) charged to one heading, slow beside base.
+/// Time of one process (or of all) charged to one category, in the slow windows and in the
+/// baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LedgerRow {
     /// The process, in words that no other JVM of the recording goes by.
@@ -250,8 +299,8 @@ pub struct LedgerRow {
     /// The heading: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a
     /// safepoint", "not stopped", "compiler threads busy", "unknown".
     pub heading: String,
-    /// Whether rows of this heading are part of the sum that makes up the window (compiler time is
-    /// beside it).
+    /// Whether rows of this category are part of the sum that makes up the window (compiler time is
+    /// not).
     pub in_sum: bool,
     /// Milliseconds in the slow windows; `None` when not seen.
     pub slow_ms: Option<f64>,
@@ -349,7 +398,7 @@ pub struct Finding {
     pub remedies: Vec<Remedy>,
     /// How to see that it helped.
     pub verify: Vec<String>,
-    /// The stretches in which it acted, for the timeline.
+    /// The intervals in which it acted, for the timeline.
     pub windows: Vec<Window>,
     /// The same one by one, where [`Self::windows`] joins many that lie close together; empty where
     /// they are the same.
@@ -400,7 +449,7 @@ pub struct RuledOut {
     /// Rule id, or the name of a group ("gc").
     pub rule: String,
     /// The figure that says so.
-    pub figure: String,
+    pub figure: Statement,
     /// Where the figure comes from.
     pub source: String,
 }
@@ -409,7 +458,7 @@ pub struct RuledOut {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlindSpot {
     /// What.
-    pub what: String,
+    pub what: Statement,
     /// Which rules are inconclusive because of it.
     pub rules: Vec<String>,
     /// What to switch on to see it.

@@ -142,19 +142,15 @@ mod tests {
         let mut file = |ms: i64, mebibytes: f64| {
             let t0_ns = ms * 1_000_000;
             recording.span(&SpanRow {
-                kind: kind::DISK_WRITEBACK_FILE,
-                name: "large.bin",
-                t0_ns,
-                t1_ns: t0_ns + 1_000_000,
-                process: ProcessId(0),
-                thread: None,
-                stack: None,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
                 figures: &[(figure::BYTES, mebibytes * 1_048_576.0)],
                 labels: &[(label::DEVICE, "254:0")],
+                ..SpanRow::new(
+                    kind::DISK_WRITEBACK_FILE,
+                    "large.bin",
+                    (t0_ns, t0_ns + 1_000_000),
+                    ProcessId(0),
+                    source,
+                )
             });
         };
         // A third of what went there in the second half of the first second; nearly all of the

@@ -23,6 +23,7 @@ fn full() -> Diagnosis {
             unrecorded_ms: 0.0,
             loss_measured: true,
             sights: vec![Sighted { what: "", sources: vec![String::new()], share: 0.0 }],
+            few_stops: Some(FewStops { share: 0.0, longest_ms: 0.0 }),
             largest: vec![Part {
                 process: String::new(),
                 of: "",
@@ -30,8 +31,11 @@ fn full() -> Diagnosis {
                 ms: 0.0,
                 share: 0.0,
                 base_share: None,
+                per_operation_ms: None,
+                base_per_operation_ms: None,
                 detail: String::new(),
             }],
+            threads: Vec::new(),
         },
         headline: String::new(),
         inputs: vec![Input {
@@ -45,7 +49,7 @@ fn full() -> Diagnosis {
         }],
         wall_clock: true,
         zero_ns: 0,
-        windows: Windows { slow: vec![window], base: vec![window], how: String::new() },
+        windows: Windows { slow: vec![window], base: vec![window], ..Windows::default() },
         marks: vec![Mark {
             at_ns: 0,
             text: String::new(),
@@ -90,8 +94,12 @@ fn full() -> Diagnosis {
             chain: Some(chain()),
             stop: Some(stop()),
         }],
-        ruled_out: vec![RuledOut { rule: String::new(), figure: String::new(), source: String::new() }],
-        blind_spots: vec![BlindSpot { what: String::new(), rules: vec![], remedy: String::new() }],
+        ruled_out: vec![RuledOut {
+            rule: String::new(),
+            figure: Statement::default(),
+            source: String::new(),
+        }],
+        blind_spots: vec![BlindSpot { what: Statement::default(), rules: vec![], remedy: String::new() }],
         warnings: vec![String::new()],
     }
 }
@@ -166,6 +174,7 @@ fn every_field_of_the_json_form_is_documented_and_no_other() {
         ("Top level", ""),
         ("Seen", "/seen"),
         ("Sighted", "/seen/sights/0"),
+        ("FewStops", "/seen/few_stops"),
         ("Part", "/seen/largest/0"),
         ("Input", "/inputs/0"),
         ("Windows", "/windows"),

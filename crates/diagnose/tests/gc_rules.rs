@@ -94,7 +94,6 @@ fn three_pauses_that_waited_for_their_log_come_first_and_are_not_called_proven()
     assert!((25_000.0..36_700.0).contains(&first.cost_ms), "{}", first.cost_ms);
     let at: Vec<_> = first.evidence.iter().take(3).map(|e| e.source.line).collect();
     assert_eq!(at, [Some(3110), Some(4116), Some(5880)]);
-    assert!(first.remedies[0].change.contains("-Xlog:async"));
 }
 
 #[test]
@@ -129,11 +128,7 @@ fn no_rule_fires_on_a_healthy_run() {
         } else {
             assert_eq!(found, [""; 0], "{name}: {}", diagnosis.headline);
             assert_eq!(diagnosis.status, Status::NoCauseFound, "{}", diagnosis.headline);
-            assert!(
-                diagnosis.headline.contains("the collector is healthy"),
-                "{name}: {}",
-                diagnosis.headline
-            );
+            assert!(diagnosis.seen.few_stops.is_some(), "{name}: {}", diagnosis.headline);
         }
         // Other collectors do not log the phases that show a write.
         let phases_logged = log.to_string_lossy().contains("-g1");

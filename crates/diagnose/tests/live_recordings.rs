@@ -1,5 +1,5 @@
 //! Verdicts on cuts of live recordings of known faults: what happened in each stands in the README
-//! beside them.
+//! next to them.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fathom_diagnose::chain::Chains;
 use fathom_diagnose::thread_ledger::{By, thread_ledger};
-use fathom_diagnose::{Confidence, Diagnosis, Finding, Options, diagnose};
+use fathom_diagnose::{Confidence, Diagnosis, Finding, Heading, Options, diagnose};
 use fathom_recording::Recording;
 
 fn fixture(name: &str) -> PathBuf {
@@ -44,6 +44,12 @@ fn has_evidence(finding: &Finding, text: &str) -> bool {
     finding.evidence.iter().any(|e| e.text().contains(text))
 }
 
+/// The first evidence of a metric.
+fn fact<'f>(finding: &'f Finding, metric: &str) -> &'f fathom_diagnose::Fact {
+    let found = finding.evidence.iter().find(|evidence| evidence.metric() == metric);
+    &found.unwrap_or_else(|| panic!("no {metric} in {:?}", finding.evidence)).fact
+}
+
 #[test]
 fn a_convoy_is_what_the_holder_of_its_lock_does_with_and_without_the_table() {
     for with_table in [true, false] {
@@ -51,7 +57,8 @@ fn a_convoy_is_what_the_holder_of_its_lock_does_with_and_without_the_table() {
         let monitor = "OrderService$AccountLedger in OrderService.book()";
         let finding = first(&d, "lock-contended-monitor", monitor);
         assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
-        assert!(finding.title.contains("asleep in OrderService.auditTrail"), "{}", finding.title);
+        let did = &fact(finding, "lock-holders").detail("did").unwrap().parts()[0];
+        assert_eq!(did.name("what"), Some("asleep in OrderService.auditTrail"));
         assert!(!with_table || finding.share.unwrap() > 0.9, "{:?}", finding.share);
     }
 }
@@ -59,11 +66,11 @@ fn a_convoy_is_what_the_holder_of_its_lock_does_with_and_without_the_table() {
 #[test]
 fn a_chain_into_a_convoy_leads_to_what_all_holders_did_and_to_methods_of_the_application() {
     let recording = recording("lock-convoy", false);
-    let chains = Chains::with_turns(&recording);
+    let chains = Chains::with_lock_holders(&recording);
     let window = fathom_diagnose::whole(&recording);
     let (victim, _) = chains.victims(window, &[])[0];
     let chain = chains.of_victim(victim, window);
-    let lock = chain.links.iter().find(|link| link.what.contains("OrderService.book()")).unwrap();
+    let lock = chain.links.iter().find(|link| link.heading == Some(Heading::Monitor)).unwrap();
     let holders = &lock.next[0];
     assert_eq!(holders.what, "asleep in OrderService.auditTrail", "{lock:#?}");
     assert!(holders.ms > 0.6 * lock.ms, "{} of {} ms", holders.ms, lock.ms);
@@ -79,19 +86,24 @@ fn a_pool_that_waits_for_its_peer_is_explained_by_the_peer() {
     assert!(finding.title.contains("wait behind it in Pool.call"), "{}", finding.title);
 }
 
+/// Who took most CPU time from the application.
+fn taken_most_by(finding: &Finding) -> Option<&str> {
+    fact(finding, "cpu-taken-by").detail("processes")?.parts()[0].name("process")
+}
+
 #[test]
 fn processors_that_others_took_are_reported_with_who_took_them() {
     let d = verdict("hog", true);
     let finding = &d.findings[0];
     assert_eq!((finding.rule, finding.confidence), ("cpu-taken-by-others", Confidence::Proven));
-    assert!(finding.culprit.starts_with("python3 (6 processes)"), "{}", finding.culprit);
+    assert_eq!(taken_most_by(finding), Some("python3 (6 processes)"));
     assert!(finding.share.unwrap() > 0.9, "{:?}", finding.share);
     // Without the table they are found by what they kept the threads from, and another program that
     // always runs is not named first.
     let d = verdict("hog", false);
     let finding = &d.findings[0];
     assert_eq!(finding.rule, "cpu-taken-by-others");
-    assert!(finding.culprit.starts_with("python3 (6 processes)"), "{}", finding.culprit);
+    assert_eq!(taken_most_by(finding), Some("python3 (6 processes)"));
 }
 
 #[test]
@@ -99,7 +111,7 @@ fn a_thousand_threads_that_hand_on_two_tokens_run_as_much_as_the_kernel_counts()
     let recording = recording("hand-1500-threads", false);
     let ledger = thread_ledger(&recording, None, None, By::Process);
     let hand = ledger.groups.iter().find(|group| group.name == "Hand").unwrap();
-    let running: f64 = hand.spent.iter().filter(|s| s.words.starts_with("running")).map(|s| s.ms).sum();
+    let running: f64 = hand.spent.iter().filter(|s| s.heading.is_running()).map(|s| s.ms).sum();
     let cpus = running / (ledger.window.length_ns() as f64 / 1e6);
     assert!((0.5..0.75).contains(&cpus), "{cpus}");
     // The lock that their stacks wait for has no record: it may be named, and not as sure.
@@ -138,8 +150,23 @@ fn tls_sessions_that_are_not_resumed_are_reported_whatever_else_stops_the_jvm() 
         let d = verdict(name, false);
         let finding = first(&d, "tls-not-resumed", "TLS handshakes in full, below Tls.main");
         // What they ran for is not what they took on a busy machine.
-        assert!(finding.title.contains(" with its waits for a CPU: "), "{}", finding.title);
+        let took = fact(finding, "cpu-time-with-waits");
+        assert!(took.number("elapsed") > took.number("value"), "{took:?}");
     }
+}
+
+#[test]
+fn a_program_without_a_fault_on_a_machine_short_of_cpus_gets_no_surer_verdict_than_that() {
+    let d = verdict("tls-resumed-jdk8", false);
+    // What others take is usual on this machine, and nothing shows what it costs the program.
+    let others = |f: &&Finding| f.rule == "cpu-taken-by-others" && f.confidence == Confidence::ConsistentWith;
+    let found: Vec<_> = d.findings.iter().map(|f| (f.rule, f.confidence)).collect();
+    assert!(d.findings.iter().all(|f| others(&f)), "{found:?}");
+    assert!(d.headline.contains("consistent with the evidence"), "{}", d.headline);
+    assert!(
+        !d.findings.iter().any(|f| f.share.is_some()),
+        "a part of a loss that nobody measured: {found:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! docs/gc-metrics.md is made from the metrics that the code gives for real logs of every
 //! collector, so that names, units and meanings on the page are those of the program. How each is
-//! computed stands here, beside its id.
+//! computed stands here, with its id.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -23,7 +23,7 @@ the record that it is taken from. What is not in the log has no value; it is nev
    look elsewhere.
 2. **`max_pause`** and **`pause_p99`**: throughput hides one pause of twenty seconds. The table of the longest pauses names
    lines; a pause with little CPU in it (`pause_cpu_efficiency`) waited for something else than its own work.
-3. **`stop_throughput`** beside `gc_throughput`: what lies between the two was stopped, and not by collections. Then
+3. **`stop_throughput`** compared with `gc_throughput`: what lies between the two was stopped, and not by collections. Then
    `reach_max` and `operation_max`: was it the wait for the last thread, or what somebody asked for?
 4. **`live_share`**, then **`full_gcs`** and **`evacuation_failures`**: is the heap too small for what lives in it?
 5. **`promoted_share`**, **`survivors_overrun`**: does what should die young reach the old generation?
@@ -31,14 +31,14 @@ the record that it is taken from. What is not in the log has no value; it is nev
 7. In `fathom jit`: **`code_cache_free_min`**, **`c2_queue_wait_p95`**, then **`invalidations_real`**.
 
 `allocation_rate`, `pauses` and `compiles` are not good or bad for themselves: they explain the others. Why an application
-was slow in a stretch of time is the question of `fathom diagnose`, not of one figure.
+was slow in an interval is the question of `fathom diagnose`, not of one figure.
 
 ## Rules that hold for all of them
 
 - A **pause** is a stop-the-world record of the collector, outermost only, as long as the log prints it. A **safepoint** is a
   stop of all threads for whatever reason, as its own line reports it, and contains the pause that it was made for.
 - Percentiles are by nearest rank: each is a pause that took place.
-- Shares of time are of the stretch that the log covers (`covers`), or of `--window`.
+- Shares of time are of the interval that the log covers (`covers`), or of `--window`.
 - A JVM is judged alone; only the sums at the top of the JSON form are over all.
 ";
 

@@ -78,19 +78,9 @@ fn recording(host: u64, day: i64, version: &str, planted: Planted) -> Recording 
         let mut span =
             |kind: &'static str, name: &'static str, thread, length: i64, labels: &[(&str, &str)]| {
                 r.span(&SpanRow {
-                    kind,
-                    name,
-                    t0_ns,
-                    t1_ns: t0_ns + length,
-                    process,
                     thread,
-                    stack: None,
-                    source,
-                    line: 0,
-                    key: -1,
-                    parent: None,
-                    figures: &[],
                     labels,
+                    ..SpanRow::new(kind, name, (t0_ns, t0_ns + length), process, source)
                 });
             };
         span("lock.monitor", "shop.Cart", Some(thread), length, &[]);

@@ -150,7 +150,7 @@ impl Layout {
     }
 
     /// In words, with how it is known.
-    pub fn told(&self) -> String {
+    pub fn in_words(&self) -> String {
         let (arrays, bytes) = self.measured_on;
         let how = |n: u64, of: &str| match n {
             0 => "assumed, no array tells".to_owned(),

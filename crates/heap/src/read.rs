@@ -41,10 +41,10 @@ const SMALLEST: usize = 9;
 /// most with many small objects.
 const TAKES: f64 = 1.5;
 
-/// Stretches of objects that are looked at side by side, at most: each takes room for its
+/// Ranges of objects that are looked at side by side, at most: each takes room for its
 /// references while they are put together.
 const MOST_AT_ONCE: usize = 4;
-/// A stretch has so many objects at least.
+/// A range has so many objects at least.
 const FEWEST_AT_ONCE: u32 = 1 << 14;
 
 /// Reads a dump. Where less memory is left than it takes, its index is in files.
@@ -107,7 +107,7 @@ pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Resu
     })
 }
 
-/// What a stretch of objects refers to.
+/// What a range of objects refers to.
 struct Connected {
     references: Column<u32>,
     /// How many of them each object has.
@@ -363,7 +363,7 @@ impl<'a> Build<'a> {
         ids(bytes.unwrap_or(&[]), self.id_size).collect()
     }
 
-    /// What every object refers to: as many stretches of objects at a time as there are processors.
+    /// What every object refers to: as many ranges of objects at a time as there are processors.
     fn connect(&mut self, referents: Referents) -> (Offsets, Column<u32>) {
         let nodes = self.scan.entries.len() as u32;
         let at_once = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE) as u32;
@@ -372,7 +372,7 @@ impl<'a> Build<'a> {
         let parts: Vec<Connected> = std::thread::scope(|scope| {
             let begin = |from: u32| {
                 let to = from.saturating_add(each).min(nodes);
-                scope.spawn(move || this.connect_stretch(from..to, referents))
+                scope.spawn(move || this.connect_range(from..to, referents))
             };
             let begun: Vec<_> = (0..nodes).step_by(each as usize).map(begin).collect();
             // A panic in one is a panic here.
@@ -398,7 +398,7 @@ impl<'a> Build<'a> {
         (offsets, references)
     }
 
-    fn connect_stretch(&self, nodes: Range<u32>, referents: Referents) -> Connected {
+    fn connect_range(&self, nodes: Range<u32>, referents: Referents) -> Connected {
         let count = nodes.len();
         let mut references = Column::with_room(self.storage, 2 * count);
         let mut counts = Column::with_room(self.storage, count);

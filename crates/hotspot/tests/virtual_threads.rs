@@ -100,7 +100,7 @@ fn what_virtual_threads_wait_in_is_told_with_each_collector() {
             assert_eq!(snapshot.all - pollers, if monitors { 320 } else { 290 });
             // In parts: each thread is in one of them.
             let (first, k) = reader.read(&vm, 100, 0).unwrap();
-            let parts: usize = (1..k).map(|turn| reader.read(&vm, 100, turn).unwrap().0.threads.len()).sum();
+            let parts: usize = (1..k).map(|part| reader.read(&vm, 100, part).unwrap().0.threads.len()).sum();
             assert!(k >= 3 && first.threads.len() + parts + 20 >= snapshot.all, "{k}");
         }
     }

@@ -24,8 +24,8 @@ mod by_correlation;
 mod by_hand;
 mod collections;
 mod correlation;
+mod duplicates;
 mod same_jvm;
-mod twice_told;
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,7 +35,7 @@ use fathom_recording::{Anchor, ClockBasis, Placement, Recording, SourceId};
 
 use crate::inputs::{InputsError, Report};
 use by_hand::{ByHand, Move};
-pub use twice_told::leave_out_twice_told;
+pub use duplicates::leave_out_duplicates;
 
 /// How far the time at which a file was written may be off its last line: buffers are flushed
 /// within a second.

@@ -168,7 +168,7 @@ pub fn read_inputs(
     report.warnings.extend(copies(recording, first_new));
     align::align(recording, first_new, &options.align, &mut report)?;
     names::shorten(recording, first_new);
-    align::leave_out_twice_told(recording);
+    align::leave_out_duplicates(recording);
     recording.seal();
     Ok(report)
 }

@@ -28,7 +28,7 @@ mod tally;
 mod trouble;
 mod unified;
 
-pub use align::leave_out_twice_told;
+pub use align::leave_out_duplicates;
 pub use error::IngestError;
 pub use format::{Confidence, FORMATS, Format, Input};
 pub use inputs::{InputReport, InputsError, Options, Outcome, Report, read_inputs};

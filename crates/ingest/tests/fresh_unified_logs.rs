@@ -2,7 +2,7 @@
 //! counted again by another method.
 //!
 //! The oracle knows nothing of records: it takes the lines that say "Pause" and end in "ms", and
-//! leaves out those whose stretch of time lies within that of the next one.
+//! leaves out those whose interval lies within that of the next one.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -90,7 +90,7 @@ fn check(log: &Path, name: &str, seen: &mut Seen) {
     eprintln!("{name}: {} pauses, {:.3} s, {} stalls", read.0, read.1 as f64 / 1e6, stalls);
 }
 
-/// Count, sum and maximum of the pauses in microseconds, by stretches of time: each closing line
+/// Count, sum and maximum of the pauses in microseconds, by intervals: each closing line
 /// tells when it ended (its number) and which collections it may hold (those with a later id,
 /// closed right before it, not longer).
 fn by_another_method(text: &str) -> (usize, i64, i64) {

@@ -74,7 +74,7 @@ struct Told {
 type Compilations = BTreeMap<i64, Told>;
 
 /// Tier and method of the compilations that a recording tells of. Stale tasks (nobody wants them
-/// any more when their turn comes) are in LogCompilation alone.
+/// any more when a compiler gets to them) are in LogCompilation alone.
 fn compilations(recording: &Recording) -> Compilations {
     let failures = recording.spans_of(kind::JIT_FAILURE);
     let stale: BTreeSet<_> =

@@ -1,4 +1,5 @@
-//! Cuts a stretch out of a recording, for fixtures that are small enough to be kept beside a test.
+//! Cuts an interval out of a recording, for fixtures that are small enough to be kept beside a
+//! test.
 //!
 //!     cargo run --release -p fathom-recording --example cut_recording -- run.fathom small.fathom
 //!     10 24 \
@@ -6,7 +7,7 @@
 //!
 //! FROM and TO are seconds from the start of the recording; what lasts beyond them is cut there. A
 //! kind that is named is left out, of spans and of samples; with `=US` only its spans that are
-//! shorter than so many microseconds are. Series without a point in the stretch are left out, and
+//! shorter than so many microseconds are. Series without a point in the interval are left out, and
 //! so are stacks that nothing names. Whatever is left out is for the fixture's README to say: sums
 //! over it are no longer those of the run.
 

@@ -1,4 +1,4 @@
-//! Corrections of spans, once a second source tells more of the same things. Before
+//! Corrections of spans, once a second source has more about the same things. Before
 //! [`Recording::seal`].
 
 use crate::once::Change;

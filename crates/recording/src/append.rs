@@ -5,7 +5,7 @@ use crate::{FrameId, ProcessId, Recording, SourceId, StackId, StrId};
 
 impl Recording {
     /// Adds all rows of `other`, with the ids that they get here. Times stay as they are: both are
-    /// on the one clock. Processes stay apart, also where both tell of one JVM. Seal it afterwards.
+    /// on the one clock. Processes stay apart, also where both are of one JVM. Seal it afterwards.
     pub fn append(&mut self, other: Self) {
         if self.sources.is_empty() && self.processes.is_empty() && self.strings.is_empty() {
             *self = other;

@@ -5,7 +5,7 @@
 //! a span keeps the id of its *shape* (a list of keys that is stored once) in place of the keys.
 //! And most figures are counts, whole kilobytes, or times printed in thousandths, which one word of
 //! 32 bits holds exactly in one of three [forms](form); any other takes two. Which form a figure
-//! has is told by bits in front of a span's values. No bit of a figure is lost by it.
+//! has is given by bits in front of a span's values. No bit of a figure is lost by it.
 
 use std::collections::HashMap;
 
@@ -70,7 +70,7 @@ impl Shape {
     }
 }
 
-/// How many forms one word tells.
+/// How many forms one word encodes.
 const FORMS: usize = u32::BITS as usize / 2;
 
 /// How a figure is written.

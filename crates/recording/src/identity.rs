@@ -2,7 +2,7 @@
 //! table.
 //!
 //! All ids within a recording ([`crate::ProcessId`] …) are its own. Host, boot, container, service
-//! and version are what the rows of one machine are told from those of another by. What was not
+//! and version are what distinguishes the rows of one machine from those of another. What was not
 //! seen is `None`, never made up: a recording of log files has no host unless the user names it,
 //! and one of an older fathom has nothing of this at all.
 
@@ -92,7 +92,7 @@ impl Identity {
         text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
     }
 
-    /// Derives the name of the service from the processes, where nothing better has told it: the
+    /// Derives the name of the service from the processes, where nothing better is known: the
     /// name that all JVMs of the recording have in common. A recording of several programs has
     /// none.
     pub fn derive_service(&mut self, processes: &[Process]) {

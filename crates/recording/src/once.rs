@@ -65,7 +65,7 @@ pub(crate) enum Change {
 impl Recording {
     /// Puts the records that several sources have of the same collection, stop, compilation or wait
     /// together to one. Before [`Recording::seal`]; a no-op where no two sources can have the same.
-    pub fn tell_once(&mut self) {
+    pub fn merge_duplicates(&mut self) {
         let kinds = kinds(&self.sources);
         if kinds.is_empty() {
             return;

@@ -2,18 +2,18 @@
 //!
 //! A JVM is called by its main class. Where several of one main class are there, replicas or
 //! members of a cluster, each is called by the class without its package, the part of its arguments
-//! that tells it from the others, and its pid: "StartUp db2 2 [pid 1234]". Other processes keep the
-//! name of their program, also where many run the same.
+//! that distinguishes it from the others, and its pid: "StartUp db2 2 [pid 1234]". Other processes
+//! keep the name of their program, also where many run the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::vocabulary::fact;
 use crate::{ClockBasis, Process, ProcessId, Recording, Source};
 
-/// Characters of arguments in a name: what is longer is a path or a list, of which the pid tells as
+/// Characters of arguments in a name: what is longer is a path or a list, for which the pid does as
 /// well.
 const ARGUMENTS: usize = 40;
-/// What stands for a value that was masked, which tells nothing.
+/// What stands for a value that was masked, which distinguishes nothing.
 const MASKED: &str = "***";
 
 /// Names by process.
@@ -28,10 +28,12 @@ impl ProcessNames {
             namesakes.entry(&process.name).or_default().push(i);
         }
         for (name, members) in namesakes.into_iter().filter(|(_, members)| members.len() > 1) {
-            let told = telling(processes, &members);
-            for ((member, told), marks) in members.iter().zip(told).zip(marks(processes, sources, &members)) {
-                let told = if told.is_empty() { told } else { format!(" {told}") };
-                names[*member] = format!("{}{told} [{marks}]", without_package(name));
+            let arguments = distinguishing(processes, &members);
+            for ((member, argument), marks) in
+                members.iter().zip(arguments).zip(marks(processes, sources, &members))
+            {
+                let argument = if argument.is_empty() { argument } else { format!(" {argument}") };
+                names[*member] = format!("{}{argument} [{marks}]", without_package(name));
             }
         }
         Self(names)
@@ -65,7 +67,7 @@ impl Recording {
 
 /// Of each namesake the arguments that not all of them have: the program's own, else the properties
 /// that it was given.
-fn telling(processes: &[Process], members: &[usize]) -> Vec<String> {
+fn distinguishing(processes: &[Process], members: &[usize]) -> Vec<String> {
     let words = |key: &str, wanted: fn(&str) -> Option<&str>| -> Vec<Vec<String>> {
         let of = |i: &usize| processes[*i].fact(key).unwrap_or_default();
         let open = |word: &&str| !word.contains(MASKED);
@@ -93,8 +95,8 @@ fn differing(all: &[Vec<String>]) -> Vec<String> {
     all.iter().map(of).collect()
 }
 
-/// Of each namesake what no other has: "pid 1234"; with the file that tells of it where pids are
-/// unknown or, of several machines, equal; with its row where that is no difference either.
+/// Of each namesake what no other has: "pid 1234"; with the file that it is known from where pids
+/// are unknown or, of several machines, equal; with its row where that is no difference either.
 fn marks(processes: &[Process], sources: &[Source], members: &[usize]) -> Vec<String> {
     let pid = |i: &usize| processes[*i].pid.map(|pid| format!("pid {pid}"));
     let file = |i: &usize| {
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_pid_of_their_own_the_file_tells_them_apart() {
+    fn without_a_pid_of_their_own_they_are_distinguished_by_the_file() {
         assert_eq!(names(&[(None, "Main", ""), (None, "Main", "")]), ["Main [0.log]", "Main [1.log]"]);
         let containers = [(Some(1), "Main", ""), (Some(1), "Main", "")];
         assert_eq!(names(&containers), ["Main [pid 1, 0.log]", "Main [pid 1, 1.log]"]);

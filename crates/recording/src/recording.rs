@@ -20,7 +20,7 @@ use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, Thre
 pub use span::Span;
 
 /// How many spans back one of the same kind is looked for, which probably has the same figures: a
-/// pause, its safepoint and what is concurrent with them take turns.
+/// pause, its safepoint and what is concurrent with them alternate.
 const MODELS: usize = 4;
 
 /// The node that is added next after this one: the first whose caller it can be.
@@ -41,7 +41,8 @@ pub trait Sink {
     fn add_process(&mut self, process: Process) -> ProcessId;
     /// A process that was added.
     fn process_mut(&mut self, id: ProcessId) -> &mut Process;
-    /// The id of a thread, adding it when it is new. A thread is told by process, tid and name.
+    /// The id of a thread, adding it when it is new. A thread is identified by process, tid and
+    /// name.
     fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: crate::Role) -> ThreadId;
     /// Gives a thread another name: one that is seen before it has named itself is called as its
     /// maker.
@@ -243,7 +244,7 @@ impl Recording {
         self.samples.shrink();
     }
 
-    /// Adds a thread as a row of its own, also beside one that is equal (processes that were merged
+    /// Adds a thread as a row of its own, also where one is equal (processes that were merged
     /// leave such).
     pub(crate) fn add_thread(&mut self, thread: Thread) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
@@ -310,7 +311,7 @@ impl Recording {
         }
     }
 
-    /// Moves everything of process `from` to process `into`, when two files turn out to tell of one
+    /// Moves everything of process `from` to process `into`, when two files turn out to be of one
     /// JVM. `from` keeps its row, with name and facts moved over where `into` has none of its own.
     pub fn merge_process(&mut self, from: ProcessId, into: ProcessId) {
         if from == into {
@@ -344,8 +345,8 @@ impl Recording {
         }
     }
 
-    /// Sorts the index by which spans are found and tells JVMs of one name apart. Call once after
-    /// the last row and the last placement.
+    /// Sorts the index by which spans are found and names JVMs of one main class apart. Call once
+    /// after the last row and the last placement.
     pub fn seal(&mut self) {
         self.names = ProcessNames::of(&self.processes, &self.sources);
         self.by_kind.clear();
@@ -396,7 +397,7 @@ impl Recording {
         kinds
     }
 
-    /// The kind of samples that tells what ran on CPUs: time where it was sampled by time, else
+    /// The kind of samples that shows what ran on CPUs: time where it was sampled by time, else
     /// cycles; `None` where there are neither.
     pub fn on_cpu_kind(&self) -> Option<StrId> {
         // The word alone may be there without a sample: some other kind of thing is called so.

@@ -10,7 +10,7 @@ impl Recording {
     /// Plays all rows that touch `[from_ns, to_ns)` into a sink, with the ids that they get there.
     /// Processes become what `process` says; facts that those do not have yet are added to them.
     /// Spans that only watch ([`crate::vocabulary::kind::RUN`]) are cut at both ends, all others
-    /// stay whole. Times must be on the sink's clock. A source tells of what was played of it: so
+    /// stay whole. Times must be on the sink's clock. A source has what was played of it: so
     /// many records, and nothing covered where all of it lies outside.
     ///
     /// Returns how many rows were played.
@@ -133,7 +133,7 @@ mod tests {
     use crate::{Process, Source};
 
     #[test]
-    fn rows_within_the_stretch_join_the_other_recording_under_its_process() {
+    fn rows_within_the_interval_join_the_other_recording_under_its_process() {
         let mut log = Recording::new();
         let process =
             log.add_process(Process { facts: [("jdk".into(), "21".into())].into(), ..Process::default() });
@@ -143,7 +143,7 @@ mod tests {
             records: 5,
             ..Source::default()
         });
-        // Its last line was written before the stretch begins.
+        // Its last line was written before the interval begins.
         log.add_source(Source { covers_ns: Some((0, 30)), ..Source::default() });
         let mut span = |kind, t0_ns, t1_ns, parent| {
             log.span(&SpanRow {

@@ -68,7 +68,7 @@ pub struct SampleRow<'a> {
     pub stack: Option<StackId>,
     /// What it stands for: nanoseconds, bytes or counts, as the kind says.
     pub weight: i64,
-    /// The source that told it.
+    /// The source that it is from.
     pub source: SourceId,
 }
 
@@ -154,7 +154,7 @@ pub struct Sample {
     pub stack: Option<StackId>,
     /// What it stands for: nanoseconds, bytes or counts, as the kind says.
     pub weight: i64,
-    /// The source that told it.
+    /// The source that it is from.
     pub source: SourceId,
 }
 

@@ -1,8 +1,8 @@
 //! Secrets in a JVM's command line and properties, masked so that a recording or a screen can be
 //! shown to somebody else.
 //!
-//! All that begins with a JVM's arguments goes through here. What is masked is told by the name in
-//! front of the `=`: `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, the options of
+//! All that begins with a JVM's arguments goes through here. What is masked is decided by the name
+//! in front of the `=`: `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, the options of
 //! agents (`-javaagent:apm.jar=token=…,host=…`) and the parameters of URLs (`…?user=u&password=…`);
 //! and in a URL by its place, behind the user's name (`jdbc:mysql://u:…@host/db`,
 //! `jdbc:oracle:thin:u/…@host`).
@@ -108,7 +108,7 @@ fn masked_oracle(mut text: String) -> String {
     text
 }
 
-/// Appends one argument, masked. Tells whether it ends in a secret.
+/// Appends one argument, masked. Returns whether it ends in a secret.
 fn mask_word(word: &str, out: &mut String) -> bool {
     let mut rest = word;
     loop {
@@ -149,7 +149,7 @@ pub fn is_secret(name: &str) -> bool {
     is_pass || SECRET.iter().any(|part| name.contains(part))
 }
 
-/// The same of arguments that are told apart, as `/proc/PID/cmdline` has them: a value ends where
+/// The same of arguments that are separated, as `/proc/PID/cmdline` has them: a value ends where
 /// its argument ends.
 pub fn masked_argument(argument: &str) -> String {
     let mut out = String::with_capacity(argument.len());
@@ -162,7 +162,7 @@ const PROGRAM_ARGUMENTS: usize = 8;
 /// Characters of an argument of a program: keys and tokens are longer than names of members.
 const PROGRAM_ARGUMENT: usize = 32;
 
-/// What may be kept of the arguments of a program itself, to tell members of a cluster apart: the
+/// What may be kept of the arguments of a program itself, to distinguish members of a cluster: the
 /// first ones that are short, without values that a name before them calls secret (`--password=x`,
 /// `--password x`) and without addresses that name a user (`db://user:word@host`).
 pub fn program_arguments<'a>(arguments: impl Iterator<Item = &'a str>) -> String {
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn passwords_in_urls_are_masked_wherever_they_stand() {
-        for (told, shown) in [
+        for (given, shown) in [
             (
                 "-Dspring.datasource.url=jdbc:mysql://u:PASS@db:3306/x",
                 "-Dspring.datasource.url=jdbc:mysql://u:***@db:3306/x",
@@ -258,8 +258,8 @@ mod tests {
             ("-Dbrokers=amqp://a:b@h1,amqp://c:d@h2", "-Dbrokers=amqp://a:***@h1,amqp://c:***@h2"),
             ("https://u@h/p", "https://u@h/p"),
         ] {
-            assert_eq!(masked(told), shown);
-            assert_eq!(masked_argument(told), shown);
+            assert_eq!(masked(given), shown);
+            assert_eq!(masked_argument(given), shown);
         }
         assert_eq!(masked("--db-password hunter2 --port 1"), "--db-password *** --port 1");
     }

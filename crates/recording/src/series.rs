@@ -30,7 +30,7 @@ pub struct SeriesInfo {
     pub kind: SeriesKind,
     /// The process that it belongs to, when known.
     pub process: Option<ProcessId>,
-    /// The source that told it.
+    /// The source that it is from.
     pub source: SourceId,
 }
 

@@ -14,11 +14,11 @@ pub struct Source {
     pub name: String,
     /// Which reader or collector: "unified-log", "jdk8-gc-log", "log-compilation", "table" …
     pub format: String,
-    /// The process that it tells of, when it is one.
+    /// The process that it is of, when it is one.
     pub process: Option<u32>,
     /// The clock of its own stamps.
     pub clock: ClockBasis,
-    /// Wall-clock time of its own clock's zero, when the file itself tells.
+    /// Wall-clock time of its own clock's zero, when the file itself says it.
     pub anchor: Option<Anchor>,
     /// How it was put on the recording's clock; set by `ingest`'s alignment.
     pub placement: Placement,
@@ -141,7 +141,7 @@ pub struct Unseen {
 pub struct Process {
     /// Its id at the kernel, when known.
     pub pid: Option<i64>,
-    /// A short name to show: main class, else the file that tells of it.
+    /// A short name to show: main class, else the file that it is known from.
     pub name: String,
     /// Whether it is a JVM.
     pub jvm: bool,

@@ -31,7 +31,7 @@ pub struct SpanRow<'a> {
     /// The stack of that thread: where it waited or what it ran, as the kind says; where that was
     /// seen.
     pub stack: Option<StackId>,
-    /// The source that told it.
+    /// The source that it is from.
     pub source: SourceId,
     /// Where in the source: line number from 1 of the record's main line, 0 when it has none.
     pub line: u64,
@@ -43,6 +43,34 @@ pub struct SpanRow<'a> {
     pub figures: &'a [(&'a str, f64)],
     /// Strings, by the words of [`crate::vocabulary::label`].
     pub labels: &'a [(&'a str, &'a str)],
+}
+
+impl<'a> SpanRow<'a> {
+    /// A span of a process from a source, of which no more is known: the rest by
+    /// `SpanRow { thread, ..SpanRow::new(…) }`. Times are start and end.
+    pub const fn new(
+        kind: &'a str,
+        name: &'a str,
+        (t0_ns, t1_ns): (i64, i64),
+        process: ProcessId,
+        source: SourceId,
+    ) -> Self {
+        Self {
+            kind,
+            name,
+            t0_ns,
+            t1_ns,
+            process,
+            thread: None,
+            stack: None,
+            source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels: &[],
+        }
+    }
 }
 
 /// All spans, in the order in which they came.

@@ -1,6 +1,6 @@
 //! Finds the node of a frame below the node of its caller.
 //!
-//! A recording asks for a node with each frame of each stack that it is told, and it has millions
+//! A recording asks for a node with each frame of each stack that is added, and it has millions
 //! of them: what is compared stands in the table itself, so that a look-up is one access to memory
 //! that is not in the cache. A node right behind its caller is not in here: whoever asks looks
 //! there first.

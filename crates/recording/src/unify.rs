@@ -1,8 +1,8 @@
-//! One row a thread, also where several sources tell of it. Before [`Recording::seal`].
+//! One row a thread, also where several sources have it. Before [`Recording::seal`].
 //!
 //! A flight recording knows a thread's whole name, the kernel its first 15 characters, a trace of
-//! system calls often only its id. Within a process the id tells them, unless it was used again for
-//! a thread of another name.
+//! system calls often only its id. Within a process the id identifies them, unless it was used
+//! again for a thread of another name.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use crate::{ProcessId, Recording, Role, ThreadId};
 const KERNEL_NAME: usize = 15;
 
 impl Recording {
-    /// Moves what is told of one thread under several names to one of its rows, which gets the
+    /// Moves what is recorded of one thread under several names to one of its rows, which gets the
     /// longest name. The other rows stay and are of no span or sample.
     pub fn unify_threads(&mut self) {
         // The rows that stay, each with the longest name that it is known by.
@@ -75,21 +75,7 @@ mod tests {
         // The kernel gave the id to another thread later on.
         ids.push(recording.thread(process, Some(7), "http-1", Role::App));
         for thread in &ids {
-            let row = SpanRow {
-                kind: "k",
-                name: "",
-                t0_ns: 0,
-                t1_ns: 1,
-                process,
-                thread: Some(*thread),
-                stack: None,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            };
+            let row = SpanRow { thread: Some(*thread), ..SpanRow::new("k", "", (0, 1), process, source) };
             recording.span(&SpanRow { thread: None, ..row });
             recording.span(&row);
             let kind = "cpu";

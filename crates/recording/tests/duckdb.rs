@@ -101,19 +101,15 @@ fn recording() -> (Recording, Filled) {
 fn nested(recording: &mut Recording, filled: &Filled, parent: SpanId) {
     let t0_ns = recording.span_at(parent).t0_ns();
     recording.span(&SpanRow {
-        kind: "gc.nested",
-        name: "Pause Full – ünïcode 'quoted'",
-        t0_ns,
-        t1_ns: t0_ns + 1,
-        process: filled.process,
         thread: filled.threads.first().copied(),
-        stack: None,
-        source: filled.source,
-        line: 0,
-        key: -1,
         parent: Some(parent),
-        figures: &[],
-        labels: &[],
+        ..SpanRow::new(
+            "gc.nested",
+            "Pause Full – ünïcode 'quoted'",
+            (t0_ns, t0_ns + 1),
+            filled.process,
+            filled.source,
+        )
     });
 }
 
@@ -193,19 +189,9 @@ fn of_a_label_that_is_told_twice_duckdb_takes_the_first_as_fathom_does() {
     let mut recording = Recording::new();
     let filled = Filled::new(&mut recording, 1);
     recording.span(&SpanRow {
-        kind: "gc.pause",
-        name: "",
-        t0_ns: 0,
-        t1_ns: 1,
-        process: filled.process,
-        thread: None,
-        stack: None,
-        source: filled.source,
-        line: 0,
-        key: -1,
-        parent: None,
         figures: &[("workers", 1.0), ("tier", 4.0), ("workers", 2.0)],
         labels: &[("cause", "first"), ("cause", "second")],
+        ..SpanRow::new("gc.pause", "", (0, 1), filled.process, filled.source)
     });
     recording.seal();
     let span = recording.span_at(SpanId(0));
@@ -246,5 +232,5 @@ fn a_query_on_a_window_skips_the_row_groups_of_other_times() {
     let Some(answers) = ask(&recording, &[groups], &[]) else { return };
     let row = answers[0][0].as_array().unwrap();
     assert!(row[0].as_u64().unwrap() >= 3, "{row:?}");
-    assert_eq!(row[0], row[1], "each row group tells its first time");
+    assert_eq!(row[0], row[1], "each row group has its first time");
 }

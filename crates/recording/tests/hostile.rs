@@ -233,7 +233,7 @@ fn a_recording_is_replaced_only_when_asked_for() {
     assert_eq!(open(&path).unwrap().spans.len(), 0);
     Writer::create(&path, Overwrite::Recording).unwrap().finish().unwrap();
     assert!(!open(&path).unwrap().cut);
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside it");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A report of a made-up recording: `synthetic_report SPANS POINTS SAMPLES > page.html`, or the
 //! recording itself: `synthetic_report SPANS POINTS SAMPLES OUT.fathom`. With `many` instead of a
 //! path it is a page of fifty slow windows on the wall clock, without an account of the loss, whose
-//! headline is as long as those of real findings.
+//! headline is as long as those of real findings; with `early` one of a live recording in which a
+//! wait began long before.
 //!
 //! For the browser test and for measuring how the page opens and moves with a recording of a given
 //! size: half of the spans are compilations, the rest GC pauses, safepoints and deoptimisations;
@@ -13,8 +14,8 @@ use std::io::{BufWriter, Write};
 
 use fathom_diagnose::chain::{Chain, End, Link, Part, Stop, StopPart};
 use fathom_diagnose::{
-    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Mark,
-    Remedy, RuledOut, SCHEMA, Seen, Status, Window, Windows,
+    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, FoundOn, Input, Layer, LedgerRow,
+    Loss, Mark, Measure, Remedy, RuledOut, SCHEMA, Seen, Status, Window, Windows,
 };
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{
@@ -38,7 +39,11 @@ fn main() -> std::io::Result<()> {
     fill_samples(&mut recording, numbers.next().unwrap_or(0));
     let fourth = std::env::args().nth(4);
     let is_many = fourth.as_deref() == Some("many");
-    if let Some(path) = fourth.filter(|_| !is_many) {
+    let is_early = fourth.as_deref() == Some("early");
+    if is_early {
+        wait_from_before(&mut recording);
+    }
+    if let Some(path) = fourth.filter(|_| !is_many && !is_early) {
         recording.sources.iter_mut().for_each(|source| source.covers_ns = Some((0, RUN_NS)));
         recording.seal();
         return fathom_recording::write(&recording, path.as_ref(), fathom_recording::Overwrite::Never)
@@ -49,6 +54,30 @@ fn main() -> std::io::Result<()> {
     let diagnosis = if is_many { many(diagnosis()) } else { diagnosis() };
     fathom_render::html(&diagnosis, &recording, &mut out)?;
     out.flush()
+}
+
+/// A wait that began before anybody looked, and the source of a live recording, which says when
+/// that was.
+fn wait_from_before(recording: &mut Recording) {
+    let format = fathom_recording::vocabulary::source::SESSION.into();
+    let source = recording.add_source(Source { format, covers_ns: Some((0, RUN_NS)), ..Source::default() });
+    let process = ProcessId(0);
+    let thread = Some(recording.thread(process, None, "http-exec-0", Role::App));
+    recording.span(&SpanRow {
+        kind: kind::LOCK_PARK,
+        name: "park",
+        t0_ns: -4 * RUN_NS,
+        t1_ns: 10 * S,
+        process,
+        thread,
+        stack: None,
+        source,
+        line: 0,
+        key: -1,
+        parent: None,
+        figures: &[],
+        labels: &[],
+    });
 }
 
 /// The same verdict over fifty windows, without an account, with a headline that says all that its
@@ -164,19 +193,15 @@ fn fill_spans(recording: &mut Recording, spans: i64) {
 /// What the verdict cites of 301 s.
 fn fill_cited(recording: &mut Recording, process: ProcessId, source: SourceId) {
     recording.span(&SpanRow {
-        kind: kind::JIT_INVALIDATE,
-        name: "org.example.Cited.method()V",
-        t0_ns: 301 * S,
-        t1_ns: 301 * S,
-        process,
-        thread: None,
-        stack: None,
-        source,
         line: 88_412,
-        key: -1,
-        parent: None,
-        figures: &[],
         labels: &[(label::REASON, "unstable_if")],
+        ..SpanRow::new(
+            kind::JIT_INVALIDATE,
+            "org.example.Cited.method()V",
+            (301 * S, 301 * S),
+            process,
+            source,
+        )
     });
 }
 
@@ -373,7 +398,12 @@ fn diagnosis() -> Diagnosis {
         }],
         wall_clock: false,
         zero_ns: 0,
-        windows: Windows { slow: vec![SLOW], base: vec![BASE], how: "made up".into() },
+        windows: Windows {
+            slow: vec![SLOW],
+            base: vec![BASE],
+            found_on: FoundOn::Series,
+            how: "made up".into(),
+        },
         marks: vec![Mark {
             at_ns: SLOW.from_ns,
             text: "a made-up deploy".into(),
@@ -386,6 +416,7 @@ fn diagnosis() -> Diagnosis {
             slow_rate: Some(132.0),
             base_rate: Some(402.0),
             unit: "tx/s".into(),
+            measure: Some(Measure::Throughput),
             measured_on: "throughput of three made-up clients".into(),
         },
         account: vec![

@@ -37,8 +37,8 @@ pub(crate) fn stop_below_a_finding(stop: &Stop, corner: &str) -> Vec<String> {
     lines
 }
 
-/// Whether a stop tells more than that it was one.
-pub(crate) fn is_told(stop: &Stop) -> bool {
+/// Whether more is known of a stop than that it was one.
+pub(crate) fn is_worth_showing(stop: &Stop) -> bool {
     stop.parts.len() > 1 || stop.parts.iter().any(|part| !part.links.is_empty())
 }
 
@@ -88,7 +88,7 @@ fn parts(stop: &Stop) -> String {
 
 /// Chains and stops as trees of at most so many columns.
 pub fn text(chains: &[Chain], stops: &[Stop], zero_ns: i64, width: usize) -> String {
-    let mut page = Page { out: String::new(), width, circle_is_told: false };
+    let mut page = Page { out: String::new(), width, circle_is_shown: false };
     for chain in chains {
         let who = match chain.tid {
             Some(tid) => format!("{} ({tid})", chain.thread),
@@ -126,7 +126,7 @@ struct Page {
     out: String,
     width: usize,
     /// Whether it has been said why chains end at a thread that they lead through.
-    circle_is_told: bool,
+    circle_is_shown: bool,
 }
 
 impl Page {
@@ -137,7 +137,7 @@ impl Page {
                 times => format!(", {times} times"),
             };
             let end = match link.end {
-                Some(End::Circle) if std::mem::replace(&mut self.circle_is_told, true) => "back again",
+                Some(End::Circle) if std::mem::replace(&mut self.circle_is_shown, true) => "back again",
                 _ => end(link),
             };
             let line = format!("{}{times}", with_end(link, before, end));

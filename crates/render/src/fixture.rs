@@ -1,8 +1,8 @@
 //! Diagnoses made up for the tests of this crate.
 
 use fathom_diagnose::{
-    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Mark,
-    Part, Remedy, RuledOut, SCHEMA, Seen, Sighted, Status, Window, Windows,
+    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, FoundOn, Input, Layer, LedgerRow,
+    Loss, Mark, Measure, Part, Remedy, RuledOut, SCHEMA, Seen, Sighted, Status, Window, Windows,
 };
 
 const S: i64 = 1_000_000_000;
@@ -102,7 +102,9 @@ pub fn burst() -> Diagnosis {
             unrecorded_ms: 0.0,
             loss_measured: true,
             sights: vec![sighted("collections", "gc2.log"), sighted("compilations", "jit2.xml")],
+            few_stops: None,
             largest: Vec::new(),
+            threads: Vec::new(),
         },
         headline: "JIT compilation in server2 explains 6.9 s of the 7.9 s lost between 143 s and 158 s."
             .into(),
@@ -116,6 +118,7 @@ pub fn burst() -> Diagnosis {
         windows: Windows {
             slow: vec![Window { from_ns: 143 * S, to_ns: 158 * S }],
             base: vec![Window { from_ns: 20 * S, to_ns: 120 * S }],
+            found_on: FoundOn::Series,
             how: "change points of the summed throughput".into(),
         },
         marks: Vec::new(),
@@ -124,6 +127,7 @@ pub fn burst() -> Diagnosis {
             slow_rate: Some(187.6),
             base_rate: Some(396.2),
             unit: "tx/s".into(),
+            measure: Some(Measure::Throughput),
             measured_on: "throughput of client0, client1, client2".into(),
         },
         account: vec![
@@ -185,6 +189,7 @@ pub fn healthy() -> Diagnosis {
             sighted("collections", "gc2.log"),
             Sighted { share: 0.4, ..sighted("waits for locks", "app.jfr") },
         ],
+        few_stops: None,
         largest: vec![Part {
             process: "server2".into(),
             of: "application threads",
@@ -192,12 +197,16 @@ pub fn healthy() -> Diagnosis {
             ms: 300_000.0,
             share: 0.91,
             base_share: None,
+            per_operation_ms: None,
+            base_per_operation_ms: None,
             detail: String::new(),
         }],
+        threads: Vec::new(),
     };
     diagnosis.windows = Windows {
         slow: vec![Window { from_ns: 0, to_ns: 120 * S }],
         base: vec![],
+        found_on: FoundOn::WholeRun,
         how: "no slow window was given or found: the whole run is looked at".into(),
     };
     diagnosis.loss = Loss::default();

@@ -144,25 +144,23 @@ mod tests {
             for kind in [kind::GC_PAUSE, kind::SAFEPOINT, kind::GC_CONCURRENT, kind::GC_STALL] {
                 let t0_ns = i * 3_600_000_000_000;
                 recording.span(&SpanRow {
-                    kind,
-                    name: &format!(
-                        "Pause Young (Concurrent Start) (Evacuation Failure: Allocation / Pinned) {}",
-                        i % 3
-                    ),
-                    t0_ns,
-                    t1_ns: t0_ns + 123_456_789,
-                    process,
-                    thread: None,
-                    stack: None,
-                    source,
                     line: 123_456_789,
                     key: i,
-                    parent: None,
                     figures: &[
                         ("phase_ms:Post Evacuate Collection Set and more", 99.9),
                         (figure::REACH_NS, 9.9e9),
                     ],
                     labels: &[(label::CAUSE, "G1 Preventive Collection and whatever else comes")],
+                    ..SpanRow::new(
+                        kind,
+                        &format!(
+                            "Pause Young (Concurrent Start) (Evacuation Failure: Allocation / Pinned) {}",
+                            i % 3
+                        ),
+                        (t0_ns, t0_ns + 123_456_789),
+                        process,
+                        source,
+                    )
                 });
             }
         }
@@ -178,10 +176,10 @@ mod tests {
             for line in text.lines() {
                 assert!(width(line) <= columns, "{columns}, {}: {line}", width(line));
             }
-            // What does not fit beside the others stands below its name, and nothing is left out.
+            // What does not fit next to the others stands below its name, and nothing is left out.
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let told = if columns < 100 { "p99 123 ms" } else { "p99 max" };
-            assert!(words.contains(told), "{columns}: {text}");
+            let shown = if columns < 100 { "p99 123 ms" } else { "p99 max" };
+            assert!(words.contains(shown), "{columns}: {text}");
         }
     }
 }

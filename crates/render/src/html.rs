@@ -168,24 +168,52 @@ mod tests {
     }
 
     #[test]
+    fn the_page_says_which_time_was_recorded() {
+        const S: i64 = 1_000_000_000;
+        let mut r = Recording::new();
+        let format = fathom_recording::vocabulary::source::SESSION.into();
+        let covers_ns = Some((100 * S, 200 * S));
+        let source = r.add_source(Source { format, covers_ns, ..Source::default() });
+        let process = r.add_process(Process { jvm: true, ..Process::default() });
+        let thread = Some(r.thread(process, Some(1), "main", Role::App));
+        // A wait that began long before anybody looked.
+        let span = SpanRow {
+            kind: kind::LOCK_WAIT,
+            name: "park",
+            t0_ns: 10 * S,
+            t1_ns: 150 * S,
+            process,
+            thread,
+            stack: None,
+            source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels: &[],
+        };
+        r.span(&span);
+        r.seal();
+        let header = header(&page(&fixture::burst(), &r));
+        assert_eq!(header["origin_ns"], 10 * S);
+        assert_eq!(header["recorded"], serde_json::json!([90 * S, header["to"].as_i64().unwrap()]));
+    }
+
+    #[test]
     fn counts_are_lines_and_tables_and_never_waits() {
         let mut r = recording(3, "x");
         let thread = r.thread(fathom_recording::ProcessId(0), Some(2), "worker", Role::App);
         for i in 0..4_i64 {
             r.span(&SpanRow {
-                kind: kind::SYSCALL_TOTALS,
-                name: "futex",
-                t0_ns: i * 1_000_000_000,
-                t1_ns: (i + 1) * 1_000_000_000,
-                process: fathom_recording::ProcessId(0),
                 thread: Some(thread),
-                stack: None,
-                source: fathom_recording::SourceId(0),
-                line: 0,
-                key: -1,
-                parent: None,
                 figures: &[(figure::CALLS, 40.0), (figure::TOTAL_NS, 5e8)],
-                labels: &[],
+                ..SpanRow::new(
+                    kind::SYSCALL_TOTALS,
+                    "futex",
+                    (i * 1_000_000_000, (i + 1) * 1_000_000_000),
+                    fathom_recording::ProcessId(0),
+                    fathom_recording::SourceId(0),
+                )
             });
         }
         r.seal();
@@ -241,19 +269,9 @@ mod tests {
         ] {
             let figures = &[(figure::HEAP_BEFORE_BYTES, f64::NAN)];
             r.span(&SpanRow {
-                kind,
-                name: "",
-                t0_ns,
-                t1_ns,
-                process,
-                thread: None,
-                stack: None,
-                source,
                 line: u64::MAX,
-                key: -1,
-                parent: None,
                 figures,
-                labels: &[],
+                ..SpanRow::new(kind, "", (t0_ns, t1_ns), process, source)
             });
         }
         r.seal();

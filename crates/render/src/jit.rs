@@ -41,7 +41,7 @@ fn one(out: &mut Sheet, jvm: &JvmJit) {
     out.push('\n');
 }
 
-/// What a tier is, for those who do not know the numbers; where it is not told, the compiler.
+/// What a tier is, for those who do not know the numbers; where it is not known, the compiler.
 fn tier(tier: u8, compiler: Option<&str>) -> &'static str {
     match (tier, compiler) {
         (1, _) => "1 (C1, no profiling)",

@@ -8,20 +8,20 @@ use crate::tables::{Sheet, shortened};
 use crate::text::{bar, cut, left, right};
 use crate::{printable, units};
 
-/// Columns of a heading, of a figure and of a bar.
+/// Columns of a category, of a figure and of a bar.
 const HEADING: usize = 34;
 const FIGURE: usize = 10;
 const BAR: usize = 16;
 /// A bar of fewer columns shows nothing.
 const LEAST_BAR: usize = 6;
-/// Columns of the error of a share that samples tell, behind the bar.
+/// Columns of the error of a share that samples give, behind the bar.
 const ERROR: usize = 8;
 /// Columns for a group's name.
 const NAME: usize = 60;
-/// Columns of a file or a peer that was waited for, and how many are shown of a heading.
+/// Columns of a file or a peer that was waited for, and how many are shown of a category.
 const TARGET: usize = 64;
 const TARGETS: usize = 3;
-/// Headings with less than this of a group's time, in the window and in the base, are one line.
+/// Categories with less than this of a group's time, in the window and in the base, are one line.
 const FOLDED: f64 = 0.001;
 /// Growth of a share, in points, that is marked.
 const GREW: f64 = 0.01;
@@ -87,7 +87,7 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
         .partition(|spent| all || spent.share.max(spent.base_share.unwrap_or(0.0)) >= FOLDED);
     for spent in shown {
         out.push_str(&line(spent, (base, operations), (heading, bar)));
-        // What is less than a tenth of its heading would only make the list long.
+        // What is less than a tenth of its category would only make the list long.
         for target in spent.on.iter().filter(|target| target.ms >= spent.ms * 0.1).take(TARGETS) {
             let room = TARGET.min(out.width - 4 - FIGURE);
             let name = shortened(&target.name, room);
@@ -163,7 +163,7 @@ mod tests {
         let window = Window { from_ns: 0, to_ns: 60_000_000_000 };
         let group = GroupLedger {
             name: "http-nio-8080-exec-* of a service with a long name indeed".into(),
-            process: "org.example.service.Main with some arguments beside it".into(),
+            process: "org.example.service.Main with some arguments after it".into(),
             threads: 200,
             thread_ms: 12_000_000.0,
             base_thread_ms: 1.0,

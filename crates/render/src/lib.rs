@@ -1,6 +1,6 @@
 //! Showing what was found: the terminal, JSON, the HTML report.
 //!
-//! Computes nothing that `diagnose` could have told it.
+//! Computes nothing that `diagnose` could have computed.
 
 pub mod chain;
 pub mod compare;

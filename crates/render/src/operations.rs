@@ -38,7 +38,7 @@ pub fn slowest(found: &Slowest, zero_ns: i64) -> String {
     let _ = writeln!(text, "{word}: {}\n  {}\n", printable(&found.finding), printable(&found.why_confidence));
     let _ = writeln!(text, "{:>10} {:>10} {:>10} {:>7}  what", "slow", "ordinary", "more", "share");
     let (shown, rest) = found.parts.split_at(found.parts.len().min(SHOWN));
-    shown.iter().for_each(|part| line(&mut text, part, &told(part)));
+    shown.iter().for_each(|part| line(&mut text, part, &described(part)));
     if !rest.is_empty() {
         let sum = |of: fn(&Part) -> f64| rest.iter().map(of).sum::<f64>();
         let mut all = rest[0].clone();
@@ -89,7 +89,7 @@ pub fn slowest(found: &Slowest, zero_ns: i64) -> String {
     text
 }
 
-/// A signed difference: what shrank stands beside what grew.
+/// A signed difference: what shrank is listed with what grew.
 fn signed(ms: f64) -> String {
     if ms < 0.0 { format!("-{}", millis(-ms)) } else { millis(ms) }
 }
@@ -100,7 +100,7 @@ fn line(text: &mut String, part: &Part, what: &str) {
     let _ = writeln!(text, "{slow:>10} {ordinary:>10} {:>10} {of:>7}  {what}", signed(part.more_ms));
 }
 
-fn told(part: &Part) -> String {
+fn described(part: &Part) -> String {
     let mut what = part.words.to_owned();
     if !part.place.is_empty() {
         let _ = write!(what, " in {}", printable(&part.place));

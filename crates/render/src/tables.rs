@@ -16,7 +16,7 @@ const NARROWEST: usize = 60;
 /// Columns of a figure's name and of its value; the rest is for what it means.
 const NAME: usize = 28;
 const VALUE: usize = 10;
-/// What is left for the meaning of a figure must be so many columns to stand beside it.
+/// What is left for the meaning of a figure must be so many columns to stand next to it.
 const LEAST_MEANING: usize = 30;
 /// Columns of a name or a text in a table, below which it is written row by row.
 const LEAST_TEXT: usize = 14;
@@ -93,7 +93,7 @@ pub(crate) fn section(out: &mut impl Text, title: &str, table: &Table) {
     }
     out.add(&format!("\n{title}\n"));
     let room = out.columns() - 2;
-    let lines = beside_each_other(table, room).unwrap_or_else(|| row_by_row(table, room));
+    let lines = next_to_it_each_other(table, room).unwrap_or_else(|| row_by_row(table, room));
     for line in lines {
         out.add("  ");
         out.add(line.trim_end());
@@ -132,7 +132,7 @@ impl Text for String {
 
 /// The lines of a table with its columns side by side; `None` where they do not fit, or leave too
 /// little for a text.
-fn beside_each_other(table: &Table, room: usize) -> Option<Vec<String>> {
+fn next_to_it_each_other(table: &Table, room: usize) -> Option<Vec<String>> {
     let mut table = table.clone();
     table.set_width(u16::try_from(room).unwrap_or(u16::MAX));
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
@@ -182,17 +182,20 @@ pub(crate) fn group(out: &mut Sheet, group: &Group) {
         return;
     }
     out.push_str(&format!("\n{}\n", group.name));
-    let beside = out.width.saturating_sub(2 + (1 + 2) + (NAME + 2) + (VALUE + 2));
+    let next_to_it = out.width.saturating_sub(2 + (1 + 2) + (NAME + 2) + (VALUE + 2));
     for metric in &group.metrics {
         let why = match word(metric.grade) {
             Some(word) => format!("{word}: {}", printable(&metric.why)),
             None => format!("({})", printable(&metric.why)),
         };
-        let (indent, room) =
-            if beside >= LEAST_MEANING { (out.width - beside, beside) } else { (5, out.width - 5) };
-        let mut told: Vec<String> = wrap(metric.meaning, room);
-        told.extend(wrap(&why, room));
-        told.extend(metric.position.iter().map(|position| shortened(position, room)));
+        let (indent, room) = if next_to_it >= LEAST_MEANING {
+            (out.width - next_to_it, next_to_it)
+        } else {
+            (5, out.width - 5)
+        };
+        let mut lines: Vec<String> = wrap(metric.meaning, room);
+        lines.extend(wrap(&why, room));
+        lines.extend(metric.position.iter().map(|position| shortened(position, room)));
         let names = wrap(metric.name, NAME);
         let head = |i: usize| {
             let mark = if i == 0 { mark(metric.grade) } else { "" };
@@ -200,9 +203,9 @@ pub(crate) fn group(out: &mut Sheet, group: &Group) {
             let name = names.get(i).map_or("", String::as_str);
             format!("  {}  {}  {}", left(mark, 1), left(name, NAME), right(&value, VALUE))
         };
-        if beside >= LEAST_MEANING {
-            for i in 0..told.len().max(names.len()) {
-                let line = format!("{}  {}", head(i), told.get(i).map_or("", String::as_str));
+        if next_to_it >= LEAST_MEANING {
+            for i in 0..lines.len().max(names.len()) {
+                let line = format!("{}  {}", head(i), lines.get(i).map_or("", String::as_str));
                 out.push_str(&format!("{}\n", line.trim_end()));
             }
             continue;
@@ -210,7 +213,7 @@ pub(crate) fn group(out: &mut Sheet, group: &Group) {
         for i in 0..names.len() {
             out.push_str(&format!("{}\n", head(i).trim_end()));
         }
-        for line in told {
+        for line in lines {
             out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
         }
     }

@@ -25,7 +25,7 @@ use crate::units;
 /// Lines that a screen is taken to hold. Laptops show 45 to 60; below that people scroll in any
 /// case.
 const SCREEN_LINES: usize = 52;
-/// Narrower than this, columns of figures would no longer fit beside their words.
+/// Narrower than this, columns of figures would no longer fit next to their words.
 const MIN_WIDTH: usize = 60;
 /// Wider lines are hard to read back from.
 const MAX_WIDTH: usize = 110;
@@ -93,8 +93,7 @@ impl Page {
         self.account(diagnosis);
         self.how(diagnosis);
         self.findings(diagnosis, detail);
-        let ruled_out =
-            diagnosis.ruled_out.iter().map(|r| (r.rule.as_str(), r.figure.as_str(), r.source.as_str()));
+        let ruled_out = diagnosis.ruled_out.iter().map(|r| (r.rule.as_str(), &*r.figure, r.source.as_str()));
         self.list("Ruled out", ruled_out.collect(), detail.ruled_out);
         self.not_seen(diagnosis, detail.not_seen);
         self.ledger(diagnosis, detail.ledger);
@@ -175,10 +174,10 @@ impl Page {
         }
         let others = diagnosis.marks.len().saturating_sub(began.take(most).count());
         if others > 0 {
-            let beside = diagnosis.marks.iter().filter(|mark| mark.began.is_none()).take(most);
+            let unrelated = diagnosis.marks.iter().filter(|mark| mark.began.is_none()).take(most);
             let at = |t_ns: i64| units::decimals(seconds(t_ns.saturating_sub(diagnosis.zero_ns)), 1);
             let shown: Vec<String> =
-                beside.map(|mark| format!("{} s {}", at(mark.at_ns), mark.text)).collect();
+                unrelated.map(|mark| format!("{} s {}", at(mark.at_ns), mark.text)).collect();
             let more = others.saturating_sub(shown.len());
             let more = if more > 0 { format!("; {more} more with --all") } else { String::new() };
             let label = if diagnosis.marks.len() > others { "" } else { "marks" };
@@ -195,7 +194,10 @@ impl Page {
         }
         self.heading("Not seen", spots.len(), limit);
         for spot in spots.iter().take(limit) {
-            self.columns(("", 0, Ink::Plain), &format!("{}: {}", spot.what, spot.remedy), "");
+            let what = spot.what.to_string();
+            // Of some nothing could show more.
+            let line = if spot.remedy.is_empty() { what } else { format!("{what}: {}", spot.remedy) };
+            self.columns(("", 0, Ink::Plain), &line, "");
         }
     }
 
@@ -256,6 +258,17 @@ mod tests {
     }
 
     #[test]
+    fn what_nothing_could_show_ends_without_a_colon() {
+        let mut diagnosis = fixture::burst();
+        diagnosis.blind_spots.truncate(1);
+        diagnosis.blind_spots[0].what = "names of 65 Java frames".into();
+        diagnosis.blind_spots[0].remedy = String::new();
+        let text = terminal(&diagnosis, PLAIN);
+        let line = text.lines().find(|line| line.contains("names of 65")).unwrap();
+        assert_eq!(line.trim(), "names of 65 Java frames");
+    }
+
+    #[test]
     fn what_a_slow_window_begins_with_is_said_and_other_marks_are_listed() {
         let mut diagnosis = fixture::burst();
         diagnosis.marks = vec![fixture::mark("backup", None), fixture::mark("deploy 2.3", Some(400.0))];
@@ -305,11 +318,15 @@ mod tests {
     fn a_figure_that_is_shown_is_shown_whole_and_a_process_named_once() {
         let mut diagnosis = fixture::burst();
         let figure = (0..60).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
-        diagnosis.ruled_out[0].figure.clone_from(&figure);
-        diagnosis.blind_spots[0].what.clone_from(&figure);
+        diagnosis.ruled_out[0].figure = figure.as_str().into();
+        diagnosis.blind_spots[0].what = figure.as_str().into();
         let words = terminal(&diagnosis, PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(words.matches(&figure).count(), 2, "{words}");
-        assert_eq!(words.matches(" server2 ").count(), 2, "beside the columns and in the figure\n{words}");
+        assert_eq!(
+            words.matches(" server2 ").count(),
+            2,
+            "in the line of the columns and in the figure\n{words}"
+        );
     }
 
     #[test]

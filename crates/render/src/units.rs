@@ -1,4 +1,4 @@
-//! Figures as the verdict shows them: [`quantity`]'s words, and moments and rates beside them.
+//! Figures as the verdict shows them: [`quantity`]'s words, and timestamps and rates.
 
 use fathom_diagnose::quantity;
 use fathom_recording::clock::seconds;
@@ -82,10 +82,10 @@ mod tests {
 
     #[test]
     fn a_window_has_the_digits_that_its_length_calls_for() {
-        let told = |from: i64, to: i64| window(from, to, 0);
-        assert_eq!(told(29_200_000_000, 94_400_000_000), "29.2 s to 94.4 s");
-        assert_eq!(told(93_812_000_000, 93_840_000_000), "93.812 s to 93.840 s");
-        assert_eq!(told(93_812_000_000, 93_812_040_000), "93.812000 s to 93.812040 s");
+        let shown = |from: i64, to: i64| window(from, to, 0);
+        assert_eq!(shown(29_200_000_000, 94_400_000_000), "29.2 s to 94.4 s");
+        assert_eq!(shown(93_812_000_000, 93_840_000_000), "93.812 s to 93.840 s");
+        assert_eq!(shown(93_812_000_000, 93_812_040_000), "93.812000 s to 93.812040 s");
         let zero = fathom_diagnose::Zero { at_ns: 0, is: "the start of the recording", wall: true };
         assert_eq!(
             counted_from(&zero),

@@ -1,5 +1,5 @@
 //! What came of a fix, in the terminal: the verdict, each cause, what was gained, what is new, what
-//! cannot be told.
+//! is not known.
 
 use std::fmt::Write;
 
@@ -44,18 +44,18 @@ pub fn text(report: &VerifyReport) -> String {
     }
     let mut rows = table(&["", "before", "after"], &[1, 2]);
     for differing in &report.differing {
-        let told = |side: &Option<String>| shortened(side.as_deref().unwrap_or("–"), FACT);
-        rows.add_row([differing.what.to_owned(), told(&differing.first), told(&differing.second)]);
+        let shown = |side: &Option<String>| shortened(side.as_deref().unwrap_or("–"), FACT);
+        rows.add_row([differing.what.to_owned(), shown(&differing.first), shown(&differing.second)]);
     }
     section(&mut out, "Not the same on both sides", &rows);
     if !report.not_known.is_empty() {
-        out.push_str("\nCannot be told\n");
+        out.push_str("\nNot known\n");
     }
     for why in &report.not_known {
         let _ = writeln!(out, "  {}", printable(why));
     }
     out.push_str(
-        "\nThis is of one run of each: how much runs differ by themselves only more of them tell.\n",
+        "\nThis is of one run of each: how much runs differ by themselves only more of them show.\n",
     );
     out
 }
@@ -63,15 +63,15 @@ pub fn text(report: &VerifyReport) -> String {
 fn one(out: &mut String, cause: &Cause) {
     let title = shortened(&cause.title, TITLE);
     let _ = writeln!(out, "  {}: {} ({title})", cause.state.words(), cause.rule);
-    let told = |cost: &Option<Cost>| {
+    let cost_of = |cost: &Option<Cost>| {
         let Some(cost) = cost else { return "none that is known".to_owned() };
         let per = cost.ms_per_operation.map(|ms| format!(", {} for each operation", quantity::of_one(ms)));
         format!("{} of each second{}", quantity::millis(cost.ms_per_s), per.unwrap_or_default())
     };
     let after = match cause.after {
         None => String::new(),
-        after => format!("; after: {}", told(&after)),
+        after => format!("; after: {}", cost_of(&after)),
     };
-    let _ = writeln!(out, "      cost before: {}{after}", told(&cause.before));
+    let _ = writeln!(out, "      cost before: {}{after}", cost_of(&cause.before));
     let _ = writeln!(out, "      {}", printable(&cause.why));
 }

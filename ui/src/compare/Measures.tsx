@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 
-import { BarsKey, DifferenceBar, SideBars, reach } from "./Bars";
-import { chance, figure, interval, judged, ledger, ratio, sections, signed, type LedgerGroup } from "./figures";
+import { BarsKey, DifferenceBar, reach, SideBars } from "./Bars";
+import { chance, figure, interval, judged, type LedgerGroup, ledger, ratio, sections, signed } from "./figures";
 import type { Measure } from "./model";
 
 /** Rows that are shown before all are asked for. */
@@ -17,7 +17,8 @@ function Rows({ rows, label, scaleTogether }: { rows: Measure[]; label: string; 
   const [all, setAll] = useState(false);
   // Of many that do not differ the first say enough.
   const shown = all ? rows : rows.filter((m, i) => m.differs || i < FIRST);
-  const mostOf = (m: Measure): number => Math.max(...(scaleTogether ? rows : [m]).flatMap((row) => [row.first, row.second]));
+  const mostOf = (m: Measure): number =>
+    Math.max(...(scaleTogether ? rows : [m]).flatMap((row) => [row.first, row.second]));
   const furthest = reach(differences(rows));
   return (
     <>
@@ -26,14 +27,28 @@ function Rows({ rows, label, scaleTogether }: { rows: Measure[]; label: string; 
           <thead>
             <tr>
               <th scope="col">{label}</th>
-              <th scope="col" class="number">A</th>
-              <th scope="col" class="number">B</th>
-              <th scope="col"><span class="unseen">A and B as bars</span></th>
-              <th scope="col" class="number">B − A</th>
-              <th scope="col"><span class="unseen">The difference as a bar</span></th>
+              <th scope="col" class="number">
+                A
+              </th>
+              <th scope="col" class="number">
+                B
+              </th>
+              <th scope="col">
+                <span class="unseen">A and B as bars</span>
+              </th>
+              <th scope="col" class="number">
+                B − A
+              </th>
+              <th scope="col">
+                <span class="unseen">The difference as a bar</span>
+              </th>
               <th scope="col">lies between</th>
-              <th scope="col" class="number">B / A</th>
-              <th scope="col" class="number">p</th>
+              <th scope="col" class="number">
+                B / A
+              </th>
+              <th scope="col" class="number">
+                p
+              </th>
               <th scope="col">verdict</th>
             </tr>
           </thead>
@@ -42,13 +57,28 @@ function Rows({ rows, label, scaleTogether }: { rows: Measure[]; label: string; 
               const value = m.second - m.first;
               const between = m.held?.difference ?? null;
               return (
-                <tr key={m.id} class={m.differs ? "differs" : ""} data-measure={m.id} data-first={m.first} data-second={m.second}>
+                <tr
+                  key={m.id}
+                  class={m.differs ? "differs" : ""}
+                  data-measure={m.id}
+                  data-first={m.first}
+                  data-second={m.second}
+                >
                   <th scope="row">{m.name}</th>
                   <td class="number">{figure(m.first, m.unit)}</td>
                   <td class="number">{figure(m.second, m.unit)}</td>
-                  <td><SideBars first={m.first} second={m.second} most={mostOf(m)} /></td>
+                  <td>
+                    <SideBars first={m.first} second={m.second} most={mostOf(m)} />
+                  </td>
                   <td class="number">{signed(value, m.unit)}</td>
-                  <td><DifferenceBar value={value} between={between} most={scaleTogether ? furthest : reach(differences([m]))} differs={m.differs} /></td>
+                  <td>
+                    <DifferenceBar
+                      value={value}
+                      between={between}
+                      most={scaleTogether ? furthest : reach(differences([m]))}
+                      differs={m.differs}
+                    />
+                  </td>
                   <td class="interval">{interval(between, m.unit)}</td>
                   <td class="number">{m.first > 0 ? ratio(m.second / m.first) : "–"}</td>
                   <td class="number">{m.held ? chance(m.held.p_value) : "–"}</td>
@@ -59,7 +89,9 @@ function Rows({ rows, label, scaleTogether }: { rows: Measure[]; label: string; 
           </tbody>
         </table>
       </div>
-      {rows.length > shown.length && <button type="button" onClick={() => setAll(true)}>{`Show ${rows.length - shown.length} more`}</button>}
+      {rows.length > shown.length && (
+        <button type="button" onClick={() => setAll(true)}>{`Show ${rows.length - shown.length} more`}</button>
+      )}
     </>
   );
 }
@@ -68,7 +100,10 @@ function Group({ group }: { group: LedgerGroup }) {
   return (
     <article class="cmp-group" data-ledger={group.name} data-first={group.first} data-second={group.second}>
       <h3>
-        {group.name}: <span class="quiet">{figure(group.first, group.unit)} of thread time in A, {figure(group.second, group.unit)} in B</span>
+        {group.name}:{" "}
+        <span class="quiet">
+          {figure(group.first, group.unit)} of thread time in A, {figure(group.second, group.unit)} in B
+        </span>
       </h3>
       <Rows rows={group.rows} label="spent on" scaleTogether />
     </article>
@@ -88,7 +123,9 @@ export function Ledger({ measures }: { measures: Measure[] }) {
         <>
           <p class="about quiet">Time of threads {per}, by the role of the thread, without overlap.</p>
           <BarsKey />
-          {groups.map((group) => <Group key={group.name} group={group} />)}
+          {groups.map((group) => (
+            <Group key={group.name} group={group} />
+          ))}
         </>
       )}
     </section>

@@ -1,27 +1,41 @@
 // Two recordings: the verdict, whether they can be compared, and what changed.
 
-import { duration } from "../format";
 import type { FlamePage } from "../flame/decode";
+import { duration } from "../format";
 import { Flames } from "./Flames";
 import { FrameChanges } from "./FrameChanges";
 import { Ledger, SideBySide } from "./Measures";
 import type { Condition, KnownChange, Recordings } from "./model";
 import { RatioPlot, Word } from "./VerdictHead";
 
-export function RecordingsPage({ report, flames, theme }: { report: Recordings; flames: FlamePage | null; theme: string }) {
+export function RecordingsPage({
+  report,
+  flames,
+  theme,
+}: {
+  report: Recordings;
+  flames: FlamePage | null;
+  theme: string;
+}) {
   const { verdict } = report;
   return (
     <>
       <div class="say">
-        <p><Word verdict={verdict.verdict} /></p>
+        <p>
+          <Word verdict={verdict.verdict} />
+        </p>
         <h1 class="long">{verdict.sentence}</h1>
         <p class="about quiet">{verdict.estimate ? `By ${report.verdict_of}.` : ""}</p>
         <RatioPlot comparison={verdict} margin={null} />
         <dl class="windows">
           {(["A", "B"] as const).map((side, i) => (
             <div key={side}>
-              <dt><span class={`cmp-swatch ${side.toLowerCase()}`} /> {side}</dt>
-              <dd><strong>{report.of[i]}</strong> <span class="quiet">{duration(report.covers_s[i] * 1e9)}</span></dd>
+              <dt>
+                <span class={`cmp-swatch ${side.toLowerCase()}`} /> {side}
+              </dt>
+              <dd>
+                <strong>{report.of[i]}</strong> <span class="quiet">{duration(report.covers_s[i] * 1e9)}</span>
+              </dd>
             </div>
           ))}
         </dl>
@@ -35,8 +49,9 @@ export function RecordingsPage({ report, flames, theme }: { report: Recordings; 
         <Changes changes={report.known_changes} conditions={report.conditions} />
         <section>
           <p class="quiet">
-            This is of these two runs. How much runs differ by themselves only more of them tell: fathom compare -- 'COMMAND A' -- 'COMMAND B'. Figures are tested
-            between stretches of equal length of both; of what is called different 5% may be wrong.
+            This is of these two runs. How much runs differ by themselves only more runs show: fathom compare --
+            'COMMAND A' -- 'COMMAND B'. Figures are tested between intervals of equal length of both; of what is called
+            different 5% may be wrong.
           </p>
         </section>
       </div>
@@ -52,15 +67,29 @@ function Conditions({ conditions }: { conditions: Condition[] }) {
   return (
     <section data-section="conditions">
       <h2>Can they be compared?</h2>
-      <p class="about quiet">{differ === 0 ? "Nothing is known to differ" : `${differ} of ${conditions.length} differ`}{unknown > 0 ? `; ${unknown} not known on a side` : ""}.</p>
+      <p class="about quiet">
+        {differ === 0 ? "Nothing is known to differ" : `${differ} of ${conditions.length} differ`}
+        {unknown > 0 ? `; ${unknown} not known on a side` : ""}.
+      </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="What runs depend on">
         <table>
-          <thead><tr><th scope="col">of the run</th><th scope="col">A</th><th scope="col">B</th><th scope="col">same</th></tr></thead>
+          <thead>
+            <tr>
+              <th scope="col">of the run</th>
+              <th scope="col">A</th>
+              <th scope="col">B</th>
+              <th scope="col">same</th>
+            </tr>
+          </thead>
           <tbody>
             {sorted.map((c) => (
               <tr key={c.what} class={c.same === false ? "differs" : ""} data-condition={c.what}>
                 <th scope="row">{c.what === "flags" && c.same !== null ? "flags of one side alone" : c.what}</th>
-                {[c.first, c.second].map((side, i) => <td key={i}>{side ?? <span class="quiet">{c.what === "flags" && c.same !== null ? "none" : "not known"}</span>}</td>)}
+                {[c.first, c.second].map((side, i) => (
+                  <td key={i}>
+                    {side ?? <span class="quiet">{c.what === "flags" && c.same !== null ? "none" : "not known"}</span>}
+                  </td>
+                ))}
                 <td>{c.same === null ? <span class="quiet">not known</span> : c.same ? "yes" : "no"}</td>
               </tr>
             ))}
@@ -75,18 +104,36 @@ function Changes({ changes, conditions }: { changes: KnownChange[]; conditions: 
   const touching = changes.filter((c) => c.touches.length > 0);
   const others = changes.filter((c) => c.touches.length === 0);
   const known = conditions.find((c) => c.what === "JDK")?.same ?? null;
-  const none = known === null ? "Not known: of one side the JDK was not recorded." : known ? "Both run on the same JDK." : "None of the list lies between the two releases.";
+  const none =
+    known === null
+      ? "Not known: of one side the JDK was not recorded."
+      : known
+        ? "Both run on the same JDK."
+        : "None of the list lies between the two releases.";
   const one = (c: KnownChange) => (
     <li key={c.change.id}>
-      <a href={c.change.url} rel="noreferrer">{c.change.id}</a> (in {c.second_has_it ? "B" : "A"}, since {c.change.since.join(", ")}): {c.change.what}.
-      {c.touches.length > 0 && <> Seen here: <code>{c.touches.join(", ")}</code>.</>}
+      <a href={c.change.url} rel="noreferrer">
+        {c.change.id}
+      </a>{" "}
+      (in {c.second_has_it ? "B" : "A"}, since {c.change.since.join(", ")}): {c.change.what}.
+      {c.touches.length > 0 && (
+        <>
+          {" "}
+          Seen here: <code>{c.touches.join(", ")}</code>.
+        </>
+      )}
     </li>
   );
   return (
     <section data-section="changes">
       <h2>Changes of the JDK between the two</h2>
       {changes.length === 0 && <p class="quiet">{none}</p>}
-      {touching.length > 0 && <><h3>That touch what changed</h3><ul class="cmp-list">{touching.map(one)}</ul></>}
+      {touching.length > 0 && (
+        <>
+          <h3>That touch what changed</h3>
+          <ul class="cmp-list">{touching.map(one)}</ul>
+        </>
+      )}
       {others.length > 0 && (
         <details>
           <summary>{others.length} with nothing seen of them here</summary>

@@ -4,7 +4,7 @@ import { share } from "../format";
 import { figure, ratio } from "./figures";
 import type { Comparison, Row, Runs } from "./model";
 import { RunsPlot } from "./RunsPlot";
-import { SortTable, type Column } from "./SortTable";
+import { type Column, SortTable } from "./SortTable";
 import { RatioPlot, Word } from "./VerdictHead";
 
 /** Verdicts shown as sentences; of more the table says it. */
@@ -18,16 +18,26 @@ export function RunsPage({ report }: { report: Runs }) {
   const what = figures.length > 1 ? `${figures.length} benchmarks` : `${report.commands.length} commands`;
   return (
     <div class="cmp-runs">
-      {alone && <p><Word verdict={first.verdict} /></p>}
+      {alone && (
+        <p>
+          <Word verdict={first.verdict} />
+        </p>
+      )}
       <h1 class="long">{alone ? first.sentence : `${what}, by ${report.metric}`}</h1>
       <p class="about quiet">{notes(report)}</p>
       {alone && <RatioPlot comparison={first} margin={report.margin} />}
       {few && (
         <ul class="cmp-list">
-          {report.comparisons.map((c, i) => <li key={i}><Word verdict={c.verdict} /> {c.sentence}</li>)}
+          {report.comparisons.map((c, i) => (
+            <li key={i}>
+              <Word verdict={c.verdict} /> {c.sentence}
+            </li>
+          ))}
         </ul>
       )}
-      {figures.map((name) => <OfFigure key={name} report={report} name={name} />)}
+      {figures.map((name) => (
+        <OfFigure key={name} report={report} name={name} />
+      ))}
     </div>
   );
 }
@@ -40,22 +50,65 @@ interface Line {
 
 function OfFigure({ report, name }: { report: Runs; name: string }) {
   const rows = report.commands.filter((row) => row.figure === name);
-  const lines: Line[] = rows.map((row) => ({ row, comparison: report.comparisons.find((c) => c.figure === name && c.other === row.label) ?? null }));
+  const lines: Line[] = rows.map((row) => ({
+    row,
+    comparison: report.comparisons.find((c) => c.figure === name && c.other === row.label) ?? null,
+  }));
   const many = rows.length > 2;
   const { unit } = rows[0];
   const cpu = rows.some((row) => row.cpu_s !== null);
   const columns: Column<Line>[] = [
-    { title: "Command", value: (l) => l.row.label, show: (l) => <><strong>{l.row.label}</strong>{l.row.text !== l.row.label && <> <code>{l.row.text}</code></>}</> },
+    {
+      title: "Command",
+      value: (l) => l.row.label,
+      show: (l) => (
+        <>
+          <strong>{l.row.label}</strong>
+          {l.row.text !== l.row.label && (
+            <>
+              {" "}
+              <code>{l.row.text}</code>
+            </>
+          )}
+        </>
+      ),
+    },
     { title: "Runs", value: (l) => l.row.runs },
     { title: "Mean", value: (l) => l.row.mean, show: (l) => figure(l.row.mean, unit) },
-    { title: "Mean lies between", value: (l) => l.row.interval?.[0] ?? NaN, words: true, show: (l) => (l.row.interval ? `${figure(l.row.interval[0], unit)} to ${figure(l.row.interval[1], unit)}` : "not known") },
+    {
+      title: "Mean lies between",
+      value: (l) => l.row.interval?.[0] ?? NaN,
+      words: true,
+      show: (l) =>
+        l.row.interval ? `${figure(l.row.interval[0], unit)} to ${figure(l.row.interval[1], unit)}` : "not known",
+    },
     { title: "Smallest", value: (l) => l.row.min, show: (l) => figure(l.row.min, unit) },
     { title: "Largest", value: (l) => l.row.max, show: (l) => figure(l.row.max, unit) },
-    { title: "Spread", value: (l) => l.row.spread ?? NaN, show: (l) => (l.row.spread === null ? "not known" : share(l.row.spread)) },
-    ...(cpu ? [{ title: "CPU", value: (l: Line) => l.row.cpu_s ?? NaN, show: (l: Line) => figure(l.row.cpu_s, "s") }] : []),
-    { title: "Ratio to the first", value: (l) => l.comparison?.estimate?.ratio ?? NaN, show: (l) => (l.comparison ? ratio(l.comparison.estimate?.ratio ?? null) : "1") },
-    { title: "Ratio lies between", value: (l) => l.comparison?.estimate?.low ?? NaN, words: true, show: (l) => between(l.comparison) },
-    { title: "Verdict", value: (l) => l.comparison?.verdict ?? "", words: true, show: (l) => (l.comparison ? <Word verdict={l.comparison.verdict} /> : <span class="quiet">the base</span>) },
+    {
+      title: "Spread",
+      value: (l) => l.row.spread ?? NaN,
+      show: (l) => (l.row.spread === null ? "not known" : share(l.row.spread)),
+    },
+    ...(cpu
+      ? [{ title: "CPU", value: (l: Line) => l.row.cpu_s ?? NaN, show: (l: Line) => figure(l.row.cpu_s, "s") }]
+      : []),
+    {
+      title: "Ratio to the first",
+      value: (l) => l.comparison?.estimate?.ratio ?? NaN,
+      show: (l) => (l.comparison ? ratio(l.comparison.estimate?.ratio ?? null) : "1"),
+    },
+    {
+      title: "Ratio lies between",
+      value: (l) => l.comparison?.estimate?.low ?? NaN,
+      words: true,
+      show: (l) => between(l.comparison),
+    },
+    {
+      title: "Verdict",
+      value: (l) => l.comparison?.verdict ?? "",
+      words: true,
+      show: (l) => (l.comparison ? <Word verdict={l.comparison.verdict} /> : <span class="quiet">the base</span>),
+    },
     ...(many ? [{ title: "Not distinguished", value: (l: Line) => l.row.letters, words: true }] : []),
   ];
   return (
@@ -63,8 +116,10 @@ function OfFigure({ report, name }: { report: Runs; name: string }) {
       <h2>{name === "" ? report.metric : name}</h2>
       <RunsPlot rows={rows} />
       <p class="cmp-key quiet">
-        A dot is a run, the diamond the mean, the line its 95% interval by these runs alone. Verdicts rest on ratios of runs of one block, whose interval is in the table.
-        {many && " Commands on one line at the right, which share a letter, cannot be distinguished; that does not say that they are equal."}
+        A dot is a run, the diamond the mean, the line its 95% interval by these runs alone. Verdicts rest on ratios of
+        runs of one block, whose interval is in the table.
+        {many &&
+          " Commands on one line at the right, which share a letter, cannot be distinguished; that does not say that they are equal."}
       </p>
       <SortTable id="runs" label="Commands" columns={columns} rows={lines} />
     </section>
@@ -86,8 +141,15 @@ function notes(report: Runs): string {
     ...(report.differing ?? []).map((what) => `Not the same: ${what}.`),
     report.not_compared?.length ? `In one file only: ${report.not_compared.join(", ")}.` : "",
     host.kernel !== "" ? `On ${host.name} with ${host.cpus} processors, Linux ${host.kernel}.` : "",
-    ...report.commands.filter((row) => row.warming_up[0] > 0).map((row) => `${row.label}: ${row.warming_up[0]} of ${row.runs} runs warm up; up to ${row.warming_up[1]} values before that are left out.`),
-    ...report.commands.filter((row) => row.never_steady > 0).map((row) => `${row.label}: ${row.never_steady} of ${row.runs} runs never get steady.`),
+    ...report.commands
+      .filter((row) => row.warming_up[0] > 0)
+      .map(
+        (row) =>
+          `${row.label}: ${row.warming_up[0]} of ${row.runs} runs warm up; up to ${row.warming_up[1]} values before that are left out.`,
+      ),
+    ...report.commands
+      .filter((row) => row.never_steady > 0)
+      .map((row) => `${row.label}: ${row.never_steady} of ${row.runs} runs never get steady.`),
   ];
   return texts.filter((text) => text !== "").join(" ");
 }

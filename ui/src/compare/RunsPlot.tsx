@@ -1,4 +1,4 @@
-// Every run as a point, the mean of each command with its interval, and which commands cannot be told apart.
+// Every run as a point, the mean of each command with its interval, and which commands do not differ significantly.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -20,19 +20,31 @@ export function RunsPlot({ rows }: { rows: Row[] }) {
   const fits = Math.max(3, Math.floor((gutter - 12) / 7.2));
   const alike = rows.length > 2 ? groups(rows.map((row) => row.letters)).filter((g) => g.rows.length > 1) : [];
   const right = 16 + alike.length * LETTER;
-  const to = scale(rows.flatMap((row) => [...row.values, ...(row.interval ?? [])]), Math.max(60, width - gutter - right), Math.max(3, Math.round((width - gutter) / 130)));
+  const to = scale(
+    rows.flatMap((row) => [...row.values, ...(row.interval ?? [])]),
+    Math.max(60, width - gutter - right),
+    Math.max(3, Math.round((width - gutter) / 130)),
+  );
   const at = (value: number): number => gutter + to.at(value);
   const y = (i: number): number => TOP + i * ROW + ROW / 2;
   const height = TOP + rows.length * ROW + AXIS;
   const { unit } = rows[0];
   return (
     <div ref={holder} class="cmp-plot">
-      <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" data-plot="runs"
-        aria-label={`Each run as a point, means with their intervals; the table below has the figures`}>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        width={width}
+        height={height}
+        role="img"
+        data-plot="runs"
+        aria-label={`Each run as a point, means with their intervals; the table below has the figures`}
+      >
         {to.ticks.map((tick) => (
           <g key={tick}>
             <line class="cmp-grid" x1={at(tick)} x2={at(tick)} y1={TOP} y2={height - AXIS} />
-            <text class="cmp-tick" x={at(tick)} y={height - 8} text-anchor="middle">{axisQuantity(tick, unit)}</text>
+            <text class="cmp-tick" x={at(tick)} y={height - 8} text-anchor="middle">
+              {axisQuantity(tick, unit)}
+            </text>
           </g>
         ))}
         {rows.map((row, i) => (
@@ -42,21 +54,33 @@ export function RunsPlot({ rows }: { rows: Row[] }) {
               {row.label.length > fits ? `${row.label.slice(0, fits - 1)}…` : row.label}
             </text>
             {row.values.map((value, n) => (
-              <circle key={n} class="cmp-run" cx={at(value)} cy={y(i) + jitter(n) * 9} r={2.4}><title>{`${row.label}, run ${n + 1}: ${figure(value, unit)}`}</title></circle>
+              <circle key={n} class="cmp-run" cx={at(value)} cy={y(i) + jitter(n) * 9} r={2.4}>
+                <title>{`${row.label}, run ${n + 1}: ${figure(value, unit)}`}</title>
+              </circle>
             ))}
-            {row.interval && <line class="cmp-interval" x1={at(row.interval[0])} x2={at(row.interval[1])} y1={y(i)} y2={y(i)} />}
-            {row.interval?.map((end, n) => <line key={n} class="cmp-interval" x1={at(end)} x2={at(end)} y1={y(i) - 7} y2={y(i) + 7} />)}
-            <path class="cmp-point" d={`M${at(row.mean)} ${y(i) - 6} l6 6 l-6 6 l-6 -6 z`}><title>{`${row.label}: mean ${figure(row.mean, unit)}`}</title></path>
+            {row.interval && (
+              <line class="cmp-interval" x1={at(row.interval[0])} x2={at(row.interval[1])} y1={y(i)} y2={y(i)} />
+            )}
+            {row.interval?.map((end, n) => (
+              <line key={n} class="cmp-interval" x1={at(end)} x2={at(end)} y1={y(i) - 7} y2={y(i) + 7} />
+            ))}
+            <path class="cmp-point" d={`M${at(row.mean)} ${y(i) - 6} l6 6 l-6 6 l-6 -6 z`}>
+              <title>{`${row.label}: mean ${figure(row.mean, unit)}`}</title>
+            </path>
           </g>
         ))}
         {alike.map((group, g) => {
           const x = width - right + 16 + g * LETTER;
           return (
             <g key={group.letter} data-alike={group.letter}>
-              <title>{`not told apart: ${group.rows.map((r) => rows[r].label).join(", ")}`}</title>
+              <title>{`no significant difference: ${group.rows.map((r) => rows[r].label).join(", ")}`}</title>
               <line class="cmp-alike" x1={x} x2={x} y1={y(Math.min(...group.rows))} y2={y(Math.max(...group.rows))} />
-              {group.rows.map((r) => <circle key={r} class="cmp-alike-end" cx={x} cy={y(r)} r={3.5} />)}
-              <text class="cmp-tick" x={x} y={height - 8} text-anchor="middle">{group.letter}</text>
+              {group.rows.map((r) => (
+                <circle key={r} class="cmp-alike-end" cx={x} cy={y(r)} r={3.5} />
+              ))}
+              <text class="cmp-tick" x={x} y={height - 8} text-anchor="middle">
+                {group.letter}
+              </text>
             </g>
           );
         })}

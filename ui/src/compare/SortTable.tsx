@@ -23,7 +23,9 @@ interface Props<Row> {
 }
 
 export function SortTable<Row>({ columns, rows, label, id, sortBy }: Props<Row>) {
-  const [sort, setSort] = useState<{ column: number; down: boolean } | null>(sortBy === undefined ? null : { column: sortBy, down: true });
+  const [sort, setSort] = useState<{ column: number; down: boolean } | null>(
+    sortBy === undefined ? null : { column: sortBy, down: true },
+  );
   const [said, setSaid] = useState("");
   const sorted = useMemo(() => {
     if (!sort) return rows;
@@ -39,9 +41,10 @@ export function SortTable<Row>({ columns, rows, label, id, sortBy }: Props<Row>)
   }, [rows, columns, sort]);
   const csv = (): string => {
     const quoted = (text: string): string => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;
-    const cell = (value: number | string): string => (typeof value === "string" ? quoted(value) : Number.isFinite(value) ? String(value) : "");
+    const cell = (value: number | string): string =>
+      typeof value === "string" ? quoted(value) : Number.isFinite(value) ? String(value) : "";
     const lines = sorted.map((row) => columns.map((c) => cell(c.value(row))).join(","));
-    return [columns.map((c) => quoted(c.title)).join(","), ...lines].join("\n") + "\n";
+    return `${[columns.map((c) => quoted(c.title)).join(","), ...lines].join("\n")}\n`;
   };
   return (
     <div class="sort-table" data-table={id}>
@@ -50,9 +53,21 @@ export function SortTable<Row>({ columns, rows, label, id, sortBy }: Props<Row>)
           <thead>
             <tr>
               {columns.map((c, i) => (
-                <th key={c.title} scope="col" class={c.words || i === 0 ? "" : "number"} aria-sort={sort?.column === i ? (sort.down ? "descending" : "ascending") : "none"}>
-                  <button type="button" class="sorter" onClick={() => setSort({ column: i, down: sort?.column === i ? !sort.down : !(c.words || i === 0) })}>
-                    {c.title}{sort?.column === i ? (sort.down ? " ▾" : " ▴") : ""}
+                <th
+                  key={c.title}
+                  scope="col"
+                  class={c.words || i === 0 ? "" : "number"}
+                  aria-sort={sort?.column === i ? (sort.down ? "descending" : "ascending") : "none"}
+                >
+                  <button
+                    type="button"
+                    class="sorter"
+                    onClick={() =>
+                      setSort({ column: i, down: sort?.column === i ? !sort.down : !(c.words || i === 0) })
+                    }
+                  >
+                    {c.title}
+                    {sort?.column === i ? (sort.down ? " ▾" : " ▴") : ""}
                   </button>
                 </th>
               ))}
@@ -63,7 +78,15 @@ export function SortTable<Row>({ columns, rows, label, id, sortBy }: Props<Row>)
               <tr key={r}>
                 {columns.map((c, i) => {
                   const content = c.show?.(row) ?? String(c.value(row));
-                  return i === 0 ? <th key={c.title} scope="row">{content}</th> : <td key={c.title} class={c.words ? "" : "number"}>{content}</td>;
+                  return i === 0 ? (
+                    <th key={c.title} scope="row">
+                      {content}
+                    </th>
+                  ) : (
+                    <td key={c.title} class={c.words ? "" : "number"}>
+                      {content}
+                    </td>
+                  );
                 })}
               </tr>
             ))}
@@ -71,7 +94,16 @@ export function SortTable<Row>({ columns, rows, label, id, sortBy }: Props<Row>)
         </table>
       </div>
       <p class="flame-tools">
-        <button type="button" onClick={() => void copyText(csv()).then((done) => setSaid(done ? `${rows.length} rows copied` : "the browser does not allow copying"))}>Copy as CSV</button>
+        <button
+          type="button"
+          onClick={() =>
+            void copyText(csv()).then((done) =>
+              setSaid(done ? `${rows.length} rows copied` : "the browser does not allow copying"),
+            )
+          }
+        >
+          Copy as CSV
+        </button>
         <span role="status">{said}</span>
       </p>
     </div>

@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
 
 import { chance, figure, interval, judged, ledger, ratio, sections, signed } from "./figures";
-import { COMPARE_SCHEMA, readPage, type Measure } from "./model";
+import { COMPARE_SCHEMA, type Measure, readPage } from "./model";
 import { groups, jitter, ratioScale, scale } from "./scale";
 
 const measure = (id: string, name: string, first: number, second: number, differs = false): Measure => ({
-  id, name, unit: "ms/op", first, second, differs,
+  id,
+  name,
+  unit: "ms/op",
+  first,
+  second,
+  differs,
   held: { first, second, ratio: null, difference: [second - first - 0.1, second - first + 0.1], p_value: 0.01 },
 });
 
@@ -34,11 +39,23 @@ describe("figures", () => {
 
 describe("sections", () => {
   it("take each figure once, and leave those of the ledger", () => {
-    const all = ["throughput", "gc.total", "calls.system.read", "syscalls.read", "calls.dns.count", "locks.park.time", "ledger.x.y", "threads.collector"];
+    const all = [
+      "throughput",
+      "gc.total",
+      "calls.system.read",
+      "syscalls.read",
+      "calls.dns.count",
+      "locks.park.time",
+      "ledger.x.y",
+      "threads.collector",
+    ];
     const found = sections(all.map((id) => measure(id, id, 1, 1)));
     const taken = found.flatMap((section) => section.measures.map((m) => m.id));
     expect(taken.toSorted()).toEqual(all.filter((id) => !id.startsWith("ledger")).toSorted());
-    expect(found.find((s) => s.id === "syscalls")?.measures.map((m) => m.id)).toEqual(["calls.system.read", "syscalls.read"]);
+    expect(found.find((s) => s.id === "syscalls")?.measures.map((m) => m.id)).toEqual([
+      "calls.system.read",
+      "syscalls.read",
+    ]);
   });
 
   it("put together what one group of threads spent, what differs first", () => {
@@ -54,7 +71,11 @@ describe("sections", () => {
 
   it("call nothing tested that was not", () => {
     const plain = measure("x", "x", 1, 2);
-    expect([judged(plain), judged({ ...plain, differs: true }), judged({ ...plain, held: null })]).toEqual(["within what varies", "differs", "no test"]);
+    expect([judged(plain), judged({ ...plain, differs: true }), judged({ ...plain, held: null })]).toEqual([
+      "within what varies",
+      "differs",
+      "no test",
+    ]);
   });
 });
 
@@ -82,7 +103,7 @@ describe("scales", () => {
   });
 });
 
-it("letters give groups that cannot be told apart", () => {
+it("letters give groups that do not differ significantly", () => {
   expect(groups(["a", "ab", "b", "c"])).toEqual([
     { letter: "a", rows: [0, 1] },
     { letter: "b", rows: [1, 2] },
@@ -92,6 +113,8 @@ it("letters give groups that cannot be told apart", () => {
 
 it("a page of another schema is refused, and names are made printable", () => {
   expect(() => readPage('{"schema":"x"}')).toThrow("unknown kind");
-  const page = readPage(JSON.stringify({ schema: COMPARE_SCHEMA, version: "1", recordings: null, runs: { metric: "a\u202eb" } }));
+  const page = readPage(
+    JSON.stringify({ schema: COMPARE_SCHEMA, version: "1", recordings: null, runs: { metric: "a\u202eb" } }),
+  );
   expect(page.runs?.metric).toBe("a\\u{202e}b");
 });

@@ -18,7 +18,12 @@ export function figure(value: number | null, unit: string): string {
 function small(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  const text = size >= 1000 ? Math.round(size).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",") : String(+size.toPrecision(size >= 100 ? 3 : 4));
+  const text =
+    size >= 1000
+      ? Math.round(size)
+          .toString()
+          .replace(/\B(?=(\d{3})+(?!\d))/g, ",")
+      : String(+size.toPrecision(size >= 100 ? 3 : 4));
   return `${value < 0 ? "−" : ""}${text}`;
 }
 
@@ -70,12 +75,42 @@ export interface Section {
 }
 
 const SECTIONS: { id: string; title: string; prefixes: string[]; shownBy: string }[] = [
-  { id: "operations", title: "Operations", prefixes: ["throughput"], shownBy: "a table of throughput or an access log beside each recording" },
-  { id: "gc", title: "Collections", prefixes: ["gc."], shownBy: "a GC log, a flight recording or fathom record of both" },
-  { id: "jit", title: "Compilations and safepoints", prefixes: ["jit.", "safepoint."], shownBy: "a compilation log, a flight recording or fathom record of both" },
-  { id: "locks", title: "Locks", prefixes: ["locks."], shownBy: "a flight recording or fathom record of both, in which a thread waited for a lock" },
-  { id: "syscalls", title: "System calls", prefixes: ["calls.system.", "syscalls."], shownBy: "fathom record or strace of both" },
-  { id: "calls", title: "Calls of others: network, names, disks", prefixes: ["calls."], shownBy: "fathom record or a flight recording of both" },
+  {
+    id: "operations",
+    title: "Operations",
+    prefixes: ["throughput"],
+    shownBy: "a table of throughput or an access log beside each recording",
+  },
+  {
+    id: "gc",
+    title: "Collections",
+    prefixes: ["gc."],
+    shownBy: "a GC log, a flight recording or fathom record of both",
+  },
+  {
+    id: "jit",
+    title: "Compilations and safepoints",
+    prefixes: ["jit.", "safepoint."],
+    shownBy: "a compilation log, a flight recording or fathom record of both",
+  },
+  {
+    id: "locks",
+    title: "Locks",
+    prefixes: ["locks."],
+    shownBy: "a flight recording or fathom record of both, in which a thread waited for a lock",
+  },
+  {
+    id: "syscalls",
+    title: "System calls",
+    prefixes: ["calls.system.", "syscalls."],
+    shownBy: "fathom record or strace of both",
+  },
+  {
+    id: "calls",
+    title: "Calls of others: network, names, disks",
+    prefixes: ["calls."],
+    shownBy: "fathom record or a flight recording of both",
+  },
   { id: "threads", title: "Threads", prefixes: ["threads."], shownBy: "a recording of both that names threads" },
 ];
 

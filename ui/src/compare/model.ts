@@ -32,7 +32,7 @@ export interface Condition {
   what: string;
   first: string | null;
   second: string | null;
-  /** Null where a side does not tell. */
+  /** Null where a side has no figure. */
   same: boolean | null;
 }
 
@@ -42,8 +42,14 @@ export interface Measure {
   unit: string;
   first: number;
   second: number;
-  /** The test between stretches of both; null where there is none. */
-  held: { first: number; second: number; ratio: Estimate | null; difference: Two | null; p_value: number | null } | null;
+  /** The test between intervals of both; null where there is none. */
+  held: {
+    first: number;
+    second: number;
+    ratio: Estimate | null;
+    difference: Two | null;
+    p_value: number | null;
+  } | null;
   differs: boolean;
 }
 

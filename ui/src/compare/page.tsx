@@ -8,7 +8,7 @@ import "./compare.css";
 import { decodeFlame, type FlamePage } from "../flame/decode";
 import { applyTheme, storedTheme } from "../theme";
 import { useTheme } from "../useTheme";
-import { readPage, type ComparePage } from "./model";
+import { type ComparePage, readPage } from "./model";
 import { RecordingsPage } from "./RecordingsPage";
 import { RunsPage } from "./RunsPage";
 
@@ -17,8 +17,14 @@ function Page({ page, flames }: { page: ComparePage; flames: FlamePage | null })
   return (
     <>
       <header class="top">
-        <p class="brand">fathom <span>{page.version}</span></p>
-        <div class="tools"><button type="button" onClick={next}>Theme: {name}</button></div>
+        <p class="brand">
+          fathom <span>{page.version}</span>
+        </p>
+        <div class="tools">
+          <button type="button" onClick={next}>
+            Theme: {name}
+          </button>
+        </div>
       </header>
       <main>
         {page.recordings && <RecordingsPage report={page.recordings} flames={flames} theme={paint} />}

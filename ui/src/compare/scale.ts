@@ -26,7 +26,8 @@ export function ratioScale(values: number[], width: number): Scale {
   const most = Math.max(1, ...known);
   const room = Math.max(Math.log(most / least) * 0.06, 0.002);
   const [from, to] = [Math.log(least) - room, Math.log(most) + room];
-  const at = (value: number): number => (value > 0 ? Math.max(0, Math.min(width, ((Math.log(value) - from) / (to - from)) * width)) : 0);
+  const at = (value: number): number =>
+    value > 0 ? Math.max(0, Math.min(width, ((Math.log(value) - from) / (to - from)) * width)) : 0;
   const [low, high] = [Math.exp(from), Math.exp(to)];
   const steps = high / low > 4 ? decades(low, high) : ticks(low, high, 6);
   return { from: low, to: high, at, ticks: steps };
@@ -49,7 +50,7 @@ export function jitter(n: number): number {
   return ((n * 0.618_033_988_75) % 1) * 2 - 1;
 }
 
-/** The letters of all rows, each with the rows that have it: groups that cannot be told apart. */
+/** The letters of all rows, each with the rows that have it: groups that do not differ significantly. */
 export function groups(letters: string[]): { letter: string; rows: number[] }[] {
   const all = [...new Set(letters.join(""))].sort();
   return all.map((letter) => ({ letter, rows: letters.flatMap((l, i) => (l.includes(letter) ? [i] : [])) }));

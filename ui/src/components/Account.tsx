@@ -16,7 +16,12 @@ export function Account({ page }: { page: Page }) {
     <figure class="account" aria-label="What the lost time is charged to">
       <div class="account-bar" aria-hidden="true">
         {account.map((charge, i) => (
-          <span key={i} class={charge.finding === null ? "left" : ""} style={{ flexGrow: charge.share }} title={words(charge.to, charge.finding)} />
+          <span
+            key={i}
+            class={charge.finding === null ? "left" : ""}
+            style={{ flexGrow: charge.share }}
+            title={words(charge.to, charge.finding)}
+          />
         ))}
       </div>
       <ol>

@@ -22,7 +22,11 @@ const REST_MS = 250;
 /** What became of a recording that was still being written when the page was opened. */
 type Following = "no" | "live" | "unanswered";
 
-const FOLLOWING = { no: "", live: "● following the recording", unanswered: "○ fathom serve does not answer any more: this is the last state" };
+const FOLLOWING = {
+  no: "",
+  live: "● following the recording",
+  unanswered: "○ fathom serve does not answer any more: this is the last state",
+};
 
 const motion = (): ScrollBehavior => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 
@@ -34,8 +38,13 @@ function unfolded(page: Page, lane: string): Record<string, boolean> {
 
 /** Brings a lane into sight once it is drawn: above it may lie more than a screen of others. */
 function lookAt(lane: string): void {
-  requestAnimationFrame(() => requestAnimationFrame(() =>
-    document.querySelector(`[data-lane="${CSS.escape(lane)}"]`)?.scrollIntoView({ behavior: motion(), block: "center" })));
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() =>
+      document
+        .querySelector(`[data-lane="${CSS.escape(lane)}"]`)
+        ?.scrollIntoView({ behavior: motion(), block: "center" }),
+    ),
+  );
 }
 
 export function App({ page, following }: { page: Page; following: Following }) {
@@ -54,7 +63,11 @@ export function App({ page, following }: { page: Page; following: Following }) {
       if (!link) return undefined;
       const { windows, base, ...rest } = link.choice;
       if (link.lane) rest.folds = { ...(rest.folds ?? page.state.now.folds), ...unfolded(page, link.lane) };
-      page.state.set({ ...rest, ...(windows ? { windows: lane(windows) } : {}), ...(base ? { base: lane(base) } : {}) });
+      page.state.set({
+        ...rest,
+        ...(windows ? { windows: lane(windows) } : {}),
+        ...(base ? { base: lane(base) } : {}),
+      });
       if (!link.view) return undefined;
       page.view.show(page.fromSeconds(link.view.from), page.fromSeconds(link.view.to));
       setMark(link.at === null ? null : page.fromSeconds(link.at));
@@ -63,7 +76,10 @@ export function App({ page, following }: { page: Page; following: Following }) {
     };
     const goAndLook = (): void => {
       const lane = go();
-      if (lane) return lookAt(lane);
+      if (lane) {
+        lookAt(lane);
+        return;
+      }
       const timeline = document.getElementById("timeline");
       const box = timeline?.getBoundingClientRect();
       // Beside the verdict it is in sight already.
@@ -84,16 +100,15 @@ export function App({ page, following }: { page: Page; following: Following }) {
     const remember = (): void => {
       clearTimeout(timer);
       timer = window.setTimeout(() => {
-        const { from, to, home } = page.view;
-        const whole = from <= home.from && to >= home.to;
-        const told = (ranges: Range[] | null): Range[] | null =>
+        const { from, to, isOpening } = page.view;
+        const inSeconds = (ranges: Range[] | null): Range[] | null =>
           ranges?.map((r) => ({ from: page.fromZero(r.from) / 1e9, to: page.fromZero(r.to) / 1e9 })) ?? null;
         const { now } = page.state;
         const hash = write({
-          view: whole ? null : { from: page.fromZero(from) / 1e9, to: page.fromZero(to) / 1e9 },
-          at: mark === null || whole ? null : page.fromZero(mark) / 1e9,
+          view: isOpening ? null : { from: page.fromZero(from) / 1e9, to: page.fromZero(to) / 1e9 },
+          at: mark === null || isOpening ? null : page.fromZero(mark) / 1e9,
           ...(cited === "" ? {} : { lane: cited }),
-          choice: { ...now, windows: told(now.windows), base: told(now.base) },
+          choice: { ...now, windows: inSeconds(now.windows), base: inSeconds(now.base) },
         });
         try {
           history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
@@ -115,13 +130,28 @@ export function App({ page, following }: { page: Page; following: Following }) {
 
   return (
     <>
-      <a class="skip" href="#timeline">To the timeline</a>
+      <a class="skip" href="#timeline">
+        To the timeline
+      </a>
       <header class="top">
-        <p class="brand">fathom <span>{page.diagnosis.version}</span>{following !== "no" && <span class="live" role="status">{FOLLOWING[following]}</span>}</p>
+        <p class="brand">
+          fathom <span>{page.diagnosis.version}</span>
+          {following !== "no" && (
+            <span class="live" role="status">
+              {FOLLOWING[following]}
+            </span>
+          )}
+        </p>
         <div class="tools">
-          <button type="button" onClick={nextTheme}>Theme: {themeName}</button>
-          <button type="button" onClick={() => window.print()}>Print</button>
-          <button type="button" onClick={() => setHelp(true)} aria-haspopup="dialog">Keys</button>
+          <button type="button" onClick={nextTheme}>
+            Theme: {themeName}
+          </button>
+          <button type="button" onClick={() => window.print()}>
+            Print
+          </button>
+          <button type="button" onClick={() => setHelp(true)} aria-haspopup="dialog">
+            Keys
+          </button>
         </div>
       </header>
       <main>
@@ -131,7 +161,14 @@ export function App({ page, following }: { page: Page; following: Following }) {
           <NotSeen diagnosis={page.diagnosis} />
         </div>
         <div class="show">
-          <Timeline page={page} theme={paint} mark={mark} cited={cited} onTheme={nextTheme} onHelp={() => setHelp(true)} />
+          <Timeline
+            page={page}
+            theme={paint}
+            mark={mark}
+            cited={cited}
+            onTheme={nextTheme}
+            onHelp={() => setHelp(true)}
+          />
           <SelectionBar page={page} />
           <Stacks page={page} theme={paint} />
           <Heatmap page={page} theme={paint} />
@@ -141,7 +178,10 @@ export function App({ page, following }: { page: Page; following: Following }) {
         </div>
       </main>
       <footer>
-        Made by fathom {page.diagnosis.version}. {isServed() ? "Its data comes from this server alone." : "Everything is in this one file; nothing was loaded from anywhere."}
+        Made by fathom {page.diagnosis.version}.{" "}
+        {isServed()
+          ? "Its data comes from this server alone."
+          : "Everything is in this one file; nothing was loaded from anywhere."}
       </footer>
       <Help open={help} onClose={() => setHelp(false)} />
     </>

@@ -24,8 +24,12 @@ export function WaitChain({ chain, page }: { chain: Chain; page: Page }) {
     <>
       <h3>Who waited for whom</h3>
       <p class="chain-head">
-        <code>{chain.thread}</code>{chain.tid !== null && <span class="quiet"> {chain.tid}</span>} did not get on for{" "}
-        <a class="place" href={page.linkToWindow(chain)}>{durationMs(chain.ms)}</a>:
+        <code>{chain.thread}</code>
+        {chain.tid !== null && <span class="quiet"> {chain.tid}</span>} did not get on for{" "}
+        <a class="place" href={page.linkToWindow(chain)}>
+          {durationMs(chain.ms)}
+        </a>
+        :
       </p>
       <Links links={chain.links} before={chain.thread} page={page} />
     </>
@@ -41,24 +45,38 @@ function Links({ links, before, page }: { links: ChainLink[]; before: string; pa
       {shown.map((link, i) => (
         <li key={i}>
           <span class="chain-cost">
-            <a class="place" href={page.linkToWindow(link)}>{durationMs(link.ms)}</a> <span class="quiet">{share(link.share)}</span>
+            <a class="place" href={page.linkToWindow(link)}>
+              {durationMs(link.ms)}
+            </a>{" "}
+            <span class="quiet">{share(link.share)}</span>
           </span>
           <span class="chain-what">
-            {link.thread !== null && link.thread !== "" && link.thread !== before && <><code>{link.thread}</code>: </>}
+            {link.thread !== null && link.thread !== "" && link.thread !== before && (
+              <>
+                <code>{link.thread}</code>:{" "}
+              </>
+            )}
             {link.what}
             {link.times > 1 && <span class="quiet">, {link.times} times</span>}
             {link.end !== null && ENDS[link.end] && <span class="quiet"> ({ENDS[link.end]})</span>}
             {link.next.length === 0 && link.stack.length > 0 && <Stack frames={link.stack} />}
           </span>
-          {link.next.length > 0 && (i === 0 ? <Links links={link.next} before={link.thread ?? before} page={page} /> : (
-            <details class="chain-more">
-              <summary>what it waited for in turn</summary>
+          {link.next.length > 0 &&
+            (i === 0 ? (
               <Links links={link.next} before={link.thread ?? before} page={page} />
-            </details>
-          ))}
+            ) : (
+              <details class="chain-more">
+                <summary>what it waited for in turn</summary>
+                <Links links={link.next} before={link.thread ?? before} page={page} />
+              </details>
+            ))}
         </li>
       ))}
-      {rest.length > 0 && <li class="chain-rest quiet">{durationMs(rest.reduce((sum, link) => sum + link.ms, 0))} in {rest.length} more that took less</li>}
+      {rest.length > 0 && (
+        <li class="chain-rest quiet">
+          {durationMs(rest.reduce((sum, link) => sum + link.ms, 0))} in {rest.length} more that took less
+        </li>
+      )}
     </ul>
   );
 }
@@ -67,8 +85,22 @@ function Links({ links, before, page }: { links: ChainLink[]; before: string; pa
 function Stack({ frames }: { frames: string[] }) {
   return (
     <details class="chain-stack">
-      <summary>at <code>{frames[0]}</code>{frames.length > 1 && <span class="quiet"> and {frames.length - 1} {frames.length === 2 ? "caller" : "callers"}</span>}</summary>
-      <ol>{frames.slice(1).map((frame, i) => <li key={i}><code>{frame}</code></li>)}</ol>
+      <summary>
+        at <code>{frames[0]}</code>
+        {frames.length > 1 && (
+          <span class="quiet">
+            {" "}
+            and {frames.length - 1} {frames.length === 2 ? "caller" : "callers"}
+          </span>
+        )}
+      </summary>
+      <ol>
+        {frames.slice(1).map((frame, i) => (
+          <li key={i}>
+            <code>{frame}</code>
+          </li>
+        ))}
+      </ol>
     </details>
   );
 }
@@ -79,19 +111,46 @@ export function StopParts({ stop, page }: { stop: Stop; page: Page }) {
     <>
       <h3>The longest stop</h3>
       <p class="chain-head">
-        {stop.operation}, <a class="place" href={page.linkToWindow(stop)}>{durationMs(stop.ms)}</a>
-        {stop.asked_by !== null && <>, asked by <code>{stop.asked_by}</code></>}
-        {stop.last_in !== null && <>; last in: <code>{stop.last_in}</code>{stop.last_in_how !== null && <span class="quiet"> ({stop.last_in_how})</span>}</>}
-        {stop.source !== "" && <> <code class="quiet">{stop.source}</code></>}
+        {stop.operation},{" "}
+        <a class="place" href={page.linkToWindow(stop)}>
+          {durationMs(stop.ms)}
+        </a>
+        {stop.asked_by !== null && (
+          <>
+            , asked by <code>{stop.asked_by}</code>
+          </>
+        )}
+        {stop.last_in !== null && (
+          <>
+            ; last in: <code>{stop.last_in}</code>
+            {stop.last_in_how !== null && <span class="quiet"> ({stop.last_in_how})</span>}
+          </>
+        )}
+        {stop.source !== "" && (
+          <>
+            {" "}
+            <code class="quiet">{stop.source}</code>
+          </>
+        )}
       </p>
       {stop.last_in_stack.length > 0 && <Stack frames={stop.last_in_stack} />}
       <div class="stop-bar" aria-hidden="true">
-        {stop.parts.map((part, i) => <span key={i} style={{ flexGrow: part.ms, background: `var(--${PART_INKS[part.part] ?? "quiet"})` }} title={`${part.words}: ${durationMs(part.ms)}`} />)}
+        {stop.parts.map((part, i) => (
+          <span
+            key={i}
+            style={{ flexGrow: part.ms, background: `var(--${PART_INKS[part.part] ?? "quiet"})` }}
+            title={`${part.words}: ${durationMs(part.ms)}`}
+          />
+        ))}
       </div>
       <ul class="stop-parts">
         {stop.parts.map((part, i) => (
           <li key={i}>
-            <span class="swatch" style={{ background: `var(--${PART_INKS[part.part] ?? "quiet"})` }} aria-hidden="true" />
+            <span
+              class="swatch"
+              style={{ background: `var(--${PART_INKS[part.part] ?? "quiet"})` }}
+              aria-hidden="true"
+            />
             {part.words} <strong>{durationMs(part.ms)}</strong>
             {part.links.length > 0 && <Links links={part.links} before="" page={page} />}
           </li>

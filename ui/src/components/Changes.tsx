@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 
 import type { FlameData } from "../flame/data";
-import { frames, type FrameRow } from "../flame/frames";
+import { type FrameRow, frames } from "../flame/frames";
 import { look } from "../flame/looks";
 import { difference, weight } from "../flame/words";
 
@@ -14,32 +14,67 @@ export function Changes({ data }: { data: FlameData }) {
     const rows = frames(data).filter((row) => look(row.type).tag !== "" && row.totalChange);
     const size = (row: FrameRow): number => Math.abs(row.totalChange?.difference ?? 0);
     const pick = (test: (row: FrameRow) => boolean): FrameRow[] => rows.filter(test).sort((a, b) => size(b) - size(a));
-    const beyond = (row: FrameRow): boolean => row.totalChange?.verdict === "more" || row.totalChange?.verdict === "less";
+    const beyond = (row: FrameRow): boolean =>
+      row.totalChange?.verdict === "more" || row.totalChange?.verdict === "less";
     return [
       ["Came", "in the window and not in the base", pick((r) => r.totalChange?.added === true)],
       ["Went", "in the base and not in the window", pick((r) => r.totalChange?.vanished === true)],
-      ["More", "in the window than in the base, beyond noise", pick((r) => beyond(r) && !r.totalChange?.added && size(r) > 0 && r.totalChange?.verdict === "more")],
-      ["Less", "in the window than in the base, beyond noise", pick((r) => beyond(r) && !r.totalChange?.vanished && r.totalChange?.verdict === "less")],
+      [
+        "More",
+        "in the window than in the base, beyond noise",
+        pick((r) => beyond(r) && !r.totalChange?.added && size(r) > 0 && r.totalChange?.verdict === "more"),
+      ],
+      [
+        "Less",
+        "in the window than in the base, beyond noise",
+        pick((r) => beyond(r) && !r.totalChange?.vanished && r.totalChange?.verdict === "less"),
+      ],
     ] as const;
   }, [data]);
   return (
     <div class="changes">
       {lists.map(([title, about, rows]) => (
         <div key={title}>
-          <h3>{title} <span class="quiet">{rows.length === 0 ? `none: nothing ${about}` : `${rows.length}: ${about}`}</span></h3>
+          <h3>
+            {title}{" "}
+            <span class="quiet">{rows.length === 0 ? `none: nothing ${about}` : `${rows.length}: ${about}`}</span>
+          </h3>
           {rows.length > 0 && (
             <div class="scroll" tabIndex={0} role="region" aria-label={title}>
               <table>
-                <thead><tr><th scope="col">Frame</th><th scope="col">Type</th><th scope="col" class="number">Window</th><th scope="col" class="number">Base</th><th scope="col" class="number">Difference</th><th scope="col">Verdict</th></tr></thead>
+                <thead>
+                  <tr>
+                    <th scope="col">Frame</th>
+                    <th scope="col">Type</th>
+                    <th scope="col" class="number">
+                      Window
+                    </th>
+                    <th scope="col" class="number">
+                      Base
+                    </th>
+                    <th scope="col" class="number">
+                      Difference
+                    </th>
+                    <th scope="col">Verdict</th>
+                  </tr>
+                </thead>
                 <tbody>
                   {rows.slice(0, MOST).map((row) => (
                     <tr key={row.name}>
-                      <th scope="row"><code>{data.names[row.name]}</code></th>
+                      <th scope="row">
+                        <code>{data.names[row.name]}</code>
+                      </th>
                       <td>{look(row.type).tag}</td>
                       <td class="number">{weight(data, row.total)}</td>
                       <td class="number">{row.totalChange && weight(data, row.totalChange.base)}</td>
                       <td class="number">{row.totalChange && difference(data, row.totalChange)}</td>
-                      <td>{row.totalChange?.verdict === "more" || row.totalChange?.verdict === "less" ? "beyond noise" : row.totalChange?.verdict === "noise" ? "within noise" : "too few samples"}</td>
+                      <td>
+                        {row.totalChange?.verdict === "more" || row.totalChange?.verdict === "less"
+                          ? "beyond noise"
+                          : row.totalChange?.verdict === "noise"
+                            ? "within noise"
+                            : "too few samples"}
+                      </td>
                     </tr>
                   ))}
                 </tbody>

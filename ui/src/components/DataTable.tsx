@@ -2,11 +2,28 @@
 
 import type { Page } from "../context";
 import { useChoice } from "../hooks";
-import { SortTable, type Column } from "./SortTable";
+import { type Column, SortTable } from "./SortTable";
 
 export type { Column } from "./SortTable";
 
-export function DataTable<Row>({ page, ...table }: { page: Page; columns: Column<Row>[]; rows: Row[]; label: string; sortBy: number }) {
+export function DataTable<Row>({
+  page,
+  ...table
+}: {
+  page: Page;
+  columns: Column<Row>[];
+  rows: Row[];
+  label: string;
+  sortBy: number;
+}) {
   const { sort, filter } = useChoice(page);
-  return <SortTable {...table} sort={sort} filter={filter} onSort={(to) => page.state.set({ sort: to })} onFilter={(to) => page.state.set({ filter: to })} />;
+  return (
+    <SortTable
+      {...table}
+      sort={sort}
+      filter={filter}
+      onSort={(to) => page.state.set({ sort: to })}
+      onFilter={(to) => page.state.set({ filter: to })}
+    />
+  );
 }

@@ -1,8 +1,9 @@
 // What stands behind the verdict: the ledger, what was ruled out, what was not seen, what was read.
 
-import type { Diagnosis, LedgerRow } from "../model";
 import type { Page } from "../context";
 import { count, durationMs, share } from "../format";
+import type { Diagnosis, LedgerRow } from "../model";
+import { LedgerTable } from "./LedgerTable";
 import { ThreadLedger } from "./ThreadLedger";
 
 export function RuledOut({ diagnosis }: { diagnosis: Diagnosis }) {
@@ -91,7 +92,7 @@ export function Inputs({ diagnosis }: { diagnosis: Diagnosis }) {
   );
 }
 
-/** Colour and pattern of a heading, the same in every bar; style.css says how they look. */
+/** Colour and pattern of a heading, the same in every bar; style/tables.css says how they look. */
 function fill(heading: string): string {
   if (heading.includes("GC")) return "gc";
   if (heading.includes("waiting for a safepoint")) return "reach";
@@ -144,38 +145,18 @@ function LedgerOf({ process, rows, hasBase }: { process: string; rows: LedgerRow
           {hasBase && bar("base", (r) => r.base_share)}
         </div>
       )}
-      <table>
-        <caption class="unseen">Time of {process} by heading</caption>
-        <thead>
-          <tr>
-            <th scope="col">Heading</th>
-            <th scope="col" class="number" colSpan={2}>
-              {hasBase ? "Slow" : "Time"}
-            </th>
-            {hasBase && (
-              <th scope="col" class="number" colSpan={2}>
-                Base
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((r, i) => (
-            <tr key={i} class={grew(r) ? "grew" : ""}>
-              <th scope="row">
-                <span class={r.in_sum ? `swatch fill ${fill(r.heading)}` : "swatch"} aria-hidden="true" />
-                {r.heading}
-                {!r.in_sum && <span class="quiet"> (beside the sum)</span>}
-                {grew(r) && <span class="mark"> ▲ grew</span>}
-              </th>
-              <td class="number">{durationMs(r.slow_ms)}</td>
-              <td class="number quiet">{share(r.slow_share)}</td>
-              {hasBase && <td class="number">{durationMs(r.base_ms)}</td>}
-              {hasBase && <td class="number quiet">{share(r.base_share)}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <LedgerTable
+        caption={`Time of ${process} by heading`}
+        titles={hasBase ? ["Slow", "Base"] : ["Time"]}
+        lines={rows.map((r) => ({
+          heading: r.heading,
+          swatch: <span class={r.in_sum ? `swatch fill ${fill(r.heading)}` : "swatch"} aria-hidden="true" />,
+          aside: r.in_sum ? "" : "(beside the sum)",
+          spent: { time: durationMs(r.slow_ms), share: share(r.slow_share) },
+          base: hasBase ? { time: durationMs(r.base_ms), share: share(r.base_share) } : null,
+          grew: grew(r),
+        }))}
+      />
     </div>
   );
 }

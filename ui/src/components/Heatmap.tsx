@@ -7,7 +7,7 @@ import { count, duration } from "../format";
 import { useChoice } from "../hooks";
 import type { SpanLane } from "../model";
 import { onPaper } from "../print";
-import { between, latencies, offsets, type Heat } from "../samples/heat";
+import { between, type Heat, latencies, offsets } from "../samples/heat";
 import { ink } from "../theme";
 import { filterOf } from "./Stacks";
 
@@ -23,7 +23,9 @@ interface Cell {
 
 /** What a heatmap can be of, by its word in the address. */
 function sources(page: Page): { id: string; title: string }[] {
-  const lanes = page.lanes.groups.flatMap((g) => g.lanes.map((lane) => ({ lane, group: g.name }))).filter(({ lane }) => lane.type === "spans");
+  const lanes = page.lanes.groups
+    .flatMap((g) => g.lanes.map((lane) => ({ lane, group: g.name })))
+    .filter(({ lane }) => lane.type === "spans");
   const many = page.lanes.groups.length > 2;
   const named = (lane: { title: string }, group: string): string => (many ? `${group}: ${lane.title}` : lane.title);
   const kinds = page.samples.kinds.map((k) => ({ id: `s:${k.kind}`, title: `${k.kind} samples, offset` }));
@@ -46,7 +48,9 @@ function compute(page: Page, id: string, range: { from: number; to: number }): H
     const filter = filterOf(page);
     return offsets(kind.t, filter && ((i) => filter[kind.thread[i]] === 1), range, zero);
   }
-  const lane = page.lanes.groups.flatMap((g) => g.lanes).find((l): l is SpanLane => l.id === name && l.type === "spans");
+  const lane = page.lanes.groups
+    .flatMap((g) => g.lanes)
+    .find((l): l is SpanLane => l.id === name && l.type === "spans");
   if (!lane) return null;
   return what === "l" ? latencies(lane.t0, lane.duration, range, zero) : offsets(lane.t0, null, range, zero);
 }
@@ -108,12 +112,17 @@ export function Heatmap({ page, theme }: { page: Page; theme: string }) {
   };
   const onKey = (event: KeyboardEvent): void => {
     const now = cursor ?? { column: Math.floor(heat.columns / 2), row: 0 };
-    const move = (column: number, row: number): void => setCursor({
-      column: Math.min(heat.columns - 1, Math.max(0, now.column + column)), row: Math.min(heat.rows - 1, Math.max(0, now.row + row)),
-    });
+    const move = (column: number, row: number): void =>
+      setCursor({
+        column: Math.min(heat.columns - 1, Math.max(0, now.column + column)),
+        row: Math.min(heat.rows - 1, Math.max(0, now.row + row)),
+      });
     const far = event.shiftKey ? 10 : 1;
     const actions: Record<string, () => void> = {
-      ArrowLeft: () => move(-far, 0), ArrowRight: () => move(far, 0), ArrowUp: () => move(0, far), ArrowDown: () => move(0, -far),
+      ArrowLeft: () => move(-far, 0),
+      ArrowRight: () => move(far, 0),
+      ArrowUp: () => move(0, far),
+      ArrowDown: () => move(0, -far),
       Enter: () => {
         if (!anchor) return setAnchor({ cell: now, base: event.shiftKey });
         brush(anchor.cell, now, anchor.base);
@@ -128,28 +137,47 @@ export function Heatmap({ page, theme }: { page: Page; theme: string }) {
     action();
   };
   const shown = anchor && cursor ? between(heat, anchor.cell, cursor) : null;
-  const told = cursor ? tell(page, heat, cursor) : "";
+  const cellText = cursor ? describe(page, heat, cursor) : "";
   return (
     <section class="panel" aria-labelledby="heat" id="panel-heat" data-panel="heat">
       <header class="panel-head">
         <h2 id="heat">Heatmap</h2>
-        <p class="quiet">{heat.latency ? "how long over when" : `each column is ${duration(heat.columnNs)}, from bottom to top`}; drag to brush</p>
+        <p class="quiet">
+          {heat.latency ? "how long over when" : `each column is ${duration(heat.columnNs)}, from bottom to top`}; drag
+          to brush
+        </p>
         <div class="tools">
           <Ramp least={leastOf(heat)} max={heat.max} />
           <label>
             Of{" "}
             <select value={id} data-control="heat" onChange={(e) => page.state.set({ heat: e.currentTarget.value })}>
-              {all.map((s) => <option key={s.id} value={s.id}>{s.title}</option>)}
+              {all.map((s) => (
+                <option key={s.id} value={s.id}>
+                  {s.title}
+                </option>
+              ))}
             </select>
           </label>
         </div>
       </header>
-      <div class="heat" ref={host} tabIndex={0} role="application" onKeyDown={onKey}
-        aria-label={`Heatmap, ${count(heat.total)} in the range that is shown. Arrow keys move a cell, Enter sets one end of the window and then the other, with Shift of the base.`}>
+      <div
+        class="heat"
+        ref={host}
+        tabIndex={0}
+        role="application"
+        onKeyDown={onKey}
+        aria-label={`Heatmap, ${count(heat.total)} in the range that is shown. Arrow keys move a cell, Enter sets one end of the window and then the other, with Shift of the base.`}
+      >
         <div class="heat-axis" aria-hidden="true" style={{ height: `${heat.rows * ROW}px`, width: `${AXIS}px` }}>
-          {rowMarks(heat).map(([row, text]) => <span key={row} style={{ bottom: `${row * ROW}px` }}>{text}</span>)}
+          {rowMarks(heat).map(([row, text]) => (
+            <span key={row} style={{ bottom: `${row * ROW}px` }}>
+              {text}
+            </span>
+          ))}
         </div>
-        <div class="heat-plot" style={{ width: `${plotWidth}px`, height: `${heat.rows * ROW}px` }}
+        <div
+          class="heat-plot"
+          style={{ width: `${plotWidth}px`, height: `${heat.rows * ROW}px` }}
           onPointerDown={(e) => {
             const cell = e.button === 0 ? cellAt(e) : null;
             if (!cell) return;
@@ -164,24 +192,60 @@ export function Heatmap({ page, theme }: { page: Page; theme: string }) {
             setAnchor(null);
           }}
           onPointerCancel={() => setAnchor(null)}
-          onPointerLeave={() => !anchor && setCursor(null)}>
+          onPointerLeave={() => !anchor && setCursor(null)}
+        >
           <canvas ref={canvas} style={{ width: `${plotWidth}px`, height: `${heat.rows * ROW}px` }} aria-hidden="true" />
-          {[...windows.map((r) => ["slow", r] as const), ...base.map((r) => ["base", r] as const)].map(([name, r], i) => {
-            const [a, b] = [(r.from - heat.from) / heat.columnNs, (r.to - heat.from) / heat.columnNs];
-            return b > 0 && a < heat.columns && b - a < heat.columns * 0.98
-              ? <div key={i} class={`heat-window ${name}`} style={{ left: `${Math.max(0, a) * cellWidth}px`, width: `${Math.max(2, (Math.min(heat.columns, b) - Math.max(0, a)) * cellWidth)}px` }} />
-              : null;
-          })}
-          {shown && cells(heat, shown).map(([column, low, high]) => (
-            <div key={column} class="heat-selected" style={{ left: `${column * cellWidth}px`, width: `${cellWidth}px`, bottom: `${low * ROW}px`, height: `${(high - low) * ROW}px` }} />
-          ))}
-          {cursor && <div class="heat-cursor" style={{ left: `${cursor.column * cellWidth}px`, bottom: `${cursor.row * ROW}px`, width: `${Math.max(3, cellWidth)}px`, height: `${ROW}px` }} />}
+          {[...windows.map((r) => ["slow", r] as const), ...base.map((r) => ["base", r] as const)].map(
+            ([name, r], i) => {
+              const [a, b] = [(r.from - heat.from) / heat.columnNs, (r.to - heat.from) / heat.columnNs];
+              return b > 0 && a < heat.columns && b - a < heat.columns * 0.98 ? (
+                <div
+                  key={i}
+                  class={`heat-window ${name}`}
+                  style={{
+                    left: `${Math.max(0, a) * cellWidth}px`,
+                    width: `${Math.max(2, (Math.min(heat.columns, b) - Math.max(0, a)) * cellWidth)}px`,
+                  }}
+                />
+              ) : null;
+            },
+          )}
+          {shown &&
+            cells(heat, shown).map(([column, low, high]) => (
+              <div
+                key={column}
+                class="heat-selected"
+                style={{
+                  left: `${column * cellWidth}px`,
+                  width: `${cellWidth}px`,
+                  bottom: `${low * ROW}px`,
+                  height: `${(high - low) * ROW}px`,
+                }}
+              />
+            ))}
+          {cursor && (
+            <div
+              class="heat-cursor"
+              style={{
+                left: `${cursor.column * cellWidth}px`,
+                bottom: `${cursor.row * ROW}px`,
+                width: `${Math.max(3, cellWidth)}px`,
+                height: `${ROW}px`,
+              }}
+            />
+          )}
         </div>
         <div class="heat-times" style={{ marginLeft: `${AXIS}px` }} aria-hidden="true">
-          {Array.from({ length: 6 }, (_, i) => <span key={i}>{page.moment(heat.from + (i / 5) * heat.columns * heat.columnNs, heat.columns * heat.columnNs)}</span>)}
+          {Array.from({ length: 6 }, (_, i) => (
+            <span key={i}>
+              {page.moment(heat.from + (i / 5) * heat.columns * heat.columnNs, heat.columns * heat.columnNs)}
+            </span>
+          ))}
         </div>
       </div>
-      <p class="note" role="status" data-told="heat">{told === "" ? `${count(heat.total)} in the range that is shown` : told}</p>
+      <p class="note" role="status" data-about="heat">
+        {cellText === "" ? `${count(heat.total)} in the range that is shown` : cellText}
+      </p>
     </section>
   );
 }
@@ -190,16 +254,20 @@ export function Heatmap({ page, theme }: { page: Page; theme: string }) {
 function cells(heat: Heat, range: { from: number; to: number }): [number, number, number][] {
   const first = Math.floor((range.from - heat.from) / heat.columnNs + 1e-9);
   const last = Math.ceil((range.to - heat.from) / heat.columnNs - 1e-9);
-  const row = (t: number, column: number): number => Math.min(heat.rows, Math.max(0, ((t - heat.from) / heat.columnNs - column) * heat.rows));
+  const row = (t: number, column: number): number =>
+    Math.min(heat.rows, Math.max(0, ((t - heat.from) / heat.columnNs - column) * heat.rows));
   return Array.from({ length: Math.max(0, last - first) }, (_, i) =>
-    heat.latency ? [first + i, 0, heat.rows] : [first + i, row(range.from, first + i), row(range.to, first + i)]);
+    heat.latency ? [first + i, 0, heat.rows] : [first + i, row(range.from, first + i), row(range.to, first + i)],
+  );
 }
 
-function tell(page: Page, heat: Heat, cell: Cell): string {
+function describe(page: Page, heat: Heat, cell: Cell): string {
   const n = heat.cells[cell.column * heat.rows + cell.row];
   const range = between(heat, cell, cell);
   const when = `${page.moment(range.from, range.to - range.from)} – ${page.moment(range.to, range.to - range.from)}`;
-  const lasted = heat.latency ? `, lasting ${duration(latencyOf(heat.latency, cell.row, heat.rows))} to ${duration(latencyOf(heat.latency, cell.row + 1, heat.rows))}` : "";
+  const lasted = heat.latency
+    ? `, lasting ${duration(latencyOf(heat.latency, cell.row, heat.rows))} to ${duration(latencyOf(heat.latency, cell.row + 1, heat.rows))}`
+    : "";
   return `${count(n)} in ${when}${lasted}`;
 }
 
@@ -211,7 +279,10 @@ function rowMarks(heat: Heat): [number, string][] {
   const { latency, rows, columnNs } = heat;
   if (latency) {
     const decades = Math.round(Math.log10(latency.high / latency.low));
-    return Array.from({ length: decades + 1 }, (_, i) => [Math.round((i / decades) * rows), duration(latency.low * 10 ** i)]);
+    return Array.from({ length: decades + 1 }, (_, i) => [
+      Math.round((i / decades) * rows),
+      duration(latency.low * 10 ** i),
+    ]);
   }
   return [0, 0.25, 0.5, 0.75, 1].map((share) => [Math.round(share * rows), `+${duration(share * columnNs)}`]);
 }
@@ -268,7 +339,14 @@ function Ramp({ least, max }: { least: number; max: number }) {
   return (
     <span class="ramp" aria-hidden="true">
       {count(least)}
-      {STEPS.slice(1).map((s) => <span key={s} style={{ background: `color-mix(in srgb, var(--heat) ${Math.round((0.12 + 0.88 * s) * 100)}%, var(--sheet))` }} />)}
+      {STEPS.slice(1).map((s) => (
+        <span
+          key={s}
+          style={{
+            background: `color-mix(in srgb, var(--heat) ${Math.round((0.12 + 0.88 * s) * 100)}%, var(--sheet))`,
+          }}
+        />
+      ))}
       {count(max)} in a cell
     </span>
   );

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 const KEYS: [string, string][] = [
   ["+ −", "zoom in, zoom out"],
   ["← →", "move earlier, later (Shift: farther)"],
-  ["0 or Esc", "show all"],
+  ["0 or Esc", "show the whole recording"],
   ["s b", "show the window, the base"],
   ["z", "zoom to the window"],
   ["w v", "what is shown becomes the window, the base"],
@@ -31,7 +31,7 @@ const GESTURES: [string, string][] = [
   ["Shift + drag", "brush what it is held against"],
   ["Wheel", "zoom at the pointer; sideways or with Shift: move"],
   ["Drag the axis", "move"],
-  ["Double-click", "show all"],
+  ["Double-click", "show the whole recording"],
   ["Point", "details of what is there"],
   ["Click", "keep these details, with the whole stack"],
 ];
@@ -62,7 +62,10 @@ export function Help({ open, onClose }: { open: boolean; onClose: () => void }) 
       <h2 id="help-title">The timeline by hand</h2>
       {table("Keys", KEYS)}
       {table("Pointer", GESTURES)}
-      <p class="quiet">The address of the page holds what is shown and what was chosen: copy it to link to a view. The flame graph has keys of its own; ? there lists them.</p>
+      <p class="quiet">
+        The address of the page holds what is shown and what was chosen: copy it to link to a view. The flame graph has
+        keys of its own; ? there lists them.
+      </p>
       <button type="button" onClick={onClose}>
         Close
       </button>

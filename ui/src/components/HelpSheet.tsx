@@ -4,8 +4,20 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 /** Keys with what they do, and in `children` what the picture shows. */
-export function HelpSheet({ id, title, keys, open, onClose, children }: {
-  id: string; title: string; keys: [string, string][]; open: boolean; onClose: () => void; children: ComponentChildren;
+export function HelpSheet({
+  id,
+  title,
+  keys,
+  open,
+  onClose,
+  children,
+}: {
+  id: string;
+  title: string;
+  keys: [string, string][];
+  open: boolean;
+  onClose: () => void;
+  children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -18,13 +30,17 @@ export function HelpSheet({ id, title, keys, open, onClose, children }: {
       <dl class="keys">
         {keys.map(([key, what]) => (
           <div key={key}>
-            <dt><kbd>{key}</kbd></dt>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
             <dd>{what}</dd>
           </div>
         ))}
       </dl>
       <p class="quiet">{children}</p>
-      <button type="button" onClick={onClose}>Close</button>
+      <button type="button" onClick={onClose}>
+        Close
+      </button>
     </dialog>
   );
 }

@@ -9,26 +9,54 @@ export function SelectionBar({ page }: { page: Page }) {
   const base = page.base();
   const windows = page.windows();
   const { slow } = page.diagnosis.windows;
-  const origin = choice.windows === null ? (slow.length > 0 ? "the verdict's" : "the whole run") : choice.windows.length === 0 ? "the whole run" : "brushed";
+  const origin =
+    choice.windows === null
+      ? slow.length > 0
+        ? "the verdict's"
+        : "the whole run"
+      : choice.windows.length === 0
+        ? "the whole run"
+        : "brushed";
   return (
     <div class="chosen" role="region" aria-label="Window and base">
       <p>
         <span class="key slow" aria-hidden="true" /> <span class="lead">Window</span>{" "}
-        <span data-chosen="window">{page.told(windows)}</span> <span class="quiet">{origin}</span>
+        <span data-chosen="window">{page.inWords(windows)}</span> <span class="quiet">{origin}</span>
       </p>
       <p>
         <span class="key base" aria-hidden="true" /> <span class="lead">Base</span>{" "}
-        {base.length > 0
-          ? <span><span data-chosen="base">{page.told(base)}</span> <span class="quiet">{choice.base === null ? "the verdict's" : "brushed"}</span></span>
-          : <span class="quiet" data-chosen="base">none: drag with Shift to compare</span>}
+        {base.length > 0 ? (
+          <span>
+            <span data-chosen="base">{page.inWords(base)}</span>{" "}
+            <span class="quiet">{choice.base === null ? "the verdict's" : "brushed"}</span>
+          </span>
+        ) : (
+          <span class="quiet" data-chosen="base">
+            none: drag with Shift to compare
+          </span>
+        )}
       </p>
       <div class="tools" role="toolbar" aria-label="Window and base">
-        <button type="button" onClick={() => zoomTo(page)}>Zoom to window</button>
-        <button type="button" onClick={() => page.state.set({ windows: [] })}>Whole run</button>
-        {base.length > 0 && <button type="button" onClick={() => swap(page)}>Swap</button>}
-        {base.length > 0 && <button type="button" onClick={() => page.state.set({ base: [] })}>No base</button>}
+        <button type="button" onClick={() => zoomTo(page)}>
+          Zoom to window
+        </button>
+        <button type="button" onClick={() => page.state.set({ windows: [] })}>
+          Whole run
+        </button>
+        {base.length > 0 && (
+          <button type="button" onClick={() => swap(page)}>
+            Swap
+          </button>
+        )}
+        {base.length > 0 && (
+          <button type="button" onClick={() => page.state.set({ base: [] })}>
+            No base
+          </button>
+        )}
         {(choice.windows !== null || choice.base !== null) && (
-          <button type="button" onClick={() => page.state.set({ windows: null, base: null })}>As the verdict</button>
+          <button type="button" onClick={() => page.state.set({ windows: null, base: null })}>
+            As the verdict
+          </button>
         )}
         <ExportMenu page={page} />
       </div>
@@ -38,8 +66,8 @@ export function SelectionBar({ page }: { page: Page }) {
 
 export function zoomTo(page: Page): void {
   const windows = page.windows();
-  const from = windows[0]?.from ?? page.view.home.from;
-  const to = windows[windows.length - 1]?.to ?? page.view.home.to;
+  const from = windows[0]?.from ?? page.view.opening.from;
+  const to = windows[windows.length - 1]?.to ?? page.view.opening.to;
   const margin = (to - from) * 0.1;
   page.view.show(from - margin, to + margin);
 }

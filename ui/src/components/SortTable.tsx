@@ -39,14 +39,28 @@ export interface SortTableProps<Row> {
   showTitle?: string;
 }
 
-export function SortTable<Row>({ columns, rows, label, sortBy, sort: chosen, filter: wanted, onSort, onFilter, showTitle = "show" }: SortTableProps<Row>) {
-  const sort = chosen === "" ? { column: sortBy, down: true } : { column: Math.min(Number.parseInt(chosen, 10), columns.length - 1), down: chosen.endsWith("d") };
+export function SortTable<Row>({
+  columns,
+  rows,
+  label,
+  sortBy,
+  sort: chosen,
+  filter: wanted,
+  onSort,
+  onFilter,
+  showTitle = "show",
+}: SortTableProps<Row>) {
+  const sort =
+    chosen === ""
+      ? { column: sortBy, down: true }
+      : { column: Math.min(Number.parseInt(chosen, 10), columns.length - 1), down: chosen.endsWith("d") };
   const setSort = (to: { column: number; down: boolean }): void => onSort(`${to.column}${to.down ? "d" : "a"}`);
   const [said, setSaid] = useState("");
   const sorted = useMemo(() => {
     const column = columns[Math.min(sort.column, columns.length - 1)];
     const needle = wanted.toLowerCase();
-    const kept = needle === "" ? rows.slice() : rows.filter((row) => String(columns[0].value(row)).toLowerCase().includes(needle));
+    const kept =
+      needle === "" ? rows.slice() : rows.filter((row) => String(columns[0].value(row)).toLowerCase().includes(needle));
     const order = (a: Row, b: Row): number => {
       const [x, y] = [column.value(a), column.value(b)];
       if (typeof x === "string" || typeof y === "string") return String(x) < String(y) ? -1 : 1;
@@ -58,31 +72,66 @@ export function SortTable<Row>({ columns, rows, label, sortBy, sort: chosen, fil
   }, [rows, columns, sort.column, sort.down, wanted]);
   const copy = (what: string, separator: string, quote: (text: string) => string): void => {
     const head = columns.map((c) => quote(c.unit ? `${c.title} (${c.unit})` : c.title)).join(separator);
-    const body = sorted.map((row) => columns.map((c) => {
-      const value = what === "CSV" ? c.value(row) : (c.text?.(row) ?? c.value(row));
-      return typeof value === "number" ? (Number.isNaN(value) ? "" : String(value)) : quote(value);
-    }).join(separator));
-    void copyText([head, ...body].join("\n") + "\n").then((done) => setSaid(done ? `${count(sorted.length)} rows copied as ${what}` : "the browser does not allow copying"));
+    const body = sorted.map((row) =>
+      columns
+        .map((c) => {
+          const value = what === "CSV" ? c.value(row) : (c.text?.(row) ?? c.value(row));
+          return typeof value === "number" ? (Number.isNaN(value) ? "" : String(value)) : quote(value);
+        })
+        .join(separator),
+    );
+    void copyText(`${[head, ...body].join("\n")}\n`).then((done) =>
+      setSaid(done ? `${count(sorted.length)} rows copied as ${what}` : "the browser does not allow copying"),
+    );
   };
   return (
     <div class="data-table">
       <p class="flame-tools">
-        <label><span class="unseen">Filter {label}</span>
-          <input type="search" placeholder={`Filter: ${columns[0].title.toLowerCase()}`} value={wanted} onInput={(e) => onFilter(e.currentTarget.value)} />
+        <label>
+          <span class="unseen">Filter {label}</span>
+          <input
+            type="search"
+            placeholder={`Filter: ${columns[0].title.toLowerCase()}`}
+            value={wanted}
+            onInput={(e) => onFilter(e.currentTarget.value)}
+          />
         </label>
-        <button type="button" onClick={() => copy("text", "\t", (t) => t.replace(/[\t\n]/g, " "))}>Copy as text</button>
-        <button type="button" onClick={() => copy("CSV", ",", (t) => `"${guarded(t).replace(/"/g, '""')}"`)}>Copy as CSV</button>
+        <button type="button" onClick={() => copy("text", "\t", (t) => t.replace(/[\t\n]/g, " "))}>
+          Copy as text
+        </button>
+        <button type="button" onClick={() => copy("CSV", ",", (t) => `"${guarded(t).replace(/"/g, '""')}"`)}>
+          Copy as CSV
+        </button>
         <span role="status">{said}</span>
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label={label}>
         <table>
-          <caption>{sorted.length > MOST ? `The first ${MOST} of ${count(sorted.length)}; all are copied.` : `${count(sorted.length)} rows.`}</caption>
+          <caption>
+            {sorted.length > MOST
+              ? `The first ${MOST} of ${count(sorted.length)}; all are copied.`
+              : `${count(sorted.length)} rows.`}
+          </caption>
           <thead>
             <tr>
               {columns.map((c, i) => (
-                <th key={c.title} scope="col" class={i === 0 || c.words ? "" : "number"} aria-sort={sort.column === i ? (sort.down ? "descending" : "ascending") : "none"}>
-                  <button type="button" class="sorter" onClick={() => setSort({ column: i, down: sort.column === i ? !sort.down : rows.length > 0 && typeof c.value(rows[0]) === "number" })}>
-                    {c.title}{sort.column === i ? (sort.down ? " ▾" : " ▴") : ""}
+                <th
+                  key={c.title}
+                  scope="col"
+                  class={i === 0 || c.words ? "" : "number"}
+                  aria-sort={sort.column === i ? (sort.down ? "descending" : "ascending") : "none"}
+                >
+                  <button
+                    type="button"
+                    class="sorter"
+                    onClick={() =>
+                      setSort({
+                        column: i,
+                        down: sort.column === i ? !sort.down : rows.length > 0 && typeof c.value(rows[0]) === "number",
+                      })
+                    }
+                  >
+                    {c.title}
+                    {sort.column === i ? (sort.down ? " ▾" : " ▴") : ""}
                   </button>
                 </th>
               ))}
@@ -94,9 +143,38 @@ export function SortTable<Row>({ columns, rows, label, sortBy, sort: chosen, fil
                 {columns.map((c, i) => {
                   const text = c.text?.(row) ?? String(c.value(row));
                   const show = c.show?.(row);
-                  const content = c.link && text !== "" ? <a class="place" href={c.link(row)}>{text}</a> : text;
-                  const button = show && <> <button type="button" class="as-table" aria-label={`${showTitle}: ${text.slice(0, 120)}`} onClick={show}>{showTitle}</button></>;
-                  return i === 0 ? <th key={c.title} scope="row"><code>{content}</code>{button}</th> : <td key={c.title} class={c.words ? "" : "number"}>{content}{button}</td>;
+                  const content =
+                    c.link && text !== "" ? (
+                      <a class="place" href={c.link(row)}>
+                        {text}
+                      </a>
+                    ) : (
+                      text
+                    );
+                  const button = show && (
+                    <>
+                      {" "}
+                      <button
+                        type="button"
+                        class="as-table"
+                        aria-label={`${showTitle}: ${text.slice(0, 120)}`}
+                        onClick={show}
+                      >
+                        {showTitle}
+                      </button>
+                    </>
+                  );
+                  return i === 0 ? (
+                    <th key={c.title} scope="row">
+                      <code>{content}</code>
+                      {button}
+                    </th>
+                  ) : (
+                    <td key={c.title} class={c.words ? "" : "number"}>
+                      {content}
+                      {button}
+                    </td>
+                  );
                 })}
               </tr>
             ))}

@@ -15,13 +15,24 @@ import { Changes } from "./Changes";
 import { Tabs } from "./Tabs";
 import { TimeOrder } from "./TimeOrder";
 
-const TITLES: Record<StackView, string> = { flame: "Flame graph", order: "In order of time", changes: "What came, what went" };
-const NORMALISATIONS: [Normalisation, string][] = [["wall", "per second"], ["share", "share of all"], ["operation", "per operation"]];
+const TITLES: Record<StackView, string> = {
+  flame: "Flame graph",
+  order: "In order of time",
+  changes: "What came, what went",
+};
+const NORMALISATIONS: [Normalisation, string][] = [
+  ["wall", "per second"],
+  ["share", "share of all"],
+  ["operation", "per operation"],
+];
 
 export function Stacks({ page, theme }: { page: Page; theme: string }) {
   const choice = useChoice(page);
   const { samples } = page;
-  const at = Math.max(0, samples.kinds.findIndex((k) => k.kind === choice.kind));
+  const at = Math.max(
+    0,
+    samples.kinds.findIndex((k) => k.kind === choice.kind),
+  );
   const kind = samples.kinds[at];
   const base = page.base();
   const data = stacksOf(page);
@@ -32,36 +43,67 @@ export function Stacks({ page, theme }: { page: Page; theme: string }) {
     <section class="panel" aria-labelledby="stacks" id="panel-stacks" data-panel="stacks">
       <header class="panel-head">
         <h2 id="stacks">Stacks</h2>
-        <Tabs label="View of the stacks" prefix="stacks" chosen={view} onChoose={(stackView) => set({ stackView })}
-          tabs={STACK_VIEWS.filter((v) => v !== "changes" || data.base).map((id) => ({ id, title: TITLES[id] }))} />
+        <Tabs
+          label="View of the stacks"
+          prefix="stacks"
+          chosen={view}
+          onChoose={(stackView) => set({ stackView })}
+          tabs={STACK_VIEWS.filter((v) => v !== "changes" || data.base).map((id) => ({ id, title: TITLES[id] }))}
+        />
         <div class="tools">
           <label>
             Samples{" "}
-            <select value={at} data-control="kind" onChange={(e) => set({ kind: samples.kinds[Number(e.currentTarget.value)]?.kind ?? "" })}>
-              {samples.kinds.map((k, i) => <option key={k.kind} value={i}>{`${k.kind} (${count(k.samples)})`}</option>)}
+            <select
+              value={at}
+              data-control="kind"
+              onChange={(e) => set({ kind: samples.kinds[Number(e.currentTarget.value)]?.kind ?? "" })}
+            >
+              {samples.kinds.map((k, i) => (
+                <option key={k.kind} value={i}>{`${k.kind} (${count(k.samples)})`}</option>
+              ))}
             </select>
           </label>
           <ThreadChoice page={page} />
-          <label><input type="checkbox" checked={choice.perThread} onChange={(e) => set({ perThread: e.currentTarget.checked })} /> per thread</label>
+          <label>
+            <input
+              type="checkbox"
+              checked={choice.perThread}
+              onChange={(e) => set({ perThread: e.currentTarget.checked })}
+            />{" "}
+            per thread
+          </label>
           {base.length > 0 && (
             <label>
               Compared{" "}
-              <select value={choice.normalisation} data-control="normalisation" onChange={(e) => set({ normalisation: e.currentTarget.value as Normalisation })}>
-                {NORMALISATIONS.filter(([n]) => n !== "operation" || page.countsOperations).map(([n, words]) => <option key={n} value={n}>{words}</option>)}
+              <select
+                value={choice.normalisation}
+                data-control="normalisation"
+                onChange={(e) => set({ normalisation: e.currentTarget.value as Normalisation })}
+              >
+                {NORMALISATIONS.filter(([n]) => n !== "operation" || page.countsOperations).map(([n, words]) => (
+                  <option key={n} value={n}>
+                    {words}
+                  </option>
+                ))}
               </select>
             </label>
           )}
         </div>
       </header>
-      <p class="about quiet" data-told="stacks">
+      <p class="about quiet" data-about="stacks">
         {count(data.samples)} samples in {data.label}
         {data.base && `, held against ${data.base.label}, ${data.base.normalised}; what is within noise is grey`}
       </p>
       <div role="tabpanel" id="stacks-panel" aria-labelledby={`stacks-tab-${view}`}>
-      {data.samples === 0 && !data.base ? <p class="nothing">No sample of this kind lies in the window.</p>
-        : view === "order" ? <TimeOrder page={page} theme={theme} kind={at} />
-        : view === "changes" ? <Changes data={data} />
-        : <FlameGraph data={data} theme={theme} inverted={choice.inverted} search={choice.search} onShown={set} />}
+        {data.samples === 0 && !data.base ? (
+          <p class="nothing">No sample of this kind lies in the window.</p>
+        ) : view === "order" ? (
+          <TimeOrder page={page} theme={theme} kind={at} />
+        ) : view === "changes" ? (
+          <Changes data={data} />
+        ) : (
+          <FlameGraph data={data} theme={theme} inverted={choice.inverted} search={choice.search} onShown={set} />
+        )}
       </div>
     </section>
   );
@@ -76,7 +118,15 @@ export function stacksOf(page: Page): FlameData | null {
   const wanted = page.samples.kinds.find((k) => k.kind === now.kind) ?? page.samples.kinds[0];
   const at = table.kinds.findIndex((k) => k.kind === wanted?.kind);
   if (at < 0) return null;
-  const key = JSON.stringify([table === page.samples, at, page.windows(), page.base(), now.threads, now.perThread, now.normalisation]);
+  const key = JSON.stringify([
+    table === page.samples,
+    at,
+    page.windows(),
+    page.base(),
+    now.threads,
+    now.perThread,
+    now.normalisation,
+  ]);
   let last = LAST.get(page);
   if (last?.key !== key) LAST.set(page, (last = { key, data: aggregate(table, query(page, at)) }));
   return last.data;
@@ -93,8 +143,12 @@ function query(page: Page, kind: number): Query {
     perThread,
     normalisation: normalisation === "operation" && !page.countsOperations ? "wall" : normalisation,
     operations: (from, to) => page.operations(from, to),
-    label: page.told(page.windows()) + (threads.length > 0 ? `, ${threads.length === 1 ? threadName(page, threads[0]) : `${threads.length} threads`}` : ""),
-    baseLabel: page.told(base),
+    label:
+      page.inWords(page.windows()) +
+      (threads.length > 0
+        ? `, ${threads.length === 1 ? threadName(page, threads[0]) : `${threads.length} threads`}`
+        : ""),
+    baseLabel: page.inWords(base),
   };
 }
 
@@ -127,14 +181,29 @@ function ThreadChoice({ page }: { page: Page }) {
   return (
     <label>
       Threads{" "}
-      <select class="threads" value={value} data-control="threads" onChange={(e) => page.state.set({ threads: e.currentTarget.value === "" ? [] : e.currentTarget.value.split(",").map(Number) })}>
+      <select
+        class="threads"
+        value={value}
+        data-control="threads"
+        onChange={(e) =>
+          page.state.set({ threads: e.currentTarget.value === "" ? [] : e.currentTarget.value.split(",").map(Number) })
+        }
+      >
         <option value="">all {threads.length}</option>
         {!known && <option value={value}>{page.state.now.threads.length} threads</option>}
-        {pools.length > 0 && <optgroup label="Pools">
-          {pools.map(([pool, members]) => <option key={pool} value={members.join(",")}>{`${pool} (${members.length})`}</option>)}
-        </optgroup>}
+        {pools.length > 0 && (
+          <optgroup label="Pools">
+            {pools.map(([pool, members]) => (
+              <option key={pool} value={members.join(",")}>{`${pool} (${members.length})`}</option>
+            ))}
+          </optgroup>
+        )}
         <optgroup label="One">
-          {threads.map((t, i) => <option key={i} value={String(i + 1)}>{t.tid === null ? t.name : `${t.name} · ${t.tid}`}</option>)}
+          {threads.map((t, i) => (
+            <option key={i} value={String(i + 1)}>
+              {t.tid === null ? t.name : `${t.name} · ${t.tid}`}
+            </option>
+          ))}
         </optgroup>
       </select>
     </label>

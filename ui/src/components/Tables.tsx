@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 
 import type { Page } from "../context";
 import { lowerBound } from "../decimate";
-import { frames, type FrameRow } from "../flame/frames";
+import { type FrameRow, frames } from "../flame/frames";
 import { look } from "../flame/looks";
 import { verdict, weight } from "../flame/words";
 import { count, duration, quantity, share } from "../format";
@@ -12,9 +12,9 @@ import { useChoice } from "../hooks";
 import type { SpanLane } from "../model";
 import type { SampleKind } from "../samples/table";
 import { SpanIndex } from "../spans";
-import { countRows, groupings, groupRows, keyOf, type CountRow, type GroupRow } from "../tables";
+import { type CountRow, countRows, type GroupRow, groupings, groupRows, keyOf } from "../tables";
 import type { Range } from "../view";
-import { DataTable, type Column } from "./DataTable";
+import { type Column, DataTable } from "./DataTable";
 import { stacksOf } from "./Stacks";
 
 const FRAMES = "frames";
@@ -25,20 +25,39 @@ const COUNTED_BY = ["name", "thread"];
 
 export function Tables({ page }: { page: Page }) {
   const choice = useChoice(page);
-  const lanes = useMemo(() => page.lanes.groups.flatMap((g) => g.lanes.filter((l): l is SpanLane => l.type === "spans").map((lane) => ({ lane, group: g.name }))), [page]);
+  const lanes = useMemo(
+    () =>
+      page.lanes.groups.flatMap((g) =>
+        g.lanes.filter((l): l is SpanLane => l.type === "spans").map((lane) => ({ lane, group: g.name })),
+      ),
+    [page],
+  );
   const sampled = page.samples.kinds.length > 0;
   const several = page.lanes.groups.length > 2;
-  const groups = useMemo((): { label: string; tables: { id: string; title: string }[] }[] => [
-    ...(sampled ? [{ label: "Samples", tables: [{ id: FRAMES, title: "Top frames" }, { id: THREADS, title: "Threads by samples" }] }] : []),
-    ...page.lanes.counted.map((c) => ({
-      label: several ? `${c.process}: ${c.title}` : c.title,
-      tables: COUNTED_BY.map((by) => ({ id: `${COUNTED}${c.id}|${by}`, title: `${c.title} by ${by}` })),
-    })),
-    ...lanes.map(({ lane, group }) => ({
-      label: several ? `${group}: ${lane.title}` : lane.title,
-      tables: groupings(lane).map((g) => ({ id: `${lane.id}|${g.id}`, title: `${lane.title} by ${g.title}` })),
-    })),
-  ], [page, lanes, sampled]);
+  const groups = useMemo(
+    (): { label: string; tables: { id: string; title: string }[] }[] => [
+      ...(sampled
+        ? [
+            {
+              label: "Samples",
+              tables: [
+                { id: FRAMES, title: "Top frames" },
+                { id: THREADS, title: "Threads by samples" },
+              ],
+            },
+          ]
+        : []),
+      ...page.lanes.counted.map((c) => ({
+        label: several ? `${c.process}: ${c.title}` : c.title,
+        tables: COUNTED_BY.map((by) => ({ id: `${COUNTED}${c.id}|${by}`, title: `${c.title} by ${by}` })),
+      })),
+      ...lanes.map(({ lane, group }) => ({
+        label: several ? `${group}: ${lane.title}` : lane.title,
+        tables: groupings(lane).map((g) => ({ id: `${lane.id}|${g.id}`, title: `${lane.title} by ${g.title}` })),
+      })),
+    ],
+    [page, lanes, sampled],
+  );
   const tables = groups.flatMap((g) => g.tables);
   const id = tables.find((t) => t.id === choice.table)?.id ?? tables[0]?.id;
   if (id === undefined) return null;
@@ -46,19 +65,46 @@ export function Tables({ page }: { page: Page }) {
     <section class="panel" aria-labelledby="tables" id="panel-tables" data-panel="tables">
       <header class="panel-head">
         <h2 id="tables">Tables</h2>
-        <p class="quiet">of {page.told(page.windows())}{page.base().length > 0 && "; base scaled to the length of the window"}</p>
+        <p class="quiet">
+          of {page.inWords(page.windows())}
+          {page.base().length > 0 && "; base scaled to the length of the window"}
+        </p>
         <div class="tools">
           <label>
             Table{" "}
-            <select class="wide" value={id} data-control="table" onChange={(e) => page.state.set({ table: e.currentTarget.value, sort: "", filter: "" })}>
-              {groups.map((g) => <optgroup key={g.label} label={g.label}>{g.tables.map((t) => <option key={t.id} value={t.id}>{t.title}</option>)}</optgroup>)}
+            <select
+              class="wide"
+              value={id}
+              data-control="table"
+              onChange={(e) => page.state.set({ table: e.currentTarget.value, sort: "", filter: "" })}
+            >
+              {groups.map((g) => (
+                <optgroup key={g.label} label={g.label}>
+                  {g.tables.map((t) => (
+                    <option key={t.id} value={t.id}>
+                      {t.title}
+                    </option>
+                  ))}
+                </optgroup>
+              ))}
             </select>
           </label>
         </div>
       </header>
-      {id === FRAMES ? <FrameTable page={page} /> : id === THREADS ? <ThreadTable page={page} />
-        : id.startsWith(COUNTED) ? <CountTable key={id} page={page} id={id.slice(COUNTED.length)} />
-        : <SpanTable key={id} page={page} lane={lanes.find(({ lane }) => id.startsWith(`${lane.id}|`))?.lane ?? lanes[0].lane} by={id.slice(id.lastIndexOf("|") + 1)} />}
+      {id === FRAMES ? (
+        <FrameTable page={page} />
+      ) : id === THREADS ? (
+        <ThreadTable page={page} />
+      ) : id.startsWith(COUNTED) ? (
+        <CountTable key={id} page={page} id={id.slice(COUNTED.length)} />
+      ) : (
+        <SpanTable
+          key={id}
+          page={page}
+          lane={lanes.find(({ lane }) => id.startsWith(`${lane.id}|`))?.lane ?? lanes[0].lane}
+          by={id.slice(id.lastIndexOf("|") + 1)}
+        />
+      )}
     </section>
   );
 }
@@ -67,16 +113,43 @@ function SpanTable({ page, lane, by }: { page: Page; lane: SpanLane; by: string 
   const index = SpanIndex.of(lane);
   const [windows, base] = [page.windows(), page.base()];
   const key = JSON.stringify([windows, base]);
-  const rows = useMemo(() => groupRows(index, windows, base, keyOf(lane, by, page.lanes.strings, page.samples.threads)), [index, by, key]);
+  const rows = useMemo(
+    () => groupRows(index, windows, base, keyOf(lane, by, page.lanes.strings, page.samples.threads)),
+    [index, by, key],
+  );
   const lasting = index.longestNs > 0;
-  const time = (title: string, value: (r: GroupRow) => number): Column<GroupRow> => ({ title, unit: "ns", value, text: (r) => (Number.isNaN(value(r)) ? "" : duration(value(r))) });
+  const time = (title: string, value: (r: GroupRow) => number): Column<GroupRow> => ({
+    title,
+    unit: "ns",
+    value,
+    text: (r) => (Number.isNaN(value(r)) ? "" : duration(value(r))),
+  });
   const columns: Column<GroupRow>[] = [
     { title: groupings(lane).find((g) => g.id === by)?.title ?? by, value: (r) => r.key },
     { title: "count", value: (r) => r.count, text: (r) => count(r.count) },
-    ...(lasting ? [time("total", (r) => r.totalNs), time("mean", (r) => r.meanNs), time("median", (r) => r.medianNs), time("p99", (r) => r.p99Ns)] : []),
-    ...(lasting ? [{ ...time("longest", (r) => r.maxNs), link: (r: GroupRow) => page.linkTo(r.longestAt + page.lanes.originNs) }] : []),
-    ...(base.length > 0 ? [{ title: "base count", value: (r: GroupRow) => r.baseCount ?? NaN, text: (r: GroupRow) => quantity(Math.round((r.baseCount ?? 0) * 10) / 10, "") }] : []),
-    ...(base.length > 0 && lasting ? [time("base total", (r) => r.baseTotalNs ?? NaN), time("more", (r) => r.totalNs - (r.baseTotalNs ?? 0))] : []),
+    ...(lasting
+      ? [
+          time("total", (r) => r.totalNs),
+          time("mean", (r) => r.meanNs),
+          time("median", (r) => r.medianNs),
+          time("p99", (r) => r.p99Ns),
+        ]
+      : []),
+    ...(lasting
+      ? [{ ...time("longest", (r) => r.maxNs), link: (r: GroupRow) => page.linkTo(r.longestAt + page.lanes.originNs) }]
+      : []),
+    ...(base.length > 0
+      ? [
+          {
+            title: "base count",
+            value: (r: GroupRow) => r.baseCount ?? NaN,
+            text: (r: GroupRow) => quantity(Math.round((r.baseCount ?? 0) * 10) / 10, ""),
+          },
+        ]
+      : []),
+    ...(base.length > 0 && lasting
+      ? [time("base total", (r) => r.baseTotalNs ?? NaN), time("more", (r) => r.totalNs - (r.baseTotalNs ?? 0))]
+      : []),
   ];
   return (
     <>
@@ -94,9 +167,10 @@ function CountTable({ page, id }: { page: Page; id: string }) {
   const key = JSON.stringify([windows, base]);
   const rows = useMemo(() => {
     const { strings } = page.lanes;
-    const nameOf = by === "thread"
-      ? (i: number): string => page.samples.threads[(table?.thread[i] ?? 0) - 1]?.name ?? "threads with few"
-      : (i: number): string => strings[table?.name[i] ?? -1] ?? "";
+    const nameOf =
+      by === "thread"
+        ? (i: number): string => page.samples.threads[(table?.thread[i] ?? 0) - 1]?.name ?? "threads with few"
+        : (i: number): string => strings[table?.name[i] ?? -1] ?? "";
     return table ? countRows(table, windows, base, nameOf) : [];
   }, [table, by, key]);
   if (!table) return null;
@@ -105,12 +179,33 @@ function CountTable({ page, id }: { page: Page; id: string }) {
     { title: by, value: (r) => r.key },
     { title: "count", value: (r) => r.count, text: (r) => times(r.count) },
     { title: "time", unit: "ns", value: (r) => r.timeNs, text: (r) => duration(r.timeNs) },
-    { title: "mean", unit: "ns", value: (r) => r.timeNs / r.count, text: (r) => (r.count > 0 ? duration(r.timeNs / r.count) : "") },
-    ...(base.length > 0 ? [
-      { title: "base count", value: (r: CountRow) => r.baseCount ?? NaN, text: (r: CountRow) => times(r.baseCount ?? 0) },
-      { title: "base time", unit: "ns", value: (r: CountRow) => r.baseTimeNs ?? NaN, text: (r: CountRow) => duration(r.baseTimeNs ?? 0) },
-      { title: "more", unit: "ns", value: (r: CountRow) => r.timeNs - (r.baseTimeNs ?? 0), text: (r: CountRow) => duration(r.timeNs - (r.baseTimeNs ?? 0)) },
-    ] : []),
+    {
+      title: "mean",
+      unit: "ns",
+      value: (r) => r.timeNs / r.count,
+      text: (r) => (r.count > 0 ? duration(r.timeNs / r.count) : ""),
+    },
+    ...(base.length > 0
+      ? [
+          {
+            title: "base count",
+            value: (r: CountRow) => r.baseCount ?? NaN,
+            text: (r: CountRow) => times(r.baseCount ?? 0),
+          },
+          {
+            title: "base time",
+            unit: "ns",
+            value: (r: CountRow) => r.baseTimeNs ?? NaN,
+            text: (r: CountRow) => duration(r.baseTimeNs ?? 0),
+          },
+          {
+            title: "more",
+            unit: "ns",
+            value: (r: CountRow) => r.timeNs - (r.baseTimeNs ?? 0),
+            text: (r: CountRow) => duration(r.timeNs - (r.baseTimeNs ?? 0)),
+          },
+        ]
+      : []),
   ];
   return (
     <>
@@ -132,10 +227,17 @@ function FrameTable({ page }: { page: Page }) {
     { title: "self %", unit: "share", value: (r) => r.self / whole, text: (r) => share(r.self / whole) },
     { title: "total", unit: data.unit, value: (r) => r.total, text: (r) => weight(data, r.total) },
     { title: "total %", unit: "share", value: (r) => r.total / whole, text: (r) => share(r.total / whole) },
-    ...(data.base ? [
-      { title: "self, base", unit: data.unit, value: (r: FrameRow) => r.selfChange?.base ?? NaN, text: (r: FrameRow) => weight(data, r.selfChange?.base ?? 0) },
-      { title: "verdict", value: (r: FrameRow) => (r.selfChange ? verdict(r.selfChange) : "") },
-    ] : []),
+    ...(data.base
+      ? [
+          {
+            title: "self, base",
+            unit: data.unit,
+            value: (r: FrameRow) => r.selfChange?.base ?? NaN,
+            text: (r: FrameRow) => weight(data, r.selfChange?.base ?? 0),
+          },
+          { title: "verdict", value: (r: FrameRow) => (r.selfChange ? verdict(r.selfChange) : "") },
+        ]
+      : []),
   ];
   return <DataTable page={page} columns={columns} rows={rows} label={`Frames of ${data.kind} samples`} sortBy={2} />;
 }
@@ -164,7 +266,16 @@ function ThreadTable({ page }: { page: Page }) {
     { title: "samples", value: (r) => r.count, text: (r) => count(r.count) },
     { title: kind.kind, unit: kind.unit, value: (r) => r.here, text: (r) => quantity(r.here, unit) },
     { title: "share", value: (r) => r.here / whole, text: (r) => share(r.here / whole) },
-    ...(base.length > 0 ? [{ title: "base", unit: kind.unit, value: (r: ThreadRow) => r.base, text: (r: ThreadRow) => quantity(r.base, unit) }] : []),
+    ...(base.length > 0
+      ? [
+          {
+            title: "base",
+            unit: kind.unit,
+            value: (r: ThreadRow) => r.base,
+            text: (r: ThreadRow) => quantity(r.base, unit),
+          },
+        ]
+      : []),
   ];
   return <DataTable page={page} columns={columns} rows={rows} label={`Threads by ${kind.kind} samples`} sortBy={4} />;
 }
@@ -184,9 +295,23 @@ function threadRows(page: Page, kind: SampleKind, windows: Range[], base: Range[
   const length = (ranges: Range[]): number => ranges.reduce((a, r) => a + r.to - r.from, 0);
   const [here, there] = [sum(windows), sum(base)];
   const scale = base.length > 0 ? length(windows) / length(base) : 0;
-  const rows = page.samples.threads.map((t, i): ThreadRow => ({
-    name: t.name, role: t.role, process: t.process, here: here.weight[i + 1], base: there.weight[i + 1] * scale, count: here.count[i + 1],
-  }));
-  rows.push({ name: "no thread known", role: "", process: "", here: here.weight[0], base: there.weight[0] * scale, count: here.count[0] });
+  const rows = page.samples.threads.map(
+    (t, i): ThreadRow => ({
+      name: t.name,
+      role: t.role,
+      process: t.process,
+      here: here.weight[i + 1],
+      base: there.weight[i + 1] * scale,
+      count: here.count[i + 1],
+    }),
+  );
+  rows.push({
+    name: "no thread known",
+    role: "",
+    process: "",
+    here: here.weight[0],
+    base: there.weight[0] * scale,
+    count: here.count[0],
+  });
   return rows.filter((r) => r.count > 0 || r.base > 0);
 }

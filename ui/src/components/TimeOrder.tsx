@@ -6,7 +6,7 @@ import type { Page } from "../context";
 import { look, shorter } from "../flame/looks";
 import { useChoice } from "../hooks";
 import { onPaper } from "../print";
-import { order, type Box } from "../samples/order";
+import { type Box, order } from "../samples/order";
 import { ink } from "../theme";
 import { filterOf } from "./Stacks";
 
@@ -22,11 +22,14 @@ export function TimeOrder({ page, theme, kind }: { page: Page; theme: string; ki
   const host = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
-  const [told, setTold] = useState("");
+  const [pointedAt, setPointedAt] = useState("");
   const columns = Math.max(1, Math.floor(width / COLUMN));
   const windows = page.windows();
   const key = JSON.stringify([kind, windows, choice.threads, columns]);
-  const laid = useMemo(() => (width > 0 ? order(page.samples, kind, windows, filterOf(page), columns) : null), [page, key]);
+  const laid = useMemo(
+    () => (width > 0 ? order(page.samples, kind, windows, filterOf(page), columns) : null),
+    [page, key],
+  );
   const types = useMemo(() => typesOf(page), [page]);
   useEffect(() => {
     const element = host.current;
@@ -67,9 +70,16 @@ export function TimeOrder({ page, theme, kind }: { page: Page; theme: string; ki
     <div>
       <p class="note">
         In each {COLUMN} pixels the stack that took most; root above, leaves below.
-        {choice.threads.length === 0 && page.samples.threads.length > 1 ? " All threads together: choose one to see its own order." : ""}
+        {choice.threads.length === 0 && page.samples.threads.length > 1
+          ? " All threads together: choose one to see its own order."
+          : ""}
       </p>
-      <div class="flame-scroll order" ref={host} style={{ height: `${Math.min(HEIGHT, height + 2)}px` }} tabIndex={0} role="img"
+      <div
+        class="flame-scroll order"
+        ref={host}
+        style={{ height: `${Math.min(HEIGHT, height + 2)}px` }}
+        tabIndex={0}
+        role="img"
         aria-label={`Stacks in order of time, ${laid?.boxes.length ?? 0} boxes, ${laid?.depth ?? 0} deep. The flame graph has the same samples as a table.`}
         onPointerMove={(e) => {
           const box = canvas.current?.getBoundingClientRect();
@@ -77,12 +87,19 @@ export function TimeOrder({ page, theme, kind }: { page: Page; theme: string; ki
           const x = Math.floor((e.clientX - box.left) / COLUMN);
           const depth = Math.floor((e.clientY - box.top) / ROW);
           const found = laid.boxes.find((b) => b.depth === depth && b.x <= x && x < b.x + b.width);
-          setTold(found ? `${page.moment(timeAt(found.x), covered)} – ${page.moment(timeAt(found.x + found.width), covered)}: ${nameOf(found)}` : "");
+          setPointedAt(
+            found
+              ? `${page.moment(timeAt(found.x), covered)} – ${page.moment(timeAt(found.x + found.width), covered)}: ${nameOf(found)}`
+              : "",
+          );
         }}
-        onPointerLeave={() => setTold("")}>
+        onPointerLeave={() => setPointedAt("")}
+      >
         <canvas ref={canvas} style={{ display: "block", width: "100%", height: `${height}px` }} aria-hidden="true" />
       </div>
-      <p class="flame-details order-told quiet">{told === "" ? "Point at a box for its name and time." : told}</p>
+      <p class="flame-details order-details quiet">
+        {pointedAt === "" ? "Point at a box for its name and time." : pointedAt}
+      </p>
     </div>
   );
 }

@@ -1,12 +1,12 @@
-// What took the time, how sure, the proof, what to do, how to check.
+// What took the time, what to do and how to check that it helped, the proof, how sure.
 
-import type { Finding, Window } from "../model";
 import type { Page } from "../context";
 import { between, durationMs, moment, progress, share } from "../format";
-import { Account } from "./Account";
-import { When } from "./When";
 import { began } from "../marks";
+import type { Finding, Window } from "../model";
+import { Account } from "./Account";
 import { StopParts, WaitChain } from "./Chain";
+import { When } from "./When";
 
 const WORDS = { proven: "proven", likely: "likely", "consistent-with": "consistent with" } as const;
 /** Shapes say the same as the words, colour says nothing of its own. */
@@ -109,7 +109,10 @@ function Windows({ page }: { page: Page }) {
             <ul class="marks">
               {page.marks().map((m, i) => (
                 <li key={i}>
-                  <a class="place" href={page.linkTo(m.at_ns)}>{moment(m.at_ns - zero, m.precision_ns < 1e9 ? 3 : 0)}</a> {began(m)}
+                  <a class="place" href={page.linkTo(m.at_ns)}>
+                    {moment(m.at_ns - zero, m.precision_ns < 1e9 ? 3 : 0)}
+                  </a>{" "}
+                  {began(m)}
                 </li>
               ))}
             </ul>
@@ -120,7 +123,13 @@ function Windows({ page }: { page: Page }) {
         <div>
           <dt>Lost</dt>
           <dd>
-            <strong>{windows.slow[0] ? <a href={page.linkToWindow(windows.slow[0])}>{durationMs(loss.lost_ms)}</a> : durationMs(loss.lost_ms)}</strong>
+            <strong>
+              {windows.slow[0] ? (
+                <a href={page.linkToWindow(windows.slow[0])}>{durationMs(loss.lost_ms)}</a>
+              ) : (
+                durationMs(loss.lost_ms)
+              )}
+            </strong>
             {rates && (
               <>
                 {" "}
@@ -134,8 +143,8 @@ function Windows({ page }: { page: Page }) {
       )}
       {(loss.measured_on !== "" || windows.how !== "") && (
         <div>
-          <dt>Told by</dt>
-          <dd class="quiet">{[loss.measured_on, windows.how].filter((s) => s !== "").join(" · ")}</dd>
+          <dt>Measured by</dt>
+          <dd class="quiet measured">{[loss.measured_on, windows.how].filter((s) => s !== "").join(" · ")}</dd>
         </div>
       )}
     </dl>
@@ -146,7 +155,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
   const culprit = rank === 1 ? called(finding, page.diagnosis.headline) : null;
   const explained = Math.min(1, Math.max(0, finding.share ?? 0));
   const id = `finding-${rank}`;
-  // What failed is told for itself; what it cost may be nothing that can be counted.
+  // A failure is a finding of its own; what it cost may be nothing that can be counted.
   const cost = finding.cost_ms === null ? (finding.windows[0] ? "when" : "") : durationMs(finding.cost_ms);
   return (
     <article class={`finding ${finding.confidence}`} aria-labelledby={id}>
@@ -177,29 +186,6 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
         ))}
       </p>
       {finding.meaning !== "" && <p class="meaning">{finding.meaning}</p>}
-      <h3>Proof</h3>
-      <ul class="evidence">
-        {finding.evidence.map((e, i) => (
-          <li key={i}>
-            <span>{e.text}</span>
-            <span class="where">
-              {e.source !== "" && <code>{e.source}</code>}
-              {e.at_ns !== null && (
-                <a class="place" href={page.linkTo(e.at_ns, e.source)}>
-                  at {moment(e.at_ns - page.diagnosis.zero_ns)}
-                </a>
-              )}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {finding.chain && <WaitChain chain={finding.chain} page={page} />}
-      {finding.stop && <StopParts stop={finding.stop} page={page} />}
-      {finding.why_confidence !== "" && (
-        <p class="why">
-          <span class="lead">How sure:</span> {finding.why_confidence}
-        </p>
-      )}
       {finding.remedies.length > 0 && (
         <>
           <h3>What to do</h3>
@@ -224,6 +210,29 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
             ))}
           </ul>
         </>
+      )}
+      <h3>Proof</h3>
+      <ul class="evidence">
+        {finding.evidence.map((e, i) => (
+          <li key={i}>
+            <span>{e.text}</span>
+            <span class="where">
+              {e.source !== "" && <code>{e.source}</code>}
+              {e.at_ns !== null && (
+                <a class="place" href={page.linkTo(e.at_ns, e.source)}>
+                  at {moment(e.at_ns - page.diagnosis.zero_ns)}
+                </a>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {finding.chain && <WaitChain chain={finding.chain} page={page} />}
+      {finding.stop && <StopParts stop={finding.stop} page={page} />}
+      {finding.why_confidence !== "" && (
+        <p class="why">
+          <span class="lead">How sure:</span> {finding.why_confidence}
+        </p>
       )}
     </article>
   );

@@ -20,13 +20,17 @@ interface Props {
 export function Details({ data, node, shown, onZoom, onSearch }: Props) {
   const [copied, setCopied] = useState("");
   const name = data.names[data.name[node]];
-  const callers = pathTo(data, node).slice(1, -1).map((i) => data.names[data.name[i]]);
+  const callers = pathTo(data, node)
+    .slice(1, -1)
+    .map((i) => data.names[data.name[i]]);
   const copy = (what: string, text: string): void => {
     void copyText(text).then((done) => setCopied(done ? `${what} copied` : "the browser does not allow copying"));
   };
   return (
     <div class="flame-details">
-      <p class="name" data-flame="name">{name}</p>
+      <p class="name" data-flame="name">
+        {name}
+      </p>
       <dl>
         {facts(data, node, shown).map(([key, value]) => (
           <div key={key}>
@@ -42,10 +46,18 @@ export function Details({ data, node, shown, onZoom, onSearch }: Props) {
         </p>
       )}
       <p class="flame-tools">
-        <button type="button" onClick={onZoom}>Zoom in</button>
-        <button type="button" onClick={onSearch}>Find everywhere</button>
-        <button type="button" onClick={() => copy("name", name)}>Copy name</button>
-        <button type="button" onClick={() => copy("stack", stackText(data, node))}>Copy stack</button>
+        <button type="button" onClick={onZoom}>
+          Zoom in
+        </button>
+        <button type="button" onClick={onSearch}>
+          Find everywhere
+        </button>
+        <button type="button" onClick={() => copy("name", name)}>
+          Copy name
+        </button>
+        <button type="button" onClick={() => copy("stack", stackText(data, node))}>
+          Copy stack
+        </button>
         <span role="status">{copied}</span>
       </p>
     </div>

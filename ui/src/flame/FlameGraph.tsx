@@ -7,13 +7,13 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 
 import { onPaper } from "../print";
 import { ink } from "../theme";
+import { copyText, Details } from "./Details";
 import type { FlameData } from "./data";
-import { Details, copyText } from "./Details";
 import { FrameTable } from "./FrameTable";
 import { FlameHelp } from "./Help";
 import { invert } from "./invert";
-import { layout, nodeAt, pathTo, type Side } from "./layout";
 import { Legend } from "./Legend";
+import { layout, nodeAt, pathTo, type Side } from "./layout";
 import { forgetPatterns, paint, placeOf, ROW, type Scene } from "./paint";
 import { expression, search } from "./search";
 import { facts, part, stackText, weight } from "./words";
@@ -30,7 +30,7 @@ export interface FlameGraphProps {
   /** Whether the callers' tree is shown, and what is searched for: at first, and when the address says so. */
   inverted?: boolean;
   search?: string;
-  /** Told when either is changed by hand. */
+  /** Called when either is changed by hand. */
   onShown?: (shown: { inverted: boolean; search: string }) => void;
   /** Asked for by the key d. */
   onTheme?: () => void;
@@ -42,7 +42,16 @@ const PAPER_HEIGHT = 860;
 /** The search runs when typing has come to rest. */
 const REST_MS = 120;
 
-export function FlameGraph({ data: given, theme, height, alone = false, inverted: askedInverted = false, search: asked = "", onShown, onTheme }: FlameGraphProps) {
+export function FlameGraph({
+  data: given,
+  theme,
+  height,
+  alone = false,
+  inverted: askedInverted = false,
+  search: asked = "",
+  onShown,
+  onTheme,
+}: FlameGraphProps) {
   const [inverted, setInverted] = useState(askedInverted);
   const [side, setSide] = useState<Side>("here");
   const [colours, setColours] = useState<"type" | "change">(given.base ? "change" : "type");
@@ -64,7 +73,10 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
   const data = useMemo(() => (inverted ? invert(given) : given), [given, inverted]);
   const laid = useMemo(() => layout(data, side), [data, side]);
   const pattern = useMemo(() => expression(query), [query]);
-  const matches = useMemo(() => (pattern ? search(data, pattern, Math.min(root, data.parent.length - 1)) : null), [data, pattern, root]);
+  const matches = useMemo(
+    () => (pattern ? search(data, pattern, Math.min(root, data.parent.length - 1)) : null),
+    [data, pattern, root],
+  );
   const shown = data.total[root] ?? 0;
 
   // Another graph: nothing of the old one is chosen.
@@ -93,11 +105,28 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
     if (query !== asked || inverted !== askedInverted) onShown?.({ inverted, search: query });
   }, [query, inverted]);
 
-  const visible = paper ? Math.min(rows * ROW + 2, PAPER_HEIGHT) : height ?? Math.max(240, Math.min(rows * ROW + 2, (typeof innerHeight === "number" ? innerHeight : 800) - (alone ? 330 : 260)));
-  const scene = useCallback((): Scene => ({
-    data, laid, root: Math.min(root, data.parent.length - 1), matches: matches?.names ?? null, colours,
-    top: scroller.current?.scrollTop ?? 0, width, height: visible, ink, font: FONT,
-  }), [data, laid, root, matches, colours, width, visible]);
+  const visible = paper
+    ? Math.min(rows * ROW + 2, PAPER_HEIGHT)
+    : (height ??
+      Math.max(
+        240,
+        Math.min(rows * ROW + 2, (typeof innerHeight === "number" ? innerHeight : 800) - (alone ? 330 : 260)),
+      ));
+  const scene = useCallback(
+    (): Scene => ({
+      data,
+      laid,
+      root: Math.min(root, data.parent.length - 1),
+      matches: matches?.names ?? null,
+      colours,
+      top: scroller.current?.scrollTop ?? 0,
+      width,
+      height: visible,
+      ink,
+      font: FONT,
+    }),
+    [data, laid, root, matches, colours, width, visible],
+  );
 
   const draw = useCallback(() => {
     const element = canvas.current;
@@ -152,7 +181,8 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
     setHover(null);
     const element = scroller.current;
     const y = laid.depth[node] * ROW;
-    if (element && (y < element.scrollTop || y > element.scrollTop + element.clientHeight - 4 * ROW)) element.scrollTop = Math.max(0, y - 4 * ROW);
+    if (element && (y < element.scrollTop || y > element.scrollTop + element.clientHeight - 4 * ROW))
+      element.scrollTop = Math.max(0, y - 4 * ROW);
   };
   /** Shows a frame that lies outside of the zoomed part or is too narrow to be seen. */
   const reveal = (node: number): void => {
@@ -169,13 +199,21 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
     if (!area || width === 0) return null;
     const now = scene();
     const value = laid.x[now.root] + ((event.clientX - area.left) / width) * laid.width[now.root];
-    return nodeAt(laid, now.root, pathTo(data, now.root), value, Math.floor((event.clientY - area.top + now.top) / ROW));
+    return nodeAt(
+      laid,
+      now.root,
+      pathTo(data, now.root),
+      value,
+      Math.floor((event.clientY - area.top + now.top) / ROW),
+    );
   };
 
   const neighbour = (node: number, direction: 1 | -1): number | null => {
     const up = data.parent[node];
     if (up < 0) return null;
-    const siblings = Array.from(laid.child.subarray(laid.first[up], laid.first[up + 1])).filter((c) => laid.width[c] > 0);
+    const siblings = Array.from(laid.child.subarray(laid.first[up], laid.first[up + 1])).filter(
+      (c) => laid.width[c] > 0,
+    );
     return siblings[siblings.indexOf(node) + direction] ?? null;
   };
   const widest = (node: number): number | null => {
@@ -194,7 +232,7 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
     reveal(nodes[next]);
   };
   const turn = (): void => setInverted((now) => !now);
-  const escape = (): void => {
+  const onEscape = (): void => {
     if (typed !== "") {
       setTyped("");
       setQuery("");
@@ -208,7 +246,7 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
     ArrowLeft: () => choose(neighbour(current, -1) ?? current),
     ArrowRight: () => choose(neighbour(current, 1) ?? current),
     Enter: () => zoom(current),
-    Escape: escape,
+    Escape: onEscape,
     "0": () => setRoot(0),
     "/": () => box.current?.focus(),
     n: () => stepMatch(1),
@@ -237,7 +275,7 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
         if (focus !== box.current || (event.key !== "Escape" && event.key !== "Enter")) return;
         event.preventDefault();
         event.stopPropagation();
-        if (event.key === "Escape") keys.current["Escape"]?.();
+        if (event.key === "Escape") keys.current.Escape?.();
         else if (focus.value !== "") setQuery(focus.value);
         scroller.current?.focus();
         return;
@@ -259,32 +297,80 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
   const now = width > 0 ? scene() : null;
   const chosenPlace = now && chosen !== null ? placeOf(now, chosen) : null;
   const hoverPlace = now && hover ? placeOf(now, hover.node) : null;
-  const found = pattern && matches
-    ? `${part(matches.weight, shown)} in ${matches.nodes.length} boxes of ${matches.count} ${matches.count === 1 ? "frame" : "frames"}`
-    : query !== "" && !pattern ? "not a regular expression" : "";
+  const found =
+    pattern && matches
+      ? `${part(matches.weight, shown)} in ${matches.nodes.length} boxes of ${matches.count} ${matches.count === 1 ? "frame" : "frames"}`
+      : query !== "" && !pattern
+        ? "not a regular expression"
+        : "";
   const named = (node: number): string => data.names[data.name[node]];
 
   return (
-    <section class="flame" ref={section} aria-label={`Flame graph: ${given.kind}`} data-flame="graph" data-root={root} data-inverted={String(inverted)}>
+    <section
+      class="flame"
+      ref={section}
+      aria-label={`Flame graph: ${given.kind}`}
+      data-flame="graph"
+      data-root={root}
+      data-inverted={String(inverted)}
+    >
       <div class="flame-tools" role="toolbar" aria-label="Flame graph">
         <label>
           <span class="unseen">Search frames (a regular expression)</span>
-          <input ref={box} type="search" placeholder="Search: regular expression" value={typed} class={query !== "" && !pattern ? "wrong" : ""}
-            onInput={(event) => setTyped(event.currentTarget.value)} />
+          <input
+            ref={box}
+            type="search"
+            placeholder="Search: regular expression"
+            value={typed}
+            class={query !== "" && !pattern ? "wrong" : ""}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
         </label>
-        <span class="flame-found" role="status" data-flame="found">{found}</span>
+        <span class="flame-found" role="status" data-flame="found">
+          {found}
+        </span>
         <div class="end">
-          <button type="button" aria-pressed={inverted} onClick={turn}>Callers</button>
-          {given.base && <button type="button" aria-pressed={colours === "change"} onClick={() => setColours(colours === "type" ? "change" : "type")}>Comparison</button>}
-          {given.base && <button type="button" aria-pressed={side === "base"} onClick={() => setSide(side === "here" ? "base" : "here")}>Widths of the base</button>}
-          <button type="button" aria-pressed={table} onClick={() => setTable(!table)}>Table</button>
-          <button type="button" disabled={root === 0} onClick={() => setRoot(0)}>Whole graph</button>
-          <button type="button" aria-haspopup="dialog" onClick={() => setHelp(true)}>Keys</button>
+          <button type="button" aria-pressed={inverted} onClick={turn}>
+            Callers
+          </button>
+          {given.base && (
+            <button
+              type="button"
+              aria-pressed={colours === "change"}
+              onClick={() => setColours(colours === "type" ? "change" : "type")}
+            >
+              Comparison
+            </button>
+          )}
+          {given.base && (
+            <button
+              type="button"
+              aria-pressed={side === "base"}
+              onClick={() => setSide(side === "here" ? "base" : "here")}
+            >
+              Widths of the base
+            </button>
+          )}
+          <button type="button" aria-pressed={table} onClick={() => setTable(!table)}>
+            Table
+          </button>
+          <button type="button" disabled={root === 0} onClick={() => setRoot(0)}>
+            Whole graph
+          </button>
+          <button type="button" aria-haspopup="dialog" onClick={() => setHelp(true)}>
+            Keys
+          </button>
         </div>
       </div>
       <Legend data={data} colours={colours} theme={theme} />
-      <div class="flame-scroll" ref={scroller} tabIndex={0} role="application" data-flame="plot"
-        aria-label="Flame graph; arrow keys move from frame to frame, Enter zooms, question mark lists the keys" style={{ height: `${visible}px` }}
+      <div
+        class="flame-scroll"
+        ref={scroller}
+        tabIndex={0}
+        role="application"
+        data-flame="plot"
+        aria-label="Flame graph; arrow keys move from frame to frame, Enter zooms, question mark lists the keys"
+        style={{ height: `${visible}px` }}
         onPointerMove={(event) => {
           const node = under(event);
           setHover(node === null ? null : { node, x: event.clientX, y: event.clientY });
@@ -297,25 +383,53 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
         onDblClick={(event) => {
           const node = under(event);
           if (node !== null) zoom(node);
-        }}>
-        <canvas ref={canvas} class="flame-canvas" style={{ height: `${visible}px`, marginBottom: `${-visible}px` }} aria-hidden="true" />
+        }}
+      >
+        <canvas
+          ref={canvas}
+          class="flame-canvas"
+          style={{ height: `${visible}px`, marginBottom: `${-visible}px` }}
+          aria-hidden="true"
+        />
         <div style={{ height: `${rows * ROW}px` }} />
         {hoverPlace && <div class="flame-mark" style={boxStyle(hoverPlace)} />}
         {chosenPlace && <div class="flame-mark chosen" style={boxStyle(chosenPlace)} />}
       </div>
       {hover && hover.node !== chosen && <Tip data={data} node={hover.node} shown={shown} x={hover.x} y={hover.y} />}
       <p class="unseen" role="status" data-flame="said">
-        {chosen !== null ? `${named(chosen).slice(0, 300)}. ${facts(data, chosen, shown).map(([k, v]) => `${k} ${v}`).join(", ")}` : ""}
+        {chosen !== null
+          ? `${named(chosen).slice(0, 300)}. ${facts(data, chosen, shown)
+              .map(([k, v]) => `${k} ${v}`)
+              .join(", ")}`
+          : ""}
       </p>
       {chosen !== null && chosen < data.parent.length ? (
-        <Details data={data} node={chosen} shown={shown} onZoom={() => zoom(chosen)} onSearch={() => setTyped(exactly(named(chosen)))} />
+        <Details
+          data={data}
+          node={chosen}
+          shown={shown}
+          onZoom={() => zoom(chosen)}
+          onSearch={() => setTyped(exactly(named(chosen)))}
+        />
       ) : (
         <p class="flame-details quiet">
           {weight(data, shown)} in all. Click a box for its figures, double-click to zoom, ? for the keys.
         </p>
       )}
-      {table && <FrameTable data={given} matches={pattern ? search(given, pattern).names : null} onFind={(name) => setTyped(exactly(name))} />}
-      {given.notes.length > 0 && <ul class="flame-notes">{given.notes.map((note) => <li key={note}>{note}</li>)}</ul>}
+      {table && (
+        <FrameTable
+          data={given}
+          matches={pattern ? search(given, pattern).names : null}
+          onFind={(name) => setTyped(exactly(name))}
+        />
+      )}
+      {given.notes.length > 0 && (
+        <ul class="flame-notes">
+          {given.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
       <FlameHelp open={help} onClose={() => setHelp(false)} />
     </section>
   );

@@ -1,11 +1,10 @@
 // Every frame once: self and total, sortable; what was added and what is gone with a comparison.
 
 import { useMemo, useState } from "preact/hooks";
-
-import type { FlameData } from "./data";
-import { frames, type FrameRow } from "./frames";
-import { look } from "./looks";
 import { copyText } from "./Details";
+import type { FlameData } from "./data";
+import { type FrameRow, frames } from "./frames";
+import { look } from "./looks";
 import { difference, part, verdict, weight } from "./words";
 
 const MOST_ROWS = 200;
@@ -46,23 +45,50 @@ export function FrameTable({ data, matches, onFind }: Props) {
   }, [all, by, matches, data]);
   const whole = data.total[0];
   const head = (column: Column, text: string) => (
-    <th scope="col" class={column === "name" ? "" : "number"} aria-sort={by === column ? (column === "name" ? "ascending" : "descending") : "none"}>
-      <button type="button" onClick={() => setBy(column)}>{text}{by === column ? (column === "name" ? " ▴" : " ▾") : ""}</button>
+    <th
+      scope="col"
+      class={column === "name" ? "" : "number"}
+      aria-sort={by === column ? (column === "name" ? "ascending" : "descending") : "none"}
+    >
+      <button type="button" onClick={() => setBy(column)}>
+        {text}
+        {by === column ? (column === "name" ? " ▴" : " ▾") : ""}
+      </button>
     </th>
   );
   const csv = (): string => {
     const quote = (text: string): string => `"${text.replace(/"/g, '""')}"`;
     const lines = rows.map((row) =>
-      [quote(data.names[row.name]), quote(data.modules[row.name]), quote(look(row.type).means), row.self, row.total,
-        ...(data.base ? [row.selfChange?.base ?? "", row.selfChange?.verdict ?? "", row.totalChange?.base ?? "", row.totalChange?.verdict ?? ""] : [])].join(","),
+      [
+        quote(data.names[row.name]),
+        quote(data.modules[row.name]),
+        quote(look(row.type).means),
+        row.self,
+        row.total,
+        ...(data.base
+          ? [
+              row.selfChange?.base ?? "",
+              row.selfChange?.verdict ?? "",
+              row.totalChange?.base ?? "",
+              row.totalChange?.verdict ?? "",
+            ]
+          : []),
+      ].join(","),
     );
     const header = `frame,module,type,self_${data.unit},total_${data.unit}${data.base ? ",self_base_scaled,self_verdict,total_base_scaled,total_verdict" : ""}`;
-    return [header, ...lines].join("\n") + "\n";
+    return `${[header, ...lines].join("\n")}\n`;
   };
   return (
     <div>
       <p class="flame-tools">
-        <button type="button" onClick={() => void copyText(csv()).then((done) => setSaid(done ? `${rows.length} frames copied` : "the browser does not allow copying"))}>
+        <button
+          type="button"
+          onClick={() =>
+            void copyText(csv()).then((done) =>
+              setSaid(done ? `${rows.length} frames copied` : "the browser does not allow copying"),
+            )
+          }
+        >
           Copy as CSV
         </button>
         <span role="status">{said}</span>
@@ -70,16 +96,22 @@ export function FrameTable({ data, matches, onFind }: Props) {
       <div class="flame-frames" tabIndex={0} role="region" aria-label="Frames">
         <table>
           <caption>
-            {rows.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${rows.length} frames; all are copied as CSV.` : `${rows.length} frames.`}
+            {rows.length > MOST_ROWS
+              ? `The first ${MOST_ROWS} of ${rows.length} frames; all are copied as CSV.`
+              : `${rows.length} frames.`}
           </caption>
           <thead>
             <tr>
               {head("name", "Frame")}
               <th scope="col">Type</th>
               {head("self", "Self")}
-              <th scope="col" class="number">%</th>
+              <th scope="col" class="number">
+                %
+              </th>
               {head("total", "Total")}
-              <th scope="col" class="number">%</th>
+              <th scope="col" class="number">
+                %
+              </th>
               {data.base && head("change", "Self against the base")}
               {data.base && <th scope="col">Verdict</th>}
             </tr>
@@ -89,7 +121,14 @@ export function FrameTable({ data, matches, onFind }: Props) {
               <tr key={row.name} class={matches ? "matched" : ""}>
                 <th scope="row">
                   {data.names[row.name]}{" "}
-                  <button type="button" class="as-table" onClick={() => onFind(data.names[row.name])} aria-label={`Find ${data.names[row.name].slice(0, 120)} in the graph`}>find</button>
+                  <button
+                    type="button"
+                    class="as-table"
+                    onClick={() => onFind(data.names[row.name])}
+                    aria-label={`Find ${data.names[row.name].slice(0, 120)} in the graph`}
+                  >
+                    find
+                  </button>
                 </th>
                 <td>{look(row.type).tag}</td>
                 <td class="number">{weight(data, row.self)}</td>
@@ -97,7 +136,9 @@ export function FrameTable({ data, matches, onFind }: Props) {
                 <td class="number">{weight(data, row.total)}</td>
                 <td class="number">{part(row.total, whole)}</td>
                 {data.base && <td class="number">{row.selfChange && difference(data, row.selfChange)}</td>}
-                {data.base && <td class={row.selfChange?.verdict ?? ""}>{row.selfChange && verdict(row.selfChange)}</td>}
+                {data.base && (
+                  <td class={row.selfChange?.verdict ?? ""}>{row.selfChange && verdict(row.selfChange)}</td>
+                )}
               </tr>
             ))}
           </tbody>

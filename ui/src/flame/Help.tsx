@@ -23,8 +23,8 @@ const KEYS: [string, string][] = [
 export function FlameHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
     <HelpSheet id="flame-help-title" title="The flame graph by hand" keys={KEYS} open={open} onClose={onClose}>
-      Each box is a frame, its callers above it; its width is what it took with all that it called. Order from left to right is
-      by name, not by time. Click to choose, double-click to zoom.
+      Each box is a frame, its callers above it; its width is what it took with all that it called. Order from left to
+      right is by name, not by time. Click to choose, double-click to zoom.
     </HelpSheet>
   );
 }

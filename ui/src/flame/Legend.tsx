@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { ink } from "../theme";
-import { FRAME_TYPES, type FlameData } from "./data";
+import { type FlameData, FRAME_TYPES } from "./data";
 import { look, type Pattern } from "./looks";
 import { swatch } from "./paint";
 
@@ -26,7 +26,9 @@ export function Legend({ data, colours, theme }: { data: FlameData; colours: "ty
   const entries = useMemo(() => {
     if (colours === "change") return CHANGES;
     const below = data.type.subarray(1);
-    return FRAME_TYPES.map((_, i) => i).filter((i) => below.includes(i)).map((i): Entry => look(i));
+    return FRAME_TYPES.map((_, i) => i)
+      .filter((i) => below.includes(i))
+      .map((i): Entry => look(i));
   }, [data, colours]);
   return (
     <ul class="flame-legend" aria-label="Legend">
@@ -49,4 +51,3 @@ function Swatch({ ink: name, pattern, theme }: { ink: string; pattern: Pattern; 
   }, [name, pattern, theme]);
   return <canvas ref={canvas} width={18} height={12} aria-hidden="true" />;
 }
-

@@ -106,8 +106,12 @@ export interface Change {
 export function change(data: FlameData, node: number, of: "self" | "total"): Change | null {
   const { base } = data;
   if (!base) return null;
-  return compare(data[of][node], base[of][node] * base.scale, (of === "self" ? base.selfError : base.totalError)[node],
-    of === "self" ? base.selfLimit : base.totalLimit);
+  return compare(
+    data[of][node],
+    base[of][node] * base.scale,
+    (of === "self" ? base.selfError : base.totalError)[node],
+    of === "self" ? base.selfLimit : base.totalLimit,
+  );
 }
 
 export function compare(here: number, there: number, error: number, limit: number): Change {

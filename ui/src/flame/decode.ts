@@ -1,7 +1,7 @@
 // Flame graphs as they stand in a page, in the coding of ../payload.ts. Written by crates/render/src/flame/page.rs.
 
-import { inflate, readHeaderAndColumns, type Column } from "../payload";
-import { totals, type FlameData } from "./data";
+import { type Column, inflate, readHeaderAndColumns } from "../payload";
+import { type FlameData, totals } from "./data";
 
 export const FLAME_SCHEMA = "fathom.flame-page/1";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { change, FRAME_TYPES, totals, type FlameData } from "./data";
+import { change, type FlameData, FRAME_TYPES, totals } from "./data";
 import { frames } from "./frames";
 import { invert } from "./invert";
 import { layout, nodeAt, pathTo } from "./layout";
@@ -8,7 +8,7 @@ import { changeLook, shorter } from "./looks";
 import { expression, search } from "./search";
 
 /** A graph from folded lines "a;b;c 7"; a type may stand behind a name: "a:C2". Base weights behind a second space. */
-export function folded(lines: string[]): FlameData {
+function folded(lines: string[]): FlameData {
   const names = ["all"];
   const parent = [-1];
   const name = [0];
@@ -118,7 +118,10 @@ describe("invert", () => {
 
   it("turned twice has the weights of the first", () => {
     const twice = invert(invert(GRAPH));
-    const rows = (data: FlameData): unknown[] => frames(data).map((r) => [data.names[r.name], r.total]).sort();
+    const rows = (data: FlameData): unknown[] =>
+      frames(data)
+        .map((r) => [data.names[r.name], r.total])
+        .sort();
     expect(rows(twice)).toEqual(rows(GRAPH));
   });
 });
@@ -152,7 +155,13 @@ describe("frames", () => {
 describe("comparison", () => {
   it("calls a difference noise until it is beyond the limit, and holds it against the scaled base", () => {
     const b = Array.from(GRAPH.parent.keys()).find((i) => named(GRAPH, i) === "b") as number;
-    expect(change(GRAPH, b, "total")).toEqual({ base: 2, difference: 2, verdict: "noise", added: false, vanished: false });
+    expect(change(GRAPH, b, "total")).toEqual({
+      base: 2,
+      difference: 2,
+      verdict: "noise",
+      added: false,
+      vanished: false,
+    });
     const a = Array.from(GRAPH.parent.keys()).find((i) => named(GRAPH, i) === "a") as number;
     const more = change(GRAPH, a, "total");
     expect(more).toMatchObject({ verdict: "more", added: true });
@@ -164,7 +173,9 @@ describe("names", () => {
   it("get shorter from the left for Java and lose their arguments for C++", () => {
     expect(shorter("org.example.Orders.total", 2)).toEqual(["org.example.Orders.total", "Orders.total", "total"]);
     expect(shorter("G1CollectedHeap::collect(GCCause::Cause)", 5)).toEqual([
-      "G1CollectedHeap::collect(GCCause::Cause)", "G1CollectedHeap::collect", "collect",
+      "G1CollectedHeap::collect(GCCause::Cause)",
+      "G1CollectedHeap::collect",
+      "collect",
     ]);
     expect(shorter("do_syscall_64", 7)).toEqual(["do_syscall_64"]);
   });

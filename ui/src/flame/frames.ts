@@ -1,6 +1,6 @@
 // The same weights frame by frame instead of path by path, for the table.
 
-import { compare, type Change, type FlameData } from "./data";
+import { type Change, compare, type FlameData } from "./data";
 
 export interface FrameRow {
   /** Name id. */
@@ -43,8 +43,20 @@ export function frames(data: FlameData): FrameRow[] {
     if (all > 0) totalVariance[id] += all * all;
   }
   const rows: FrameRow[] = [];
-  const judge = (id: number, here: Float64Array, there: Float64Array, variance: Float64Array, errors: Float64Array | undefined, limit: number): Change =>
-    compare(here[id], there[id] * (base?.scale ?? 1), errors ? errors[id] : variance[id] > 0 ? Math.sqrt(variance[id]) : NaN, limit);
+  const judge = (
+    id: number,
+    here: Float64Array,
+    there: Float64Array,
+    variance: Float64Array,
+    errors: Float64Array | undefined,
+    limit: number,
+  ): Change =>
+    compare(
+      here[id],
+      there[id] * (base?.scale ?? 1),
+      errors ? errors[id] : variance[id] > 0 ? Math.sqrt(variance[id]) : NaN,
+      limit,
+    );
   for (let id = 0; id < count; id++) {
     if (typeOf[id] < 0) continue;
     rows.push({
@@ -52,8 +64,10 @@ export function frames(data: FlameData): FrameRow[] {
       type: typeOf[id],
       self: self[id],
       total: total[id],
-      selfChange: base && judge(id, self, baseSelf, selfVariance, base.frames?.selfError, (base.frames ?? base).selfLimit),
-      totalChange: base && judge(id, total, baseTotal, totalVariance, base.frames?.totalError, (base.frames ?? base).totalLimit),
+      selfChange:
+        base && judge(id, self, baseSelf, selfVariance, base.frames?.selfError, (base.frames ?? base).selfLimit),
+      totalChange:
+        base && judge(id, total, baseTotal, totalVariance, base.frames?.totalError, (base.frames ?? base).totalLimit),
     });
   }
   return rows;

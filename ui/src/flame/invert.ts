@@ -1,6 +1,6 @@
 // The same samples from the other end: first what ran, below it who called it.
 
-import { FRAME_TYPES, type FlameBase, type FlameData, type FlameMix } from "./data";
+import { type FlameBase, type FlameData, type FlameMix, FRAME_TYPES } from "./data";
 
 /** Callers of what took less than this share are not drawn out: nobody sees a tenth of a pixel, and a tree of a
  *  million nodes would become one of fifty million. */
@@ -123,7 +123,13 @@ function ownShares(data: FlameData, mix: FlameMix): Float64Array[] {
   return [mix.interpreted, mix.c1, mix.c2, mix.inlined].map((column, k) =>
     // Totals of one kind over a subtree are not additive (a caller may be of another kind), so a leaf's own weight
     // goes to its kinds in the shares that the node's total has.
-    column.map((value, i) => (data.type[i] < 4 && data.total[i] > 0 ? (data.self[i] * value) / data.total[i] : k === data.type[i] ? data.self[i] : 0)),
+    column.map((value, i) =>
+      data.type[i] < 4 && data.total[i] > 0
+        ? (data.self[i] * value) / data.total[i]
+        : k === data.type[i]
+          ? data.self[i]
+          : 0,
+    ),
   );
 }
 

@@ -1,7 +1,7 @@
-// How each type of frame looks. Colours are tints of Okabe and Ito's, which people with any colour vision tell apart; a
+// How each type of frame looks. Colours are tints of Okabe and Ito's, which people with any colour vision distinguish; a
 // tag of letters in the box and a pattern on it say the same without colour.
 
-import { FRAME_TYPES, type Change, type FrameType } from "./data";
+import { type Change, FRAME_TYPES, type FrameType } from "./data";
 
 export type Pattern = "plain" | "diagonal" | "dots" | "bars" | "cross";
 
@@ -34,7 +34,10 @@ export function look(type: number): Look {
 }
 
 /** How a comparison looks: more is orange, less is blue, within noise is grey; a sign says it without colour. */
-export function changeLook(change: Change, reference: number): { ink: string; strength: number; sign: string; pattern: Pattern } {
+export function changeLook(
+  change: Change,
+  reference: number,
+): { ink: string; strength: number; sign: string; pattern: Pattern } {
   if (change.verdict === "noise" || change.verdict === "too-few") {
     return { ink: "f-noise", strength: 1, sign: change.verdict === "noise" ? "=" : "", pattern: "plain" };
   }

@@ -17,7 +17,9 @@ function Page({ page }: { page: FlamePage }) {
   return (
     <>
       <header class="top">
-        <p class="brand">fathom <span>{page.version}</span></p>
+        <p class="brand">
+          fathom <span>{page.version}</span>
+        </p>
         <div class="tools">
           {page.graphs.length > 1 && (
             <label class="flame-tools">
@@ -29,13 +31,17 @@ function Page({ page }: { page: FlamePage }) {
               </select>
             </label>
           )}
-          <button type="button" onClick={nextTheme}>Theme: {themeName}</button>
+          <button type="button" onClick={nextTheme}>
+            Theme: {themeName}
+          </button>
         </div>
       </header>
       <main>
         <h1>{page.title}</h1>
         <p class="about">
-          {[page.about, graph?.label, graph?.base ? `held against ${graph.base.label}, ${graph.base.normalised}` : ""].filter(Boolean).join(" · ")}
+          {[page.about, graph?.label, graph?.base ? `held against ${graph.base.label}, ${graph.base.normalised}` : ""]
+            .filter(Boolean)
+            .join(" · ")}
         </p>
         {graph ? (
           <FlameGraph key={at} data={graph} theme={paint} alone inverted={page.inverted} onTheme={nextTheme} />

@@ -2,8 +2,8 @@
 // that is above them, so a graph of a million nodes costs what its visible ones do.
 
 import { change, type FlameData } from "./data";
-import { pathTo, type Layout } from "./layout";
-import { changeLook, look, shorter, type Pattern } from "./looks";
+import { type Layout, pathTo } from "./layout";
+import { changeLook, look, type Pattern, shorter } from "./looks";
 
 export const ROW = 19;
 const SMALLEST_PX = 0.3;
@@ -175,7 +175,11 @@ class Brush {
 }
 
 /** A tile of a pattern, drawn in the colour of the moment. */
-function patternOf(context: CanvasRenderingContext2D, kind: Pattern, ink: (name: string) => string): CanvasPattern | null {
+function patternOf(
+  context: CanvasRenderingContext2D,
+  kind: Pattern,
+  ink: (name: string) => string,
+): CanvasPattern | null {
   const known = patterns.get(kind);
   if (known !== undefined) return known;
   const size = 6;

@@ -24,7 +24,9 @@ export function expression(text: string): RegExp | null {
 }
 
 export function search(data: FlameData, pattern: RegExp, within = 0): Matches {
-  const names = Uint8Array.from(data.names, (name, i) => Number(pattern.test(name) || pattern.test(`${data.modules[i]}!${name}`)));
+  const names = Uint8Array.from(data.names, (name, i) =>
+    Number(pattern.test(name) || pattern.test(`${data.modules[i]}!${name}`)),
+  );
   const { parent, name, total } = data;
   const inside = new Uint8Array(parent.length);
   const covered = new Uint8Array(parent.length);

@@ -1,7 +1,7 @@
 // A frame in words: for tooltip, details, screen reader and clipboard.
 
 import { quantity, share } from "../format";
-import { change, type Change, type FlameData } from "./data";
+import { type Change, change, type FlameData } from "./data";
 import { pathTo } from "./layout";
 import { look } from "./looks";
 

@@ -30,7 +30,9 @@ export function Details({ page, node, root, onChoose, onZoom, onSearch }: Props)
   };
   return (
     <div class="heap-details" data-heap="details" role="region" aria-label="Chosen box" tabIndex={0}>
-      <p class="name" data-heap="name">{nameOf(tree, node)}</p>
+      <p class="name" data-heap="name">
+        {nameOf(tree, node)}
+      </p>
       <dl>
         {facts(tree, node, tree.retained[root]).map(([key, value]) => (
           <div key={key}>
@@ -41,15 +43,29 @@ export function Details({ page, node, root, onChoose, onZoom, onSearch }: Props)
         {address !== "" && (
           <div>
             <dt>{tree.objects[node] > 1 ? "the largest" : "address"}</dt>
-            <dd><code>{address}</code></dd>
+            <dd>
+              <code>{address}</code>
+            </dd>
           </div>
         )}
       </dl>
       {node > 0 && (
         <p class="flame-tools">
-          {node !== root && tree.name[node] >= 0 && <button type="button" onClick={() => onZoom(node)}>Zoom in</button>}
-          {tree.name[node] >= 0 && <button type="button" onClick={() => onSearch(nameOf(tree, node))}>Find its class</button>}
-          {address !== "" && <button type="button" onClick={() => copy("address", address)}>Copy address</button>}
+          {node !== root && tree.name[node] >= 0 && (
+            <button type="button" onClick={() => onZoom(node)}>
+              Zoom in
+            </button>
+          )}
+          {tree.name[node] >= 0 && (
+            <button type="button" onClick={() => onSearch(nameOf(tree, node))}>
+              Find its class
+            </button>
+          )}
+          {address !== "" && (
+            <button type="button" onClick={() => copy("address", address)}>
+              Copy address
+            </button>
+          )}
           <span role="status">{copied}</span>
         </p>
       )}
@@ -58,7 +74,12 @@ export function Details({ page, node, root, onChoose, onZoom, onSearch }: Props)
           <h3>Kept by</h3>
           <p class="kept-by">
             {above.map((at, i) => (
-              <span key={at}>{i > 0 && " › "}<button type="button" class="as-link" title={nameOf(tree, at)} onClick={() => onChoose(at)}>{labelOf(tree, at)}</button></span>
+              <span key={at}>
+                {i > 0 && " › "}
+                <button type="button" class="as-link" title={nameOf(tree, at)} onClick={() => onChoose(at)}>
+                  {labelOf(tree, at)}
+                </button>
+              </span>
             ))}
           </p>
         </>
@@ -68,12 +89,19 @@ export function Details({ page, node, root, onChoose, onZoom, onSearch }: Props)
           <h3>
             {held !== node
               ? `The shortest way from a root to what keeps it, ${labelOf(tree, held)}`
-              : tree.objects[held] > 1 ? "The shortest way from a root to the largest of them" : "The shortest way from a root"}
+              : tree.objects[held] > 1
+                ? "The shortest way from a root to the largest of them"
+                : "The shortest way from a root"}
           </h3>
           <WayList page={page} step={tree.way[held]} />
         </>
       )}
-      {node === 0 && <p class="quiet">Click a box for its figures and the way to it; what was clicked fills the width. Below each box stands what it keeps alone: what would go if it went.</p>}
+      {node === 0 && (
+        <p class="quiet">
+          Click a box for its figures and the way to it; what was clicked fills the width. Below each box stands what it
+          keeps alone: what would go if it went.
+        </p>
+      )}
     </div>
   );
 }

@@ -17,8 +17,9 @@ const KEYS: [string, string][] = [
 export function HeapHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
     <HelpSheet id="heap-help-title" title="The picture by hand" keys={KEYS} open={open} onClose={onClose}>
-      A box is an object, or all objects of one class that the box above keeps. It is as wide as what would go if it went; the largest
-      stand left. What is hatched is small and counted as one. The room right of the boxes below is what the objects take themselves.
+      A box is an object, or all objects of one class that the box above keeps. It is as wide as what would go if it
+      went; the largest stand left. What is hatched is small and counted as one. The room right of the boxes below is
+      what the objects take themselves.
     </HelpSheet>
   );
 }

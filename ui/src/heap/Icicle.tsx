@@ -6,8 +6,8 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { onPaper } from "../print";
-import { SORTS, type HeapTree } from "./data";
-import { layout, reading, type Box } from "./layout";
+import { type HeapTree, SORTS } from "./data";
+import { type Box, layout, reading } from "./layout";
 import { bytes, facts, labelOf, nameOf, part, said } from "./words";
 
 const ROW = 26;
@@ -61,11 +61,14 @@ export function Icicle({ tree, root, chosen, matches, suspects, onRoot, onChoose
   }, [stop, boxes]);
 
   /** Chooses a node, and shows a wider part or a narrower one where it is not in sight. */
-  const go = useCallback((node: number): void => {
-    follow.current = true;
-    if (!drawn.has(node)) onRoot(isBelow(tree, node, root) ? tree.parent[node] : node);
-    onChoose(node);
-  }, [drawn, tree, root, onRoot, onChoose]);
+  const go = useCallback(
+    (node: number): void => {
+      follow.current = true;
+      if (!drawn.has(node)) onRoot(isBelow(tree, node, root) ? tree.parent[node] : node);
+      onChoose(node);
+    },
+    [drawn, tree, root, onRoot, onChoose],
+  );
   const sibling = (direction: 1 | -1): number => {
     const up = tree.parent[stop];
     if (up < 0) return stop;
@@ -103,7 +106,12 @@ export function Icicle({ tree, root, chosen, matches, suspects, onRoot, onChoose
     return { node: Number(node ?? of), smaller: Number(smaller ?? 0) };
   };
   return (
-    <div class="icicle" ref={frame} style={{ maxHeight: `${MOST_ROWS * ROW + 2}px` }} data-heap="picture" data-root={root}
+    <div
+      class="icicle"
+      ref={frame}
+      style={{ maxHeight: `${MOST_ROWS * ROW + 2}px` }}
+      data-heap="picture"
+      data-root={root}
       onPointerMove={(event) => {
         const at = under(event);
         setHover(at && { ...at, x: event.clientX, y: event.clientY });
@@ -117,12 +125,30 @@ export function Icicle({ tree, root, chosen, matches, suspects, onRoot, onChoose
         onRoot(tree.sort[at.node] === SORTS.indexOf("others") ? tree.parent[at.node] : at.node);
         onChoose(at.node);
       }}
-      onKeyDown={onKeyDown}>
-      <div role="tree" aria-label="Who keeps what: each object below the one that keeps it; arrow keys walk, Enter zooms" class="icicle-boxes" style={{ height: `${rows * ROW}px` }}>
-        {boxes.map((box) => (box.smaller > 0
-          ? <Smaller key={`s${box.node}`} box={box} width={width} />
-          : <Item key={box.node} tree={tree} box={box} width={width} chosen={box.node === chosen} stop={box.node === stop}
-              matched={matches ? matches[box.node] === 1 : null} suspect={suspects.has(box.node)} />))}
+      onKeyDown={onKeyDown}
+    >
+      <div
+        role="tree"
+        aria-label="Who keeps what: each object below the one that keeps it; arrow keys walk, Enter zooms"
+        class="icicle-boxes"
+        style={{ height: `${rows * ROW}px` }}
+      >
+        {boxes.map((box) =>
+          box.smaller > 0 ? (
+            <Smaller key={`s${box.node}`} box={box} width={width} />
+          ) : (
+            <Item
+              key={box.node}
+              tree={tree}
+              box={box}
+              width={width}
+              chosen={box.node === chosen}
+              stop={box.node === stop}
+              matched={matches ? matches[box.node] === 1 : null}
+              suspect={suspects.has(box.node)}
+            />
+          ),
+        )}
       </div>
       {hover && <Tip tree={tree} root={root} {...hover} />}
     </div>
@@ -134,11 +160,33 @@ function place({ x, w, row }: Box, width: number): Record<string, string> {
 }
 
 function Smaller({ box, width }: { box: Box; width: number }) {
-  return <div class="box smaller" aria-hidden="true" data-smaller={box.smaller} data-of={box.node} style={place(box, width)} />;
+  return (
+    <div
+      class="box smaller"
+      aria-hidden="true"
+      data-smaller={box.smaller}
+      data-of={box.node}
+      style={place(box, width)}
+    />
+  );
 }
 
-function Item({ tree, box, width, chosen, stop, matched, suspect }: {
-  tree: HeapTree; box: Box; width: number; chosen: boolean; stop: boolean; matched: boolean | null; suspect: boolean;
+function Item({
+  tree,
+  box,
+  width,
+  chosen,
+  stop,
+  matched,
+  suspect,
+}: {
+  tree: HeapTree;
+  box: Box;
+  width: number;
+  chosen: boolean;
+  stop: boolean;
+  matched: boolean | null;
+  suspect: boolean;
 }) {
   const { node } = box;
   const px = box.w * width;
@@ -148,16 +196,37 @@ function Item({ tree, box, width, chosen, stop, matched, suspect }: {
   const size = `${bytes(tree.retained[node])} · ${part(tree.retained[node], tree.retained[0])}`;
   const seen = `${px >= NAME_PX ? `${label} ` : ""}${px >= SIZE_PX ? `${size}: ` : ""}`;
   return (
-    <div role="treeitem" class={`box ${SORTS[tree.sort[node]]}${matched === true ? " match" : matched === false ? " dim" : ""}`} data-node={node} style={place(box, width)}
-      tabIndex={stop ? 0 : -1} aria-level={box.row + 1} aria-selected={chosen} {...(has ? { "aria-expanded": true } : {})}
-      aria-label={`${seen}${said(tree, node)}${suspect ? ", suspect" : ""}${matched ? ", matches" : ""}`}>
-      {px >= NAME_PX && <span class="label">{label}</span>}{" "}
-      {px >= SIZE_PX && <span class="size">{size}</span>}
+    <div
+      role="treeitem"
+      class={`box ${SORTS[tree.sort[node]]}${matched === true ? " match" : matched === false ? " dim" : ""}`}
+      data-node={node}
+      style={place(box, width)}
+      tabIndex={stop ? 0 : -1}
+      aria-level={box.row + 1}
+      aria-selected={chosen}
+      {...(has ? { "aria-expanded": true } : {})}
+      aria-label={`${seen}${said(tree, node)}${suspect ? ", suspect" : ""}${matched ? ", matches" : ""}`}
+    >
+      {px >= NAME_PX && <span class="label">{label}</span>} {px >= SIZE_PX && <span class="size">{size}</span>}
     </div>
   );
 }
 
-function Tip({ tree, root, node, smaller, x, y }: { tree: HeapTree; root: number; node: number; smaller: number; x: number; y: number }) {
+function Tip({
+  tree,
+  root,
+  node,
+  smaller,
+  x,
+  y,
+}: {
+  tree: HeapTree;
+  root: number;
+  node: number;
+  smaller: number;
+  x: number;
+  y: number;
+}) {
   const style = {
     ...(x > innerWidth * 0.6 ? { right: `${innerWidth - x + 14}px` } : { left: `${x + 14}px` }),
     ...(y > innerHeight * 0.6 ? { bottom: `${innerHeight - y + 14}px` } : { top: `${y + 18}px` }),
@@ -165,7 +234,11 @@ function Tip({ tree, root, node, smaller, x, y }: { tree: HeapTree; root: number
   const rows = smaller > 0 ? [] : facts(tree, node, tree.retained[root]);
   return (
     <div class="tooltip heap-tip" style={style}>
-      <p class="name">{smaller > 0 ? `${smaller} smaller, too narrow to be drawn: click to see what ${labelOf(tree, node)} keeps` : nameOf(tree, node)}</p>
+      <p class="name">
+        {smaller > 0
+          ? `${smaller} smaller, too narrow to be drawn: click to see what ${labelOf(tree, node)} keeps`
+          : nameOf(tree, node)}
+      </p>
       <dl>
         {rows.map(([key, value]) => (
           <div key={key}>

@@ -1,16 +1,15 @@
 // The picture with what belongs to it: search, the way down to what is shown, legend, details.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-
-import { expression } from "../flame/search";
 import { pathTo } from "../flame/layout";
+import { expression } from "../flame/search";
 import { count } from "../format";
-import { SORTS, type HeapPage } from "./data";
 import { Details } from "./Details";
+import { type HeapPage, SORTS } from "./data";
 import { HeapHelp } from "./Help";
 import { Icicle, isBelow } from "./Icicle";
 import { search } from "./search";
-import { bytes, labelOf, nameOf, objectsOf, part, said, SORT_WORDS } from "./words";
+import { bytes, labelOf, nameOf, objectsOf, part, SORT_WORDS, said } from "./words";
 
 /** The search runs when typing has come to rest. */
 const REST_MS = 120;
@@ -35,7 +34,10 @@ export function Picture({ page, root, chosen, query, onRoot, onChoose, onQuery, 
   const [help, setHelp] = useState(false);
   const pattern = useMemo(() => expression(query), [query]);
   const matches = useMemo(() => (pattern ? search(tree, pattern, root) : null), [tree, pattern, root]);
-  const suspects = useMemo(() => new Set(page.holders.filter((h) => h.suspect && h.node !== null).map((h) => h.node as number)), [page]);
+  const suspects = useMemo(
+    () => new Set(page.holders.filter((h) => h.suspect && h.node !== null).map((h) => h.node as number)),
+    [page],
+  );
   const sorts = useMemo(() => SORTS.filter((_, code) => code > 0 && tree.sort.includes(code)), [tree]);
 
   useEffect(() => setTyped(query), [query]);
@@ -59,7 +61,7 @@ export function Picture({ page, root, chosen, query, onRoot, onChoose, onQuery, 
     const at = nodes.indexOf(chosen);
     show(nodes[at < 0 ? (direction === 1 ? 0 : nodes.length - 1) : (at + direction + nodes.length) % nodes.length]);
   };
-  const escape = (): void => {
+  const onEscape = (): void => {
     if (typed !== "") {
       setTyped("");
       onQuery("");
@@ -69,7 +71,7 @@ export function Picture({ page, root, chosen, query, onRoot, onChoose, onQuery, 
     } else onChoose(0);
   };
   const actions: Record<string, () => void> = {
-    Escape: escape,
+    Escape: onEscape,
     "0": () => {
       onRoot(0);
       onChoose(0);
@@ -103,14 +105,21 @@ export function Picture({ page, root, chosen, query, onRoot, onChoose, onQuery, 
     return () => window.removeEventListener("keydown", anywhere);
   }, []);
 
-  const found = pattern && matches
-    ? matches.nodes.length === 0 ? "no box matches" : `${bytes(matches.retained)} (${part(matches.retained, tree.retained[root])}${root > 0 ? " of what is shown" : ""}) retained by ${count(matches.inside)} ${matches.inside === 1 ? "box" : "boxes"}, ${objectsOf(matches.objects)}`
-    : query !== "" && !pattern ? "not a regular expression" : "";
+  const found =
+    pattern && matches
+      ? matches.nodes.length === 0
+        ? "no box matches"
+        : `${bytes(matches.retained)} (${part(matches.retained, tree.retained[root])}${root > 0 ? " of what is shown" : ""}) retained by ${count(matches.inside)} ${matches.inside === 1 ? "box" : "boxes"}, ${objectsOf(matches.objects)}`
+      : query !== "" && !pattern
+        ? "not a regular expression"
+        : "";
   const all = useMemo(() => {
     if (!pattern) return "";
     const rows = page.classes.rows.filter((row) => pattern.test(row.name));
     const [objects, shallow] = rows.reduce(([n, b], row) => [n + row.objects, b + row.shallow], [0, 0]);
-    return rows.length === 0 ? "" : `wherever they are: ${count(rows.length)} ${rows.length === 1 ? "class" : "classes"}, ${objectsOf(objects)} that take ${bytes(shallow)} themselves`;
+    return rows.length === 0
+      ? ""
+      : `wherever they are: ${count(rows.length)} ${rows.length === 1 ? "class" : "classes"}, ${objectsOf(objects)} that take ${bytes(shallow)} themselves`;
   }, [pattern, page]);
 
   return (
@@ -120,46 +129,115 @@ export function Picture({ page, root, chosen, query, onRoot, onChoose, onQuery, 
         <div class="flame-tools" role="toolbar" aria-label="Picture">
           <label>
             <span class="unseen">Search classes (a regular expression)</span>
-            <input ref={box} type="search" placeholder="Search classes: regular expression" value={typed} class={query !== "" && !pattern ? "wrong" : ""}
+            <input
+              ref={box}
+              type="search"
+              placeholder="Search classes: regular expression"
+              value={typed}
+              class={query !== "" && !pattern ? "wrong" : ""}
               onInput={(event) => setTyped(event.currentTarget.value)}
               onKeyDown={(event) => {
-                if (event.key === "Escape") escape();
+                if (event.key === "Escape") onEscape();
                 if (event.key === "Enter") onQuery(event.currentTarget.value);
-                if (event.key === "Escape" || event.key === "Enter") section.current?.querySelector<HTMLElement>("[role=treeitem][tabindex='0']")?.focus();
-              }} />
+                if (event.key === "Escape" || event.key === "Enter")
+                  section.current?.querySelector<HTMLElement>("[role=treeitem][tabindex='0']")?.focus();
+              }}
+            />
           </label>
-          <button type="button" disabled={!matches || matches.nodes.length === 0} onClick={() => step(-1)} aria-label="Previous match">‹</button>
-          <button type="button" disabled={!matches || matches.nodes.length === 0} onClick={() => step(1)} aria-label="Next match">›</button>
+          <button
+            type="button"
+            disabled={!matches || matches.nodes.length === 0}
+            onClick={() => step(-1)}
+            aria-label="Previous match"
+          >
+            ‹
+          </button>
+          <button
+            type="button"
+            disabled={!matches || matches.nodes.length === 0}
+            onClick={() => step(1)}
+            aria-label="Next match"
+          >
+            ›
+          </button>
           <div class="end">
-            <button type="button" disabled={root === 0} onClick={() => onRoot(tree.parent[root])}>One step out</button>
-            <button type="button" disabled={root === 0} onClick={() => onRoot(0)}>Whole heap</button>
-            <button type="button" aria-haspopup="dialog" onClick={() => setHelp(true)}>Keys</button>
+            <button type="button" disabled={root === 0} onClick={() => onRoot(tree.parent[root])}>
+              One step out
+            </button>
+            <button type="button" disabled={root === 0} onClick={() => onRoot(0)}>
+              Whole heap
+            </button>
+            <button type="button" aria-haspopup="dialog" onClick={() => setHelp(true)}>
+              Keys
+            </button>
           </div>
         </div>
       </div>
-      <p class="heap-found" role="status" data-heap="found">{[found, all].filter(Boolean).join("; ")}</p>
+      <p class="heap-found" role="status" data-heap="found">
+        {[found, all].filter(Boolean).join("; ")}
+      </p>
       <nav class="crumbs" aria-label="Way down to what is shown" data-heap="crumbs">
         <ol>
           {pathTo(tree, root).map((at) => (
             <li key={at}>
-              {at === root ? <span aria-current="location" title={nameOf(tree, at)}>{labelOf(tree, at)}</span>
-                : <button type="button" class="as-link" title={nameOf(tree, at)} onClick={() => onRoot(at)}>{labelOf(tree, at)}</button>}
+              {at === root ? (
+                <span aria-current="location" title={nameOf(tree, at)}>
+                  {labelOf(tree, at)}
+                </span>
+              ) : (
+                <button type="button" class="as-link" title={nameOf(tree, at)} onClick={() => onRoot(at)}>
+                  {labelOf(tree, at)}
+                </button>
+              )}
             </li>
           ))}
         </ol>
       </nav>
       <div class="picture-parts">
         <div>
-          <Icicle tree={tree} root={root} chosen={chosen} matches={matches?.is ?? null} suspects={suspects} onRoot={onRoot} onChoose={onChoose} onKey={onKey} />
+          <Icicle
+            tree={tree}
+            root={root}
+            chosen={chosen}
+            matches={matches?.is ?? null}
+            suspects={suspects}
+            onRoot={onRoot}
+            onChoose={onChoose}
+            onKey={onKey}
+          />
           <ul class="heap-legend">
-            {sorts.map((sort) => <li key={sort}><span class={`swatch box ${sort}`} />{SORT_WORDS[sort]}</li>)}
-            {suspects.size > 0 && <li><strong>!</strong> suspect</li>}
+            {sorts.map((sort) => (
+              <li key={sort}>
+                <span class={`swatch box ${sort}`} />
+                {SORT_WORDS[sort]}
+              </li>
+            ))}
+            {suspects.size > 0 && (
+              <li>
+                <strong>!</strong> suspect
+              </li>
+            )}
           </ul>
-          <p class="note">Each box is as wide as what would go if it went: shares are of all that can be reached. Groups that keep less than {bytes(page.least_bytes)} are hatched and counted as one.</p>
+          <p class="note">
+            Each box is as wide as what would go if it went: shares are of all that can be reached. Groups that keep
+            less than {bytes(page.least_bytes)} are hatched and counted as one.
+          </p>
         </div>
-        <Details page={page} node={chosen} root={root} onChoose={show} onZoom={(node) => { onRoot(node); onChoose(node); }} onSearch={(name) => onQuery(exactly(name))} />
+        <Details
+          page={page}
+          node={chosen}
+          root={root}
+          onChoose={show}
+          onZoom={(node) => {
+            onRoot(node);
+            onChoose(node);
+          }}
+          onSearch={(name) => onQuery(exactly(name))}
+        />
       </div>
-      <p class="unseen" role="status" data-heap="said">{said(tree, chosen)}</p>
+      <p class="unseen" role="status" data-heap="said">
+        {said(tree, chosen)}
+      </p>
       <HeapHelp open={help} onClose={() => setHelp(false)} />
     </section>
   );

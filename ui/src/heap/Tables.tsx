@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { SortTable, type Column } from "../components/SortTable";
+import { type Column, SortTable } from "../components/SortTable";
 import { Tabs } from "../components/Tabs";
 import { count } from "../format";
 import type { Group, Groups, HeapPage, HeapThread } from "./data";
@@ -21,7 +21,8 @@ const TABS: { id: Id; title: string }[] = [
 ];
 
 const ABOUT: Record<Id, string> = {
-  classes: "Shallow is what the objects take themselves; retained what would go with them, of several that keep one another once. What objects keep only together is in neither.",
+  classes:
+    "Shallow is what the objects take themselves; retained what would go with them, of several that keep one another once. What objects keep only together is in neither.",
   packages: "By what objects of their classes keep.",
   loaders: "By what objects of the classes keep that they defined.",
   threads: "Stack alone: held by local variables and by nothing else.",
@@ -63,12 +64,19 @@ function Panel({ page, tab, onFind, onShow }: Props & { tab: Id }) {
     case "threads":
       return <Threads page={page} onShow={onShow} />;
     case "waste":
-      return <Plain label="Waste" sortBy={2} rows={page.waste} columns={[
-        { title: "What", value: (row) => row.what },
-        { title: "Count", value: (row) => row.count, text: (row) => count(row.count) },
-        { title: "Bytes", value: (row) => row.bytes, text: (row) => bytes(row.bytes), unit: "bytes" },
-        { title: "Meaning", value: (row) => row.meaning, words: true },
-      ]} />;
+      return (
+        <Plain
+          label="Waste"
+          sortBy={2}
+          rows={page.waste}
+          columns={[
+            { title: "What", value: (row) => row.what },
+            { title: "Count", value: (row) => row.count, text: (row) => count(row.count) },
+            { title: "Bytes", value: (row) => row.bytes, text: (row) => bytes(row.bytes), unit: "bytes" },
+            { title: "Meaning", value: (row) => row.meaning, words: true },
+          ]}
+        />
+      );
     case "references":
       return (
         <>
@@ -76,12 +84,21 @@ function Panel({ page, tab, onFind, onShow }: Props & { tab: Id }) {
           {(page.buffers.owners.length > 0 || page.buffers.unreachable > 0) && (
             <>
               <h3 class="about-table">{page.buffers.title}</h3>
-              {page.buffers.unreachable > 0 && <p class="quiet">{bytes(page.buffers.unreachable)} of buffers that nothing reaches, given back when these are collected</p>}
-              <Plain label="Direct buffers" sortBy={2} rows={page.buffers.owners} columns={[
-                { title: "Kept by", value: (row) => row.name },
-                { title: "Buffers", value: (row) => row.count, text: (row) => count(row.count) },
-                { title: "Capacity", value: (row) => row.bytes, text: (row) => bytes(row.bytes), unit: "bytes" },
-              ]} />
+              {page.buffers.unreachable > 0 && (
+                <p class="quiet">
+                  {bytes(page.buffers.unreachable)} of buffers that nothing reaches, given back when these are collected
+                </p>
+              )}
+              <Plain
+                label="Direct buffers"
+                sortBy={2}
+                rows={page.buffers.owners}
+                columns={[
+                  { title: "Kept by", value: (row) => row.name },
+                  { title: "Buffers", value: (row) => row.count, text: (row) => count(row.count) },
+                  { title: "Capacity", value: (row) => row.bytes, text: (row) => bytes(row.bytes), unit: "bytes" },
+                ]}
+              />
             </>
           )}
         </>
@@ -99,16 +116,39 @@ function Plain<Row>(table: { columns: Column<Row>[]; rows: Row[]; label: string;
 }
 
 function Counted({ rows, label }: { rows: { what: string; count: number }[]; label: string }) {
-  return <Plain label={label} sortBy={1} rows={rows} columns={[
-    { title: "What", value: (row) => row.what },
-    { title: "Count", value: (row) => row.count, text: (row) => count(row.count) },
-  ]} />;
+  return (
+    <Plain
+      label={label}
+      sortBy={1}
+      rows={rows}
+      columns={[
+        { title: "What", value: (row) => row.what },
+        { title: "Count", value: (row) => row.count, text: (row) => count(row.count) },
+      ]}
+    />
+  );
 }
 
-function GroupTable({ page, groups, what, many, onFind }: { page: HeapPage; groups: Groups; what: string; many: string; onFind?: (name: string) => void }) {
+function GroupTable({
+  page,
+  groups,
+  what,
+  many,
+  onFind,
+}: {
+  page: HeapPage;
+  groups: Groups;
+  what: string;
+  many: string;
+  onFind?: (name: string) => void;
+}) {
   const whole = page.size.bytes;
   const columns: Column<Group>[] = [
-    { title: what, value: (row) => row.name || "(no package)", ...(onFind ? { show: (row: Group) => () => onFind(row.name) } : {}) },
+    {
+      title: what,
+      value: (row) => row.name || "(no package)",
+      ...(onFind ? { show: (row: Group) => () => onFind(row.name) } : {}),
+    },
     { title: "Objects", value: (row) => row.objects, text: (row) => count(row.objects) },
     { title: "Shallow", value: (row) => row.shallow, text: (row) => bytes(row.shallow), unit: "bytes" },
     { title: "Retained", value: (row) => row.retained, text: (row) => bytes(row.retained), unit: "bytes" },
@@ -117,25 +157,41 @@ function GroupTable({ page, groups, what, many, onFind }: { page: HeapPage; grou
   return (
     <>
       <Plain label={many} sortBy={3} rows={groups.rows} columns={columns} showTitle="find" />
-      {groups.leftOut > 0 && <p class="quiet">Not in this page: {count(groups.leftOut)} more {many} that keep less, with {objectsOf(groups.leftOutObjects)} in {bytes(groups.leftOutShallow)}.</p>}
+      {groups.leftOut > 0 && (
+        <p class="quiet">
+          Not in this page: {count(groups.leftOut)} more {many} that keep less, with {objectsOf(groups.leftOutObjects)}{" "}
+          in {bytes(groups.leftOutShallow)}.
+        </p>
+      )}
     </>
   );
 }
 
 function Threads({ page, onShow }: { page: HeapPage; onShow: (node: number) => void }) {
   const columns: Column<HeapThread>[] = [
-    { title: "Thread", value: (row) => row.name, show: (row) => (row.node === null ? null : () => onShow(row.node as number)) },
+    {
+      title: "Thread",
+      value: (row) => row.name,
+      show: (row) => (row.node === null ? null : () => onShow(row.node as number)),
+    },
     { title: "Retained", value: (row) => row.retained, text: (row) => bytes(row.retained), unit: "bytes" },
     { title: "Stack alone", value: (row) => row.stack, text: (row) => bytes(row.stack), unit: "bytes" },
     { title: "Frame that holds most", value: (row) => row.frame, words: true },
-    { title: "Of it", value: (row) => row.frame_bytes, text: (row) => (row.frame === "" ? "" : bytes(row.frame_bytes)), unit: "bytes" },
+    {
+      title: "Of it",
+      value: (row) => row.frame_bytes,
+      text: (row) => (row.frame === "" ? "" : bytes(row.frame_bytes)),
+      unit: "bytes",
+    },
     { title: "Top of its stack", value: (row) => row.top, words: true },
     { title: "Class", value: (row) => row.class, words: true },
   ];
   return (
     <>
       <Plain label="Threads" sortBy={1} rows={page.threads} columns={columns} showTitle="show" />
-      {page.threads_left_out > 0 && <p class="quiet">Not in this page: {count(page.threads_left_out)} more threads that keep less.</p>}
+      {page.threads_left_out > 0 && (
+        <p class="quiet">Not in this page: {count(page.threads_left_out)} more threads that keep less.</p>
+      )}
     </>
   );
 }

@@ -11,9 +11,19 @@ export function WayList({ page, step }: { page: HeapPage; step: number }) {
       </li>
       {way.steps.map((at, i) => (
         <li key={i}>
-          {at.leftOut > 0 && <p class="quiet">… {at.leftOut} {at.leftOut === 1 ? "step" : "steps"} in between</p>}
-          {at.edge !== "" && <span class="edge">{at.edge} →</span>} <code>{at.class}</code> <code class="quiet">{at.address}</code>
-          {at.weak && <span class="quiet"> (the referent of a soft, weak, phantom or final reference: nothing else holds it)</span>}
+          {at.leftOut > 0 && (
+            <p class="quiet">
+              … {at.leftOut} {at.leftOut === 1 ? "step" : "steps"} in between
+            </p>
+          )}
+          {at.edge !== "" && <span class="edge">{at.edge} →</span>} <code>{at.class}</code>{" "}
+          <code class="quiet">{at.address}</code>
+          {at.weak && (
+            <span class="quiet">
+              {" "}
+              (the referent of a soft, weak, phantom or final reference: nothing else holds it)
+            </span>
+          )}
         </li>
       ))}
     </ol>

@@ -90,7 +90,7 @@ export interface HeapThread {
 }
 
 /** What is handed on as it stands in the header. */
-export interface Told {
+export interface Described {
   version: string;
   file: string;
   headline: string;
@@ -107,7 +107,7 @@ export interface Told {
   roots: { what: string; count: number }[];
 }
 
-export interface HeapPage extends Told {
+export interface HeapPage extends Described {
   tree: HeapTree;
   /** The way that ends with a step. */
   way: (step: number) => Way;
@@ -117,7 +117,11 @@ export interface HeapPage extends Told {
 }
 
 /** Children of each node, the largest first and others behind them: sorted once, as nothing changes. */
-export function children(parent: Int32Array, retained: Float64Array, sort: Uint8Array): { first: Int32Array; child: Int32Array } {
+export function children(
+  parent: Int32Array,
+  retained: Float64Array,
+  sort: Uint8Array,
+): { first: Int32Array; child: Int32Array } {
   const n = parent.length;
   const order = Array.from({ length: n }, (_, i) => i).slice(1);
   const last = (i: number): number => Number(sort[i] === OTHERS);

@@ -1,7 +1,16 @@
 // A dump as it stands in its page, in the coding of ../payload.ts. Written by crates/render/src/heap/page.rs.
 
-import { inflate, readHeaderAndColumns, type Column } from "../payload";
-import { children, OTHERS, type Groups, type HeapPage, type HeapTree, type Step, type Told, type Way } from "./data";
+import { type Column, inflate, readHeaderAndColumns } from "../payload";
+import {
+  children,
+  type Described,
+  type Groups,
+  type HeapPage,
+  type HeapTree,
+  OTHERS,
+  type Step,
+  type Way,
+} from "./data";
 
 export const HEAP_SCHEMA = "fathom.heap-page/1";
 
@@ -21,7 +30,7 @@ interface RawGroups {
   left_out_shallow: number;
 }
 
-interface Header extends Told {
+interface Header extends Described {
   schema: string;
   names: string[];
   texts: string[];
@@ -38,7 +47,15 @@ interface Header extends Told {
     address: RawAddress;
     way: number;
   };
-  steps: { before: number; left_out: number; name: number; edge: number; weak: number; address: RawAddress; root: number };
+  steps: {
+    before: number;
+    left_out: number;
+    name: number;
+    edge: number;
+    weak: number;
+    address: RawAddress;
+    root: number;
+  };
   classes: RawGroups;
   packages: RawGroups;
   loaders: RawGroups;
@@ -51,9 +68,22 @@ export async function decodeHeap(base64: string): Promise<HeapPage> {
 
 export function readHeap(bytes: Uint8Array): HeapPage {
   const { header, columns } = readHeaderAndColumns<Header>(bytes, HEAP_SCHEMA);
-  const { names, texts, tree: _tree, steps: raw, classes, packages, loaders, columns: _columns, schema: _schema, ...told } = header;
-  const address = ({ low, high }: RawAddress) => (i: number): string =>
-    `0x${(BigInt(columns[high][i]) * 0x1_0000_0000n + BigInt(columns[low][i])).toString(16)}`;
+  const {
+    names,
+    texts,
+    tree: _tree,
+    steps: raw,
+    classes,
+    packages,
+    loaders,
+    columns: _columns,
+    schema: _schema,
+    ...described
+  } = header;
+  const address =
+    ({ low, high }: RawAddress) =>
+    (i: number): string =>
+      `0x${(BigInt(columns[high][i]) * 0x1_0000_0000n + BigInt(columns[low][i])).toString(16)}`;
   const groups = (rows: RawGroups): Groups => ({
     rows: Array.from(columns[rows.name], (name, i) => ({
       name: names[name],
@@ -88,7 +118,14 @@ export function readHeap(bytes: Uint8Array): HeapPage {
     const root = columns[raw.root][at];
     return { root: root > 0 ? texts[root - 1] : "", steps: steps.reverse() };
   };
-  return { ...told, tree: readTree(header, columns, address), way, classes: groups(classes), packages: groups(packages), loaders: groups(loaders) };
+  return {
+    ...described,
+    tree: readTree(header, columns, address),
+    way,
+    classes: groups(classes),
+    packages: groups(packages),
+    loaders: groups(loaders),
+  };
 }
 
 /** Of nodes that are one thread each, its name. */
@@ -98,7 +135,11 @@ function threadNames(header: Header, objects: Float64Array): Map<number, string>
 }
 
 /** The tree with what is folded as nodes of their own, behind the others. */
-function readTree(header: Header, columns: Float64Array[], address: (raw: RawAddress) => (i: number) => string): HeapTree {
+function readTree(
+  header: Header,
+  columns: Float64Array[],
+  address: (raw: RawAddress) => (i: number) => string,
+): HeapTree {
   const { tree: raw, names } = header;
   const written = columns[raw.parent].length;
   const foldedBytes = columns[raw.folded_bytes];
@@ -128,7 +169,18 @@ function readTree(header: Header, columns: Float64Array[], address: (raw: RawAdd
   for (let i = 1; i < n; i++) depth[i] = depth[parent[i]] + 1;
   const known = address(raw.address);
   return {
-    names, parent, name, sort, depth, threads: threadNames(header, objects), objects, chained, classes, own, retained, way,
+    names,
+    parent,
+    name,
+    sort,
+    depth,
+    threads: threadNames(header, objects),
+    objects,
+    chained,
+    classes,
+    own,
+    retained,
+    way,
     ...children(parent, retained, sort),
     address: (node) => (node > 0 && node < written ? known(node) : ""),
   };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
 import { expression } from "../flame/search";
-import { OTHERS, SORTS, type HeapPage } from "./data";
+import { type HeapPage, OTHERS, SORTS } from "./data";
 import { readHeap } from "./decode";
-import { layout, LEAST_PX, reading } from "./layout";
+import { LEAST_PX, layout, reading } from "./layout";
 import { search } from "./search";
 import { labelOf, said } from "./words";
 
@@ -26,7 +26,8 @@ function page({ nodes, steps = [] }: Given): HeapPage {
     blocks.push(...block);
     return columns.push({ as, n: values.length, bytes: block.length }) - 1;
   };
-  const varint = (value: number): number[] => (value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))]);
+  const varint = (value: number): number[] =>
+    value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
   const small = (values: number[]): number => add("varint", values, varint);
   const delta = (values: number[]): number => {
     let last = 0;
@@ -37,7 +38,15 @@ function page({ nodes, steps = [] }: Given): HeapPage {
     });
   };
   const planes = (values: number[]): number => add("planes", values, (value) => [value]);
-  const groups = () => ({ name: small([]), objects: small([]), shallow: small([]), retained: small([]), left_out: 0, left_out_objects: 0, left_out_shallow: 0 });
+  const groups = () => ({
+    name: small([]),
+    objects: small([]),
+    shallow: small([]),
+    retained: small([]),
+    left_out: 0,
+    left_out_objects: 0,
+    left_out_shallow: 0,
+  });
   const tree = {
     parent: delta(nodes.map(([, parent]) => parent)),
     name: small(nodes.map(([name]) => id(names, name))),
@@ -60,9 +69,23 @@ function page({ nodes, steps = [] }: Given): HeapPage {
     address: { low: planes(steps.map((_, i) => i)), high: planes(steps.map(() => 1)) },
     root: small(steps.map(([before]) => (before < 0 ? id(texts, "thread that runs") + 1 : 0))),
   };
-  const header = new TextEncoder().encode(JSON.stringify({
-    schema: "fathom.heap-page/1", names, texts, tree, steps: stepColumns, classes: groups(), packages: groups(), loaders: groups(), columns, threads: [{ name: "main", node: 2 }, { name: "lost", node: null }],
-  }));
+  const header = new TextEncoder().encode(
+    JSON.stringify({
+      schema: "fathom.heap-page/1",
+      names,
+      texts,
+      tree,
+      steps: stepColumns,
+      classes: groups(),
+      packages: groups(),
+      loaders: groups(),
+      columns,
+      threads: [
+        { name: "main", node: 2 },
+        { name: "lost", node: null },
+      ],
+    }),
+  );
   const bytes = new Uint8Array(4 + header.length + blocks.length);
   new DataView(bytes.buffer).setUint32(0, header.length, true);
   bytes.set(header, 4);
@@ -78,7 +101,10 @@ const HEAP = page({
     ["java.util.HashMap", 2, 48, 1, [3, 28]],
     ["a.b.Cache", 3, 500, 20],
   ],
-  steps: [[-1, "a.Main", ""], [0, "a.b.Cache", ".cache"]],
+  steps: [
+    [-1, "a.Main", ""],
+    [0, "a.b.Cache", ".cache"],
+  ],
 });
 
 describe("the tree of a dump", () => {
@@ -86,7 +112,10 @@ describe("the tree of a dump", () => {
     const { tree } = HEAP;
     expect(Array.from(tree.retained)).toEqual([1000, 300, 600, 576, 500, 100, 28]);
     for (let i = 0; i < tree.parent.length; i++) {
-      const below = Array.from(tree.child.subarray(tree.first[i], tree.first[i + 1])).reduce((sum, c) => sum + tree.retained[c], 0);
+      const below = Array.from(tree.child.subarray(tree.first[i], tree.first[i + 1])).reduce(
+        (sum, c) => sum + tree.retained[c],
+        0,
+      );
       if (tree.sort[i] !== OTHERS) expect(tree.own[i] + below).toBe(tree.retained[i]);
     }
   });
@@ -101,7 +130,11 @@ describe("the tree of a dump", () => {
     expect(HEAP.tree.address(2)).toBe("0xff00000002");
     expect([HEAP.tree.address(0), HEAP.tree.address(5)]).toEqual(["", ""]);
     const way = HEAP.way(HEAP.tree.way[2]);
-    expect([way.root, ...way.steps.map((s) => `${s.edge} ${s.class}`)]).toEqual(["thread that runs", " a.Main", ".cache a.b.Cache"]);
+    expect([way.root, ...way.steps.map((s) => `${s.edge} ${s.class}`)]).toEqual([
+      "thread that runs",
+      " a.Main",
+      ".cache a.b.Cache",
+    ]);
   });
 
   it("is said in words", () => {
@@ -122,7 +155,7 @@ describe("the picture", () => {
       expect(up && box.x >= up.x - 1e-9 && box.x + box.w <= up.x + up.w + 1e-9 && box.row === up.row + 1).toBe(true);
     }
     // 28 of 1000 are less than four pixels of 100.
-    expect(28 / 1000 * 100).toBeLessThan(LEAST_PX);
+    expect((28 / 1000) * 100).toBeLessThan(LEAST_PX);
     expect(boxes.filter((b) => b.smaller > 0).map((b) => [b.node, b.smaller])).toEqual([[3, 1]]);
   });
 

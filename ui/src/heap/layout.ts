@@ -5,7 +5,7 @@ import type { HeapTree } from "./data";
 
 /** Narrower boxes are not drawn one by one, CSS pixels. */
 export const LEAST_PX = 4;
-/** More boxes than this nobody tells apart; the widest are drawn. */
+/** More boxes than this nobody can distinguish; the widest are drawn. */
 const MOST_BOXES = 3000;
 
 export interface Box {

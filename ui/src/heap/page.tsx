@@ -38,38 +38,67 @@ function Page({ page }: { page: HeapPage }) {
   const { size } = page;
   return (
     <>
-      <a class="skip" href="#picture-title">To the picture</a>
+      <a class="skip" href="#picture-title">
+        To the picture
+      </a>
       <header class="top">
-        <p class="brand">fathom <span>{page.version}</span></p>
+        <p class="brand">
+          fathom <span>{page.version}</span>
+        </p>
         <div class="tools">
-          <button type="button" onClick={nextTheme}>Theme: {themeName}</button>
+          <button type="button" onClick={nextTheme}>
+            Theme: {themeName}
+          </button>
         </div>
       </header>
       <main>
-        <h1 class={page.headline.length > LONG ? "long" : ""} data-heap="headline">{page.headline}</h1>
+        <h1 class={page.headline.length > LONG ? "long" : ""} data-heap="headline">
+          {page.headline}
+        </h1>
         <dl class="windows" data-heap="totals">
           <div>
             <dt>Can be reached</dt>
-            <dd><strong>{bytes(size.bytes)}</strong> <span>{objectsOf(size.objects)}</span></dd>
+            <dd>
+              <strong>{bytes(size.bytes)}</strong> <span>{objectsOf(size.objects)}</span>
+            </dd>
           </div>
           <div>
             <dt>Not counted: nothing reaches them</dt>
-            <dd><strong>{bytes(size.unreachable_bytes)}</strong> <span>{objectsOf(size.unreachable_objects)}</span></dd>
+            <dd>
+              <strong>{bytes(size.unreachable_bytes)}</strong> <span>{objectsOf(size.unreachable_objects)}</span>
+            </dd>
           </div>
           <div>
             <dt>Suspects</dt>
-            <dd><strong>{count(page.holders.filter((holder) => holder.suspect).length)}</strong> <span>of {count(page.holders.length)} holders of 5% and more</span></dd>
+            <dd>
+              <strong>{count(page.holders.filter((holder) => holder.suspect).length)}</strong>{" "}
+              <span>of {count(page.holders.length)} holders of 5% and more</span>
+            </dd>
           </div>
         </dl>
         <ul class="heap-notes" data-heap="notes">
           <li>{page.about}</li>
-          {page.notes.map((note) => <li key={note}>{note}</li>)}
+          {page.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
         </ul>
-        <Picture page={page} root={root} chosen={chosen} query={query} onRoot={setRoot} onChoose={setChosen} onQuery={setQuery} onTheme={nextTheme} />
+        <Picture
+          page={page}
+          root={root}
+          chosen={chosen}
+          query={query}
+          onRoot={setRoot}
+          onChoose={setChosen}
+          onQuery={setQuery}
+          onTheme={nextTheme}
+        />
         <Holders page={page} onShow={show} />
         <Tables page={page} onFind={find} onShow={show} />
       </main>
-      <footer>Made by fathom {page.version}. Names, counts and sizes are in this file, and no value of a text, a field or an array. Nothing was loaded from anywhere.</footer>
+      <footer>
+        Made by fathom {page.version}. Names, counts and sizes are in this file, and no value of a text, a field or an
+        array. Nothing was loaded from anywhere.
+      </footer>
     </>
   );
 }

@@ -1,7 +1,7 @@
 // Nodes in words: for boxes, tooltip, details and screen reader.
 
 import { count, quantity, share } from "../format";
-import { SORTS, type HeapTree, type Sort } from "./data";
+import { type HeapTree, SORTS, type Sort } from "./data";
 
 export const bytes = (n: number): string => quantity(n, "bytes");
 
@@ -47,11 +47,20 @@ export function labelOf(tree: HeapTree, node: number): string {
 export function facts(tree: HeapTree, node: number, shown: number): [string, string][] {
   const whole = tree.retained[0];
   const retained = tree.retained[node];
-  const shares = shown < whole && shown > 0 ? `${part(retained, whole)} of the heap, ${part(retained, shown)} of what is shown` : `${part(retained, whole)} of the heap`;
+  const shares =
+    shown < whole && shown > 0
+      ? `${part(retained, whole)} of the heap, ${part(retained, shown)} of what is shown`
+      : `${part(retained, whole)} of the heap`;
   const rows: [string, string][] = [["retained", `${bytes(retained)}, ${shares}`]];
   if (node === 0) return rows;
   if (tree.name[node] < 0) {
-    return [...rows, ["objects", `${count(tree.objects[node])} of ${plural(tree.classes[node], "class", "classes")}, each group too small to be seen`]];
+    return [
+      ...rows,
+      [
+        "objects",
+        `${count(tree.objects[node])} of ${plural(tree.classes[node], "class", "classes")}, each group too small to be seen`,
+      ],
+    ];
   }
   const n = tree.objects[node];
   const thread = tree.threads.get(node);

@@ -1,10 +1,10 @@
 // From the samples of a window (and of a base) to the call tree that a flame graph is drawn from.
 
-import { FRAME_TYPES, type FlameBase, type FlameData, type FlameMix } from "../flame/data";
+import { type FlameBase, type FlameData, type FlameMix, FRAME_TYPES } from "../flame/data";
 import type { Range } from "../view";
-import { choose, type Chosen, type ThreadFilter } from "./select";
-import { addUp, errors, limit, measure, widened, type Measured, type Normalisation } from "./significance";
 import { recursion } from "./merge";
+import { type Chosen, choose, type ThreadFilter } from "./select";
+import { addUp, errors, limit, type Measured, measure, type Normalisation, widened } from "./significance";
 import type { SampleKind, SampleTable } from "./table";
 
 export interface Query {
@@ -41,7 +41,11 @@ class Places {
   private readonly direct: Int32Array;
   private readonly byThread = new Map<number, { top: number; places: Map<number, number> }>();
 
-  constructor(private readonly table: SampleTable, private readonly perThread: boolean, from?: Places) {
+  constructor(
+    private readonly table: SampleTable,
+    private readonly perThread: boolean,
+    from?: Places,
+  ) {
     this.name = [table.stacks.names.length - 1];
     this.direct = from ? from.direct.slice() : new Int32Array(perThread ? 0 : table.stacks.merged.parent.length);
     if (!from) return;
@@ -88,11 +92,24 @@ class Places {
     if (typed === 0) return own.top;
     const { places, top } = own;
     const node = stacks.merged.of[typed - 1];
-    return places.get(node) ?? this.add(node, top, (at) => places.get(at) ?? 0, (at, place) => void places.set(at, place));
+    return (
+      places.get(node) ??
+      this.add(
+        node,
+        top,
+        (at) => places.get(at) ?? 0,
+        (at, place) => void places.set(at, place),
+      )
+    );
   }
 
   /** From the leaf up to what is there, then down again. */
-  private add(node: number, top: number, get: (node: number) => number, set: (node: number, place: number) => void): number {
+  private add(
+    node: number,
+    top: number,
+    get: (node: number) => number,
+    set: (node: number, place: number) => void,
+  ): number {
     const { merged } = this.table.stacks;
     const path: number[] = [];
     let above = top;
@@ -128,13 +145,27 @@ interface BaseSide {
 const LAST_BASE = new WeakMap<SampleTable, { key: string; side: BaseSide }>();
 
 function baseSide(table: SampleTable, kind: SampleKind, query: Query): BaseSide {
-  const key = JSON.stringify([query.kind, query.base, query.threads && Array.from(query.threads), query.perThread, query.normalisation]);
+  const key = JSON.stringify([
+    query.kind,
+    query.base,
+    query.threads && Array.from(query.threads),
+    query.perThread,
+    query.normalisation,
+  ]);
   const last = LAST_BASE.get(table);
   if (last?.key === key) return last.side;
   const chosen = choose(kind, query.base, query.threads);
   const places = new Places(table, query.perThread);
   const ends = places.ends(kind, chosen.rows);
-  const measured = chosen.rows.length > 0 ? measure(kind, new Int32Array(places.parent), { chosen, ends, operations: query.operations }, query.normalisation) : null;
+  const measured =
+    chosen.rows.length > 0
+      ? measure(
+          kind,
+          new Int32Array(places.parent),
+          { chosen, ends, operations: query.operations },
+          query.normalisation,
+        )
+      : null;
   const side = { chosen, places, measured, weights: weigh(table, kind, chosen) };
   // Places of threads grow with the window, so they are not for a second one.
   if (!query.perThread) LAST_BASE.set(table, { key, side });
@@ -149,7 +180,9 @@ export function aggregate(table: SampleTable, query: Query): FlameData {
   const ends = places.ends(kind, here.rows);
   const parent = new Int32Array(places.parent);
   const compared = base.measured !== null && here.rows.length > 0;
-  const measured = compared ? measure(kind, parent, { chosen: here, ends, operations: query.operations }, query.normalisation) : null;
+  const measured = compared
+    ? measure(kind, parent, { chosen: here, ends, operations: query.operations }, query.normalisation)
+    : null;
   const self = measured?.own ?? weights(kind, here.rows, ends, parent.length);
   const hereWeights = weigh(table, kind, here);
   const node = new Int32Array(places.node);
@@ -246,7 +279,8 @@ function mixOf(table: SampleTable, here: Float64Array, node: Int32Array): FlameM
   const place = new Int32Array(stacks.merged.parent.length).fill(-1);
   for (let i = 0; i < node.length; i++) if (node[i] >= 0) place[node[i]] = i;
   const columns = Array.from({ length: JAVA }, () => new Float64Array(node.length));
-  for (let i = 0; i < of.length; i++) if (stacks.type[i] < JAVA && here[i] > 0 && place[of[i]] >= 0) columns[stacks.type[i]][place[of[i]]] += here[i];
+  for (let i = 0; i < of.length; i++)
+    if (stacks.type[i] < JAVA && here[i] > 0 && place[of[i]] >= 0) columns[stacks.type[i]][place[of[i]]] += here[i];
   const [interpreted, c1, c2, inlined] = columns;
   return { interpreted, c1, c2, inlined };
 }

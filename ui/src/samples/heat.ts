@@ -1,4 +1,4 @@
-// Heatmaps: when in each stretch of time things happened (FlameScope's subsecond offset), or how long they lasted.
+// Heatmaps: when in each interval of time things happened (FlameScope's subsecond offset), or how long they lasted.
 
 import { lowerBound } from "../decimate";
 import type { Range } from "../view";
@@ -34,7 +34,16 @@ function empty(range: Range, zero: number): Heat {
   // Columns begin at round times, so that an offset means the same in all of them.
   const from = Math.floor((range.from - zero) / columnNs) * columnNs + zero;
   const columns = Math.max(1, Math.min(MOST_COLUMNS + 2, Math.ceil((range.to - from) / columnNs)));
-  return { cells: new Float64Array(columns * ROWS), columns, rows: ROWS, from, columnNs, total: 0, max: 0, latency: null };
+  return {
+    cells: new Float64Array(columns * ROWS),
+    columns,
+    rows: ROWS,
+    from,
+    columnNs,
+    total: 0,
+    max: 0,
+    latency: null,
+  };
 }
 
 /** Moments by their offset within a column. `t` is in order of time; `keep` says which count. */

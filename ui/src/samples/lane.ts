@@ -6,12 +6,21 @@ import type { SampleKind, SampleTable } from "./table";
 /** Layers from bottom to top; the colours are those of the flame graph, stronger, as no text stands on them. */
 export const LAYERS = ["interpreted", "C1", "C2", "JVM", "native", "kernel", "unknown"] as const;
 export const LAYER_INKS = ["l-interpreted", "l-c1", "l-c2", "l-jvm", "l-native", "l-kernel", "l-unknown"];
-const OF_TYPE: Record<string, number> = { interpreted: 0, C1: 1, C2: 2, inlined: 2, stub: 3, JVM: 3, native: 4, kernel: 5 };
+const OF_TYPE: Record<string, number> = {
+  interpreted: 0,
+  C1: 1,
+  C2: 2,
+  inlined: 2,
+  stub: 3,
+  JVM: 3,
+  native: 4,
+  kernel: 5,
+};
 const UNKNOWN = LAYERS.length - 1;
 
 /** Rows of a lane; the last takes all other threads. */
 const MOST_ROWS = 16;
-/** Stretches in which samples are counted once, for views of much of the run. */
+/** Intervals in which samples are counted once, for views of much of the run. */
 const BINS = 4096;
 
 export interface SampleRow {
@@ -66,20 +75,37 @@ export function sampleLane(table: SampleTable, kind: SampleKind, from: number, t
     while (t[i] >= end && bin < BINS - 1) end = from + (++bin + 1) * binNs;
     bins[(row * BINS + bin) * LAYERS.length + layer[i]] += weight[i];
   }
-  return { type: "samples", id: `samples-${kind.kind}`, title: `${kind.kind} samples`, unit: kind.unit, open, note: kind.note, kind, rows, order, first, layer, from, binNs, bins };
+  return {
+    type: "samples",
+    id: `samples-${kind.kind}`,
+    title: `${kind.kind} samples`,
+    unit: kind.unit,
+    open,
+    note: kind.note,
+    kind,
+    rows,
+    order,
+    first,
+    layer,
+    from,
+    binNs,
+    bins,
+  };
 }
 
 /** The threads with most weight have rows of their own, in the order of their names. */
 function rowsOf(table: SampleTable, kind: SampleKind): { rows: SampleRow[]; rowOf: Int32Array } {
   const weights = new Float64Array(table.threads.length + 1);
   for (let i = 0; i < kind.t.length; i++) weights[kind.thread[i]] += kind.weight[i];
-  const used = Array.from(weights.keys()).filter((thread) => weights[thread] > 0).sort((a, b) => weights[b] - weights[a]);
+  const used = Array.from(weights.keys())
+    .filter((thread) => weights[thread] > 0)
+    .sort((a, b) => weights[b] - weights[a]);
   const own = used.length > MOST_ROWS ? used.slice(0, MOST_ROWS - 1) : used;
   const processes = new Set(used.map((thread) => table.threads[thread - 1]?.process ?? ""));
   const nameOf = (thread: number): string => {
-    const told = table.threads[thread - 1];
-    if (!told) return "no thread known";
-    return processes.size > 1 ? `${told.name} ${told.process}` : told.name;
+    const known = table.threads[thread - 1];
+    if (!known) return "no thread known";
+    return processes.size > 1 ? `${known.name} ${known.process}` : known.name;
   };
   own.sort((a, b) => nameOf(a).localeCompare(nameOf(b), "en", { numeric: true }));
   const rowOf = new Int32Array(weights.length).fill(Math.min(own.length, MOST_ROWS - 1));
@@ -98,7 +124,9 @@ export function layersOf(lane: SampleLane, from: number, to: number, columns: nu
   if (perColumn >= lane.binNs) {
     const firstBin = Math.max(0, Math.floor((from - lane.from) / lane.binNs));
     const lastBin = Math.min(BINS, Math.ceil((to - lane.from) / lane.binNs));
-    const columnOf = Int32Array.from({ length: Math.max(0, lastBin - firstBin) }, (_, k) => Math.floor((lane.from + (firstBin + k + 0.5) * lane.binNs - from) / perColumn));
+    const columnOf = Int32Array.from({ length: Math.max(0, lastBin - firstBin) }, (_, k) =>
+      Math.floor((lane.from + (firstBin + k + 0.5) * lane.binNs - from) / perColumn),
+    );
     const { bins } = lane;
     for (let row = 0; row < lane.rows.length; row++) {
       for (let bin = firstBin; bin < lastBin; bin++) {

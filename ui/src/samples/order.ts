@@ -19,7 +19,13 @@ export interface Order {
   leaf: Int32Array;
 }
 
-export function order(table: SampleTable, kind: number, ranges: Range[], threads: ThreadFilter, columns: number): Order {
+export function order(
+  table: SampleTable,
+  kind: number,
+  ranges: Range[],
+  threads: ThreadFilter,
+  columns: number,
+): Order {
   const samples = table.kinds[kind];
   const chosen = choose(samples, ranges, threads);
   const leaf = new Int32Array(columns).fill(-1);
@@ -65,7 +71,8 @@ function joined(table: SampleTable, leaf: Int32Array): { boxes: Box[]; depth: nu
   let deepest = 0;
   for (let x = 0; x <= leaf.length; x++) {
     const path: number[] = [];
-    if (x < leaf.length && leaf[x] >= 0) for (let node = merged.of[leaf[x]]; node >= 0; node = merged.parent[node]) path.push(node);
+    if (x < leaf.length && leaf[x] >= 0)
+      for (let node = merged.of[leaf[x]]; node >= 0; node = merged.parent[node]) path.push(node);
     path.reverse();
     deepest = Math.max(deepest, path.length);
     let same = 0;

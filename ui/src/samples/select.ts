@@ -1,4 +1,4 @@
-// Which samples a question is about: stretches of time and threads.
+// Which samples a question is about: periods and threads.
 
 import { lowerBound } from "../decimate";
 import type { Range } from "../view";

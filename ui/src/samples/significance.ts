@@ -13,8 +13,10 @@ const MOST_BLOCKS = 32;
 const SAMPLES_A_BLOCK = 16;
 const FALSE_DISCOVERIES = 0.05;
 /** Student's 97.5 % quantiles for 7 to 31 degrees of freedom: one less than there are blocks. */
-const STUDENT = [2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074,
-  2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042, 2.04];
+const STUDENT = [
+  2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069,
+  2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042, 2.04,
+];
 
 /** One side of a comparison on the nodes of a tree. */
 export interface Side {
@@ -91,28 +93,37 @@ export function measure(kind: SampleKind, parent: Int32Array, side: Side, by: No
     totalCount[up] += totalCount[i];
   }
   const denominator =
-    by === "wall" ? side.chosen.coveredNs / 1e9
-    : by === "share" ? total[0]
-    : side.chosen.ranges.reduce((sum, r) => sum + side.operations(r.from, r.to), 0);
+    by === "wall"
+      ? side.chosen.coveredNs / 1e9
+      : by === "share"
+        ? total[0]
+        : side.chosen.ranges.reduce((sum, r) => sum + side.operations(r.from, r.to), 0);
   const squares = totalVariance[0];
   const oneSample = squares / Math.max(1, totalCount[0]);
   const shares = by === "share" && total[0] > 0 ? total[0] : 0;
   toVariance(ownVariance, own, shares, squares, oneSample);
   toVariance(totalVariance, total, shares, squares, oneSample);
   const blocks = blocksOf(side.chosen);
-  if (blocks > 0 && denominator > 0) betweenBlocks(kind, parent, side, by, blocks, { denominator, own, total, ownVariance, totalVariance });
+  if (blocks > 0 && denominator > 0)
+    betweenBlocks(kind, parent, side, by, blocks, { denominator, own, total, ownVariance, totalVariance });
   return { denominator, own, total, count, totalCount, ownVariance, totalVariance, leastVariance: oneSample };
 }
 
 /** From sums of squares to the variance by counting, at least that of one sample. `whole` is above 0 where shares are compared. */
-function toVariance(square: Float64Array, weight: Float64Array, whole: number, allSquares: number, oneSample: number): void {
+function toVariance(
+  square: Float64Array,
+  weight: Float64Array,
+  whole: number,
+  allSquares: number,
+  oneSample: number,
+): void {
   for (let i = 0; i < square.length; i++) {
     let variance = square[i];
     if (whole > 0) {
       const share = weight[i] / whole;
       variance = (1 - share) * (1 - share) * variance + share * share * Math.max(0, allSquares - variance);
     }
-    square[i] = variance > oneSample ? variance : oneSample;
+    square[i] = Math.max(variance, oneSample);
   }
 }
 
@@ -147,8 +158,14 @@ export function cut(chosen: Chosen, blocks: number): { from: number; to: number 
 }
 
 /** Σ(x − r·d)² is Σx² − 2r·Σxd + r²·Σd², so that a block costs only the nodes that are in it. Raises variances that it exceeds. */
-function betweenBlocks(kind: SampleKind, parent: Int32Array, side: Side, by: Normalisation, blocks: number,
-  into: Pick<Measured, "denominator" | "own" | "total" | "ownVariance" | "totalVariance">): void {
+function betweenBlocks(
+  kind: SampleKind,
+  parent: Int32Array,
+  side: Side,
+  by: Normalisation,
+  blocks: number,
+  into: Pick<Measured, "denominator" | "own" | "total" | "ownVariance" | "totalVariance">,
+): void {
   const n = parent.length;
   const { rows } = side.chosen;
   const { t, weight } = kind;
@@ -174,9 +191,11 @@ function betweenBlocks(kind: SampleKind, parent: Int32Array, side: Side, by: Nor
     }
     first = end;
     const d =
-      by === "wall" ? part.reduce((sum, r) => sum + r.to - r.from, 0) / 1e9
-      : by === "share" ? sum
-      : part.reduce((sum, r) => sum + side.operations(r.from, r.to), 0);
+      by === "wall"
+        ? part.reduce((sum, r) => sum + r.to - r.from, 0) / 1e9
+        : by === "share"
+          ? sum
+          : part.reduce((sum, r) => sum + side.operations(r.from, r.to), 0);
     dd += d * d;
     for (let k = 0; k < n; k++) {
       const leaf = leaves[k];
@@ -194,7 +213,14 @@ function betweenBlocks(kind: SampleKind, parent: Int32Array, side: Side, by: Nor
 }
 
 /** Adds the weights of the touched nodes up to the root, takes their squares and products, and leaves weights and bits at 0. */
-function addUpTouched(parent: Int32Array, x: Float64Array, touched: Int32Array, xx: Float64Array, xd: Float64Array, d: number): void {
+function addUpTouched(
+  parent: Int32Array,
+  x: Float64Array,
+  touched: Int32Array,
+  xx: Float64Array,
+  xd: Float64Array,
+  d: number,
+): void {
   for (let word = touched.length - 1; word >= 0; word--) {
     // Parents stand before their children: bits that are set on the way are still ahead.
     while (touched[word] !== 0) {
@@ -213,7 +239,15 @@ function addUpTouched(parent: Int32Array, x: Float64Array, touched: Int32Array, 
   }
 }
 
-function raise(variance: Float64Array, xx: Float64Array, xd: Float64Array, weight: Float64Array, denominator: number, dd: number, widening: number): void {
+function raise(
+  variance: Float64Array,
+  xx: Float64Array,
+  xd: Float64Array,
+  weight: Float64Array,
+  denominator: number,
+  dd: number,
+  widening: number,
+): void {
   for (let i = 0; i < variance.length; i++) {
     if (xx[i] === 0) continue;
     const r = weight[i] / denominator;
@@ -236,11 +270,15 @@ function rowBefore(t: Float64Array, rows: Int32Array, first: number, to: number)
 
 /** Standard error of each difference; not-a-number where there are too few samples to judge. */
 export function errors(here: Measured, base: Measured, scale: number, of: "own" | "total"): Float64Array {
-  const [varianceHere, varianceBase] = of === "own" ? [here.ownVariance, base.ownVariance] : [here.totalVariance, base.totalVariance];
+  const [varianceHere, varianceBase] =
+    of === "own" ? [here.ownVariance, base.ownVariance] : [here.totalVariance, base.totalVariance];
   const [countHere, countBase] = of === "own" ? [here.count, base.count] : [here.totalCount, base.totalCount];
   const out = new Float64Array(varianceHere.length);
   for (let i = 0; i < out.length; i++) {
-    out[i] = countHere[i] + countBase[i] >= FEWEST_SAMPLES ? Math.sqrt(varianceHere[i] + scale * scale * varianceBase[i]) : NaN;
+    out[i] =
+      countHere[i] + countBase[i] >= FEWEST_SAMPLES
+        ? Math.sqrt(varianceHere[i] + scale * scale * varianceBase[i])
+        : NaN;
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // The samples of a page in typed arrays. Written by crates/render/src/samples/.
 
-import { inflate, readHeaderAndColumns, type Column } from "../payload";
-import { merge, type Merged } from "./merge";
+import { type Column, inflate, readHeaderAndColumns } from "../payload";
+import { type Merged, merge } from "./merge";
 
 export const SAMPLES_SCHEMA = "fathom.samples/1";
 

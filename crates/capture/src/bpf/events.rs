@@ -28,13 +28,13 @@ pub(crate) struct Events<E> {
     /// Tables and names, shared with the other collectors that take stacks; without it there are
     /// none.
     engine: Option<SharedEngine>,
-    /// Of each, taken in one turn and kept.
+    /// Of each, taken in one round and kept.
     most: usize,
 }
 
 impl<E: 'static> Events<E> {
     /// Over the maps of a loaded object. `parse` reads an event; at most `most` are taken in one
-    /// turn.
+    /// round.
     pub(crate) fn over(
         events: &dyn MapCore,
         samples: &dyn MapCore,

@@ -53,6 +53,11 @@ pub(super) fn hides_processes() -> bool {
     })
 }
 
+/// What shows them. The kernel asks for CAP_SYSLOG unless both settings are low
+/// (`kallsyms_show_value`, kernel/ksyms_common.c).
+pub(crate) const SHOW_SYMBOLS: &str =
+    "sudo fathom …; or CAP_SYSLOG; or sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1";
+
 /// Whether addresses of kernel functions are shown to this process: else frames of the kernel have
 /// no names.
 pub(super) fn shows_kernel_symbols() -> bool {

@@ -2,15 +2,13 @@
 
 use super::tries::{self, CPU_CLOCK, CYCLES, HARDWARE, PROGRAM_TYPES, SOFTWARE};
 use super::{Item, State, kernel};
-use crate::{Engine, privileges};
+use crate::Engine;
+use crate::privileges::{self, PROBES_OF_FUNCTIONS, SETCAP};
 
 /// Since when a program may loop as long as a deep stack needs (`bpf_loop`).
 const LOOPS_SINCE: (u32, u32) = (5, 17);
 /// Since when maps of programs are not charged to RLIMIT_MEMLOCK any more.
 const FREE_MAPS_SINCE: (u32, u32) = (5, 11);
-/// What gives a user what the eBPF engine needs.
-const SETCAP: &str =
-    "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog+ep $(command -v fathom)";
 
 /// What was found of a machine.
 #[derive(Clone, Debug)]
@@ -156,17 +154,18 @@ fn clock_events() -> Item {
 
 fn probes() -> Item {
     let item = Item::works("uprobes", "probes in libraries", Engine::Ebpf, "they may be set");
-    let not_seen = "the JVM's own events by its probes, look-ups of names, locks";
     let kind = kernel::read("/sys/bus/event_source/devices/uprobe/type").and_then(|kind| kind.parse().ok());
     let Some(kind) = kind else {
         let remedy = "a kernel built with CONFIG_UPROBE_EVENTS=y; the JVM's events also come from a GC log";
+        let not_seen = "the JVM's events by its probes, locks, starts of threads, look-ups of names";
         return item.limited("the kernel has no uprobes", not_seen, remedy);
     };
     match tries::may_set_uprobes(kind) {
         Ok(()) => item,
         Err(error) => {
-            let found = format!("this user may not set them ({})", tries::word(&error));
-            item.limited(found, not_seen, "sudo fathom …; or CAP_SYS_ADMIN beside the other capabilities")
+            let found = format!("this user may not set them on functions ({})", tries::word(&error));
+            let remedy = "sudo fathom …; or CAP_SYS_ADMIN as well (cap_sys_admin in the list of setcap)";
+            item.limited(found, PROBES_OF_FUNCTIONS, remedy)
         }
     }
 }
@@ -178,7 +177,11 @@ fn other_users() -> Item {
     }
     let scope = kernel::setting("kernel.yama.ptrace_scope").unwrap_or(0);
     match scope {
-        0 => item.limited("only this user's own may be looked into", "JVMs of other users", "sudo fathom …"),
+        0 => item.limited(
+            "only this user's own may be looked into",
+            "JVMs of other users",
+            format!("sudo fathom …; or once: {SETCAP}"),
+        ),
         scope => item.limited(
             format!("only own ones, and of those not the memory (kernel.yama.ptrace_scope = {scope})"),
             "JVMs of other users; methods and threads by the JVM's own tables",
@@ -193,9 +196,9 @@ fn kernel_symbols() -> Item {
         return item;
     }
     item.limited(
-        "addresses are hidden (kernel.kptr_restrict)",
-        "frames of the kernel have no names",
-        "sudo sysctl kernel.kptr_restrict=0; or give fathom CAP_SYSLOG",
+        "addresses are hidden (kernel.kptr_restrict, kernel.perf_event_paranoid)",
+        "names of the kernel's frames",
+        kernel::SHOW_SYMBOLS,
     )
 }
 
@@ -271,11 +274,6 @@ impl Machine {
     /// What keeps an engine from working at all here.
     pub fn obstacle(&self, engine: Engine) -> Option<&Item> {
         super::obstacle(&self.items, engine)
-    }
-
-    /// Items in a state.
-    pub fn in_state(&self, state: State) -> impl Iterator<Item = &Item> {
-        self.items.iter().filter(move |item| item.state == state)
     }
 }
 

@@ -10,7 +10,7 @@ mod tries;
 
 use crate::Engine;
 pub use jvm::{JvmCheck, jvm};
-pub(crate) use kernel::setting;
+pub(crate) use kernel::{SHOW_SYMBOLS, setting};
 pub use machine::{Machine, ebpf_obstacle, machine};
 
 /// How well something works.

@@ -130,7 +130,7 @@ fn handle(map: &libbpf_rs::Map<'_>) -> Result<MapHandle, Unavailable> {
     MapHandle::try_from(map).map_err(refused("opening a map of"))
 }
 
-/// Room for samples between two turns, in the kernel and mapped twice here: a power of two.
+/// Room for samples between two rounds, in the kernel and mapped twice here: a power of two.
 fn ring_bytes(processors: u32) -> u32 {
     processors.next_power_of_two().clamp(4, 64) << 20
 }

@@ -281,19 +281,17 @@ fn span(
     cx: &mut Context<'_>,
 ) {
     cx.sink.span(&SpanRow {
-        kind,
-        name,
-        t0_ns: cx.clock.epoch_ns(event.from_ns.cast_signed()),
-        t1_ns: cx.clock.epoch_ns(event.to_ns.cast_signed()),
-        process,
         thread,
         stack,
-        source: cx.source,
-        line: 0,
-        key: -1,
-        parent: None,
         figures,
         labels,
+        ..SpanRow::new(
+            kind,
+            name,
+            (cx.clock.epoch_ns(event.from_ns.cast_signed()), cx.clock.epoch_ns(event.to_ns.cast_signed())),
+            process,
+            cx.source,
+        )
     });
 }
 

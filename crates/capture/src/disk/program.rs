@@ -28,7 +28,7 @@ const MOST: u32 = 50;
 /// A file of which as much is written back at once is reported by itself, however short it took:
 /// the kernel hands requests over and waits for none of them.
 const LARGE_BYTES: u64 = 4 << 20;
-/// Records taken in one turn; what is left waits in the kernel's buffers.
+/// Records taken in one round; what is left waits in the kernel's buffers.
 const MOST_RECORDS: usize = 20_000;
 
 /// fsync, fdatasync, sync_file_range, syncfs (x86-64), as bpf/disk.bpf.c names them.

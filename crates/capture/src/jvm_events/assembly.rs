@@ -321,19 +321,10 @@ impl Assembly {
         labels: &[(&str, &str)],
     ) {
         cx.sink.span(&SpanRow {
-            kind,
-            name,
-            t0_ns,
-            t1_ns,
-            process: self.target.process,
             thread,
-            stack: None,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures,
             labels,
+            ..SpanRow::new(kind, name, (t0_ns, t1_ns), self.target.process, cx.source)
         });
     }
 }

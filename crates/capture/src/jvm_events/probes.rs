@@ -58,7 +58,15 @@ pub struct Group {
     functions: &'static [Function],
 }
 
-/// How many of the first groups report stops: without them, a stretch without a stop says nothing.
+impl Group {
+    /// Whether it has no probe and is reported by functions alone.
+    pub fn is_of_functions(&self) -> bool {
+        self.probes.is_empty()
+    }
+}
+
+/// How many of the first groups report stops: without them, an interval without a stop says
+/// nothing.
 pub const STOPS: usize = 2;
 /// The group of safepoints and VM operations.
 pub const OPERATIONS: usize = 1;
@@ -190,7 +198,7 @@ pub struct Loaded {
     object: libbpf_rs::Object,
 }
 
-/// Records taken in one turn: all that the buffer holds.
+/// Records taken in one round: all that the buffer holds.
 const MOST_RECORDS: usize = 100_000;
 
 /// Bytes that stand where libelf can read them in place.

@@ -8,8 +8,9 @@ use crate::bpf::words;
 
 /// Bytes of an event.
 pub(super) const SIZE: usize = 112;
-/// `LOCK_LATER`.
+/// `LOCK_LATER`, `LOCK_ENDED`.
 const LATER: u32 = 5;
+const ENDED: u32 = 6;
 
 /// What the ring buffer holds.
 pub(super) enum Record {
@@ -17,16 +18,25 @@ pub(super) enum Record {
     Wait(Event),
     /// A thread of which is not known whether it is Java's.
     Unknown(u32),
+    /// A thread of Java's has ended.
+    Ended {
+        pid: u32,
+        tid: u32,
+        /// When, monotonic nanoseconds.
+        at_ns: u64,
+    },
 }
 
 impl Record {
     /// From the bytes of the ring buffer; `None` when they are none.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| words::word(bytes, at);
-        if bytes.len() >= SIZE && word(68)? == 0 {
-            return Some(Self::Unknown(word(60)?));
+        match word(68)? {
+            _ if bytes.len() < SIZE => None,
+            0 => Some(Self::Unknown(word(60)?)),
+            ENDED => Some(Self::Ended { pid: word(56)?, tid: word(60)?, at_ns: words::long(bytes, 0)? }),
+            _ => Event::parse(bytes).map(Self::Wait),
         }
-        Event::parse(bytes).map(Self::Wait)
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use fathom_hotspot::continuation::ContinuationConstants;
-use fathom_hotspot::locks::{LockClass, LockConstants, Locks, OwnerKeys, Waiting};
+use fathom_hotspot::locks::{LockClass, LockConstants, Locks, Waiting};
 use fathom_hotspot::threads::Threads;
 use fathom_hotspot::{Result, Vm};
 
 use super::event::{Event, Waited};
+use super::owners::Owners;
 use crate::clock::monotonic_ns;
 use crate::procfs::{self, Stat};
 
@@ -38,20 +39,13 @@ pub(super) struct Jvm {
     /// By `JavaThread`.
     by_address: HashMap<u64, u32>,
     java: HashSet<u32>,
-    keys: HashMap<u32, Known>,
+    owners: Owners,
     names: HashMap<u32, String>,
     /// Those of them that carry virtual threads.
     carriers: HashSet<u32>,
     /// Whether the JVM's ids of threads are those that this process has for them (not in a
     /// container of its own).
     same_ids: bool,
-}
-
-/// How a thread is identified as an owner.
-struct Known {
-    keys: OwnerKeys,
-    /// When it started, monotonic nanoseconds, to a tick of the kernel's clock; 0: not known.
-    since_ns: u64,
 }
 
 impl Jvm {
@@ -75,7 +69,7 @@ impl Jvm {
             looked: Instant::now(),
             by_address: HashMap::new(),
             java: HashSet::new(),
-            keys: HashMap::new(),
+            owners: Owners::default(),
             names: HashMap::new(),
             carriers: HashSet::new(),
             same_ids: same_ids(pid),
@@ -103,18 +97,23 @@ impl Jvm {
         self.list = list;
         self.looked = begun;
         let all = self.ids();
-        let is_new = |tid: &u32, at: &u64| self.by_address.get(at) != Some(tid);
+        // One that had not run when it was seen is asked again.
+        let is_new = |tid: &u32, at: &u64| self.by_address.get(at) != Some(tid) || !self.owners.knows(*tid);
         let fresh: Vec<(u32, u64)> =
             all.iter().filter(|(tid, at)| is_new(tid, at)).map(|(tid, at)| (*tid, *at)).collect();
         self.java = all.iter().map(|(tid, _)| *tid).collect();
         self.by_address = all.into_iter().map(|(tid, address)| (address, tid)).collect();
+        // A list that could not be read is empty.
+        if !self.java.is_empty() {
+            self.owners.are(&self.java, monotonic_ns().max(0).cast_unsigned());
+        }
         for (tid, address) in &fresh {
             if let Ok(keys) = self.locks.owner_keys(&self.vm, &self.constants, *address) {
-                self.keys.insert(*tid, Known { keys, since_ns: started_ns(*tid) });
+                self.owners.add(*tid, keys, started_ns(*tid));
             }
             if self.names.len() >= MOST_NAMES {
                 self.names.retain(|tid, _| self.java.contains(tid));
-                self.keys.retain(|tid, _| self.java.contains(tid));
+                self.owners.forget_ended(&self.java);
                 self.carriers.retain(|tid| self.java.contains(tid));
             }
             if self.locks.is_carrier(&self.vm, *address).unwrap_or(false) {
@@ -178,21 +177,14 @@ impl Jvm {
             Waited::Native => by_tid,
             Waited::Park => class?.exclusive_owner.and(by_tid),
             Waited::Monitor if Locks::is_anonymous(event.owner) => None,
-            Waited::Monitor => {
-                // The C library gives the stack of a thread that has ended to the next one: the
-                // owner is the last that had started when the wait began.
-                let by = |is: &dyn Fn(&OwnerKeys) -> bool| {
-                    let had_started = |known: &Known| known.since_ns <= event.off_ns;
-                    let fits = self.keys.iter().filter(|(_, known)| is(&known.keys) && had_started(known));
-                    fits.max_by_key(|(_, known)| known.since_ns).map(|(tid, _)| *tid)
-                };
-                // Numbers are small, places on a stack and threads are addresses.
-                by(&|key| key.owner_id == Some(event.owner))
-                    .or_else(|| by(&|key| (key.stack.0..key.stack.1).contains(&event.owner)))
-                    .or(by_tid)
-            }
+            Waited::Monitor => self.owners.of_monitor(event.owner, event.off_ns).or(by_tid),
         };
         owner.filter(|tid| *tid != event.tid)
+    }
+
+    /// A thread of it has ended.
+    pub(super) fn thread_ended(&mut self, tid: u32, at_ns: u64) {
+        self.owners.ended(tid, at_ns);
     }
 
     /// Whether its threads were read since a moment.
@@ -213,7 +205,7 @@ impl Jvm {
 
     /// The thread of the platform with a number of Java's.
     pub(super) fn numbered(&self, number: u64) -> Option<u32> {
-        self.keys.iter().find(|(_, known)| known.keys.number == number).map(|(tid, _)| *tid)
+        self.owners.numbered(number)
     }
 
     /// The way to virtual threads, where the JDK needs one, once a thread was seen that carries

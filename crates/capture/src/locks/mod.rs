@@ -25,6 +25,7 @@ mod event;
 mod jvm;
 mod load;
 mod losses;
+mod owners;
 mod spans;
 mod virtual_probes;
 mod virtual_samples;
@@ -79,7 +80,7 @@ const LEAST_NS: u64 = 10_000;
 const GAP_NS: u64 = 500_000;
 /// How long a wait is kept back to see whether it goes on.
 const KEPT_NS: u64 = 100_000_000;
-/// Events taken in one turn; what is left waits in the kernel's buffer.
+/// Events taken in one round; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 100_000;
 /// A wait of a thread that was not asked is looked into when it has lasted as long: nanoseconds.
 const OUTLASTS_NS: u64 = 20_000_000;
@@ -91,9 +92,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const AGAIN: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What was found is kept for so long: its end is reported within a turn.
+/// What was found is kept for so long: its end is reported within a round.
 const FOUND_FOR_NS: u64 = 2_000_000_000;
-/// New threads in a turn that are looked at for whether they wait: each look reads a file of /proc.
+/// New threads in a round that are looked at for whether they wait: each look reads a file of
+/// /proc.
 const MOST_FRESH: usize = 256;
 /// futex: `SYS_FUTEX` of bpf/locks.bpf.c (x86-64).
 const SYS_FUTEX: u32 = 202;
@@ -255,6 +257,9 @@ impl LockWaits {
                 Record::Wait(event) => self.take(event, cx),
                 Record::Unknown(tid) => {
                     self.unknown.entry(tid).or_insert_with(Instant::now);
+                }
+                Record::Ended { pid, tid, at_ns } => {
+                    self.jvms.get_mut(&pid).into_iter().for_each(|jvm| jvm.thread_ended(tid, at_ns));
                 }
             }
         }

@@ -75,19 +75,17 @@ impl LockWaits {
         let (pid, tid) = (event.pid.cast_signed(), event.tid.cast_signed());
         let (process, thread) = (cx.process(pid), cx.thread(pid, tid));
         cx.sink.span(&SpanRow {
-            kind: event.waited.kind(),
-            name: &name,
-            t0_ns: cx.clock.epoch_ns(event.off_ns.cast_signed()),
-            t1_ns: cx.clock.epoch_ns(event.on_ns.cast_signed()),
-            process,
             thread: Some(thread),
             stack,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &figures,
             labels: &labels,
+            ..SpanRow::new(
+                event.waited.kind(),
+                &name,
+                (cx.clock.epoch_ns(event.off_ns.cast_signed()), cx.clock.epoch_ns(event.on_ns.cast_signed())),
+                process,
+                cx.source,
+            )
         });
     }
 

@@ -7,8 +7,8 @@
 //!   span written         ├─── A ────────┼─── B ───┤            borders in the middle between two looks
 //! ```
 //! So the spans of many threads add up to the number that wait at a time; the length of a single
-//! short wait is not known. Of very many threads a part is looked at in each round, in turns, and
-//! what is seen of one stands until its next turn.
+//! short wait is not known. Of very many threads a part is looked at in each round, one part after
+//! another, and what is seen of one stands until it is read again.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -55,12 +55,12 @@ pub(super) struct Samples {
     failed: Option<String>,
     is_reported: bool,
     next: Instant,
-    turn: u32,
+    part: u32,
     /// Of how many threads one is looked at in a round.
     k: u32,
-    /// By turn: when its threads were looked at last, monotonic nanoseconds.
+    /// By part: when its threads were looked at last, monotonic nanoseconds.
     looked: HashMap<u32, u64>,
-    /// By turn and number.
+    /// By part and number.
     open: HashMap<(u32, u64), Open>,
 }
 
@@ -71,7 +71,7 @@ impl Samples {
             failed: None,
             is_reported: false,
             next: Instant::now(),
-            turn: 0,
+            part: 0,
             k: 1,
             looked: HashMap::new(),
             open: HashMap::new(),
@@ -131,19 +131,19 @@ impl Samples {
         cx: &mut Context<'_>,
     ) -> Option<Vec<(Wait, Option<StackId>)>> {
         let now = now_ns();
-        let (snapshot, k) = reader.threads.read(vm, MOST, self.turn).ok()?;
+        let (snapshot, k) = reader.threads.read(vm, MOST, self.part).ok()?;
         let mut over = Vec::new();
         if k != self.k {
             over = self.end(pid, now);
             self.k = k;
         }
-        let turn = self.turn % k;
-        self.turn = self.turn.wrapping_add(1);
+        let part = self.part % k;
+        self.part = self.part.wrapping_add(1);
         // The middle since the last look at the same threads.
-        let border = self.looked.insert(turn, now).map_or(now, |last| last + (now - last.min(now)) / 2);
+        let border = self.looked.insert(part, now).map_or(now, |last| last + (now - last.min(now)) / 2);
         let mut before: HashMap<u64, Open> = HashMap::new();
-        let of_turn: Vec<(u32, u64)> = self.open.keys().filter(|(of, _)| *of == turn).copied().collect();
-        for key in of_turn {
+        let of_part: Vec<(u32, u64)> = self.open.keys().filter(|(of, _)| *of == part).copied().collect();
+        for key in of_part {
             if let Some(open) = self.open.remove(&key) {
                 before.insert(key.1, open);
             }
@@ -168,7 +168,7 @@ impl Samples {
                     Open { thread, waited, since_ns: border, stack }
                 }
             };
-            self.open.insert((turn, number), open);
+            self.open.insert((part, number), open);
         }
         over.extend(before.into_values().map(|open| open.over(pid, border)));
         Some(over)

@@ -34,7 +34,7 @@ use crate::bpf::{counted, remedy_of_uprobe, unavailable, words};
 use crate::collector::{Context, Unavailable};
 use crate::jvm_events::budget::{Verdict, put_back};
 
-/// Events taken in one turn, and stacks that wait for theirs.
+/// Events taken in one round, and stacks that wait for theirs.
 const MOST_EVENTS: usize = 20_000;
 /// Virtual threads that are distinguished; a server makes millions of them.
 const MOST_DISTINGUISHED: usize = 10_000;
@@ -43,7 +43,7 @@ const FIRST_TO_STAY_CURRENT: u32 = 25;
 /// The first in which it leaves its carrier for a monitor (JEP 491).
 const FIRST_TO_LEAVE_FOR_MONITORS: u32 = 24;
 /// A virtual thread at work is looked for for so long and so often, where several JVMs have none in
-/// turn; after a while less often.
+/// round; after a while less often.
 const LOOK: Duration = Duration::from_millis(1);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -369,19 +369,17 @@ impl VirtualThreads {
         };
         let thread = cx.sink.thread(process, None, &thread, Role::App);
         cx.sink.span(&SpanRow {
-            kind: event.waited.kind(),
-            name: class.as_ref().map_or("", |class| &class.name),
-            t0_ns: cx.clock.epoch_ns(event.off_ns.cast_signed()),
-            t1_ns: cx.clock.epoch_ns(event.on_ns.cast_signed()),
-            process,
             thread: Some(thread),
             stack,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &figures,
             labels: &labels,
+            ..SpanRow::new(
+                event.waited.kind(),
+                class.as_ref().map_or("", |class| &class.name),
+                (cx.clock.epoch_ns(event.off_ns.cast_signed()), cx.clock.epoch_ns(event.on_ns.cast_signed())),
+                process,
+                cx.source,
+            )
         });
     }
 
@@ -420,7 +418,7 @@ impl VirtualThreads {
                         };
                         cx.unseen(Unavailable {
                             what: format!(
-                                "{which} of virtual threads of process {pid} for {locks}, for stretches"
+                                "{which} of virtual threads of process {pid} for {locks}, for part of the time"
                             ),
                             why,
                             remedy: "a flight recording (fathom record --engine jfr) has waits from 20 ms on"

@@ -20,7 +20,7 @@ const FORGOTTEN: u32 = 3;
 /// Series at most.
 const MOST_SERIES: usize = 4096;
 
-/// Faults that were timed, which show how long those beside them took.
+/// Faults that were timed, which show how long the others took.
 const ENOUGH_TIMED: u64 = 1000;
 /// Mappings of which it is known how long their faults take.
 const MOST_SHAPES: usize = 16_384;
@@ -32,7 +32,7 @@ type Place = (ProcessId, String);
 #[derive(Default)]
 pub(super) struct LastCounts {
     places: HashMap<Vec<u8>, (Numbers, u32)>,
-    /// Faults of a process in a mapping, of the stretches in which some of them were timed.
+    /// Faults of a process in a mapping, of the intervals in which some of them were timed.
     timed: HashMap<Place, Numbers>,
     /// The same of all its mappings.
     timed_anywhere: HashMap<ProcessId, Numbers>,
@@ -44,14 +44,14 @@ pub(super) struct LastCounts {
     series: HashMap<(ProcessId, &'static str, String), (Gauge, f64)>,
 }
 
-/// A stretch between two readings, monotonic nanoseconds.
+/// An interval between two readings, monotonic nanoseconds.
 #[derive(Clone, Copy)]
-pub(super) struct Stretch {
+pub(super) struct Interval {
     pub(super) from_ns: i64,
     pub(super) to_ns: i64,
 }
 
-impl Stretch {
+impl Interval {
     fn seconds(self) -> f64 {
         (self.to_ns - self.from_ns).max(1) as f64 / 1e9
     }
@@ -64,12 +64,12 @@ impl LastCounts {
         &mut self,
         program: &Program,
         mappings: &mut Mappings,
-        (stretch, one_in): (Stretch, u64),
+        (interval, one_in): (Interval, u64),
         cx: &mut Context<'_>,
     ) -> f64 {
         let mut values: Vec<(ProcessId, live::Word, String, f64)> = Vec::new();
-        let seconds = stretch.seconds();
-        let faults = self.faults(program, mappings, (stretch, one_in), cx, &mut values);
+        let seconds = interval.seconds();
+        let faults = self.faults(program, mappings, (interval, one_in), cx, &mut values);
         for (key, count, ns) in risen(&mut self.stalls, &program.stalls()) {
             let Some(what) = What::of(key.1).filter(|_| count > 0) else { continue };
             let process = cx.process(key.0.cast_signed());
@@ -91,9 +91,9 @@ impl LastCounts {
             let Some(by) = foreign.iter().find(|f| f.key == key).filter(|_| count > 0) else { continue };
             let process = cx.process(key.0.cast_signed());
             let figures = [(figure::LOCKS, count as f64), (figure::LOCKS_WRITTEN, written as f64)];
-            span(kind::MEMORY_FOREIGN, &by.name, i64::from(key.1), stretch, (process, None), &figures, cx);
+            span(kind::MEMORY_FOREIGN, &by.name, i64::from(key.1), interval, (process, None), &figures, cx);
         }
-        self.points(values, stretch, cx);
+        self.points(values, interval, cx);
         faults as f64 / seconds
     }
 
@@ -106,11 +106,11 @@ impl LastCounts {
         &mut self,
         program: &Program,
         mappings: &mut Mappings,
-        (stretch, one_in): (Stretch, u64),
+        (interval, one_in): (Interval, u64),
         cx: &mut Context<'_>,
         values: &mut Vec<(ProcessId, live::Word, String, f64)>,
     ) -> u64 {
-        let seconds = stretch.seconds();
+        let seconds = interval.seconds();
         let mut by_thread: HashMap<(u32, u32, String), Numbers> = HashMap::new();
         for (key, counts) in program.places() {
             let (before, quiet) = self.places.get(&key).copied().unwrap_or_default();
@@ -144,14 +144,14 @@ impl LastCounts {
             }
             let (thread, figures) =
                 (cx.thread(pid.cast_signed(), tid.cast_signed()), self.figures(numbers, &place));
-            span(kind::PAGE_FAULTS, &place.1, -1, stretch, (process, Some(thread)), &figures, cx);
+            span(kind::PAGE_FAULTS, &place.1, -1, interval, (process, Some(thread)), &figures, cx);
         }
         let mut faults = 0;
         for (place, (all, few)) in by_mapping {
             let process = place.0;
             if few.faults() > 0 {
                 let figures = self.figures(few, &place);
-                span(kind::PAGE_FAULTS, &place.1, -1, stretch, (process, None), &figures, cx);
+                span(kind::PAGE_FAULTS, &place.1, -1, interval, (process, None), &figures, cx);
             }
             let ns = all.as_timed(self.shape(all, &place)).ns;
             faults += all.faults();
@@ -164,7 +164,7 @@ impl LastCounts {
         faults
     }
 
-    /// Keeps what is known of faults that were timed, the newer the more, for stretches in which
+    /// Keeps what is known of faults that were timed, the newer the more, for intervals in which
     /// none is.
     fn remember(&mut self, by_mapping: &HashMap<Place, (Numbers, Numbers)>) {
         if self.timed.len() >= MOST_SHAPES {
@@ -205,15 +205,15 @@ impl LastCounts {
         figures
     }
 
-    /// Points of the stretch; a series that has none now and was not zero before falls to zero.
+    /// Points of the interval; a series that has none now and was not zero before falls to zero.
     fn points(
         &mut self,
         values: Vec<(ProcessId, live::Word, String, f64)>,
-        stretch: Stretch,
+        interval: Interval,
         cx: &mut Context<'_>,
     ) {
-        let mut points = Points::new(cx, Some(stretch.from_ns), stretch.to_ns);
-        let length = stretch.to_ns - stretch.from_ns;
+        let mut points = Points::new(cx, Some(interval.from_ns), interval.to_ns);
+        let length = interval.to_ns - interval.from_ns;
         let mut now: HashMap<(ProcessId, &'static str, String), f64> = HashMap::new();
         for (process, word, instance, value) in values {
             let key = (process, word.name, instance);
@@ -257,25 +257,22 @@ pub(super) fn span(
     kind: &str,
     name: &str,
     key: i64,
-    stretch: Stretch,
+    interval: Interval,
     (process, thread): (ProcessId, Option<ThreadId>),
     figures: &[(&str, f64)],
     cx: &mut Context<'_>,
 ) {
     cx.sink.span(&SpanRow {
-        kind,
-        name,
-        t0_ns: cx.clock.epoch_ns(stretch.from_ns),
-        t1_ns: cx.clock.epoch_ns(stretch.to_ns),
-        process,
         thread,
-        stack: None,
-        source: cx.source,
-        line: 0,
         key,
-        parent: None,
         figures,
-        labels: &[],
+        ..SpanRow::new(
+            kind,
+            name,
+            (cx.clock.epoch_ns(interval.from_ns), cx.clock.epoch_ns(interval.to_ns)),
+            process,
+            cx.source,
+        )
     });
 }
 

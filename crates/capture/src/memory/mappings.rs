@@ -28,7 +28,7 @@ const OTHER_FILES: &str = "other files";
 /// `HEAP_MAX_SIZE` of the C library's allocator (malloc/arena.c): what its arenas reserve, and are
 /// aligned to.
 const ARENA: u64 = 64 << 20;
-/// A stack is smaller, unless it has grown into one with what lies beside it.
+/// A stack is smaller, unless it has grown into one with what lies next to it.
 const LARGEST_STACK: u64 = 1 << 30;
 /// include/linux/mm.h.
 const VM_WRITE: u64 = 2;

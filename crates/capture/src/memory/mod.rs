@@ -29,7 +29,7 @@ use crate::kernel_symbols::KernelSymbols;
 use crate::target::Change;
 use crate::unwind::SharedEngine;
 use crate::unwind::samples::Sample;
-use counts::{LastCounts, Stretch};
+use counts::{Interval, LastCounts};
 use mappings::Mappings;
 use pace::{Pace, SOON_NS};
 use program::Program;
@@ -160,9 +160,9 @@ impl Memory {
     fn write(&mut self, cx: &mut Context<'_>) -> f64 {
         let Some(program) = &mut self.program else { return 0.0 };
         let now_ns = monotonic_ns();
-        let stretch = Stretch { from_ns: self.written_ns, to_ns: now_ns };
+        let interval = Interval { from_ns: self.written_ns, to_ns: now_ns };
         let one_in = program.one_in();
-        let rate = self.counts.write(program, &mut self.mappings, (stretch, one_in), cx);
+        let rate = self.counts.write(program, &mut self.mappings, (interval, one_in), cx);
         let lost = program.lost();
         cx.source_mut().lost = lost;
         self.written_ns = now_ns;
@@ -190,13 +190,13 @@ impl Memory {
 
     fn write_offsets(&mut self, cx: &mut Context<'_>) {
         let now_ns = monotonic_ns();
-        let stretch = Stretch { from_ns: self.offsets_ns, to_ns: now_ns };
+        let interval = Interval { from_ns: self.offsets_ns, to_ns: now_ns };
         self.offsets_ns = now_ns;
         for (process, lines) in std::mem::take(&mut self.offsets) {
             let names: Vec<String> = (0..LINES as u64).map(|line| (line * LINE).to_string()).collect();
             let seen = names.iter().zip(lines).filter(|(_, count)| *count > 0);
             let figures: Vec<(&str, f64)> = seen.map(|(name, count)| (name.as_str(), count as f64)).collect();
-            counts::span(kind::PAGE_FAULT_OFFSETS, "", -1, stretch, (process, None), &figures, cx);
+            counts::span(kind::PAGE_FAULT_OFFSETS, "", -1, interval, (process, None), &figures, cx);
         }
     }
 
@@ -281,12 +281,12 @@ impl Memory {
         let victim = i32::try_from(tail.argument).unwrap_or(0);
         let process = cx.process(victim);
         let at_ns = tail.to_ns.cast_signed();
-        let stretch = Stretch { from_ns: at_ns, to_ns: at_ns };
+        let interval = Interval { from_ns: at_ns, to_ns: at_ns };
         counts::span(
             kind::MEMORY_OOM,
             &tail.mapping.name,
             i64::from(victim),
-            stretch,
+            interval,
             (process, None),
             &[],
             cx,

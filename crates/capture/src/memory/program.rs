@@ -26,7 +26,7 @@ pub(super) const WHAT: &str = "page faults";
 /// Samples of faults for each processor and tenth of a second: 200 stacks a second take some 0.3%
 /// of it.
 const SAMPLES_A_WINDOW: u32 = 20;
-/// Records taken in one turn; what is left waits in the kernel's buffer.
+/// Records taken in one round; what is left waits in the kernel's buffer.
 const MOST_RECORDS: usize = 50_000;
 
 /// mmap, mprotect, munmap, brk, mremap, madvise (x86-64), as bpf/memory.bpf.c distinguishes them.

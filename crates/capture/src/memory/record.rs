@@ -125,7 +125,7 @@ impl Numbers {
         self.timed += other.timed;
     }
 
-    /// Newer ones, beside which those of before count half.
+    /// Newer ones, compared with which those of before count half.
     pub(super) fn renew(&mut self, newer: Self) {
         *self = self.halved();
         self.add(newer);

@@ -175,7 +175,7 @@ impl Watch {
 
     /// Follows the code of the methods, and looks whether they are called too often. To be called
     /// every few milliseconds.
-    pub fn turn(&mut self) {
+    pub fn poll(&mut self) {
         let now = Instant::now();
         self.follow(now);
         if now >= self.next_guard {

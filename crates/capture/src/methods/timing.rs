@@ -35,7 +35,7 @@ struct Place {
 struct Timed {
     /// Number of the return, under which the program counts.
     entry: u32,
-    /// When it was its turn.
+    /// When it was timed last.
     last: Instant,
 }
 
@@ -54,7 +54,7 @@ impl Timing {
         Self { places: HashMap::new(), now: None, next: now, rounds: 0, before: HashMap::new() }
     }
 
-    /// Whether it is another place's turn.
+    /// Whether it is another place to be timed.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         now >= self.next
     }
@@ -129,7 +129,7 @@ const NOT_COMPILED: &str = "they come from the JVM or native code: only calls fr
 const NONE_RETURNED: &str =
     "none came back while the breakpoint stood there: they last longer than that, or end by an exception";
 const NO_TURN: &str =
-    "its turn did not come: one caller after the other is timed, a second each; measure for longer";
+    "its time did not come: one caller after the other is timed, a second each; measure for longer";
 
 impl Times {
     /// Adds others.

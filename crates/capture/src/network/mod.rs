@@ -56,7 +56,7 @@ pub const ENTRY: Entry = Entry {
 
 /// Connections and look-ups recorded with a stack, per second per CPU.
 const MOST_STACKS: u32 = 500;
-/// Events taken in one turn; what is left waits in the kernel's buffer.
+/// Events taken in one round; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 50_000;
 /// How often segments that were sent again are asked for.
 const SECOND: Duration = Duration::from_secs(1);
@@ -213,7 +213,7 @@ impl Network {
                     lookups.links.clear();
                     taken_off.push(*pid);
                     cx.unseen(Unavailable {
-                        what: format!("names that process {pid} resolves, for stretches"),
+                        what: format!("names that process {pid} resolves, for part of the time"),
                         why: format!(
                             "there were {per_s:.0} a second, and each hit of a probe costs microseconds: taken off for \
                              {} s, and longer each time",
@@ -282,7 +282,7 @@ impl Network {
             cx.unseen(Unavailable {
                 what: "TLS handshakes".into(),
                 why: "a JVM's TLS is Java code: no system call and no probe shows one".into(),
-                remedy: "a JFR file of the time beside the recording: jcmd PID JFR.start settings=profile \
+                remedy: "a JFR file of the time with the recording: jcmd PID JFR.start settings=profile \
                          (jdk.TLSHandshake)"
                     .into(),
             });
@@ -344,19 +344,17 @@ impl Network {
         let process = cx.process(pid);
         let thread = cx.thread_called(pid, tid, &event.comm);
         cx.sink.span(&SpanRow {
-            kind,
-            name,
-            t0_ns: cx.clock.epoch_ns(event.begin_ns.cast_signed()),
-            t1_ns: cx.clock.epoch_ns(end_ns.cast_signed()),
-            process,
             thread: Some(thread),
             stack,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures,
             labels: &labels.iter().map(|(key, text)| (*key, text.as_str())).collect::<Vec<_>>(),
+            ..SpanRow::new(
+                kind,
+                name,
+                (cx.clock.epoch_ns(event.begin_ns.cast_signed()), cx.clock.epoch_ns(end_ns.cast_signed())),
+                process,
+                cx.source,
+            )
         });
         cx.source_mut().records += 1;
     }
@@ -379,19 +377,9 @@ impl Network {
             let process = cx.process(pid);
             let peer = again.ends.peer("").unwrap_or_default();
             cx.sink.span(&SpanRow {
-                kind: kind::NET_RETRANSMIT,
-                name: "retransmit",
-                t0_ns: now_ns,
-                t1_ns: now_ns,
-                process,
-                thread: None,
-                stack: None,
-                source: cx.source,
-                line: 0,
-                key: -1,
-                parent: None,
                 figures: &[(figure::SEGMENTS, again.segments as f64)],
                 labels: &[(label::PEER, peer.as_str())],
+                ..SpanRow::new(kind::NET_RETRANSMIT, "retransmit", (now_ns, now_ns), process, cx.source)
             });
             cx.source_mut().records += 1;
         }

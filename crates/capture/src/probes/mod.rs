@@ -55,7 +55,7 @@ pub const ENTRY: Entry = Entry {
     make: |settings: &Settings| Box::new(Probes::new(settings)),
 };
 
-/// Events taken in one turn; what is left waits in the kernel's buffer.
+/// Events taken in one round; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 50_000;
 
 /// The slow path of an allocation (src/hotspot/share/gc/shared/allocTracer.hpp, JDK 11 to 25:
@@ -250,19 +250,17 @@ impl Probes {
         let labels: Vec<(&str, &str)> =
             labels.iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
         cx.sink.span(&SpanRow {
-            kind: kind::PROBE,
-            name: &name,
-            t0_ns: cx.clock.epoch_ns(event.t0_ns.cast_signed()),
-            t1_ns: cx.clock.epoch_ns(event.t1_ns.cast_signed()),
-            process,
             thread: Some(thread),
             stack,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &figures,
             labels: &labels,
+            ..SpanRow::new(
+                kind::PROBE,
+                &name,
+                (cx.clock.epoch_ns(event.t0_ns.cast_signed()), cx.clock.epoch_ns(event.t1_ns.cast_signed())),
+                process,
+                cx.source,
+            )
         });
     }
 

@@ -14,6 +14,7 @@ const KERNEL_AT: usize = 136;
 /// which state.
 const OFF_AT: usize = 0;
 const BORN_AT: usize = 8;
+const READY_AT: usize = 16;
 const STATE_AT: usize = 28;
 /// The same of what it waited and has not reported yet.
 const OWED_AT: usize = 40;
@@ -23,6 +24,8 @@ const PENDING_ON_AT: usize = 64;
 const PENDING_RUNQ_AT: usize = 72;
 const PENDING_STATE_AT: usize = 84;
 const PENDING_SYSCALL_AT: usize = 88;
+/// The kernel's part of its stack, which ends the struct.
+const KERNEL_BYTES_AT: usize = 92;
 /// `TASK_INTERRUPTIBLE` (include/linux/sched.h).
 const SLEEPING: u32 = 1;
 
@@ -34,21 +37,40 @@ pub(super) fn asleep_since(off_ns: u64, size: usize) -> Vec<u8> {
     thread
 }
 
-/// When a `struct thread` was switched out; `None`: it is on a CPU.
-pub(super) fn off_ns(thread: &[u8]) -> Option<u64> {
-    let off_ns = words::long(thread, OFF_AT)?;
-    (off_ns != 0).then_some(off_ns)
+/// A thread that is off the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Off {
+    /// When it was switched out.
+    pub(super) since_ns: u64,
+    /// Since when it could run; 0: it cannot.
+    pub(super) ready_ns: u64,
+    /// See [`Event::state`].
+    pub(super) state: &'static str,
+}
+
+impl Off {
+    /// One that has slept since a moment.
+    pub(super) fn asleep(since_ns: u64) -> Self {
+        Self { since_ns, ready_ns: 0, state: state_name(SLEEPING) }
+    }
+
+    /// From the bytes of a `struct thread`; `None`: it is on a CPU.
+    pub(super) fn parse(thread: &[u8]) -> Option<Self> {
+        let since_ns = words::long(thread, OFF_AT).filter(|ns| *ns != 0)?;
+        let ready_ns = words::long(thread, READY_AT)?;
+        Some(Self { since_ns, ready_ns, state: state_name(words::word(thread, STATE_AT)?) })
+    }
 }
 
 /// When a `struct thread` was made, else switched out for the first time that was seen; `None`: it
 /// is on a CPU, since nobody knows when.
 pub(super) fn seen_from_ns(thread: &[u8]) -> Option<u64> {
     let born_ns = words::long(thread, BORN_AT)?;
-    Some(born_ns).filter(|ns| *ns != 0).or_else(|| off_ns(thread))
+    Some(born_ns).filter(|ns| *ns != 0).or_else(|| Off::parse(thread).map(|off| off.since_ns))
 }
 
 /// What a thread waited and has not reported, as it does that when it returns from a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unreported {
     /// Short waits: blocked, and on the run queue.
     pub(super) owed_ns: u64,
@@ -58,6 +80,8 @@ pub(super) struct Unreported {
     state: u32,
     /// System call that it waited in; -1: none.
     pub(super) syscall: i32,
+    /// Addresses in the kernel where it waited, innermost first.
+    pub(super) kernel: Vec<u64>,
 }
 
 impl Unreported {
@@ -65,12 +89,15 @@ impl Unreported {
     pub(super) fn parse(thread: &[u8]) -> Option<Self> {
         let long = |at: usize| words::long(thread, at);
         let (off_ns, on_ns) = (long(PENDING_OFF_AT)?, long(PENDING_ON_AT)?);
+        let depth = (words::word(thread, KERNEL_BYTES_AT)? as usize / 8).min(KERNEL_FRAMES);
+        let kernel_at = thread.len().checked_sub(8 * KERNEL_FRAMES)?;
         let unreported = Self {
             owed_ns: long(OWED_AT)?,
             owed_runq_ns: long(OWED_RUNQ_AT)?,
             wait: (off_ns > 0 && on_ns > off_ns).then_some((off_ns, on_ns, long(PENDING_RUNQ_AT)?)),
             state: words::word(thread, PENDING_STATE_AT)?,
             syscall: words::word(thread, PENDING_SYSCALL_AT)?.cast_signed(),
+            kernel: (0..depth).filter_map(|i| long(kernel_at + 8 * i)).filter(|pc| *pc != 0).collect(),
         };
         (unreported.owed_ns > 0 || unreported.owed_runq_ns > 0 || unreported.wait.is_some())
             .then_some(unreported)
@@ -191,17 +218,28 @@ mod tests {
 
     #[test]
     fn what_a_thread_owes_at_the_end_is_read_by_its_places() {
-        let mut thread = asleep_since(7, 160);
+        let mut thread = asleep_since(7, 160 + 8 * KERNEL_FRAMES);
         assert_eq!(Unreported::parse(&thread), None);
         for (at, value) in [(40, 5_u64), (48, 6), (56, 100), (64, 300), (72, 20)] {
             thread[at..at + 8].copy_from_slice(&value.to_ne_bytes());
         }
         thread[84..88].copy_from_slice(&1_u32.to_ne_bytes());
         thread[88..92].copy_from_slice(&202_u32.to_ne_bytes());
+        thread[92..96].copy_from_slice(&16_u32.to_ne_bytes());
+        for (at, pc) in [(160, 0xf1_u64), (168, 0xf2), (176, 0xf3)] {
+            thread[at..at + 8].copy_from_slice(&pc.to_ne_bytes());
+        }
         let unreported = Unreported::parse(&thread).unwrap();
         let owed = (unreported.owed_ns, unreported.owed_runq_ns, unreported.wait);
         assert_eq!(owed, (5, 6, Some((100, 300, 20))));
         assert_eq!((unreported.state(), unreported.syscall), ("sleeping", 202));
+        assert_eq!(unreported.kernel, [0xf1, 0xf2]);
+        assert_eq!(Off::parse(&thread), Some(Off::asleep(7)));
+        thread[16..24].copy_from_slice(&8_u64.to_ne_bytes());
+        thread[28..32].copy_from_slice(&4_u32.to_ne_bytes());
+        assert_eq!(Off::parse(&thread), Some(Off { since_ns: 7, ready_ns: 8, state: "stopped" }));
+        thread[0..8].fill(0);
+        assert_eq!(Off::parse(&thread), None);
         assert_eq!(Unreported::parse(&thread[..60]), None);
     }
 }

@@ -7,6 +7,7 @@
 //! is not waiting was running. Starts of a JVM's threads are put together from what the program
 //! sees of them and what the JVM's probes report ([`crate::starts`]): [`kind::THREAD_STARTUP`].
 
+mod at_end;
 mod event;
 mod load;
 mod losses;
@@ -35,11 +36,10 @@ use crate::jvm_events;
 use crate::kernel_symbols::KernelSymbols;
 use crate::procfs::Stat;
 use crate::target::Change;
-use crate::unwind::asleep;
 use crate::{TargetEvent, procfs};
-use event::{Event, Unreported, asleep_since, off_ns, seen_from_ns, syscall_name};
+use event::{Event, asleep_since, syscall_name};
 use load::load;
-use short::{Sum, Unplaced};
+use short::Unplaced;
 use start_event::{Part, StartEvent};
 use starts::{write_start, write_starts};
 use wakers::Wakers;
@@ -172,7 +172,7 @@ impl Collector for Sched {
             cx.unseen(Unavailable {
                 what: "functions of the kernel by name".into(),
                 why: "/proc/kallsyms shows no addresses".into(),
-                remedy: "sysctl kernel.kptr_restrict=0, or run fathom as root".into(),
+                remedy: crate::check::SHOW_SYMBOLS.into(),
             });
         }
         Ok(())
@@ -374,99 +374,13 @@ impl Sched {
         }
     }
 
-    /// Threads that sleep at the end, as the kernel still has them: from when they were switched
-    /// out, or from the start of the watch for those that never ran.
-    fn still_off(&mut self, now_ns: u64, cx: &mut Context<'_>) {
-        let mut off: HashMap<u32, Option<u64>> = HashMap::new();
-        let mut unknown: Vec<(u32, u64)> = Vec::new();
-        let mut owing: Vec<(u32, Unreported)> = Vec::new();
-        if let Some(map) = self.loaded.as_ref().map(|loaded| &loaded.maps.threads) {
-            for key in map.keys() {
-                let value = map.lookup(&key, MapFlags::ANY).ok().flatten();
-                let tid = key.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
-                if let (Some(tid), Some(value)) = (tid, value) {
-                    off.insert(tid, off_ns(&value));
-                    owing.extend(Unreported::parse(&value).map(|owed| (tid, owed)));
-                    let is_new = !self.threads.contains_key(&tid);
-                    unknown.extend(seen_from_ns(&value).filter(|_| is_new).map(|from_ns| (tid, from_ns)));
-                }
-            }
-        }
-        // One that was made while recording and hangs since has reported nothing yet.
-        for (tid, from_ns) in unknown {
-            let status = procfs::read_to_string(procfs::path(tid.cast_signed(), "status"));
-            let pid = status.and_then(|status| procfs::number(&status, "Tgid:")?.try_into().ok());
-            if let Some(pid) = pid.filter(|pid: &u32| cx.targets.get(pid.cast_signed()).is_some()) {
-                self.watch(pid, tid, None, from_ns.max(self.attached_ns), cx);
-            }
-        }
-        for (tid, owed) in owing {
-            self.write_unreported(tid, &owed, now_ns, cx);
-        }
-        let mut off_still: Vec<(u32, u64)> = Vec::new();
-        for (tid, watched) in &self.threads {
-            let since_ns = match off.get(tid) {
-                Some(off_ns) => off_ns.map(|off_ns| off_ns.max(watched.since_ns)),
-                // The kernel has no word of it: it has not run since the watch began.
-                None => Some(watched.since_ns),
-            };
-            off_still.extend(since_ns.filter(|since| *since < now_ns).map(|since_ns| (*tid, since_ns)));
-        }
-        let java = self.java_stacks_of(&off_still, cx);
-        for (tid, since_ns) in off_still {
-            let Some(watched) = self.threads.remove(&tid) else { continue };
-            let stack = asleep::kernel_stack(tid, java.get(&tid).copied(), cx.sink);
-            let cut = [(label::CUT, "the recording ended")];
-            self.span(kind::SCHED_OFF, "sleeping", &watched, (since_ns, now_ns), stack, &[], &cut, cx);
-            self.threads.insert(tid, watched);
-        }
-    }
-
-    /// Writes what a thread has waited and would report when it returns from its call.
-    fn write_unreported(&self, tid: u32, owed: &Unreported, now_ns: u64, cx: &mut Context<'_>) {
-        let Some(watched) = self.threads.get(&tid) else { return };
-        let sum = Sum { at_ns: now_ns, blocked_ns: owed.owed_ns, runq_ns: owed.owed_runq_ns };
-        short::write(watched, &[sum], None, cx);
-        let Some((off_ns, on_ns, runq_ns)) = owed.wait.filter(|(_, on_ns, _)| *on_ns > watched.since_ns)
-        else {
-            return;
-        };
-        let labels = syscall_name(owed.syscall).map(|name| (label::SYSCALL, name));
-        let labels: Vec<(&str, &str)> = labels.into_iter().collect();
-        let figures = [(figure::RUNQ_NS, runq_ns as f64)];
-        let ends = (off_ns.max(watched.since_ns), on_ns);
-        self.span(kind::SCHED_OFF, owed.state(), watched, ends, None, &figures, &labels, cx);
-    }
-
-    /// Where threads that sleep left Java, by thread.
-    fn java_stacks_of(&self, off: &[(u32, u64)], cx: &mut Context<'_>) -> HashMap<u32, StackId> {
-        let Some(engine) = cx.shared.stacks.clone() else { return HashMap::new() };
-        let mut by_process: HashMap<i32, HashSet<u32>> = HashMap::new();
-        for (tid, _) in off {
-            let Some(watched) = self.threads.get(tid) else { continue };
-            by_process.entry(watched.pid.cast_signed()).or_default().insert(*tid);
-        }
-        let mut engine = engine.borrow_mut();
-        by_process.iter().flat_map(|(pid, tids)| engine.asleep(*pid, tids, cx.sink)).collect()
-    }
-
     fn stack(&mut self, event: &Event, cx: &mut Context<'_>) -> Option<StackId> {
         let of = (event.pid, event.tid);
         let whole = self.events.as_mut().and_then(|events| events.stack(of, event.stack_ns, cx));
         if whole.is_some() {
             return whole;
         }
-        if event.kernel.is_empty() {
-            return None;
-        }
-        let symbols = KernelSymbols::get();
-        // Outermost first: callers before callees.
-        let names = event.kernel.iter().rev().map(|pc| symbols.find(*pc));
-        names.fold(None, |caller, symbol| {
-            let (name, module) = symbol.unwrap_or(("[unknown]", "kernel"));
-            let frame = cx.sink.frame(name, module, FrameType::Kernel, -1);
-            Some(cx.sink.stack(caller, frame))
-        })
+        kernel_stack(&event.kernel, None, cx)
     }
 
     #[allow(clippy::too_many_arguments, reason = "the one place that writes spans")]
@@ -497,4 +411,19 @@ impl Sched {
             labels,
         });
     }
+}
+
+/// A stack of addresses in the kernel, innermost first, upon what called the kernel.
+fn kernel_stack(kernel: &[u64], caller: Option<StackId>, cx: &mut Context<'_>) -> Option<StackId> {
+    if kernel.is_empty() {
+        return caller;
+    }
+    let symbols = KernelSymbols::get();
+    // Outermost first: callers before callees.
+    let names = kernel.iter().rev().map(|pc| symbols.find(*pc));
+    names.fold(caller, |caller, symbol| {
+        let (name, module) = symbol.unwrap_or(("[unknown]", "kernel"));
+        let frame = cx.sink.frame(name, module, FrameType::Kernel, -1);
+        Some(cx.sink.stack(caller, frame))
+    })
 }

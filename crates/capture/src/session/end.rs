@@ -48,10 +48,10 @@ impl Watch {
         Self { deadline: duration.map(|duration| started + duration), asked: None }
     }
 
-    /// How long to wait at most for the next turn.
-    pub fn timeout(&self, turn: Duration) -> Duration {
+    /// How long to wait at most for the next round.
+    pub fn timeout(&self, round: Duration) -> Duration {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        left.map_or(turn, |left| left.min(turn))
+        left.map_or(round, |left| left.min(round))
     }
 
     /// The end, when it is reached.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Ended;
 
-/// What stays free on the disk beside what the end of the recording needs, bytes: others write
-/// there too.
+/// What stays free on the disk in addition to what the end of the recording needs, bytes: others
+/// write there too.
 const KEEP_FREE: u64 = 256 << 20;
 
 /// Bounds of a recording.
@@ -32,7 +32,7 @@ impl Limits {
         if size >= self.max_bytes {
             return Some(Ended::TooLarge(size));
         }
-        // At the end, tables are written beside the spool that they come from, and take about its
+        // At the end, tables are written next to the spool that they come from, and take about its
         // size.
         let free = free_bytes(&self.place)?;
         (free < size.saturating_add(KEEP_FREE)).then_some(Ended::DiskFull(free))

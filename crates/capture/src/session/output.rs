@@ -3,9 +3,9 @@
 
 use fathom_recording::{RecordingError, Sink, Writer};
 
-/// A [`Sink`] that is called when a turn of the session is over.
+/// A [`Sink`] that is called when a round of the session is over.
 pub trait Output: Sink {
-    /// The end of a turn: what is kept back goes out when it is due. An error ends the session.
+    /// The end of a round: what is kept back goes out when it is due. An error ends the session.
     fn checkpoint(&mut self) -> Result<(), RecordingError>;
 
     /// Whether what has not ended yet is to be written as it is now

@@ -1,4 +1,4 @@
-//! The recorder's turn comes when it is due, also on a machine that has more to do than it can:
+//! The recorder runs when it is due, also on a machine that has more to do than it can:
 //! what waits in the kernel's buffers is lost when it waits too long, and a thread that nobody has
 //! looked at yet is not known.
 

@@ -16,7 +16,7 @@ impl Session {
         if self.engine == Engine::Ebpf { self.targets.watch_births() } else { Ok(()) }
     }
 
-    /// Waits for the next turn, or for something to happen (`births`: the kernel's news too).
+    /// Waits for the next round, or for something to happen (`births`: the kernel's news too).
     /// Whether a target may have ended.
     pub(super) fn wait(&self, signals: &Signals, timeout: Duration, births: bool) -> bool {
         let targets: Vec<BorrowedFd<'_>> = self.targets.pidfds().collect();
@@ -26,7 +26,7 @@ impl Session {
         let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         let timeout =
             Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
-        // An interrupted wait is a turn that came early.
+        // An interrupted wait is a round that came early.
         let _ = poll(&mut fds, Some(&timeout));
         fds.iter().skip(1).take(targets.len()).any(|fd| !fd.revents().is_empty())
     }

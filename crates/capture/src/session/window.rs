@@ -166,21 +166,7 @@ mod tests {
 
     fn span(sink: &mut dyn Sink, t0_ns: i64, t1_ns: i64) {
         let (process, source) = (ProcessId(0), SourceId(0));
-        sink.span(&SpanRow {
-            kind: "k",
-            name: "",
-            t0_ns,
-            t1_ns,
-            process,
-            thread: None,
-            stack: None,
-            source,
-            line: 0,
-            key: -1,
-            parent: None,
-            figures: &[],
-            labels: &[],
-        });
+        sink.span(&SpanRow::new("k", "", (t0_ns, t1_ns), process, source));
     }
 
     #[test]

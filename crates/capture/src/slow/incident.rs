@@ -1,4 +1,4 @@
-//! What was slow within one stretch of time.
+//! What was slow within one interval.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl Incident {
         self.reported.iter().filter_map(|(_, _, slow)| slow.process)
     }
 
-    /// The same for the recording, beside what was asked for and dropped.
+    /// The same for the recording, apart from what was asked for and dropped.
     pub fn checks(&self, settings: &OnSlow, stand: &Stand) -> Vec<Check> {
         let mut checks: Vec<Check> = (self.triggers.iter())
             .map(|(trigger, (count, longest))| Check {
@@ -174,19 +174,17 @@ impl Row {
     pub fn with<R>(&self, show: impl FnOnce(&SpanRow<'_>) -> R) -> R {
         let labels = [(self.what[0].0, self.what[0].1.as_str())];
         show(&SpanRow {
-            kind: kind::SLOW,
-            name: &self.trigger,
-            t0_ns: self.slow.t0_ns,
-            t1_ns: self.slow.t1_ns,
-            process: self.process,
             thread: self.slow.thread,
             stack: self.slow.stack,
-            source: self.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &self.figures,
             labels: &labels,
+            ..SpanRow::new(
+                kind::SLOW,
+                &self.trigger,
+                (self.slow.t0_ns, self.slow.t1_ns),
+                self.process,
+                self.source,
+            )
         })
     }
 }

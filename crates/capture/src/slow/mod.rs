@@ -36,11 +36,11 @@ use crate::error::CaptureError;
 use crate::{Clock, Output, procfs};
 use incident::Incident;
 use store::{Done, Job, Store};
-use trigger::{Slow, Trigger, Watch};
+use trigger::{AtRest, Seen, Slow, Trigger, Watch};
 
 /// How long an incident may go on before it is written; the next one begins where it ends.
 pub const LONGEST: Duration = Duration::from_secs(60);
-/// How long after its end an incident is written: collectors write what has ended some turns
+/// How long after its end an incident is written: collectors write what has ended some rounds
 /// later.
 const SETTLE_NS: i64 = 1_000_000_000;
 /// Rows are kept for so much longer than `before`: something as long is still there from its
@@ -75,6 +75,8 @@ pub struct OnSlow {
     pub keep: Option<usize>,
     /// What is recorded.
     pub identity: Identity,
+    /// Which threads have nothing to do.
+    pub at_rest: AtRest,
 }
 
 /// What became of an incident.
@@ -228,7 +230,7 @@ impl SlowSamples {
         self.clock.drift_ns()
     }
 
-    /// All rows of a stretch that have come in by now.
+    /// All rows of an interval that have come in by now.
     pub fn excerpt(&mut self, within: (i64, i64)) -> Excerpt {
         self.ring.excerpt(within)
     }
@@ -407,7 +409,8 @@ impl Sink for SlowSamples {
         if !self.ring.is_writing_unfinished() {
             for i in 0..self.watches.len() {
                 let (trigger, watch) = &mut self.watches[i];
-                if let Some(slow) = watch.span(row, trigger.limit, &self.ring) {
+                let seen = Seen { ring: &self.ring, at_rest: self.settings.at_rest };
+                if let Some(slow) = watch.span(row, trigger.limit, &seen) {
                     self.found(i, slow);
                 }
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fathom_recording::{ProcessId, Ring, SeriesId, SpanRow, StackId, ThreadId};
+use fathom_recording::{FrameType, ProcessId, Ring, Role, SeriesId, SpanRow, StackId, ThreadId};
 
 use super::limit::duration;
 use super::triggers::TRIGGERS;
@@ -92,11 +92,37 @@ impl Slow {
     }
 }
 
+/// Says of a thread that waits whether it has nothing to do, by the frames of its stack, the
+/// innermost first, and what it is for. Whoever knows of stacks brings it along.
+pub type AtRest = fn(&[(&str, FrameType)], Role) -> bool;
+
+/// What spans are seen with.
+pub struct Seen<'a> {
+    /// The names of what a row has ids of.
+    pub ring: &'a Ring,
+    /// Which waits are none but those for work.
+    pub at_rest: AtRest,
+}
+
+impl Seen<'_> {
+    /// Frames of a stack that are looked at: more than any wait of a pool is deep.
+    const MOST_FRAMES: usize = 1024;
+
+    /// Whether the thread of a wait has nothing to do.
+    pub fn is_at_rest(&self, row: &SpanRow<'_>) -> bool {
+        let frames = self.ring.frames(row.stack, Self::MOST_FRAMES);
+        let frames: Vec<(&str, FrameType)> =
+            frames.iter().map(|(name, frame_type)| (name.as_str(), *frame_type)).collect();
+        let role = row.thread.map_or(Role::Other, |id| self.ring.thread_role(id));
+        (self.at_rest)(&frames, role)
+    }
+}
+
 /// Looks at what comes in. What it is shown was not shown before, and rows come in when they have
 /// ended.
 pub trait Watch {
     /// A span.
-    fn span(&mut self, _row: &SpanRow<'_>, _limit: Limit, _ring: &Ring) -> Option<Slow> {
+    fn span(&mut self, _row: &SpanRow<'_>, _limit: Limit, _seen: &Seen<'_>) -> Option<Slow> {
         None
     }
 

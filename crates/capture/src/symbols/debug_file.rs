@@ -37,7 +37,7 @@ fn candidates(pid: u32, library: &str, build_id: &[u8]) -> Vec<PathBuf> {
         if let (Some(name), Some(folder)) = (&name, library.parent()) {
             candidates.push(root.join(folder).join(".debug").join(name));
             candidates.push(root.join(FOLDER).join(folder).join(name));
-            // Of JDKs: "libjvm.debuginfo" beside libjvm.so.
+            // Of JDKs: "libjvm.debuginfo" next to libjvm.so.
             candidates.push(root.join(folder).join(name.replace(".so.debug", ".debuginfo")));
         }
     }

@@ -80,21 +80,21 @@ const MIN_NS: u64 = 1_000_000;
 const MOST_STACKS: u32 = 2_000;
 /// Calls reported, per second per CPU.
 const MOST_REPORTED: u32 = 20_000;
-/// Calls of a thread within `HOT_STRETCH_NS`, 100 ms, above which not all of them are timed.
+/// Calls of a thread within `HOT_INTERVAL_NS`, 100 ms, above which not all of them are timed.
 const HOT_CALLS: u32 = 10_000;
-/// Events taken in one turn; what is left waits in the kernel's buffer.
+/// Events taken in one round; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 100_000;
 /// How often the totals are written.
-const STRETCH: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_secs(1);
 /// How often when there are many of them: a recording of days must not consist of them.
-const LONG_STRETCH: Duration = Duration::from_secs(10);
-/// Rows of a stretch from which on they are written less often.
+const LONG_INTERVAL: Duration = Duration::from_secs(10);
+/// Rows of an interval from which on they are written less often.
 const MANY_ROWS: usize = 2_000;
-/// Threads that ended in a stretch, of some ten entries each, after which totals are written
+/// Threads that ended in an interval, of some ten entries each, after which totals are written
 /// sooner, and how soon: those of a program whose threads live for milliseconds are written by
 /// process from so many on (`bpf/call_folds.h`), and those of a thousand children one by one.
 const MANY_ENDED: usize = 1_000;
-const SHORT_STRETCH: Duration = Duration::from_millis(500);
+const SHORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Bytes of a path that is read from a thread's memory.
 const MOST_PATH: usize = 256;
 /// How long the ports that a process listens on are taken for known, and of how many processes at
@@ -202,12 +202,12 @@ impl Collector for Syscalls {
         self.take_events(cx);
         let now = Instant::now();
         // The kernel's room is for threads that live: where hundreds end, it is given back sooner.
-        let rests = || self.wrote_totals.is_some_and(|wrote| now.duration_since(wrote) < SHORT_STRETCH);
+        let rests = || self.wrote_totals.is_some_and(|wrote| now.duration_since(wrote) < SHORT_INTERVAL);
         let is_due = |next: Instant| now >= next || (self.ended.len() >= MANY_ENDED && !rests());
         if self.next_totals.is_none_or(is_due) {
             let rows = self.write_totals(cx);
             self.wrote_totals = Some(now);
-            self.next_totals = Some(now + if rows > MANY_ROWS { LONG_STRETCH } else { STRETCH });
+            self.next_totals = Some(now + if rows > MANY_ROWS { LONG_INTERVAL } else { INTERVAL });
         }
         Ok(())
     }
@@ -275,7 +275,7 @@ impl Syscalls {
     }
 
     /// How many rows of threads that live there were: those of threads that have ended come once,
-    /// however long a stretch is.
+    /// however long an interval is.
     fn write_totals(&mut self, cx: &mut Context<'_>) -> usize {
         let Some(loaded) = &self.loaded else { return 0 };
         let maps = &loaded.maps;
@@ -316,19 +316,20 @@ impl Syscalls {
             cx.shared.questions.add(event.tid, question);
         }
         cx.sink.span(&SpanRow {
-            kind: kind::SYSCALL,
-            name: &calls::name(event.number),
-            t0_ns: cx.clock.epoch_ns(event.enter_ns.cast_signed()),
-            t1_ns: cx.clock.epoch_ns(event.exit_ns.cast_signed()),
-            process,
             thread: Some(thread),
             stack,
-            source: cx.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &attributes.figures,
             labels: &attributes.labels.iter().map(|(key, text)| (*key, text.as_str())).collect::<Vec<_>>(),
+            ..SpanRow::new(
+                kind::SYSCALL,
+                &calls::name(event.number),
+                (
+                    cx.clock.epoch_ns(event.enter_ns.cast_signed()),
+                    cx.clock.epoch_ns(event.exit_ns.cast_signed()),
+                ),
+                process,
+                cx.source,
+            )
         });
         cx.source_mut().records += 1;
     }

@@ -1,4 +1,4 @@
-//! What the program in the kernel has counted: read as it grows, written as spans of a stretch of
+//! What the program in the kernel has counted: read as it grows, written as spans of an interval of
 //! time.
 //!
 //! Where there is much of it, threads that end add what they counted to their process
@@ -171,7 +171,7 @@ fn fresh_total(pid: u32) -> Vec<u8> {
     total
 }
 
-/// Calls of a thread in a stretch, however they ended.
+/// Calls of a thread in an interval, however they ended.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     pid: u32,
@@ -182,7 +182,7 @@ struct Row {
     ns: u64,
     coarse: u64,
     coarse_ns: u64,
-    /// Known when the longest of all so far was within the stretch.
+    /// Known when the longest of all so far was within the interval.
     longest_ns: Option<u64>,
     lengths: [u64; LENGTHS],
 }
@@ -212,7 +212,7 @@ impl Row {
     }
 
     /// How long the others took: on average as long as those; where none was timed, as long as
-    /// those before this stretch, `before` (calls, nanoseconds).
+    /// those before this interval, `before` (calls, nanoseconds).
     fn untimed_ns(&self, before: (u64, u64)) -> f64 {
         let (timed, ns) = if self.timed > 0 { (self.timed, self.ns) } else { before };
         let mean_ns = if timed > 0 { ns as f64 / timed as f64 } else { 0.0 };
@@ -243,18 +243,18 @@ impl Row {
     }
 }
 
-/// What is left of the untimed calls' time for each thread, as a factor: in a stretch no thread is
-/// in calls for longer than the stretch. A timed call within which its thread lost the CPU would
-/// else stand for a thousand such.
-fn factors<'r>(rows: impl Iterator<Item = (u32, &'r Row, f64)>, stretch_ns: f64) -> HashMap<u32, f64> {
+/// What is left of the untimed calls' time for each thread, as a factor: in an interval no thread
+/// is in calls for longer than the interval. A timed call within which its thread lost the CPU
+/// would else stand for a thousand such.
+fn factors<'r>(rows: impl Iterator<Item = (u32, &'r Row, f64)>, interval_ns: f64) -> HashMap<u32, f64> {
     let mut sums: HashMap<u32, (f64, f64)> = HashMap::new();
     // Those that have ended are many, one after the other and side by side.
     for (tid, row, untimed_ns) in rows.filter(|(tid, ..)| ended_of(*tid).is_none()) {
         let sum = sums.entry(tid).or_default();
         *sum = (sum.0 + row.timed_ns(), sum.1 + untimed_ns);
     }
-    let factor = |(timed, untimed): (f64, f64)| match untimed > 0.0 && stretch_ns > 0.0 {
-        true => ((stretch_ns - timed).max(0.0) / untimed).min(1.0),
+    let factor = |(timed, untimed): (f64, f64)| match untimed > 0.0 && interval_ns > 0.0 {
+        true => ((interval_ns - timed).max(0.0) / untimed).min(1.0),
         false => 1.0,
     };
     sums.into_iter().map(|(tid, sum)| (tid, factor(sum))).collect()
@@ -276,7 +276,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Begins the first stretch.
+    /// Begins the first interval.
     pub(super) fn begin(&mut self, entries: &impl MapCore, now_ns: i64) {
         self.read_ns = Some(now_ns);
         put(entries, FOLDS_FROM, MANY_ENTRIES);
@@ -424,19 +424,9 @@ fn write(
     figures.extend((row.failed > 0).then_some((figure::FAILED, row.failed as f64)));
     figures.extend(lengths.iter().map(|(key, calls)| (key.as_str(), *calls)));
     cx.sink.span(&SpanRow {
-        kind: kind::SYSCALL_TOTALS,
-        name: &calls::name(number),
-        t0_ns,
-        t1_ns,
-        process,
         thread: Some(thread),
-        stack: None,
-        source: cx.source,
-        line: 0,
-        key: -1,
-        parent: None,
         figures: &figures,
-        labels: &[],
+        ..SpanRow::new(kind::SYSCALL_TOTALS, &calls::name(number), (t0_ns, t1_ns), process, cx.source)
     });
 }
 

@@ -61,8 +61,8 @@ pub(super) struct Births {
     /// The ids of all that is recorded. Children enter themselves.
     pub targets: MapHandle,
     seen_lost: u64,
-    /// Names by process as last reported, of the last stretch and of the one before: what a process
-    /// did may come in after the news of it were acted upon.
+    /// Names by process as last reported, of the last interval and of the one before: what a
+    /// process did may come in after the news of it were acted upon.
     names: [HashMap<i32, String>; 2],
     loaded: BirthsSkel<'static>,
 }
@@ -108,7 +108,7 @@ impl Births {
         news
     }
 
-    /// A stretch is over: the names of the one before it are forgotten.
+    /// An interval is over: the names of the one before it are forgotten.
     pub fn age(&mut self) {
         self.names[1] = std::mem::take(&mut self.names[0]);
     }

@@ -109,7 +109,7 @@ pub fn is_jvm(pid: i32, stat: &Stat) -> bool {
 }
 
 /// The HotSpot library that a process has mapped, as its map names it. OpenJ9 has a library of that
-/// name too, in a folder of its own beside the one of its `libj9vm`.
+/// name too, in a folder of its own next to the one of its `libj9vm`.
 pub fn jvm_library(pid: i32) -> Option<PathBuf> {
     let maps = procfs::read_to_string(procfs::path(pid, "maps"))?;
     if maps.contains("/libj9vm") {

@@ -1,11 +1,11 @@
-//! An array that BPF programs read, in which stretches are given out and taken back.
+//! An array that BPF programs read, in which ranges are given out and taken back.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use super::shared::Shared;
 
-/// A stretch is not given out anew before this: a program that began to read it has ended long
+/// A range is not given out anew before this: a program that began to read it has ended long
 /// before.
 const REST: Duration = Duration::from_millis(500);
 
@@ -14,9 +14,9 @@ const REST: Duration = Duration::from_millis(500);
 pub struct Arena<T: Shared> {
     memory: Backing<T>,
     capacity: u32,
-    /// Behind the last stretch ever given out.
+    /// Behind the last range ever given out.
     top: u32,
-    /// (first, length, since when) of stretches that were taken back.
+    /// (first, length, since when) of ranges that were taken back.
     free: Vec<(u32, u32, Instant)>,
 }
 
@@ -56,7 +56,7 @@ impl<T: Shared> Arena<T> {
         }
     }
 
-    /// Writes values into a stretch of their own and gives its first index; `None`: there is no
+    /// Writes values into a range of their own and gives its first index; `None`: there is no
     /// room.
     pub fn put(&mut self, values: &[T]) -> Option<u32> {
         let length = u32::try_from(values.len()).ok()?;
@@ -70,7 +70,7 @@ impl<T: Shared> Arena<T> {
                 all[first as usize..end].copy_from_slice(values);
             }
             Backing::Shared { memory, .. } => {
-                // SAFETY: `take` gives stretches within `capacity`, which is mapped; nobody else
+                // SAFETY: `take` gives ranges within `capacity`, which is mapped; nobody else
                 // writes there, and the programs that may read it do not rely on what they read.
                 unsafe { memory.add(first as usize).copy_from_nonoverlapping(values.as_ptr(), values.len()) };
             }
@@ -78,7 +78,7 @@ impl<T: Shared> Arena<T> {
         Some(first)
     }
 
-    /// Takes a stretch back.
+    /// Takes a range back.
     pub fn release(&mut self, first: u32, length: u32) {
         if length > 0 {
             self.free.push((first, length, Instant::now()));

@@ -172,7 +172,7 @@ fn throwing(at: u64) -> RowAt {
     RowAt { at, kind: RowKind::RaRegister, fp: RDX, cfa: RSP }
 }
 
-/// Stubs that are followed at most; a JVM has some 150 beside its adapters.
+/// Stubs that are followed at most; a JVM has some 150 and its adapters.
 const MOST_STUBS: usize = 900;
 /// A stub larger than this is none; the largest of JDK 25 has some 100 KB.
 const LARGEST_STUB: u64 = 1 << 20;

@@ -23,7 +23,7 @@ const MOST_MAPPINGS: usize = 2048;
 /// A process is not read again before this: an address that no mapping holds may come from a stack
 /// that is damaged, each time anew.
 const SHORTEST: Duration = Duration::from_millis(200);
-/// The same of a JVM that starts: it maps libraries one after the other, and each turn in which it
+/// The same of a JVM that starts: it maps libraries one after the other, and each round in which it
 /// runs unread cuts stacks.
 const SHORTEST_WHILE_IT_STARTS: Duration = Duration::from_millis(15);
 /// It does so for so long after it was read first.

@@ -1,4 +1,4 @@
-//! Rows of a stretch of code, arranged in pages: a look at the page and a few steps within find the
+//! Rows of a range of code, arranged in pages: a look at the page and a few steps within find the
 //! row of an address.
 
 use super::shared::{CODE_PAGE_SHIFT, RowKind, RowPage, UnwindRow};

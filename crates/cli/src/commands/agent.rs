@@ -16,7 +16,7 @@ use crate::exit::{Environment, Outcome};
 use crate::identity::IdentityArgs;
 use crate::output::{print, print_json};
 
-mod told;
+mod status_text;
 
 /// What runs always: what it costs is known and small. Others are asked for by --with, or by a
 /// trigger.
@@ -29,7 +29,7 @@ const ALWAYS: [&str; 4] = ["cpu", "jvm-events", "jvm-counters", "host"];
 thin rows of them to a place that `fathom fleet` asks. What is slow (--on-slow) is kept whole.
 
 What it made waits in a spool on this host until the place has taken it: nothing is lost or doubled when the agent is killed or \
-the place is away, but for the stretch that was in memory. Above a limit it lowers its sampling rate, then pauses, and says so in \
+the place is away, but for the interval that was in memory. Above a limit it lowers its sampling rate, then pauses, and says so in \
 its status and in the rows.",
     after_long_help = "Examples:
   fathom agent --all --to /srv/fleet                              every JVM of this host
@@ -62,14 +62,14 @@ pub struct Args {
     /// Where they wait until then
     #[arg(long, value_name = "DIR", default_value = "/var/lib/fathom/agent")]
     spool: PathBuf,
-    /// Length of the stretches that rows are made of; what a kill costs at most
+    /// Length of the intervals that rows are made of; what a kill costs at most
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
     every: Duration,
     /// CPU samples a second and processor
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: u32,
-    /// Switch on a collector beside cpu, jvm-events, jvm-counters and host, which are always on;
-    /// `fathom record --help` lists them; may be given several times
+    /// Switch on a collector in addition to cpu, jvm-events, jvm-counters and host, which are
+    /// always on; `fathom record --help` lists them; may be given several times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     with: Vec<String>,
     /// Keep whole what is around something slow: stop>200ms, syscall:write>50ms; `fathom record
@@ -111,25 +111,25 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl Args {
-    /// Runs until a signal comes, or tells how the one that runs is getting on.
+    /// Runs until a signal comes, or prints the status of the one that runs.
     pub fn run(self) -> Result<Outcome> {
         if self.status {
-            let status = Status::of(&self.spool).map_err(told)?;
+            let status = Status::of(&self.spool).map_err(user_error)?;
             if self.json {
                 print_json(&status)?;
             } else {
-                print(&told::text(&status))?;
+                print(&status_text::text(&status))?;
             }
             return Ok(Outcome::Done);
         }
         if self.every < Duration::from_secs(1) {
-            bail!("--every: stretches of less than a second cost more than they are worth");
+            bail!("--every: intervals of less than a second cost more than they are worth");
         }
         if self.max_memory < LEAST_MEMORY {
             bail!("--max-memory: the agent itself needs {} MB", LEAST_MEMORY >> 20);
         }
         let place = self.place()?;
-        let signals = Signals::take_over().map_err(super::record::told)?;
+        let signals = Signals::take_over().map_err(super::record::user_error)?;
         let host = self.identity.over(fathom_capture::identity::identity([]));
         let identity = self.identity.clone();
         let known = |pid: i32| fathom_agent::declared(pid, fathom_capture::identity::identity([pid]));
@@ -138,6 +138,7 @@ impl Args {
             filter: self.filter()?,
             capture: self.capture(),
             triggers: self.on_slow,
+            at_rest: fathom_diagnose::is_at_rest,
             before: self.before,
             after: self.after,
             every: self.every,
@@ -151,7 +152,7 @@ impl Args {
             identify: Arc::new(identify),
             host,
         };
-        fathom_agent::run(agent, &signals).map_err(told)?;
+        fathom_agent::run(agent, &signals).map_err(user_error)?;
         Ok(Outcome::Done)
     }
 
@@ -199,10 +200,10 @@ impl Args {
 }
 
 /// An error with the exit status that belongs to it.
-fn told(error: fathom_agent::AgentError) -> anyhow::Error {
+fn user_error(error: fathom_agent::AgentError) -> anyhow::Error {
     use fathom_agent::AgentError;
     match error {
-        AgentError::Capture(error) => super::record::told(error),
+        AgentError::Capture(error) => super::record::user_error(error),
         AgentError::InUse(_) | AgentError::NoStatus { .. } | AgentError::Io { .. } => {
             Environment(error.to_string()).into()
         }

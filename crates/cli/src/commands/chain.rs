@@ -9,7 +9,7 @@ use regex_lite::RegexBuilder;
 use serde::Serialize;
 
 use crate::exit::Outcome;
-use crate::inputs::{InputArgs, told};
+use crate::inputs::{InputArgs, in_words};
 use crate::output::{print, print_json};
 
 /// Memory that a pattern may take when compiled, bytes: one that is written by hand takes
@@ -29,7 +29,7 @@ rest; what is not known says so. Without --thread the threads come first that we
 (in the rest of the recording, or in most of the window), without the time in which they ran, slept or had no work. Stops are cut into their parts: time to safepoint and who came last, the operation, \
 writing the JVM's log, until the threads ran again.
 
-Needs a live recording (fathom record as root) for more than the first link; locks and stops alone are told by a JFR file or \
+Needs a live recording (fathom record as root) for more than the first link; locks and stops alone are in a JFR file or \
 a GC log too.",
     after_long_help = "Examples:
   fathom chain slow.fathom                                 the threads held up most, the longest stops
@@ -45,7 +45,7 @@ pub struct Args {
     thread: Option<String>,
     /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
     /// 22:00:23..22:00:45
-    #[arg(long, value_name = "WINDOW")]
+    #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
     /// How many threads, those held up most beyond the usual
     #[arg(long, value_name = "N", default_value_t = 3)]
@@ -82,7 +82,7 @@ impl Args {
         anyhow::ensure!(self.threads + self.stops > 0, "--threads 0 --stops 0 leaves nothing to be shown");
         let recording = self.inputs.load()?.recording;
         let resolve = |spec: WindowSpec| fathom_diagnose::resolve(&recording, &spec, TimeZone::system());
-        anyhow::ensure!(recording.covers_ns().is_some(), "nothing in {}", told(&recording));
+        anyhow::ensure!(recording.covers_ns().is_some(), "nothing in {}", in_words(&recording));
         let whole = fathom_diagnose::whole(&recording);
         let asked = self.window.map(resolve).transpose()?;
         // What a thread does in the rest of the recording is what is usual for it.
@@ -97,7 +97,7 @@ impl Args {
             built.with_context(|| format!("--thread {pattern}: not a regular expression"))
         });
         let pattern = pattern.transpose()?;
-        let chains = Chains::with_turns(&recording);
+        let chains = Chains::with_lock_holders(&recording);
         let name = |id: ThreadId| recording.strings.get(recording.threads[id.index()].name);
         let mut victims = chains.victims(window, &base);
         let any = !victims.is_empty();

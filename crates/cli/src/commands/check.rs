@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Looks and tells.
+    /// Looks and reports.
     pub fn run(self) -> Result<Outcome> {
         let jvms = self.jvms()?;
         let machine = check::machine();

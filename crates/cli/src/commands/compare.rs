@@ -26,18 +26,18 @@ mod running;
     override_usage = "fathom compare [OPTIONS] -- 'COMMAND A' -- 'COMMAND B' [-- …]\n       fathom compare [OPTIONS] A B\n       fathom compare [OPTIONS] RUNS.json",
     long_about = "Which of several commands is faster, and by how much, beyond noise.
 
-Commands are run in turns, in blocks of a random order each followed by its reverse, so that what the machine does meanwhile \
+Commands are run alternately, in blocks of a random order each followed by its reverse, so that what the machine does meanwhile \
 meets all of them. The verdict is one of four: faster, slower, no difference (the interval lies within --margin), cannot \
 tell (with the number of runs that would do). Each is wrong at most 5 times in 100; docs/compare.md has the proof by \
 measurement. The first command is the base.\n\nTwo recordings, logs or flight recordings are looked at for what makes them hard to compare (host, JDK, flags, heap, load), then for \
 what changed: collections, compilations, what threads spent their time on, system calls, frames of the CPU samples. That is of these \
-two runs: how much runs differ by themselves only more runs tell.",
+two runs: how much runs differ by themselves only more runs show.",
     after_long_help = "Examples:
   fathom compare -- 'java -jar old.jar' -- 'java -jar new.jar'     10 runs of each, wall time
-  fathom compare --runs 6..30 -- ./a.sh -- ./b.sh                  ends as soon as it can tell
+  fathom compare --runs 6..30 -- ./a.sh -- ./b.sh                  ends as soon as the result is known
   fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh      processor time; 3% do not matter
   fathom compare --metric 'number=took (\\d+) ms' -- ./a.sh -- ./b.sh   numbers that they print
-  fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- …   forks in turns
+  fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- …   forks alternately
   fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:+UseZGC' -- '{jdk} {flags} -cp app.jar Main'
   fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json
   fathom compare old.fathom new.fathom        what changed between recordings, GC logs, JFR files
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Runs of each command: a number, or FEWEST..MOST to end at one of a few numbers fixed
-    /// beforehand, as soon as it can tell
+    /// beforehand, as soon as the result is known
     #[arg(long, value_name = "N", default_value = "10", conflicts_with = "inputs")]
     runs: running::Count,
     /// Runs of each before those that count: they fill the caches of the machine
@@ -67,7 +67,13 @@ pub struct Args {
     higher_is_better: bool,
     /// With two recordings: only an interval of time of both, 20s..110s or clock times; given
     /// twice, the first is of A and the second of B
-    #[arg(long, value_name = "WINDOW", value_parser = crate::selection::window, conflicts_with = "commands")]
+    #[arg(
+        long,
+        value_name = "WINDOW",
+        value_parser = crate::selection::window,
+        allow_hyphen_values = true,
+        conflicts_with = "commands"
+    )]
     window: Vec<WindowSpec>,
     /// A difference that does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = margin)]
@@ -107,7 +113,7 @@ pub struct Args {
 enum FailOn {
     /// A command is slower
     Slower,
-    /// A command is slower, or nobody can tell
+    /// A command is slower, or the verdict is "cannot tell"
     CannotTell,
 }
 

@@ -13,7 +13,7 @@ use crate::output::{print, print_json};
 use crate::verdict::print_verdict;
 use crate::windows::WindowArgs;
 
-/// What says nothing beside single operations, which are taken from the whole recording and shown
+/// What says nothing of single operations, which are taken from the whole recording and shown
 /// without marks.
 const WHOLE_RUN_ONLY: [&str; 6] = ["fail_on", "all", "slow", "base", "mark", "marks"];
 
@@ -38,8 +38,8 @@ pub struct Args {
     /// is by one of these rules; a list with commas
     #[arg(long, value_name = "CONFIDENCE|RULE,…", value_delimiter = ',')]
     fail_on: Vec<Watched>,
-    /// Explain the slowest operations beside the ordinary ones instead: a share (1%) or a number
-    /// (20)
+    /// Explain the slowest operations compared with the ordinary ones instead: a share (1%) or a
+    /// number (20)
     #[arg(long, value_name = "N|N%", conflicts_with_all = WHOLE_RUN_ONLY, conflicts_with = "op")]
     slowest: Option<Amount>,
     /// The kind of operations, with --slowest: the name of an event, a probe or a request

@@ -106,7 +106,7 @@ impl Args {
                 TableName::Spans => Table::Spans,
                 TableName::Series => Table::Series,
             },
-            title: crate::inputs::told(&recording),
+            title: crate::inputs::in_words(&recording),
         };
         if !self.per_kind {
             if let Some(what) = self.write(&request, &self.output)? {

@@ -135,7 +135,7 @@ fn asked(java: &Path, options: &[&str]) -> Result<Flags> {
     printed(&String::from_utf8_lossy(&text)).with_context(|| format!("{}: it printed no flags", named()))
 }
 
-/// Those that a file tells of.
+/// Those that a file has.
 fn of_file(path: &Path) -> Result<Flags> {
     if path.is_file() {
         let mut text = Vec::new();
@@ -147,9 +147,9 @@ fn of_file(path: &Path) -> Result<Flags> {
     }
     let inputs = vec![PathBuf::from(path)];
     let recording = InputArgs { inputs, align: Vec::new() }.load()?.recording;
-    let told = recording.processes.iter().filter_map(|process| process.fact(fact::JVM_ARGS));
-    let told: Vec<&str> = told.collect();
-    match told.as_slice() {
+    let arguments = recording.processes.iter().filter_map(|process| process.fact(fact::JVM_ARGS));
+    let arguments: Vec<&str> = arguments.collect();
+    match arguments.as_slice() {
         [] => bail!("{}: it has no JVM's command line", path.display()),
         [arguments] => Ok(of_arguments(arguments)),
         several => bail!("{}: it has {} JVMs; give one of them", path.display(), several.len()),

@@ -16,7 +16,7 @@ use crate::inputs::InputArgs;
 use crate::output::{columns, print, print_json, write_file};
 use crate::selection::{SelectionArgs, windows};
 
-/// Frames that `--top` shows when it is not told how many.
+/// Frames that `--top` shows when no number is given.
 const TOP: &str = "30";
 
 /// Arguments of `fathom flame`.
@@ -25,11 +25,11 @@ const TOP: &str = "30";
     long_about = "Samples with stacks as a flame graph, or as a table of what each frame took.
 
 Works on everything that has stacks: recordings, JFR files, profilers' output. Each box is a frame, callers above; its \
-width is what it took with all that it called. Colours, letters and patterns tell interpreted, C1, C2 and inlined Java, \
+width is what it took with all that it called. Colours, letters and patterns distinguish interpreted, C1, C2 and inlined Java, \
 the JVM, native libraries and the kernel apart. A method is one box however it was compiled; its details say how much ran as what.
 
 With --diff everything is compared with another window or another recording: what is more than noise is coloured, the \
-rest is grey. docs/flame.md tells how noise is estimated.",
+rest is grey. docs/flame.md has how noise is estimated.",
     after_long_help = "Examples:
   fathom flame app.jfr                               one page, flame.html: search, zoom, keys, all kinds of samples
   fathom flame app.jfr --top                         what took the time, as a table
@@ -46,7 +46,7 @@ pub struct Args {
     selection: SelectionArgs,
     /// Hold against another window (20s..110s) or another recording or file; give both for a window
     /// of the other
-    #[arg(long, value_name = "WINDOW|INPUT")]
+    #[arg(long, value_name = "WINDOW|INPUT", allow_hyphen_values = true)]
     diff: Vec<Against>,
     /// What makes the two sides comparable
     #[arg(long, value_name = "BY", default_value = "wall", requires = "diff")]
@@ -133,8 +133,8 @@ impl Args {
         let mut selection = self.selection.selection(&recording)?;
         let kinds = self.selection.kinds(&recording)?;
         self.selection.warn_of_parts(&recording);
-        let title = crate::inputs::told(&recording);
-        let about = About::of(&recording, title, self.selection.told(), self.inverted);
+        let title = crate::inputs::in_words(&recording);
+        let about = About::of(&recording, title, self.selection.in_words(), self.inverted);
         let base = self.base(&mut recording, &mut selection)?;
         let shape = Shape { per_thread: self.per_thread, lines: self.lines };
         let all = matches!(target, Target::Html(_));
@@ -198,7 +198,7 @@ impl Args {
         }
     }
 
-    /// The other side of a comparison. Another recording becomes part of this one, told apart by
+    /// The other side of a comparison. Another recording becomes part of this one, distinguished by
     /// its sources.
     fn base(&self, recording: &mut Recording, selection: &mut Selection) -> Result<Option<Base>> {
         if self.diff.is_empty() {

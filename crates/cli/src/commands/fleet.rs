@@ -84,15 +84,15 @@ impl Args {
                 let named = || fathom_render::printable(&path.display().to_string()).into_owned();
                 let mut recording = Recording::new();
                 recording.append(fathom_recording::open(path)?);
-                fathom_ingest::leave_out_twice_told(&mut recording);
+                fathom_ingest::leave_out_duplicates(&mut recording);
                 recording.seal();
-                let told = match fathom_fleet::add(&recording, to).with_context(named)? {
+                let outcome = match fathom_fleet::add(&recording, to).with_context(named)? {
                     Added::Written { place, rows, bytes } => {
                         format!("{rows} rows, {bytes} bytes, into {}", place.display())
                     }
                     Added::There { place } => format!("there already, in {}", place.display()),
                 };
-                eprintln!("fathom: {}: {}", named(), fathom_render::printable(&told));
+                eprintln!("fathom: {}: {}", named(), fathom_render::printable(&outcome));
             }
             return Ok(Outcome::Done);
         }

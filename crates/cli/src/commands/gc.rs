@@ -4,7 +4,7 @@ use fathom_diagnose::WindowSpec;
 use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
-use crate::inputs::{InputArgs, told};
+use crate::inputs::{InputArgs, in_words};
 use crate::output::{columns, print, print_json};
 
 /// Arguments of `fathom gc`.
@@ -13,7 +13,7 @@ use crate::output::{columns, print, print_json};
     long_about = "Metrics of garbage collection and safepoints, each with what it means and whether it is fine here.
 
 A pause is a stop-the-world collection, outermost only, as long as the log prints it. Percentiles are by nearest rank: \
-each one is a pause that took place. What a log does not tell is shown as – and never as zero. For why an \
+each one is a pause that took place. What a log does not have is shown as – and never as zero. For why an \
 application is slow, ask `fathom diagnose`.",
     after_long_help = "Examples:
   fathom gc gc.log                      the metrics of one log (JDK 6 to 25, any collector, packed or plain)
@@ -27,7 +27,7 @@ pub struct Args {
     inputs: InputArgs,
     /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
     /// 22:00:23..22:00:45
-    #[arg(long, value_name = "WINDOW")]
+    #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
     /// As JSON (schema fathom.gc/1)
     #[arg(long)]
@@ -45,7 +45,7 @@ impl Args {
             !report.jvms.is_empty(),
             "no collection and no safepoint in {}; a GC log is written with -Xlog:gc*,safepoint:file=gc.log \
              (JDK 8: -Xloggc:gc.log -XX:+PrintGCDetails)",
-            told(&recording)
+            in_words(&recording)
         );
         if self.json {
             print_json(&report)?;

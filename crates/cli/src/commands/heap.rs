@@ -22,8 +22,8 @@ use crate::output::{print_fitted, print_json};
     long_about = "Who keeps what in a heap dump, in HPROF as HotSpot writes it, packed or plain.
 
 Retained is what would go if an object went: computed exactly, by the dominator tree. The largest holders come first, each with \
-the shortest way from a root; a holder is called a suspect only by a measure that is told with it. Two dumps of one program \
-tell what grew, and where it is kept. Values of texts, of fields and of arrays are not shown; names of threads are.",
+the shortest way from a root; a holder is called a suspect only by a measure that is shown with it. Two dumps of one program \
+show what grew, and where it is kept. Values of texts, of fields and of arrays are not shown; names of threads are.",
     after_long_help = "Examples:
   fathom heap dump.hprof                      who holds most, classes, threads, waste
   fathom heap dump.hprof.gz --top 50          more rows; packed by jcmd PID GC.heap_dump -gz=1 FILE

@@ -10,7 +10,7 @@ use crate::output::{columns, print, print_json};
     long_about = "What is in a recording or in files: from which sources, over which time, with what losses.
 
 Every line of an input is either understood or counted as skipped, and a few of those are shown. Self-checks run on \
-every input; those that fail stand at the top. How each source was put on the clock is told with how far that may be \
+every input; those that fail stand at the top. How each source was put on the clock is shown with how far that may be \
 off.",
     after_long_help = "Examples:
   fathom info NAME.fathom                         a recording

@@ -4,7 +4,7 @@ use fathom_diagnose::WindowSpec;
 use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
-use crate::inputs::{InputArgs, told};
+use crate::inputs::{InputArgs, in_words};
 use crate::output::{columns, print, print_json};
 
 /// Arguments of `fathom jit`.
@@ -12,8 +12,8 @@ use crate::output::{columns, print, print_json};
 #[command(
     long_about = "Metrics of the JIT compilers, each with what it means and whether it is fine here.
 
-A LogCompilation file tells most: waits in the queue, lengths, reasons. PrintCompilation and \
--Xlog:jit+compilation=debug tell what was compiled when and at which tier. What a log does not tell is shown as – and \
+A LogCompilation file has most: waits in the queue, lengths, reasons. PrintCompilation and \
+-Xlog:jit+compilation=debug have what was compiled when and at which tier. What a log does not have is shown as – and \
 never as zero.",
     after_long_help = "Examples:
   fathom jit hotspot_pid4711.log        -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation
@@ -25,7 +25,7 @@ pub struct Args {
     inputs: InputArgs,
     /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
     /// 22:00:23..22:00:45
-    #[arg(long, value_name = "WINDOW")]
+    #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
     /// As JSON (schema fathom.jit/1)
     #[arg(long)]
@@ -43,7 +43,7 @@ impl Args {
             !report.jvms.is_empty(),
             "no compilation in {}; a JIT log is written with -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation \
              -XX:LogFile=jit.xml",
-            told(&recording)
+            in_words(&recording)
         );
         if self.json {
             print_json(&report)?;

@@ -6,7 +6,7 @@ use fathom_diagnose::thread_ledger::{By, Per, thread_ledger_per};
 use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
-use crate::inputs::{InputArgs, told};
+use crate::inputs::{InputArgs, in_words};
 use crate::output::{columns, print, print_json};
 
 /// Groups shown without `--all`.
@@ -18,12 +18,12 @@ const MOST: usize = 12;
     long_about = "What threads spent a window on: every millisecond of every thread, attributed to one category.
 
 Running is split by the layer that CPU samples saw, waiting by its cause: a CPU, a lock, a disk, a peer, a page fault, \
-the collector. Headings add up to threads times time; what nobody saw is shown as unknown and never spread over the \
+the collector. Categories add up to threads times time; what nobody saw is shown as unknown and never spread over the \
 rest. A pool's thread without a task is idle, one that waits with a task is not. Layers of running time are shares of \
 samples and carry their error.
 
 The more the recording holds the less is unknown: `fathom record` as root sees every switch of a thread; a JFR file, an \
-strace or a GC log each tells its part.",
+strace or a GC log each shows its part.",
     after_long_help = "Examples:
   fathom ledger slow.fathom                                     all of it, by what threads are for
   fathom ledger slow.fathom --window 115s..125s --base 20s..110s  a slow window compared with a normal one
@@ -36,10 +36,10 @@ pub struct Args {
     inputs: InputArgs,
     /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
     /// 22:00:23..22:00:45
-    #[arg(long, value_name = "WINDOW")]
+    #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
     /// An interval of time to compare it with
-    #[arg(long, value_name = "WINDOW")]
+    #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     base: Option<WindowSpec>,
     /// How threads are put together
     #[arg(long, value_enum, default_value_t = Grouping::Role)]
@@ -103,7 +103,7 @@ impl Args {
         anyhow::ensure!(
             !ledger.groups.is_empty() || none.is_some(),
             "no thread in {}; threads are recorded by `fathom record`, a JFR file, an strace or a profile",
-            told(&recording)
+            in_words(&recording)
         );
         if self.json {
             print_json(&ledger)?;

@@ -10,14 +10,14 @@ use fathom_hotspot::find;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::record::{duration, say, told};
+use super::record::{duration, say, user_error};
 use crate::exit::{Environment, Outcome};
 use crate::output::print;
 
 mod show;
 
 /// Code is followed so often: calls between a compilation and the next look are not counted.
-const TURN: Duration = Duration::from_millis(5);
+const POLL_EVERY: Duration = Duration::from_millis(5);
 
 /// Arguments of `fathom method`.
 #[derive(clap::Args, Debug)]
@@ -35,7 +35,7 @@ Each call costs a trap into the kernel, some microseconds (more on a virtual mac
 called most is let go of, and that is said. All breakpoints are gone when fathom ends, however it ends.
 
 Runs until -d is over, Ctrl-C or the end of the process. Counts go to standard output, everything else to standard error. \
-How long calls take, tells --times, for calls from compiled code: where they return to stands another breakpoint, which goes \
+How long calls take is shown by --times, for calls from compiled code: where they return to stands another breakpoint, which goes \
 from caller to caller. There is no other way to count than this one: no agent, and no method timing by the flight recorder \
 (JEP 520, JDK 25 on), which jcmd offers by itself.",
     after_long_help = EXAMPLES
@@ -84,11 +84,11 @@ impl Args {
     /// Counts until the end, and prints the totals.
     pub fn run(self) -> Result<Outcome> {
         self.check()?;
-        let signals = Signals::take_over().map_err(told)?;
+        let signals = Signals::take_over().map_err(user_error)?;
         let asked =
             Asked { patterns: self.methods.clone(), most_hits_per_s: self.max_rate, times: self.times };
         // Refuses what is not to be looked into, in words.
-        drop(Targets::find(Selection::Pids(vec![self.pid])).map_err(told)?);
+        drop(Targets::find(Selection::Pids(vec![self.pid])).map_err(user_error)?);
         let process = Pid::from_raw(self.pid).ok_or_else(|| anyhow::anyhow!("no process {}", self.pid))?;
         let process = pidfd_open(process, PidfdFlags::empty()).map_err(std::io::Error::from)?;
         let mut watch = Watch::start(self.pid, asked).map_err(|unseen| {
@@ -102,8 +102,8 @@ impl Args {
         let over = self.duration.map(|duration| Instant::now() + duration);
         loop {
             let until = over.map_or(next, |over| over.min(next));
-            let has_ended = wait(&process, TURN.min(until.saturating_duration_since(Instant::now())));
-            watch.turn();
+            let has_ended = wait(&process, POLL_EVERY.min(until.saturating_duration_since(Instant::now())));
+            watch.poll();
             watch.news().iter().for_each(|news| say(&self.in_words(news)));
             let now = Instant::now();
             let is_over = over.is_some_and(|over| now >= over) || signals.take().is_some();
@@ -122,7 +122,10 @@ impl Args {
         print(&show.totals(&report))?;
         let not_found = self.not_found(&report);
         if !not_found.is_empty() && !report.methods.is_empty() {
-            say(&format!("no compiled code told of {}: nothing of it was counted", not_found.join(", ")));
+            say(&format!(
+                "no compiled code of {} was found: nothing of it was counted",
+                not_found.join(", ")
+            ));
         }
         Ok(Outcome::Done)
     }
@@ -166,7 +169,7 @@ impl Args {
                 }
             };
             say(&format!(
-                "no compiled code tells of {} yet (never called often enough to be compiled, an intrinsic that its callers have \
+                "there is no compiled code of {} yet (never called often enough to be compiled, an intrinsic that its callers have \
                  compiled in, or spelt otherwise); waiting for it{hint}",
                 asked.join(", ")
             ));

@@ -42,7 +42,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// Each command: one variant here, one file beside this one.
+/// Each command: one variant here, one file next to this one.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Record a running JVM, a set of processes, the host, or a command

@@ -112,12 +112,12 @@ fn row(jvm: &Jvm, users: &Users) -> Vec<String> {
 }
 
 fn hidden_row(hidden: &Hidden, users: &Users) -> Vec<String> {
-    let told = |text: &str| text.to_owned();
-    let main = hidden.main.clone().unwrap_or_else(|| told("[java]"));
-    vec![hidden.pid.to_string(), users.name(hidden.uid), told("?"), told("?"), told("?"), told("?"), main]
+    let cell = |text: &str| text.to_owned();
+    let main = hidden.main.clone().unwrap_or_else(|| cell("[java]"));
+    vec![hidden.pid.to_string(), users.name(hidden.uid), cell("?"), cell("?"), cell("?"), cell("?"), main]
 }
 
-/// The short id of its container; "yes" where it has namespaces of its own and no id tells of a
+/// The short id of its container; "yes" where it has namespaces of its own and no id names a
 /// container.
 fn container(jvm: &Jvm) -> String {
     match &jvm.confinement.container {

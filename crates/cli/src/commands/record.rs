@@ -20,14 +20,14 @@ use super::import::overwrite;
 use crate::exit::{Environment, Outcome};
 use crate::identity::IdentityArgs;
 use crate::marks::MarkArgs;
-use crate::{onlooker, written_logs};
+use crate::{stderr, written_logs};
 
 mod on_slow;
 
 pub(super) use on_slow::adjust;
 
-/// Without a terminal, progress is told so often.
-const TELL_EVERY_S: u64 = 10;
+/// Without a terminal, progress is printed so often.
+const PRINT_EVERY_S: u64 = 10;
 
 /// Arguments of `fathom record`.
 #[derive(clap::Args, Debug)]
@@ -80,7 +80,7 @@ pub struct Args {
     /// Leave a collector out; may be given several times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     without: Vec<String>,
-    /// Tell waits and system calls from this time on one by one: 10ms, 500us [default: 1ms]
+    /// Record waits and system calls of this length or more one by one: 10ms, 500us [default: 1ms]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     min: Option<Duration>,
     /// How the JVM is looked into: ebpf (root, or CAP_BPF and CAP_PERFMON), jfr (the JVM's own
@@ -152,8 +152,8 @@ impl Args {
         }
         let selection = self.selection()?;
         // From here on Ctrl-C ends the recording and not the program.
-        let signals = Signals::take_over().map_err(told)?;
-        let targets = Targets::find(selection).map_err(told)?;
+        let signals = Signals::take_over().map_err(user_error)?;
+        let targets = Targets::find(selection).map_err(user_error)?;
         let place = match &self.output {
             Some(path) => path.clone(),
             None if self.slow.is_given() => default_name(&targets, "slow"),
@@ -190,7 +190,7 @@ impl Args {
             Err(error) => {
                 // Nothing was recorded: an empty recording would only look like one.
                 writer.discard().with_context(|| format!("{}", place.display()))?;
-                return Err(told(error));
+                return Err(user_error(error));
             }
         };
         let logs = written_logs::take(std::mem::take(&mut summary.written), summary.covers_ns, &mut writer);
@@ -239,7 +239,7 @@ impl Args {
         }
         if engine == Some(Engine::Jfr) && self.min.is_some() {
             bail!(
-                "--min says what collectors of eBPF tell one by one: the flight recorder has limits of its own"
+                "--min says what collectors of eBPF record one by one: the flight recorder has limits of its own"
             );
         }
         let sampled = self.frequency.is_some() || self.event != EventName::CpuClock;
@@ -263,7 +263,7 @@ impl Args {
 
     fn selection(&self) -> Result<Selection> {
         if let Some((program, arguments)) = self.command.split_first() {
-            return target::Command::hold(program, arguments).map(Selection::Command).map_err(told);
+            return target::Command::hold(program, arguments).map(Selection::Command).map_err(user_error);
         }
         if let Some(pattern) = &self.name {
             let pattern =
@@ -271,7 +271,7 @@ impl Args {
             return Ok(Selection::Name(pattern));
         }
         if let Some(path) = &self.cgroup {
-            return Selection::cgroup(path).map_err(told);
+            return Selection::cgroup(path).map_err(user_error);
         }
         Ok(if self.all { Selection::All } else { Selection::Pids(self.pid.clone()) })
     }
@@ -293,14 +293,14 @@ fn record(
         say(&format!("host and service are not in the recording: {error}"));
     }
     say_start(&mut session, writer, &until);
-    let mut line = ProgressLine::new(TELL_EVERY_S);
-    let ended = session.run(writer, signals, &mut |progress| line.tell(progress));
+    let mut line = ProgressLine::new(PRINT_EVERY_S);
+    let ended = session.run(writer, signals, &mut |progress| line.print(progress));
     line.clear();
     session.stop(ended, writer)
 }
 
 /// An error with the exit status that belongs to it.
-pub(super) fn told(error: CaptureError) -> anyhow::Error {
+pub(super) fn user_error(error: CaptureError) -> anyhow::Error {
     if error.is_environment() { Environment(error.to_string()).into() } else { error.into() }
 }
 
@@ -364,7 +364,7 @@ fn say_ended(summary: &Summary) {
 /// Says a line. A terminal that went away must not end a recording, nor one that is not read hold
 /// it up.
 pub(super) fn say(text: &str) {
-    onlooker::tell(&format!("fathom: {}\n", fathom_render::printable(text)));
+    stderr::write(&format!("fathom: {}\n", fathom_render::printable(text)));
 }
 
 /// One line that is kept up to date on a terminal, or a line now and then.
@@ -372,7 +372,7 @@ struct ProgressLine {
     bar: Option<ProgressBar>,
     last: Vec<(&'static str, u64, u64)>,
     last_s: u64,
-    told_s: u64,
+    printed_s: u64,
     /// Without a terminal: how often.
     every_s: u64,
 }
@@ -382,10 +382,10 @@ impl ProgressLine {
         let terminal = std::io::stderr().is_terminal();
         let style = ProgressStyle::with_template("{wide_msg}").ok().filter(|_| terminal);
         let bar = style.map(|style| ProgressBar::new_spinner().with_style(style));
-        Self { bar, last: Vec::new(), last_s: 0, told_s: 0, every_s }
+        Self { bar, last: Vec::new(), last_s: 0, printed_s: 0, every_s }
     }
 
-    fn tell(&mut self, progress: &Progress) {
+    fn print(&mut self, progress: &Progress) {
         let now_s = progress.elapsed.as_secs();
         let text = self.text(progress);
         self.show(now_s, &text);
@@ -394,16 +394,16 @@ impl ProgressLine {
     /// Puts a line above the one that is kept up to date.
     fn above(&self, text: &str) {
         match &self.bar {
-            Some(bar) if onlooker::is_read() => bar.suspend(|| say(text)),
+            Some(bar) if stderr::is_read() => bar.suspend(|| say(text)),
             _ => say(text),
         }
     }
 
     fn show(&mut self, now_s: u64, text: &str) {
         match &self.bar {
-            Some(bar) if onlooker::is_read() => bar.set_message(text.to_owned()),
-            None if now_s >= self.told_s + self.every_s => {
-                self.told_s = now_s;
+            Some(bar) if stderr::is_read() => bar.set_message(text.to_owned()),
+            None if now_s >= self.printed_s + self.every_s => {
+                self.printed_s = now_s;
                 say(text);
             }
             _ => {}

@@ -21,7 +21,7 @@ Examples:
   fathom report logs/ --slow 115s..125s --base 20s..110s -o report.html
   fathom report incident.fathom -o - > report.html
 
-The page needs no network and no server: open it in a browser, attach it to a ticket. docs/report.md tells how to read it.")]
+The page needs no network and no server: open it in a browser, attach it to a ticket. docs/report.md explains how to read it.")]
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
@@ -77,7 +77,7 @@ mod tests {
         written(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(std::fs::read_to_string(&path).unwrap().starts_with("<!doctype html>"));
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     }
 
     #[test]

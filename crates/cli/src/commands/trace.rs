@@ -13,7 +13,7 @@ use fathom_capture::{
 use fathom_recording::Writer;
 
 use super::import::overwrite;
-use super::record::{duration, say, told};
+use super::record::{duration, say, user_error};
 use crate::exit::{Environment, Outcome};
 use condition::Condition;
 use probe::{NAMED, PROBES, Probe};
@@ -31,9 +31,10 @@ mod summary;
 /// How probes on functions of the kernel begin with others: bpftrace, perf, bcc.
 const OF_THE_KERNEL: [&str; 7] = ["kprobe:", "kretprobe:", "kfunc:", "kretfunc:", "fentry:", "fexit:", "k:"];
 
-/// What collectors tell one by one by themselves, or a little less. Shorter ones are told where
+/// What collectors record one by one by themselves, or a little less. Shorter ones are recorded
+/// where
 /// --min asks for them.
-const TOLD_NS: u128 = 1_000_000;
+const ONE_BY_ONE_NS: u128 = 1_000_000;
 
 /// Arguments of `fathom trace`.
 #[derive(clap::Args, Debug)]
@@ -122,8 +123,8 @@ impl Args {
     pub fn run(self) -> Result<Outcome> {
         let probe = self.probe()?;
         let pid = self.process()?;
-        let signals = Signals::take_over().map_err(told)?;
-        let mut targets = Targets::find(Selection::Pids(vec![pid])).map_err(told)?;
+        let signals = Signals::take_over().map_err(user_error)?;
+        let mut targets = Targets::find(Selection::Pids(vec![pid])).map_err(user_error)?;
         check_kind(pid, probe)?;
         let min_ns = self.min.map_or(probe.min_ns, |min| i64::try_from(min.as_nanos()).unwrap_or(i64::MAX));
         let wanted = Wanted {
@@ -202,7 +203,7 @@ impl Args {
             if OF_THE_KERNEL.iter().any(|kind| self.probe.starts_with(kind)) {
                 bail!(
                     "{}: fathom puts no probes on functions of the kernel; what works: {NAMED_FORMS} (those that the kernel has stand \
-                     below /sys/kernel/tracing/events), and `fathom flame --top` tells how often a function of the kernel ran",
+                     below /sys/kernel/tracing/events), and `fathom flame --top` shows how often a function of the kernel ran",
                     self.probe
                 );
             }
@@ -256,11 +257,12 @@ impl Args {
         sink: &mut TraceSink,
         signals: &Signals,
     ) -> Result<(f64, u64, Ended)> {
-        let targets = std::mem::replace(targets, Targets::find(Selection::Pids(Vec::new())).map_err(told)?);
-        // A recording has CPU samples beside what is traced.
+        let targets =
+            std::mem::replace(targets, Targets::find(Selection::Pids(Vec::new())).map_err(user_error)?);
+        // A recording has CPU samples as well as what is traced.
         let runs = |id: &str| (id == "cpu" && self.output.is_some()) || probe.collectors.contains(&id);
         let mut settings = Settings {
-            min_ns: self.min.map(|min| min.as_nanos()).filter(|ns| *ns < TOLD_NS).map(|ns| ns as u64),
+            min_ns: self.min.map(|min| min.as_nanos()).filter(|ns| *ns < ONE_BY_ONE_NS).map(|ns| ns as u64),
             syscalls: self.argument.iter().cloned().collect(),
             engine: Some(Engine::Ebpf),
             with: probe.collectors.iter().map(|id| (*id).to_owned()).collect(),
@@ -275,7 +277,7 @@ impl Args {
         settings.probes = self.specs(probe)?;
         let place = self.output.clone().unwrap_or_default();
         let limits = Limits { duration: self.duration, max_bytes: 4 << 30, place };
-        let mut session = Session::start(targets, settings, limits, sink).map_err(told)?;
+        let mut session = Session::start(targets, settings, limits, sink).map_err(user_error)?;
         let working: Vec<&str> = session.collectors().collect();
         let missing = probe.collectors.iter().any(|id| !working.contains(id));
         let unseen = session.unseen(sink);
@@ -298,10 +300,10 @@ impl Args {
         let begun = Instant::now();
         let ended = session.run(sink, signals, &mut |_| {});
         let seconds = begun.elapsed().as_secs_f64();
-        let summary = session.stop(ended, sink).map_err(told)?;
+        let summary = session.stop(ended, sink).map_err(user_error)?;
         let lost = summary.collectors.iter().map(|(_, _, lost)| lost).sum();
-        let told = in_words(&unseen);
-        let later = in_words(&summary.unseen).into_iter().filter(|unseen| !told.contains(unseen));
+        let said = in_words(&unseen);
+        let later = in_words(&summary.unseen).into_iter().filter(|unseen| !said.contains(unseen));
         later.for_each(|unseen| say(&format!("not seen: {unseen}")));
         if summary.ended == Ended::TargetsGone {
             say(&format!("process {pid} has ended"));
@@ -319,7 +321,7 @@ fn check_kind(pid: i32, probe: &Probe) -> Result<()> {
     }
     let others: Vec<&str> = PROBES.iter().filter(|probe| !probe.jvm).map(|probe| probe.id).collect();
     let text = format!(
-        "process {} is no JVM ({} maps no libjvm), and {} is told by a JVM: `fathom ps` lists those that run; on any process \
+        "process {} is no JVM ({} maps no libjvm), and {} is reported by a JVM: `fathom ps` lists those that run; on any process \
          work {}",
         pid,
         program.display(),

@@ -14,8 +14,8 @@ use crate::output::{print_fitted, print_json};
 #[derive(clap::Args, Debug)]
 #[command(
     long_about = "Whether a fix helped: diagnoses what was recorded before it and what was recorded after it, and says of each finding \
-whether its cause is gone, smaller, the same or larger, what was gained beside what the findings promised, what is new, and what \
-cannot be told and why.
+whether its cause is gone, smaller, the same or larger, what was gained compared with what the findings promised, what is new, and what \
+is not known and why.
 
 A cause is gone only where AFTER could have shown it: without the source that a finding rests on it is not known. Exit status: 0 \
 fixed, 1 smaller, not fixed or cannot tell.",

@@ -1,4 +1,4 @@
-//! The demo's JVM recorded live beside its logs, by the command that a user would give:
+//! The demo's JVM recorded live as well as its logs, by the command that a user would give:
 //! `fathom record -p PID`.
 
 use std::io::Read;

@@ -1,12 +1,18 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Does nothing until it is told to: "gc", "lock MS" (one thread holds a monitor, another waits for it), "threads MS" (a hundred
- * more for a while), "quit".
+ * more for a while), "pool N" (so many threads without a task), "ask MS" (one of them has a task that waits for an answer),
+ * "quit".
  */
 public class Slow {
   private static final Object LEDGER = new Object();
+  private static ThreadPoolExecutor pool;
 
   public static void main(String[] args) throws Exception {
     System.out.println("ready");
@@ -17,6 +23,10 @@ public class Slow {
         System.gc();
       } else if (words[0].equals("threads")) {
         threads(Long.parseLong(words[1]));
+      } else if (words[0].equals("pool")) {
+        pool(Integer.parseInt(words[1]));
+      } else if (words[0].equals("ask")) {
+        pool.submit(() -> ask(Long.parseLong(words[1]))).get();
       } else {
         lock(Long.parseLong(words[1]));
       }
@@ -32,6 +42,29 @@ public class Slow {
     }
     for (Thread thread : all) {
       thread.join();
+    }
+  }
+
+  private static void pool(int threads) {
+    AtomicInteger number = new AtomicInteger();
+    pool = (ThreadPoolExecutor) Executors.newFixedThreadPool(threads, task -> {
+      Thread thread = new Thread(task, "http-" + number.incrementAndGet());
+      thread.setDaemon(true);
+      return thread;
+    });
+    pool.prestartAllCoreThreads();
+  }
+
+  private static void ask(long millis) {
+    CountDownLatch answered = new CountDownLatch(1);
+    new Thread(() -> {
+      sleep(millis);
+      answered.countDown();
+    }, "answers").start();
+    try {
+      answered.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 

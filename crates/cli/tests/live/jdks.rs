@@ -27,7 +27,7 @@ pub fn all() -> Vec<(u64, PathBuf)> {
     found
 }
 
-/// Those of these releases; the missing ones are told.
+/// Those of these releases; the missing ones are reported.
 pub fn of(releases: &[u64]) -> Vec<(u64, PathBuf)> {
     let mut found = all();
     found.retain(|(release, _)| releases.contains(release));

@@ -1,6 +1,6 @@
 //! What the tests with live JVMs share: fathom and what it answers, the JDKs of this machine and
 //! programs of `tests/java` on them, a recording that is under way, what came of it, and a disk
-//! that can be frozen. What a machine cannot do is told with SKIPPED.
+//! that can be frozen. What a machine cannot do is reported with SKIPPED.
 
 #![allow(dead_code, reason = "each test is compiled with all of it, and uses a part")]
 
@@ -35,17 +35,17 @@ pub fn json(dir: &Path, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What a command said beside its answer.
+/// What a command said apart from its answer.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Tests that measure run beside each other; one that is tried again runs alone.
+/// Tests that measure run at the same time; one that is tried again runs alone.
 static MEASURING: RwLock<()> = RwLock::new(());
 
 /// Runs a test that measures what takes how long. A busy machine takes its time from the program,
 /// from fathom and from the test, where none of them looks: what fails is tried twice more, loudly,
-/// when no other such test runs beside it.
+/// when no other such test runs.
 ///
 /// A test that goes over several JDKs with [`jdks::each`] tries again only those on which it has
 /// not passed yet: each JDK must pass in one of three tries, and need not be lucky in the same one

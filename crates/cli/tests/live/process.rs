@@ -65,9 +65,9 @@ pub struct Lines {
 impl Lines {
     /// Begins to read.
     pub fn of(printed: impl Read + Send + 'static) -> Self {
-        let (tell, from) = channel();
+        let (sender, from) = channel();
         std::thread::spawn(move || {
-            BufReader::new(printed).lines().map_while(Result::ok).try_for_each(|line| tell.send(line))
+            BufReader::new(printed).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
         Self { from, said: Vec::new() }
     }
@@ -107,7 +107,7 @@ impl Lines {
     }
 }
 
-/// A program that is told what to do by lines, and says by lines what it did.
+/// A program that is controlled by lines, and says by lines what it did.
 pub struct Talking {
     /// Ends with it.
     pub process: Running,
@@ -136,8 +136,8 @@ impl Talking {
         self.process.pid()
     }
 
-    /// Tells it a line.
-    pub fn tell(&mut self, line: &str) {
+    /// Sends it a line.
+    pub fn send(&mut self, line: &str) {
         writeln!(self.to, "{line}").unwrap();
     }
 

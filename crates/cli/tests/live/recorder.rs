@@ -1,4 +1,4 @@
-//! fathom, watching a process until it is told to end.
+//! fathom, watching a process until it is asked to end.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -37,7 +37,7 @@ impl Recorder {
         record.current_dir(dir).args(["record", "-p", pid, "-o", "x.fathom", "--force"]).args(args);
         let recorder = Self::start(&mut record, "recording pid");
         let recorder = recorder.unwrap_or_else(|(_, said)| panic!("recording did not begin: {said}"));
-        // What is there already is told to the collectors in their first turns.
+        // What is there already is reported to the collectors in their first rounds.
         std::thread::sleep(Duration::from_millis(500));
         recorder
     }

@@ -54,17 +54,17 @@ pub fn while_it_runs(
     trace.current_dir(dir).arg("trace").args(probe).args(["-p", &jvm.pid(), "--json"]).stdout(events);
     let trace = match Recorder::start(&mut trace, "tracing") {
         Ok(trace) => trace,
-        Err((code, told)) => {
-            assert_eq!(code, Some(3), "{told}");
-            fathom_testing::skip(&format!("{probe:?} cannot be traced here: {told}"));
+        Err((code, reported)) => {
+            assert_eq!(code, Some(3), "{reported}");
+            fathom_testing::skip(&format!("{probe:?} cannot be traced here: {reported}"));
             return None;
         }
     };
-    jvm.tell("");
+    jvm.send("");
     jvm.until("done");
     let said = jvm.said().to_vec();
-    let (code, told) = trace.end("INT");
-    assert_eq!(code, Some(0), "{told}");
+    let (code, reported) = trace.end("INT");
+    assert_eq!(code, Some(0), "{reported}");
     let text = std::fs::read_to_string(dir.join("events")).unwrap();
     let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let summary = lines.pop().unwrap()["summary"].take();

@@ -1,7 +1,7 @@
 //! Comparisons of a command with itself, drawn from a series of its runs in the order in which they
 //! were made.
 //!
-//! Each takes a stretch of the series as long as it needs and hands its runs to A and B in an order
+//! Each takes a segment of the series as long as it needs and hands its runs to A and B in an order
 //! as a real comparison has it; the times of B are multiplied by a planted ratio. So drift, bursts
 //! and outliers are those of a real machine.
 
@@ -38,9 +38,9 @@ pub fn rates(series: &[f64], ratio: f64, (fewest, most): (usize, usize), compari
     let room = series.len().saturating_sub(2 * most) + 1;
     let mut rates = Rates::default();
     for number in 0..comparisons {
-        // A prime, so that the stretches are spread over the series.
-        let stretch = &series[number * 7919 % room..];
-        let mut values = stretch.iter();
+        // A prime, so that the segments are spread over the series.
+        let segment = &series[number * 7919 % room..];
+        let mut values = segment.iter();
         let mut pairs = Vec::with_capacity(most);
         for block in order(2, most, number as u64) {
             let mut pair = [0.0; 2];

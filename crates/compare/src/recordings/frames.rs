@@ -3,7 +3,8 @@
 
 use fathom_diagnose::Window;
 use fathom_diagnose::stacks::{
-    Base, Comparison, Errors, Flame, Normalisation, Selection, Shape, TopFrame, Verdict, flame, kinds, top,
+    Base, Comparison, Errors, Flame, HALF_INTERVAL, Normalisation, Selection, Shape, TopFrame, Verdict,
+    flame, kinds, top,
 };
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::sample;
@@ -14,9 +15,6 @@ use super::measures;
 
 /// Frames that are told.
 const MOST: usize = 40;
-/// Half of an interval of 95%, in standard errors; the errors are widened for few stretches
-/// already.
-const HALF: f64 = 1.96;
 
 /// What differs in the samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -193,7 +191,7 @@ impl Costs<'_> {
     }
 
     fn between(&self, difference: f64, error: f64) -> [f64; 2] {
-        [-HALF, HALF].map(|n| self.cost(difference + n * error))
+        [-HALF_INTERVAL, HALF_INTERVAL].map(|n| self.cost(difference + n * error))
     }
 
     fn frame(&self, frame: &TopFrame, difference: f64, error: f64, verdict: Verdict) -> Option<MovedFrame> {

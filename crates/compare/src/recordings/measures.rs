@@ -17,18 +17,18 @@ pub(super) use operations::counted;
 use operations::Operations;
 
 use crate::judge::ALPHA;
-use crate::stretches::{Held, held};
+use crate::segments::{Held, held};
 
-/// Stretches that each side is cut into: as many as `fathom flame --diff` takes.
-const STRETCHES: usize = 16;
-/// A shorter recording is not cut, nanoseconds: a stretch of it would hold nothing.
+/// Segments that each side is cut into: as many as `fathom flame --diff` takes.
+const SEGMENTS: usize = 16;
+/// A shorter recording is not cut, nanoseconds: a segment of it would hold nothing.
 const SHORTEST_NS: i64 = 2_000_000_000;
-/// With fewer pauses on both sides most stretches have none, and a test between stretches says
+/// With fewer pauses on both sides most segments have none, and a test between segments says
 /// nothing.
-const FEWEST_PAUSES: usize = 2 * STRETCHES;
+const FEWEST_PAUSES: usize = 2 * SEGMENTS;
 /// Pauses of at least so many milliseconds are counted.
 const LONG_MS: [f64; 2] = [200.0, 500.0];
-/// System calls, and headings of the ledger, that took less than this of a second in each second
+/// System calls, and categories of the ledger, that took less than this of a second in each second
 /// are not told.
 const LEAST: f64 = 0.001;
 /// System calls that are told.
@@ -47,40 +47,40 @@ pub struct Measure {
     pub first: f64,
     /// On the second.
     pub second: f64,
-    /// The test between stretches of both, where there is one.
+    /// The test between segments of both, where there is one.
     pub held: Option<Held>,
     /// Whether it differs by more than it varies within the two runs; set for all figures together.
     pub differs: bool,
 }
 
-/// One side cut into stretches.
+/// One side cut into segments.
 struct Side<'a> {
     recording: &'a Recording,
-    stretches: Vec<Window>,
+    segments: Vec<Window>,
 }
 
 impl Side<'_> {
-    /// Which stretch a moment is in.
+    /// Which segment a moment is in.
     fn at(&self, t_ns: i64) -> Option<usize> {
-        let after = self.stretches.partition_point(|w| w.from_ns <= t_ns);
-        after.checked_sub(1).filter(|i| t_ns <= self.stretches[*i].to_ns)
+        let after = self.segments.partition_point(|w| w.from_ns <= t_ns);
+        after.checked_sub(1).filter(|i| t_ns <= self.segments[*i].to_ns)
     }
 
-    /// Spans of a kind summed by name in each stretch, per second: what `value` takes of each.
+    /// Spans of a kind summed by name in each segment, per second: what `value` takes of each.
     fn rates(&self, kind: &str, value: impl Fn(f64) -> f64) -> BTreeMap<String, Vec<f64>> {
         let mut sums: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for span in self.recording.spans_of(kind) {
             let Some(i) = self.at(span.t0_ns()) else { continue };
-            let row = sums.entry(span.name().to_owned()).or_insert_with(|| vec![0.0; self.stretches.len()]);
+            let row = sums.entry(span.name().to_owned()).or_insert_with(|| vec![0.0; self.segments.len()]);
             let ms = span.t1_ns().saturating_sub(span.t0_ns()) as f64 / 1e6;
-            row[i] += value(ms) / (self.stretches[i].length_ns() as f64 / 1e9);
+            row[i] += value(ms) / (self.segments[i].length_ns() as f64 / 1e9);
         }
         sums
     }
 
     /// The same of all names together.
     fn rate(&self, kind: &str, value: impl Fn(f64) -> f64) -> Vec<f64> {
-        let mut all = vec![0.0; self.stretches.len()];
+        let mut all = vec![0.0; self.segments.len()];
         for row in self.rates(kind, value).values() {
             all.iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
         }
@@ -96,9 +96,9 @@ impl Side<'_> {
 pub(super) fn measures(recordings: [&Recording; 2], windows: [Option<Window>; 2]) -> Vec<Measure> {
     let [Some(a), Some(b)] = windows else { return Vec::new() };
     let [a, b] = [(recordings[0], a), (recordings[1], b)]
-        .map(|(recording, window)| Side { recording, stretches: cut(window) });
+        .map(|(recording, window)| Side { recording, segments: cut(window) });
     let mut found = Found { a: &a, b: &b, measures: Vec::new() };
-    let operations = [&a, &b].map(|side| Operations::of(side.recording, &side.stretches));
+    let operations = [&a, &b].map(|side| Operations::of(side.recording, &side.segments));
     if let [Some(first), Some(second)] = &operations {
         found.add("throughput", "operations", "1/s", &first.rates(), &second.rates());
     }
@@ -120,7 +120,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// A figure with its value in each stretch.
+    /// A figure with its value in each segment.
     fn add(&mut self, id: &str, name: &str, unit: &'static str, first: &[f64], second: &[f64]) {
         let held = held(first, second, ALPHA);
         let mean = |values: &[f64]| fathom_diagnose::stats::mean(values).unwrap_or(0.0);
@@ -136,7 +136,7 @@ impl Found<'_> {
         });
     }
 
-    /// A figure of the whole that has none in stretches.
+    /// A figure of the whole that has none in segments.
     fn whole(&mut self, id: &str, name: &str, unit: &'static str, [first, second]: [f64; 2]) {
         let (id, name) = (id.to_owned(), name.to_owned());
         self.measures.push(Measure { id, name, unit, first, second, held: None, differs: false });
@@ -153,10 +153,10 @@ impl Found<'_> {
             return;
         }
         let [first, second] = [(self.a, &pauses[0]), (self.b, &pauses[1])].map(|(side, pauses)| {
-            let (mut stopped, mut count) = (vec![0.0; side.stretches.len()], vec![0.0; side.stretches.len()]);
+            let (mut stopped, mut count) = (vec![0.0; side.segments.len()], vec![0.0; side.segments.len()]);
             for (t_ns, ms) in pauses {
                 let Some(i) = side.at(*t_ns) else { continue };
-                let seconds = side.stretches[i].length_ns() as f64 / 1e9;
+                let seconds = side.segments[i].length_ns() as f64 / 1e9;
                 stopped[i] += ms / 1e3 / seconds;
                 count[i] += 1.0 / seconds;
             }
@@ -238,7 +238,7 @@ impl Found<'_> {
             return;
         }
         let [a, b] = [self.a, self.b].map(|side| side.rates(kind, |_| 1.0));
-        let none = [vec![0.0; self.a.stretches.len()], vec![0.0; self.b.stretches.len()]];
+        let none = [vec![0.0; self.a.segments.len()], vec![0.0; self.b.segments.len()]];
         let sum =
             |rows: &BTreeMap<String, Vec<f64>>, n: &str| rows.get(n).map_or(0.0, |r| r.iter().sum::<f64>());
         let mut names: Vec<&String> = a.keys().chain(b.keys()).collect();
@@ -251,7 +251,7 @@ impl Found<'_> {
         }
     }
 
-    /// Milliseconds that each role of threads spent on each heading, per second, or per operation
+    /// Milliseconds that each role of threads spent on each category, per second, or per operation
     /// where both count them.
     fn ledger(&mut self, operations: &[Option<Operations>; 2]) {
         let spent = [self.a, self.b].map(|side| {
@@ -259,13 +259,13 @@ impl Found<'_> {
             if thread_ledger(side.recording, None, None, By::Role).groups.is_empty() {
                 return rows;
             }
-            let over_time = over_time(side.recording, &side.stretches, &[By::Role]);
+            let over_time = over_time(side.recording, &side.segments, &[By::Role]);
             for (n, groups) in over_time.iter().enumerate() {
-                let seconds = side.stretches[n].length_ns() as f64 / 1e9;
+                let seconds = side.segments[n].length_ns() as f64 / 1e9;
                 for group in groups.iter().flatten() {
                     for spent in &group.spent {
                         let key = (group.name.clone(), spent.heading);
-                        let row = rows.entry(key).or_insert_with(|| vec![0.0; side.stretches.len()]);
+                        let row = rows.entry(key).or_insert_with(|| vec![0.0; side.segments.len()]);
                         row[n] += spent.ms / seconds;
                     }
                 }
@@ -275,7 +275,7 @@ impl Found<'_> {
         if spent.iter().any(BTreeMap::is_empty) {
             return;
         }
-        let none = [vec![0.0; self.a.stretches.len()], vec![0.0; self.b.stretches.len()]];
+        let none = [vec![0.0; self.a.segments.len()], vec![0.0; self.b.segments.len()]];
         let mut keys: Vec<&(String, Heading)> = spent[0].keys().chain(spent[1].keys()).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -312,10 +312,10 @@ fn role_words(role: Role) -> &'static str {
     }
 }
 
-/// A window in stretches of equal length; one, where it is short.
+/// A window in segments of equal length; one, where it is short.
 fn cut(window: Window) -> Vec<Window> {
     let length = window.length_ns();
-    let n = if length < SHORTEST_NS { 1 } else { STRETCHES as i64 };
+    let n = if length < SHORTEST_NS { 1 } else { SEGMENTS as i64 };
     let at =
         |i: i64| window.from_ns.saturating_add((i128::from(length) * i128::from(i) / i128::from(n)) as i64);
     (0..n).map(|i| Window { from_ns: at(i), to_ns: at(i + 1) }).collect()

@@ -22,8 +22,8 @@ pub use measures::Measure;
 use crate::interval::Estimate;
 use crate::judge::{ALPHA, Comparison};
 use crate::metric::Figure;
+use crate::segments::discoveries;
 use crate::sentence::{Compared, Words};
-use crate::stretches::discoveries;
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.compare-recordings/1";
@@ -140,7 +140,7 @@ fn verdict(measures: &[Measure], margin: f64) -> (&'static str, Comparison) {
         figure: &figure,
         words: if throughput { Words::Work } else { Words::Stopped },
     };
-    let mut verdict = compared.judged_stretches(estimate, margin, ALPHA);
+    let mut verdict = compared.judged_segments(estimate, margin, ALPHA);
     if estimate.is_none() {
         verdict.sentence.push_str(&format!("; {what}"));
     }

@@ -41,19 +41,8 @@ fn recording(version: &str, arguments: &str, operations: f64, futexes: u64, read
             for call in 0..number {
                 let t0_ns = t_ns + call as i64 * 1_000_000 + wiggle(call);
                 recording.span(&SpanRow {
-                    kind: kind::SYSCALL,
-                    name,
-                    t0_ns,
-                    t1_ns: t0_ns + 100_000,
-                    process,
                     thread,
-                    stack: None,
-                    source,
-                    line: 0,
-                    key: -1,
-                    parent: None,
-                    figures: &[],
-                    labels: &[],
+                    ..SpanRow::new(kind::SYSCALL, name, (t0_ns, t0_ns + 100_000), process, source)
                 });
             }
         }
@@ -130,19 +119,9 @@ fn sampled(counts: &[(&str, Option<&str>, u64)], calls: f64) -> Recording {
             }
         }
         recording.span(&SpanRow {
-            kind: kind::SYSCALL_TOTALS,
-            name: "read",
-            t0_ns,
-            t1_ns: t0_ns + 1_000_000_000,
-            process,
             thread,
-            stack: None,
-            source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &[(figure::CALLS, calls)],
-            labels: &[],
+            ..SpanRow::new(kind::SYSCALL_TOTALS, "read", (t0_ns, t0_ns + 1_000_000_000), process, source)
         });
     }
     recording.seal();
@@ -199,21 +178,13 @@ fn a_lock_of_one_side_alone_is_told_where_the_other_was_looked_at_alike() {
         let mut recording = recording("17", "", 100.0, 1, 1);
         recording.sources[0].format = format.to_owned();
         for t0_ns in (0..320_i64).map(|i| i * 100_000_000) {
-            recording.span(&SpanRow {
-                kind: kind::LOCK_MONITOR,
-                name: "org.example.Shelf",
-                t0_ns,
-                t1_ns: t0_ns + 20_000_000,
-                process: ProcessId(0),
-                thread: None,
-                stack: None,
-                source: SourceId(0),
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            });
+            recording.span(&SpanRow::new(
+                kind::LOCK_MONITOR,
+                "org.example.Shelf",
+                (t0_ns, t0_ns + 20_000_000),
+                ProcessId(0),
+                SourceId(0),
+            ));
         }
         recording.seal();
         recording
@@ -238,21 +209,7 @@ fn extreme_times_do_no_harm() {
         let process = recording.add_process(Process::default());
         let source = recording.add_source(Source::default());
         for t0_ns in times {
-            recording.span(&SpanRow {
-                kind: kind::SAFEPOINT,
-                name: "x",
-                t0_ns,
-                t1_ns: t0_ns,
-                process,
-                thread: None,
-                stack: None,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            });
+            recording.span(&SpanRow::new(kind::SAFEPOINT, "x", (t0_ns, t0_ns), process, source));
         }
         recording.seal();
         recording

@@ -1,4 +1,4 @@
-//! What was gained, beside what BEFORE's findings promised.
+//! What was gained, compared with what BEFORE's findings promised.
 
 use fathom_diagnose::{Diagnosis, quantity};
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub struct Gain {
     pub before: f64,
     /// After.
     pub after: f64,
-    /// After divided by before, with the ends of its interval of 95%; absent where stretches of the
+    /// After divided by before, with the ends of its interval of 95%; absent where segments of the
     /// two cannot be tested.
     pub ratio: Option<[f64; 3]>,
     /// What the findings of BEFORE promise for it, after divided by before; absent where they say

@@ -19,7 +19,7 @@ mod gains;
 #[cfg(test)]
 mod tests;
 
-use fathom_diagnose::{Confidence, Diagnosis, Options, Status, WindowError, diagnose, quantity};
+use fathom_diagnose::{Confidence, Diagnosis, Measure, Options, Status, WindowError, diagnose, quantity};
 use fathom_recording::Recording;
 use serde::Serialize;
 
@@ -118,9 +118,9 @@ pub struct VerifyReport {
     pub causes: Vec<Cause>,
     /// What is new.
     pub new: Vec<New>,
-    /// What was gained, beside what was to be expected.
+    /// What was gained, compared with what was to be expected.
     pub gains: Vec<Gain>,
-    /// What is not the same on both sides beside the fix, or is the fix.
+    /// What is not the same on both sides apart from the fix, or is the fix.
     pub differing: Vec<Differing>,
     /// What cannot be told, and why.
     pub not_known: Vec<String>,
@@ -149,8 +149,8 @@ fn judged(of: [String; 2], [before, after]: &[Diagnosis; 2], compared: &Recordin
     let unknown = causes.iter().filter(|cause| cause.state == State::NotKnown);
     not_known.extend(unknown.map(|cause| format!("what became of {}: {}", cause.rule, cause.why)));
     // Stops need no series: that AFTER has none that are long is what was hoped for.
-    let on_series = !before.loss.measured_on.is_empty() && !before.loss.measured_on.starts_with("stops of ");
-    if on_series && after.loss.measured_on.is_empty() {
+    let on_series = before.loss.measure.is_some_and(|measure| measure != Measure::Stops);
+    if on_series && after.loss.measure.is_none() {
         not_known.push(format!(
             "what AFTER lost: BEFORE was measured on {}, and AFTER on nothing",
             before.loss.measured_on

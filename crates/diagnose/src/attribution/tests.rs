@@ -42,19 +42,17 @@ fn recording(threads: &[Vec<Wait<'_>>]) -> Recording {
                 stack = Some(recording.stack(stack, frame));
             }
             recording.span(&SpanRow {
-                kind,
-                name: "sleeping",
-                t0_ns: from * 1_000_000,
-                t1_ns: to * 1_000_000,
-                process: jvm,
                 thread: Some(thread),
                 stack,
-                source: fathom_recording::SourceId(0),
                 line: 1,
-                key: -1,
-                parent: None,
-                figures: &[],
                 labels,
+                ..SpanRow::new(
+                    kind,
+                    "sleeping",
+                    (from * 1_000_000, to * 1_000_000),
+                    jvm,
+                    fathom_recording::SourceId(0),
+                )
             });
         };
         span(kind::SCHED_WATCHED, (0, 10_000), &[], &[]);
@@ -77,7 +75,7 @@ fn of(recording: &Recording, thread: &str) -> ThreadId {
     ThreadId(at as u32)
 }
 
-/// Pieces of all waits of a thread in milliseconds, by heading and place of what they come to.
+/// Pieces of all waits of a thread in milliseconds, by category and place of what they come to.
 fn pieces(recording: &Recording, thread: &str) -> Vec<(Heading, String, i64)> {
     let chains = Chains::of(recording);
     let (mut attribution, mut places) = (Attribution::of(&chains), Places::of_recording(recording));

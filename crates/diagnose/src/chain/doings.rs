@@ -1,4 +1,4 @@
-//! What one thread did in some moments: the headings of the ledger, each explained by the record
+//! What one thread did in some moments: the categories of the ledger, each explained by the record
 //! that says most about it.
 
 use std::collections::BTreeMap;
@@ -7,6 +7,7 @@ use fathom_recording::vocabulary::{figure, interrupt, kind, label};
 use fathom_recording::{FrameType, ProcessId, Role, Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
+use super::initialisers::awaits_initialiser;
 use super::{Chains, End};
 use crate::intervals::Intervals;
 use crate::side_by_side::touching;
@@ -52,7 +53,7 @@ pub(super) struct Doing<'a> {
 pub(super) enum Next {
     /// A thread: an owner, or who woke it.
     Thread(ThreadId),
-    /// Those who held a lock one after another ([`super::turns::Turns`]).
+    /// Those who held a lock one after another ([`super::held_locks::HeldLocks`]).
     Lock(usize),
     /// The end of a stop of its JVM.
     Stop,
@@ -183,7 +184,7 @@ impl<'a> Chains<'a> {
         Doing { heading: Heading::Running, what, moments, span: None, stack, next: ends(EndKey::Running) }
     }
 
-    /// Time off the CPU under one heading, described by the locks that were waited for, by calls
+    /// Time off the CPU under one category, described by the locks that were waited for, by calls
     /// that name a file or a peer, and by the switches themselves.
     fn off_the_cpu(&self, thread: ThreadId, heading: Heading, own: Intervals, found: &mut Found<'a>) {
         if heading == Heading::Frozen {
@@ -275,14 +276,17 @@ impl<'a> Chains<'a> {
             if heading == Heading::TimedWait {
                 return Some((heading, format!("{}, on {class}", heading.words()), ends(end_of(heading))));
             }
-            let what = format!("waiting for another thread, on {class}");
+            let what = match awaits_initialiser(self.recording, self.stack_of(span)) {
+                true => "waiting for another thread to initialise a class".to_owned(),
+                false => format!("waiting for another thread, on {class}"),
+            };
             let waker = span.label(label::WAKER).and_then(|name| self.by_name(span.process(), name));
             let waker = waker.or_else(|| self.woken_by(thread, span)).filter(|other| *other != thread);
             let next = waker.map_or_else(|| self.interrupted(thread, span), Next::Thread);
             return Some((heading, what, next));
         }
-        if let Some(lock) = self.turn_of(span) {
-            return Some((heading, format!("waiting for {}", self.turn_name(lock)), Next::Lock(lock)));
+        if let Some(lock) = self.held_lock_of(span) {
+            return Some((heading, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock)));
         }
         let owner = self.owner(span).filter(|owner| *owner != thread);
         let holder = span.label(label::OWNER).map_or(String::new(), |owner| format!(" that {owner} held"));
@@ -331,8 +335,8 @@ impl<'a> Chains<'a> {
     /// A switch out that no other record explains.
     fn switched(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Key {
         let process = self.recording.threads[thread.index()].process;
-        if let Some(lock) = self.turn_at(process, heading, span.stack()) {
-            return (heading, format!("waiting for {}", self.turn_name(lock)), Next::Lock(lock));
+        if let Some(lock) = self.held_lock_at(process, heading, span.stack()) {
+            return (heading, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock));
         }
         let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
         let place =
@@ -367,7 +371,7 @@ impl<'a> Chains<'a> {
         (heading, what, next)
     }
 
-    /// A wait in a call or a fault: for storage, unless its heading or its stack says otherwise.
+    /// A wait in a call or a fault: for storage, unless its category or its stack says otherwise.
     fn storage(&self, heading: Heading, what: String, stack: Option<StackId>) -> Key {
         let next = match heading {
             Heading::Disk | Heading::PageFault if self.has_frame(stack, &FROZEN) => {
@@ -464,7 +468,7 @@ fn ended_by_interrupt(switch: &Span<'_>) -> Next {
     }
 }
 
-/// Why a chain ends at a heading that names nothing to go on to.
+/// Why a chain ends at a category that names nothing to go on to.
 fn end_of(heading: Heading) -> EndKey {
     match heading {
         Heading::Network | Heading::Dns | Heading::Child | Heading::Throttled | Heading::Frozen => {

@@ -18,13 +18,13 @@ type Held<'a> = (Option<ThreadId>, ThreadId, Doing<'a>);
 const HOLDERS: &str = "its holders, in turn";
 
 impl<'a> Chains<'a> {
-    /// The moments of a thread's life that the ledger charges to a heading; `None` when nothing is
+    /// The moments of a thread's life that the ledger charges to a category; `None` when nothing is
     /// known of it.
     pub(crate) fn under(&self, thread: ThreadId, heading: Heading) -> Option<Intervals> {
         Some(self.moments.by_heading(thread, &self.stacks)?[heading.index()].clone())
     }
 
-    /// The stacks with which a thread waited under a heading in some moments, with nanoseconds:
+    /// The stacks with which a thread waited under a category in some moments, with nanoseconds:
     /// switches one by one, then what is left by the sums of short waits.
     pub(crate) fn stacks_under(
         &self,

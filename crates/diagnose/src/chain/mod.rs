@@ -15,7 +15,7 @@
 //! a link that says so.
 //!
 //! Where a lock changes hands while it is waited for, what its holders did is added up over the
-//! wait ([`turns`]).
+//! wait ([`held_locks`]).
 //!
 //! Limits. Of many objects locked at one place, who held one when a wait began stands for the whole
 //! wait. Who woke a thread is taken to be what a thread that waits for no lock waited for. Where a
@@ -27,13 +27,14 @@ mod deadlock;
 mod disks;
 mod doings;
 pub(crate) mod ends;
+mod held_locks;
 mod holders;
+mod initialisers;
 pub(crate) mod spent;
 mod stops;
 #[cfg(test)]
 mod tests;
 mod threads;
-mod turns;
 mod under_lock;
 mod walk;
 
@@ -51,8 +52,8 @@ use crate::waits::queues::is_java;
 use crate::waits::stack::ByStack;
 use crate::{Window, quantity};
 
+pub(crate) use held_locks::HeldLocks;
 pub use stops::{Part, Stop, StopPart};
-pub(crate) use turns::Turns;
 pub(crate) use under_lock::Monitor;
 
 /// Version of the JSON of `fathom chain`.
@@ -96,7 +97,7 @@ pub struct Link {
     pub ms: f64,
     /// The same as a share of the chain's time.
     pub share: f64,
-    /// Stretches of time that it is made of.
+    /// Intervals of time that it is made of.
     pub times: usize,
     /// The longest of them: its beginning, nanoseconds …
     pub from_ns: i64,
@@ -177,7 +178,7 @@ pub struct Chains<'a> {
     spent: RefCell<FxHashMap<WindowsOf, Rc<spent::Spent<'a>>>>,
     runners: OnceCell<cpus::Runners>,
     ends: ends::Ends<'a>,
-    turns: turns::Turns,
+    held_locks: held_locks::HeldLocks,
 }
 
 impl<'a> Chains<'a> {
@@ -196,8 +197,8 @@ impl<'a> Chains<'a> {
         }
         let (stacks, by_name, runners) = (ByStack::of(recording), OnceCell::new(), OnceCell::new());
         let (ends, spent) = (ends::Ends::of(recording), RefCell::default());
-        let turns = turns::Turns::default();
-        Self { recording, stacks, moments, by_tid, by_name, spent, runners, ends, turns }
+        let held_locks = held_locks::HeldLocks::default();
+        Self { recording, stacks, moments, by_tid, by_name, spent, runners, ends, held_locks }
     }
 
     /// What the stacks of the recording wait for.
@@ -393,7 +394,7 @@ fn position(span: &Span<'_>) -> String {
     span.position()
 }
 
-/// A number of stretches in words, for what is put together.
+/// A number of intervals in words, for what is put together.
 fn lesser(count: usize) -> String {
     format!("{} more, each short", quantity::plural(count, "thing", "things"))
 }

@@ -113,6 +113,9 @@ impl Part {
     }
 }
 
+/// How the last thread is known where none blocked near the end.
+pub(super) const RAN_MOST: &str = "it ran, or could have run, for most of the time";
+
 /// Who came last.
 struct LastIn {
     thread: ThreadId,
@@ -295,7 +298,7 @@ impl<'a> Chains<'a> {
                 Some(LastIn { thread, until_ns: at, how, stack: span.stack() })
             }
             (_, Some((ns, until_ns, thread))) if ns as f64 >= MOST_OF_IT * took as f64 => {
-                let how = "it ran, or could have run, for most of the time";
+                let how = RAN_MOST;
                 Some(LastIn { thread, until_ns, how, stack: self.in_fault(thread, (from_ns, to_ns)) })
             }
             _ => None,

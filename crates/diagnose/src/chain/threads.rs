@@ -72,7 +72,8 @@ impl<'a> Chains<'a> {
         waits
     }
 
-    /// The record that covers most of what a thread waited for under a heading between two moments.
+    /// The record that covers most of what a thread waited for under a category between two
+    /// moments.
     pub(crate) fn wait_at(&self, thread: ThreadId, heading: Heading, from: i64, to: i64) -> Option<Span<'a>> {
         let mut best: Option<(i64, Span<'a>)> = None;
         let role = self.recording.threads[thread.index()].role;

@@ -50,7 +50,7 @@ impl<'a> Chains<'a> {
         doings
     }
 
-    /// Short waits of a thread within the methods that take a monitor, by heading and what they
+    /// Short waits of a thread within the methods that take a monitor, by category and what they
     /// were, nanoseconds. Those for the monitor itself are left out.
     fn short_waits_within(
         &self,

@@ -5,9 +5,10 @@ use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::{ProcessId, Recording};
 
 use crate::Layer::{Application, Cpu, Gc, Jit, Memory, Safepoint, Storage};
+use crate::facts::{Value, scope};
 use crate::rules::RULES;
 use crate::windows::Chosen;
-use crate::{BlindSpot, merge, quantity, sight};
+use crate::{BlindSpot, merge, sight};
 
 /// The beginning of a remedy for what is summed up and not missing.
 const NOTHING_TO_DO: &str = "none is needed";
@@ -18,7 +19,7 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
     if !unplaced.is_empty() {
         let names: Vec<_> = unplaced.iter().map(|jvm| recording.process_name(*jvm)).collect();
         return vec![BlindSpot {
-            what: format!("{}: cannot be placed on the clock of the other inputs", names.join(", ")),
+            what: format!("{}: cannot be placed on the clock of the other inputs", names.join(", ")).into(),
             rules,
             remedy: "place the log by hand: --align FILE=+SECONDS after the start of the first JVM, or \
                      --align FILE=@2026-11-20T22:00:00Z; logging with the `time` decorator makes that unnecessary"
@@ -31,7 +32,7 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
         let rules = RULES.iter().filter(|rule| jvms.is_empty() || !rule.of_any_program());
         let rules = rules.map(|rule| rule.id().to_owned()).collect();
         return vec![BlindSpot {
-            what: "causes within a JVM: none of the recorded processes is one".into(),
+            what: scope::NO_JVM.fact().into(),
             rules,
             remedy: "fathom ps lists the JVMs; fathom ledger and fathom chain show any process".into(),
         }];
@@ -69,10 +70,10 @@ pub(super) fn unrecorded(chosen: &Chosen, slow_ms: f64) -> Option<BlindSpot> {
         false => "the verdict holds for the rest",
     };
     (chosen.unrecorded_ms > 0.0).then(|| BlindSpot {
-        what: format!(
-            "{} of slow time that only the series covers: {verdict}",
-            quantity::millis(chosen.unrecorded_ms)
-        ),
+        what: scope::ONLY_SERIES
+            .is(Value::ms(chosen.unrecorded_ms))
+            .with("verdict", Value::name(verdict))
+            .into(),
         rules: Vec::new(),
         remedy: "record all of the time that the series covers".into(),
     })
@@ -83,7 +84,7 @@ pub(super) fn unrecorded(chosen: &Chosen, slow_ms: f64) -> Option<BlindSpot> {
 pub(super) fn uncollected(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
     let lost = recording.sources.iter().filter_map(|source| {
         sight::too_lossy(source).map(|lost| BlindSpot {
-            what: format!("{lost}: its values are too low, and rule nothing out"),
+            what: scope::TOO_LOW.fact().with("lost", Value::list([lost])).into(),
             rules: Vec::new(),
             remedy: "a shorter recording, fewer processes, or a less busy machine".into(),
         })
@@ -101,7 +102,7 @@ fn unseen_of(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
     let unseen = recording.sources.iter().flat_map(|source| &source.unseen);
     let unseen = unseen.filter(|unseen| !is_summed(unseen));
     unseen.map(|unseen| BlindSpot {
-        what: format!("{}: {}", unseen.what, unseen.why),
+        what: format!("{}: {}", unseen.what, unseen.why).into(),
         rules: Vec::new(),
         remedy: unseen.remedy.clone(),
     })

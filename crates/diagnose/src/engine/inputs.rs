@@ -48,7 +48,7 @@ pub(super) fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<St
             warn(format!("{skipped} of {lines} lines were not understood; fathom info shows some of them"));
         }
         if source.lost > 0 {
-            warn(format!("{}: its values are too low", losses(source)));
+            warn(format!("{}: its values are too low", losses(source).sentence()));
         }
         if source.cut {
             warn("ends in the middle of a record".into());

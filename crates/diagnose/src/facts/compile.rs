@@ -26,6 +26,49 @@ super::metrics! {
     OTHERS = "compile-tasks-of-others", "compile tasks of the other JVMs: {jvms}";
     /// The same of one of them.
     OTHER = "compile-tasks-of-a-jvm", "{jvm} {value} a second (base {baseline:.2})";
+    /// The burst lies in the start-up of the JVM; how long after the start it begins.
+    START_UP = "burst-in-start-up", "the burst begins {value} after the start of the JVM";
+    /// CPUs that compiler threads kept busy.
+    CPUS = "cpus-of-compilers", "compilers took {value} CPUs[ ({baseline} in the base)][, those of {jvms*, of }]";
+    /// The same of the compilers of one JVM, with its share.
+    CPUS_OF = "cpus-of-compilers-of-a-jvm", "{jvm} {share} ({value} CPUs[, {baseline} in the base])";
+    /// Waiting for a CPU, as a share of the time in which the application had work, and what of it
+    /// is attributed to compilers.
+    CPU_WAITS = "cpu-waits-and-compilers",
+        "application threads waited for a CPU for {value} of the time in which they had work[; in the base {baseline}]: {taken} of wall time for what compilers took";
+    /// Wall time that code cost which ran before it was compiled, with its shares of the CPU time.
+    UNCOMPILED = "ran-before-compiled",
+        "of its CPU time the application ran, of methods compiled from then on, {interpreted} interpreted, {c1} in C1's code[; in the base {baseline-interpreted} interpreted, {baseline-c1} in C1's code]: {value} of wall time";
+    /// Compile tasks a second, and how busy C2 was: no burst.
+    RATE = "compile-rate",
+        "{value} compile tasks a second in the slow windows, {baseline} in the base[; C2 busy {c2} of the time, {baseline-c2} in the base]";
+    /// The same, of a burst that samples show to have cost next to nothing.
+    WORKED = "compilers-worked",
+        "{rate}; compilers worked for {value} in these periods, and samples show next to nothing that ran before it was compiled";
+    /// A burst as new code brings them, which cost too little.
+    AS_NEW_CODE = "burst-of-new-code",
+        "{value} compile tasks a second, as new code brings them; of its CPU time the application ran {interpreted} interpreted, {c1} in C1's code of methods that were compiled then, and compilers took {taken} of wall time of CPUs that it waited for";
+    /// Compile tasks of a JVM and of another in which many times as much became hot.
+    LEADER = "compile-tasks-of-the-leader",
+        "{own} compile tasks in the slow windows, compared with {value} of {jvm}";
+    /// Compile tasks of the whole run, and the second with most of them.
+    RUN = "compile-tasks-of-the-run",
+        "{value|compile task|compile tasks}, at most {most} a second, {after:.0} s after the start";
+    /// How busy compilers were where nothing shows when the JVM was slow.
+    BUSY_RUN = "compilers-busy-in-the-run", "compilers busy for {value} of the time; {tasks}";
+    /// The same, so busy that compilation may have slowed the JVM down.
+    NOT_JUDGED = "compilation-not-judged",
+        "whether compilation slowed {jvm} down, for nothing shows when it was slow: {tasks}, compilers busy for {value} of the time";
+    /// No slow time.
+    NO_SLOW_TIME = "no-slow-time", "no slow time was recorded; {tasks}";
+    /// How often the code cache was full or swept, and collections to free code: too little to
+    /// matter.
+    CACHE_HARDLY = "code-cache-hardly-full",
+        "the code cache was full {full|time|times} and swept {sweeps|time|times}, {value|collection|collections} to free code";
+    /// What was lost after the code cache was full: too little to matter.
+    CACHE_LOST = "lost-after-code-cache-full", "the code cache was full {full|time|times}, but {value} was lost after that";
+    /// The release from which on the JDK has an intrinsic for a method, and the release that ran.
+    SINCE = "intrinsic-since-jdk", "JDK {value:.0} and later have an intrinsic for {method}; this is JDK {jdk}";
     /// The share of the windows in which the JVM was stopped.
     STOPPED = "stopped-share", "collections and other safepoints stopped it for {value} of these windows, {baseline} of the base";
     /// The code cache had no room.
@@ -63,7 +106,7 @@ super::metrics! {
     /// CPU time in methods that have an intrinsic, as compiled Java code.
     NO_INTRINSIC = "intrinsic-as-java-code", "CPU time in them as code of C2: {methods}";
     /// CPU time in methods that stay in the interpreter.
-    STAYS_INTERPRETED = "stays-interpreted", "CPU time in them as interpreted code, from the first to the last sample: {methods}";
+    STAYS_INTERPRETED = "stays-interpreted", "{value} of the JVM's CPU time in them as interpreted code ({samples|sample|samples}), without what they call: {methods}";
     /// CPU time in one method.
     IN_METHOD = "cpu-time-in-method", "{method} ({value})";
     /// The argument that switches an intrinsic off.

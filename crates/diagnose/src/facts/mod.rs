@@ -8,15 +8,21 @@
 
 mod evidence;
 mod sentence;
+mod statement;
 mod value;
 
 pub(crate) mod compile;
 pub(crate) mod cpu;
+pub(crate) mod faults;
+pub(crate) mod live_set;
+pub(crate) mod locks;
 pub(crate) mod merged;
 pub(crate) mod pauses;
+pub(crate) mod scope;
 pub(crate) mod waits;
 
 pub use evidence::{Evidence, Origin};
+pub use statement::Statement;
 pub use value::{Unit, Value};
 
 /// Something that can be measured or named: its id, and the sentence that states it.
@@ -85,6 +91,20 @@ impl Fact {
         }
     }
 
+    /// The same as a name.
+    pub fn name(&self, name: &str) -> Option<&str> {
+        self.named(name)?.as_name()
+    }
+
+    /// The fact of a metric: this one, or one among its lists.
+    pub fn find(&self, metric: &Metric) -> Option<&Self> {
+        let lists = self.value.iter().chain(self.details.iter().map(|(_, value)| value));
+        match self.metric.id == metric.id {
+            true => Some(self),
+            false => lists.flat_map(Value::parts).find_map(|part| part.find(metric)),
+        }
+    }
+
     /// The same as a number, in the unit that it has.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.named(name)?.number()
@@ -129,10 +149,14 @@ pub type Subject = (&'static str, &'static [&'static Metric]);
 pub fn catalogue() -> Vec<Subject> {
     vec![
         ("Collections", pauses::ALL),
+        ("The live set", live_set::ALL),
         ("Compilers", compile::ALL),
         ("CPUs", cpu::ALL),
         ("Waits", waits::ALL),
+        ("Locks", locks::ALL),
+        ("Page faults", faults::ALL),
         ("Findings that explain the same time", merged::ALL),
+        ("Ruled out, and not seen", scope::ALL),
     ]
 }
 

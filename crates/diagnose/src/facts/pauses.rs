@@ -89,9 +89,10 @@ super::metrics! {
     WORKERS = "collector-threads", "{value:.0} collector threads on {cpus:.0} processors";
     /// How much of the swap was free.
     SWAP_FREE = "swap-free", "only {value} of the swap was free at the start: the heap may have been swapped out";
-    /// Growth of the live set, bytes a minute, with its interval and halves.
+    /// Growth of the live set, bytes a minute, with its interval and halves, whether it is steady
+    /// or slowing, and how long it takes until the heap is full.
     LIVE_SET_GROWTH = "live-set-growth",
-        "heap after {collections|collection|collections} of the old generation: {first} to {last}, {value} a minute (95% between {low} and {high}); {early} in the earlier half, {late} in the later";
+        "heap after {collections|collection|collections} of the old generation: {first} to {last}, {value} a minute (95% between {low} and {high}); {early} in the earlier half, {late} in the later ({pace})[; full in {left}]";
     /// The heap in use after one collection of the old generation.
     IN_USE_AFTER = "heap-in-use-after", "{value} in use after {pause}";
     /// Direct buffers and what keeps them.

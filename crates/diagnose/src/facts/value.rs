@@ -132,8 +132,11 @@ impl Value {
             (Self::Number(n, unit), None) => match unit {
                 Unit::Count => quantity::count(*n),
                 Unit::Share => quantity::share(*n),
+                // Of a fault or a call: a hundredth of a millisecond is not none.
+                Unit::Ms if (f64::MIN_POSITIVE..0.01).contains(n) => quantity::of_one(*n),
                 Unit::Ms => quantity::millis(*n),
                 Unit::Bytes | Unit::BytesPerMinute => quantity::bytes(*n),
+                Unit::PerSecond if *n >= 1e3 => quantity::count(*n),
                 Unit::PerSecond | Unit::Number => format!("{n:.1}"),
                 Unit::Cpus => format!("{n:.2}"),
             },

@@ -2,13 +2,26 @@
 
 super::metrics! {
     /// Look-ups of names that took long.
-    SLOW_LOOKUPS = "slow-lookups", "{value} of {lookups|look-up|look-ups} took {least} or more: {names}";
+    SLOW_LOOKUPS = "slow-lookups",
+        "{value} of {lookups|look-up|look-ups} took {least} or more, {total} in all: {names}[; {unanswered} of them without an answer when the recording ended][; threads that wanted the same name waited {behind} for them]";
     /// How long look-ups of one name took.
     LOOKUPS_OF = "lookups-of-a-name", "{name} ({value})";
     /// DNS queries that ran into their time-out.
-    TIMED_OUT = "dns-queries-timed-out", "{value:.0} questions ran into their time-out";
+    TIMED_OUT = "dns-queries-timed-out",
+        "{value:.0} {value?query|queries} ran into {value?its|their} time-out; {threads|thread|threads} waited {waited} in all";
+    /// Look-ups none of whose queries timed out, as the recorder saw.
+    NO_TIME_OUT = "lookups-without-time-out",
+        "no query of {value|look-up|look-ups} timed out; the longest took {longest}[, {unanswered} of them without an answer when the recording ended]";
+    /// Look-ups none of which was as long as the default time-out, where only their lengths are
+    /// known.
+    NO_ROUND_LENGTH = "lookups-not-of-time-out-length",
+        "{value|look-up|look-ups}, none as long as a multiple of 5 s; the longest took {longest}[, {unanswered} of them without an answer when the recording ended]";
+    /// The longest of look-ups.
+    LONGEST_LOOKUP = "longest-lookup", "the longest of {lookups|look-up|look-ups} took {value}";
+    /// The longest of starts of threads.
+    LONGEST_START = "longest-thread-start", "the longest of {starts|start of a thread|starts of threads} took {value}";
     /// Starts of threads that took long, and what they spent the time on.
-    SLOW_STARTS = "slow-thread-starts", "{value:.0} of {starts|start of a thread|starts of threads} took {least} or more: {parts}";
+    SLOW_STARTS = "slow-thread-starts", "{value:.0} of {starts|start of a thread|starts of threads} took {least} or more, {total} in all: {parts}";
     /// A part of these starts.
     START_PART = "thread-start-part", "{value} {part}";
     /// Where threads were started.
@@ -18,12 +31,24 @@ super::metrics! {
     /// Time in which most threads of the application were stopped by a signal or the freezer.
     FROZEN = "process-stopped",
         "most threads of the application were stopped at once for {value}, in as much time of the base for {baseline}";
+    /// The same where it is too little to matter.
+    HARDLY_FROZEN = "process-hardly-stopped", "the process was stopped from outside for {value}";
     /// Time in which threads were stopped, one at a time; the share of the time in which they had
     /// work.
     TRACED = "threads-stopped-by-tracer",
         "threads were stopped for {value} in all, {share} of the time in which they had work, {baseline} in the base";
     /// The longest time that one thread was stopped.
     FROZEN_LONGEST = "process-stopped-longest", "the longest: one thread was stopped for {value}";
+    /// How long threads took to stop, and how much of it is slow: too little to matter.
+    REACHED = "safepoints-reached-in-time",
+        "threads stopped within {value} (p99 {p99}) in {safepoints|safepoint|safepoints}; {slow} of them slow, {lost} in all";
+    /// No safepoint while the JVM's probes were watched.
+    NO_SAFEPOINT = "no-safepoint", "{jvm} came to no safepoint while its probes were watched";
+    /// The last thread was held back from running, for what share of the time looked at.
+    HELD_BACK = "late-thread-held-back",
+        "the thread that came last was late because it was held back, not for its code: {by}, {value} of {looked-at} looked at";
+    /// The thread that came last to the longest of these safepoints, and what it did.
+    LAST_IN = "last-thread-to-stop", "the last thread to stop was {value}: {did}";
     /// Safepoints that threads were slow to reach or to leave.
     SLOW_SAFEPOINTS = "slow-safepoints",
         "{value} of {safepoints} safepoints slow ({share}), the usual time to stop is {usual}; {trivial} of the slow ones for an operation that does nothing of note";

@@ -107,7 +107,8 @@ pub(crate) fn unseen_sleeps(case: &Case<'_>, jvm: ProcessId) -> Option<BlindSpot
             case.jvm_name(jvm),
             slow * 1e3,
             base * 1e3
-        ),
+        )
+        .into(),
         rules: vec![DEMAND_RULE.to_owned()],
         remedy: "a flight recording beside it (jdk.ThreadSleep, jdk.ThreadPark), or jcmd PID Thread.dump_to_file -format=json FILE meanwhile"
             .into(),

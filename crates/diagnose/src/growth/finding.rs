@@ -1,17 +1,25 @@
 //! The finding of what grew most: its words, its figures and how sure it is.
 
 use fathom_recording::StackId;
-use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::vocabulary::{fact, kind, label};
 
 use super::callers::Callers;
+use super::carriers::has_carried;
+use super::lead::Lead;
 use super::parts::{Key, Part};
-use super::{Each, Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, on_threads, sending, words};
+use super::{Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, on_threads, sending, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
 
-/// The method at the root of what a carrier runs for a virtual thread (java.base, JDK 21 to 25).
-const CARRIED: &str = "java.lang.VirtualThread.run";
+/// Functions that make a connection, of the kernel and the JDK.
+const CONNECTS: [&str; 5] = [
+    "inet_stream_connect",
+    "NioSocketImpl.connect",
+    "SocketChannelImpl.connect",
+    "SocketChannelImpl.blockingConnect",
+    "PlainSocketImpl.socketConnect",
+];
 
 impl<'a> Growth<'a> {
     pub(super) fn finding(
@@ -139,11 +147,14 @@ impl<'a> Growth<'a> {
         finding.remedies = connects.map(|_| words::keep_connections()).into_iter().collect();
         match sender {
             Some(_) => finding.remedies.push(words::take_in_faster()),
+            None if connecting(case, key, part) => finding.remedies = vec![words::connect_once()],
             None => finding.remedies.extend(words::remedies(key.heading)),
         }
         if pins(case, key, part) {
+            let process = case.recording.processes.get(jvm.index());
+            let jdk = process.and_then(|process| process.fact(fact::JDK)?.parse().ok());
             finding.title += "; virtual threads keep their carriers meanwhile";
-            finding.remedies.insert(0, words::let_go_of_carriers());
+            finding.remedies.insert(0, words::let_go_of_carriers(jdk));
         }
         finding.verify = vec![
             format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.each)),
@@ -177,25 +188,36 @@ fn pins(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
     if key.heading.is_running() || matches!(key.heading, Heading::RunQueue | Heading::Idle) {
         return false;
     }
-    let of_virtual = |mut at: Option<StackId>| {
-        while let Some(node) = at.and_then(|id| case.recording.stacks.get(id.index())) {
-            let frame = case.recording.frames.get(node.frame.index());
-            if frame.is_some_and(|frame| case.recording.strings.get(frame.name).starts_with(CARRIED)) {
-                return true;
-            }
-            at = node.parent;
-        }
-        false
-    };
     // A virtual thread that has left its carrier is a thread of its own here, without an id at the
     // kernel.
     let on_carriers = part.threads.iter().all(|id| case.recording.threads[id.index()].tid.is_some());
     let (mut all, mut carried) = (0.0, 0.0);
     for (stack, ms) in &part.by_stack {
         all += ms[0] + ms[1];
-        carried += if of_virtual(Some(*stack)) { ms[0] + ms[1] } else { 0.0 };
+        carried += if has_carried(case, *stack) { ms[0] + ms[1] } else { 0.0 };
     }
     on_carriers && carried > 0.5 * all
+}
+
+/// Whether most of a wait for the network is one for a connection to be made.
+fn connecting(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
+    let connects = |mut at: Option<StackId>| {
+        while let Some(node) = at.and_then(|id| case.recording.stacks.get(id.index())) {
+            let frame = case.recording.frames.get(node.frame.index());
+            let name = frame.map_or("", |frame| case.recording.strings.get(frame.name));
+            if CONNECTS.iter().any(|function| name.ends_with(function)) {
+                return true;
+            }
+            at = node.parent;
+        }
+        false
+    };
+    let (mut all, mut connecting) = (0.0, 0.0);
+    for (stack, ms) in &part.by_stack {
+        all += ms[0] + ms[1];
+        connecting += if connects(Some(*stack)) { ms[0] + ms[1] } else { 0.0 };
+    }
+    key.heading == Heading::Network && connecting > 0.5 * all
 }
 
 /// The slow windows in which any thread was in it; all of them for running time.

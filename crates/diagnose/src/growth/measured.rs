@@ -4,7 +4,7 @@
 use fathom_recording::ProcessId;
 
 use super::parts::{self, BASE, FRAMES, Kept};
-use super::{Each, Grown, Growth, MORE, Per, calls, on_threads, passes, several, worked};
+use super::{Each, Grown, Growth, MORE, Per, calls, carriers, on_threads, passes, several, worked};
 use crate::intervals::Intervals;
 use crate::sight::Sights;
 use crate::waits::Heading;
@@ -52,6 +52,7 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
             credit,
             holds,
             runs_more,
+            is_late: false,
             several: Vec::new(),
         });
     }
@@ -62,6 +63,7 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
     // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
     let waited: f64 = grown.iter().filter(|g| on_threads(g.key.heading) && worked(g)).map(Grown::by).sum();
     grown.retain(|g| !g.part.is_new || g.key.heading != Heading::Sleep || g.by() <= waited);
+    carriers::mark_late(case, jvm, &frames, &mut grown);
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     Some(Growth {
         jvm,

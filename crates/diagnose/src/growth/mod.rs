@@ -22,6 +22,7 @@ pub(crate) mod busy_pools;
 pub(crate) mod busy_stage;
 mod callers;
 mod calls;
+mod carriers;
 pub(crate) mod demand;
 mod each;
 mod finding;
@@ -30,6 +31,7 @@ mod lead;
 pub(crate) mod measured;
 pub(crate) mod parts;
 pub(crate) mod places;
+mod second;
 mod sending;
 mod several;
 mod spread;
@@ -50,7 +52,7 @@ use crate::{Case, Confidence, Finding, RuledOut, merge, quantity};
 pub(crate) use attributed::Attributed;
 use calls::Calls;
 use each::{Each, Per};
-use lead::{Lead, lead};
+use lead::lead;
 use measured::grown;
 use parts::{BASE, Cause, FRAMES, Key, Part};
 
@@ -85,13 +87,6 @@ const MORE_CPU: f64 = 1.3;
 const MORE: f64 = 1.1;
 /// What the half of the slow time with less of a part must have of the other half's.
 const FAIR: f64 = 0.2;
-/// What of the growth a part that is new must make up to be reported beside a cause that explains
-/// most of it.
-const NEW_LEADS: f64 = 0.02;
-/// How many times of its usual time a part must take to be new.
-const NEW_TIMES: f64 = 10.0;
-/// New parts that are reported at most.
-const MOST_NEW: usize = 2;
 /// Parts that are shown as evidence.
 const SHOWN: usize = 5;
 
@@ -111,6 +106,8 @@ struct Grown<'a> {
     holds: bool,
     /// Whether it takes more of the wall time than in the base, whatever the operations do.
     runs_more: bool,
+    /// Whether it is sleep of virtual threads that no carrier was free to end.
+    is_late: bool,
     /// What it was put together of, with the share of each; empty where it is one.
     several: Vec<(String, f64)>,
 }
@@ -256,7 +253,8 @@ impl<'a> Growth<'a> {
                         quantity::share(share),
                         self.whose(),
                         finding.title
-                    ),
+                    )
+                    .into(),
                     source: "ledger of threads".into(),
                 });
             }
@@ -265,15 +263,6 @@ impl<'a> Growth<'a> {
         findings.retain(kept);
         merge::by_cost(findings);
         too_small
-    }
-
-    /// Whether operations hardly did so in the baseline, and it is nothing that follows from
-    /// waiting for others.
-    fn is_new(&self, grown: &Grown<'_>) -> bool {
-        use Heading::{Disk, Dns, Network, Sleep};
-        let heading = grown.key.heading;
-        let acts = heading.is_running() || matches!(heading, Disk | Dns | Network | Sleep);
-        acts && grown.holds && !grown.key.place.is_empty() && grown.base * NEW_TIMES <= grown.slow
     }
 
     fn whose(&self) -> &'static str {
@@ -287,24 +276,27 @@ impl<'a> Growth<'a> {
 
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
     /// that took CPUs, where operations need more CPU time: threads that run longer wait longer,
-    /// for each other and for their next turn.
+    /// for each other and for their next turn, and virtual threads for a carrier.
     pub(crate) fn credit_running(&mut self, findings: &[Finding]) {
         let runs = || self.grown.iter().filter(|g| g.key.heading.is_running());
         let queues = || self.grown.iter().filter(|g| g.key.heading == Heading::RunQueue);
+        let late: f64 = self.grown.iter().filter(|g| g.is_late).map(Grown::by).sum();
         let (ran, usual) = (runs().map(|g| g.slow).sum::<f64>(), runs().map(|g| g.base).sum::<f64>());
         let (grew, queued) = (runs().map(Grown::by).sum::<f64>(), queues().map(Grown::by).sum::<f64>());
-        if ran < MORE_CPU * usual || grew <= 0.0 || queued <= 0.0 {
+        if ran < MORE_CPU * usual || grew <= 0.0 || queued + late <= 0.0 {
             return;
         }
         let taken =
             findings.iter().filter(|f| f.process_id == self.jvm && words::is_of(Heading::RunQueue, f.rule));
         let taken: f64 = taken.map(|finding| finding.share.unwrap_or(1.0)).sum();
-        let own = (1.0 - taken * self.resources() / queued).clamp(0.0, 1.0);
+        let own = (1.0 - taken * self.resources() / queued.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         for g in &mut self.grown {
             if g.key.heading == Heading::RunQueue {
                 g.credit = -g.by() * own;
+            } else if g.is_late {
+                g.credit = -g.by();
             } else if g.key.heading.is_running() {
-                g.credit = queued * own * g.by() / grew;
+                g.credit = (queued * own + late) * g.by() / grew;
             }
         }
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
@@ -358,7 +350,7 @@ impl<'a> Growth<'a> {
         most: usize,
     ) -> Explained {
         // A series on which nothing was lost leaves nothing to explain.
-        if case.loss.lost_ms <= 0.0 && !case.loss.measured_on.is_empty() {
+        if case.loss.lost_ms <= 0.0 && case.loss.measure.is_some() {
             return Explained { findings: Vec::new(), left: Vec::new(), of_holders: 0.0 };
         }
         let known = |g: &&Grown<'_>| !self.is_reported(g, findings);
@@ -408,9 +400,12 @@ impl<'a> Growth<'a> {
         }
         while found.len() < most {
             let Some(lead) = lead(case, &left) else { break };
+            // The same, which others wait for: it is one cause.
+            let same = |g: &&Grown<'_>| g.key == lead.part.key && g.key.heading != Heading::Idle;
+            let by: f64 = left.iter().copied().filter(same).map(Grown::by).sum();
             let share = match lead.behind.is_empty() {
-                true => lead.part.by() / self.all(),
-                false => lead.part.by() / self.resources(),
+                true => by / self.all(),
+                false => by / self.resources(),
             };
             let is_felt = self.per.each.is_counted() || lead.part.by() >= LEAST_THREADS;
             if share < LEADS || !is_felt {
@@ -419,24 +414,14 @@ impl<'a> Growth<'a> {
             let cost_ms = (lost_ms * share).min(rest_ms);
             rest_ms -= cost_ms;
             found.push(self.finding(case, &lead, &left, share, cost_ms, by_change));
-            let (cause, is_resource) = (lead.part.cause, !lead.behind.is_empty());
-            left.retain(|g| g.cause != cause && !(is_resource && on_threads(g.key.heading)));
+            let (key, is_resource) = (lead.part.key, !lead.behind.is_empty());
+            left.retain(|g| g.key != key && !(is_resource && on_threads(g.key.heading)));
         }
         // What is small beside the cause and new: a second change, which stays when the first is
         // undone.
         if self.per.each.is_counted() && case.loss.lost_ms > 0.0 && !by_change {
-            // Threads that sleep or wait in a method run in it, too.
-            let is_own =
-                |g: &&Grown<'_>| !g.key.place.is_empty() && found.iter().any(|f| f.culprit == g.key.place);
-            let is_new = |g: &&Grown<'_>| self.is_new(g) && g.by() >= NEW_LEADS * self.all() && !is_own(g);
-            for part in left.iter().copied().filter(is_new).take(MOST_NEW).collect::<Vec<_>>() {
-                let share = part.by() / self.all();
-                let cost_ms = (lost_ms * share).min(rest_ms);
-                rest_ms -= cost_ms;
-                let lead = Lead { part, behind: Vec::new(), throughout: 0.0 };
-                found.push(self.finding(case, &lead, &left, share, cost_ms, by_change));
-                left.retain(|g| g.cause != part.cause);
-            }
+            let second = self.second_changes(case, &found, &mut left, lost_ms, rest_ms);
+            found.extend(second);
         }
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };

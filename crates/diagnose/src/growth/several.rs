@@ -1,6 +1,6 @@
 //! Waits for one resource that is spread over several things of a kind: files of a log that are all
-//! written to one disk, connections to one service. None of them grew much by itself, and together
-//! they are the cause.
+//! written to one disk, connections to one service, a pipe to each of many child processes. None of
+//! them grew much by itself, and together they are the cause.
 //!
 //! ```text
 //! waiting for the disk at a.log in Log.append  ─┐
@@ -18,12 +18,12 @@ const LARGEST: f64 = 0.6;
 const NAMED: usize = 3;
 const WORTH_NAMING: f64 = 0.05;
 
-/// Joins waits that differ in what they wait for by name, then waits for the disk that differ in
-/// the method, where none of them is most of it.
+/// Joins waits that differ in what they wait for by name, then waits for the disk or for other
+/// processes that differ in the method, where none of them is most of it.
 pub(super) fn joined<'a>(grown: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
     let by_name = join(grown, |cause| Cause { key: Key { target: "", ..cause.key }, ..*cause });
     join(by_name, |cause| match cause.key.heading {
-        Heading::Disk => Cause { key: Key { target: "", place: "", ..cause.key }, ..*cause },
+        Heading::Disk | Heading::Child => Cause { key: Key { target: "", place: "", ..cause.key }, ..*cause },
         _ => *cause,
     })
 }
@@ -39,7 +39,7 @@ fn join<'a>(grown: Vec<Grown<'a>>, group_of: impl Fn(&Cause<'a>) -> Cause<'a>) -
 fn of_group<'a>(cause: Cause<'a>, mut parts: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
     parts.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     let all: f64 = parts.iter().map(Grown::by).sum();
-    let is_resource = matches!(cause.key.heading, Heading::Disk | Heading::Network);
+    let is_resource = matches!(cause.key.heading, Heading::Disk | Heading::Network | Heading::Child);
     if !is_resource || parts.len() < 2 || all <= 0.0 || parts[0].by() >= LARGEST * all {
         return parts;
     }

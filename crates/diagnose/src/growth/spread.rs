@@ -132,10 +132,10 @@ impl<'a> Growth<'a> {
         let likely = share >= MOST && holds && !by_change && case.loss.lost_ms > 0.0;
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
         let mut finding = case.finding_by(RULE, Layer::Application, self.jvm, confidence, cost_ms);
-        let named = spread.parts.iter().take(NAMED);
-        let named: Vec<String> = named
-            .map(|g| format!("{} {}", short(g.key.place), quantity::share(g.by() / spread.by())))
-            .collect();
+        let named = by_name(spread.parts.iter().map(|g| (short(g.key.place), g.by())));
+        let named = named.into_iter().take(NAMED);
+        let named: Vec<String> =
+            named.map(|(name, by)| format!("{name} {}", quantity::share(by / spread.by()))).collect();
         finding.title = words::spread(
             spread.method,
             spread.caller,
@@ -170,6 +170,20 @@ impl<'a> Growth<'a> {
     }
 }
 
+/// Growth by the name that is shown, the largest first: a method that runs in several ways (in its
+/// own code, in page faults) has one share.
+fn by_name<'n>(parts: impl Iterator<Item = (&'n str, f64)>) -> Vec<(&'n str, f64)> {
+    let mut named: Vec<(&str, f64)> = Vec::new();
+    for (name, by) in parts {
+        match named.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += by,
+            None => named.push((name, by)),
+        }
+    }
+    named.sort_by(|a, b| b.1.total_cmp(&a.1));
+    named
+}
+
 /// Share of a part's slow time that lies below a method.
 fn share_below<'a>(case: &Case<'a>, part: &Part<'a>, method: &str, growth: &Growth<'a>) -> f64 {
     let (mut all, mut below) = (0.0, 0.0);
@@ -197,4 +211,15 @@ fn product(class: &str) -> &str {
 fn short(method: &str) -> &str {
     let cut = method.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
     &method[cut..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_name;
+
+    #[test]
+    fn a_method_that_runs_in_several_ways_is_named_once() {
+        let parts = [("Page.next", 5.0), ("Expr.depth", 4.0), ("Expr.depth", 3.0)];
+        assert_eq!(by_name(parts.into_iter()), [("Expr.depth", 7.0), ("Page.next", 5.0)]);
+    }
 }

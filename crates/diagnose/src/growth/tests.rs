@@ -3,6 +3,7 @@
 mod cpu;
 mod idle_and_several;
 mod less_asked_for;
+mod remedies;
 mod rules_and_second_causes;
 
 use super::measured::halves;
@@ -222,6 +223,7 @@ pub(super) fn grew(parts: &[(Heading, &'static str, f64, f64)]) -> Growth<'stati
         credit: 0.0,
         holds: true,
         runs_more: true,
+        is_late: false,
         several: Vec::new(),
     });
     let per = Per { each: Each::Operation, by: [100.0; FRAMES] };

@@ -303,14 +303,38 @@ pub(super) fn keep_connections() -> Remedy {
     }
 }
 
-/// What to do where virtual threads stay on their carriers.
-pub(super) fn let_go_of_carriers() -> Remedy {
+/// The release in which `synchronized` no longer keeps virtual threads on their carriers.
+const NO_PIN_BY_MONITORS: u32 = 24;
+
+/// What to do where virtual threads stay on their carriers, in a JVM of a release.
+pub(super) fn let_go_of_carriers(jdk: Option<u32>) -> Remedy {
+    if jdk.is_some_and(|jdk| jdk >= NO_PIN_BY_MONITORS) {
+        return Remedy {
+            change: "let nothing wait below a class initialiser or a native frame, which keep a virtual thread on its carrier in this JDK, \
+                     too: load in advance what an initialiser waits for, or let a platform thread run it; \
+                     jdk.VirtualThreadPinned of a flight recording shows where"
+                .into(),
+            applies_to: "virtual threads, JDK 24 and later: synchronized itself keeps no carrier there; file calls do".into(),
+            risk: "none known".into(),
+        };
+    }
     Remedy {
         change: "JDK 24 or later (JEP 491), or java.util.concurrent.locks.ReentrantLock in place of synchronized around what waits; \
                  -Djdk.tracePinnedThreads=full (JDK 21 to 23) shows where"
             .into(),
         applies_to: "virtual threads, JDK 21 to 23; native frames and file calls keep carriers on all".into(),
         risk: "none known".into(),
+    }
+}
+
+/// What to do where connect() is what waits.
+pub(super) fn connect_once() -> Remedy {
+    Remedy {
+        change: "connect() itself waits: each of these calls connects anew; keep connections open (a pool, HTTP keep-alive, HTTP/2), and \
+                 see whether the peer accepts in time: ss -lnt there shows a full queue, nstat TcpExtListenOverflows what it dropped"
+            .into(),
+        applies_to: "any JDK".into(),
+        risk: "connections that are kept hold memory on both sides".into(),
     }
 }
 
@@ -382,6 +406,11 @@ pub(super) fn remedies(heading: Heading) -> Vec<Remedy> {
         Heading::Sleep => {
             ("find what the code sleeps for: a retry, a back-off, a poll with a fixed interval", "")
         }
+        Heading::Child => (
+            "start no process for each operation: keep one running and hand it the work, do the work in the JVM, or start fewer at \
+             once; where it is one peer at a pipe, look at what that process does meanwhile",
+            "a process that stays must be watched and started again when it ends",
+        ),
         heading if heading.is_running() => (
             "fathom flame --diff of the two windows shows which callers and which code of the method grew",
             "",

@@ -66,7 +66,8 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
                     "waiting for a CPU makes up {} of the time in which threads at work were not idle: {}",
                     quantity::share(queued / whole),
                     finding.title
-                ),
+                )
+                .into(),
                 source: "ledger of threads".into(),
             });
         }

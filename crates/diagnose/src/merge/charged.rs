@@ -13,10 +13,10 @@ use crate::{Case, Evidence, Fact, Finding, quantity};
 /// Ranks findings by what they cost and takes away what a finding before it has already been
 /// charged with.
 ///
-/// A finding claims its stretches with a density, cost / length of its stretches, at most 1: a
+/// A finding claims its intervals with a density, cost / length of its intervals, at most 1: a
 /// pause claims all of its time, a burst of compilation that costs half of a dip half of every
 /// moment of it. A later finding of the same process loses what earlier ones claim of its own
-/// stretches. Over all findings the shares of the loss add up to at most 1; what is beyond is cut
+/// intervals. Over all findings the shares of the loss add up to at most 1; what is beyond is cut
 /// from the later ones. Whoever loses says so in `why_confidence`; what is then left with too
 /// little to matter is no finding of its own, and is named as the other explanation where the time
 /// was charged.
@@ -119,7 +119,7 @@ pub(super) struct Claim {
     pub(super) density: f64,
 }
 
-/// When a finding acted. Where stretches are joined for the timeline, what lies between them is not
+/// When a finding acted. Where intervals are joined for the timeline, what lies between them is not
 /// the finding's.
 pub(super) fn acts(finding: &Finding) -> Intervals {
     match finding.acts.is_empty() {

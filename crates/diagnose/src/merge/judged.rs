@@ -3,6 +3,7 @@
 use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::{ProcessId, Recording};
 
+use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::sight::Sights;
 use crate::{BlindSpot, COVERED, Case, Confidence, Judgement, MATTERS_SHARE, Rule, Sight, quantity};
@@ -79,16 +80,16 @@ pub(super) fn not_known(
     });
     let Some(sight) = least else { return Judgement::NotApplicable };
     let coverage = sights.coverage(sight, jvm);
-    let of = if case.whole_run { "of the time" } else { "of the slow windows" };
-    let why = match (coverage.lossy.first(), share > 0.0) {
-        (Some(lossy), _) => lossy.clone(),
-        (None, true) => format!("{} {of} is covered", quantity::share(share)),
-        (None, false) => format!("nothing {of} is covered"),
+    let of = Value::name(if case.whole_run { "of the time" } else { "of the slow windows" });
+    let what = match (coverage.lossy.first(), share > 0.0) {
+        (Some(lossy), _) => scope::LOSSY.fact().with("lost", Value::list([lossy.clone()])),
+        (None, true) => scope::COVERED.is(Value::share(share)).with("of", of),
+        (None, false) => scope::NOT_COVERED.fact().with("of", of),
     };
-    let name = case.jvm_name(jvm);
-    let name = if name.is_empty() { String::new() } else { format!(" of {name}") };
+    let name = Some(case.jvm_name(jvm)).filter(|name| !name.is_empty());
+    let what = what.with("what", Value::name(sight.words())).with("process", name.map(Value::name));
     Judgement::Inconclusive(BlindSpot {
-        what: format!("{}{name}: {why}", sight.words()),
+        what: what.into(),
         rules: vec![rule.id().to_owned()],
         remedy: sight.remedy().into(),
     })
@@ -108,11 +109,10 @@ pub(super) fn too_few_samples(
     let unsampled_ms = sights.unsampled_ms(jvm)?;
     case.matters(unsampled_ms).then(|| {
         Judgement::Inconclusive(BlindSpot {
-            what: format!(
-                "which Java code ran in {}: samples of the CPU are too far apart for it (up to {} may go unseen)",
-                quantity::millis(Case::length_ms(&case.slow)),
-                quantity::millis(unsampled_ms)
-            ),
+            what: scope::FEW_SAMPLES
+                .is(Value::ms(unsampled_ms))
+                .with("length", Value::ms(Case::length_ms(&case.slow)))
+                .into(),
             rules: vec![rule.id().to_owned()],
             remedy: "fathom record --rate 999, or a longer slow window".into(),
         })

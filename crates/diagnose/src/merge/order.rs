@@ -19,8 +19,8 @@ const FOLLOW_FROM_A_LEAK: [&str; 5] =
     ["gc-evacuation-failure", "gc-heap-too-small", "gc-allocation-stall", "out-of-memory", "jvm-stopped"];
 
 /// What a finding weighs in the order of findings, milliseconds. A cause that explains a fifth of
-/// what is only summed up beside it, or of threads that sleep longer between operations, is the
-/// better answer. So is one beside other programs on the processors, where no loss was measured:
+/// what is only summed up as well, or of threads that sleep longer between operations, is the
+/// better answer. So is one compared with other programs on the CPUs, where no loss was measured:
 /// many machines are shared all the time, and what is usual there is not known.
 pub(crate) fn weight_ms(finding: &Finding) -> f64 {
     let usual = finding.share.is_none() && finding.rule == CpuTakenByOthers.id();

@@ -3,7 +3,8 @@
 use fathom_recording::ProcessId;
 
 use super::is_no_jvm;
-use crate::{BlindSpot, Case, Layer, Rule, RuledOut, quantity};
+use crate::facts::{Value, scope};
+use crate::{BlindSpot, Case, Layer, Rule, RuledOut, Statement};
 
 /// Processes named in a row before "and N more".
 pub(super) const NAMED: usize = 3;
@@ -12,7 +13,7 @@ pub(super) const NAMED: usize = 3;
 pub(super) fn of_the_busiest(
     case: &Case<'_>,
     rule: &dyn Rule,
-    mut out: Vec<(ProcessId, String, String)>,
+    mut out: Vec<(ProcessId, Statement, String)>,
 ) -> Option<RuledOut> {
     let others = out.len().saturating_sub(1);
     let busy = |jvm: ProcessId| match rule.layer() {
@@ -24,21 +25,21 @@ pub(super) fn of_the_busiest(
     let (jvm, figure, source) = out.into_iter().next()?;
     let figure = match others {
         0 => figure,
-        n => format!(
-            "{}: {figure} (not in {} either)",
-            case.jvm_name(jvm),
-            match is_no_jvm(case.recording, jvm) {
-                true => quantity::plural(n, "other process", "other processes"),
-                false => quantity::plural(n, "other JVM", "other JVMs"),
-            }
-        ),
+        n => {
+            let others = match is_no_jvm(case.recording, jvm) {
+                true => &scope::OTHER_PROCESSES,
+                false => &scope::OTHER_JVMS,
+            };
+            let of = others.is(Value::count(n)).with("process", Value::name(case.jvm_name(jvm)));
+            of.with("figure", Value::list([figure.fact().clone()])).into()
+        }
     };
     Some(RuledOut { rule: rule.id().to_owned(), figure, source })
 }
 
 /// One row for each thing to switch on, with all rules that it blinds.
 pub(super) fn blind_spots(spots: Vec<(String, BlindSpot)>) -> Vec<BlindSpot> {
-    let mut rows: Vec<(Vec<String>, BlindSpot)> = Vec::new();
+    let mut rows: Vec<(Vec<Statement>, BlindSpot)> = Vec::new();
     for (_, spot) in spots {
         match rows.iter_mut().find(|(_, row)| row.remedy == spot.remedy) {
             Some((whats, row)) => {
@@ -54,9 +55,10 @@ pub(super) fn blind_spots(spots: Vec<(String, BlindSpot)>) -> Vec<BlindSpot> {
         .map(|(whats, mut row)| {
             let more = whats.len().saturating_sub(NAMED);
             let named = &whats[..whats.len() - more];
-            row.what = named.join("; ");
-            if more > 0 {
-                row.what += &format!("; and {more} more");
+            if let [_, _, ..] = named {
+                let parts = named.iter().map(|what| what.fact().clone());
+                let several = scope::SEVERAL.fact().with("what", Value::list(parts));
+                row.what = several.with("more", (more > 0).then(|| Value::count(more))).into();
             }
             row.rules.sort_unstable();
             row.rules.dedup();

@@ -6,6 +6,7 @@ use fathom_recording::vocabulary::source::SESSION;
 
 use super::*;
 use crate::built::Built;
+use crate::facts::{merged, scope};
 use crate::{Confidence, Layer, Loss, Sight, Window};
 
 struct Named(&'static str);
@@ -30,11 +31,11 @@ impl Rule for Named {
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         match self.0 {
             "blind-a" | "blind-b" => Judgement::Inconclusive(BlindSpot {
-                what: format!("stops of {}", case.jvm_name(jvm)),
+                what: format!("stops of {}", case.jvm_name(jvm)).into(),
                 rules: vec![self.0.into()],
                 remedy: "-Xlog:safepoint".into(),
             }),
-            _ => Judgement::RuledOut { figure: format!("{}", jvm.0), source: "gc.log".into() },
+            _ => Judgement::RuledOut { figure: format!("{}", jvm.0).into(), source: "gc.log".into() },
         }
     }
 }
@@ -77,8 +78,8 @@ fn the_same_pause_is_charged_to_one_finding() {
         surer.confidence = Confidence::Proven;
         let ranked = rank(vec![finding(case, jvm, "a", 1_000.0, &[(0, 1_000)]), surer], case);
         assert_eq!((ranked.len(), ranked[0].rule, ranked[0].cost_ms), (1, "b", 1_000.0));
-        let text = &ranked[0].evidence[0].text();
-        assert!(text.contains("also fits a (likely)"), "{text}");
+        let also = ranked[0].fact(&merged::ALSO_FITS);
+        assert_eq!(["rule", "confidence"].map(|name| also.name(name)), [Some("a"), Some("likely")]);
     });
 }
 
@@ -119,7 +120,6 @@ fn a_pause_within_a_long_stretch_keeps_what_the_stretch_does_not_claim() {
         let pause = finding(case, jvm, "b", 1_000.0, &[(2_000, 3_000)]);
         let ranked = rank(vec![pause, burst], case);
         assert_eq!([ranked[0].cost_ms, ranked[1].cost_ms], [5_000.0, 500.0]);
-        assert!(ranked[1].why_confidence.contains("charged to a"), "{}", ranked[1].why_confidence);
     });
 }
 
@@ -179,10 +179,11 @@ fn a_cause_is_ruled_out_only_where_what_shows_it_covers_most_of_the_time() {
     assert!(matches!(judged((0, 100)), Judgement::RuledOut { .. }));
     assert!(matches!(judged((10, 95)), Judgement::RuledOut { .. }));
     let Judgement::Inconclusive(spot) = judged((10, 40)) else { panic!() };
-    assert!(spot.what.contains("waits for locks of App: 30% of the time is covered"), "{}", spot.what);
+    let covered = spot.what.fact().find(&scope::COVERED).unwrap_or_else(|| panic!("{spot:?}"));
+    assert_eq!((covered.number("value"), covered.name("process")), (Some(0.3), Some("App")));
     assert_eq!(spot.rules, ["needs-locks"]);
     let Judgement::Inconclusive(spot) = judged((200, 300)) else { panic!() };
-    assert!(spot.what.contains("nothing of the time is covered"), "{}", spot.what);
+    assert!(spot.what.fact().find(&scope::NOT_COVERED).is_some(), "{spot:?}");
 }
 
 #[test]
@@ -190,7 +191,8 @@ fn a_source_that_lost_a_twentieth_of_its_records_rules_nothing_out() {
     let judged = |lost| with_locks((0, 100), lost, |case, jvm| says(case, jvm, "needs-locks"));
     assert!(matches!(judged(4), Judgement::RuledOut { .. }));
     let Judgement::Inconclusive(spot) = judged(50) else { panic!() };
-    assert!(spot.what.contains("locks lost 50 of 150 records (33%)"), "{}", spot.what);
+    let lost = spot.what.fact().find(&scope::LOST).unwrap_or_else(|| panic!("{spot:?}"));
+    assert_eq!(["value", "all"].map(|name| lost.number(name)), [Some(50.0), Some(150.0)]);
 }
 
 #[test]
@@ -229,7 +231,8 @@ fn rows_are_merged_by_rule_and_by_what_to_switch_on() {
         assert_eq!(merged.blind_spots.len(), 1);
         assert_eq!(merged.blind_spots[0].rules, ["blind-a", "blind-b"]);
         assert_eq!(merged.ruled_out.len(), 1);
-        assert!(merged.ruled_out[0].figure.contains("not in 1 other JVM either"));
+        let figure = merged.ruled_out[0].figure.fact();
+        assert_eq!(figure.find(&scope::OTHER_JVMS).and_then(|of| of.number("value")), Some(1.0));
     });
 }
 

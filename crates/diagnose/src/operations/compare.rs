@@ -1,4 +1,5 @@
-//! The slow operations beside the ordinary ones: time per operation by what it is attributed to.
+//! The slow operations compared with the ordinary ones: time per operation by what it is attributed
+//! to.
 
 use std::collections::BTreeMap;
 
@@ -28,13 +29,14 @@ const UNSEEN: f64 = 0.2;
 type Cause<'a> = (Key<'a>, Option<Pool<'a>>, bool);
 
 /// A cause as a row of the table reads. Causes that read the same are one row: pools of one name in
-/// two JVMs, headings with the same words, a wait for a thread with and without a lock on the way.
+/// two JVMs, categories with the same words, a wait for a thread with and without a lock on the
+/// way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row<'a> {
     words: &'static str,
     place: &'a str,
     counterpart: String,
-    /// The heading of these words.
+    /// The category of these words.
     heading: Heading,
 }
 

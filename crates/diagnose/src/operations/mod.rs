@@ -1,5 +1,5 @@
-//! Why single operations were slow: the slowest of a kind beside the ordinary ones, and one of them
-//! along its thread.
+//! Why single operations were slow: the slowest of a kind compared with the ordinary ones, and one
+//! of them along its thread.
 //!
 //! ```text
 //! spans with a begin and an end ─▶ kinds (pick.rs) ─▶ each operation in pieces (pieces.rs)
@@ -37,7 +37,7 @@ pub const SLOWEST_SCHEMA: &str = "fathom.slowest/1";
 /// Version of the JSON of `fathom diagnose --op`.
 pub const OPERATION_SCHEMA: &str = "fathom.operation/1";
 
-/// The slowest operations of a kind beside the ordinary ones.
+/// The slowest operations of a kind compared with the ordinary ones.
 #[derive(Clone, Debug, Serialize)]
 pub struct Slowest {
     /// Format of this value.
@@ -184,6 +184,9 @@ pub fn slowest(recording: &Recording, choice: &Choice) -> Result<Slowest, Operat
     compare::slowest(&chains, choice)
 }
 
+/// What is to be known of an operation without a thread.
+const NO_THREAD: &str = "no thread is known: only the stops of the JVM during it were seen";
+
 /// One operation by its id.
 pub fn explain(recording: &Recording, id: &str) -> Result<Explained, OperationsError> {
     let span = pick::by_id(recording, id)?;
@@ -194,7 +197,7 @@ pub fn explain(recording: &Recording, id: &str) -> Result<Explained, OperationsE
     let note = match (thread, cut.coarse_stamps()) {
         (Some(_), _) => String::new(),
         (None, true) => "no thread is known, and stamps are of whole seconds: nothing can be said of what went on during it".into(),
-        (None, false) => "no thread is known: only the stops of the JVM during it were seen".into(),
+        (None, false) => NO_THREAD.into(),
     };
     Ok(Explained { schema: OPERATION_SCHEMA, operation: span.described(recording), pieces, note })
 }

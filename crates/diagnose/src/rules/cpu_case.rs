@@ -1,5 +1,5 @@
-//! CPU time of a JVM in the slow windows beside the base, by what a rule looks for in sampled
-//! stacks.
+//! CPU time of a JVM in the slow windows compared with the baseline, by what a rule looks for in
+//! sampled stacks.
 
 use std::collections::BTreeMap;
 
@@ -41,6 +41,8 @@ pub(super) struct Cpu<'c, 'a> {
     all_ms: f64,
     /// Samples of the JVM in the slow windows.
     samples: usize,
+    /// Samples in the slow windows by what was found in their stacks.
+    counted: BTreeMap<&'a str, usize>,
     found: FxHashMap<StackId, Option<&'a str>>,
     source: SourceId,
 }
@@ -65,6 +67,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
             base: Sums::new(),
             all_ms: 0.0,
             samples: 0,
+            counted: BTreeMap::new(),
             found: FxHashMap::default(),
             source,
         };
@@ -84,6 +87,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
                 find(&frames)
             });
             if let Some(found) = found {
+                *cpu.counted.entry(found).or_default() += usize::from(slow);
                 let sums = if slow { &mut cpu.slow } else { &mut cpu.base };
                 *sums.entry((sample.thread, found)).or_default() += ms;
             }
@@ -99,6 +103,11 @@ impl<'c, 'a> Cpu<'c, 'a> {
     /// That as a share of all CPU time of the JVM.
     pub(super) fn share(&self, which: impl Fn(&str) -> bool) -> f64 {
         if self.all_ms > 0.0 { self.ms(which) / self.all_ms } else { 0.0 }
+    }
+
+    /// In how many samples of the slow windows it was found.
+    pub(super) fn samples_of(&self, which: impl Fn(&str) -> bool) -> usize {
+        self.counted.iter().filter(|(found, _)| which(found)).map(|(_, samples)| samples).sum()
     }
 
     /// What it costs in wall time, milliseconds: the time above the base's, by as many threads as
@@ -139,7 +148,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
         if !case.base.is_empty() {
             figure += &format!("; {} of wall time above the base", quantity::millis(cost_ms));
         }
-        Err(Judgement::RuledOut { figure, source: self.source() })
+        Err(Judgement::RuledOut { figure: figure.into(), source: self.source() })
     }
 
     /// What was found, the dearest first, with its CPU time in milliseconds.

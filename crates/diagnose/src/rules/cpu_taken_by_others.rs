@@ -98,7 +98,8 @@ impl Rule for CpuTakenByOthers {
                  {:.2} processors{above}{recorder}",
                 share(cpu.slow.waiting_share()),
                 cpu.slow.cpus(taken.all_ms())
-            ),
+            )
+            .into(),
             source: cpu.source(),
         }
     }
@@ -217,7 +218,7 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
     finding.why_confidence = why;
     let usual =
         |of: f64| if cpu.base.is_some() { format!(" ({} in the base)", share(of)) } else { String::new() };
-    let base_share = cpu.base.as_ref().map_or(0.0, |base| base.waiting_share());
+    let base_share = cpu.base.as_ref().map_or(0.0, |base| base.waiting_to_run());
     let whose = match (taken.is_collector(), taken.is_jvms()) {
         (true, _) => "the JVM's own collector threads had the processors".to_owned(),
         (_, true) => {
@@ -227,8 +228,8 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
         _ => "other programs had the processors".to_owned(),
     };
     finding.title = format!(
-        "application threads waited for a CPU for {} of their time{}: {whose}",
-        share(cpu.slow.waiting_share()),
+        "application threads waited for a CPU for {} of the time in which they could run{}: {whose}",
+        share(cpu.slow.waiting_to_run()),
         usual(base_share)
     );
     finding.culprit = taken.named(cpu);

@@ -73,11 +73,8 @@ impl Rule for DnsSlow {
             if all.slow.is_empty() {
                 return all.ruled_out(NOBODY_ASKED);
             }
-            return all.ruled_out(format!(
-                "the longest of {} took {}",
-                quantity::plural(all.slow.len(), "look-up", "look-ups"),
-                quantity::millis(all.longest_ms())
-            ));
+            let longest = facts::LONGEST_LOOKUP.is(Value::ms(all.longest_ms()));
+            return all.ruled_out(longest.with("lookups", Value::count(all.slow.len())));
         }
         let sure = match case.share(waits.cost_ms()) {
             Some(share) if share >= 0.5 => {
@@ -102,9 +99,9 @@ impl Rule for DnsSlow {
             quantity::millis(lookups.iter().map(|wait| wait.ms).fold(0.0, f64::max)),
             dns_case::of_which(unanswered, lookups.len())
         );
-        if !behind.is_empty() {
-            let ms = quantity::millis(behind.iter().map(|wait| wait.ms).sum());
-            finding.title.push_str(&format!("; threads that wanted the same name waited {ms} behind them"));
+        let behind_ms = (!behind.is_empty()).then(|| behind.iter().map(|wait| wait.ms).sum());
+        if let Some(ms) = behind_ms.map(quantity::millis) {
+            finding.title.push_str(&format!("; threads that wanted the same name waited {ms} for them"));
         }
         let peers = waits.by(|span| span.label(label::PEER).unwrap_or_default().to_owned());
         let named = peers.into_iter().map(|(peer, _)| peer).find(|peer| !peer.is_empty());
@@ -124,6 +121,9 @@ impl Rule for DnsSlow {
             .map(|(name, g)| facts::LOOKUPS_OF.is(Value::ms(g.ms)).with("name", Value::name(name)));
         let fact = facts::SLOW_LOOKUPS.is(Value::count(lookups.len()));
         let fact = fact.with("lookups", Value::count(all.slow.len())).with("least", Value::ms(SLOW_MS));
+        let fact = fact.with("total", Value::ms(lookups.iter().map(|wait| wait.ms).sum()));
+        let fact = fact.with("unanswered", (unanswered > 0).then(|| Value::count(unanswered)));
+        let fact = fact.with("behind", behind_ms.map(Value::ms));
         finding.evidence.push(waits.summed(fact.with("names", Value::list(listed))));
         finding.evidence.extend(waits.longest(CITED, asked));
         finding.remedies = vec![
@@ -158,6 +158,7 @@ mod tests {
 
     use super::*;
     use crate::built::{Built, judged};
+    use crate::rules::wait_case::OTHER_SOURCES;
 
     fn look_ups(ms: f64, timeouts: f64) -> Built {
         let mut built = Built::jvm("17", "G1", 10.0);
@@ -177,7 +178,8 @@ mod tests {
     #[test]
     fn late_answers_are_found_quick_ones_are_not_and_lost_ones_are_another_cause() {
         let Judgement::Found(finding) = judged(&DnsSlow, &look_ups(1_200.0, 0.0).sealed()) else { panic!() };
-        assert!(finding.title.starts_with("3 name look-ups took 3.60 s"), "{}", finding.title);
+        let slow = finding.fact(&facts::SLOW_LOOKUPS);
+        assert_eq!((slow.number("value"), slow.number("total")), (Some(3.0), Some(3_600.0)));
         assert!(matches!(judged(&DnsSlow, &look_ups(4.0, 0.0).sealed()), Judgement::RuledOut { .. }));
         assert!(matches!(judged(&DnsSlow, &look_ups(4_000.0, 2.0).sealed()), Judgement::RuledOut { .. }));
     }
@@ -210,8 +212,9 @@ mod tests {
             }
         }
         let Judgement::Found(finding) = judged(&DnsSlow, &built.sealed()) else { panic!() };
-        let title = "8 name look-ups took 4.80 s, the longest 600 ms; threads that wanted the same name waited 14.40 s behind them";
-        assert_eq!(finding.title, title);
+        let slow = finding.fact(&facts::SLOW_LOOKUPS);
+        let took = ["value", "total", "behind"].map(|name| slow.number(name).unwrap().round());
+        assert_eq!(took, [8.0, 4_800.0, 14_400.0]);
         assert_eq!(finding.culprit, "10.0.0.2:53");
         assert!((finding.cost_ms - 4_800.0).abs() < 1.0, "{}", finding.cost_ms);
     }
@@ -251,14 +254,15 @@ mod tests {
     #[test]
     fn what_a_collector_saw_all_of_is_not_asked_for_again() {
         assert!(matches!(watched(&[]), Judgement::RuledOut { .. }));
-        let beside =
+        let others =
             ["TLS handshakes", "stacks of 1561 connections and look-ups", "names that process 8 resolves"];
-        assert!(matches!(watched(&beside), Judgement::RuledOut { .. }));
+        assert!(matches!(watched(&others), Judgement::RuledOut { .. }));
         let Judgement::Inconclusive(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
-        assert!(spot.what.contains("names that process 7 resolves"), "{}", spot.what);
-        assert!(!spot.remedy.contains("fathom record"), "{}", spot.remedy);
+        assert_eq!(spot.what.fact().name("unseen"), Some("names that process 7 resolves"));
+        assert_eq!(spot.remedy, OTHER_SOURCES);
         // Some that were quick say nothing of those that were not seen.
-        let some = watched_beside(look_ups(4.0, 0.0), &["names that process 7 resolves, for stretches"]);
+        let some =
+            watched_beside(look_ups(4.0, 0.0), &["names that process 7 resolves, for part of the time"]);
         assert!(matches!(some, Judgement::Inconclusive(_)));
         assert!(matches!(watched_beside(look_ups(4.0, 0.0), &[]), Judgement::RuledOut { .. }));
     }

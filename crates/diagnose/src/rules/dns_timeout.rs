@@ -73,16 +73,11 @@ impl Rule for DnsTimeout {
                 return all.ruled_out(NOBODY_ASKED);
             }
             let unanswered = all.slow.iter().filter(|wait| dns_case::is_unanswered(&wait.span)).count();
-            let lookups = quantity::plural(all.slow.len(), "look-up", "look-ups");
-            let (longest, rest) =
-                (quantity::millis(all.longest_ms()), dns_case::of_which(unanswered, all.slow.len()));
             let seen = all.slow.iter().all(|wait| wait.span.figure(figure::TIMEOUTS).is_some());
-            return all.ruled_out(match seen {
-                true => format!("no question of {lookups} timed out; the longest took {longest}{rest}"),
-                false => {
-                    format!("{lookups}, none as long as a multiple of 5 s; the longest took {longest}{rest}")
-                }
-            });
+            let metric = if seen { &facts::NO_TIME_OUT } else { &facts::NO_ROUND_LENGTH };
+            let fact = metric.is(Value::count(all.slow.len())).with("longest", Value::ms(all.longest_ms()));
+            return all
+                .ruled_out(fact.with("unanswered", (unanswered > 0).then(|| Value::count(unanswered))));
         }
         let seen = lost || waits.slow.iter().any(|w| timed_out(&w.span));
         let sure = match (seen, case.share(waits.cost_ms())) {
@@ -120,7 +115,8 @@ impl Rule for DnsTimeout {
                            clock: the time-out of the resolver's client."
                 .into();
         if seen && lost > 0.0 {
-            finding.evidence.push(waits.summed(facts::TIMED_OUT.is(Value::counted(lost))));
+            let fact = facts::TIMED_OUT.is(Value::counted(lost)).with("waited", Value::ms(waits.total_ms()));
+            finding.evidence.push(waits.summed(fact.with("threads", Value::count(waits.threads()))));
         }
         finding.evidence.extend(waits.longest(CITED, asked));
         finding.remedies = vec![
@@ -171,7 +167,9 @@ mod tests {
     #[test]
     fn one_look_up_was_answered_and_two_were() {
         let Judgement::RuledOut { figure, .. } = look_up(4_100.0, None) else { panic!() };
-        assert_eq!(figure, "1 look-up, none as long as a multiple of 5 s; the longest took 4.10 s");
+        let lookups = figure.fact().find(&facts::NO_ROUND_LENGTH).unwrap_or_else(|| panic!("{figure:?}"));
+        let numbers = ["value", "longest", "unanswered"].map(|name| lookups.number(name));
+        assert_eq!(numbers, [Some(1.0), Some(4_100.0), None]);
     }
 
     /// Two threads ask a resolver that answers nobody; their look-ups began before the recording,
@@ -189,7 +187,9 @@ mod tests {
         }
         let case = built.sealed();
         let Judgement::Found(finding) = judged(&DnsTimeout, &case) else { panic!() };
-        assert_eq!(finding.title, "2 threads waited 19.81 s for a resolver that did not answer");
+        let lost = finding.fact(&facts::TIMED_OUT);
+        let numbers = ["threads", "waited"].map(|name| lost.number(name).unwrap().round());
+        assert_eq!(numbers, [2.0, 19_808.0]);
         assert_eq!((finding.confidence, &*finding.culprit), (Confidence::Likely, "10.0.0.2:53"));
         assert!(!matches!(judged(&super::super::dns_slow::DnsSlow, &case), Judgement::Found(_)));
     }
@@ -201,9 +201,9 @@ mod tests {
         built.lookup("request-1", "db.test", (6.4, 3_600.0), &[(label::CUT, "the recording ended")]);
         let case = built.sealed();
         let Judgement::RuledOut { figure, .. } = judged(&DnsTimeout, &case) else { panic!() };
-        assert!(figure.ends_with("took 3.60 s, without an answer when the recording ended"), "{figure}");
+        assert_eq!(figure.fact().number("unanswered"), Some(1.0), "{figure:?}");
         let Judgement::Found(slow) = judged(&super::super::dns_slow::DnsSlow, &case) else { panic!() };
-        assert!(slow.title.ends_with("without an answer when the recording ended"), "{}", slow.title);
+        assert_eq!(slow.fact(&facts::SLOW_LOOKUPS).number("unanswered"), Some(1.0));
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         };
         let there = Source { format: "network".into(), covers_ns: Some((0, 1)), ..Source::default() };
         assert!(
-            matches!(with(there.clone()), Judgement::RuledOut { figure, .. } if figure == "no name was looked up")
+            matches!(with(there.clone()), Judgement::RuledOut { figure, .. } if *figure == *NOBODY_ASKED)
         );
         let why = Unseen { what: "names".into(), why: "stripped".into(), remedy: "symbols".into() };
         for less in [

@@ -1,5 +1,5 @@
-//! Page faults of a JVM in the slow windows beside the base: how many, in which mapping, by whom,
-//! how long.
+//! Page faults of a JVM in the slow windows compared with the baseline: how many, in which mapping,
+//! by whom, how long.
 
 use std::collections::BTreeMap;
 
@@ -262,7 +262,7 @@ fn add_up<'s>(sums: impl Iterator<Item = &'s Sum>) -> Sum {
     all
 }
 
-/// The share of a stretch that lies in windows.
+/// The share of an interval that lies in windows.
 fn overlap(from_ns: i64, to_ns: i64, windows: &[Window]) -> f64 {
     let length = to_ns.saturating_sub(from_ns);
     if length <= 0 {

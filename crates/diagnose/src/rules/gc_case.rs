@@ -9,8 +9,8 @@ use crate::collections::{self, Pause};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
 use crate::{
-    BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Window,
-    quantity,
+    BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Statement,
+    Window, quantity,
 };
 
 /// How many stretches a finding marks on the timeline; more cannot be distinguished there.
@@ -57,7 +57,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         let known = |key| case.recording.processes.get(jvm.index()).and_then(|p| p.fact(key)).is_some();
         if all.is_empty() && !case.has(kind::GC_CONCURRENT, jvm) && !known(fact::COLLECTOR) {
             return Err(Judgement::Inconclusive(BlindSpot {
-                what: format!("garbage collections of {}", case.jvm_name(jvm)),
+                what: format!("garbage collections of {}", case.jvm_name(jvm)).into(),
                 rules: vec![rule.id().to_owned()],
                 remedy:
                     "a GC log: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -Xloggc:gc.log -XX:+PrintGCDetails)"
@@ -253,7 +253,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
     }
 
     /// Not there, for this figure.
-    pub(crate) fn ruled_out(&self, figure: impl Into<String>) -> Judgement {
+    pub(crate) fn ruled_out(&self, figure: impl Into<Statement>) -> Judgement {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
@@ -379,7 +379,7 @@ pub(crate) fn no_swap(case: &Case<'_>, jvm: ProcessId) -> Option<crate::Remedy> 
 }
 
 /// Nothing can be decided without what `remedy` switches on.
-pub(crate) fn blind(rule: &dyn Rule, what: impl Into<String>, remedy: impl Into<String>) -> Judgement {
+pub(crate) fn blind(rule: &dyn Rule, what: impl Into<Statement>, remedy: impl Into<String>) -> Judgement {
     Judgement::Inconclusive(BlindSpot {
         what: what.into(),
         rules: vec![rule.id().to_owned()],

@@ -1,11 +1,12 @@
 //! `gc-heap-too-small`: the collector runs all the time because there is too little room.
 
+mod remedies;
 #[cfg(test)]
 mod tests;
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, SEVERAL, blind, cited, median, most, remedy, summed};
+use super::gc_case::{GcCase, SEVERAL, blind, cited, median, most, summed};
 use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
 use crate::burden::LONG_MS;
@@ -13,7 +14,7 @@ use crate::collections::{Pause, live_points};
 use crate::facts::{Value, pauses};
 use crate::failures::ran_out;
 use crate::metrics::gc::LIVE_SHARE;
-use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity};
+use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Rule, quantity};
 
 /// Share of the time stopped by collections for lack of room.
 const STOPPED: f64 = MATTERS_SHARE;
@@ -405,7 +406,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         let left = heap_leak::left_share(p, heap);
         cited(&p.span, pauses::pause(p).with("heap-after", left.map(Value::share)))
     }));
-    finding.remedies = remedies(gc, tight, old);
+    finding.remedies = remedies::remedies(gc, tight, old);
     finding.verify =
         vec!["fathom gc shows less than 5% of the time stopped and a live set below 70% of the heap".into()];
     finding
@@ -437,40 +438,4 @@ fn allocated(gc: &GcCase<'_, '_>, window: crate::Window) -> f64 {
         _ => 0.0,
     });
     grown.sum()
-}
-
-fn remedies(gc: &GcCase<'_, '_>, tight: Option<(f64, f64)>, old: Option<(f64, f64)>) -> Vec<Remedy> {
-    if let (None, Some((left, _))) = (tight, old) {
-        let room = format!(
-            "an old generation of {} or more: a larger -Xmx, or less of it for the young one (-Xmn, -XX:NewRatio)",
-            quantity::bytes(2.0 * left)
-        );
-        return vec![
-            remedy(room, "any JDK", "memory; a smaller young generation is collected more often"),
-            remedy(
-                "-Xms equal to -Xmx, where the heap has not grown to its limit",
-                "any JDK",
-                "takes the memory at the start",
-            ),
-        ];
-    }
-    let Some((live, _)) = tight else {
-        let change = match gc.fact(fact::COLLECTOR) {
-            Some("G1") => {
-                "no -Xmn or -XX:NewSize (G1 then sizes the young generation itself), a longer -XX:MaxGCPauseMillis"
-            }
-            _ => "a larger young generation: -Xmn, or -XX:NewRatio=1",
-        };
-        return vec![remedy(change, "any JDK", "longer young pauses, less room for the old generation")];
-    };
-    let mut change = format!("-Xmx of {} or more: twice the live set", quantity::bytes(2.0 * live));
-    let mut risk = "memory; a container's limit must allow for it".to_owned();
-    if let Some(memory) = gc.fact_number(fact::MEMORY_BYTES).filter(|m| *m < 2.5 * live) {
-        change = "a larger -Xmx, on a machine or in a container with more memory".into();
-        risk = format!("this one has {}", quantity::bytes(memory));
-    }
-    vec![
-        remedy(change, "any JDK", risk),
-        remedy("keep less in use: caches with limits, smaller representations", "any JDK", "code change"),
-    ]
 }

@@ -107,7 +107,7 @@ impl Seen {
 }
 
 /// Whether the survivor spaces were too small for what survived once.
-fn overran(pause: &Pause<'_>) -> bool {
+pub(super) fn overran(pause: &Pause<'_>) -> bool {
     let f = |key| pause.span.figure(key);
     let fell = f(figure::TENURING_THRESHOLD)
         .zip(f(figure::TENURING_MAX))

@@ -1,4 +1,4 @@
-//! `heap-leak`: what the application holds on to grows without end; with a heap dump beside the
+//! `heap-leak`: what the application holds on to grows without end; with a heap dump given with the
 //! log, who holds it, and with samples of allocations, where it is allocated.
 
 mod allocated;
@@ -13,7 +13,7 @@ use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
-use crate::facts::{Value, pauses};
+use crate::facts::{Fact, Value, live_set, pauses};
 use crate::live_set::{Growth, READINGS, Rise};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
@@ -47,7 +47,7 @@ impl Rule for HeapLeak {
          warms up flattens. A heap too small for a steady live set does not rise.\n\n\
          **Ruled out** by the slope. With too few collections of the old generation, or a growth that has cost \
          nothing yet, it is not known.\n\n\
-         **With a heap dump beside the log** (`fathom diagnose gc.log dump.hprof`) the finding names who holds what grows: of \
+         ***With a heap dump of the same JVM** (`fathom diagnose gc.log dump.hprof`) the finding names who holds what grows: of \
          those that keep half of the growth or more and for which nothing speaks of a bound, the largest suspect; with two \
          dumps the one that grew most, if that is half of what all grew by. A dump alone proves no growth: where the log shows \
          none, its largest holder is not called a leak. With samples of allocations (a flight recording, the allocation \
@@ -85,46 +85,34 @@ impl HeapLeak {
         if points.len() < READINGS {
             return self.not_known(
                 (gc, dump),
-                &format!(
-                    "{} of the old generation are too few to judge growth by, {READINGS} are needed",
-                    quantity::plural(points.len(), "collection", "collections")
-                ),
+                live_set::TOO_FEW.is(Value::count(points.len())).with("needed", Value::count(READINGS)),
             );
         }
         let Some(rise) = Rise::of(&points, heap) else {
             return self.not_known(
                 (gc, dump),
-                "the collections of the old generation are not far enough apart in time",
+                "the collections of the old generation are not far enough apart in time".into(),
             );
         };
         match rise.growth() {
-            Growth::None(why_not) => return gc.ruled_out(why_not + &no_leak(dump)),
+            Growth::None(why_not) => return gc.ruled_out(no_leak(why_not, dump)),
             // A growth that goes on is not ruled out by having cost little so far.
-            Growth::Unsure(why) | Growth::Early(why) => return self.not_known((gc, dump), &why),
+            Growth::Unsure(why) | Growth::Early(why) => return self.not_known((gc, dump), why),
             Growth::Leak => {}
         }
         let cost_ms = gc.excess_ms(|p| p.collected_old() || p.is_mixed());
         if !case.matters(cost_ms) && !exhausted(&rise, heap) {
             return self.not_known(
                 (gc, dump),
-                &format!(
-                    "it grows by {} an hour, and collections of the old generation took {} so far",
-                    quantity::bytes(rise.all.slope * 3600.0),
-                    quantity::millis(cost_ms)
-                ),
+                live_set::COSTS_LITTLE.is(Value::growth(rise.all.slope)).with("cost", Value::ms(cost_ms)),
             );
         }
         Judgement::Found(Box::new(found(self, gc, (&points, &rise, heap), cost_ms, dump)))
     }
 
-    fn not_known(&self, (gc, dump): (&GcCase<'_, '_>, Option<&Dump<'_>>), why: &str) -> Judgement {
-        let what = format!(
-            "whether the live set of {} goes on growing: {why}{}",
-            gc.case.jvm_name(gc.jvm),
-            what_keeps(dump).map_or(String::new(), |(what, share, file)| format!(
-                "; that {what} keeps {share} of the heap in {file} is no proof of a leak"
-            ))
-        );
+    fn not_known(&self, (gc, dump): (&GcCase<'_, '_>, Option<&Dump<'_>>), why: Fact) -> Judgement {
+        let what = live_set::NOT_KNOWN.fact().with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
+        let what = with_keeper(what.with("why", Value::list([why])), dump);
         blind(self, what, "a longer log, or jcmd PID GC.class_histogram twice, some time apart")
     }
 }
@@ -134,18 +122,19 @@ fn exhausted(rise: &Rise, heap: f64) -> bool {
     rise.last >= EXHAUSTED * heap
 }
 
-/// What keeps most where nothing grows: it looks like a leak in a dump.
-fn no_leak(dump: Option<&Dump<'_>>) -> String {
-    what_keeps(dump).map_or(String::new(), |(what, share, file)| {
-        format!("; so {what}, which keeps {share} of the heap in {file}, is no leak")
-    })
+/// Why nothing grows, and what keeps most where a dump shows it: it looks like a leak there.
+fn no_leak(why: Fact, dump: Option<&Dump<'_>>) -> Fact {
+    match dump.and_then(Dump::largest) {
+        Some(_) => with_keeper(live_set::NO_LEAK.fact().with("why", Value::list([why])), dump),
+        None => why,
+    }
 }
 
-/// What keeps most of a dump, its share of the heap, and the dump's name.
-fn what_keeps<'d>(dump: Option<&'d Dump<'_>>) -> Option<(String, String, &'d str)> {
-    let dump = dump?;
-    let most = dump.largest()?;
-    Some((most.name().to_string(), quantity::share(most.share), dump.span.name()))
+/// With what keeps most of a dump, its share of the heap, and the dump's name.
+fn with_keeper(fact: Fact, dump: Option<&Dump<'_>>) -> Fact {
+    let Some((dump, most)) = dump.and_then(|dump| Some((dump, dump.largest()?))) else { return fact };
+    let fact = fact.with("keeper", Value::name(most.name())).with("share", Value::share(most.share));
+    fact.with("file", Value::name(dump.span.name()))
 }
 
 /// How sure it is, and why.
@@ -199,13 +188,14 @@ fn found(
     let sure = sure(gc, keeper.as_ref(), error.is_some() || exhausted(rise, heap), cost_ms);
     let old: Vec<Pause<'_>> = gc.slow.iter().filter(|p| p.collected_old() || p.is_mixed()).copied().collect();
     let mut finding = gc.finding(rule, sure, cost_ms, &old);
-    let left = if exhausted(rise, heap) {
-        "and is at its end".to_owned()
-    } else {
-        format!("and fills it in {}", quantity::seconds(rise.seconds_left()))
+    let left_s = (!exhausted(rise, heap)).then(|| rise.seconds_left());
+    let left = match left_s {
+        None => "and is at its end".to_owned(),
+        Some(left_s) => format!("and fills it in {}", quantity::seconds(left_s)),
     };
     let minute = |slope: f64| quantity::bytes(slope * 60.0);
-    let flattens = match rise.late.slope < STEADY * rise.early.slope {
+    let is_slowing = rise.late.slope < STEADY * rise.early.slope;
+    let flattens = match is_slowing {
         true => format!(
             " (more slowly of late: {}, before that {})",
             minute(rise.late.slope),
@@ -241,7 +231,9 @@ fn found(
         .with("low", Value::growth(rise.all.low))
         .with("high", Value::growth(rise.all.high))
         .with("early", Value::growth(rise.early.slope))
-        .with("late", Value::growth(rise.late.slope));
+        .with("late", Value::growth(rise.late.slope))
+        .with("pace", Value::name(if is_slowing { "slowing" } else { "steady" }))
+        .with("left", left_s.map(Value::seconds));
     finding.evidence.push(summed(gc.source(), fact));
     if let (Some(keeper), Some(dump)) = (&keeper, dump) {
         finding.evidence.extend(keeper.evidence(dump));
@@ -259,7 +251,7 @@ fn found(
     let verify = match keeper.as_ref().map(|keeper| keeper.by) {
         Some(By::Grew(_)) => None,
         Some(_) => {
-            Some("a second heap dump some time later, given beside the log and the first one: what grew")
+            Some("a second heap dump some time later, given with the log and the first one: what grew")
         }
         None => Some(
             "jcmd PID GC.class_histogram twice, some time apart: the classes whose numbers only rise are what leaks",
@@ -282,7 +274,7 @@ fn remedies(gc: &GcCase<'_, '_>, keeper: Option<&Keeper<'_>>, place: Option<&Pla
     let mut remedies = vec![remedy(change, "any JDK", "code change")];
     if place.is_none() {
         remedies.push(remedy(
-            "a flight recording beside log and dump (jdk.ObjectAllocationSample; before JDK 16 jdk.ObjectAllocationInNewTLAB and \
+            "a flight recording with log and dump (jdk.ObjectAllocationSample; before JDK 16 jdk.ObjectAllocationInNewTLAB and \
              jdk.ObjectAllocationOutsideTLAB, as in profile.jfc) shows which method allocates what stays",
             "any JDK with JFR",
             "about 1% of CPU time",
@@ -336,7 +328,7 @@ pub(super) fn leaks(gc: &GcCase<'_, '_>) -> bool {
     rise.is_some_and(|rise| rise.growth() == Growth::Leak)
 }
 
-/// What a pause left in use, as a share of the heap, to be shown beside it.
+/// What a pause left in use, as a share of the heap, to be shown with it.
 pub(super) fn left_share(pause: &Pause<'_>, heap: f64) -> Option<f64> {
     Some(pause.span.figure(figure::HEAP_AFTER_BYTES)? / heap)
 }

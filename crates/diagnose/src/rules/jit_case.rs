@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::intervals::Intervals;
 use crate::metrics::Distribution;
-use crate::{BlindSpot, Case, Evidence, Fact, Judgement, Origin, Remedy, Rule, Window};
+use crate::{BlindSpot, Case, Evidence, Fact, Judgement, Origin, Remedy, Rule, Statement, Window};
 
 /// What shows compilations.
 pub(crate) const JIT_LOG: &str = "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml \
@@ -73,7 +73,7 @@ impl<'c, 'a> JitCase<'c, 'a> {
         let jit = Self::read(case, jvm);
         if jit.tasks.is_empty() {
             return Err(Judgement::Inconclusive(BlindSpot {
-                what: format!("compilations of {}", case.jvm_name(jvm)),
+                what: format!("compilations of {}", case.jvm_name(jvm)).into(),
                 rules: vec![rule.id().to_owned()],
                 remedy: JIT_LOG.into(),
             }));
@@ -164,7 +164,7 @@ impl<'c, 'a> JitCase<'c, 'a> {
     }
 
     /// Not there, for this figure.
-    pub(crate) fn ruled_out(&self, figure: impl Into<String>) -> Judgement {
+    pub(crate) fn ruled_out(&self, figure: impl Into<Statement>) -> Judgement {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 

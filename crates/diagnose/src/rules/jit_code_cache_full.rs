@@ -7,7 +7,6 @@ use fathom_recording::{ProcessId, Span};
 use super::jit_case::{JIT_LOG, JitCase, remedy};
 use crate::facts::{Metric, Value, compile};
 use crate::intervals::Intervals;
-use crate::quantity::{millis, plural};
 use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
 /// So many events of a full code cache are not an accident of one large compilation.
@@ -41,7 +40,7 @@ impl Rule for JitCodeCacheFull {
          **Evidence.** The JVM says that the compiler has been disabled; or the cache was full three times or more; or \
          the sweeper (JDK 19 and older), or collections with cause `CodeCache GC Threshold` or `CodeCache GC \
          Aggressive` (JDK 20 and later), ran more than once a second for ten seconds. Failed compilations for want of \
-         room stand beside it.\n\n\
+         room are listed with it.\n\n\
          **Cost.** What was lost from the first such moment on; an upper bound, because logs do not show which code \
          ran interpreted.\n\n\
          **Look-alikes.** Slow code with a long compile queue is `jit-compile-burst`: here the queue is empty, because \
@@ -59,17 +58,14 @@ impl Rule for JitCodeCacheFull {
         let Some(begin) = seen.begin() else {
             if jit.tasks.is_empty() && seen.full.is_empty() && seen.sweeps.is_empty() {
                 return Judgement::Inconclusive(BlindSpot {
-                    what: format!("compilations of {}", case.jvm_name(jvm)),
+                    what: format!("compilations of {}", case.jvm_name(jvm)).into(),
                     rules: vec![self.id().to_owned()],
                     remedy: JIT_LOG.into(),
                 });
             }
-            return jit.ruled_out(format!(
-                "the code cache was full {} and swept {}, {} to free code",
-                plural(seen.full.len(), "time", "times"),
-                plural(seen.sweeps.len(), "time", "times"),
-                plural(seen.collections.len(), "collection", "collections")
-            ));
+            let hardly = compile::CACHE_HARDLY.is(Value::count(seen.collections.len()));
+            let hardly = hardly.with("full", Value::count(seen.full.len()));
+            return jit.ruled_out(hardly.with("sweeps", Value::count(seen.sweeps.len())));
         };
         let to_ns = case.slow.iter().map(|w| w.to_ns).max().unwrap_or(begin);
         let after = Intervals::of([(begin, to_ns)]).and(&Intervals::of_windows(&case.slow));
@@ -77,11 +73,8 @@ impl Rule for JitCodeCacheFull {
             .lost_during_ms(&after)
             .unwrap_or_else(|| if case.loss.lost_ms > 0.0 { 0.0 } else { after.length_ms() });
         if !case.matters(cost_ms) {
-            return jit.ruled_out(format!(
-                "the code cache was full {}, but {} was lost after that",
-                plural(seen.full.len(), "time", "times"),
-                millis(cost_ms)
-            ));
+            let lost = compile::CACHE_LOST.is(Value::ms(cost_ms));
+            return jit.ruled_out(lost.with("full", Value::count(seen.full.len())));
         }
         Judgement::Found(Box::new(found(self, case, jvm, &seen, &after, cost_ms)))
     }
@@ -283,11 +276,9 @@ mod tests {
             judged(&JitCodeCacheFull, &built.sealed())
         };
         assert!(matches!(storm(0.5), Judgement::Found(_)));
-        let judged = storm(1.3);
-        assert!(
-            matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("44 collections")),
-            "{judged:?}"
-        );
+        let Judgement::RuledOut { figure, .. } = storm(1.3) else { panic!("found") };
+        let hardly = figure.fact().find(&compile::CACHE_HARDLY).unwrap_or_else(|| panic!("{figure:?}"));
+        assert_eq!(hardly.number("value"), Some(44.0));
     }
 
     #[test]
@@ -297,10 +288,10 @@ mod tests {
             built.span(kind::JIT_SWEEP, "sweep", f64::from(i) * 11.0, 1.0, &[], &[]);
         }
         built.span(kind::JIT_CODE_CACHE_FULL, "full", 20.0, 0.0, &[], &[]);
-        let judged = judged(&JitCodeCacheFull, &built.sealed());
-        assert!(
-            matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("swept 8")),
-            "{judged:?}"
-        );
+        let Judgement::RuledOut { figure, .. } = judged(&JitCodeCacheFull, &built.sealed()) else {
+            panic!("found")
+        };
+        let hardly = figure.fact().find(&compile::CACHE_HARDLY).unwrap_or_else(|| panic!("{figure:?}"));
+        assert_eq!(["full", "sweeps"].map(|name| hardly.number(name)), [Some(1.0), Some(8.0)]);
     }
 }

@@ -18,9 +18,9 @@ use self::peers::leader;
 use self::samples::Support;
 use super::jit_case::JitCase;
 use super::jit_deopt_loop::in_a_loop;
+use crate::facts::{Value, compile};
 use crate::intervals::Intervals;
-use crate::quantity::{millis, plural, share};
-use crate::{Case, Judgement, Layer, Rule};
+use crate::{Case, Fact, Judgement, Layer, Rule};
 
 /// A burst in a smaller part of the slow windows is judged in that part.
 const PART: f64 = 0.5;
@@ -45,13 +45,13 @@ impl Rule for JitCompileBurst {
          **Evidence.** In a slow window: at least 5 compile tasks a second, 5 times the base's rate and 30 in all; or \
          C2 busy for half of the time and 30 points more than in the base. The burst begins no more than 3 s before \
          the dip shows. The finding names the methods that were never compiled before, tiers, on-stack replacements, \
-         waits in the queue, its greatest length, how busy the compilers were, and the other JVMs beside it.\n\n\
+         waits in the queue, its greatest length, how busy the compilers were, and the other JVMs at the same time.\n\n\
          **Cost.** With CPU samples and the threads' switches (`fathom record`): what of the time that application threads ran interpreted, or \
          in C1's code, of methods that were compiled from the burst on, compiled code would have saved (95% and 60% of it), and what the compilers of all recorded JVMs took of \
-         the processors that they waited for, both above the base's, and in the burst's own stretches, or their densest part, where these are less than half \
+         the processors that they waited for, both above the base's, and in the burst's own periods, or their densest part, where these are less than half \
          of the slow windows. Where that does not matter, the burst is only what new code always brings, and no cause. Where there \
          are too few samples for shares, no more is charged than compilers worked and the samples show of such code. From logs \
-         alone: the part of the loss that fell into the stretches in which tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
+         alone: the part of the loss that fell into the periods in which tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
          samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
          **Look-alikes.** A collection at the same time: the finding says how long the JVM was stopped in the window, \
          and is only *consistent with* when stops explain a good part. Another process taking the processors: slow \
@@ -76,28 +76,27 @@ impl Rule for JitCompileBurst {
         if case.whole_run {
             let (at_ns, most) = busiest(&jit);
             let after = jit.start_ns().map_or(0.0, |start| at_ns.saturating_sub(start) as f64 / 1e9).max(0.0);
-            let (most, tasks) =
-                (plural(most, "task", "tasks"), plural(jit.tasks.len(), "compile task", "compile tasks"));
-            let burst = format!("{tasks}, at most {most} a second, {after:.0} s after the start");
+            let tasks = compile::RUN.is(Value::count(jit.tasks.len())).with("most", Value::count(most));
+            let tasks = Value::list([tasks.with("after", Value::plain(after))]);
             let busy = case.compile_ms(jvm, &case.slow) / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE);
             // Where nobody says when it was slow, a burst may have been: unless compilers were
             // hardly busy.
-            if case.loss.measured_on.is_empty() && busy >= crate::MATTERS_SHARE {
+            if case.loss.measure.is_none() && busy >= crate::MATTERS_SHARE {
                 return Judgement::Inconclusive(crate::BlindSpot {
-                    what: format!(
-                        "whether compilation slowed {} down, for nothing shows when it was slow: {burst}, compilers busy for {} of the time",
-                        case.jvm_name(jvm),
-                        crate::quantity::share(busy)
-                    ),
+                    what: compile::NOT_JUDGED
+                        .is(Value::share(busy))
+                        .with("jvm", Value::name(case.jvm_name(jvm)))
+                        .with("tasks", tasks)
+                        .into(),
                     rules: vec![self.id().to_owned()],
                     remedy: "a table of throughput or latency, or --slow and --base".into(),
                 });
             }
-            let slow = match case.loss.measured_on.is_empty() {
-                true => format!("compilers busy for {} of the time", crate::quantity::share(busy)),
-                false => "no slow time was recorded".to_owned(),
+            let fact = match case.loss.measure.is_none() {
+                true => compile::BUSY_RUN.is(Value::share(busy)),
+                false => compile::NO_SLOW_TIME.fact(),
             };
-            return jit.ruled_out(format!("{slow}; {burst}"));
+            return jit.ruled_out(fact.with("tasks", tasks));
         }
         let looping = in_a_loop(&jit);
         let bursts: Vec<Burst<'_>> =
@@ -123,11 +122,8 @@ impl Rule for JitCompileBurst {
             return jit.ruled_out(quiet(&jit));
         }
         if support.is_none() && !case.matters(cost_ms) {
-            return jit.ruled_out(format!(
-                "{}; compilers worked for {} in these stretches, and samples show next to nothing that ran before it was compiled",
-                quiet(&jit),
-                millis(case.compile_ms(jvm, &near.slow))
-            ));
+            let worked = compile::WORKED.is(Value::ms(case.compile_ms(jvm, &near.slow)));
+            return jit.ruled_out(worked.with("rate", Value::list([quiet(&jit)])));
         }
         match &support {
             Some(support) if !case.matters(cost_ms) => support.too_little(self, &jit),
@@ -141,7 +137,7 @@ impl Rule for JitCompileBurst {
 /// What samples and switches show of bursts, with the most that these can have cost there,
 /// milliseconds. The mean of a long window hides what a burst did to a part of it, as one that
 /// other things slow down, too: so the bursts are judged in their densest parts as well as in all
-/// of their stretches and in the slow windows as a whole, as far as there are samples enough, and
+/// of their intervals and in the slow windows as a whole, as far as there are samples enough, and
 /// what shows more counts.
 fn support<'a>(
     jit: &JitCase<'_, 'a>,
@@ -163,12 +159,10 @@ fn support<'a>(
     near.chain(whole).max_by(|a, b| cost_ms(a).total_cmp(&cost_ms(b)))
 }
 
-fn quiet(jit: &JitCase<'_, '_>) -> String {
+/// How many tasks there were, and how busy C2 was.
+fn quiet(jit: &JitCase<'_, '_>) -> Fact {
     let (slow, base) = (jit.per_s(&jit.case.slow), jit.per_s(&jit.case.base));
-    let rate = format!("{slow:.1} compile tasks a second in the slow windows, {base:.1} in the base");
-    if !jit.lengths_known {
-        return rate;
-    }
-    let busy = |windows| share(jit.busy_share("c2", windows));
-    format!("{rate}; C2 busy {} of the time, {} in the base", busy(&jit.case.slow), busy(&jit.case.base))
+    let rate = compile::RATE.is(Value::per_second(slow)).over(Value::per_second(base));
+    let busy = |windows| jit.lengths_known.then(|| Value::share(jit.busy_share("c2", windows)));
+    rate.with("c2", busy(&jit.case.slow)).with("baseline-c2", busy(&jit.case.base))
 }

@@ -451,7 +451,7 @@ mod tests {
         assert!(matches!(judged(&JitDeoptLoop, &built.sealed()), Judgement::RuledOut { .. }));
         assert!(matches!(compiled(50, "java.lang.invoke.LambdaForm$MH.invoke"), Judgement::RuledOut { .. }));
         // Ten loaders, one after another, each with a class of that name, whose method is compiled
-        // at five tiers in turn.
+        // at five tiers one after another.
         let loaded = |times: u32| {
             let mut built = Built::jvm("17", "G1", 60.0);
             for i in 0..times {

@@ -1,7 +1,9 @@
 //! `jit-intrinsic-missing`: a method runs as compiled Java for which HotSpot has code of its own.
 
-use fathom_recording::vocabulary::fact;
-use fathom_recording::{FrameType, ProcessId};
+use std::collections::{BTreeSet, HashSet};
+
+use fathom_recording::vocabulary::{fact, sample};
+use fathom_recording::{FrameId, FrameType, ProcessId, Recording};
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
@@ -19,33 +21,81 @@ struct Intrinsic {
     flag: &'static str,
     /// The first release that does so on x86-64.
     since: u32,
+    /// Parts of the names of the stubs, or of the JVM's functions, that take its place.
+    code: &'static [&'static str],
 }
 
-const fn intrinsic(method: &'static str, flag: &'static str, since: u32) -> Intrinsic {
-    Intrinsic { method, flag, since }
+const fn intrinsic(
+    method: &'static str,
+    flag: &'static str,
+    since: u32,
+    code: &'static [&'static str],
+) -> Intrinsic {
+    Intrinsic { method, flag, since, code }
 }
 
 /// Those that take long enough for the difference to be felt (classfile/vmIntrinsics.hpp; the
-/// flags: `disabled_by_jvm_flags` in vmIntrinsics.cpp; releases: the changes that brought them).
+/// flags: `disabled_by_jvm_flags` in vmIntrinsics.cpp; releases: the changes that brought them; the
+/// stubs: stubGenerator_x86_64.cpp and, since JDK 25, stubDeclarations.hpp).
 /// Not those whose Java code runs for a reason of its own: the modes of ciphers, which are replaced
 /// for AES only.
 const INTRINSICS: &[Intrinsic] = &[
-    intrinsic("java.math.BigInteger.implMontgomeryMultiply", "UseMontgomeryMultiplyIntrinsic", 9),
-    intrinsic("java.math.BigInteger.implMontgomerySquare", "UseMontgomerySquareIntrinsic", 9),
-    intrinsic("java.math.BigInteger.implMultiplyToLen", "UseMultiplyToLenIntrinsic", 9),
-    intrinsic("java.math.BigInteger.implSquareToLen", "UseSquareToLenIntrinsic", 9),
-    intrinsic("java.math.BigInteger.implMulAdd", "UseMulAddIntrinsic", 9),
-    intrinsic("com.sun.crypto.provider.AESCrypt.implEncryptBlock", "UseAESIntrinsics", 9),
-    intrinsic("com.sun.crypto.provider.AESCrypt.implDecryptBlock", "UseAESIntrinsics", 9),
-    intrinsic("com.sun.crypto.provider.GHASH.processBlocks", "UseGHASHIntrinsics", 9),
-    intrinsic("com.sun.crypto.provider.ChaCha20Cipher.implChaCha20Block", "UseChaCha20Intrinsics", 20),
-    intrinsic("sun.security.provider.MD5.implCompress0", "UseMD5Intrinsics", 16),
-    intrinsic("sun.security.provider.SHA.implCompress0", "UseSHA1Intrinsics", 9),
-    intrinsic("sun.security.provider.SHA2.implCompress0", "UseSHA256Intrinsics", 9),
-    intrinsic("sun.security.provider.SHA5.implCompress0", "UseSHA512Intrinsics", 9),
-    intrinsic("java.util.zip.CRC32C.updateBytes", "UseCRC32CIntrinsics", 9),
-    intrinsic("java.util.Base64$Encoder.encodeBlock", "UseBASE64Intrinsics", 11),
-    intrinsic("java.util.Base64$Decoder.decodeBlock", "UseBASE64Intrinsics", 16),
+    intrinsic(
+        "java.math.BigInteger.implMontgomeryMultiply",
+        "UseMontgomeryMultiplyIntrinsic",
+        9,
+        &["montgomeryMultiply", "montgomery_multiply"],
+    ),
+    intrinsic(
+        "java.math.BigInteger.implMontgomerySquare",
+        "UseMontgomerySquareIntrinsic",
+        9,
+        &["montgomerySquare", "montgomery_square"],
+    ),
+    intrinsic("java.math.BigInteger.implMultiplyToLen", "UseMultiplyToLenIntrinsic", 9, &["multiplyToLen"]),
+    intrinsic("java.math.BigInteger.implSquareToLen", "UseSquareToLenIntrinsic", 9, &["squareToLen"]),
+    intrinsic("java.math.BigInteger.implMulAdd", "UseMulAddIntrinsic", 9, &["mulAdd"]),
+    intrinsic(
+        "com.sun.crypto.provider.AESCrypt.implEncryptBlock",
+        "UseAESIntrinsics",
+        9,
+        &["aescrypt_encryptBlock"],
+    ),
+    intrinsic(
+        "com.sun.crypto.provider.AESCrypt.implDecryptBlock",
+        "UseAESIntrinsics",
+        9,
+        &["aescrypt_decryptBlock"],
+    ),
+    intrinsic(
+        "com.sun.crypto.provider.GHASH.processBlocks",
+        "UseGHASHIntrinsics",
+        9,
+        &["ghash_processBlocks"],
+    ),
+    intrinsic(
+        "com.sun.crypto.provider.ChaCha20Cipher.implChaCha20Block",
+        "UseChaCha20Intrinsics",
+        20,
+        &["chacha20Block"],
+    ),
+    intrinsic("sun.security.provider.MD5.implCompress0", "UseMD5Intrinsics", 16, &["md5_implCompress"]),
+    intrinsic("sun.security.provider.SHA.implCompress0", "UseSHA1Intrinsics", 9, &["sha1_implCompress"]),
+    intrinsic("sun.security.provider.SHA2.implCompress0", "UseSHA256Intrinsics", 9, &["sha256_implCompress"]),
+    intrinsic("sun.security.provider.SHA5.implCompress0", "UseSHA512Intrinsics", 9, &["sha512_implCompress"]),
+    intrinsic("java.util.zip.CRC32C.updateBytes", "UseCRC32CIntrinsics", 9, &["updateBytesCRC32C"]),
+    intrinsic(
+        "java.util.Base64$Encoder.encodeBlock",
+        "UseBASE64Intrinsics",
+        11,
+        &["implEncode", "base64_encodeBlock"],
+    ),
+    intrinsic(
+        "java.util.Base64$Decoder.decodeBlock",
+        "UseBASE64Intrinsics",
+        16,
+        &["implDecode", "base64_decodeBlock"],
+    ),
 ];
 
 /// The rule.
@@ -65,10 +115,10 @@ impl Rule for JitIntrinsicMissing {
          arithmetic of large numbers, ciphers, digests, checksums. Which ones depends on the JDK, the processor and flags; where \
          one is missing the same call takes several times as long (`BigInteger.modPow` without those for Montgomery's \
          multiplication: 3 times, measured on JDK 17), and nothing says so.\n\n\
-         **Evidence.** CPU samples in which such a method stands as a frame that C2 has compiled: where the intrinsic is used \
-         there is no such frame, but a stub, or nothing at all. The flag, where it was switched off by hand.\n\n\
-         **Look-alikes.** Interpreted code and C1's run the Java method in any case, until C2 has compiled the caller, and \
-         do not count. A cipher's mode that is replaced for AES only runs as Java with any other cipher, and is not \
+         **Evidence.** CPU samples in which such a method stands as a frame that C2 has compiled, called by one that C2 has compiled: \
+         where the intrinsic is used there is no such frame, but a stub, or nothing at all. The flag, where it was switched off by hand.\n\n\
+         **Look-alikes.** Interpreted code and C1's run the Java method in any case, and so does what they call, until C2 has compiled \
+         the caller: they do not count. Where any sample of the JVM shows the intrinsic's own code, it is there, and all else is warm-up. A cipher's mode that is replaced for AES only runs as Java with any other cipher, and is not \
          looked for. That there is much to compute at all is no missing intrinsic.\n\n\
          **Ruled out** by the CPU time found in such methods."
     }
@@ -78,9 +128,16 @@ impl Rule for JitIntrinsicMissing {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let Some(cpu) = Cpu::of(case, jvm, |frames| replaced(frames)) else { return unseen(self) };
-        let what = "compiled Java of methods that C2 has intrinsics for";
-        let cost_ms = match cpu.worth(what, |_| true) {
+        let used = used(case.recording, jvm);
+        let Some(cpu) = Cpu::of(case, jvm, |frames| replaced(frames, &used)) else { return unseen(self) };
+        let what = match used.is_empty() {
+            true => "compiled Java of methods that C2 has intrinsics for".to_owned(),
+            false => format!(
+                "compiled Java of methods that C2 has intrinsics for, without those whose intrinsic was seen to run ({}),",
+                used.iter().map(|method| short(method)).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        let cost_ms = match cpu.worth(&what, |_| true) {
             Ok(cost_ms) => cost_ms,
             Err(ruled_out) => return ruled_out,
         };
@@ -88,10 +145,40 @@ impl Rule for JitIntrinsicMissing {
     }
 }
 
-/// The outermost method of a stack that C2 would have replaced, had it been able to.
-fn replaced<'a>(frames: &[Seen<'a>]) -> Option<&'a str> {
-    let is_one = |frame: &&Seen<'a>| frame.by == FrameType::C2 && intrinsic_of(frame.name).is_some();
-    frames.iter().rev().find(is_one).map(|frame| frame.name)
+/// The outermost method of a stack that C2 would have replaced, had it been able to, in the code of
+/// its caller: without those of which the intrinsic is `used`.
+fn replaced<'a>(frames: &[Seen<'a>], used: &BTreeSet<&str>) -> Option<&'a str> {
+    let is_one = |pair: &&[Seen<'a>]| {
+        let [frame, caller] = *pair else { return false };
+        let by_c2 = frame.by == FrameType::C2 && caller.by == FrameType::C2;
+        by_c2 && intrinsic_of(frame.name).is_some() && !used.contains(frame.name)
+    };
+    frames.windows(2).rev().find(is_one).map(|pair| pair[0].name)
+}
+
+/// Methods of which the intrinsic itself was seen to run in a JVM, at any time: flags and processor
+/// do not change.
+fn used(recording: &Recording, jvm: ProcessId) -> BTreeSet<&'static str> {
+    let Some(kind) = recording.strings.find(sample::CPU) else { return BTreeSet::new() };
+    let own = recording.samples.iter().filter(|s| s.kind == kind && s.process == jvm);
+    let leaves: HashSet<FrameId> =
+        own.filter_map(|s| Some(recording.stacks.get(s.stack?.index())?.frame)).collect();
+    leaves
+        .into_iter()
+        .filter_map(|frame| recording.frames.get(frame.index()))
+        .flat_map(|frame| {
+            let (name, by) = (recording.strings.get(frame.name), frame.frame_type);
+            // C2's own functions are called after the intrinsics that they compile.
+            let function = name.split('(').next().and_then(|name| name.rsplit("::").next());
+            let is_code = move |code: &&str| match by {
+                FrameType::Stub => name.contains(code),
+                FrameType::Jvm => function == Some(*code),
+                _ => false,
+            };
+            INTRINSICS.iter().filter(move |one| one.code.iter().any(&is_code))
+        })
+        .map(|one| one.method)
+        .collect()
 }
 
 /// Why the Java method runs.
@@ -219,6 +306,13 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
             .evidence
             .push(summed("the JVM's arguments", compile::SWITCHED_OFF.is(Value::name(why.culprit(method)))));
     }
+    if matches!(why, Why::JdkIsOlder) {
+        let process = cpu.case.recording.processes.get(jvm.index());
+        let release = process.and_then(|p| p.fact(fact::JDK)).unwrap_or_default();
+        let since = compile::SINCE.is(Value::plain(f64::from(most.since)));
+        let since = since.with("method", Value::name(method)).with("jdk", Value::name(release));
+        finding.evidence.push(summed("the JVM's release", since));
+    }
     let callers = cpu.callers(|_| true);
     if !callers.is_empty() {
         let callers = compile::CALLED_BY.fact().with("callers", list(&callers, Value::share));
@@ -243,152 +337,4 @@ fn short(method: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-    use std::path::{Path, PathBuf};
-    use std::process::Command;
-
-    use FrameType::{C1, C2, Inlined, Interpreted, Stub};
-
-    use super::*;
-    use crate::built::{Built, judged};
-
-    const MULTIPLY: &str = "java.math.BigInteger.implMontgomeryMultiply";
-
-    /// Ten seconds of a thread, of which so many percent are in a method of a kind.
-    fn run(percent: u32, method: &str, by: FrameType, leaf: Option<(&str, FrameType)>) -> Built {
-        let mut built = Built::jvm("17", "G1", 10.0);
-        for i in 0..100 {
-            let app = ("shop.Sign.sign", C2);
-            let mut frames = vec![app];
-            if i < percent {
-                frames.insert(0, (method, by));
-                leaf.iter().for_each(|leaf| frames.insert(0, *leaf));
-            }
-            built.on_cpu("worker", &frames, f64::from(i) / 10.0, 100.0);
-        }
-        built
-    }
-
-    fn found(built: Built) -> Box<Finding> {
-        match judged(&JitIntrinsicMissing, &built.sealed()) {
-            Judgement::Found(finding) => finding,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn java_code_of_a_method_that_has_an_intrinsic_is_found_with_the_flag_that_made_it_so() {
-        let mut built = run(60, MULTIPLY, Inlined, Some(("java.math.BigInteger.montReduce", Inlined)));
-        built.fact(fact::JVM_ARGS, "-Xmx1g -XX:-UseMontgomeryMultiplyIntrinsic");
-        let finding = found(built);
-        assert_eq!(finding.confidence, Confidence::Likely);
-        assert_eq!(finding.culprit, "-XX:-UseMontgomeryMultiplyIntrinsic");
-        assert!(
-            finding.title.starts_with("BigInteger.implMontgomeryMultiply ran as Java code"),
-            "{}",
-            finding.title
-        );
-        assert!((finding.cost_ms - 6000.0).abs() < 1.0, "{}", finding.cost_ms);
-        assert!(
-            finding.evidence.iter().any(|e| e.text().contains("shop.Sign.sign")),
-            "{:?}",
-            finding.evidence
-        );
-    }
-
-    #[test]
-    fn a_jdk_that_has_none_yet_is_distinguished_from_one_where_it_did_not_work() {
-        let digest = "sun.security.provider.MD5.implCompress0";
-        let mut old = run(60, digest, C2, None);
-        old.fact(fact::JDK, "11");
-        let old = found(old);
-        assert!(old.remedies[0].change.contains("JDK from 16"), "{:?}", old.remedies);
-        let new = found(run(60, digest, C2, None));
-        assert_eq!(new.confidence, Confidence::ConsistentWith);
-        assert!(new.remedies[0].change.contains("UseMD5Intrinsics"), "{:?}", new.remedies);
-    }
-
-    #[test]
-    fn stubs_and_code_that_is_not_yet_compiled_by_c2_rule_it_out() {
-        let stub = ("montgomeryMultiply", Stub);
-        for (method, by) in [(stub.0, stub.1), (MULTIPLY, C1), (MULTIPLY, Interpreted)] {
-            let judged = judged(&JitIntrinsicMissing, &run(60, method, by, None).sealed());
-            assert!(matches!(judged, Judgement::RuledOut { .. }), "{judged:?}");
-        }
-        let few = judged(&JitIntrinsicMissing, &run(3, MULTIPLY, C2, None).sealed());
-        assert!(matches!(few, Judgement::RuledOut { .. }), "{few:?}");
-    }
-
-    #[test]
-    fn without_samples_it_is_inconclusive() {
-        let judged = judged(&JitIntrinsicMissing, &Built::jvm("17", "G1", 10.0).sealed());
-        assert!(matches!(judged, Judgement::Inconclusive(_)), "{judged:?}");
-    }
-
-    /// The JDKs of this machine that have a `javap`: release and home.
-    fn jdks() -> Vec<(u32, PathBuf)> {
-        let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
-        homes.extend(
-            std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|entry| entry.path()),
-        );
-        let release = |home: &PathBuf| -> Option<u32> {
-            let text = std::fs::read_to_string(home.join("release")).ok()?;
-            let version = text.split("JAVA_VERSION=\"").nth(1)?;
-            version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-        };
-        let modern = homes
-            .into_iter()
-            .filter_map(|home| Some((release(&home).filter(|release| *release >= 9)?, home)));
-        let mut jdks: Vec<_> = modern.filter(|(_, home)| home.join("bin/javap").exists()).collect();
-        jdks.sort();
-        jdks.dedup_by_key(|(release, _)| *release);
-        jdks
-    }
-
-    /// The methods that a JDK marks for HotSpot to replace, of some classes.
-    fn marked(home: &Path, classes: &[&str]) -> HashSet<String> {
-        let output = Command::new(home.join("bin/javap")).args(["-p", "-v"]).args(classes).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let (mut marked, mut class, mut method) = (HashSet::new(), "", String::new());
-        for line in String::from_utf8_lossy(&output.stdout).lines() {
-            // "Classfile jrt:/java.base/java/math/BigInteger.class", "  private static int[] implMulAdd(int[], …);", and below
-            // that the annotations by name, which stand in the table of constants of the class as
-            // well.
-            if let Some(file) = line.strip_prefix("Classfile ") {
-                let path = file.split("/java.base/").nth(1).and_then(|path| path.strip_suffix(".class"));
-                let path = path.unwrap_or_else(|| panic!("{file}"));
-                class = classes.iter().find(|known| known.replace('.', "/") == path).unwrap();
-                method.clear();
-            } else if line.starts_with("  ") && !line.starts_with("   ") && line.contains('(') {
-                let words = line.split('(').next().unwrap_or_default();
-                method = words.rsplit(' ').next().unwrap_or_default().to_owned();
-            } else if !method.is_empty() && line.trim_end().ends_with("IntrinsicCandidate") {
-                marked.insert(format!("{class}.{method}"));
-            }
-        }
-        marked
-    }
-
-    #[test]
-    fn every_method_of_the_list_is_one_that_the_jdk_marks_for_it() {
-        let jdks = jdks();
-        if jdks.is_empty() {
-            fathom_testing::skip("no JDK with javap was found in JAVA_HOME or /usr/lib/jvm");
-        }
-        let mut classes: Vec<&str> =
-            INTRINSICS.iter().map(|one| one.method.rsplit_once('.').unwrap().0).collect();
-        classes.sort_unstable();
-        classes.dedup();
-        for (release, home) in jdks {
-            let marked = marked(&home, &classes);
-            for one in INTRINSICS.iter().filter(|one| one.since <= release) {
-                assert!(marked.contains(one.method), "JDK {release} has no intrinsic {}", one.method);
-            }
-            assert!(
-                !marked.contains("java.math.BigInteger.add"),
-                "JDK {release}: it is seen that a method has none"
-            );
-        }
-    }
-}
+mod tests;

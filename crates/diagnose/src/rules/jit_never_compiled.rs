@@ -9,7 +9,6 @@ use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
 use super::jit_case::{JitCase, name_of};
 use crate::facts::{Value, compile};
-use crate::waits::queues::is_java;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
 /// How long a method must have run in the interpreter to be one that is never compiled,
@@ -19,6 +18,9 @@ const FOR_GOOD_NS: i64 = 5_000_000_000;
 const COUNTS: f64 = 0.05;
 /// What compiled code would save of the interpreter's time: it takes some twenty times as long.
 const SAVED: f64 = 0.95;
+/// Samples from which on such a share is sure enough to be likely: that of n samples is known to
+/// about its 1/√n, which is a fifth here.
+const ENOUGH: usize = 30;
 /// Methods that are named.
 const NAMED: usize = 3;
 /// A JVM without compilers.
@@ -41,11 +43,13 @@ impl Rule for JitNeverCompiled {
          bytecode (`HugeMethodLimit`; generated parsers, rule tables, template and script code), one that is excluded \
          (`-XX:CompileCommand`), one on which a compiler has given up, or all with `-Xint`. They run in the interpreter for good, some twenty \
          times slower, and a profile shows a hot method without a word on why.\n\n\
-         **Evidence.** CPU samples whose innermost Java frame is an interpreted one of the same method, from first to last over 5 s or \
-         more, and no compilation of that method where compilations were recorded.\n\n\
+         **Evidence.** CPU samples whose innermost frame of all is an interpreted one of the same method, from first to last over 5 s or \
+         more, and no compilation of that method where compilations were recorded. Fewer than 30 samples are at most *consistent with* it.\n\n\
          **Look-alikes.** Code that has just become hot is interpreted for a moment, and then compiled: `jit-compile-burst`. Code that is thrown \
-         away and compiled again: `jit-deopt-loop`. A full code cache: `jit-code-cache-full`.\n\n\
-         **Cost.** Nineteen twentieths of the time in these methods: what compiled code would save.\n\n\
+         away and compiled again: `jit-deopt-loop`. A full code cache: `jit-code-cache-full`. A loop that sleeps or waits is interpreted \
+         all its life, for it runs seldom: the time of the kernel, the JVM and native code below an interpreted frame is none of the \
+         interpreter's.\n\n\
+         **Cost.** Nineteen twentieths of the time in these methods themselves: what compiled code would save.\n\n\
          **Ruled out** by the CPU time in interpreted methods that stay so."
     }
 
@@ -58,7 +62,7 @@ impl Rule for JitNeverCompiled {
         // What was interpreted all along is not what changed.
         if !case.base.is_empty() && has_no_compilers(case, jvm) {
             return Judgement::RuledOut {
-                figure: format!("all code is interpreted ({INT}), in the base as well"),
+                figure: format!("all code is interpreted ({INT}), in the base as well").into(),
                 source: "the JVM's arguments".into(),
             };
         }
@@ -78,9 +82,10 @@ impl Rule for JitNeverCompiled {
     }
 }
 
-/// The innermost Java method of a stack, where it is interpreted.
+/// The innermost frame of a stack, where it is an interpreted method. What an interpreted method
+/// calls takes as long when compiled code calls it.
 fn interpreted<'a>(frames: &[Seen<'a>]) -> Option<&'a str> {
-    let innermost = frames.iter().find(|frame| is_java(frame.by))?;
+    let innermost = frames.first()?;
     (innermost.by == FrameType::Interpreted).then_some(innermost.name)
 }
 
@@ -90,18 +95,12 @@ fn lasting<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeMap<&'a str, i64> {
     let Some(kind) = recording.strings.find(sample::CPU) else { return BTreeMap::new() };
     let mut seen: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
     for sample in recording.samples.iter().filter(|s| s.kind == kind && s.process == jvm) {
-        let mut at = sample.stack;
-        while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-            let Some(frame) = recording.frames.get(node.frame.index()) else { break };
-            if is_java(frame.frame_type) {
-                if frame.frame_type == FrameType::Interpreted {
-                    let name = recording.strings.get(frame.name);
-                    let ends = seen.entry(name).or_insert((sample.t_ns, sample.t_ns));
-                    *ends = (ends.0.min(sample.t_ns), ends.1.max(sample.t_ns));
-                }
-                break;
-            }
-            at = node.parent;
+        let Some(node) = sample.stack.and_then(|id| recording.stacks.get(id.index())) else { continue };
+        let Some(frame) = recording.frames.get(node.frame.index()) else { continue };
+        if frame.frame_type == FrameType::Interpreted {
+            let name = recording.strings.get(frame.name);
+            let ends = seen.entry(name).or_insert((sample.t_ns, sample.t_ns));
+            *ends = (ends.0.min(sample.t_ns), ends.1.max(sample.t_ns));
         }
     }
     seen.into_iter().map(|(name, (first, last))| (name, last.saturating_sub(first))).collect()
@@ -121,7 +120,12 @@ fn found(
 ) -> Finding {
     let is_one = |name: &str| methods.iter().any(|(method, _)| *method == name);
     let no_compilers = has_no_compilers(cpu.case, jvm);
+    let samples = cpu.samples_of(is_one);
     let (confidence, why) = match (no_compilers, others_compiled) {
+        _ if samples < ENOUGH => (
+            Confidence::ConsistentWith,
+            "it was seen in a few samples only, so that its share of the CPU time is not known well",
+        ),
         (true, _) => (Confidence::Likely, "the flag that switches the compilers off was given"),
         (_, true) => (
             Confidence::Likely,
@@ -140,13 +144,13 @@ fn found(
         0 | 1 => String::new(),
         n => format!(" and {} more", n - 1),
     };
-    let share = quantity::share(cpu.share(is_one));
+    let (share, waits) = (quantity::share(cpu.share(is_one)), cpu.with_waits(cost_ms, is_one));
     finding.title = match no_compilers {
         true => format!(
-            "the JVM runs without its compilers ({INT}): {share} of its CPU time is in the interpreter"
+            "the JVM runs without its compilers ({INT}): {share} of its CPU time is in the interpreter{waits}"
         ),
         false => format!(
-            "{most}{others} is never compiled and runs in the interpreter: {share} of the JVM's CPU time"
+            "{most}{others} is never compiled and runs in the interpreter: {share} of the JVM's CPU time{waits}"
         ),
     };
     finding.culprit = if no_compilers { INT.to_owned() } else { most.to_owned() };
@@ -157,7 +161,9 @@ fn found(
     let one =
         |(name, ms): &(&str, f64)| compile::IN_METHOD.is(Value::ms(*ms)).with("method", Value::name(*name));
     let list = Value::list(methods.iter().take(NAMED).map(one));
-    finding.evidence.push(summed(cpu.source(), compile::STAYS_INTERPRETED.fact().with("methods", list)));
+    let stays = compile::STAYS_INTERPRETED.is(Value::share(cpu.share(is_one)));
+    let stays = stays.with("samples", Value::count(samples));
+    finding.evidence.push(summed(cpu.source(), stays.with("methods", list)));
     finding.remedies = remedies(no_compilers);
     finding.verify = vec![
         "fathom record again: the method is a frame of C2's (fathom flame --top)".into(),
@@ -194,7 +200,7 @@ fn remedies(no_compilers: bool) -> Vec<Remedy> {
 mod tests {
     use super::*;
     use crate::built::{Built, jit_task, judged};
-    use FrameType::{C2, Interpreted};
+    use FrameType::{C2, Interpreted, Kernel, Native};
 
     const PRICE: &str = "shop.Rules.price";
 
@@ -218,7 +224,8 @@ mod tests {
         jit_task(&mut built, "shop.Cart.add(I)V", 0.0, 0.0, 5.0, 4);
         let Judgement::Found(finding) = judge(built) else { panic!("not found") };
         assert_eq!((finding.culprit.as_str(), finding.confidence), (PRICE, Confidence::Likely));
-        assert!(finding.title.contains("80% of the JVM's CPU time"), "{}", finding.title);
+        let share = finding.fact(&compile::STAYS_INTERPRETED).number("value").unwrap();
+        assert!((share - 0.8).abs() < 1e-6, "{share}");
         assert!(finding.remedies.iter().any(|r| r.change == "-XX:-DontCompileHugeMethods"), "{finding:#?}");
         let Judgement::Found(unlogged) = judge(run(150, Interpreted)) else { panic!("not found") };
         assert_eq!(unlogged.confidence, Confidence::ConsistentWith);
@@ -248,5 +255,40 @@ mod tests {
         assert!(matches!(judge(run(40, Interpreted)), Judgement::RuledOut { .. }), "four seconds");
         assert!(matches!(judge(run(150, C2)), Judgement::RuledOut { .. }));
         assert!(matches!(judge(Built::jvm("17", "G1", 10.0)), Judgement::Inconclusive(_)));
+    }
+
+    /// A loop that puts something into a queue and sleeps, all its life in the interpreter: so many
+    /// samples of itself, a second apart, and of what it calls.
+    fn loop_that_sleeps(own: u32, below: u32) -> Built {
+        let mut built = Built::jvm("17", "G1", 20.0);
+        let (feed, root) = (("shop.Feed.run", Interpreted), ("java.lang.Thread.run", Interpreted));
+        for i in 0..own + below {
+            let at = 19.0 * f64::from(i) / f64::from(own + below);
+            match i < own {
+                true => built.on_cpu("feed", &[feed, root], f64::from(i), 200.0),
+                false if i % 2 == 0 => built.on_cpu(
+                    "feed",
+                    &[("finish_task_switch", Kernel), ("clock_nanosleep", Native), feed, root],
+                    at,
+                    100.0,
+                ),
+                false => built.on_cpu("feed", &[("__lll_lock_wake", Native), feed, root], at, 100.0),
+            }
+        }
+        jit_task(&mut built, "shop.Cart.add(I)V", 0.0, 0.0, 5.0, 4);
+        built
+    }
+
+    #[test]
+    fn the_kernel_and_native_code_below_an_interpreted_frame_are_no_interpreting() {
+        let below = judge(loop_that_sleeps(2, 150));
+        assert!(matches!(below, Judgement::RuledOut { .. }), "{below:?}");
+    }
+
+    #[test]
+    fn a_few_samples_are_never_likely() {
+        let Judgement::Found(few) = judge(loop_that_sleeps(14, 0)) else { panic!("not found") };
+        assert_eq!(few.confidence, Confidence::ConsistentWith);
+        assert_eq!(few.fact(&compile::STAYS_INTERPRETED).number("samples"), Some(14.0));
     }
 }

@@ -5,6 +5,7 @@
 mod tests;
 mod waited;
 mod which;
+mod young;
 
 use std::collections::BTreeMap;
 
@@ -98,7 +99,7 @@ impl Rule for JvmStopped {
             }
             None if super::safepoint_operation::explains(case, jvm, &[]) => Judgement::NotApplicable,
             None => Judgement::RuledOut {
-                figure: stopped_for(&burden.stops.and(&slow), &slow),
+                figure: stopped_for(&burden.stops.and(&slow), &slow).into(),
                 source: source(case, jvm),
             },
         }
@@ -392,11 +393,7 @@ fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {
                 "memory",
             ));
         }
-        remedies.push(remedy(
-            "where survivors take the time: larger survivor spaces or young generation; where their number does: a larger one",
-            "any JDK",
-            "longer young pauses, memory",
-        ));
+        remedies.push(young::remedy(pauses));
     }
     if pauses.iter().all(|p| p.cpu().is_none() || p.cause().is_none()) {
         remedies.push(remedy(

@@ -23,6 +23,12 @@ const RETURN_EARLY: Advice = (
     "any JDK",
     "none",
 );
+const GIVE_BACK: Advice = (
+    "see whether every permit is given back: release() in a finally block, on each way out of the code that acquires one; \
+     a semaphore does not know who holds it, and a permit that is lost stays lost until the JVM ends",
+    "any JDK",
+    "none",
+);
 const MORE_PERMITS: Advice = (
     "more permits (a larger pool), where what they guard can take more at once",
     "any JDK",
@@ -44,8 +50,22 @@ const COUNTED_DOWN: Advice = (
     "none",
 );
 
-/// What helps with a lock of a class.
-pub(crate) fn of(class: &str) -> Vec<Advice> {
+/// What is done about fairness, by the kind of lock.
+const UNFAIR_SEMAPHORE: &str = "make the fair semaphore unfair: new Semaphore(permits, false)";
+const UNFAIR_READ_WRITE: &str = "make the fair lock unfair: new ReentrantReadWriteLock(false)";
+const UNFAIR_LOCK: &str = "make the fair lock unfair: new ReentrantLock(false)";
+
+/// Against the lock of a file that the holder waits for in a system call.
+pub(crate) const FILE_LOCK: Advice = (
+    "see who has the lock of that file: lslocks (or /proc/locks) names the process; fcntl() waits until another process lets go of it",
+    "Linux",
+    "none",
+);
+/// The system call that waits for such a lock, as chains call it.
+pub(crate) const WAITS_FOR_FILE: &str = "in fcntl()";
+
+/// What helps with a lock of a class; `held`: whether it is known who held it most of the time.
+pub(crate) fn of(class: &str, held: bool) -> Vec<Advice> {
     let is = |part: &str| class.contains(part);
     let unfair = |change: &'static str| -> Option<Advice> {
         is("$FairSync").then_some((
@@ -55,11 +75,16 @@ pub(crate) fn of(class: &str) -> Vec<Advice> {
         ))
     };
     if is("Semaphore") {
-        let unfair = unfair("make the fair semaphore unfair: new Semaphore(permits, false)");
-        return unfair.into_iter().chain([RETURN_EARLY, MORE_PERMITS]).collect();
+        let unfair = unfair(UNFAIR_SEMAPHORE);
+        // Permits that nobody is seen to hold may be held by nobody.
+        let permits = match held {
+            true => [RETURN_EARLY, GIVE_BACK, MORE_PERMITS],
+            false => [GIVE_BACK, RETURN_EARLY, MORE_PERMITS],
+        };
+        return unfair.into_iter().chain(permits).collect();
     }
     if is("ReadWriteLock") {
-        let unfair = unfair("make the fair lock unfair: new ReentrantReadWriteLock(false)");
+        let unfair = unfair(UNFAIR_READ_WRITE);
         return unfair.into_iter().chain([SHORT_WRITES, OPTIMISTIC]).collect();
     }
     if is("StampedLock") {
@@ -68,7 +93,7 @@ pub(crate) fn of(class: &str) -> Vec<Advice> {
     if is("CountDownLatch") {
         return vec![COUNTED_DOWN];
     }
-    let unfair = unfair("make the fair lock unfair: new ReentrantLock(false)");
+    let unfair = unfair(UNFAIR_LOCK);
     unfair.into_iter().chain([LESS, SPLIT, FEWER]).collect()
 }
 
@@ -78,10 +103,11 @@ mod tests {
 
     #[test]
     fn only_a_fair_lock_is_to_be_made_unfair_and_each_kind_by_its_own_name() {
-        let first = |class: &str| of(class)[0].0;
+        let first = |class: &str| of(class, true)[0].0;
         let locks = "java.util.concurrent.locks.";
-        assert!(first(&format!("{locks}ReentrantLock$FairSync")).contains("new ReentrantLock(false)"));
-        assert!(first("java.util.concurrent.Semaphore$FairSync").contains("new Semaphore(permits, false)"));
+        assert_eq!(first(&format!("{locks}ReentrantLock$FairSync")), UNFAIR_LOCK);
+        assert_eq!(first(&format!("{locks}ReentrantReadWriteLock$FairSync")), UNFAIR_READ_WRITE);
+        assert_eq!(first("java.util.concurrent.Semaphore$FairSync"), UNFAIR_SEMAPHORE);
         let unfair = [
             "java.util.concurrent.Semaphore$NonfairSync".to_owned(),
             format!("{locks}ReentrantLock$NonfairSync"),
@@ -91,12 +117,11 @@ mod tests {
             String::new(),
         ];
         for class in unfair {
-            assert!(of(&class).iter().all(|(change, ..)| !change.contains("unfair")), "{class}");
+            let unfair = [UNFAIR_SEMAPHORE, UNFAIR_READ_WRITE, UNFAIR_LOCK];
+            assert!(of(&class, true).iter().all(|(change, ..)| !unfair.contains(change)), "{class}");
         }
-        assert!(
-            of("java.util.concurrent.Semaphore$NonfairSync")
-                .iter()
-                .all(|(c, ..)| !c.contains("ReentrantLock"))
-        );
+        let semaphore = |held| of("java.util.concurrent.Semaphore$NonfairSync", held);
+        assert_eq!(semaphore(true), [RETURN_EARLY, GIVE_BACK, MORE_PERMITS]);
+        assert_eq!(semaphore(false), [GIVE_BACK, RETURN_EARLY, MORE_PERMITS]);
     }
 }

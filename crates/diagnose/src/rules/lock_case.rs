@@ -12,10 +12,11 @@ use super::lock_holders::holders;
 use super::lock_identity::{self, Lock};
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
+use crate::facts::{Value, locks as facts};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::waits::place::{NO_PLACE, place};
-use crate::{Case, Confidence, Finding, Judgement, Rule, quantity};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Rule, quantity};
 
 /// Records cited.
 const CITED: usize = 3;
@@ -47,7 +48,7 @@ pub(crate) fn judge(
     let Some(mut waits) = waits else {
         return unseen(rule, (case, jvm), words.kind, "waits for locks");
     };
-    waits.attributed_ms = case.attributed.ms(jvm, words.heading);
+    waits.attributed_ms = case.attributed.ms(jvm, words.heading) * waits.kept_share;
     if waits.threads() == 0 {
         return waits.ruled_out(format!("no thread waited for a {}", words.noun));
     }
@@ -58,19 +59,16 @@ pub(crate) fn judge(
     Judgement::Found(Box::new(found(rule, &waits, words)))
 }
 
-/// Waits that are no cause, in words: what they were in all, and what of it is above the base.
-fn too_little(waits: &Waits<'_, '_>, words: &LockWords) -> String {
-    let above = match (waits.case.base.is_empty(), waits.cost_ms() > 0.0) {
-        (true, _) => format!("{} a thread", quantity::millis(waits.cost_ms())),
-        (false, true) => format!("{} a thread above the base", quantity::millis(waits.cost_ms())),
-        (false, false) => "no more than in the base".to_owned(),
-    };
-    format!(
-        "{} waited {} in all for {}s, {above}",
-        quantity::plural(waits.threads(), "thread", "threads"),
-        quantity::millis(waits.total_ms()),
-        words.noun,
-    )
+/// Waits that are no cause: what they were in all, and what of it is above the base.
+fn too_little(waits: &Waits<'_, '_>, words: &LockWords) -> Fact {
+    let fact = facts::LITTLE.is(Value::ms(waits.total_ms())).with("threads", Value::count(waits.threads()));
+    let fact = fact.with("noun", Value::name(words.noun));
+    let cost = Value::ms(waits.cost_ms());
+    match (waits.case.base.is_empty(), waits.cost_ms() > 0.0) {
+        (true, _) => fact.with("each", cost),
+        (false, true) => fact.with("above", cost),
+        (false, false) => fact.with("usual", Value::name("no more than in the base")),
+    }
 }
 
 /// What the holders of a lock did while others waited for it.
@@ -84,6 +82,11 @@ struct Holders {
     known_ms: f64,
     /// … and in which the holder was off the CPU.
     off_ms: f64,
+    /// Time in which anybody waited by a record, milliseconds, …
+    wanted_ms: f64,
+    /// … and what of it some holder is known for: less than [`Holders::held_ms`] where several hold
+    /// it at once.
+    covered_ms: f64,
 }
 
 impl Holders {
@@ -97,7 +100,17 @@ impl Holders {
         let held_ms = each.iter().map(|(_, held)| held.length_ms()).sum::<f64>();
         let (did, off_ms) = waits.case.chains().did(&each, lock.as_monitor(words.heading).as_ref());
         let known_ms = did.iter().map(|(_, ms)| ms).sum();
-        (held_ms > 0.0 && known_ms > 0.0).then_some(Self { each, did, held_ms, known_ms, off_ms })
+        let wanted = Intervals::of(lock.spans(waits).map(|span| (span.t0_ns(), span.t1_ns()))).and(&slow);
+        let covered = Intervals::of(each.iter().flat_map(|(_, held)| held.stretches().iter().copied()));
+        let (wanted_ms, covered_ms) = (wanted.length_ms(), covered.and(&wanted).length_ms());
+        let known = held_ms > 0.0 && known_ms > 0.0;
+        known.then_some(Self { each, did, held_ms, known_ms, off_ms, wanted_ms, covered_ms })
+    }
+
+    /// Whether it is known who held it for most of the time in which somebody waited: else what
+    /// those few did says nothing of the rest.
+    fn is_covered(&self) -> bool {
+        self.covered_ms >= MOSTLY * self.wanted_ms
     }
 
     /// Whether what they did is known of most of the time.
@@ -115,10 +128,29 @@ impl Holders {
         self.off_ms >= MOSTLY * self.known_ms
     }
 
-    fn listed(&self, most: usize) -> String {
+    /// What they did, as parts of the time for which they held it.
+    fn parts(&self, most: usize) -> impl Iterator<Item = Fact> {
+        let share = |ms: f64| Value::share((ms / self.held_ms).min(1.0));
         let part =
-            |(what, ms): &(String, f64)| format!("{what} {}", quantity::share((ms / self.held_ms).min(1.0)));
-        self.did.iter().take(most).map(part).collect::<Vec<_>>().join(", ")
+            move |(what, ms): &(String, f64)| facts::DID.is(share(*ms)).with("what", Value::name(what));
+        self.did.iter().take(most).map(part)
+    }
+
+    fn listed(&self, most: usize) -> String {
+        self.parts(most).map(|part| part.sentence()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What they did, and how long they held it.
+    fn fact(&self) -> Fact {
+        let fact = facts::HOLDERS.is(Value::ms(self.held_ms)).with("off", Value::ms(self.off_ms));
+        let fact = match self.covered_ms < self.wanted_ms {
+            true => {
+                let fact = fact.with("covered", Value::ms(self.covered_ms));
+                fact.with("wanted", Value::ms(self.wanted_ms))
+            }
+            false => fact,
+        };
+        fact.with("did", Value::list(self.parts(CITED)))
     }
 
     /// "its holder was off the CPU 17.30 s of 18.80 s: asleep in …, in fsync() on …".
@@ -187,7 +219,9 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         _ if first.class.is_empty() => Confidence::ConsistentWith,
         // Who holds a lock and gets no CPU makes others wait: the lock is where it shows, and no
         // cause.
-        _ if holders.as_ref().is_some_and(Holders::waits_for_a_cpu) => Confidence::ConsistentWith,
+        _ if holders.as_ref().is_some_and(|holders| holders.is_covered() && holders.waits_for_a_cpu()) => {
+            Confidence::ConsistentWith
+        }
         Some(part) if part >= 0.5 && hot => Confidence::Likely,
         Some(_) => Confidence::ConsistentWith,
         None if hot => Confidence::Likely,
@@ -202,6 +236,12 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         _ if first.class.is_empty() => "the waits are known from the stacks of switches alone: no record of a lock says which one it was, \
                                        and whether it was one"
             .to_owned(),
+        Some(holders) if !holders.is_covered() => format!(
+            "the waits were measured; who held it is known for {} of the {} for which somebody waited, and what the holders did for the \
+             rest is not: a holder that is itself off the CPU makes the same waits, and so do permits that nobody gives back",
+            quantity::millis(holders.covered_ms),
+            quantity::millis(holders.wanted_ms)
+        ),
         Some(holders) if holders.waits_for_a_cpu() => {
             "its holders waited for a CPU for most of the time in which others waited for them: whoever has the CPUs makes the same waits"
                 .to_owned()
@@ -219,19 +259,25 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let mut finding = waits.finding(rule, (sure, &why));
     let holders = holders.filter(Holders::is_known);
     finding.title = title(waits, &locks, first, hot, words);
-    if let Some(holders) = holders.as_ref().filter(|_| hot) {
+    let story = holders.as_ref().filter(|holders| holders.is_covered());
+    if let Some(holders) = story.filter(|_| hot) {
         finding.title.push_str(&holders.in_title());
     }
     finding.culprit = first.named();
     finding.meaning = format!(
-        "Only one thread at a time holds a {}; the others do nothing until it is their turn, however many processors \
+        "Only one thread at a time holds a {}; the others do nothing until they get it, however many CPUs \
          there are.",
         words.noun
     );
     if let Some(cycle) = &deadlock {
         let name = |thread: &ThreadId| recording.strings.get(recording.threads[thread.index()].name);
-        let waits = cycle.iter().map(|(thread, lock)| format!("{} waits for {lock}", name(thread)));
-        finding.title = format!("a deadlock: {}", waits.collect::<Vec<_>>().join(", "));
+        let cycle = cycle.iter().map(|(thread, lock)| {
+            let wait = facts::DEADLOCK_WAIT.fact().with("thread", Value::name(name(thread)));
+            wait.with("lock", Value::name(lock))
+        });
+        let cycle = facts::DEADLOCK.fact().with("waits", Value::list(cycle));
+        finding.title = format!("a deadlock: {}", cycle.sentence());
+        finding.evidence.push(waits.summed(cycle));
         finding.meaning =
             "Each of these threads holds what the one before it waits for: none of them, and nobody who \
                            wants one of their locks, will ever go on."
@@ -239,10 +285,9 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     }
     evidence(&mut finding, waits, &locks, words);
     if let Some(holders) = &holders {
-        let text = format!("meanwhile its holders were {}", holders.listed(CITED));
         // What they did decides what is to be changed: it stands before places and single waits.
-        finding.evidence.insert(1.min(finding.evidence.len()), waits.summed(text));
-        if deadlock.is_none() {
+        finding.evidence.insert(1.min(finding.evidence.len()), waits.summed(holders.fact()));
+        if deadlock.is_none() && holders.is_covered() {
             finding.meaning.push_str(holders.meaning());
         }
     }
@@ -263,8 +308,12 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
             vec!["jcmd PID Thread.print names deadlocks of monitors and exclusive locks at its end".into()];
         return finding;
     }
-    finding.remedies = lock_advice::of(&first.class)
+    let covered = holders.as_ref().filter(|holders| holders.is_covered());
+    let waits_for_file = |holders: &&Holders| holders.did[0].0.starts_with(lock_advice::WAITS_FOR_FILE);
+    let file = covered.filter(waits_for_file).map(|_| lock_advice::FILE_LOCK);
+    finding.remedies = file
         .into_iter()
+        .chain(lock_advice::of(&first.class, covered.is_some()))
         .map(|(change, to, risk)| remedy(change, to, risk))
         .collect();
     finding.verify = vec![
@@ -299,26 +348,23 @@ fn title(waits: &Waits<'_, '_>, locks: &[Lock], first: &Lock, hot: bool, words: 
 /// How much was waited for, where, and who held it.
 fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words: &LockWords) {
     let total = waits.total_ms();
-    let share = |ms: f64| quantity::share(if total > 0.0 { ms / total } else { 0.0 });
-    let first = locks.first().map_or(String::new(), |lock| {
-        format!("; {} on {}{}", share(lock.ms), if lock.several { "objects of " } else { "" }, lock.named())
-    });
-    let (threads, in_all) = (waits.threads(), quantity::millis(total));
-    let sums = match waits.slow.len() {
-        0 => format!("{threads} threads waited {in_all} in all without stops of the JVM"),
-        n => format!(
-            "{} of {threads} threads, {in_all} in all without stops of the JVM, the longest {}",
-            quantity::plural(n, "wait", "waits"),
-            quantity::millis(waits.longest_ms())
-        ),
+    let share = |ms: f64| Value::share(if total > 0.0 { ms / total } else { 0.0 });
+    let mut sums = match waits.slow.len() {
+        0 => facts::WAITS_BY_SUMS.is(Value::ms(total)),
+        n => {
+            let fact = facts::WAITS.is(Value::ms(total)).with("waits", Value::count(n));
+            fact.with("longest", Value::ms(waits.longest_ms()))
+        }
     };
-    finding.evidence.push(waits.summed(format!("{sums}{first}")));
+    sums = sums.with("threads", Value::count(waits.threads()));
+    if let Some(lock) = locks.first() {
+        let of = if lock.several { "objects of " } else { "" };
+        sums = sums.with("share", share(lock.ms)).with("lock", Value::name(format!("{of}{}", lock.named())));
+    }
+    finding.evidence.push(waits.summed(sums));
     if waits.unlisted_ms() > 0.0 {
-        finding.evidence.push(waits.summed(format!(
-            "{} of it in waits that no record of a {} shows one by one: short ones, and those that had begun before",
-            quantity::millis(waits.unlisted_ms()),
-            words.noun
-        )));
+        let fact = facts::UNLISTED.is(Value::ms(waits.unlisted_ms()));
+        finding.evidence.push(waits.summed(fact.with("noun", Value::name(words.noun))));
     }
     let mut places: BTreeMap<&str, f64> = BTreeMap::new();
     for (place, ms) in locks.iter().flat_map(|lock| &lock.places) {
@@ -327,130 +373,11 @@ fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words:
     let mut places: Vec<_> = places.into_iter().collect();
     places.sort_by(|a, b| b.1.total_cmp(&a.1));
     if places.iter().any(|(place, _)| *place != NO_PLACE) {
-        let one = |(place, ms): &(&str, f64)| format!("{place} ({} of the time)", share(*ms));
-        let listed = places.iter().take(CITED).map(one).collect::<Vec<_>>().join(", ");
-        finding.evidence.push(waits.summed(format!("waited for in {listed}")));
+        let one = |(place, ms): &(&str, f64)| facts::PLACE.is(share(*ms)).with("place", Value::name(*place));
+        let listed = Value::list(places.iter().take(CITED).map(one));
+        finding.evidence.push(waits.summed(facts::WAITED_IN.fact().with("places", listed)));
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use fathom_recording::{FrameType, Sink};
-
-    use fathom_recording::vocabulary::kind;
-
-    use crate::built::{Built, judged};
-    use crate::rules::lock_contended_monitor::LockContendedMonitor;
-    use crate::{Finding, Judgement};
-
-    /// Two threads that wait for a monitor most of the time, held by "owner".
-    fn contended() -> Built {
-        let mut built = Built::jvm("17", "G1", 60.0);
-        for thread in ["worker-1", "worker-2"] {
-            for i in 0..60 {
-                built.waits_for(thread, "shop.Cart", "owner", f64::from(i), 800.0);
-            }
-        }
-        built
-    }
-
-    fn found(built: Built) -> Box<Finding> {
-        match judged(&LockContendedMonitor, &built.sealed()) {
-            Judgement::Found(finding) => finding,
-            _ => panic!("nothing found"),
-        }
-    }
-
-    #[test]
-    fn what_the_owner_did_meanwhile_is_reported_with_its_share() {
-        let mut built = contended();
-        built.on_thread(kind::SCHED_WATCHED, "owner", "", 0.0, 60_000.0);
-        for i in 0..60 {
-            // In write() for three quarters of the wait, with the switch inside of it.
-            let at = f64::from(i);
-            built.call("owner", "write", "/var/log/app.log", at, 600.0);
-            built.on_thread(kind::SCHED_OFF, "owner", "uninterruptible", at, 600.0);
-        }
-        let finding = found(built);
-        // Second, so that no fold of the list takes it.
-        let text = &finding.evidence[1].text();
-        assert!(
-            text.starts_with("meanwhile")
-                && text.contains("in write() on /var/log/app.log 75%")
-                && text.contains("running 25%"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn waits_that_were_as_long_before_are_said_to_be_no_more_than_in_the_base() {
-        let recording = contended().sealed();
-        let window = |from_s: i64, to_s: i64| crate::Window {
-            from_ns: from_s * 1_000_000_000,
-            to_ns: to_s * 1_000_000_000,
-        };
-        let mut case = crate::built::whole_run(&recording);
-        (case.slow, case.base) = (vec![window(30, 60)], vec![window(0, 30)]);
-        let jvm = fathom_recording::ProcessId(0);
-        let Judgement::RuledOut { figure, .. } = crate::Rule::judge(&LockContendedMonitor, &case, jvm) else {
-            panic!()
-        };
-        assert_eq!(figure, "2 threads waited 48.00 s in all for monitors, no more than in the base");
-    }
-
-    #[test]
-    fn an_owner_that_waits_for_another_lock_is_a_link_of_the_chain() {
-        let mut built = contended();
-        for i in 0..60 {
-            built.waits_for("owner", "shop.Stock", "last", f64::from(i), 790.0);
-        }
-        let finding = found(built);
-        assert!(
-            finding.evidence.iter().any(|e| e.text().contains("waiting for shop.Stock that last held 99")),
-            "{:?}",
-            finding.evidence
-        );
-    }
-
-    #[test]
-    fn threads_that_wait_for_each_other_at_the_end_are_a_deadlock_and_those_in_a_row_are_none() {
-        for (last, is_cycle) in [("one", true), ("three", false)] {
-            let mut built = Built::jvm("17", "G1", 60.0);
-            built.still_waits_for("one", "shop.Stock", "two", 10.0, 50_000.0);
-            built.still_waits_for("two", "shop.Cart", last, 10.0, 50_000.0);
-            built.still_waits_for("by the way", "shop.Cart", "one", 20.0, 40_000.0);
-            built.on_thread(kind::SCHED_WATCHED, "three", "", 0.0, 60_000.0);
-            let finding = found(built);
-            assert_eq!(finding.title.contains("deadlock"), is_cycle, "{}", finding.title);
-            assert_eq!(finding.title.contains("two waits for shop.Cart"), is_cycle, "{}", finding.title);
-            assert!(!finding.title.contains("by the way"), "{}", finding.title);
-        }
-    }
-
-    #[test]
-    fn waits_that_began_before_the_recording_stand_where_their_threads_sleep() {
-        let mut built = Built::jvm("17", "G1", 60.0);
-        for (thread, class, owner) in [("one", "shop.Stock", "two"), ("two", "shop.Cart", "one")] {
-            built.on_thread(kind::SCHED_WATCHED, thread, "", 0.0, 60_000.0);
-            let asleep = [("ObjectMonitor::enter", FrameType::Jvm), ("shop.Orders.book", FrameType::C2)];
-            built.with_stack((kind::SCHED_OFF, "sleeping"), thread, &asleep, &[], (0.0, 60_000.0));
-            built.still_waits_for(thread, class, owner, 0.0, 60_000.0);
-        }
-        let finding = found(built);
-        assert!(finding.title.contains("one waits for shop.Stock in shop.Orders.book"), "{}", finding.title);
-        assert!(finding.culprit.ends_with(" in shop.Orders.book()"), "{}", finding.culprit);
-    }
-
-    #[test]
-    fn an_owner_of_whom_nothing_is_known_is_not_reported() {
-        let mut built = contended();
-        // Two threads of that name: nobody knows which.
-        for tid in [1, 2] {
-            let jvm = built.jvm;
-            built.recording.thread(jvm, Some(tid), "owner", fathom_recording::Role::App);
-        }
-        built.on_thread(kind::SCHED_OFF, "owner", "sleeping", 0.0, 60_000.0);
-        let finding = found(built);
-        assert!(!finding.evidence.iter().any(|e| e.text().contains("meanwhile")), "{:?}", finding.evidence);
-    }
-}
+mod tests;

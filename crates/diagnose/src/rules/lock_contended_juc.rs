@@ -36,15 +36,15 @@ impl Rule for LockContendedJuc {
     }
 
     fn about(&self) -> &'static str {
-        "Several threads want the same `ReentrantLock`, `ReadWriteLock` or `Semaphore` and park until it is their turn. \
+        "Several threads want the same `ReentrantLock`, `ReadWriteLock` or `Semaphore` and park until they get it. \
          A fair lock makes a convoy of them: every handover costs a switch of threads.\n\n\
          **Evidence.** What the ledger of threads charges to such locks: parks whose stack leads through the acquisition of \
          a lock, or whose blocker is one (JFR's `jdk.ThreadPark`, or recorded live), and short waits by their sums. Which \
          lock and what its holders did is reported as for `lock-contended-monitor`; permits and read locks have many holders, \
          of whom only recorded owners are known. The cost is the parked time above the base's, per thread.\n\n\
          **Look-alikes.** A pool's thread without a task parks as well, and so does one that waits for a future, a \
-         condition or a latch: these are recognised by their stack or by the class of the blocker and left out. An owner that \
-         is off the CPU makes the same waits.\n\n\
+         condition or a latch: these are recognised by their stack or by the class of the blocker and left out. So is a thread that alone waits for a \
+         semaphore: others release it to announce work, and nobody holds it. An owner that is off the CPU makes the same waits.\n\n\
          **Ruled out** by the time parked for locks. JFR records only parks above its threshold (20 ms by default)."
     }
 
@@ -70,6 +70,34 @@ mod tests {
             }
         }
         built
+    }
+
+    #[test]
+    fn a_worker_that_alone_waits_for_a_semaphore_is_idle() {
+        use fathom_recording::FrameType::C2;
+        let semaphore = "java.util.concurrent.Semaphore$NonfairSync";
+        let run = |workers: &[&str]| {
+            let mut built = Built::jvm("17", "G1", 60.0);
+            for i in 0..60 {
+                for worker in workers {
+                    let frames = [("java.util.concurrent.Semaphore.acquire", C2), ("shop.Matcher.run", C2)];
+                    built.with_stack(
+                        (kind::LOCK_PARK, semaphore),
+                        worker,
+                        &frames,
+                        &[],
+                        (f64::from(i), 900.0),
+                    );
+                }
+                // Another thread waits now and then for a lock of its own.
+                let lock = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
+                built.on_thread(kind::LOCK_PARK, "server", lock, f64::from(i), 1.0);
+            }
+            judged(&LockContendedJuc, &built.sealed())
+        };
+        let idle = run(&["matcher"]);
+        assert!(matches!(idle, Judgement::RuledOut { .. }), "{idle:?}");
+        assert!(matches!(run(&["matcher", "other"]), Judgement::Found(_)));
     }
 
     #[test]

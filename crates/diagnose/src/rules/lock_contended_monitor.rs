@@ -58,11 +58,13 @@ impl Rule for LockContendedMonitor {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::FrameType;
+
     use super::*;
     use crate::Confidence;
     use crate::built::{Built, judged};
 
-    /// `threads` that take turns on a monitor for 60 s, each waiting `wait_ms` in every 100 ms.
+    /// `threads` that hold a monitor alternately for 60 s, each waiting `wait_ms` in every 100 ms.
     fn contended(threads: usize, wait_ms: f64) -> Built {
         let mut built = Built::jvm("17", "G1", 60.0);
         for t in 0..threads {
@@ -118,6 +120,31 @@ mod tests {
         }
         built.pause("Pause Full", "Allocation Failure", 30.0, 9_000.0, &[]);
         assert!(matches!(judged(&LockContendedMonitor, &built.sealed()), Judgement::RuledOut { .. }));
+    }
+
+    /// A recording that begins in the middle of it: the waits that were under way then, and those
+    /// that nobody read the lock of, have no record of their own.
+    #[test]
+    fn waits_that_only_the_stacks_of_their_threads_show_count_as_recorded_ones_do() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let asleep = [("ObjectMonitor::enter", FrameType::Jvm), ("shop.Cart.add", FrameType::C2)];
+        for t in 0..30 {
+            let name = format!("worker-{t}");
+            built.watched(&name, 60.0);
+            for second in 0..60 {
+                let ends = (f64::from(second), 800.0);
+                built.with_stack((kind::SCHED_OFF, "sleeping"), &name, &asleep, &[], ends);
+            }
+        }
+        for second in 0..3 {
+            built.on_thread(kind::LOCK_MONITOR, "worker-1", "shop.Cart", f64::from(second), 800.0);
+        }
+        let recording = built.sealed();
+        let Judgement::Found(finding) = judged(&LockContendedMonitor, &recording) else { panic!() };
+        assert!((finding.cost_ms - 48_000.0).abs() < 500.0, "{}", finding.cost_ms);
+        let diagnosis =
+            crate::diagnose(&recording, &crate::Options::default()).expect("no windows were given");
+        assert!(diagnosis.findings.iter().any(|f| f.rule == finding.rule), "{}", diagnosis.headline);
     }
 
     #[test]

@@ -8,14 +8,15 @@
 
 use std::collections::BTreeMap;
 
+use fathom_recording::vocabulary::kind;
 use fathom_recording::{Recording, StackId, StrId, ThreadId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lock_identity::Lock;
 use super::wait_case::Waits;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::waits::place::{NO_PLACE, Seen, place, seen_within};
+use crate::waits::place::{NO_PLACE, Seen, java_method, place, seen_within};
 
 /// From a moment on somebody holds a lock, or somebody queues for it.
 struct Event<'a> {
@@ -61,13 +62,19 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
         let is_cut = span.label(fathom_recording::vocabulary::label::CUT).is_some();
         let got = span.thread().filter(|_| lock.is_exclusive() && !is_cut);
         list.extend(got.map(|thread| {
-            let place = place(waits.case.recording, span.stack(), &[]);
-            let place = Some(place).filter(|place| *place != NO_PLACE);
+            let recording = waits.case.recording;
+            // A monitor is held no longer than the method that enters it is on the stack, or the
+            // one that enters it again after `wait`.
+            let waits = |name: &str| name.starts_with("java.lang.Object.wait");
+            let place = match span.kind() {
+                kind::LOCK_MONITOR => java_method(recording, span.stack(), waits),
+                _ => Some(place(recording, span.stack(), &[])).filter(|place| *place != NO_PLACE),
+            };
             Event { at_ns: span.t1_ns(), holder: Some(thread), waiter: None, place }
         }));
     }
     let mut held: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
-    let mut releases = Releases::new(waits.case.recording, chains);
+    let mut releases = Releases::new(waits.case.recording, chains, lock.is_monitor(waits));
     for (object, mut list) in events {
         list.sort_by_key(|event| (event.at_ns, event.holder, event.waiter));
         let wanted = Intervals::of(wanted.remove(&object).unwrap_or_default());
@@ -82,7 +89,11 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
             }
             if let Some((thread, from, place)) = now.take() {
                 let until = chains.idle_after(thread, from, at_ns).unwrap_or(at_ns);
-                let until = place.map_or(until, |place| releases.first(thread, place, from, until));
+                let until = match place {
+                    Some(place) => releases.first(thread, place, from, until),
+                    None if releases.is_virtual(thread) => from,
+                    None => until,
+                };
                 held.entry(thread).or_default().extend(wanted.within(from, until));
             }
             now = holder.map(|holder| (holder, at_ns, place));
@@ -100,39 +111,63 @@ struct Releases<'c, 'a> {
     /// Whether a method is ever seen on the stacks of who holds the lock: one that takes it for its
     /// caller is not.
     ever: FxHashMap<&'a str, bool>,
+    /// Threads whose switches were seen: all but the virtual ones, in a live recording.
+    watched: FxHashSet<ThreadId>,
+    /// Whether it is a monitor: it is let go where it was taken.
+    is_monitor: bool,
 }
 
 impl<'c, 'a> Releases<'c, 'a> {
-    fn new(recording: &'a Recording, chains: &'c Chains<'a>) -> Self {
-        Self { recording, chains, within: FxHashMap::default(), ever: FxHashMap::default() }
+    fn new(recording: &'a Recording, chains: &'c Chains<'a>, is_monitor: bool) -> Self {
+        let watched = recording.spans_of(kind::SCHED_WATCHED).filter_map(|span| span.thread()).collect();
+        Self {
+            recording,
+            chains,
+            within: FxHashMap::default(),
+            ever: FxHashMap::default(),
+            watched,
+            is_monitor,
+        }
+    }
+
+    /// Whether what a thread does is known of its waits alone: nobody saw its switches, while
+    /// others' were seen.
+    fn is_virtual(&self, thread: ThreadId) -> bool {
+        !self.watched.is_empty() && !self.watched.contains(&thread)
     }
 
     /// When a thread that took a lock in `place` at `from` is first seen outside of it; `until`
-    /// where it never is.
+    /// where it never is. A virtual thread is seen only where it waits: it holds the lock no longer
+    /// than it is seen within.
     fn first(&mut self, thread: ThreadId, place: &'a str, from: i64, until: i64) -> i64 {
         let mut seen: Vec<(i64, Seen)> = Vec::new();
-        let mut stacks: Vec<(i64, Option<StackId>)> = Vec::new();
+        let mut stacks: Vec<(i64, i64, Option<StackId>)> = Vec::new();
         let held = Intervals::of([(from, until)]);
         self.chains.off_within(thread, &held, |_, span, _| {
             if span.t0_ns() >= from {
-                stacks.push((span.t0_ns(), span.stack()));
+                stacks.push((span.t0_ns(), span.t1_ns(), span.stack()));
             }
         });
         let samples = self.chains.samples(thread);
         let first = samples.partition_point(|sample| sample.t_ns < from);
         let during = samples[first..].iter().take_while(|sample| sample.t_ns < until);
-        stacks.extend(during.map(|sample| (sample.t_ns, sample.stack())));
-        for (at_ns, stack) in stacks {
+        stacks.extend(during.map(|sample| (sample.t_ns, sample.t_ns, sample.stack())));
+        let mut seen_until = from;
+        for (at_ns, to_ns, stack) in stacks {
             let Some(stack) = stack else { continue };
             let recording = self.recording;
             let at_place =
                 *self.within.entry((stack, place)).or_insert_with(|| seen_within(recording, stack, place));
             seen.push((at_ns, at_place));
+            if at_place == Seen::Within {
+                seen_until = seen_until.max(to_ns);
+            }
         }
+        let until = if self.is_virtual(thread) { until.min(seen_until) } else { until };
         let ever = self.ever.entry(place).or_default();
-        *ever |= seen.iter().any(|(_, seen)| *seen == Seen::Within);
+        *ever |= self.is_monitor || seen.iter().any(|(_, seen)| *seen == Seen::Within);
         let outside = seen.iter().filter(|(_, seen)| *seen == Seen::Outside).map(|(at_ns, _)| *at_ns).min();
-        outside.filter(|_| *ever).unwrap_or(until)
+        outside.filter(|_| *ever).map_or(until, |outside| outside.min(until))
     }
 }
 
@@ -141,7 +176,8 @@ mod tests {
     use fathom_recording::FrameType::{C2, Jvm, Kernel};
     use fathom_recording::vocabulary::{kind, label};
 
-    use crate::built::{Built, judged};
+    use crate::built::{Built, did_by_holders, judged};
+    use crate::facts::locks;
     use crate::rules::lock_contended_juc::LockContendedJuc;
     use crate::rules::lock_contended_monitor::LockContendedMonitor;
     use crate::{Finding, Judgement, Rule};
@@ -154,7 +190,7 @@ mod tests {
     }
 
     /// Three threads that book one after another, each for a second, asleep for 900 ms of it, and
-    /// meanwhile wait for their turn; when one has let go, it computes for a second before it
+    /// meanwhile wait for the lock; when one has let go, it computes for a second before it
     /// queues again.
     #[test]
     fn a_holder_is_followed_only_while_it_holds() {
@@ -175,10 +211,10 @@ mod tests {
             built.with_stack(class, next, &[("shop.Orders.book", C2)], &labels, (at, 1_000.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        let end =
-            "; its holder was off the CPU 52.20 s of 58.00 s: asleep in shop.Audit.trail 90%, running 10%";
-        assert!(finding.title.ends_with(end), "{}", finding.title);
-        assert!(finding.meaning.contains("off the CPU for most of that time"), "{}", finding.meaning);
+        let holders = finding.fact(&locks::HOLDERS);
+        assert_eq!(["off", "value"].map(|name| holders.number(name)), [Some(52_200.0), Some(58_000.0)]);
+        let did = [("asleep in shop.Audit.trail".to_owned(), 0.9), ("running".to_owned(), 0.1)];
+        assert_eq!(did_by_holders(&finding), did);
         let chain = finding.chain.unwrap();
         let next: Vec<_> = chain.links[0].next.iter().map(|link| link.what.as_str()).collect();
         assert_eq!(next, ["asleep in shop.Audit.trail", "running"]);
@@ -225,14 +261,15 @@ mod tests {
     #[test]
     fn who_waits_for_a_lock_or_a_permit_does_not_hold_it() {
         let monitor = asleep_under_a_lock(&LockContendedMonitor, kind::LOCK_MONITOR, "shop.Prices");
-        assert!(monitor.title.contains("asleep in shop.Prices.refresh 99"), "{}", monitor.title);
+        let asleep = ("asleep in shop.Prices.refresh".to_owned(), 1.0);
+        assert_eq!(did_by_holders(&monitor)[0], asleep);
         let class = "java.util.concurrent.Semaphore$NonfairSync";
         let permit = asleep_under_a_lock(&LockContendedJuc, kind::LOCK_PARK, class);
-        assert!(permit.title.contains("asleep in shop.Prices.refresh 99"), "{}", permit.title);
+        assert_eq!(did_by_holders(&permit)[0], asleep);
     }
 
-    /// Two threads take turns. Each computes for 100 ms in the locked method and then sleeps
-    /// elsewhere, while the other waits on for a third one, which never waits itself.
+    /// Two threads hold it alternately. Each computes for 100 ms in the locked method and then
+    /// sleeps elsewhere, while the other waits on for a third one, which never waits itself.
     #[test]
     fn who_is_seen_outside_of_the_locked_method_has_let_go() {
         let mut built = Built::jvm("17", "G1", 60.0);
@@ -256,13 +293,36 @@ mod tests {
             built.with_stack(class, next, &frames, &[(label::ADDRESS, "0x1")], (at, 1_000.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        let evidence: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
-        let text = format!("{} {evidence:?}", finding.title);
-        assert!(!text.contains("Client.think"), "{text}");
+        assert_eq!(did_by_holders(&finding), [("running, mostly shop.Orders.price".to_owned(), 1.0)]);
     }
 
-    /// Two threads take turns; what each does in a second is known by sums alone: it forces a file
-    /// in the locked method, and sleeps longer outside of it.
+    /// Virtual threads that get it one after another, and are seen asleep for some time afterwards,
+    /// with a stack that shows no method of the application.
+    #[test]
+    fn what_a_virtual_thread_does_under_the_lock_is_not_taken_from_what_it_does_later() {
+        let mut built = Built::jvm("25", "G1", 60.0);
+        built.on_thread(kind::SCHED_WATCHED, "dashboard", "", 0.0, 60_000.0);
+        for i in 0..58_u32 {
+            let at = f64::from(i);
+            let name = format!("virtual thread #{}", i % 2);
+            let asleep = [("java.lang.VirtualThread.yieldContinuation", C2)];
+            built.with_stack((kind::LOCK_PARK, ""), &name, &asleep, &[], (at, 400.0));
+            let labels = [(label::ADDRESS, "0x1")];
+            let frames = [("shop.Sessions.touch", C2)];
+            built.with_stack(
+                (kind::LOCK_MONITOR, "shop.Sessions"),
+                &name,
+                &frames,
+                &labels,
+                (at + 0.4, 600.0),
+            );
+        }
+        let finding = found(&LockContendedMonitor, built);
+        assert!(finding.facts(&locks::HOLDERS).next().is_none(), "{finding:#?}");
+    }
+
+    /// Two threads hold it alternately; what each does in a second is known by sums alone: it
+    /// forces a file in the locked method, and sleeps longer outside of it.
     #[test]
     fn of_short_waits_those_within_the_locked_method_show_what_a_holder_does() {
         let mut built = Built::jvm("17", "G1", 60.0);
@@ -286,12 +346,10 @@ mod tests {
             built.with_stack((kind::LOCK_MONITOR, "shop.Ledger"), next, &frames, &labels, (at, 400.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        assert!(finding.title.contains("blocked: disk in shop.Orders.book"), "{}", finding.title);
-        let evidence: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
-        assert!(
-            !format!("{} {evidence:?}", finding.title).contains("asleep"),
-            "{} {evidence:?}",
-            finding.title
+        let did = did_by_holders(&finding);
+        assert_eq!(
+            did.iter().map(|(what, _)| what.as_str()).collect::<Vec<_>>(),
+            ["blocked: disk in shop.Orders.book", "running"]
         );
     }
 }

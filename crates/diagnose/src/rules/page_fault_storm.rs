@@ -7,9 +7,10 @@ mod words;
 use self::words::{called, in_short, meaning, remedies};
 use super::fault_case::{Faults, PAGE};
 use super::gc_case::{WHOLE_RUN_SHARE, blind, summed};
+use crate::facts::{Value, faults as facts};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule, quantity};
 use fathom_recording::vocabulary::{fact, fault, kind};
 use fathom_recording::{ProcessId, ThreadId};
 
@@ -111,23 +112,18 @@ impl Rule for PageFaultStorm {
         if !worth {
             let total = faults.total();
             let seconds = Case::length_ms(&case.slow) / 1e3;
-            let rate = if faults.measured && seconds > 0.0 {
-                format!(", {} faults a second", quantity::count((total.faults / seconds).round()))
-            } else {
-                String::new()
-            };
-            return Judgement::RuledOut {
-                figure: format!(
-                    "threads spent {} in page faults{rate}; {} of wall time{}",
-                    quantity::millis(total.ms),
-                    quantity::millis(cost_ms),
-                    if case.base.is_empty() { "" } else { " above the base" }
-                ),
-                source: faults.source(),
-            };
+            let rate = (faults.measured && seconds > 0.0).then(|| Value::per_second(total.faults / seconds));
+            let little = facts::LITTLE.is(Value::ms(total.ms)).with("rate", rate);
+            let little = little.with("cost", Value::ms(cost_ms)).with("above", above(case));
+            return Judgement::RuledOut { figure: little.into(), source: faults.source() };
         }
         Judgement::Found(Box::new(found(self, &faults, jvm, cost_ms)))
     }
+}
+
+/// What costs are, where there is a base.
+fn above(case: &Case<'_>) -> Option<Value> {
+    (!case.base.is_empty()).then(|| Value::name("above the base"))
 }
 
 /// Why the most expensive mapping is touched, as far as that is known.
@@ -222,63 +218,48 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
     let source = faults.source();
     let seconds = |windows: &[crate::Window]| Case::length_ms(windows) / 1e3;
     if faults.measured {
-        let rate = total.faults / seconds(&case.slow).max(1e-9);
-        let before = if case.base.is_empty() {
-            String::new()
-        } else {
-            format!(" (base: {})", quantity::count((base.faults / seconds(&case.base).max(1e-9)).round()))
-        };
-        finding.evidence.push(summed(
-            source.clone(),
-            format!(
-                "{} page faults a second{before}, {:.1} µs each, {} of them major",
-                quantity::count(rate.round()),
-                total.ms * 1e3 / total.faults.max(1.0),
-                quantity::count(total.major.round())
-            ),
-        ));
-        let above = if case.base.is_empty() { "" } else { " above the base" };
+        let of_base = |faults: f64| Value::per_second(faults / seconds(&case.base).max(1e-9));
+        let rate = facts::RATE.is(Value::per_second(total.faults / seconds(&case.slow).max(1e-9)));
+        let rate = rate.over((!case.base.is_empty()).then(|| of_base(base.faults)));
+        let rate = rate.with("each", Value::ms(total.ms / total.faults.max(1.0)));
+        let rate = rate.with("major", Value::counted(total.major)).with("cause", Value::name(why.id()));
+        finding.evidence.push(summed(source.clone(), rate));
         let one = |(mapping, sum, ms): &(&str, super::fault_case::Sum, f64)| {
-            format!(
-                "{mapping} ({} faults, {}{above})",
-                quantity::count(sum.faults.round()),
-                quantity::millis(*ms)
-            )
+            let fact = facts::MAPPING.is(Value::ms(*ms)).with("mapping", Value::name(*mapping));
+            fact.with("faults", Value::counted(sum.faults)).with("above", above(case))
         };
-        let list: Vec<String> = mappings.iter().take(NAMED).map(one).collect();
-        finding.evidence.push(summed(source.clone(), format!("by mapping: {}", list.join(", "))));
+        let list = Value::list(mappings.iter().take(NAMED).map(one));
+        finding.evidence.push(summed(source.clone(), facts::MAPPINGS.fact().with("mappings", list)));
     } else {
-        let text = format!("{} of CPU time below asm_exc_page_fault", quantity::millis(total.ms));
-        finding.evidence.push(summed(source.clone(), text));
+        finding.evidence.push(summed(source.clone(), facts::SAMPLED.is(Value::ms(total.ms))));
     }
-    let listed = |list: Vec<(&str, f64)>, in_words: &dyn Fn(f64) -> String| {
-        let one = |(name, number): &(&str, f64)| format!("{name} ({})", in_words(*number));
-        list.iter().take(NAMED).map(one).collect::<Vec<_>>().join(", ")
-    };
     if !methods.is_empty() {
-        let text = format!("touched by {}", listed(methods, &quantity::share));
-        finding.evidence.push(summed(source.clone(), text));
+        let one = |(method, share): &(&str, f64)| {
+            facts::TOUCHED_IN.is(Value::share(*share)).with("method", Value::name(*method))
+        };
+        let list = Value::list(methods.iter().take(NAMED).map(one));
+        finding.evidence.push(summed(source.clone(), facts::TOUCHED_BY.fact().with("methods", list)));
     }
     let threads = faults.threads();
     if !threads.is_empty() {
-        let text = format!("time in faults by thread: {}", listed(threads, &quantity::millis));
-        finding.evidence.push(summed(source.clone(), text));
+        let one = |(thread, ms): &(&str, f64)| {
+            facts::THREAD.is(Value::ms(*ms)).with("thread", Value::name(*thread))
+        };
+        let list = Value::list(threads.iter().take(NAMED).map(one));
+        finding.evidence.push(summed(source.clone(), facts::THREADS.fact().with("threads", list)));
     }
     let given = faults.given_back_bytes();
     if given > 0.0 {
-        let text = format!("{} given back to the kernel meanwhile (munmap, madvise)", quantity::bytes(given));
-        finding.evidence.push(summed(source, text));
+        finding.evidence.push(summed(source, facts::GIVEN_BACK.is(Value::bytes(given))));
     }
     if matches!(why, Why::Waited | Why::MemoryLimit) {
-        let waits: Vec<String> = (waited_for(case, jvm).iter().take(NAMED))
-            .map(|(what, ms)| format!("{what} ({})", quantity::millis(*ms)))
-            .collect();
+        let one = |(what, ms): &(String, f64)| facts::WAIT.is(Value::ms(*ms)).with("what", Value::name(what));
+        let waits: Vec<Fact> = waited_for(case, jvm).iter().take(NAMED).map(one).collect();
         if let Some(most) = waits.first() {
-            finding.title = format!("{}; {most}", finding.title);
+            finding.title = format!("{}; {}", finding.title, most.sentence());
             let source = finding.evidence.first().map_or_else(Default::default, |e| e.source.clone());
-            finding
-                .evidence
-                .push(summed(source, format!("in page faults, off the CPU: {}", waits.join(", "))));
+            let waits = facts::WAITED_FOR.fact().with("waits", Value::list(waits));
+            finding.evidence.push(summed(source, waits));
         }
     }
     finding.remedies = remedies(why);

@@ -65,10 +65,7 @@ impl Rule for ProcessStopped {
                 return Judgement::Found(Box::new(traced.finding(self, case, jvm)));
             }
             return Judgement::RuledOut {
-                figure: format!(
-                    "the process was stopped from outside for {}",
-                    quantity::millis(slow.length_ms())
-                ),
+                figure: facts::HARDLY_FROZEN.is(Value::ms(slow.length_ms())).into(),
                 source: source.into(),
             };
         }
@@ -210,19 +207,15 @@ mod tests {
                 [(kind::SCHED_WATCHED, 0, 60, None), (kind::SCHED_OFF, 10, 13, Some(stack))]
             {
                 recording.span(&SpanRow {
-                    kind,
-                    name: "sleeping",
-                    t0_ns: from_s * 1_000_000_000,
-                    t1_ns: to_s * 1_000_000_000,
-                    process: jvm,
                     thread: Some(thread),
                     stack,
-                    source,
-                    line: 0,
-                    key: -1,
-                    parent: None,
-                    figures: &[],
-                    labels: &[],
+                    ..SpanRow::new(
+                        kind,
+                        "sleeping",
+                        (from_s * 1_000_000_000, to_s * 1_000_000_000),
+                        jvm,
+                        source,
+                    )
                 });
             }
         }
@@ -234,7 +227,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&ProcessStopped, &recording(4, 4)) else {
             panic!("not found")
         };
-        assert!(finding.title.contains("for 3.00 s"), "{}", finding.title);
+        assert_eq!(finding.fact(&facts::FROZEN).number("value"), Some(3_000.0));
         assert!((finding.cost_ms - 3_000.0).abs() < 1e-6);
         for standing in [0, 1] {
             let judgement = judged(&ProcessStopped, &recording(standing, 4));
@@ -248,7 +241,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&ProcessStopped, &recording(12, 27)) else {
             panic!("not found")
         };
-        assert!(finding.title.contains("for 3.00 s"), "{}", finding.title);
+        assert_eq!(finding.fact(&facts::FROZEN).number("value"), Some(3_000.0));
         assert!((finding.cost_ms - 3_000.0).abs() < 1e-6);
     }
 
@@ -278,7 +271,8 @@ mod tests {
         let case = Case { slow: window(10, 20), base: window(0, 10), whole_run: false, ..whole };
         let judgement = ProcessStopped.judge(&case, jvm);
         let Judgement::Found(finding) = judgement else { panic!("{judgement:?}") };
-        assert!(finding.title.contains("one at a time, for 49%"), "{}", finding.title);
+        let share = finding.fact(&facts::TRACED).number("share").unwrap();
+        assert!((share - 0.49).abs() < 0.005, "{share}");
     }
 
     #[test]

@@ -55,6 +55,13 @@ impl Spent<'_> {
         self.part(|_, thread| thread.waiting_ms)
     }
 
+    /// Waiting for a CPU, as a share of the time in which threads could run: what they ran, and
+    /// what they waited for a CPU or for their quota.
+    pub(super) fn waiting_to_run(&self) -> f64 {
+        let ready_ms = self.running_ms + self.waiting_ms + self.throttled_ms;
+        if ready_ms > 0.0 { self.waiting_ms / ready_ms } else { 0.0 }
+    }
+
     /// How many times as long as its running time a piece of work takes, as threads that run wait
     /// for processors, too.
     pub(super) fn stretch(&self) -> f64 {

@@ -64,7 +64,7 @@ impl Rule for SafepointOperation {
         if held.is_found(case, jvm) {
             return Judgement::Found(Box::new(found(self, case, jvm, &held)));
         }
-        Judgement::RuledOut { figure: held.figure(), source: held.source(case, jvm) }
+        Judgement::RuledOut { figure: held.figure().into(), source: held.source(case, jvm) }
     }
 }
 

@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::vocabulary::{figure, kind, source};
 use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::no_swap;
@@ -17,7 +17,7 @@ use crate::chain::Part;
 use crate::collections::{self, Pause};
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
-use crate::quantity::{count, millis, plural, share};
+use crate::quantity::{millis, plural, share};
 use crate::waits::Heading;
 use crate::waits::log_write::log_writes;
 use crate::windows::stops::name_of;
@@ -35,7 +35,7 @@ const TRIVIAL: [&str; 4] = ["Cleanup", "G1PauseCleanup", "ICBufferFull", "Halt"]
 /// one thread.
 const THROUGHOUT: f64 = 0.3;
 /// Waits for a processor end after a few time slices, milliseconds: with two busy loops for each
-/// processor beside the JVM nearly all threads stopped within 30 ms, the latest within 124 ms.
+/// CPU as well as the JVM nearly all threads stopped within 30 ms, the latest within 124 ms.
 /// Where slow ones are usually slower than this, code runs on that does not poll.
 const SLICES_MS: f64 = 150.0;
 /// Waits that a thread's own code rarely makes: a loop or a copy of seconds. Milliseconds.
@@ -57,7 +57,7 @@ const MOSTLY: f64 = 0.8;
 const FOLLOWED: usize = 20;
 /// Records cited.
 const CITED: usize = 3;
-/// Stretches marked on the timeline.
+/// Intervals marked on the timeline.
 const MARKED: usize = 200;
 
 /// See the module.
@@ -102,15 +102,12 @@ impl Rule for SafepointSlowToReach {
             let came_to_one = case.has(kind::SAFEPOINT, jvm);
             if !came_to_one && crate::ledger::safepoints_seen(case.recording, jvm) {
                 return Judgement::RuledOut {
-                    figure: format!(
-                        "{} came to no safepoint while its probes were watched",
-                        case.jvm_name(jvm)
-                    ),
+                    figure: facts::NO_SAFEPOINT.fact().with("jvm", Value::name(case.jvm_name(jvm))).into(),
                     source: "jvm-events".into(),
                 };
             }
             return Judgement::Inconclusive(BlindSpot {
-                what: format!("how long the threads of {} take to stop", case.jvm_name(jvm)),
+                what: format!("how long the threads of {} take to stop", case.jvm_name(jvm)).into(),
                 rules: vec![self.id().to_owned()],
                 remedy: "safepoint lines: -Xlog:safepoint:file=gc.log (JDK 8: \
                          -XX:+PrintGCApplicationStoppedTime)"
@@ -127,7 +124,9 @@ impl Rule for SafepointSlowToReach {
                 // What held the late ones back from running is not their code's.
                 let cost_ms = cost_ms * (1.0 - late.as_ref().map_or(0.0, Late::held_share));
                 match late.as_ref().and_then(Late::held_back) {
-                    Some(held_back) => Judgement::RuledOut { figure: held_back, source: waits.source(case) },
+                    Some(held_back) => {
+                        Judgement::RuledOut { figure: held_back.into(), source: waits.source(case) }
+                    }
                     None => Judgement::Found(Box::new(found(
                         self,
                         case,
@@ -138,10 +137,15 @@ impl Rule for SafepointSlowToReach {
                     ))),
                 }
             }
-            _ => Judgement::RuledOut { figure: waits.figure(case), source: waits.source(case) },
+            _ => Judgement::RuledOut { figure: waits.figure(case).into(), source: waits.source(case) },
         }
     }
 }
+
+/// Culprits, where the thread is not known.
+const VM_THREAD: &str = "the VM thread, which lets the threads go";
+const NO_CPU: &str = "threads that do not get a CPU";
+const UNNAMED: &str = "one thread that is late; the log does not name it";
 
 /// What the late ones did, as their switches show it: the last thread until it stood, the VM thread
 /// until it let go.
@@ -151,7 +155,7 @@ struct Late {
     /// Of it, held back from running: by what, milliseconds, the most first.
     held: Vec<(&'static str, f64)>,
     /// The last thread of the longest one and what it did, in words.
-    last: Option<String>,
+    last: Option<(String, String)>,
 }
 
 impl Late {
@@ -177,8 +181,7 @@ impl Late {
                     }
                 }
                 let most = part.links.first().filter(|_| part.part == Part::Reach && last.is_none());
-                last = last
-                    .or(most.zip(stop.last_in.as_ref()).map(|(link, who)| format!("{who}: {}", link.what)));
+                last = last.or(most.zip(stop.last_in.clone()).map(|(link, who)| (who, link.what.clone())));
             }
         }
         let mut held: Vec<_> = held.into_iter().collect();
@@ -191,14 +194,11 @@ impl Late {
         (self.held.iter().map(|(_, ms)| ms).sum::<f64>() / self.ms).clamp(0.0, 1.0)
     }
 
-    /// What kept the late ones from stopping, where that is not their code; in words.
-    fn held_back(&self) -> Option<String> {
+    /// What kept the late ones from stopping, where that is not their code.
+    fn held_back(&self) -> Option<Fact> {
         let (most, _) = self.held.first().filter(|_| self.held_share() >= MOSTLY)?;
-        Some(format!(
-            "the thread that came last was late because it was held back, not for its code: {most}, {} of {} looked at",
-            share(self.held_share()),
-            millis(self.ms)
-        ))
+        let fact = facts::HELD_BACK.is(Value::share(self.held_share())).with("by", Value::name(*most));
+        Some(fact.with("looked-at", Value::ms(self.ms)))
     }
 }
 
@@ -269,17 +269,12 @@ impl<'a> Waits<'a> {
         case.excess_ms(within(&case.slow), within(&case.base))
     }
 
-    fn figure(&self, case: &Case<'_>) -> String {
+    fn figure(&self, case: &Case<'_>) -> Fact {
         let reach = crate::metrics::Distribution::of(self.slow.iter().map(|w| w.reach_ms));
         let long = self.slow.iter().filter(|w| w.is_long()).count();
-        format!(
-            "threads stopped within {} (p99 {}) in {}; {} of them slow, {} in all",
-            millis(reach.max),
-            millis(reach.p99),
-            plural(self.slow.len(), "safepoint", "safepoints"),
-            count(long as f64),
-            millis(self.excess_ms(case))
-        )
+        let fact = facts::REACHED.is(Value::ms(reach.max)).with("p99", Value::ms(reach.p99));
+        let fact = fact.with("safepoints", Value::count(self.slow.len())).with("slow", Value::count(long));
+        fact.with("lost", Value::ms(self.excess_ms(case)))
     }
 
     fn source(&self, case: &Case<'_>) -> String {
@@ -313,12 +308,12 @@ fn found(
              held up threads; a loop or a copy without a poll would look the same",
         ),
         (true, _) => (
-            "the VM thread, which lets the threads go",
+            VM_THREAD,
             Confidence::Likely,
             "the log shows the time; that the VM thread did not get a processor is what usually makes it so",
         ),
         (_, true) => (
-            "threads that do not get a processor",
+            NO_CPU,
             Confidence::ConsistentWith,
             "many or trivial operations are slow to reach, so it is no thread's code; the log does not show what kept \
              the threads from running",
@@ -330,7 +325,7 @@ fn found(
              copy or a fault is not in the log",
         ),
         _ => (
-            "one thread that is late; the log does not name it",
+            UNNAMED,
             Confidence::Likely,
             "the log shows the time lost here; a few safepoints among many fast ones point at one late thread, which \
              the log does not name",
@@ -354,8 +349,9 @@ fn found(
     };
     finding.culprit = culprit.into();
     finding.why_confidence = why.into();
-    if let Some(last) = late.and_then(|late| late.last.clone()).filter(|_| !leaving) {
-        finding.culprit = last;
+    let last = late.and_then(|late| late.last.as_ref()).filter(|_| !leaving);
+    if let Some((who, did)) = last {
+        finding.culprit = format!("{who}: {did}");
         finding.why_confidence =
             "the switches of the threads name the one that came last and show that nothing held it back"
                 .into();
@@ -365,6 +361,10 @@ fn found(
                        or operation itself, and no setting of the collector changes it."
             .into();
     finding.evidence = evidence(case, waits, slow, longest, part, trivial);
+    if let Some((who, did)) = last {
+        let fact = facts::LAST_IN.is(Value::name(who)).with("did", Value::name(did));
+        finding.evidence.push(Evidence::summed(source::SCHED, fact));
+    }
     let stretches = Intervals::of(slow.iter().flat_map(|w| w.stretches()));
     finding.windows = stretches.windows();
     finding.windows.sort_by_key(|w| std::cmp::Reverse(w.length_ns()));

@@ -39,7 +39,7 @@ enum Part {
     Clone,
     /// What the JVM and the C library do before and behind it on the caller's side.
     Call,
-    /// From its first turn until it runs Java.
+    /// From when it first runs until it runs Java.
     ToJava,
 }
 
@@ -136,7 +136,6 @@ impl Rule for ThreadStartSlow {
         if all.slow.is_empty() {
             return Judgement::NotApplicable;
         }
-        let starts = quantity::plural(all.slow.len(), "start of a thread", "starts of threads");
         let cutter = Cutter::of(case.recording, jvm);
         let mut parts = Part::ALL.map(|part| (part, 0.0));
         for wait in &waits.slow {
@@ -152,8 +151,8 @@ impl Rule for ThreadStartSlow {
         };
         let cost_ms = wall_ms(case, jvm).min(waits.cost_ms()).max(attributed_ms);
         if waits.slow.is_empty() || !case.matters(cost_ms) {
-            let longest = quantity::millis(all.longest_ms());
-            return all.ruled_out(format!("the longest of {starts} took {longest}"));
+            let longest = facts::LONGEST_START.is(Value::ms(all.longest_ms()));
+            return all.ruled_out(longest.with("starts", Value::count(all.slow.len())));
         }
         // That a thread begins late is not yet that anybody waits for what it does.
         let sure = match case.share(cost_ms) {
@@ -188,7 +187,8 @@ impl Rule for ThreadStartSlow {
         let listed = (parts.iter().filter(|(_, ms)| *ms > 0.0))
             .map(|(part, ms)| facts::START_PART.is(Value::ms(*ms)).with("part", Value::name(part.words())));
         let fact = facts::SLOW_STARTS.is(Value::count(waits.slow.len())).with("least", Value::ms(SLOW_MS));
-        let fact = fact.with("starts", Value::count(all.slow.len()));
+        let fact =
+            fact.with("starts", Value::count(all.slow.len())).with("total", Value::ms(waits.total_ms()));
         finding.evidence.push(waits.summed(fact.with("parts", Value::list(listed))));
         let sites = sites
             .iter()
@@ -298,8 +298,8 @@ impl<'a> Cutter<'a> {
         let locked = self.locked.within(caller, span);
         let locked = locked.chain(self.locked.within(new, span).filter(|_| new.is_some() && new != caller));
         let locked_ms = Intervals::of(locked.map(|(from, to, _)| (*from, *to))).length_ms();
-        // Between its first turn and Java it may wait for a CPU again: for the caller lets it go on
-        // only when it has one.
+        // Between its first time slice and Java it may wait for a CPU again: for the caller lets it
+        // go on only when it has one.
         let queued = self.queued.within(new, span).filter(|_| new.is_some());
         let queued_ms = queued.map(|(.., runq_ns)| runq_ns).sum::<f64>() / 1e6;
         let (call, waited) = (ms(figure::CALL_NS), ms(figure::WAITED_NS));
@@ -371,17 +371,19 @@ mod tests {
         }
     }
 
+    /// The part that slow starts spent most of their time on.
+    fn most(finding: &Finding) -> Option<&str> {
+        finding.fact(&facts::SLOW_STARTS).detail("parts")?.parts()[0].name("part")
+    }
+
     #[test]
     fn the_part_that_took_most_is_named() {
         let queued = found(&starts(100.0, 1.0, 0.5, 98.0).sealed());
-        assert!(
-            queued.title.starts_with("20 starts of threads took 2.00 s until they ran"),
-            "{}",
-            queued.title
-        );
-        assert!(queued.title.contains("waiting for a CPU"), "{}", queued.title);
+        let slow = queued.fact(&facts::SLOW_STARTS);
+        assert_eq!((slow.number("value"), slow.number("total")), (Some(20.0), Some(2_000.0)));
+        assert_eq!(most(&queued), Some(Part::RunQueue.words()));
         let cloned = found(&starts(100.0, 99.0, 98.0, 0.1).sealed());
-        assert!(cloned.title.contains("clone()"), "{}", cloned.title);
+        assert_eq!(most(&cloned), Some(Part::Clone.words()));
     }
 
     #[test]
@@ -391,7 +393,7 @@ mod tests {
             built.span(kind::MEMORY_MAP_LOCK, "write", f64::from(i) * 0.5 + 0.005, 90.0, &[], &[]);
         }
         let locked = found(&built.sealed());
-        assert!(locked.title.contains("the lock of the address space"), "{}", locked.title);
+        assert_eq!(most(&locked), Some(Part::MapLock.words()));
     }
 
     /// The caller waits for the JVM's lock; of the second half of the waits no stack is known.

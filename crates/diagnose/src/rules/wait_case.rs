@@ -2,14 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom_recording::vocabulary::{kind, source};
+use fathom_recording::vocabulary::{kind, label, source};
 use fathom_recording::{ProcessId, Recording, Source, Span, ThreadId, Unseen};
 
 use super::gc_case::{cited, marked, summed};
+use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
 use crate::waits::Heading;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Window, quantity};
+use crate::waits::place::{NO_PLACE, place};
+use crate::{
+    Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Window, quantity,
+};
+
+/// In the class of a semaphore: `java.util.concurrent.Semaphore$NonfairSync`.
+const SEMAPHORE: &str = "java.util.concurrent.Semaphore";
 
 /// A wait of a thread within the slow windows, without the time in which the whole JVM was stopped.
 pub(crate) struct Wait<'a> {
@@ -35,10 +42,13 @@ pub(crate) struct Waits<'c, 'a> {
     /// When that was.
     unlisted_moments: Intervals,
     base_ms: f64,
-    /// What of the loss operations spent in such waits, where that is known: threads that take
-    /// turns in doing the operations wait each for a part of the time only, so that an average of
+    /// What of the loss operations spent in such waits, where that is known: threads that do
+    /// the operations alternately wait each for a part of the time only, so that an average of
     /// their waits is less. 0 where it is not.
     pub(crate) attributed_ms: f64,
+    /// Of all such waits in the slow windows, the part that is left without those of workers that
+    /// wait for work; see [`idle_workers`].
+    pub(crate) kept_share: f64,
     /// The collector that would have recorded them.
     watcher: Option<&'a Source>,
 }
@@ -76,6 +86,7 @@ impl<'c, 'a> Waits<'c, 'a> {
             unlisted_moments,
             base_ms,
             attributed_ms: 0.0,
+            kept_share: 1.0,
             watcher,
         })
     }
@@ -108,8 +119,21 @@ impl<'c, 'a> Waits<'c, 'a> {
         }
         let stops = Parts::of(case.recording, jvm).stopped;
         let stops = stops.iter().fold(Intervals::default(), |all, part| all.or(part));
-        let slow = locks_in(case, jvm, (kind, heading), &case.slow, &stops, &which);
-        let base = locks_in(case, jvm, (kind, heading), &case.base, &stops, &which);
+        let idle = idle_workers(case, jvm, kind, own);
+        let in_windows = |windows| {
+            let mut locks = locks_in(case, jvm, (kind, heading), windows, &stops, &which);
+            let all_ms = locks.ms();
+            if !idle.is_empty() {
+                let at = |span: &Span<'a>| waits_at(case, span, own);
+                locks.waits.retain(|wait| !at(&wait.span).is_some_and(|at| idle.contains(&at)));
+                // Its short waits are taken to be for the same.
+                locks.unlisted.retain(|(thread, _)| !idle.iter().any(|(worker, ..)| worker == thread));
+            }
+            (locks, all_ms)
+        };
+        let (slow, all_ms) = in_windows(&case.slow);
+        let (base, _) = in_windows(&case.base);
+        let kept_share = if all_ms > 0.0 { slow.ms() / all_ms } else { 1.0 };
         let nothing = slow.waits.is_empty() && slow.unlisted.is_empty();
         if watcher.is_none() && nothing && !case.has(kind, jvm) {
             return None;
@@ -117,7 +141,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         let mut unlisted: BTreeMap<(ThreadId, &str), f64> = BTreeMap::new();
         for (thread, moments) in &slow.unlisted {
             for (stack, ns) in case.chains().stacks_under(*thread, heading, moments) {
-                let place = crate::waits::place::place(case.recording, stack, own);
+                let place = place(case.recording, stack, own);
                 *unlisted.entry((*thread, place)).or_default() += ns as f64 / 1e6;
             }
         }
@@ -132,6 +156,7 @@ impl<'c, 'a> Waits<'c, 'a> {
                 .collect(),
             base_ms: base.ms(),
             attributed_ms: 0.0,
+            kept_share,
             slow: slow.waits,
             watcher,
         })
@@ -227,7 +252,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         summed(self.source(), fact)
     }
 
-    pub(crate) fn ruled_out(&self, figure: impl Into<String>) -> Judgement {
+    pub(crate) fn ruled_out(&self, figure: impl Into<Statement>) -> Judgement {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
@@ -241,6 +266,41 @@ impl<'c, 'a> Waits<'c, 'a> {
         finding.windows = Intervals::of_windows(&marked).and(&slow).windows();
         finding
     }
+}
+
+/// A thread that waits for a semaphore at a place: thread, class, place.
+type At<'a> = (ThreadId, &'a str, &'a str);
+
+fn waits_at<'a>(case: &Case<'a>, span: &Span<'a>, own: &[&str]) -> Option<At<'a>> {
+    let is_semaphore = span.name().contains(SEMAPHORE);
+    let thread = span.thread().filter(|_| is_semaphore)?;
+    let stack = case.chains().stack_of(span);
+    Some((thread, span.name(), place(case.recording, stack, own)))
+}
+
+/// Threads that wait for a semaphore, at a place and of an address, where no other one ever does. A
+/// semaphore has no owner: who alone acquires it waits for the next piece of work, which others
+/// announce by a release, and for nobody who holds it.
+fn idle_workers<'a>(case: &Case<'a>, jvm: ProcessId, kind: &str, own: &[&str]) -> BTreeSet<At<'a>> {
+    let recording: &'a Recording = case.recording;
+    let mut who: BTreeMap<(&str, &str), BTreeSet<ThreadId>> = BTreeMap::new();
+    let mut one_by_one: Vec<(At<'a>, (&str, &str))> = Vec::new();
+    for span in recording.spans_of(kind).filter(|span| span.process() == jvm) {
+        let Some(at) = waits_at(case, &span, own) else { continue };
+        let (thread, class, place) = at;
+        let address = (class, span.label(label::ADDRESS).unwrap_or(place));
+        who.entry((class, place)).or_default().insert(thread);
+        who.entry(address).or_default().insert(thread);
+        one_by_one.push((at, address));
+    }
+    let mut idle: BTreeSet<At<'a>> = one_by_one.iter().map(|(at, _)| *at).collect();
+    for (at, address) in one_by_one {
+        let (_, class, place) = at;
+        if [(class, place), address].iter().any(|key| who[key].len() > 1) || place == NO_PLACE {
+            idle.remove(&at);
+        }
+    }
+    idle
 }
 
 /// Waits for locks in some windows.
@@ -343,6 +403,10 @@ pub(crate) struct Group {
     pub(crate) ms: f64,
 }
 
+/// What shows waits that a collector of `fathom record` cannot see.
+pub(crate) const OTHER_SOURCES: &str =
+    "a JFR file of the time (jcmd PID JFR.start settings=profile), or strace -f -ttt -T";
+
 /// What threads waited for was not recorded, or not all of it. One wording for all rules, so that
 /// it is one row. Where a collector of `fathom record` looked for it and missed some, another
 /// recording by it would not show more.
@@ -361,10 +425,13 @@ pub(crate) fn unseen(
             "a JFR file of the time (jcmd PID JFR.start settings=profile), fathom record, or strace -f -ttt -T",
         );
     };
-    let why = match collector.unseen.iter().find(|unseen| may_hide(unseen, pid, kind)) {
-        Some(unseen) => format!("{what}: {} could not see {}", collector.name, unseen.what),
-        None => format!("{what}: {} lost some of its records", collector.name),
+    let why: Statement = match collector.unseen.iter().find(|unseen| may_hide(unseen, pid, kind)) {
+        Some(unseen) => {
+            let fact = scope::UNSEEN.fact().with("what", Value::name(what));
+            let fact = fact.with("collector", Value::name(&collector.name));
+            fact.with("unseen", Value::name(&unseen.what)).into()
+        }
+        None => format!("{what}: {} lost some of its records", collector.name).into(),
     };
-    let remedy = "a JFR file of the time (jcmd PID JFR.start settings=profile), or strace -f -ttt -T";
-    super::gc_case::blind(rule, why, remedy)
+    super::gc_case::blind(rule, why, OTHER_SOURCES)
 }

@@ -39,6 +39,10 @@ const SAMPLES_A_BLOCK: usize = 16;
 /// Share of wrongly called differences among those that are called.
 const FALSE_DISCOVERIES: f64 = 0.05;
 
+/// Half of an interval of 95%, in standard errors. Those between blocks are widened for few blocks
+/// already.
+pub const HALF_INTERVAL: f64 = 1.96;
+
 /// What makes two sides comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normalisation {
@@ -106,6 +110,47 @@ impl Errors {
     }
 }
 
+/// What a frame took of all samples of a side: a share, and half of its interval of 95%, from the
+/// larger of the two errors that the noise of a difference is estimated by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// Of all weight, 0 to 1.
+    pub of_all: f64,
+    /// Half of the interval, not cut off at 0 and 1.
+    pub half: f64,
+}
+
+impl Share {
+    /// Where the interval begins and ends, within 0 and 1.
+    pub fn interval(self) -> [f64; 2] {
+        [self.of_all - self.half, self.of_all + self.half].map(|end| end.clamp(0.0, 1.0))
+    }
+}
+
+/// Shares of all samples of a side, frame by frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// What each frame took itself.
+    pub of_self: Vec<Share>,
+    /// What each took with all that it called.
+    pub of_total: Vec<Share>,
+}
+
+impl Shares {
+    fn of(measured: &Measured) -> Self {
+        let all = measured.denominator;
+        let share = |(weight, variance): (&f64, &f64)| Share {
+            of_all: weight / all,
+            half: HALF_INTERVAL * variance.sqrt() / all,
+        };
+        let (weight, variance) = (&measured.weight, &measured.variance);
+        Self {
+            of_self: weight.frame_own.iter().zip(&variance.frame_own).map(share).collect(),
+            of_total: weight.frame_total.iter().zip(&variance.frame_total).map(share).collect(),
+        }
+    }
+}
+
 /// The base beside the weights of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
@@ -128,6 +173,8 @@ pub struct Comparison {
     pub nodes: Errors,
     /// Errors of frames.
     pub frames: Errors,
+    /// Shares of frames, of all samples on this side and of all in the base.
+    pub shares: [Shares; 2],
     /// Samples of the base.
     pub base_samples: usize,
     /// Blocks that each side was cut into, 0 where there were too few samples and errors are by
@@ -177,6 +224,12 @@ pub(super) fn compare(
         Errors { of_self, of_total, self_limit, total_limit }
     };
     let whole = |values: &[f64]| values.iter().map(|v| *v as i64).collect();
+    let shares = match normalisation {
+        Normalisation::Share => [Shares::of(a), Shares::of(b)],
+        _ => [here, base].map(|side| {
+            Shares::of(&Measured::of(tree, &recursive, side, Normalisation::Share, side.blocks()))
+        }),
+    };
     Some(Comparison {
         normalisation,
         scale,
@@ -187,6 +240,7 @@ pub(super) fn compare(
         base_frame_total: whole(&b.weight.frame_total),
         nodes: judged(|f| &f.own, |f| &f.total),
         frames: judged(|f| &f.frame_own, |f| &f.frame_total),
+        shares,
         base_samples: base.rows.rows.len(),
         blocks: (here.blocks(), base.blocks()),
     })

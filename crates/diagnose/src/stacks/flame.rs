@@ -1,4 +1,4 @@
-//! What one flame graph shows: a tree of the chosen samples, and the base beside it.
+//! What one flame graph shows: a tree of the chosen samples, and that of the baseline.
 
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{Recording, SeriesKind};

@@ -26,7 +26,7 @@ pub struct Row {
 pub struct Rows {
     /// In the order of the recording.
     pub rows: Vec<Row>,
-    /// The stretches of time that they are from: the windows as far as a source of such rows covers
+    /// The intervals that they are from: the windows as far as a source of such rows covers
     /// them and the processes were there.
     pub covered: Vec<Window>,
     /// Rows left out because their weight is negative: no source may say so.
@@ -41,6 +41,7 @@ impl Rows {
         let is_waits = selection.kind == waits::WAITS;
         let kind = recording.strings.find(if is_waits { waits::SHORT } else { &selection.kind });
         let (thread, stack) = (selection.threads(recording), selection.stacks(recording));
+        let process = selection.processes(recording);
         let from_here = |source: SourceId| {
             source.0 >= selection.sources_from && selection.sources_to.is_none_or(|to| source.0 < to)
         };
@@ -53,11 +54,10 @@ impl Rows {
                 *seen = true;
             }
             let inside = windows.iter().any(|w| w.from_ns <= sample.t_ns && sample.t_ns < w.to_ns);
-            if !inside || !thread(sample.thread) || !stack(sample.stack) {
+            if !inside || !process(sample.process) || !thread(sample.thread) || !stack(sample.stack) {
                 continue;
             }
-            let (t_ns, process) = (sample.t_ns, sample.process);
-            rows.take(t_ns, process, sample.thread, sample.stack, sample.weight);
+            rows.take(sample.t_ns, sample.process, sample.thread, sample.stack, sample.weight);
         }
         let no_samples = !sources.contains(&true);
         let kinds = match is_waits {
@@ -73,7 +73,7 @@ impl Rows {
             if let Some(seen) = sources.get_mut(span.source().index()) {
                 *seen = true;
             }
-            if !thread(span.thread()) || !stack(span.stack()) {
+            if !process(span.process()) || !thread(span.thread()) || !stack(span.stack()) {
                 continue;
             }
             for window in windows {

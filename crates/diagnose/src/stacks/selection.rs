@@ -1,9 +1,31 @@
 //! Which samples a call tree is made of.
 
-use fathom_recording::{FrameType, Recording, Role, StackId, ThreadId};
+use fathom_recording::vocabulary::fact;
+use fathom_recording::{FrameType, Process, ProcessId, Recording, Role, StackId, ThreadId};
 use regex_lite::Regex;
 
 use crate::Window;
+
+/// Which process is meant.
+#[derive(Clone, Debug)]
+pub enum ProcessChoice {
+    /// That with an id at the kernel.
+    Pid(i64),
+    /// Those whose name, with the arguments of its main class behind it, matches.
+    Named(Regex),
+}
+
+impl ProcessChoice {
+    fn holds(&self, process: &Process) -> bool {
+        match self {
+            Self::Pid(pid) => process.pid == Some(*pid),
+            Self::Named(re) => {
+                let args = process.fact(fact::MAIN_ARGS).unwrap_or_default();
+                re.is_match(&format!("{} {args}", process.name))
+            }
+        }
+    }
+}
 
 /// A choice of samples. What is left empty chooses everything.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +34,8 @@ pub struct Selection {
     pub kind: String,
     /// Stretches of time; a sample at their end is not in them.
     pub windows: Vec<Window>,
+    /// Of which process.
+    pub process: Option<ProcessChoice>,
     /// Matched against thread names.
     pub thread: Option<Regex>,
     /// Roles of threads.
@@ -43,6 +67,14 @@ impl Selection {
             Some(id) => chosen.get(id.index()).copied().unwrap_or(everything),
             None => everything,
         }
+    }
+
+    /// Which processes are chosen, by id.
+    pub(super) fn processes(&self, recording: &Recording) -> impl Fn(ProcessId) -> bool + use<> {
+        let holds = |process| self.process.as_ref().is_none_or(|choice| choice.holds(process));
+        let chosen: Vec<bool> = recording.processes.iter().map(holds).collect();
+        let everything = self.process.is_none();
+        move |process| chosen.get(process.index()).copied().unwrap_or(everything)
     }
 
     /// Which stacks are chosen.

@@ -153,19 +153,8 @@ fn spans_with_a_stack_weigh_what_lies_in_the_window() {
     let stack = made.stack(&["run", "lock"]);
     let process = fathom_recording::ProcessId(0);
     made.recording.span(&SpanRow {
-        kind: kind::LOCK_MONITOR,
-        name: "java.lang.Object",
-        t0_ns: S,
-        t1_ns: 4 * S,
-        process,
-        thread: None,
         stack,
-        source: made.source,
-        line: 0,
-        key: -1,
-        parent: None,
-        figures: &[],
-        labels: &[],
+        ..SpanRow::new(kind::LOCK_MONITOR, "java.lang.Object", (S, 4 * S), process, made.source)
     });
     let of_lock = |windows: &[(i64, i64)]| Selection { kind: kind::LOCK_MONITOR.into(), ..cpu(windows) };
     let flame = flame(&made.recording, &of_lock(&[(2, 3), (0, 1)]), Shape::default(), None).unwrap();
@@ -183,19 +172,10 @@ fn waits_are_the_long_ones_and_the_sums_of_the_short_ones() {
     // Long ones in the slow seconds 10 to 20, short ones before: the sums alone say the opposite.
     for (from_s, to_s, queued_s) in [(10, 16, 1.0), (18, 30, 0.0)] {
         made.recording.span(&SpanRow {
-            kind: kind::SCHED_OFF,
-            name: "sleeping",
-            t0_ns: from_s * S,
-            t1_ns: to_s * S,
-            process,
             thread,
             stack,
-            source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures: &[(fathom_recording::vocabulary::figure::RUNQ_NS, queued_s * 1e9)],
-            labels: &[],
+            ..SpanRow::new(kind::SCHED_OFF, "sleeping", (from_s * S, to_s * S), process, source)
         });
     }
     for (t_s, ms) in [(2, 300), (4, 300), (12, 20)] {
@@ -306,6 +286,39 @@ fn beyond(flame: &Flame, c: &Comparison) -> Vec<(String, Verdict)> {
     };
     let different = frames.iter().map(|f| (flame.tree.frames[f.frame as usize].name.clone(), verdict(f)));
     different.filter(|(_, v)| matches!(v, Verdict::More | Verdict::Less)).collect()
+}
+
+/// Each method is one sample in a hundred: of 4000 intervals of 95%, some 200 may miss that.
+#[test]
+fn the_interval_of_a_share_holds_the_true_share() {
+    let mut missed = [0, 0];
+    for seed in 1..=40 {
+        let (flame, c) = compared(&drawn(seed, 1), Normalisation::Wall);
+        for f in top(&flame.tree).iter().filter(|f| flame.tree.frames[f.frame as usize].name != "main") {
+            for (shares, missed) in c.shares.iter().zip(&mut missed) {
+                let [low, high] = shares.of_total[f.frame as usize].interval();
+                *missed += usize::from(!(low..=high).contains(&0.01));
+            }
+        }
+    }
+    assert!(missed.iter().all(|n| (20..=240).contains(n)), "{missed:?} of 4000 intervals miss 1%");
+}
+
+#[test]
+fn a_share_is_of_all_samples_of_its_side_whatever_is_compared() {
+    for normalisation in [Normalisation::Wall, Normalisation::Share] {
+        let (flame, c) = compared(&drawn(3, 30), normalisation);
+        let frame = |name: &str| flame.tree.frames.iter().position(|f| f.name == name).unwrap();
+        let [here, base] = [0, 1].map(|side| &c.shares[side]);
+        let [now, then] = [here, base].map(|s| s.of_total[frame("method0")]);
+        let method = top(&flame.tree).into_iter().find(|f| f.frame as usize == frame("method0")).unwrap();
+        assert_eq!(now.of_all, method.total_weight as f64 / flame.tree.total_weight[0] as f64);
+        assert_eq!(then.of_all, c.base_frame_total[frame("method0")] as f64 / c.base_total[0] as f64);
+        assert!(now.interval()[0] > then.interval()[1], "{now:?} {then:?}");
+        let main = here.of_total[frame("main")];
+        assert_eq!((main.of_all, main.interval()[1]), (1.0, 1.0));
+        assert_eq!(here.of_self[frame("main")].of_all, 0.0);
+    }
 }
 
 #[test]

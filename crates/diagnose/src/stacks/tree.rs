@@ -2,7 +2,7 @@
 //!
 //! A method is one node whether it was interpreted, compiled or inlined when it was seen: otherwise
 //! warm-up would split every path into two, and a comparison across a compilation would show one
-//! method vanish and another appear. How much of a node's total each kind took is kept beside it.
+//! method vanish and another appear. How much of a node's total each kind took is kept with it.
 
 use fathom_recording::{FrameType, Recording, StackId, StrId};
 use rustc_hash::FxHashMap;

@@ -6,19 +6,19 @@
 //! choice with a t-test).
 //!
 //! A dip in the middle has two ends, and a split at one of them leaves the other side mixed: halves
-//! that differ too little for the test. Where no split is significant, the stretch that differs
+//! that differ too little for the test. Where no split is significant, the interval that differs
 //! most from what is around it is looked for (circular binary segmentation, Olshen et al.,
 //! Biostatistics 2004), by ranks.
 
 use super::mann_whitney;
 
-/// Shortest stretch between change points, ticks. Below five, a rank test cannot distinguish change
-/// from chance at [`P_MAX`].
+/// Shortest interval between change points, ticks. Below five, a rank test cannot distinguish
+/// change from chance at [`P_MAX`].
 const MIN_STRETCH: usize = 5;
 /// p-value up to which a split is kept. Much below 5%, because every split is the best of many and
 /// neighbouring ticks are not independent.
 const P_MAX: f64 = 0.001;
-/// The same for a stretch with two ends: it is the best of the square of as many.
+/// The same for an interval with two ends: it is the best of the square of as many.
 const P_MAX_WITHIN: f64 = 1e-6;
 /// Values that the search looks at; it needs their square in steps.
 const MAX_VALUES: usize = 2_000;
@@ -86,7 +86,7 @@ fn best_split(values: &[f64]) -> Option<usize> {
     best.map(|(_, split)| split)
 }
 
-/// The stretch within, with something before and behind it, whose ranks differ most from those
+/// The interval within, with something before and behind it, whose ranks differ most from those
 /// around it; `None` when too short.
 fn best_within(values: &[f64]) -> Option<(usize, usize)> {
     let n = values.len();
@@ -95,7 +95,7 @@ fn best_within(values: &[f64]) -> Option<(usize, usize)> {
     }
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    // Sums of ranks from the first on, each above the mean rank: a stretch's is the difference of
+    // Sums of ranks from the first on, each above the mean rank: an interval's is the difference of
     // two. Ties get ranks in the order of time, which moves a sum by little; the test has them
     // right.
     let mut ranks = vec![0.0; n];

@@ -1,4 +1,4 @@
-//! A thread's time in a window, each moment charged to one heading.
+//! A thread's time in a window, each moment charged to one category.
 
 use super::book::{Book, Means, Seen, Taken};
 use super::bounds::Bounds;
@@ -18,13 +18,13 @@ use std::rc::Rc;
 
 pub(super) const HEADINGS: usize = Heading::ALL.len();
 
-/// A thread's time by heading.
+/// A thread's time by category.
 #[derive(Clone, Debug)]
 pub(super) struct Account<'a> {
     pub(super) thread: ThreadId,
-    /// What it waited for by name, with nanoseconds, by heading; parts of those.
+    /// What it waited for by name, with nanoseconds, by category; parts of those.
     pub(super) on: Vec<(Heading, &'a str, i64)>,
-    /// Nanoseconds by heading; they add up to the time that the thread lived in the window.
+    /// Nanoseconds by category; they add up to the time that the thread lived in the window.
     pub(super) spent_ns: [i64; HEADINGS],
     /// CPU samples of the thread in the window.
     pub(super) cpu_samples: u64,
@@ -61,7 +61,7 @@ pub(super) fn accounts<'a>(
     accounts
 }
 
-/// Moments of threads by heading, for those who ask for more than sums: each thread is charged
+/// Moments of threads by category, for those who ask for more than sums: each thread is charged
 /// once, when it is asked for.
 pub(crate) struct Moments<'a> {
     recording: &'a Recording,
@@ -72,7 +72,7 @@ pub(crate) struct Moments<'a> {
     charged: RefCell<FxHashMap<ThreadId, Option<Rc<ByHeading>>>>,
 }
 
-/// Moments of one thread by heading, in the order of [`Heading::ALL`]; together those in which it
+/// Moments of one thread by category, in the order of [`Heading::ALL`]; together those in which it
 /// lived.
 pub(crate) type ByHeading = [Intervals; HEADINGS];
 
@@ -157,7 +157,7 @@ impl<'a> Moments<'a> {
     }
 }
 
-/// Headings of the parts of stops, in the order of [`Parts::stopped`].
+/// Categories of the parts of stops, in the order of [`Parts::stopped`].
 const STOPPED: [Heading; 5] = [
     Heading::StoppedByGc,
     Heading::StoppedToReach,
@@ -166,7 +166,7 @@ const STOPPED: [Heading; 5] = [
     Heading::StoppedByLog,
 ];
 
-/// Headings under which a thread waits for something that has a name.
+/// Categories under which a thread waits for something that has a name.
 const NAMED: [Heading; 5] = [Heading::Disk, Heading::Network, Heading::Dns, Heading::Child, Heading::Blocked];
 
 /// Parts of moments of which it is known what was waited for, in the order of their beginnings.

@@ -57,7 +57,7 @@ impl Sampler {
     }
 }
 
-/// A stretch between two things that a thread was seen to do.
+/// An interval between two things that a thread was seen to do.
 struct Gap<'g> {
     /// When it may have run: sorted, without overlap.
     ran: Cow<'g, [(i64, i64)]>,
@@ -231,7 +231,7 @@ fn spread(own: &Intervals, owed: &[(Heading, i64)], short: &mut Vec<(Heading, (i
     }
 }
 
-/// Holds the gaps to the kernel's account of the thread; the stretches that it covers.
+/// Holds the gaps to the kernel's account of the thread; the intervals that it covers.
 fn by_account(book: &Book<'_>, row: &Row, unknown: &mut Vec<(i64, i64)>) -> Intervals {
     for (from, to, ran_ns) in &book.accounts {
         let mut within: Vec<Gap<'_>> =

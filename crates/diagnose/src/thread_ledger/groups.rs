@@ -42,7 +42,7 @@ struct Sum {
     on: BTreeMap<Heading, BTreeMap<String, i64>>,
 }
 
-/// Names of what was waited for that are listed below a heading.
+/// Names of what was waited for that are listed below a category.
 const MOST_TARGETS: usize = 5;
 
 impl Default for Sum {
@@ -67,7 +67,7 @@ impl Sum {
         self.spent_ns.iter_mut().zip(account.spent_ns).for_each(|(sum, ns)| *sum = sum.saturating_add(ns));
     }
 
-    /// What was waited for under a heading, the most costly first.
+    /// What was waited for under a category, the most costly first.
     fn targets(&self, heading: Heading) -> Vec<Target> {
         let all = self.on.get(&heading).into_iter().flatten();
         let mut targets: Vec<Target> =

@@ -35,7 +35,7 @@ use serde::Serialize;
 pub(crate) use book::Taken;
 pub(crate) use charge::{ByHeading, Moments};
 pub use groups::By;
-pub use rank::Weight;
+pub use rank::{Slice, SlowRank, SlowWeight, Weight};
 pub(crate) use rank::{growth, parts};
 pub use watched::{Watched, watched};
 

@@ -5,6 +5,9 @@
 //! is the same. What is the same all the time explains no slowness, so such waits count by how much
 //! they change. Running, locks, disks, stops count as they are: nobody is in them for want of work.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
 use crate::waits::Heading;
 use crate::{Window, stats};
 
@@ -45,6 +48,98 @@ impl Weight {
     }
 }
 
+/// What grew by less than this share of the slow time is no growth: ledgers of two windows are
+/// never the same.
+const LEAST_GROWTH: f64 = 0.05;
+/// What was lost or run for less than this share of the slow time is as good as idle.
+const LEAST_ACTIVE: f64 = 0.01;
+
+/// A slice of a run: how long it is, in one unit with what is spent in it, and which windows it
+/// lies in.
+#[derive(Clone, Copy, Debug)]
+pub struct Slice {
+    /// Its length.
+    pub length: f64,
+    /// Whether it lies in a slow window.
+    pub is_slow: bool,
+    /// Whether it lies in a window that the slow ones are held against.
+    pub is_base: bool,
+}
+
+/// What a thread or group spent the slices of a run on, as far as it ranks by it in a picture of
+/// them.
+#[derive(Clone, Debug)]
+pub struct SlowWeight {
+    slices: Vec<Slice>,
+    run: Weight,
+    slow: Weight,
+    /// Spent in the slow slices, and in those of the base.
+    by_heading: BTreeMap<Heading, [f64; 2]>,
+}
+
+impl SlowWeight {
+    /// Of a run with these slices.
+    pub fn of(slices: &[Slice]) -> Self {
+        let slow = |slice: &Slice| if slice.is_slow { slice.length } else { 0.0 };
+        Self {
+            run: Weight::of(slices.iter().map(|slice| slice.length)),
+            slow: Weight::of(slices.iter().map(slow)),
+            slices: slices.to_vec(),
+            by_heading: BTreeMap::new(),
+        }
+    }
+
+    /// Adds what was spent under a heading in one of the slices.
+    pub fn add(&mut self, slice: usize, heading: Heading, spent: f64) {
+        self.run.add(slice, heading, spent);
+        let Some(at) = self.slices.get(slice) else { return };
+        if at.is_slow {
+            self.slow.add(slice, heading, spent);
+        }
+        let [slow, base] = self.by_heading.entry(heading).or_default();
+        *slow += if at.is_slow { spent } else { 0.0 };
+        *base += if at.is_base { spent } else { 0.0 };
+    }
+
+    /// Where it ranks.
+    pub fn rank(&self) -> SlowRank {
+        let length = |chosen: fn(&Slice) -> bool| -> f64 {
+            self.slices.iter().filter(|slice| chosen(slice)).map(|slice| slice.length).sum()
+        };
+        let (slow, base) = (length(|slice| slice.is_slow), length(|slice| slice.is_base));
+        let spent = self.by_heading.iter().map(|(heading, [slow, base])| (*heading, *slow, *base));
+        let grew = if slow > 0.0 && base > 0.0 { growth(spent, slow / base) / slow } else { 0.0 };
+        SlowRank {
+            grew: if grew < LEAST_GROWTH { 0.0 } else { grew },
+            slow: if slow > 0.0 { self.slow.value() / slow } else { 0.0 },
+            run: self.run.value(),
+        }
+    }
+}
+
+/// In what order threads and groups are shown next to one another: those that grew in the slow
+/// windows first, the more the earlier; then those that lost or ran most in them; then by the whole
+/// run.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct SlowRank {
+    grew: f64,
+    slow: f64,
+    run: f64,
+}
+
+impl SlowRank {
+    /// The higher rank first.
+    pub fn order(&self, other: &Self) -> Ordering {
+        let by = |of: fn(&Self) -> f64| of(other).total_cmp(&of(self));
+        by(|rank| rank.grew).then(by(|rank| rank.slow)).then(by(|rank| rank.run))
+    }
+
+    /// Whether it ran, or waited for what only a thread with work waits for, in the slow windows.
+    pub fn is_active(&self) -> bool {
+        self.grew > 0.0 || self.slow >= LEAST_ACTIVE
+    }
+}
+
 /// What was spent above as much time of a base, heading by heading: what a group ranks by where
 /// there is a base.
 pub(crate) fn growth(spent: impl Iterator<Item = (Heading, f64, f64)>, base_scale: f64) -> f64 {
@@ -81,5 +176,30 @@ mod tests {
         assert!(reader.value() < 30.0, "{}", reader.value());
         assert!((request.value() - 4_800.0).abs() < 1.0);
         assert!((locked.value() - 4_800.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn what_grew_in_the_slow_window_ranks_before_what_always_runs_and_an_idle_reader_last() {
+        // Ten slices of a second; the last two are slow, the others what they are held against.
+        let slices: Vec<Slice> =
+            (0..10).map(|i| Slice { length: 1_000.0, is_slow: i >= 8, is_base: i < 8 }).collect();
+        let of = |spent: &dyn Fn(usize) -> Vec<(Heading, f64)>| {
+            let mut weight = SlowWeight::of(&slices);
+            for slice in 0..10 {
+                spent(slice).into_iter().for_each(|(heading, ms)| weight.add(slice, heading, ms));
+            }
+            weight.rank()
+        };
+        let blocked = of(&|slice| vec![(Heading::Monitor, if slice < 8 { 10.0 } else { 800.0 })]);
+        let busy = of(&|_| vec![(Heading::Monitor, 100.0), (Heading::C2, 890.0)]);
+        let reader = of(&|slice| vec![(Heading::Network, 995.0 + (slice % 2) as f64), (Heading::Idle, 4.0)]);
+        let earlier = of(&|slice| match slice {
+            3 => vec![(Heading::Monitor, 990.0)],
+            _ => vec![(Heading::Idle, 1_000.0)],
+        });
+        let mut order = [("reader", reader), ("earlier", earlier), ("busy", busy), ("blocked", blocked)];
+        order.sort_by(|a, b| a.1.order(&b.1));
+        assert_eq!(order.map(|(name, _)| name), ["blocked", "busy", "reader", "earlier"]);
+        assert_eq!(order.map(|(_, rank)| rank.is_active()), [true, true, false, false]);
     }
 }

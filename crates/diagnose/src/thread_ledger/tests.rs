@@ -72,19 +72,10 @@ impl Watched {
         figures: &[(&str, f64)],
     ) {
         self.recording.span(&SpanRow {
-            kind,
-            name: "",
-            t0_ns: from * MS,
-            t1_ns: to * MS,
-            process: self.process,
             thread,
             stack,
-            source: self.source,
-            line: 0,
-            key: -1,
-            parent: None,
             figures,
-            labels: &[],
+            ..SpanRow::new(kind, "", (from * MS, to * MS), self.process, self.source)
         });
     }
 
@@ -98,19 +89,9 @@ impl Watched {
         labels: &[(&str, &str)],
     ) {
         self.recording.span(&SpanRow {
-            kind,
-            name,
-            t0_ns: from * MS,
-            t1_ns: to * MS,
-            process: self.process,
             thread: Some(thread),
-            stack: None,
-            source: self.source,
-            line: 0,
-            key: -1,
-            parent: None,
-            figures: &[],
             labels,
+            ..SpanRow::new(kind, name, (from * MS, to * MS), self.process, self.source)
         });
     }
 

@@ -12,7 +12,7 @@ pub(super) enum Layer {
 }
 use Layer::{Java, Kernel, Native};
 
-/// The heading of the methods of queues, as long as nothing says for what something is taken from
+/// The category of the methods of queues, as long as nothing says for what something is taken from
 /// one.
 pub(super) const FROM_QUEUE: Heading = Heading::Idle;
 

@@ -1,6 +1,7 @@
-//! What a thread spends its time on: the headings of the ledger of threads, and how a wait is
+//! What a thread spends its time on: the categories of the ledger of threads, and how a wait is
 //! classified by its stack ([`stack`]) or by its record ([`record`]).
 
+mod at_rest;
 pub(crate) mod frozen;
 mod functions;
 pub(crate) mod log_write;
@@ -10,10 +11,11 @@ pub(crate) mod queues;
 pub(crate) mod record;
 pub(crate) mod stack;
 
+pub use at_rest::is_at_rest;
 use fathom_recording::{Recording, Span};
 use serde::Serialize;
 
-/// What a moment of a thread is charged to. A moment has one heading; their order is that in which
+/// What a moment of a thread is charged to. A moment has one category; their order is that in which
 /// they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -222,7 +224,7 @@ impl<'a> Causes<'a> {
         Self { recording, stacks: stack::ByStack::of(recording) }
     }
 
-    /// The heading of a span of a thread off the CPU. Time on the run queue at its end is not
+    /// The category of a span of a thread off the CPU. Time on the run queue at its end is not
     /// separated here.
     pub fn heading(&self, span: &Span<'_>) -> Heading {
         if span.name() == "preempted" && self.stacks.heading(span.stack()) == Heading::Blocked {

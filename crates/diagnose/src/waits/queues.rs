@@ -218,7 +218,7 @@ mod tests {
     const REST: &[&str] =
         &["java.util.concurrent.ThreadPoolExecutor.getTask", "java.util.concurrent.LinkedBlockingQueue.take"];
 
-    /// Waits of threads 1 to 4 below `frames`: the thread, and who woke it. The heading of the
+    /// Waits of threads 1 to 4 below `frames`: the thread, and who woke it. The category of the
     /// first wait's stack.
     fn heading(waits: &[(i64, &[&str], &str)]) -> Heading {
         let waits =
@@ -247,19 +247,10 @@ mod tests {
             }
             first = first.or(stack);
             recording.span(&SpanRow {
-                kind,
-                name: "sleeping",
-                t0_ns: at as i64 * 10,
-                t1_ns: at as i64 * 10 + 10,
-                process,
                 thread: Some(thread),
                 stack,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
                 labels: &[(label.0, label.1.as_str())],
+                ..SpanRow::new(kind, "sleeping", (at as i64 * 10, at as i64 * 10 + 10), process, source)
             });
         }
         recording.seal();

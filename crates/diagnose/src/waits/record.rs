@@ -27,7 +27,7 @@ pub(crate) const WAITS: [&str; 16] = [
     kind::SYSCALL,
 ];
 
-/// Headings of records that know better than the stack at the switch, where the two differ: the
+/// Categories of records that know better than the stack at the switch, where the two differ: the
 /// stack of a thread that waits for the lock of its address space, or looks for memory, is that of
 /// the fault or call in which it does.
 pub(crate) const NARROWER: [Heading; 2] = [Heading::MapLock, Heading::MemoryStall];

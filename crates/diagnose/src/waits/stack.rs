@@ -23,10 +23,12 @@ const TAKES: [&str; 3] = ["take", "poll", "dequeue"];
 /// Parts of a package's name that show whose it is.
 const LIBRARY_PARTS: usize = 3;
 
-/// Headings of a recording's stacks, each looked at once. Parents stand before children, so that
+/// Categories of a recording's stacks, each looked at once. Parents stand before children, so that
 /// one pass does it.
 pub(crate) struct ByStack {
     headings: Vec<Heading>,
+    /// Stacks that take from a queue, for whatever.
+    from_queue: Vec<bool>,
     /// Stacks with a method of the application.
     of_application: Vec<bool>,
     /// Stacks that wait until a moment at the latest.
@@ -62,7 +64,7 @@ pub(crate) struct Unlisted {
 }
 
 impl Unlisted {
-    /// The heading of such a wait, of which stack or record say this.
+    /// The category of such a wait, of which stack or record say this.
     pub(crate) fn heading(self, known: Heading) -> Heading {
         if known == Heading::Waiting && self.are_timed { Heading::TimedWait } else { known }
     }
@@ -143,10 +145,16 @@ impl ByStack {
         }
         let headings =
             lines.iter().zip(&kernel_only).map(|(place, only)| heading_at(*place, *only)).collect();
+        let queue = place_from_queue();
+        let from_queue = lines.iter().map(|place| Some(usize::from(*place)) == queue).collect();
         let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
         let processes = recording.threads.iter().filter_map(known).collect();
         let keep_alive = main_thread::that_keep_alive(recording);
-        (Self { headings, of_application, limited, in_recorder, processes, keep_alive }, lines, whose)
+        (
+            Self { headings, from_queue, of_application, limited, in_recorder, processes, keep_alive },
+            lines,
+            whose,
+        )
     }
 
     /// Whether a thread whose stack this is runs a BPF program of the recorder.
@@ -157,6 +165,12 @@ impl ByStack {
     /// What a thread waits for whose stack this is.
     pub(crate) fn heading(&self, stack: Option<StackId>) -> Heading {
         stack.and_then(|stack| self.headings.get(stack.index()).copied()).unwrap_or(Heading::Blocked)
+    }
+
+    /// Whether a stack takes from a queue of the JDK, be it for work or for something that the work
+    /// needs.
+    pub(crate) fn takes_from_queue(&self, stack: Option<StackId>) -> bool {
+        stack.is_some_and(|stack| self.from_queue.get(stack.index()) == Some(&true))
     }
 
     /// Whether any stack waits for it.
@@ -240,7 +254,7 @@ fn frame<'a>(recording: &'a Recording, index: usize, libraries: &mut FxHashMap<&
     }
 }
 
-/// The place of the first line of a heading.
+/// The place of the first line of a category.
 fn place_of(heading: Heading) -> u8 {
     WAIT_FUNCTIONS.iter().position(|line| line.2 == heading).map_or(NOTHING, |line| line as u8)
 }
@@ -336,7 +350,7 @@ fn library(name: &str) -> &str {
 enum Whose {
     /// The JDK's alone, and native code.
     Jdk,
-    /// One library's beside them.
+    /// And of one library.
     Library(u32),
     Several,
 }

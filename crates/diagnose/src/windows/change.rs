@@ -179,19 +179,19 @@ impl Bins {
 /// Time by category and by the application's method, milliseconds bin by bin.
 type ByPart<'a> = BTreeMap<(Heading, &'a str), Vec<f64>>;
 
-/// Rows of [`ByPart`] under way: asked for with each stretch of time, mostly of the part that was
+/// Rows of [`ByPart`] under way: asked for with each interval, mostly of the part that was
 /// asked for before.
 struct Rows<'a> {
     bins: usize,
     rows: Vec<(Heading, &'a str, Vec<f64>)>,
-    /// By heading, and where the name of the method stands in memory: a recording has each of its
+    /// By category, and where the name of the method stands in memory: a recording has each of its
     /// words once.
     known: FxHashMap<Part, usize>,
     /// What was asked for last.
     last: Option<(Part, usize)>,
 }
 
-/// A heading, and where the name of a method stands.
+/// A category, and where the name of a method stands.
 type Part = (Heading, usize, usize);
 
 impl<'a> Rows<'a> {

@@ -1,16 +1,18 @@
-//! Slow windows of a series of progress: dips, lower levels and stalls, beside the level that is
-//! usual.
+//! Slow windows of a series of progress: dips, lower levels and stalls, compared with the level
+//! that is usual.
 //!
 //! 1. Change points cut the series into levels. The usual level is the highest that the run keeps
 //!    for a fifth of its time: a spike is not normal, and a run that is slow for its second half
 //!    was normal in the first.
 //! 2. What comes before the usual level is reached for the first time is warm-up and belongs to
 //!    neither side, however long it takes: a rise is no dip. A rise by less than a fifth is no
-//!    warm-up of a third of the run. A slow stretch needs a better one before it; a warm-up that is
-//!    long enough to have a usual level of its own is searched for dips below that.
+//!    warm-up of a third of the run. A slow interval needs a better one before it; a warm-up that
+//!    is long enough to have a usual level of its own is searched for dips below that. Where it has
+//!    none, it ends before a fall by half from the later level.
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard
-//!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are; one
-//!    stretched tick is a dip, for a stall stretches the tick of whoever keeps time within the JVM.
+//!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are. One tick
+//!    is a dip where it is prolonged, for a stall prolongs the tick of whoever keeps time within
+//!    the JVM, and where less than a tenth of the usual is done in it.
 //!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that
 //!    are on average less than half of the ten before are a dip when their mean is four standard
 //!    deviations below, estimated from the differences of neighbours.
@@ -18,12 +20,17 @@
 //!    level that it keeps for half of the time is the usual one.
 //! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow
 //!    recovery counts.
+//! 5. Of a dip of several levels the deepest counts, where most is lost there.
 
+mod apart;
 #[cfg(test)]
 mod tests;
+mod warm_up;
 
 use super::progress::Progress;
 use crate::{Window, quantity, stats};
+use apart::apart;
+use warm_up::{Until, warm_up};
 
 /// The least effect: a dip by less than a fifth is not what people call slow, and shared machines
 /// show it all day.
@@ -34,6 +41,11 @@ const SIGMAS: f64 = 4.0;
 const EDGE: (f64, f64) = (2.0, 0.05);
 /// The fewest slow ticks of a dip.
 const MIN_TICKS: usize = 3;
+/// An outage: below this part of the usual level, and for so long, nanoseconds: stops of 200 ms are
+/// what people notice.
+const OUTAGE: (f64, i64) = (0.1, 200_000_000);
+/// Standard deviations that must not reach down to that: a single tick is the lowest of hundreds.
+const OUTAGE_SIGMAS: f64 = 5.0;
 /// Ticks before a fall that it is held against.
 const BEFORE: usize = 10;
 /// A fall is to less than this part of them: nobody calls that wandering.
@@ -48,7 +60,7 @@ const MIN_SERIES: usize = 20;
 const USUAL_FOR: f64 = 0.2;
 /// The same where the series wanders.
 const USUAL_FOR_WANDERING: f64 = 0.5;
-/// Stretches below the usual level from which on a series may wander.
+/// Intervals below the usual level from which on a series may wander.
 const WANDERS: usize = 3;
 /// By how many of their standard deviations slow and usual ticks lie apart where they are two
 /// levels (Ashman's D): the halves of one normal distribution have 2.7.
@@ -77,7 +89,7 @@ pub struct Found {
     pub warm_up: Option<Window>,
     /// How, in words.
     pub how: String,
-    /// The longest stretch at a level that is lower than usual and no dip, with the share by which
+    /// The longest interval at a level that is lower than usual and no dip, with the share by which
     /// it is lower.
     pub slight: Option<(Window, f64)>,
     /// Whether ticks at half of the usual level would have been taken for a dip: with more noise
@@ -96,6 +108,11 @@ impl Usual {
         self.level - (EFFECT * self.level).max(SIGMAS * self.sigma)
     }
 
+    /// Whether a level is lower by a dip.
+    fn is_dip(&self, level: f64) -> bool {
+        level <= self.level * (1.0 - EFFECT)
+    }
+
     fn edge_below(&self) -> f64 {
         self.level - (EDGE.0 * self.sigma).max(EDGE.1 * self.level)
     }
@@ -103,16 +120,18 @@ impl Usual {
 
 /// Finds slow and usual windows; `None` when the series is too short or never gets anything done.
 pub fn find(progress: &Progress) -> Option<Found> {
-    let mut found = find_after_warm_up(progress)?;
-    let Some(warm_up) = found.warm_up.filter(|w| is_long(w, progress)) else { return Some(found) };
+    let mut found = find_after_warm_up(progress, Until::Settled)?;
+    let Some(warm_up) = found.warm_up else { return Some(found) };
     let ticks = usize::try_from(warm_up.length_ns() / progress.tick_ns.max(1)).unwrap_or(0);
-    let before = progress.first(ticks);
-    if let Some(early) = find_after_warm_up(&before).filter(|early| !early.slow.is_empty()) {
-        found.warm_up = early.warm_up;
-        found.slow.splice(0..0, early.slow);
-        found.base.splice(0..0, early.base);
-        found.how += &format!("; in the warm-up itself: {}", early.how);
-    }
+    let before = is_long(&warm_up, progress).then(|| progress.first(ticks));
+    let early = before.and_then(|before| find_after_warm_up(&before, Until::Settled));
+    let Some(early) = early.filter(|early| !early.slow.is_empty()) else {
+        return find_after_warm_up(progress, Until::Fall);
+    };
+    found.warm_up = early.warm_up;
+    found.slow.splice(0..0, early.slow);
+    found.base.splice(0..0, early.base);
+    found.how += &format!("; in the warm-up itself: {}", early.how);
     Some(found)
 }
 
@@ -120,19 +139,20 @@ fn is_long(warm_up: &Window, progress: &Progress) -> bool {
     warm_up.length_ns() as f64 > LONG_WARM_UP * whole(progress).length_ns() as f64
 }
 
-fn find_after_warm_up(progress: &Progress) -> Option<Found> {
+fn find_after_warm_up(progress: &Progress, until: Until) -> Option<Found> {
     let ticks: Vec<usize> = (0..progress.values.len()).filter(|i| progress.values[*i].is_some()).collect();
     let values: Vec<f64> = ticks.iter().filter_map(|i| progress.values[*i]).collect();
     if values.len() < MIN_SERIES {
         return None;
     }
     let levels = levels(&values);
-    let found = find_beside(progress, (&ticks, &values), &levels, usual(&values, &levels, USUAL_FOR)?);
+    let usual_level = usual(&values, &levels, USUAL_FOR)?;
+    let found = find_beside(progress, (&ticks, &values), &levels, usual_level, until);
     if !wanders(progress, &found) {
         return Some(found);
     }
     let half = usual(&values, &levels, USUAL_FOR_WANDERING)?;
-    let mut found = find_beside(progress, (&ticks, &values), &levels, half);
+    let mut found = find_beside(progress, (&ticks, &values), &levels, half, until);
     if wanders(progress, &found) {
         let from = found.warm_up.map_or(0, |warm_up| warm_up.to_ns);
         found.base = vec![Window { from_ns: from.max(progress.window(0, 1).from_ns), ..whole(progress) }];
@@ -157,7 +177,7 @@ fn wanders(progress: &Progress, found: &Found) -> bool {
         (0..progress.values.len()).filter(within).filter_map(|i| progress.values[i]).collect()
     };
     let (slow, base) = (ticks(&found.slow), ticks(&found.base));
-    // A usual level is kept for longer, unless all of it counts to the slow stretches around.
+    // A usual level is kept for longer, unless all of it counts to the slow intervals around.
     let is_short = (base.len() as f64) < USUAL_FOR / 2.0 * slow.len() as f64;
     if !is_short && (found.slow.len() < WANDERS || slow.len() <= base.len()) {
         return false;
@@ -169,20 +189,21 @@ fn wanders(progress: &Progress, found: &Found) -> bool {
     (base - slow) * std::f64::consts::SQRT_2 < TWO_LEVELS * slow_sigma.hypot(base_sigma)
 }
 
-/// What is slow beside a usual level. `ticks`: those that have values, and these.
+/// What is slow compared with a usual level. `ticks`: those that have values, and these.
 fn find_beside(
     progress: &Progress,
     (ticks, values): (&[usize], &[f64]),
     levels: &[(usize, usize, f64)],
     usual: Usual,
+    until: Until,
 ) -> Found {
-    let begin = warm_up(values, &usual).and_then(|i| ticks.get(i).copied()).unwrap_or(0);
+    let begin = warm_up(values, levels, &usual, until).and_then(|i| ticks.get(i).copied()).unwrap_or(0);
 
     let mut slow = vec![false; progress.values.len()];
     for (i, (from, to, median)) in levels.iter().enumerate() {
         let better_before = levels[..i].iter().any(|(_, _, before)| *median <= before * (1.0 - EFFECT));
         let (Some(first), Some(last)) = (ticks.get(*from), ticks.get(*to - 1)) else { continue };
-        if better_before && *median <= usual.level * (1.0 - EFFECT) && *last >= begin {
+        if better_before && usual.is_dip(*median) && *last >= begin {
             let (mut first, mut last) = ((*first).max(begin), *last);
             // Ranks place an end to within a tick or two: one that is nearer to the usual level is
             // not the dip's.
@@ -197,8 +218,17 @@ fn find_beside(
     for (from, to) in runs(progress, &usual, begin).iter().chain(&falls(progress, &usual, begin)) {
         slow[*from..*to].fill(true);
     }
+    let by_tick: Vec<(usize, usize, f64)> = levels
+        .iter()
+        .filter_map(|(from, to, median)| {
+            Some((*ticks.get(*from)?, ticks.get(*to).copied().unwrap_or(slow.len()), *median))
+        })
+        .collect();
+    let whole = slow.clone();
+    let apart = apart(&progress.values, &stretches(&slow, begin), &by_tick, &usual);
+    slow.iter_mut().zip(&apart).for_each(|(slow, apart)| *slow &= !apart);
     let slow_ticks = stretches(&slow, begin);
-    let around = |i: usize| slow[i.saturating_sub(1)..(i + 2).min(slow.len())].iter().any(|s| *s);
+    let around = |i: usize| whole[i.saturating_sub(1)..(i + 2).min(whole.len())].iter().any(|s| *s);
     let normal: Vec<bool> = (0..slow.len()).map(|i| i >= begin && !around(i)).collect();
     let window = |(from, to): &(usize, usize)| progress.window(*from, *to);
     let base: Vec<Window> =
@@ -206,7 +236,7 @@ fn find_beside(
     Found {
         slow: slow_ticks.iter().map(window).collect(),
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
-        how: how(progress, &usual, slow_ticks.len(), begin),
+        how: how(progress, &usual, slow_ticks.len(), begin) + &left_out(progress, &apart),
         would_show: usual.slow_below() >= usual.level * WOULD_SHOW,
         slight: slight(levels, &usual, (ticks, begin))
             .map(|((from, to), share)| (progress.window(from, to), share)),
@@ -225,8 +255,8 @@ fn slight(
     let lower = |i: usize| {
         let around = levels[..i].last().into_iter().chain(levels.get(i + 1));
         let around = around.filter(|level| ticks[level.0] >= begin).map(|level| level.2);
-        let beside = around.fold(usual.level, f64::max);
-        1.0 - levels[i].2 / beside
+        let usual_near = around.fold(usual.level, f64::max);
+        1.0 - levels[i].2 / usual_near
     };
     let is_one = |i: &usize| {
         let (from, to, _) = levels[*i];
@@ -268,24 +298,6 @@ fn usual(values: &[f64], levels: &[(usize, usize, f64)], kept_for: f64) -> Optio
     (level > 0.0).then_some(Usual { level, sigma: stats::robust_sigma(&ticks)? })
 }
 
-/// The first tick from which the series is at its usual level for three ticks; `None` where it
-/// starts there. Where that would take much of the run, being less than a dip below the level is
-/// there as well: a run whose last part is a little better than the rest has not warmed up all the
-/// while.
-fn warm_up(values: &[f64], usual: &Usual) -> Option<usize> {
-    let first_at = |limit: f64| {
-        let there = |v: &f64| *v >= limit;
-        let settled = values.windows(MIN_TICKS).position(|w| w.iter().all(there));
-        // Noise may keep three in a row from ever being there; then the first tick that is.
-        settled.or_else(|| values.iter().position(there))
-    };
-    let mut begin = first_at(usual.edge_below())?;
-    if begin as f64 > LONG_WARM_UP * values.len() as f64 {
-        begin = begin.min(first_at(usual.level * (1.0 - EFFECT))?);
-    }
-    (begin > 0).then_some(begin)
-}
-
 /// Runs of slow ticks from `begin` on, widened to where the usual noise begins.
 fn runs(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)> {
     let n = progress.values.len();
@@ -299,10 +311,16 @@ fn runs(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)>
         }
     }
     let tail = MIN_TICKS.max((TAIL * n as f64).ceil() as usize);
+    // The latency of one tick may be that of one operation; a gap is no zero.
+    let lowest = usual.level - OUTAGE_SIGMAS * usual.sigma;
+    let can_be_out = !progress.of_latency && lowest >= OUTAGE.0 * usual.level;
+    let is_out = |i: &usize| progress.values[*i].is_some_and(|v| v < OUTAGE.0 * usual.level);
     let lasts = |(from, to): &(usize, usize)| {
         let ticks = is_slow[*from..*to].iter().filter(|s| **s).count();
         let stalled = (*from..*to).any(|i| is_slow[i] && progress.stalled[i]);
-        if *to == n { ticks > tail } else { ticks >= MIN_TICKS || stalled }
+        let out = if can_be_out { (*from..*to).filter(is_out).count() as i64 } else { 0 };
+        let is_outage = out > 0 && out.saturating_mul(progress.tick_ns) >= OUTAGE.1;
+        if *to == n { ticks > tail } else { ticks >= MIN_TICKS || stalled || is_outage }
     };
     let certain = |(from, to): &(usize, usize)| {
         // A gap counts as no progress here; what it really was cannot be known.
@@ -334,7 +352,11 @@ fn falls(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)
     let mut i = begin + BEFORE;
     while i < values.len() {
         let before = stats::median(&stats::sorted(values[i - BEFORE..i].iter().copied())).unwrap_or(0.0);
-        let fallen = values[i..].iter().take_while(|v| **v < (1.0 - EFFECT) * before).count();
+        // Back at what is usual is back, however high it was before; unless the usual is so low.
+        let usual_is_high = usual.level >= FALLEN_TO * before;
+        let level = if usual_is_high { before.min(usual.level) } else { before };
+        let nearly_back = (1.0 - EFFECT) * level;
+        let fallen = values[i..].iter().take_while(|v| **v < nearly_back).count();
         let mean = stats::mean(&values[i..i + fallen]).unwrap_or(before);
         let certain = (before - mean) * (fallen as f64).sqrt() >= SIGMAS * sigma;
         let back = i + fallen;
@@ -349,7 +371,7 @@ fn falls(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)
     found
 }
 
-/// Stretches of `true` from `begin` on.
+/// Intervals of `true` from `begin` on.
 fn stretches(flags: &[bool], begin: usize) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for i in (begin..flags.len()).filter(|i| flags[*i]) {
@@ -359,6 +381,16 @@ fn stretches(flags: &[bool], begin: usize) -> Vec<(usize, usize)> {
         }
     }
     found
+}
+
+/// What was lower and is no part of the slow windows, in words.
+fn left_out(progress: &Progress, apart: &[bool]) -> String {
+    let ticks = apart.iter().filter(|apart| **apart).count();
+    if ticks == 0 {
+        return String::new();
+    }
+    let length = quantity::millis(progress.window(0, ticks).length_ns() as f64 / 1e6);
+    format!("; {length} next to that, in which half as much or less was lost, are in no window")
 }
 
 fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String {
@@ -381,8 +413,8 @@ fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String 
         (0, Some(ticks)) => format!("nowhere {ticks} for {MIN_TICKS} ticks"),
         (0, None) => "it wavers too much for a dip to stand out".to_owned(),
         (_, ticks) => format!(
-            "{} with {}a {level} level, {by_half} or a stretched tick",
-            quantity::plural(slow, "stretch", "stretches"),
+            "{} with {}a {level} level, {by_half} or a prolonged tick",
+            quantity::plural(slow, "interval", "intervals"),
             ticks.map_or(String::new(), |ticks| format!("at least {MIN_TICKS} ticks {ticks}, ")),
         ),
     };

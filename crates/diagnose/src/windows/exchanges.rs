@@ -217,7 +217,7 @@ mod tests {
         assert!(of(&recording, jvm).is_none());
     }
 
-    /// Whoever reads and writes much beside its requests is judged by them, twice a second.
+    /// Whoever reads and writes much apart from its requests is judged by them, twice a second.
     #[test]
     fn requests_that_were_counted_are_taken_instead_of_calls() {
         let steady = |_: i64| 5_000.0;

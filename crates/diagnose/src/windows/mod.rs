@@ -2,6 +2,7 @@
 //! exchanges that the recording counts, on long stops, or on what threads do.
 
 pub(crate) mod change;
+mod chosen;
 pub(crate) mod dips;
 mod exchanges;
 mod fewer;
@@ -11,6 +12,8 @@ pub(crate) mod stops;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use chosen::Chosen;
+use chosen::chosen;
 pub(crate) use fewer::fewer_requests;
 pub use spec::{Clock, MomentSpec, WindowError, WindowSpec};
 
@@ -26,9 +29,8 @@ use crate::burden::Burden;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::timeline::Timeline;
-use crate::verdict::ON_STOPS;
 use crate::waits::stack::ByStack;
-use crate::{Loss, Options, Window, Windows};
+use crate::{FoundOn, Loss, Measure, Options, Window, Windows};
 use dips::Found;
 use progress::Progress;
 
@@ -38,7 +40,7 @@ const LEAST_LOST: f64 = 0.02;
 /// for a dip.
 const STOPS_SHARE: f64 = 0.2;
 
-/// The stretch that a user means by a window, by the same rules as the windows of a diagnosis.
+/// The interval that a user means by a window, by the same rules as the windows of a diagnosis.
 pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Result<Window, WindowError> {
     spec.resolve(&clock(&Timeline::of(recording), zone))
 }
@@ -99,82 +101,8 @@ fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
 /// says as much as what acted.
 const ENOUGH_NS: i64 = 1_000_000_000;
 
-/// Windows with what was lost in them.
-pub(crate) struct Chosen {
-    pub(crate) windows: Windows,
-    /// Whether the slow window is only "everything".
-    pub(crate) whole_run: bool,
-    pub(crate) loss: Loss,
-    /// The beginning before the usual level was reached.
-    pub(crate) warm_up: Option<Window>,
-    /// The loss tick by tick.
-    pub(crate) lost_by: Vec<(Window, f64)>,
-    /// Whether the windows are stops, so that what acted all along is to be looked for in the whole
-    /// run, too.
-    pub(crate) on_stops: bool,
-    /// Whether the windows are those in which threads spent their time differently: no loss was
-    /// measured, and what acted all along is to be looked for in the whole run, too.
-    pub(crate) by_change: bool,
-    /// What the windows were found on, where the recording itself counts it: how many of them an
-    /// operation makes is not known.
-    pub(crate) exchanges: Option<Rc<Progress>>,
-    /// Whether the windows were picked for what threads did in them, by whoever recorded.
-    pub(crate) picked: bool,
-    /// Slow time that no source but the series covers, milliseconds; it was cut away where anything
-    /// else is left to judge.
-    pub(crate) unrecorded_ms: f64,
-    /// What a series covers in which a dip would have been seen and none was.
-    pub(crate) steady: Option<Window>,
-    /// A stretch of it that is lower than usual, by which share, and no dip.
-    pub(crate) slight: Option<(Window, f64)>,
-}
-
-impl Chosen {
-    /// Cuts the windows to what was recorded, where that is anything of the slow ones: no rule can
-    /// find or rule out what acted in the rest, and its loss would dilute what was found.
-    fn clip(&mut self, recorded: &Intervals) {
-        let slow = Intervals::of_windows(&self.windows.slow);
-        let base = Intervals::of_windows(&self.windows.base);
-        let (seen, base_seen) = (slow.and(recorded), base.and(recorded));
-        // A little at the edges is a matter of when collectors were ready.
-        let most = |part: &Intervals, of: &Intervals| {
-            part.length_ns() as f64 >= (1.0 - crate::MATTERS_SHARE) * of.length_ns() as f64
-        };
-        if seen.is_empty() && !recorded.is_empty() {
-            self.unrecorded_ms += slow.length_ms();
-        }
-        if seen.is_empty() || (most(&seen, &slow) && most(&base_seen, &base)) {
-            return;
-        }
-        if !most(&seen, &slow) {
-            self.unrecorded_ms += slow.length_ms() - seen.length_ms();
-            self.windows.how += &format!(
-                "; only the {} of {} slow time that were recorded are judged",
-                crate::quantity::millis(seen.length_ms()),
-                crate::quantity::millis(slow.length_ms())
-            );
-        }
-        (self.windows.slow, self.windows.base) = (seen.windows(), base_seen.windows());
-    }
-}
-
-impl Chosen {
-    /// Cuts the whole run to what was recorded of it, where a series goes on well beyond that: what
-    /// nobody recorded is neither healthy nor a cause.
-    fn clip_run(&mut self, recorded: &Intervals) {
-        let run = Intervals::of_windows(&self.windows.slow);
-        let seen = run.and(recorded);
-        let nearly_all = (1.0 - crate::MATTERS_SHARE) * run.length_ns() as f64;
-        if seen.is_empty() || seen.length_ns() as f64 >= nearly_all {
-            return;
-        }
-        self.windows.how += &format!(
-            "; only the {} that were recorded are judged",
-            crate::quantity::millis(seen.length_ms())
-        );
-        self.windows.slow = seen.windows();
-    }
-}
+/// The baseline where no series shows what is usual.
+const EVERYTHING_ELSE: &str = "everything else";
 
 /// What windows may be found on where no series shows them and the user gave none: each way
 /// includes those after it.
@@ -186,7 +114,7 @@ pub(crate) enum FindOn {
     Change,
     /// Exchanges that the recording counts.
     Exchanges,
-    /// A stretch of the series that is lower than usual, and no dip.
+    /// An interval of the series that is lower than usual, and no dip.
     Slight,
 }
 
@@ -246,10 +174,17 @@ pub(crate) fn choose<'a>(
         } else {
             chosen.windows.slow = slow.without(&base).windows();
             // What was taken for the baseline before is none now.
-            let how = chosen.windows.how.split("; base: ").next().unwrap_or_default();
-            chosen.windows.how = format!("{how}; base given by the user");
+            chosen.base_is = None;
+            chosen.windows.how += "; base given by the user";
         }
         chosen.windows.base = base.windows();
+    }
+    chosen.windows.found_on = match options.slow.is_empty() && options.base.is_empty() {
+        true => chosen.found_on(),
+        false => FoundOn::Given,
+    };
+    if let Some(base) = chosen.base_is {
+        chosen.windows.how += &format!("; base: {base}");
     }
     if chosen.whole_run {
         let seen = found.as_ref().filter(|found| found.slow.is_empty() && found.would_show);
@@ -259,6 +194,7 @@ pub(crate) fn choose<'a>(
         });
     }
     chosen.slight = found.as_ref().and_then(|found| found.slight).filter(|_| chosen.steady.is_some());
+    let is_found = found.is_some();
     chosen.warm_up = found.and_then(|f| f.warm_up);
     // What is usual the series shows in all of its base, recorded or not.
     let usual = chosen.windows.base.clone();
@@ -272,12 +208,14 @@ pub(crate) fn choose<'a>(
             if loss.lost_ms > 0.0 {
                 chosen.lost_by = lost_by(progress, &chosen.windows.slow, &usual);
             }
-            chosen.loss = loss;
+            chosen.loss = Loss { measure: Some(chosen.measure_of(progress)), ..loss };
         } else if !chosen.by_change {
             chosen.loss = lost_to_stops(recording, jvms, &chosen.windows);
         }
     }
     if let Some(progress) = progress.filter(|_| chosen.whole_run) {
+        chosen.without_operations = progress.without_operations().filter(|_| !is_found);
+        chosen.loss.measure = Some(chosen.measure_of(&progress));
         chosen.loss.measured_on = progress.measured_on;
         chosen.loss.unit = progress.unit;
     }
@@ -286,34 +224,19 @@ pub(crate) fn choose<'a>(
 }
 
 fn by_hand(slow: &Intervals, timeline: &Timeline<'_>, found: Option<&Found>) -> Chosen {
-    let (base, how) = match found {
+    let (base, base_is) = match found {
         Some(found) => {
             let usual = Intervals::of_windows(&found.base).without(slow);
-            (usual, "given by the user; base: where the series is at its usual level")
+            (usual, "where the series is at its usual level")
         }
         None => {
             let all = Intervals::of_windows(&[timeline.covers]);
-            (all.without(slow), "given by the user; base: everything else")
+            (all.without(slow), EVERYTHING_ELSE)
         }
     };
-    chosen(slow.windows(), base.windows(), how.to_owned())
-}
-
-fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
-    let windows = Windows { slow, base, how };
     Chosen {
-        windows,
-        whole_run: false,
-        loss: Loss::default(),
-        warm_up: None,
-        lost_by: Vec::new(),
-        on_stops: false,
-        by_change: false,
-        exchanges: None,
-        picked: false,
-        unrecorded_ms: 0.0,
-        steady: None,
-        slight: None,
+        base_is: Some(base_is),
+        ..chosen(slow.windows(), base.windows(), "given by the user".to_owned())
     }
 }
 
@@ -349,7 +272,7 @@ fn by_finding<'a>(
     };
     if let Some((slow, how)) = kept_for(recording, timeline.covers) {
         let base = Intervals::of_windows(&[timeline.covers]).without(&slow).windows();
-        return Chosen { picked: true, ..chosen(slow.windows(), base, how) };
+        return Chosen { picked: true, base_is: Some(EVERYTHING_ELSE), ..chosen(slow.windows(), base, how) };
     }
     if let Some(found) = found {
         let (kept, hardly_ms, unrecorded_ms) = recorded_enough(&found.slow, &timeline.recorded());
@@ -368,7 +291,10 @@ fn by_finding<'a>(
         };
     }
     let series = match progress {
-        Some(p) => format!("{} is too short or too idle to find slow windows on", p.measured_on),
+        Some(p) => p.without_operations().map_or_else(
+            || format!("{} is too short or too idle to find slow windows on", p.measured_on),
+            |none| format!("{none}: no level to find slow windows on"),
+        ),
         None => "no series of throughput or latency to find slow windows on".to_owned(),
     };
     let stopped = stops::find(recording, jvms, timeline.covers);
@@ -431,7 +357,7 @@ fn kept_for(recording: &Recording, covers: Window) -> Option<(Intervals, String)
     let slow = Intervals::of(spans.iter().map(|span| (span.t0_ns(), span.t1_ns()))).and(&within);
     let triggers: BTreeSet<&str> = spans.iter().map(|span| span.name()).collect();
     let named = triggers.into_iter().collect::<Vec<_>>().join(", ");
-    (!slow.is_empty()).then(|| (slow, format!("what was recorded as slow ({named}); base: everything else")))
+    (!slow.is_empty()).then(|| (slow, format!("what was recorded as slow ({named})")))
 }
 
 /// What was lost in the slow windows to stops of the JVM that was stopped most. Where the stops are
@@ -453,7 +379,8 @@ fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -
     let enough = |ms: f64| ms > 0.0 && ms >= STOPS_SHARE * slow.length_ms();
     let Some((lost_ms, jvm)) = worst.filter(|(ms, _)| enough(*ms)) else { return Loss::default() };
     let name = recording.process_name(jvm);
-    Loss { lost_ms, measured_on: format!("{ON_STOPS}{name}"), ..Loss::default() }
+    let measured_on = format!("stops of {name}");
+    Loss { lost_ms, measure: Some(Measure::Stops), measured_on, ..Loss::default() }
 }
 
 fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Option<Loss> {
@@ -473,6 +400,7 @@ fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Optio
         slow_rate,
         base_rate,
         unit: progress.unit.clone(),
+        measure: None,
         measured_on: progress.measured_on.clone(),
     })
 }

@@ -10,7 +10,7 @@ use fathom_recording::vocabulary::{live, series};
 use fathom_recording::{Recording, Series, SeriesInfo, SeriesKind};
 
 use crate::intervals::Intervals;
-use crate::{Window, stats};
+use crate::{Window, quantity, stats};
 
 /// The unit of requests that a recording counts at the connections of a JVM.
 pub(crate) const REQUESTS: &str = "requests/s";
@@ -29,6 +29,9 @@ const LATENCY_NAMES: [&str; 6] = ["avg", "mean", "p50", "median", "50th", "laten
 
 /// Latencies of a recording that are asked one after another.
 const MOST_LATENCIES: usize = 8;
+
+/// Part of a series without operations from which on that is what it shows.
+const WITHOUT_OPERATIONS: f64 = 0.5;
 
 /// What the application got done, on a grid of ticks.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,6 +105,18 @@ impl Progress {
         };
         let by_count = weighted(&|i| self.counts.get(i).copied().unwrap_or(0.0));
         by_count.or_else(|| weighted(&|_| 1.0))
+    }
+
+    /// That a series of throughput counts no operation in most of its time, in words.
+    pub(crate) fn without_operations(&self) -> Option<String> {
+        let known = self.values.iter().flatten();
+        let (all, none) = (known.clone().count(), known.filter(|value| **value <= 0.0).count());
+        if self.of_latency || none == 0 || (none as f64) < WITHOUT_OPERATIONS * all as f64 {
+            return None;
+        }
+        let length = |ticks: usize| quantity::millis(self.window(0, ticks).length_ns() as f64 / 1e6);
+        let of = if none < all { format!(" of {}", length(all)) } else { String::new() };
+        Some(format!("{} counts no operation in {}{of}", self.measured_on, length(none)))
     }
 
     /// A value as it is shown, in [`Progress::unit`].
@@ -275,7 +290,7 @@ fn length_ns(series: &Series, i: usize) -> i64 {
     }
 }
 
-/// The stretch that all instances cover, where that is most of what any of them covers (clients
+/// The interval that all instances cover, where that is most of what any of them covers (clients
 /// start and stop within seconds of each other, and their first and last ticks would look like
 /// dips); else all of it.
 fn common_range(instances: &[&Series]) -> Option<(i64, i64)> {

@@ -14,7 +14,7 @@ const CLIENTS: &str = "[clients]";
 pub(super) fn rows(input: &Input<'_>) -> Rows {
     let recording = input.recording;
     let mut sums: BTreeMap<(&str, &str, &str, i64), Sum> = BTreeMap::new();
-    // All calls of a thread in a stretch, where the recording has them; else those that were long
+    // All calls of a thread in an interval, where the recording has them; else those that were long
     // enough to be told.
     let totals = recording.spans_of(kind::SYSCALL_TOTALS);
     let has_totals = totals.len() > 0;

@@ -1,4 +1,4 @@
-//! `ledger`: what threads spent each minute on, by process, role and heading.
+//! `ledger`: what threads spent each minute on, by process, role and category.
 
 use fathom_diagnose::Window;
 use fathom_diagnose::thread_ledger::{By, over_time};

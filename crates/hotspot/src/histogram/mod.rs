@@ -12,7 +12,7 @@
 //! would count twice. So the bounds of all regions are read again behind a walk, and where more
 //! than a hundredth of what was read lay in regions whose objects moved, the heap is walked again.
 //!
-//! A large heap is read in part: stretches drawn at random, from which the rest follows with an
+//! A large heap is read in part: ranges drawn at random, from which the rest follows with an
 //! interval.
 
 mod classes;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use self::classes::{Classes, Sizes};
-use self::spaces::{Spaces, Stretch};
+use self::spaces::{Extent, Spaces};
 use crate::flags::Flags;
 use crate::memory::Memory;
 use crate::{Error, Result, Vm};
@@ -33,7 +33,7 @@ const WINDOW: u64 = 8 << 20;
 const SAMPLED: u64 = 768 << 20;
 /// Up to so many bytes a heap is read whole.
 const WHOLE: u64 = 1 << 30;
-/// The stretches of which one is drawn or not, where a space is not made of regions.
+/// The ranges of which one is drawn or not, where a space is not made of regions.
 const PIECE: u64 = 4 << 20;
 /// So many objects in a row must be sound where a walk begins in the middle.
 const IN_A_ROW: usize = 6;
@@ -81,11 +81,11 @@ pub struct Histogram {
     pub rows: Vec<Row>,
 }
 
-/// A stretch that is read or not as one.
+/// A range that is read or not as one.
 struct Piece {
     at: Range<u64>,
-    /// The stretch that it is of.
-    stretch: usize,
+    /// The range that it is of.
+    range: usize,
     /// Whether an object begins at its beginning.
     begins: bool,
     end_of_space: u64,
@@ -105,7 +105,7 @@ struct Walk<'a, M> {
     window_at: u64,
 }
 
-/// Reads what is in the heap. `seed` picks the stretches of a large one.
+/// Reads what is in the heap. `seed` picks the ranges of a large one.
 pub fn read<M: Memory>(vm: &Vm<M>, seed: u64) -> Result<Histogram> {
     let flags = Flags::read(vm)?;
     let mut spaces = Spaces::read(vm, &flags)?;
@@ -132,8 +132,8 @@ fn moved_share(histogram: &Histogram) -> f64 {
 /// One walk over what was found, and what the regions and spaces are behind it.
 fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Result<(Histogram, Spaces)> {
     let length = |at: &Range<u64>| at.end - at.start;
-    let stretches = &spaces.stretches;
-    let used: u64 = stretches.iter().map(|stretch| length(&stretch.at)).sum();
+    let ranges = &spaces.ranges;
+    let used: u64 = ranges.iter().map(|range| length(&range.at)).sum();
     let mut walk = Walk {
         memory: &vm.memory,
         sizes: Sizes::of(vm, flags)?,
@@ -145,14 +145,14 @@ fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Resu
         window_at: 0,
     };
     let mut whole = Counts::new();
-    // Bytes that were read of each stretch.
-    let mut read = vec![0; stretches.len()];
-    for (number, stretch) in stretches.iter().enumerate().filter(|(_, stretch)| stretch.one_object) {
-        read[number] = length(&stretch.at);
-        walk.one_object(&stretch.at, &mut whole);
+    // Bytes that were read of each range.
+    let mut read = vec![0; ranges.len()];
+    for (number, range) in ranges.iter().enumerate().filter(|(_, range)| range.one_object) {
+        read[number] = length(&range.at);
+        walk.one_object(&range.at, &mut whole);
     }
-    let parted = || stretches.iter().enumerate().filter(|(_, stretch)| !stretch.one_object);
-    let mut pieces: Vec<Piece> = parted().flat_map(|(number, stretch)| cut(number, stretch)).collect();
+    let parted = || ranges.iter().enumerate().filter(|(_, range)| !range.one_object);
+    let mut pieces: Vec<Piece> = parted().flat_map(|(number, range)| cut(number, range)).collect();
     let parted_bytes: u64 = pieces.iter().map(|piece| length(&piece.at)).sum();
     let part = used > WHOLE && parted_bytes > SAMPLED;
     if part {
@@ -165,11 +165,11 @@ fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Resu
         pieces.truncate(enough.unwrap_or(pieces.len()).max(2));
     } else {
         // Whole spaces, of which the next begins where the one before ends.
-        let piece = |(number, stretch): (usize, &Stretch)| Piece {
-            at: stretch.at.clone(),
-            stretch: number,
+        let piece = |(number, range): (usize, &Extent)| Piece {
+            at: range.at.clone(),
+            range: number,
             begins: true,
-            end_of_space: stretch.at.end,
+            end_of_space: range.at.end,
         };
         pieces = parted().map(piece).collect();
     }
@@ -177,7 +177,7 @@ fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Resu
     for piece in &pieces {
         let mut counts = Counts::new();
         walk.piece(piece, &mut counts);
-        read[piece.stretch] += length(&piece.at);
+        read[piece.range] += length(&piece.at);
         counted.push((length(&piece.at), counts));
     }
     let sampled: u64 = counted.iter().map(|(bytes, _)| bytes).sum();
@@ -198,12 +198,12 @@ fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Resu
     Ok((histogram, later))
 }
 
-/// A stretch in pieces.
-fn cut(number: usize, stretch: &Stretch) -> impl Iterator<Item = Piece> {
-    let (start, end) = (stretch.at.start, stretch.at.end);
+/// A range in pieces.
+fn cut(number: usize, range: &Extent) -> impl Iterator<Item = Piece> {
+    let (start, end) = (range.at.start, range.at.end);
     (start..end).step_by(PIECE as usize).map(move |from| Piece {
         at: from..(from + PIECE).min(end),
-        stretch: number,
+        range: number,
         begins: from == start,
         end_of_space: end,
     })

@@ -24,9 +24,9 @@ const FILLER_WORDS: u64 = 2;
 /// The bit of a region's sort that tells eden and survivors.
 const YOUNG: i64 = 2;
 
-/// A stretch of the heap that is full of objects, but for gaps.
+/// A range of the heap that is full of objects, but for gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct Extent {
     pub(super) at: Range<u64>,
     /// Whether it is one object, of which only the beginning is looked at.
     pub(super) one_object: bool,
@@ -36,10 +36,10 @@ pub(super) struct Stretch {
     pub(super) sort: i64,
 }
 
-/// All stretches, and those parts of them that allocation buffers have not used: by beginning,
+/// All ranges, and those parts of them that allocation buffers have not used: by beginning,
 /// their end.
 pub(super) struct Spaces {
-    pub(super) stretches: Vec<Stretch>,
+    pub(super) ranges: Vec<Extent>,
     pub(super) gaps: BTreeMap<u64, u64>,
     pub(super) collector: &'static str,
     /// Collections so far, where the JVM has the count among its tables.
@@ -48,7 +48,7 @@ pub(super) struct Spaces {
 
 impl Spaces {
     pub(super) fn read<M: Memory>(vm: &Vm<M>, flags: &Flags) -> Result<Self> {
-        let (collector, stretches) = if flags.is_on("UseG1GC") {
+        let (collector, ranges) = if flags.is_on("UseG1GC") {
             ("G1", g1(vm)?)
         } else if flags.is_on("UseParallelGC") {
             ("Parallel", parallel(vm)?)
@@ -58,26 +58,26 @@ impl Spaces {
             return Err(Error::NotWalked);
         };
         let heap = HeapBounds::read(vm)?.heap.ok_or(Error::NotWalked)?;
-        let within = |stretch: &Stretch| {
-            stretch.at.start < stretch.at.end && heap.start <= stretch.at.start && stretch.at.end <= heap.end
+        let within = |range: &Extent| {
+            range.at.start < range.at.end && heap.start <= range.at.start && range.at.end <= heap.end
         };
-        let stretches = stretches.into_iter().filter(within).collect();
-        Ok(Self { stretches, gaps: gaps(vm, &heap)?, collector, collections: collections(vm)? })
+        let ranges = ranges.into_iter().filter(within).collect();
+        Ok(Self { ranges, gaps: gaps(vm, &heap)?, collector, collections: collections(vm)? })
     }
 
-    /// The stretches of `self` in which objects moved before `later` was read. One whose end grew
+    /// The ranges of `self` in which objects moved before `later` was read. One whose end grew
     /// was allocated in, and its objects are where they were; but a collection may have emptied a
     /// young one that has been filled again since.
     pub(super) fn moved(&self, later: &Self) -> Vec<bool> {
         let collected = self.collections != later.collections;
-        let by_start: FxHashMap<u64, &Stretch> =
-            later.stretches.iter().map(|stretch| (stretch.at.start, stretch)).collect();
-        let stayed = |stretch: &Stretch| {
-            by_start.get(&stretch.at.start).is_some_and(|after| {
-                after.sort == stretch.sort && after.at.end >= stretch.at.end && !(collected && stretch.young)
+        let by_start: FxHashMap<u64, &Extent> =
+            later.ranges.iter().map(|range| (range.at.start, range)).collect();
+        let stayed = |range: &Extent| {
+            by_start.get(&range.at.start).is_some_and(|after| {
+                after.sort == range.sort && after.at.end >= range.at.end && !(collected && range.young)
             })
         };
-        self.stretches.iter().map(|stretch| !stayed(stretch)).collect()
+        self.ranges.iter().map(|range| !stayed(range)).collect()
     }
 }
 
@@ -91,7 +91,7 @@ fn heap<M: Memory>(vm: &Vm<M>) -> Result<u64> {
     HeapLayout::of(vm.source())?.heap.read_u64(&vm.memory)
 }
 
-fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
+fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Extent>> {
     let (memory, layout) = (&vm.memory, G1Layout::of(vm.source())?);
     let table = layout.table.of(layout.manager.of(heap(vm)?));
     let regions = layout.regions.read_u64(memory, table)?;
@@ -99,7 +99,7 @@ fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
     if length > MOST_REGIONS {
         return Err(Error::Implausible { what: "number of G1's regions".to_owned(), value: length });
     }
-    let mut stretches = Vec::new();
+    let mut ranges = Vec::new();
     for pointer in memory.read_bytes(regions, length as usize * 8)?.chunks_exact(8) {
         let region = u64::from_le_bytes(pointer.try_into().unwrap_or_default());
         // Not committed yet.
@@ -114,12 +114,12 @@ fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
         // Pointers, whose types the table has with "const" and "volatile" behind them.
         let pointer = |field: crate::layout::Field| memory.read_u64(field.of(region));
         let at = pointer(layout.bottom)?..pointer(layout.top)?;
-        stretches.push(Stretch { at, one_object: sort & HUMONGOUS != 0, young: sort & YOUNG != 0, sort });
+        ranges.push(Extent { at, one_object: sort & HUMONGOUS != 0, young: sort & YOUNG != 0, sort });
     }
-    Ok(stretches)
+    Ok(ranges)
 }
 
-fn parallel<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
+fn parallel<M: Memory>(vm: &Vm<M>) -> Result<Vec<Extent>> {
     let (memory, layout) = (&vm.memory, ParallelLayout::of(vm.source())?);
     let (young, old) = (layout.young.read_u64(memory)?, layout.old.read_u64(memory)?);
     [(young, layout.eden, true), (young, layout.from, true), (old, layout.tenured, false)]
@@ -127,12 +127,12 @@ fn parallel<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
         .map(|(generation, space, young)| {
             let space = space.read_u64(memory, generation)?;
             let at = layout.bottom.read_u64(memory, space)?..layout.top.read_u64(memory, space)?;
-            Ok(Stretch { at, one_object: false, young, sort: 0 })
+            Ok(Extent { at, one_object: false, young, sort: 0 })
         })
         .collect()
 }
 
-fn serial<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
+fn serial<M: Memory>(vm: &Vm<M>) -> Result<Vec<Extent>> {
     let (memory, layout, heap) = (&vm.memory, SerialLayout::of(vm.source())?, heap(vm)?);
     let (young, old) = (layout.young.read_u64(memory, heap)?, layout.old.read_u64(memory, heap)?);
     [(young, layout.eden, true), (young, layout.from, true), (old, layout.tenured, false)]
@@ -140,7 +140,7 @@ fn serial<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
         .map(|(generation, space, young)| {
             let space = space.read_u64(memory, generation)?;
             let at = layout.bottom.read_u64(memory, space)?..layout.top.read_u64(memory, space)?;
-            Ok(Stretch { at, one_object: false, young, sort: 0 })
+            Ok(Extent { at, one_object: false, young, sort: 0 })
         })
         .collect()
 }
@@ -170,15 +170,15 @@ fn gaps<M: Memory>(vm: &Vm<M>, heap: &Range<u64>) -> Result<BTreeMap<u64, u64>> 
 mod tests {
     use super::*;
 
-    fn spaces(collections: i64, stretches: &[(u64, u64, i64)]) -> Spaces {
-        let stretch = |(start, end, sort): &(u64, u64, i64)| Stretch {
+    fn spaces(collections: i64, ranges: &[(u64, u64, i64)]) -> Spaces {
+        let range = |(start, end, sort): &(u64, u64, i64)| Extent {
             at: *start..*end,
             one_object: sort & HUMONGOUS != 0,
             young: sort & YOUNG != 0,
             sort: *sort,
         };
         Spaces {
-            stretches: stretches.iter().map(stretch).collect(),
+            ranges: ranges.iter().map(range).collect(),
             gaps: BTreeMap::new(),
             collector: "G1",
             collections: Some(collections),

@@ -13,7 +13,7 @@ const MOST_PAGES: usize = 1 << 18;
 /// First bytes of a capture on disk.
 const MAGIC: &[u8; 8] = b"fthmmem1";
 
-/// Memory that was kept: stretches by address.
+/// Memory that was kept: ranges by address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// Page number to its bytes.
@@ -21,7 +21,7 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// Adds a stretch. The rest of its first and last page is zero unless it was there before.
+    /// Adds a range. The rest of its first and last page is zero unless it was there before.
     pub fn add(&mut self, address: u64, bytes: &[u8]) {
         for (i, byte) in bytes.iter().enumerate() {
             let at = address.wrapping_add(i as u64);

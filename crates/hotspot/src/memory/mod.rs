@@ -11,7 +11,7 @@ pub use captured::{Capture, Captured};
 pub use paged::Paged;
 pub use process::ProcessMemory;
 
-/// A stretch of memory that could not be read.
+/// A range of memory that could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{length} bytes at {address:#x} of the JVM cannot be read (error {errno})")]
 pub struct Unreadable {
@@ -31,11 +31,6 @@ pub trait Memory {
     /// One byte.
     fn read_u8(&self, address: u64) -> Result<u8, Unreadable> {
         Ok(u8::from_le_bytes(self.read_array(address)?))
-    }
-
-    /// Two bytes as a number.
-    fn read_u16(&self, address: u64) -> Result<u16, Unreadable> {
-        Ok(u16::from_le_bytes(self.read_array(address)?))
     }
 
     /// Four bytes as a number.

@@ -166,21 +166,21 @@ impl VirtualThreads {
         })
     }
 
-    /// Reads them. Of many, about `most`: those whose number leaves a rest of `turn` modulo the k
+    /// Reads them. Of many, about `most`: those whose number leaves a rest of `part` modulo the k
     /// that is told beside them.
-    pub fn read<M: Memory>(&mut self, vm: &Vm<M>, most: usize, turn: u32) -> Result<(Snapshot, u32)> {
+    pub fn read<M: Memory>(&mut self, vm: &Vm<M>, most: usize, part: u32) -> Result<(Snapshot, u32)> {
         for _ in 1..TRIES {
             let before = self.collections.so_far(&vm.memory);
-            let read = self.read_once(vm, most, turn);
+            let read = self.read_once(vm, most, part);
             if before.is_some() && before == self.collections.so_far(&vm.memory) {
                 return read;
             }
         }
         // A JVM that collects all the time: as good as it gets.
-        self.read_once(vm, most, turn)
+        self.read_once(vm, most, part)
     }
 
-    fn read_once<M: Memory>(&mut self, vm: &Vm<M>, most: usize, turn: u32) -> Result<(Snapshot, u32)> {
+    fn read_once<M: Memory>(&mut self, vm: &Vm<M>, most: usize, part: u32) -> Result<(Snapshot, u32)> {
         let found = sets::list(vm, &mut self.objects, [self.containers, self.root])?;
         let mut snapshot = Snapshot {
             all: found.threads.len(),
@@ -190,7 +190,7 @@ impl VirtualThreads {
         };
         let k = u32::try_from(found.threads.len().div_ceil(most.max(1))).unwrap_or(u32::MAX).max(1);
         self.stacks.begin_round();
-        for thread in found.threads.iter().filter(|thread| thread.hash % k == turn % k) {
+        for thread in found.threads.iter().filter(|thread| thread.hash % k == part % k) {
             match self.thread(&vm.memory, thread.at) {
                 Some(thread) => snapshot.threads.push(thread),
                 None => snapshot.skipped += 1,

@@ -29,7 +29,7 @@ use crate::Tally;
 const TICKS: [(i64, f64); 4] =
     [(100 * MILLI_NS, 50.0), (SECOND_NS, 2.0), (10 * SECOND_NS, 2.0), (60 * SECOND_NS, 0.0)];
 /// Ticks without a request are written one by one up to so many for each with one; beyond, a
-/// stretch of them is one point.
+/// interval of them is one point.
 const MOST_EMPTY: i64 = 10;
 
 /// What ended in a tick.
@@ -122,19 +122,15 @@ impl<'s> Out<'s> {
         });
         if took_ns.is_some() {
             self.sink.span(&SpanRow {
-                kind: kind::OPERATION,
-                name: templates.name(row.name),
-                t0_ns,
-                t1_ns,
-                process: self.process,
-                thread: None,
-                stack: None,
-                source: self.source,
                 line: row.line,
-                key: -1,
-                parent: None,
                 figures: &[(figure::STATUS, f64::from(row.status))],
-                labels: &[],
+                ..SpanRow::new(
+                    kind::OPERATION,
+                    templates.name(row.name),
+                    (t0_ns, t1_ns),
+                    self.process,
+                    self.source,
+                )
             });
         }
     }

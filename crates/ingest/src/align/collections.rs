@@ -130,7 +130,7 @@ pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
         match span.kind() {
             kind::GC_PAUSE => {
                 told.pauses.insert((process, span.key()));
-                told.stretches.entry(process).or_default().push((span.t0_ns(), span.t1_ns()));
+                told.intervals.entry(process).or_default().push((span.t0_ns(), span.t1_ns()));
             }
             kind::GC_CONCURRENT => {
                 told.cycles.insert((process, span.key()));
@@ -151,7 +151,7 @@ pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
             covered.entry(ProcessId(process)).or_default().push(covers);
         }
     }
-    told.stretches.values_mut().for_each(|stretches| stretches.sort_unstable());
+    told.intervals.values_mut().for_each(|intervals| intervals.sort_unstable());
     recording.remove_spans(|span| {
         if !recorded(span.source()) || span.source().index() < first_new {
             return false;
@@ -176,7 +176,7 @@ pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
 struct Told {
     pauses: BTreeSet<(ProcessId, i64)>,
     cycles: BTreeSet<(ProcessId, i64)>,
-    stretches: BTreeMap<ProcessId, Vec<(i64, i64)>>,
+    intervals: BTreeMap<ProcessId, Vec<(i64, i64)>>,
     /// Sources that have safepoints: they have all of them.
     safepoints: BTreeSet<SourceId>,
 }
@@ -189,10 +189,10 @@ impl Told {
     /// Whether a pause that shares half of its time with this one is told: logs of JDK 8 often have
     /// no ids.
     fn has_pause(&self, process: ProcessId, t0_ns: i64, t1_ns: i64) -> bool {
-        let Some(stretches) = self.stretches.get(&process) else { return false };
+        let Some(intervals) = self.intervals.get(&process) else { return false };
         let length = t1_ns.saturating_sub(t0_ns);
-        let first = stretches.partition_point(|(_, to)| *to <= t0_ns);
-        let near = stretches.get(first.saturating_sub(1)..).unwrap_or_default();
+        let first = intervals.partition_point(|(_, to)| *to <= t0_ns);
+        let near = intervals.get(first.saturating_sub(1)..).unwrap_or_default();
         near.iter()
             .take_while(|(from, _)| *from < t1_ns)
             .any(|(from, to)| (*to).min(t1_ns).saturating_sub((*from).max(t0_ns)) > length / 2)

@@ -22,21 +22,7 @@ fn add(r: &mut Recording, name: &str, clock: ClockBasis, span: &str, facts: &[(&
         process: (clock == ClockBasis::JvmUptime).then_some(process.0),
         ..Source::default()
     });
-    r.span(&SpanRow {
-        kind: span,
-        name: "x",
-        t0_ns: 5 * SECOND_NS,
-        t1_ns: 6 * SECOND_NS,
-        process,
-        thread: None,
-        stack: None,
-        source,
-        line: 1,
-        key: -1,
-        parent: None,
-        figures: &[],
-        labels: &[],
-    });
+    r.span(&SpanRow { line: 1, ..SpanRow::new(span, "x", (5 * SECOND_NS, 6 * SECOND_NS), process, source) });
     source.index()
 }
 

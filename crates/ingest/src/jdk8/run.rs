@@ -444,21 +444,7 @@ impl Run {
         line: u64,
         figures: &'a [(&'a str, f64)],
     ) -> SpanRow<'a> {
-        SpanRow {
-            kind,
-            name,
-            t0_ns,
-            t1_ns,
-            process: self.process,
-            thread: None,
-            stack: None,
-            source: self.source,
-            line,
-            key: -1,
-            parent: None,
-            figures,
-            labels: &[],
-        }
+        SpanRow { line, figures, ..SpanRow::new(kind, name, (t0_ns, t1_ns), self.process, self.source) }
     }
 
     /// Closes the run: last stops, its span, facts, anchor, counters and checks.

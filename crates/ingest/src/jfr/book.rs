@@ -18,7 +18,7 @@ use crate::Tally;
 /// Names of kinds of events that are listed in a self-check.
 const LISTED: usize = 12;
 
-/// Chunks that follow each other within this are one stretch of time.
+/// Chunks that follow each other within this are one interval.
 const CLOSE_NS: i64 = 1_000_000_000;
 
 /// How often a kind of event came, and what became of it.

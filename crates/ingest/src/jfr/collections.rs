@@ -23,7 +23,7 @@ const WAITING: usize = 100_000;
 /// Pauses and phases of one collection. Shenandoah has four pauses, G1 some twenty phases.
 const MOST: usize = 256;
 
-/// A stretch of a collection with a name.
+/// An interval of a collection with a name.
 #[derive(Debug)]
 struct Phase {
     name: String,
@@ -57,7 +57,7 @@ struct Whole {
     pauses_ns: Option<i64>,
 }
 
-/// Which of a collection's stretches a phase is.
+/// Which of a collection's intervals a phase is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Level {
     /// `jdk.GCPhasePause`: a stop of the world.

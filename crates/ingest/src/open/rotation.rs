@@ -163,8 +163,8 @@ pub(crate) struct Told {
     pub(crate) failures: Vec<String>,
 }
 
-/// The files of a set as one stream. Each is opened when its turn comes; a file that does not end
-/// in a line break gets one, so that no two lines run together.
+/// The files of a set as one stream. Each is opened when the one before has ended; a file that does
+/// not end in a line break gets one, so that no two lines run together.
 pub(crate) struct Joined {
     opener: Opener,
     waiting: VecDeque<Item>,
@@ -182,9 +182,9 @@ impl Joined {
         (Self { opener, waiting, open: None, lines: 0, in_line: false, told: told.clone() }, told)
     }
 
-    fn tell(&self, tell: impl FnOnce(&mut Told)) {
+    fn record(&self, record: impl FnOnce(&mut Told)) {
         if let Ok(mut told) = self.told.lock() {
-            tell(&mut told);
+            record(&mut told);
         }
     }
 
@@ -194,11 +194,11 @@ impl Joined {
             match self.opener.stream(&item) {
                 Ok(stream) => {
                     let segment = Segment { name: item.name.clone(), first_line: self.lines + 1 };
-                    self.tell(|told| told.segments.push(segment));
+                    self.record(|told| told.segments.push(segment));
                     self.open = Some((item.name, stream));
                     return true;
                 }
-                Err(error) => self.tell(|told| told.failures.push(format!("{}: {error}", item.name))),
+                Err(error) => self.record(|told| told.failures.push(format!("{}: {error}", item.name))),
             }
         }
         false
@@ -225,7 +225,7 @@ impl Read for Joined {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     let failure = format!("{name}: {error}");
-                    self.tell(|told| told.failures.push(failure));
+                    self.record(|told| told.failures.push(failure));
                 }
                 Ok(_) => {}
             }

@@ -402,19 +402,11 @@ impl<'s> Run<'s> {
             Target::Peer(peer) => (label::PEER, cut(peer)),
         }));
         self.sink.span(&SpanRow {
-            kind: done.kind,
-            name: &done.name,
-            t0_ns: done.t0_ns,
-            t1_ns: done.t1_ns,
-            process,
             thread: Some(thread),
-            stack: None,
-            source: self.source,
             line: done.number,
-            key: -1,
-            parent: None,
             figures: &figures,
             labels: &labels,
+            ..SpanRow::new(done.kind, &done.name, (done.t0_ns, done.t1_ns), process, self.source)
         });
         let (from, to) = self.covers_ns.unwrap_or((done.t0_ns, done.t1_ns));
         self.covers_ns = Some((from.min(done.t0_ns), to.max(done.t1_ns)));

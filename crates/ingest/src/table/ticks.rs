@@ -1,4 +1,4 @@
-//! Rows into points: which stretch of time a row tells of, and what its counts are a second.
+//! Rows into points: which interval a row tells of, and what its counts are a second.
 //!
 //! A row's counts are what was done over one tick, and the tick's real length stands in the stamps:
 //! a ticker stalls with its program, so the row after a two-second stop holds three seconds' work.

@@ -440,7 +440,7 @@ fn may_hold(outer: &Pause, id: u64, inner: &Record<'_>) -> bool {
     id > outer.id && (full_in_young || scavenge_in_remark)
 }
 
-/// Whether a record closes an open pause: the same words; or, under a changed title, a stretch of
+/// Whether a record closes an open pause: the same words; or, under a changed title, an interval of
 /// time that reaches back to its start.
 fn closes(open: &Pause, line: &GcLine<'_>, record: &Record<'_>, duration_ns: i64) -> bool {
     if open.id != line.id {

@@ -291,7 +291,7 @@ impl Pause {
     /// The largest gap between two of its lines in which no timed work lies, with the line at which
     /// it ends.
     ///
-    /// Between the start and the first closing line the work is done. That stretch counts only
+    /// Between the start and the first closing line the work is done. That interval counts only
     /// where the phases account for all of it: G1's that print "Other", and full collections.
     pub(crate) fn idle_gap(&self) -> Option<(i64, u64)> {
         let whole = self.complete || (self.words.starts_with(b"Pause Full") && !self.phases.is_empty());

@@ -101,7 +101,7 @@ pub(super) fn optional_longs(values: impl Iterator<Item = Option<i64>>) -> Array
     Arc::new(values.collect::<Int64Array>())
 }
 
-/// Counts; those beyond `i64::MAX` are told as that.
+/// Counts; those beyond `i64::MAX` are written as that.
 pub(super) fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
     longs(values.map(|count| i64::try_from(count).unwrap_or(i64::MAX)))
 }

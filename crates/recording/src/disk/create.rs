@@ -1,7 +1,7 @@
 //! Making a recording's directory, for its user's eyes only, and never over something that is no
 //! recording.
 //!
-//! A recording tells of command lines, paths and method names; hence 0700 and 0600, as `perf` does.
+//! A recording has command lines, paths and method names; hence 0700 and 0600, as `perf` does.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -25,7 +25,7 @@ pub enum Overwrite {
 /// Writes a recording whose rows are all on its clock. It appears at `path` whole or not at all.
 pub fn write(recording: &Recording, path: &Path, overwrite: Overwrite) -> Result<(), RecordingError> {
     check_place(path, overwrite)?;
-    let temporary = make_beside(path)?;
+    let temporary = make_next_to(path)?;
     let written = write_tables(recording, &temporary).and_then(|()| move_into_place(&temporary, path));
     if written.is_err() {
         // Best effort: the error that matters is the one at hand.
@@ -63,17 +63,17 @@ fn is_empty_dir(path: &Path) -> bool {
     path.read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// A name beside `path` that is free, as rename needs the same file system.
-fn beside(path: &Path) -> PathBuf {
+/// A name next to `path` that is free, as rename needs the same file system.
+fn next_to(path: &Path) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let free = |n: u32| path.with_file_name(format!(".{name}.{}.{n}.tmp", std::process::id()));
     (0..u32::MAX).map(free).find(|p| p.symlink_metadata().is_err()).unwrap_or_else(|| free(0))
 }
 
-/// Makes a directory beside `path`, to be moved there when it is whole. An error names what the
+/// Makes a directory next to `path`, to be moved there when it is whole. An error names what the
 /// user named.
-pub(super) fn make_beside(path: &Path) -> Result<PathBuf, RecordingError> {
-    let temporary = beside(path);
+pub(super) fn make_next_to(path: &Path) -> Result<PathBuf, RecordingError> {
+    let temporary = next_to(path);
     DirBuilder::new().mode(0o700).create(&temporary).map_err(RecordingError::io(path))?;
     Ok(temporary)
 }
@@ -81,7 +81,7 @@ pub(super) fn make_beside(path: &Path) -> Result<PathBuf, RecordingError> {
 /// Moves a finished directory to its place; a recording that is there gives way.
 pub(super) fn move_into_place(from: &Path, to: &Path) -> Result<(), RecordingError> {
     if to.symlink_metadata().is_ok() {
-        let old = beside(to);
+        let old = next_to(to);
         std::fs::rename(to, &old).map_err(RecordingError::io(to))?;
         if let Err(cause) = std::fs::rename(from, to) {
             let _ = std::fs::rename(&old, to);

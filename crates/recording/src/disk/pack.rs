@@ -78,7 +78,7 @@ pub fn unpack(packed: &Path, to: Option<&Path>, overwrite: Overwrite) -> Result<
         None => PathBuf::from(name_in(packed)?),
     };
     create::check_place(&to, overwrite)?;
-    let temporary = create::make_beside(&to)?;
+    let temporary = create::make_next_to(&to)?;
     let unpacked = extract(packed, &temporary).and_then(|()| create::move_into_place(&temporary, &to));
     if unpacked.is_err() {
         // Best effort: the error that matters is the one at hand.

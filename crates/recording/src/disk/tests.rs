@@ -1,4 +1,4 @@
-//! What is written is what is read; what is damaged is told.
+//! What is written is what is read; what is damaged is reported.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Overwrite, Writer, open, pack, unpack, write};
 use crate::*;
 
 /// Everything in a recording as text, whatever the ids of its strings.
-fn told(recording: &Recording) -> Vec<String> {
+fn rows_of(recording: &Recording) -> Vec<String> {
     let mut lines = Vec::new();
     let text = |id: StrId| recording.strings.get(id);
     lines.extend(recording.processes.iter().map(|p| format!("{p:?}")));
@@ -213,7 +213,7 @@ proptest! {
         let path = dir.path().join("r.fathom");
         let recording = recording_of(&rows);
         write(&recording, &path, Overwrite::Never).unwrap();
-        prop_assert_eq!(told(&open(&path).unwrap()), told(&recording));
+        prop_assert_eq!(rows_of(&open(&path).unwrap()), rows_of(&recording));
     }
 
     #[test]
@@ -225,9 +225,9 @@ proptest! {
         let path = dir.path().join("r.fathom");
         let mut writer = Writer::create(&path, Overwrite::Never).unwrap();
         play_flushing(&rows, &mut writer, flush_every);
-        prop_assert_eq!(&told(&open(&path).unwrap()), &told(&recording_of(&rows)), "cut");
+        prop_assert_eq!(&rows_of(&open(&path).unwrap()), &rows_of(&recording_of(&rows)), "cut");
         writer.finish().unwrap();
-        prop_assert_eq!(told(&open(&path).unwrap()), told(&recording_of(&rows)));
+        prop_assert_eq!(rows_of(&open(&path).unwrap()), rows_of(&recording_of(&rows)));
     }
 }
 
@@ -325,10 +325,10 @@ fn packing_and_unpacking_gives_the_same_recording_and_a_packed_one_opens_as_it_i
     let path = written(dir.path());
     let packed = dir.path().join("any name");
     pack(&path, std::fs::File::create(&packed).unwrap(), &packed).unwrap();
-    assert_eq!(told(&open(&packed).unwrap()), told(&some_recording()));
+    assert_eq!(rows_of(&open(&packed).unwrap()), rows_of(&some_recording()));
     let to = dir.path().join("other.fathom");
     assert_eq!(unpack(&packed, Some(&to), Overwrite::Never).unwrap(), to);
-    assert_eq!(told(&open(&to).unwrap()), told(&some_recording()));
+    assert_eq!(rows_of(&open(&to).unwrap()), rows_of(&some_recording()));
     assert!(matches!(unpack(&packed, Some(&to), Overwrite::Never), Err(RecordingError::Exists { .. })));
     unpack(&packed, Some(&to), Overwrite::Recording).unwrap();
 }
@@ -371,19 +371,9 @@ fn what_the_probes_and_a_log_have_of_the_same_pauses_is_in_the_table_once() {
     let (probes, log) = (source("jvm-events"), source("unified-log"));
     let span = |writer: &mut Writer, kind, source, (t0_ms, t1_ms): (i64, i64), parent, figure| {
         writer.span(&SpanRow {
-            kind,
-            name: "",
-            t0_ns: t0_ms * 1_000_000,
-            t1_ns: t1_ms * 1_000_000,
-            process,
-            thread: None,
-            stack: None,
-            source,
-            line: 0,
-            key: -1,
             parent,
             figures: &[(figure, t0_ms as f64)],
-            labels: &[],
+            ..SpanRow::new(kind, "", (t0_ms * 1_000_000, t1_ms * 1_000_000), process, source)
         })
     };
     let inner = |writer: &mut Writer, parent| span(writer, "other", probes, (1, 2), Some(parent), "x");

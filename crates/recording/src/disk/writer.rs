@@ -2,9 +2,9 @@
 //! it at most.
 //!
 //! Rows are kept in a small [`Recording`] and leave it for the spool at each flush; dictionaries
-//! (strings, threads, frames, stacks) stay, as they are needed to tell old from new: memory grows
-//! with what is *different* in the recording and not with how long it is. `finish` turns the spool
-//! into Parquet, one batch at a time.
+//! (strings, threads, frames, stacks) stay, as they are needed to distinguish old from new: memory
+//! grows with what is *different* in the recording and not with how long it is. `finish` turns the
+//! spool into Parquet, one batch at a time.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ const ROWS_PER_LOOK: usize = 64;
 ///
 /// [`Sink`]'s methods cannot fail; the first error (a full disk) is kept, rows after it are
 /// dropped, and
-/// [`Writer::checkpoint`] and [`Writer::finish`] tell it.
+/// [`Writer::checkpoint`] and [`Writer::finish`] return it.
 pub struct Writer {
     dir: PathBuf,
     /// Rows since the last flush, and all dictionaries.
@@ -55,7 +55,7 @@ impl Writer {
     /// Starts a recording at `dir`.
     pub fn create(dir: &Path, overwrite: Overwrite) -> Result<Self, RecordingError> {
         create::check_place(dir, overwrite)?;
-        let temporary = create::make_beside(dir)?;
+        let temporary = create::make_next_to(dir)?;
         create::make_dir(&temporary.join(spool::DIR))?;
         let identity = Identity { recording: Identity::new_recording_id(), ..Identity::default() };
         Meta::writing(identity.clone()).store(&temporary)?;
@@ -174,7 +174,7 @@ impl Writer {
         if !full && !late {
             return;
         }
-        // The error, if there is one, is kept and told by the next call that can.
+        // The error, if there is one, is kept and returned by the next call that can.
         let _ = self.flush();
     }
 }

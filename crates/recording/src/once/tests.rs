@@ -31,25 +31,21 @@ impl Made {
         figures: &[(&str, f64)],
     ) {
         self.recording.span(&SpanRow {
-            kind,
-            name: "",
-            t0_ns: t0_ms * 1_000_000,
-            t1_ns: t1_ms * 1_000_000,
-            process: self.process,
-            thread: None,
-            stack: None,
-            source: self.sources[source],
-            line: 0,
             key,
-            parent: None,
             figures,
-            labels: &[],
+            ..SpanRow::new(
+                kind,
+                "",
+                (t0_ms * 1_000_000, t1_ms * 1_000_000),
+                self.process,
+                self.sources[source],
+            )
         });
     }
 
     /// (source, start in milliseconds) of all spans of a kind.
     fn left(&mut self, kind: &str) -> Vec<(usize, i64)> {
-        self.recording.tell_once();
+        self.recording.merge_duplicates();
         self.recording.seal();
         let of = self.recording.spans_of(kind);
         of.map(|s| (s.source().index(), s.t0_ns() / 1_000_000)).collect()

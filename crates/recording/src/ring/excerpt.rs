@@ -1,4 +1,4 @@
-//! A stretch taken out of a ring, and the ordinary recording that it becomes.
+//! An interval taken out of a ring, and the ordinary recording that it becomes.
 //!
 //! It shares its rows with the ring and holds nothing of it up: the recording can be made on
 //! another thread.
@@ -17,9 +17,9 @@ use crate::{
 };
 
 /// Kinds of spans that say from when to when something was watched or asleep, which goes on behind
-/// the stretch as it did within it.
+/// the interval as it did within it.
 const WATCHES: [&str; 3] = [kind::RUN, kind::SCHED_WATCHED, kind::SCHED_OFF];
-/// Kinds that sum up a stretch of their own: half of one is not known.
+/// Kinds that sum up an interval of their own: half of one is not known.
 const SUMS: [&str; 5] = [
     kind::THREAD_CPU,
     kind::SYSCALL_TOTALS,
@@ -43,9 +43,9 @@ impl Excerpt {
         self.within
     }
 
-    /// The recording of the stretch: all rows that touch it. Spans that stick out are cut to it,
-    /// and say so unless they only tell that something was watched; sums of a stretch are taken
-    /// when they lie in it as a whole. Sources count what is told and lost within. Not sealed.
+    /// The recording of the interval: all rows that touch it. Spans that stick out are cut to it,
+    /// and say so unless they only say that something was watched; sums of an interval are taken
+    /// when they lie in it as a whole. Sources count what is recorded and lost within. Not sealed.
     pub fn recording(&self) -> Recording {
         self.recording_of(&|_| true)
     }
@@ -231,7 +231,7 @@ impl<'a> Out<'a> {
         self.recording.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
     }
 
-    /// Points whose values are of the stretch alone.
+    /// Points whose values are of the interval alone.
     fn points(&mut self, segment: &Segment) {
         let (from, to) = self.excerpt.within;
         for point in segment.points.iter().filter(|p| p.t_ns >= from && p.t_ns.saturating_add(p.dt_ns) <= to)

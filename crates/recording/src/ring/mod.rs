@@ -1,4 +1,4 @@
-//! The latest rows of a recording that goes on for days, in bounded memory, out of which stretches
+//! The latest rows of a recording that goes on for days, in bounded memory, out of which intervals
 //! are taken.
 //!
 //! ```text
@@ -13,12 +13,12 @@
 //! - frames and stacks are kept for a *generation* ([`names`]); when that has grown too large, the
 //!   ring asks for a new one ([`Ring::wants_new_names`]), writers forget their ids, and the old one
 //!   goes with the last segment that points to it. Ids count on from generation to generation, so
-//!   that one that somebody kept too long is told from a new one: its row loses the stack, which is
-//!   counted, and never gets a wrong one;
+//!   that one that somebody kept too long is not taken for a new one: its row loses the stack,
+//!   which is counted, and never gets a wrong one;
 //! - threads, processes, sources and series ([`roster`]) are kept until [`Ring::forget`] finds that
 //!   they are over and that no row points to them.
 //!
-//! So memory is bounded by [`Bounds::bytes`] for rows and names, and beside it by what lives at the
+//! So memory is bounded by [`Bounds::bytes`] for rows and names, and otherwise by what lives at the
 //! same time.
 
 mod excerpt;
@@ -78,7 +78,7 @@ pub struct Ring {
     /// Memory of `segments`.
     closed_bytes: usize,
     open: Segment,
-    /// While what has not ended is told: those rows, which are of one excerpt only.
+    /// While what has not ended is written: those rows, which are of one excerpt only.
     unfinished: Option<Segment>,
     spans: u32,
     pending: usize,
@@ -106,7 +106,7 @@ impl Ring {
         }
     }
 
-    /// Tells the time: rows from here on came in later. Drops what is too old, but nothing that
+    /// Sets the time: rows from here on came in later. Drops what is too old, but nothing that
     /// came in at or behind `keep_from_ns`.
     pub fn roll(&mut self, now_ns: i64, keep_from_ns: Option<i64>) {
         self.now_ns = now_ns.max(self.now_ns);
@@ -183,7 +183,8 @@ impl Ring {
         self.unfinished.is_some()
     }
 
-    /// All rows of a stretch that have come in by now, with those since [`Ring::write_unfinished`].
+    /// All rows of an interval that have come in by now, with those since
+    /// [`Ring::write_unfinished`].
     pub fn excerpt(&mut self, (from_ns, to_ns): (i64, i64)) -> Excerpt {
         let unfinished = self.unfinished.take();
         self.close();
@@ -320,6 +321,11 @@ impl Ring {
     /// Name of a thread; empty when it is not known any more.
     pub fn thread_name(&self, id: ThreadId) -> &str {
         self.roster.thread_name(id)
+    }
+
+    /// What a thread is for.
+    pub fn thread_role(&self, id: ThreadId) -> Role {
+        self.roster.thread_role(id)
     }
 
     /// A process, by its id; `None` when it is not known any more.

@@ -107,6 +107,10 @@ impl Roster {
         self.threads.get(id.0).map_or("", |thread| thread.name.as_str())
     }
 
+    pub fn thread_role(&self, id: ThreadId) -> Role {
+        self.threads.get(id.0).map_or(Role::Other, |thread| thread.role)
+    }
+
     pub fn add_series(&mut self, info: SeriesInfo) -> SeriesId {
         SeriesId(self.series.add(info))
     }

@@ -25,7 +25,7 @@ pub(super) struct Segment {
     pub first_span: u32,
     /// When its first row came in at the earliest.
     pub began_ns: i64,
-    /// When its last one came in, or what it tells of ended; of the open segment so far.
+    /// When its last one came in, or what it records ended; of the open segment so far.
     pub ended_ns: i64,
     /// Records that each source had lost when it began, of those that had lost any.
     pub lost: Vec<(u32, u64)>,

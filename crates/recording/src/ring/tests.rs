@@ -29,19 +29,11 @@ fn span(ring: &mut Ring, who: &Who, kind: &str, name: &str, (t0_ns, t1_ns): (i64
     let (process, thread, source) = (who.process, Some(who.thread), who.source);
     let (labels, figures) = (&[("path", name)][..], &[("bytes", 4096.0)][..]);
     let row = SpanRow {
-        kind,
-        name,
-        t0_ns,
-        t1_ns,
-        process,
         thread,
         stack,
-        source,
-        line: 0,
-        key: -1,
-        parent: None,
         figures,
         labels,
+        ..SpanRow::new(kind, name, (t0_ns, t1_ns), process, source)
     };
     ring.span(&row)
 }

@@ -42,7 +42,7 @@ pub const OS: &str = "os";
 /// Main class or jar.
 pub const MAIN: &str = "main";
 /// The first arguments of the program itself, without those that may be secrets
-/// ([`crate::secrets::program_arguments`]): they tell JVMs of one main class apart.
+/// ([`crate::secrets::program_arguments`]): they distinguish JVMs of one main class.
 pub const MAIN_ARGS: &str = "main_args";
 /// "async" when unified logging is known to write asynchronously, "sync" when known not to.
 pub const LOG_MODE: &str = "log_mode";

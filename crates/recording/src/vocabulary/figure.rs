@@ -105,7 +105,7 @@ pub const NMETHOD_BYTES: &str = "nmethod_bytes";
 pub const INLINED_BYTES: &str = "inlined_bytes";
 /// 1 when the compilation succeeded, 0 when not.
 pub const SUCCESS: &str = "success";
-/// 0 when the log does not tell when a queued task was started; absent, or 1, when it is known.
+/// 0 when the log does not say when a queued task was started; absent, or 1, when it is known.
 pub const WAIT_KNOWN: &str = "wait_known";
 /// Bytecode index of a trap.
 pub const BCI: &str = "bci";
@@ -127,7 +127,7 @@ pub const THROTTLED_NS: &str = "throttled_ns";
 /// How long a thread was on a CPU, by the kernel's account of it.
 pub const CPU_NS: &str = "cpu_ns";
 /// Id of the thread that was started, on [`super::kind::THREAD_STARTUP`]; there, `runq_ns` is how
-/// long it waited for its first turn on a CPU.
+/// long it waited for a CPU at first.
 pub const NEW_TID: &str = "new_tid";
 /// How long its caller was in `Thread.start`: the JVM's side of it, to the return.
 pub const CALL_NS: &str = "call_ns";
@@ -178,14 +178,10 @@ pub const NONBLOCKING: &str = "nonblocking";
 pub const SEGMENTS: &str = "segments";
 /// What a system call returned; -1 when it failed.
 pub const RESULT: &str = "result";
-/// 1 when a TLS session was resumed, 0 when not.
-pub const RESUMED: &str = "resumed";
 /// Shorter spans of the kind are not in the source, nanoseconds: their sums are too small by those.
 pub const THRESHOLD_NS: &str = "threshold_ns";
 /// 1 when what was thrown is a `java.lang.Error`, 0 when an exception.
 pub const IS_ERROR: &str = "is_error";
-/// Length of the compile queue, as the log says.
-pub const QUEUE_LENGTH: &str = "queue_length";
 /// Page faults, minor and major.
 pub const FAULTS: &str = "faults";
 /// Of them, those that had to wait for a page to be read.

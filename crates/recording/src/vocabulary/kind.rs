@@ -7,7 +7,7 @@ pub const GC_PAUSE: &str = "gc.pause";
 /// A collection nested in another pause (Full inside Young on JDK 9–16 Serial and CMS, ParNew
 /// inside Remark). Its `parent` is the outer one; its time is part of the parent's.
 pub const GC_NESTED: &str = "gc.nested";
-/// Work of the collector beside the application: a cycle or one of its phases. `key`: GC id.
+/// Work of the collector while the application runs: a cycle or one of its phases. `key`: GC id.
 pub const GC_CONCURRENT: &str = "gc.concurrent";
 /// One thread held up by the collector while others ran on (ZGC "Allocation Stall", "Relocation
 /// Stall", Shenandoah pacing). Not a stop of the world. `thread`: the one that waited.
@@ -65,7 +65,7 @@ pub const THREAD_SLEEP: &str = "thread.sleep";
 pub const LOCK_MONITOR: &str = "lock.monitor";
 /// `Object.wait`. `name`: class of the object.
 pub const LOCK_WAIT: &str = "lock.wait";
-/// `LockSupport.park`. `name`: class of the blocker, where it was told.
+/// `LockSupport.park`. `name`: class of the blocker, where it is known.
 pub const LOCK_PARK: &str = "lock.park";
 /// A wait for a lock of the C library (`pthread_mutex`). label `address`.
 pub const LOCK_NATIVE: &str = "lock.native";
@@ -76,10 +76,10 @@ pub const THREAD_PINNED: &str = "thread.pinned";
 /// `peer`, `error`, `flags`, `address`. Live recordings have those from a limit on, without those
 /// in which a thread waits by choice.
 pub const SYSCALL: &str = "syscall";
-/// All calls of one system call that a thread made in a stretch of time, short ones too. `name`:
+/// All calls of one system call that a thread made in an interval, short ones too. `name`:
 /// the call's; figures `calls`, `total_ns`, `longest_ns`, `timed`, `again`, `failed`, and how many
 /// took how long ([`super::figure::CALLS_FROM_NS_PREFIX`]). The thread spent `total_ns` of the
-/// stretch in them: the span itself is the stretch, and no wait. Where many threads end in a
+/// interval in them: the span itself is the interval, and no wait. Where many threads end in a
 /// second, their calls are added up by process, under a thread named "threads that have ended".
 pub const SYSCALL_TOTALS: &str = "syscall.totals";
 /// Reading or writing a file as the program sees it. `name`: "read", "write", "force"; label
@@ -107,18 +107,18 @@ pub const PROBE: &str = "probe";
 /// Any other record with a time that a reader understood but no rule asks for. `name`: what its
 /// source calls it.
 pub const EVENT: &str = "event";
-/// A stretch in which every switch of a thread was seen: what of it is not [`SCHED_OFF`] was spent
-/// on a CPU. `thread`: whose; figure `migrations`, where there were any. It ends where switches
-/// were lost and begins anew behind them.
+/// An interval in which every switch of a thread was seen: what of it is not [`SCHED_OFF`] was
+/// spent on a CPU. `thread`: whose; figure `migrations`, where there were any. It ends where
+/// switches were lost and begins anew behind them.
 pub const SCHED_WATCHED: &str = "sched.watched";
 /// A thread off the CPU, from switched out until it ran again. `name`: the state in which the
 /// kernel left it ("sleeping", "uninterruptible", "preempted", "stopped"); `stack`: at the switch;
 /// figure `runq_ns`; labels `syscall`, `path`, `peer`, `waker` or `interrupt`, `ran_instead`.
 /// Shorter ones than the collector's limit are samples of kind "off-cpu".
 pub const SCHED_OFF: &str = "sched.off-cpu";
-/// A thread's time on CPUs over a stretch, as the kernel accounts it (`se.sum_exec_runtime`, what
+/// A thread's time on CPUs over an interval, as the kernel accounts it (`se.sum_exec_runtime`, what
 /// /proc/PID/task/TID/schedstat shows). `thread`: whose; figure `cpu_ns`. The span itself is the
-/// stretch, and no wait.
+/// interval, and no wait.
 pub const THREAD_CPU: &str = "thread.cpu";
 /// A page fault that took long. `name`: "major"; `stack`: with a frame for the mapping; labels
 /// `path`, `address`.
@@ -166,8 +166,8 @@ pub const JVM_WARNING: &str = "jvm.warning";
 /// trigger, "stop>200ms"; figure `limit_ns`; label `what`: what was slow, in words.
 pub const SLOW: &str = "slow";
 /// A request that a server answered, as its access log has it. `name`: method and path, with `*`
-/// for what tells one request from another ("GET /orders/*"); figure `status`. It lies on no
-/// thread; stamps may be cut to seconds.
+/// for what distinguishes one request from another ("GET /orders/*"); figure `status`. It lies on
+/// no thread; stamps may be cut to seconds.
 pub const OPERATION: &str = "operation";
 /// Event: a heap dump was written. `name`: its file; figures `retained_bytes` (what can be
 /// reached), `objects`, `before_bytes` (what could be reached in the dump that it is held against,
@@ -185,5 +185,5 @@ pub const HEAP_DIRECT: &str = "heap.direct";
 /// migration. `name`: what they say it was (cut to 200 characters); figure `precision_ns`. Its
 /// process says nothing.
 pub const MARK: &str = "mark";
-/// The stretch of a run that a source covers: first to last stamp. One per source and JVM run.
+/// The interval of a run that a source covers: first to last stamp. One per source and JVM run.
 pub const RUN: &str = "run";

@@ -21,10 +21,10 @@ const fn word(name: &'static str, unit: &'static str, kind: SeriesKind) -> Word 
     Word { name, unit, kind }
 }
 
-/// How names of these series begin. None of them tells of the application's progress.
+/// How names of these series begin. None of them measures the application's progress.
 const FAMILIES: [&str; 8] = ["host.", "disk.", "net.", "tcp.", "process.", "cgroup.", "jvm.", "fathom."];
 
-/// Whether a series is one of these: it tells of the machine or the JVM, and not of what the
+/// Whether a series is one of these: it is about the machine or the JVM, and not about what the
 /// application got done.
 pub fn is_live(name: &str) -> bool {
     FAMILIES.iter().any(|family| name.starts_with(family))

@@ -7,7 +7,7 @@ pub const CPU: &str = "cpu";
 pub const CYCLES: &str = "cycles";
 /// A thread seen whether it ran or not. Weight: nanoseconds of wall time.
 pub const WALL: &str = "wall";
-/// A thread in native code, where the source cannot tell whether it ran or waited. Weight:
+/// A thread in native code, where the source does not show whether it ran or waited. Weight:
 /// nanoseconds of wall time.
 pub const NATIVE: &str = "native";
 /// A thread blocked off the CPU, with the stack at which it was switched out; may stand for several
@@ -28,7 +28,7 @@ pub const PAGE_FAULT: &str = "page-fault";
 /// Any other event that a profiler counted (a tracepoint, a hardware counter). Weight: how many.
 pub const EVENT: &str = "event";
 
-/// Kinds that tell what ran on CPUs, the better first: where a recording has the first, the other
+/// Kinds that show what ran on CPUs, the better first: where a recording has the first, the other
 /// one is not needed.
 pub const ON_CPU: [&str; 2] = [CPU, CYCLES];
 
@@ -63,13 +63,13 @@ mod tests {
 
     #[test]
     fn what_ran_is_told_by_time_where_there_is_any_and_by_cycles_otherwise() {
-        let told = |kinds: &[&str]| {
+        let chosen = |kinds: &[&str]| {
             let recording = of_kinds(kinds);
             recording.on_cpu_kind().map(|kind| recording.strings.get(kind).to_owned())
         };
-        assert_eq!(told(&[CYCLES, OFF_CPU]).as_deref(), Some(CYCLES));
-        assert_eq!(told(&[CYCLES, CPU]).as_deref(), Some(CPU));
-        assert_eq!(told(&[WALL]), None);
+        assert_eq!(chosen(&[CYCLES, OFF_CPU]).as_deref(), Some(CYCLES));
+        assert_eq!(chosen(&[CYCLES, CPU]).as_deref(), Some(CPU));
+        assert_eq!(chosen(&[WALL]), None);
         assert_eq!((unit(CYCLES), unit(CPU), unit(EVENT)), ("cycles", "ns", "count"));
     }
 }

@@ -5,7 +5,7 @@ pub const THROUGHPUT: &str = "throughput";
 /// Requests that a server answered, per second, by its access log; each counts where it ended.
 pub const REQUESTS: &str = "requests";
 /// Those of them that were not answered with a status from 500 on, per second: what a server got
-/// done. It is a part of the former, never beside it.
+/// done. It is a part of the former, never added to it.
 pub const REQUESTS_WITHOUT_5XX: &str = "requests without 5xx";
 /// Share of the requests of a tick that were answered with a status from 500 on, 0 to 1.
 pub const SERVER_ERRORS: &str = "share_of_5xx";

@@ -80,19 +80,17 @@ impl Filled {
         let t0_ns = 1_700_000_000_000_000_000 + i as i64 * 100_000;
         let heap = self.random(1 << 30) as f64;
         sink.span(&SpanRow {
-            kind: "gc.pause",
-            name: if i.is_multiple_of(9) { "Pause Remark" } else { "Pause Young (Normal)" },
-            t0_ns,
-            t1_ns: t0_ns + self.random(50_000) as i64,
-            process: self.process,
-            thread: None,
-            stack: None,
-            source: self.source,
             line: i + 1,
             key: i as i64,
-            parent: None,
             figures: &[("heap_before_bytes", heap), ("heap_after_bytes", heap / 2.0), ("workers", 4.0)],
             labels: &[("cause", "G1 Evacuation Pause")],
+            ..SpanRow::new(
+                "gc.pause",
+                if i.is_multiple_of(9) { "Pause Remark" } else { "Pause Young (Normal)" },
+                (t0_ns, t0_ns + self.random(50_000) as i64),
+                self.process,
+                self.source,
+            )
         })
     }
 }

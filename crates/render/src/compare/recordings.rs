@@ -31,8 +31,8 @@ pub fn recordings(report: &RecordingsReport) -> String {
     let mut rows = table(&["", "A", "B"], &[1, 2]);
     let (flags, others): (Vec<_>, Vec<_>) = report.differing.iter().partition(|d| d.what == "flags");
     for differing in others {
-        let told = |side: &Option<String>| shortened(side.as_deref().unwrap_or("–"), 34);
-        rows.add_row([differing.what.to_owned(), told(&differing.first), told(&differing.second)]);
+        let shown = |side: &Option<String>| shortened(side.as_deref().unwrap_or("–"), 34);
+        rows.add_row([differing.what.to_owned(), shown(&differing.first), shown(&differing.second)]);
     }
     section(&mut out, "Not the same on both sides", &rows);
     for (label, flags) in flags.iter().flat_map(|d| [("A", &d.first), ("B", &d.second)]) {
@@ -50,7 +50,7 @@ pub fn recordings(report: &RecordingsReport) -> String {
     out.push('\n');
     paragraph(
         &mut out,
-        "This is of these two runs. How much runs differ by themselves only more of them tell: \
+        "This is of these two runs. How much runs differ by themselves only more of them show: \
          fathom compare -- 'COMMAND A' -- 'COMMAND B'. Of what is called different 5% may be wrong.",
         "  ",
     );

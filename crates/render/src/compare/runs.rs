@@ -14,7 +14,7 @@ const WIDTH: usize = 98;
 const MOST_SENTENCES: usize = 4;
 /// Columns of the plot of ratios.
 const PLOT: usize = 36;
-/// Columns for a name beside it.
+/// Columns for a name next to it.
 const NAME: usize = 30;
 /// Columns for the text of a command.
 const COMMAND: usize = 44;
@@ -72,7 +72,7 @@ fn plot(out: &mut String, report: &Report) {
         row.map_or("", |row| row.letters.as_str())
     };
     let lettered = report.commands.iter().any(|row| !row.letters.is_empty());
-    let of_letters = if lettered { "; who shares a letter is not told apart" } else { "" };
+    let of_letters = if lettered { "; those that share a letter are not distinguished" } else { "" };
     out.push_str(&format!("\nRatio to the first, with its interval{of_letters}\n"));
     let mut add = |name: &str, ratio: &str, interval: &str, line: &[char], letters: &str| {
         let name = left(&shortened(name, NAME), NAME);

@@ -281,8 +281,8 @@ impl<'a> Made<'a> {
             }
             let unit = names::shown(&series.info.unit);
             let bytes = unit == "bytes";
-            // How it is drawn, as of version 62; without it every counter is called memory and told
-            // in bytes.
+            // How it is drawn, as of version 62; without it every counter is called memory and
+            // shown in bytes.
             let label = if unit.is_empty() || bytes { name.clone() } else { format!("{name} ({unit})") };
             counters.push(json!({
                 "name": name,
@@ -432,7 +432,7 @@ impl<'a> Open<'a> {
         let mut function_ids: Ids<(String, String)> = Ids::default();
         let mut categories = Vec::new();
         for frame in &self.frames.list {
-            let (name, module, frame_type, line) = stacks::told(recording, *frame);
+            let (name, module, frame_type, line) = stacks::described(recording, *frame);
             let before = function_ids.list.len();
             let function = function_ids.id((name.clone(), module.clone()));
             if function_ids.list.len() > before {

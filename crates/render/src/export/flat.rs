@@ -200,7 +200,8 @@ impl Stacks {
             return text.clone();
         }
         let path = stacks::path(recording, Some(stack)).into_iter();
-        let text = path.map(|f| stacks::told(recording, f).0.replace(';', ",")).collect::<Vec<_>>().join(";");
+        let text =
+            path.map(|f| stacks::described(recording, f).0.replace(';', ",")).collect::<Vec<_>>().join(";");
         self.last = Some((stack, text.clone()));
         text
     }

@@ -305,11 +305,11 @@ impl Trace<'_> {
             interned.callstacks.push(Callstack { iid: i as u64 + 1, frame_ids: path.collect() });
         }
         for (i, frame) in frames.list.iter().enumerate() {
-            let (name, module, _, _) = stacks::told(recording, *frame);
+            let (name, module, _, _) = stacks::described(recording, *frame);
             let module = if module.is_empty() { "Java".to_owned() } else { module };
             let function_name_id = u64::from(names.id(name)) + 1;
             let mapping_id = u64::from(modules.id(module)) + 1;
-            // Frames of one mapping are told apart by their place in it.
+            // Frames of one mapping are distinguished by their place in it.
             let iid = i as u64 + 1;
             interned.frames.push(InternedFrame { iid, function_name_id, mapping_id, rel_pc: iid });
         }

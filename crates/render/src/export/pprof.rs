@@ -2,7 +2,7 @@
 //! read.
 //!
 //! Source of the fields: google/pprof, proto/profile.proto. Each kind of sample is a value of its
-//! own, with a count beside it; threads are labels. No time of single samples, no spans, no series.
+//! own, with a count; threads are labels. No time of single samples, no spans, no series.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -195,7 +195,7 @@ pub(super) fn profile(request: &Request<'_>) -> Result<(Profile, usize), ExportE
         mappings.id(text(&mut strings, &name));
     }
     for (i, frame) in frames.list.iter().enumerate() {
-        let (name, module, _, line) = stacks::told(recording, *frame);
+        let (name, module, _, line) = stacks::described(recording, *frame);
         let (name, module) = (text(&mut strings, &name), text(&mut strings, &module));
         let function_id = u64::from(functions.id((name, module))) + 1;
         let mapping_id = u64::from(mappings.id(module)) + 1;

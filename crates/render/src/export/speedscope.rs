@@ -112,13 +112,13 @@ impl Export for Speedscope {
                 });
             }
         }
-        let told = |frame: &FrameId| {
-            let (name, file, _, line) = stacks::told(recording, *frame);
+        let described = |frame: &FrameId| {
+            let (name, file, _, line) = stacks::described(recording, *frame);
             Frame { name, file, line: (line >= 0).then_some(line) }
         };
         let file = File {
             schema: "https://www.speedscope.app/file-format-schema.json",
-            shared: Shared { frames: frames.list.iter().map(told).collect() },
+            shared: Shared { frames: frames.list.iter().map(described).collect() },
             profiles,
             name: crate::printable(&request.title).into_owned(),
             active: 0,

@@ -45,7 +45,7 @@ impl<T: std::hash::Hash + Eq + Clone> Ids<T> {
 }
 
 /// A frame's name and module as they are shown, its type and its line.
-pub(super) fn told(recording: &Recording, frame: FrameId) -> (String, String, FrameType, i32) {
+pub(super) fn described(recording: &Recording, frame: FrameId) -> (String, String, FrameType, i32) {
     let frame: Option<&Frame> = recording.frames.get(frame.index());
     match frame {
         Some(f) => (

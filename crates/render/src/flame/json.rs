@@ -1,7 +1,7 @@
 //! A flame graph as JSON (schema `fathom.flame/1`): the frames, and the tree in columns.
 
 use fathom_diagnose::Window;
-use fathom_diagnose::stacks::{Flame, NodeType, Verdict};
+use fathom_diagnose::stacks::{Flame, NodeType, Share, Verdict};
 use serde::Serialize;
 
 use super::top::{Compared, compared};
@@ -60,6 +60,28 @@ struct BaseJson {
     total: f64,
     self_verdict: Verdict,
     total_verdict: Verdict,
+    self_share: SharesJson,
+    total_share: SharesJson,
+}
+
+/// Shares of all samples of a side, each with the ends of its interval of 95%.
+#[derive(Serialize)]
+struct SharesJson {
+    base: f64,
+    base_interval: [f64; 2],
+    window: f64,
+    window_interval: [f64; 2],
+}
+
+impl SharesJson {
+    fn of([base, window]: [Share; 2]) -> Self {
+        Self {
+            base: base.of_all,
+            base_interval: base.interval(),
+            window: window.of_all,
+            window_interval: window.interval(),
+        }
+    }
 }
 
 /// The tree, a place a node; parents stand before their children.
@@ -88,11 +110,13 @@ pub fn json(flame: &Flame, options: TopOptions) -> Json {
             node_type: c.frame.node_type,
             own: c.frame.self_weight,
             total: c.frame.total_weight,
-            base: c.base.map(|[(own, self_verdict), (total, total_verdict)]| BaseJson {
-                own,
-                total,
-                self_verdict,
-                total_verdict,
+            base: c.base.map(|[own, total]| BaseJson {
+                own: own.weight,
+                total: total.weight,
+                self_verdict: own.verdict,
+                total_verdict: total.verdict,
+                self_share: SharesJson::of(own.shares),
+                total_share: SharesJson::of(total.shares),
             }),
         }
     };

@@ -145,6 +145,69 @@ fn the_table_tells_self_and_total_and_what_changed() {
     assert!(rows[0].contains("org.example.Main.main") && rows[0].contains("100%"), "{plain}");
 }
 
+/// 100 s of samples: `caller` takes nothing itself, and with what it calls 1.2% of the samples of the
+/// first half, 24% of those of the second.
+fn called_more() -> Flame {
+    let mut r = Recording::new();
+    let process = r.add_process(Process::default());
+    let source = r.add_source(Source { covers_ns: Some((0, 100 * S)), ..Source::default() });
+    let thread = Some(r.thread(process, Some(1), "main", Role::App));
+    let frames = ["main", "caller", "callee", "other"].map(|name| r.frame(name, "", FrameType::C2, -1));
+    let main = r.stack(None, frames[0]);
+    let caller = r.stack(Some(main), frames[1]);
+    let stacks = [r.stack(Some(caller), frames[2]), r.stack(Some(main), frames[3])];
+    for i in 0..10_000_i64 {
+        let calls = if i < 5_000 { i % 250 < 3 } else { i % 25 < 6 };
+        let (kind, t_ns, weight) = (sample::CPU, i * S / 100, 10_000_000);
+        let stack = Some(stacks[usize::from(!calls)]);
+        r.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
+    }
+    r.seal();
+    let select = |from: i64, to: i64| Selection {
+        kind: sample::CPU.into(),
+        windows: vec![fathom_diagnose::Window { from_ns: from * S, to_ns: to * S }],
+        ..Selection::default()
+    };
+    let base = Base { selection: select(0, 50), normalisation: Normalisation::Wall };
+    flame(&r, &select(50, 100), Shape::default(), Some(&base)).unwrap()
+}
+
+#[test]
+fn sorted_by_total_the_table_shows_the_inclusive_share_of_base_and_window_with_intervals() {
+    let table = top(&called_more(), &about(false), TopOptions { most: 9, by: TopBy::Total }, 100);
+    let row = table.lines().find(|l| l.ends_with(" caller")).unwrap();
+    let [base, window] = row.split(" → ").collect::<Vec<_>>()[..] else { panic!("{table}") };
+    let figures = |text: &str| -> Vec<f64> {
+        text.split(['±', '%']).take(2).map(|n| n.trim().parse().unwrap()).collect()
+    };
+    let ([from, from_half], [to, to_half]) = (&figures(base)[..], &figures(window)[..]) else {
+        panic!("{row}")
+    };
+    assert_eq!((*from, *to), (1.2, 24.0), "{table}");
+    // By counting: 1.96 √(p (1 − p) / 5000).
+    assert!((0.25..0.45).contains(from_half) && (1.1..1.4).contains(to_half), "{row}");
+    assert!(row.contains("+11.40 s ±") && row.contains("more") && row.contains(" 0%"), "{row}");
+    let narrow = top(&called_more(), &about(false), TopOptions { most: 9, by: TopBy::Total }, 80);
+    let row = narrow.lines().find(|l| l.ends_with(" caller")).unwrap();
+    assert!(row.contains("1.20% → 24.00%  +11.40 s ±"), "{narrow}");
+    // Of its own weight there is nothing to show.
+    let own = top(&called_more(), &about(false), TopOptions { most: 9, by: TopBy::Own }, 100);
+    let row = own.lines().find(|l| l.ends_with(" caller")).unwrap();
+    assert!(row.contains("0.00 ±") && !row.contains("more") && row.contains(" 24%"), "{own}");
+}
+
+#[test]
+fn the_machine_s_form_has_shares_with_intervals() {
+    let options = TopOptions { most: usize::MAX, by: TopBy::Total };
+    let value = serde_json::to_value(json(&called_more(), options)).unwrap();
+    let caller = value["frames"].as_array().unwrap().iter().find(|f| f["name"] == "caller").unwrap();
+    let share = &caller["base"]["total_share"];
+    assert_eq!((share["base"].as_f64(), share["window"].as_f64()), (Some(0.012), Some(0.24)));
+    let ends = |v: &serde_json::Value| [v[0].as_f64().unwrap(), v[1].as_f64().unwrap()];
+    let (base, window) = (ends(&share["base_interval"]), ends(&share["window_interval"]));
+    assert!(base[0] > 0.0 && base[1] < window[0] && window[1] < 0.26, "{share}");
+}
+
 #[test]
 fn the_machine_s_form_has_the_same_totals() {
     let flame = drawn(true);

@@ -1,7 +1,9 @@
-//! Frames in the terminal: self and total, and what changed against the base.
+//! Frames in the terminal: self and total, and against a base the share of both sides with what
+//! changed.
 
+use comfy_table::{CellAlignment, ColumnConstraint, Table};
 use fathom_diagnose::quantity::count;
-use fathom_diagnose::stacks::{Errors, Flame, NodeType, TopFrame, Verdict, top as frames};
+use fathom_diagnose::stacks::{Errors, Flame, NodeType, Share, TopFrame, Verdict, top as frames};
 
 use super::{About, names, notes, part, weight};
 use crate::printable;
@@ -10,7 +12,9 @@ use crate::tables::{Sheet, section, shortened, table};
 /// Columns of a name, beside the figures.
 const NAME: usize = 46;
 /// The same beside a comparison.
-const NAME_COMPARED: usize = 26;
+const NAME_COMPARED: usize = 24;
+/// Columns from which on shares have their intervals next to a name of some length.
+const WITH_INTERVALS: usize = 96;
 
 /// What the table is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +41,20 @@ pub struct TopOptions {
 #[derive(Clone, Debug)]
 pub(crate) struct Compared {
     pub(crate) frame: TopFrame,
-    /// Base weights, scaled, and verdicts: of its own weight, of its total.
-    pub(crate) base: Option<[(f64, Verdict); 2]>,
+    /// The base of its own weight, and of its total.
+    pub(crate) base: Option<[BaseOf; 2]>,
+}
+
+/// What a weight of a frame is held against.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BaseOf {
+    /// The base's weight, scaled.
+    pub(crate) weight: f64,
+    /// Standard error of the difference; not-a-number where there are too few samples.
+    pub(crate) error: f64,
+    pub(crate) verdict: Verdict,
+    /// Of all samples in the base, and of all in the window.
+    pub(crate) shares: [Share; 2],
 }
 
 /// All frames of a flame graph in an order.
@@ -48,17 +64,30 @@ pub(crate) fn compared(flame: &Flame, by: TopBy) -> Vec<Compared> {
         .map(|frame| {
             let base = flame.comparison.as_ref().map(|(c, _)| {
                 let i = frame.frame as usize;
-                let side = |here: i64, there: i64, error: f64, limit: Option<f64>| {
-                    let there = there as f64 * c.scale;
-                    (there, Errors::judge(here as f64 - there, error, limit))
+                let side = |here: i64, there: i64, error: f64, limit: Option<f64>, shares: [Share; 2]| {
+                    let weight = there as f64 * c.scale;
+                    BaseOf {
+                        weight,
+                        error,
+                        verdict: Errors::judge(here as f64 - weight, error, limit),
+                        shares,
+                    }
                 };
+                let ([here, there], errors) = (&c.shares, &c.frames);
                 [
-                    side(frame.self_weight, c.base_frame_self[i], c.frames.of_self[i], c.frames.self_limit),
+                    side(
+                        frame.self_weight,
+                        c.base_frame_self[i],
+                        errors.of_self[i],
+                        errors.self_limit,
+                        [there.of_self[i], here.of_self[i]],
+                    ),
                     side(
                         frame.total_weight,
                         c.base_frame_total[i],
-                        c.frames.of_total[i],
-                        c.frames.total_limit,
+                        errors.of_total[i],
+                        errors.total_limit,
+                        [there.of_total[i], here.of_total[i]],
                     ),
                 ]
             });
@@ -70,9 +99,9 @@ pub(crate) fn compared(flame: &Flame, by: TopBy) -> Vec<Compared> {
         TopBy::Total => all.sort_by_key(|c| std::cmp::Reverse((c.frame.total_weight, c.frame.self_weight))),
         TopBy::Change => {
             let size = |c: &Compared| {
-                let [(base, verdict), _] = c.base.unwrap_or([(0.0, Verdict::TooFew); 2]);
-                let beyond = matches!(verdict, Verdict::More | Verdict::Less);
-                (beyond, (c.frame.self_weight as f64 - base).abs())
+                let Some([own, _]) = c.base else { return (false, 0.0) };
+                let beyond = matches!(own.verdict, Verdict::More | Verdict::Less);
+                (beyond, (c.frame.self_weight as f64 - own.weight).abs())
             };
             all.sort_by(|a, b| {
                 let ((x, dx), (y, dy)) = (size(a), size(b));
@@ -108,37 +137,11 @@ pub fn top(flame: &Flame, about: &About, options: TopOptions, columns: usize) ->
             c.normalisation.words()
         ));
     }
-    let has_base = flame.comparison.is_some();
-    let mut rows = match has_base {
-        false => table(&["self", "%", "total", "%", "type", "frame"], &[4, 5]),
-        true => table(&["self", "%", "base", "change", "", "total", "%", "type", "frame"], &[4, 7, 8]),
+    let shown = all.iter().take(options.most);
+    let rows = match flame.comparison.is_some() {
+        false => plain(flame, whole, shown),
+        true => beside_base(flame, whole, options.by, columns, shown),
     };
-    if let Some(first) = rows.column_mut(0) {
-        first.set_cell_alignment(comfy_table::CellAlignment::Right);
-    }
-    for one in all.iter().take(options.most) {
-        let (own, total) = (one.frame.self_weight as f64, one.frame.total_weight as f64);
-        let tree_frame = &flame.tree.frames[one.frame.frame as usize];
-        let name = shortened(&names::of_frame(tree_frame), if has_base { NAME_COMPARED } else { NAME });
-        let mut row = vec![weight(own, flame.unit), part(own, whole)];
-        if let Some([(base, verdict), _]) = one.base {
-            let difference = own - base;
-            let change = if verdict == Verdict::TooFew && difference == 0.0 {
-                "0".to_owned()
-            } else {
-                let sign = if difference < 0.0 { "−" } else { "+" };
-                format!("{sign}{}", weight(difference.abs(), flame.unit))
-            };
-            row.extend([weight(base, flame.unit), change, word(verdict, base == 0.0).to_owned()]);
-        }
-        row.extend([
-            weight(total, flame.unit),
-            part(total, whole),
-            tag(one.frame.node_type).to_owned(),
-            name,
-        ]);
-        rows.add_row(row);
-    }
     let left = all.len().saturating_sub(options.most);
     section(&mut out, "frames", &rows);
     if left > 0 {
@@ -148,6 +151,88 @@ pub fn top(flame: &Flame, about: &About, options: TopOptions, columns: usize) ->
         out.push_str(&format!("\n  {note}\n"));
     }
     out.finish()
+}
+
+/// What each frame took.
+fn plain<'a>(flame: &Flame, whole: f64, shown: impl Iterator<Item = &'a Compared>) -> Table {
+    let mut rows = table(&["self", "%", "total", "%", "type", "frame"], &[4, 5]);
+    first_is_a_figure(&mut rows);
+    for one in shown {
+        let (own, total) = (one.frame.self_weight as f64, one.frame.total_weight as f64);
+        rows.add_row([
+            weight(own, flame.unit),
+            part(own, whole),
+            weight(total, flame.unit),
+            part(total, whole),
+            tag(one.frame.node_type).to_owned(),
+            shortened(&names::of_frame(&flame.tree.frames[one.frame.frame as usize]), NAME),
+        ]);
+    }
+    rows
+}
+
+/// What each frame took of all samples of the base and of the window, and how much more or less
+/// that is in the unit of the samples: its total where that is what the table is sorted by, else
+/// its own weight.
+fn beside_base<'a>(
+    flame: &Flame,
+    whole: f64,
+    by: TopBy,
+    columns: usize,
+    shown: impl Iterator<Item = &'a Compared>,
+) -> Table {
+    let is_total = by == TopBy::Total;
+    let (measure, other) = if is_total { ("total", "self") } else { ("self", "total") };
+    let header = [&format!("{measure}: base → window"), "change ±", "", other, "type", "frame"];
+    let mut rows = table(&header, &[2, 4, 5]);
+    first_is_a_figure(&mut rows);
+    for short in [2, 4] {
+        if let Some(column) = rows.column_mut(short) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    for one in shown {
+        let Some(base) = one.base.map(|[own, total]| if is_total { total } else { own }) else { continue };
+        let (own, total) = (one.frame.self_weight as f64, one.frame.total_weight as f64);
+        let (here, other) = if is_total { (total, own) } else { (own, total) };
+        rows.add_row([
+            from_to(base.shares, columns >= WITH_INTERVALS),
+            change(here - base.weight, base, flame.unit),
+            word(base.verdict, base.weight == 0.0).to_owned(),
+            part(other, whole),
+            tag(one.frame.node_type).to_owned(),
+            shortened(&names::of_frame(&flame.tree.frames[one.frame.frame as usize]), NAME_COMPARED),
+        ]);
+    }
+    rows
+}
+
+fn first_is_a_figure(rows: &mut Table) {
+    if let Some(first) = rows.column_mut(0) {
+        first.set_cell_alignment(CellAlignment::Right);
+        first.set_constraint(ColumnConstraint::ContentWidth);
+    }
+}
+
+/// Two shares, with half of their intervals of 95% where there is room:
+/// "1.15 ±0.21% → 23.98 ±0.92%".
+fn from_to([from, to]: [Share; 2], with_intervals: bool) -> String {
+    let one = |share: Share| match with_intervals {
+        true => format!("{:.2} ±{:.2}%", share.of_all * 100.0, share.half * 100.0),
+        false => format!("{:.2}%", share.of_all * 100.0),
+    };
+    format!("{} → {}", one(from), one(to))
+}
+
+/// A difference with half of its interval of 95%, where there are samples enough for one.
+fn change(difference: f64, base: BaseOf, unit: &str) -> String {
+    if base.verdict == Verdict::TooFew && difference == 0.0 {
+        return "0".to_owned();
+    }
+    let sign = if difference < 0.0 { "−" } else { "+" };
+    let half = fathom_diagnose::stacks::HALF_INTERVAL * base.error;
+    let interval = if half.is_finite() { format!(" ±{}", weight(half, unit)) } else { String::new() };
+    format!("{sign}{}{interval}", weight(difference.abs(), unit))
 }
 
 /// A verdict in a word.

@@ -52,7 +52,7 @@ struct Header {
     roots: Vec<Counted>,
 }
 
-/// A holder as it is told in the terminal.
+/// A holder as the terminal shows it.
 #[derive(Serialize)]
 struct Held {
     sentence: String,
@@ -120,22 +120,22 @@ pub fn html(picture: &Picture, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn header(picture: &Picture, columns: &mut Columns) -> Header {
-    let told = &picture.screen;
+    let on_screen = &picture.screen;
     let mut names = Dictionary::default();
     let mut texts = Dictionary::default();
     let tree = Tree::of(picture, &mut names, columns);
     let steps = Steps::of(&picture.steps, &mut names, &mut texts, columns);
-    let classes = Rows::of(&told.classes, MOST_CLASSES, &mut names, columns);
-    let packages = Rows::of(&told.packages, MOST_GROUPS, &mut names, columns);
-    let loaders = Rows::of(&told.loaders, MOST_GROUPS, &mut names, columns);
+    let classes = Rows::of(&on_screen.classes, MOST_CLASSES, &mut names, columns);
+    let packages = Rows::of(&on_screen.packages, MOST_GROUPS, &mut names, columns);
+    let loaders = Rows::of(&on_screen.loaders, MOST_GROUPS, &mut names, columns);
     Header {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
-        file: shown(&told.about.file),
-        headline: screen::headline(told),
-        about: screen::about(told),
-        notes: screen::notes(told),
-        size: told.size,
+        file: shown(&on_screen.about.file),
+        headline: screen::headline(on_screen),
+        about: screen::about(on_screen),
+        notes: screen::notes(on_screen),
+        size: on_screen.size,
         least_bytes: picture.limits.least_bytes,
         tree,
         steps,
@@ -144,11 +144,11 @@ fn header(picture: &Picture, columns: &mut Columns) -> Header {
         packages,
         loaders,
         threads: threads(picture),
-        threads_left_out: told.threads.len().saturating_sub(MOST_ROWS),
+        threads_left_out: on_screen.threads.len().saturating_sub(MOST_ROWS),
         waste: waste(picture),
-        references: counted(tables::reference_rows(told, MOST_ROWS)),
+        references: counted(tables::reference_rows(on_screen, MOST_ROWS)),
         buffers: buffers(picture),
-        roots: counted(told.roots.iter().map(|roots| (way::root(roots.kind).to_owned(), roots.roots))),
+        roots: counted(on_screen.roots.iter().map(|roots| (way::root(roots.kind).to_owned(), roots.roots))),
         names: names.texts,
         texts: texts.texts,
     }
@@ -156,7 +156,7 @@ fn header(picture: &Picture, columns: &mut Columns) -> Header {
 
 fn held(picture: &Picture) -> Vec<Held> {
     let reachable = picture.screen.size.bytes;
-    let told = |(holder, (node, way)): (&fathom_heap::report::Holder, &(Option<u32>, Option<u32>))| Held {
+    let held = |(holder, (node, way)): (&fathom_heap::report::Holder, &(Option<u32>, Option<u32>))| Held {
         sentence: holder::sentence(holder, reachable),
         judged: holder::judged(holder),
         suspect: holder.suspicion.is_some(),
@@ -166,12 +166,12 @@ fn held(picture: &Picture) -> Vec<Held> {
         node: *node,
         way: *way,
     };
-    picture.screen.holders.all.iter().zip(&picture.holders).map(told).collect()
+    picture.screen.holders.all.iter().zip(&picture.holders).map(held).collect()
 }
 
 fn threads(picture: &Picture) -> Vec<Thread> {
     let text = |text: &Option<String>| text.as_deref().map_or_else(String::new, shown);
-    let told = |(thread, node): (&fathom_heap::report::ThreadKeeps, &Option<u32>)| Thread {
+    let kept_by = |(thread, node): (&fathom_heap::report::ThreadKeeps, &Option<u32>)| Thread {
         name: thread.name.as_deref().map_or_else(|| "?".to_owned(), shown),
         class: shown(&thread.class),
         address: format!("{:#x}", thread.address),
@@ -182,7 +182,7 @@ fn threads(picture: &Picture) -> Vec<Thread> {
         top: text(&thread.top_frame),
         node: *node,
     };
-    picture.screen.threads.iter().zip(&picture.threads).take(MOST_ROWS).map(told).collect()
+    picture.screen.threads.iter().zip(&picture.threads).take(MOST_ROWS).map(kept_by).collect()
 }
 
 fn waste(picture: &Picture) -> Vec<Waste> {

@@ -119,19 +119,19 @@ pub(super) fn notes(screen: &Screen) -> Vec<String> {
             bytes(screen.size.unreachable_bytes)
         ));
     }
-    notes.push(format!("sizes: {}", about.layout.told()));
+    notes.push(format!("sizes: {}", about.layout.in_words()));
     if about.redacted {
-        let told = "a copy in which values are zero (--redacted): duplicate texts and names of threads are not known";
-        notes.push(told.to_owned());
+        let note = "a copy in which values are zero (--redacted): duplicate texts and names of threads are not known";
+        notes.push(note.to_owned());
     }
     if !about.weak_counts {
-        let told = "soft, weak, phantom and final references hold nothing here (--strong-only)";
-        notes.push(told.to_owned());
+        let note = "soft, weak, phantom and final references hold nothing here (--strong-only)";
+        notes.push(note.to_owned());
     }
     if about.index == Storage::Disk {
-        let told =
+        let note =
             "index: in files without a name (TMPDIR, else /var/tmp), as memory would not have sufficed";
-        notes.push(told.to_owned());
+        notes.push(note.to_owned());
     }
     notes.extend(damage(screen).into_iter().map(|line| format!("note: {line}")));
     notes
@@ -143,9 +143,9 @@ fn objects(n: u64) -> String {
 
 fn damage(screen: &Screen) -> Vec<String> {
     let damage = &screen.about.damage;
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     if damage.truncated {
-        told.push(
+        notes.push(
             "the file is cut off: what was read before that is shown, and what is kept may look unreachable"
                 .to_owned(),
         );
@@ -160,12 +160,12 @@ fn damage(screen: &Screen) -> Vec<String> {
             "references lead to what is not in the dump (the JVM leaves out classes that are archived and not loaded)",
         ),
     ];
-    told.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
+    notes.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
     if damage.skipped_bytes > 0 {
         let at = damage.first_at.unwrap_or(0);
-        told.push(format!("{} passed over, the first at byte {at}", bytes(damage.skipped_bytes)));
+        notes.push(format!("{} passed over, the first at byte {at}", bytes(damage.skipped_bytes)));
     }
-    told
+    notes
 }
 
 fn holders(out: &mut String, screen: &Screen, top: usize) {

@@ -1,4 +1,4 @@
-//! Tables of the first screen beside classes: threads, waste, references, direct buffers.
+//! Tables of the first screen other than classes: threads, waste, references, direct buffers.
 
 use fathom_diagnose::quantity;
 use fathom_heap::report::Screen;
@@ -78,7 +78,7 @@ pub(super) fn buffers_title(screen: &Screen) -> String {
     let buffers = &screen.buffers;
     let mapped = match buffers.mapped_bytes {
         0 => String::new(),
-        n => format!(" (beside them {} of mapped files or native code)", bytes(n)),
+        n => format!(" (and {} of mapped files or native code)", bytes(n)),
     };
     format!("Direct buffers: {} outside of the heap{mapped}", bytes(buffers.capacity_bytes))
 }

@@ -17,7 +17,7 @@ fn recording() -> Recording {
         unknown: vec![UnknownLine { line: 9, text: "wh\rat".into(), alike: 2 }],
         checks: vec![
             Check { claim: "no pause is negative".into(), holds: true, detail: "0 of 12".into() },
-            Check { claim: "every GC id is told".into(), holds: false, detail: "GC(3) is not".into() },
+            Check { claim: "every GC id is known".into(), holds: false, detail: "GC(3) is not".into() },
         ],
         cut: true,
         ..Source::default()
@@ -31,7 +31,7 @@ fn losses_cuts_and_failed_checks_stand_before_the_tables() {
     let text = text(&recording(), 100, false);
     let head = text.split("Sources").next().unwrap();
     for expected in
-        ["ends in the middle", "4 records LOST", "CHECK FAILED: every GC id is told (GC(3) is not)"]
+        ["ends in the middle", "4 records LOST", "CHECK FAILED: every GC id is known (GC(3) is not)"]
     {
         assert!(head.contains(expected), "{expected} in {head}");
     }

@@ -1,6 +1,6 @@
-//! Spans that are counts: how often something happened in a stretch of time, and how long all of it
+//! Spans that are counts: how often something happened in an interval, and how long all of it
 //! took. They are no waits, so they are drawn as lines by name, and listed as tables that add up
-//! the stretches of a window.
+//! the intervals of a window.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use crate::payload::ColumnId;
 struct Spec {
     kind: &'static str,
     title: &'static str,
-    /// The figure that tells how often.
+    /// The figure that has how often.
     count: &'static str,
-    /// The figure that tells how long, nanoseconds.
+    /// The figure that has how long, nanoseconds.
     time: &'static str,
     /// Whether lines are drawn; of some kinds a collector writes series as well.
     drawn: bool,
@@ -83,7 +83,7 @@ impl<'a> Builder<'a, '_> {
             }
             let mut lines = Vec::new();
             for name in names {
-                // Stretches of several threads begin together; their middles tell the moment.
+                // Intervals of several threads begin together; their middles stand for the moment.
                 let mut at: BTreeMap<i64, f64> = BTreeMap::new();
                 for span in spans.iter().filter(|s| s.name() == name && s.duration_ns() > 0) {
                     let step = span.duration_ns().max(1);

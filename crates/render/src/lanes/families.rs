@@ -1,4 +1,4 @@
-//! Which part of the machine a live series tells of, what it is called on the page, and what is
+//! Which part of the machine a live series is about, what it is called on the page, and what is
 //! looked at first.
 
 /// A part of the machine, a group of lanes.

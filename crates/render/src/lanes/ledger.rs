@@ -1,12 +1,13 @@
 //! The ledger of threads over time: what each group spent each slice of the run on, so that the
 //! page can add up the slices of whatever window is brushed.
 //!
-//! Slices are as long as one another, and end also where the verdict's windows do: these are exact,
-//! others to a slice.
+//! Slices of what was recorded are as long as one another, and end also where the verdict's windows
+//! do: these are exact, others to a slice. What lies outside, as the beginning of a wait of long
+//! before, is a slice on either side.
 
 use std::collections::BTreeMap;
 
-use fathom_diagnose::thread_ledger::{By, Weight, over_time as ledgers};
+use fathom_diagnose::thread_ledger::{By, Slice, SlowWeight, over_time as ledgers};
 use fathom_diagnose::{Diagnosis, Window};
 use fathom_recording::Recording;
 use serde::Serialize;
@@ -38,7 +39,10 @@ pub(super) struct OverTime {
 #[derive(Serialize)]
 struct Grouping {
     by: &'static str,
+    /// Those first that changed most in the slow windows, then those that lost or ran most.
     groups: Vec<Group>,
+    /// How many of the first ran or waited in the slow windows; the rest were idle.
+    active: usize,
     /// Microseconds: `spent[(slice * groups + group) * headings + heading]`.
     spent: ColumnId,
 }
@@ -53,10 +57,12 @@ struct Group {
 pub(super) fn over_time(
     diagnosis: &Diagnosis,
     recording: &Recording,
+    recorded: Window,
     (from_ns, to_ns): (i64, i64),
     columns: &mut Columns,
 ) -> Option<OverTime> {
-    let edges = edges(diagnosis, recording, (from_ns, to_ns));
+    let most = (MOST_CELLS / recording.threads.len().max(1)) as i64;
+    let edges = edges(diagnosis, recorded, (from_ns, to_ns), most);
     let windows: Vec<Window> =
         edges.windows(2).map(|pair| Window { from_ns: pair[0], to_ns: pair[1] }).collect();
     let slices = ledgers(recording, &windows, &GROUPINGS.map(|(by, _)| by));
@@ -68,21 +74,20 @@ pub(super) fn over_time(
         return None;
     }
     let place: BTreeMap<_, usize> = headings.keys().enumerate().map(|(i, heading)| (*heading, i)).collect();
+    let parts: Vec<Slice> = windows.iter().map(|window| slice(diagnosis, *window)).collect();
     let mut groupings = Vec::new();
     for (at, (_, by)) in GROUPINGS.iter().enumerate() {
-        // Those first that lost most; what waits the same all the time may be without work.
-        let lengths: Vec<f64> = windows.iter().map(|w| w.length_ns() as f64 / 1e6).collect();
-        let mut weights: BTreeMap<(&str, &str), Weight> = BTreeMap::new();
+        let mut weights: BTreeMap<(&str, &str), SlowWeight> = BTreeMap::new();
         for (slice, group) in slices.iter().enumerate().flat_map(|(i, s)| s[at].iter().map(move |g| (i, g))) {
             let weight = weights.entry((&group.process, &group.name));
-            let weight = weight.or_insert_with(|| Weight::of(lengths.iter().copied()));
+            let weight = weight.or_insert_with(|| SlowWeight::of(&parts));
             group.spent.iter().for_each(|spent| weight.add(slice, spent.heading, spent.ms));
         }
-        let busy = weights.into_iter().map(|(key, weight)| (key, weight.value()));
-        let mut order: Vec<_> = busy.collect();
-        order.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut order: Vec<_> = weights.into_iter().map(|(key, weight)| (key, weight.rank())).collect();
+        order.sort_by(|a, b| a.1.order(&b.1));
         let many = order.len() > MOST_GROUPS;
         order.truncate(if many { MOST_GROUPS - 1 } else { MOST_GROUPS });
+        let active = order.iter().take_while(|(_, rank)| rank.is_active()).count();
         let number: BTreeMap<(&str, &str), usize> =
             order.iter().enumerate().map(|(i, (key, _))| (*key, i)).collect();
         let mut groups: Vec<Group> = (order.iter())
@@ -102,7 +107,7 @@ pub(super) fn over_time(
                 }
             }
         }
-        groupings.push(Grouping { by, groups, spent: columns.small(spent.into_iter()) });
+        groupings.push(Grouping { by, groups, active, spent: columns.small(spent.into_iter()) });
     }
     Some(OverTime {
         edges: columns.delta(edges.iter().map(|t| t.saturating_sub(from_ns))),
@@ -111,10 +116,25 @@ pub(super) fn over_time(
     })
 }
 
-fn edges(diagnosis: &Diagnosis, recording: &Recording, (from_ns, to_ns): (i64, i64)) -> Vec<i64> {
-    let slices = ((MOST_CELLS / recording.threads.len().max(1)) as i64).clamp(20, SLICES);
-    let step = to_ns.saturating_sub(from_ns) / slices;
-    let regular = (0..slices).map(|i| from_ns.saturating_add(step.saturating_mul(i)));
+/// A slice as groups rank by it. One that a window cuts is of that window when its middle is. Where
+/// no window is slow, all of the run is looked at.
+fn slice(diagnosis: &Diagnosis, of: Window) -> Slice {
+    let middle = of.from_ns + of.length_ns() / 2;
+    let within = |windows: &[Window]| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&middle));
+    let windows = &diagnosis.windows;
+    Slice {
+        length: of.length_ns() as f64 / 1e6,
+        is_slow: windows.slow.is_empty() || within(&windows.slow),
+        is_base: within(&windows.base),
+    }
+}
+
+fn edges(diagnosis: &Diagnosis, recorded: Window, (from_ns, to_ns): (i64, i64), most: i64) -> Vec<i64> {
+    let slices = most.clamp(20, SLICES);
+    let Window { from_ns: first, to_ns: last } =
+        if recorded.length_ns() > 0 { recorded } else { Window { from_ns, to_ns } };
+    let step = last.saturating_sub(first) / slices;
+    let regular = (0..slices).map(|i| first.saturating_add(step.saturating_mul(i))).chain([from_ns, last]);
     let windows = diagnosis.windows.slow.iter().chain(&diagnosis.windows.base);
     // Many windows would make many slices.
     let theirs = windows.take(8).flat_map(|w| [w.from_ns, w.to_ns]);
@@ -123,4 +143,20 @@ fn edges(diagnosis: &Diagnosis, recording: &Recording, (from_ns, to_ns): (i64, i
     edges.sort_unstable();
     edges.dedup();
     edges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_minute_in_an_hour_of_a_series_has_as_many_slices_as_the_minute_alone() {
+        const S: i64 = 1_000_000_000;
+        let (minute, hour) = (Window { from_ns: 100 * S, to_ns: 160 * S }, (0, 3600 * S));
+        let slices = edges(&fixture::healthy(), minute, hour, 10_000);
+        let within = |t: &&i64| (minute.from_ns..=minute.to_ns).contains(*t);
+        assert!(slices.iter().filter(within).count() as i64 > SLICES, "{}", slices.len());
+        assert_eq!((slices.first(), slices.last()), (Some(&0), Some(&(3600 * S))));
+    }
 }

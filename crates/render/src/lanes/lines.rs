@@ -59,7 +59,8 @@ impl Builder<'_, '_> {
     /// Compilations a second by compiler, and the length of the queue.
     pub(super) fn compile_lanes(&mut self, process: ProcessId) -> Vec<Lane> {
         let step = step_ns(self.end_ns.saturating_sub(self.origin_ns));
-        // Logs that do not tell when a compilation began still tell when its code was installed.
+        // Logs that do not record when a compilation began still record when its code was
+        // installed.
         let kind = [kind::JIT_COMPILE, kind::JIT_INSTALL]
             .into_iter()
             .find(|k| self.recording.spans_of(k).any(|s| s.process() == process));
@@ -168,23 +169,23 @@ fn stepped(counts: &BTreeMap<i64, u64>, step: i64, value: impl Fn(&u64) -> f64) 
     points
 }
 
-/// At most about [`MAX_POINTS`]: of each stretch the lowest, the highest and a gap, in order of
+/// At most about [`MAX_POINTS`]: of each interval the lowest, the highest and a gap, in order of
 /// time.
 fn thinned(points: Points) -> Points {
     if points.len() <= MAX_POINTS {
         return points;
     }
-    let stretch = points.len().div_ceil(MAX_POINTS / 2);
+    let interval = points.len().div_ceil(MAX_POINTS / 2);
     let mut kept = Points::with_capacity(MAX_POINTS + MAX_POINTS / 2);
-    for points in points.chunks(stretch) {
+    for points in points.chunks(interval) {
         let numbers = || points.iter().enumerate().filter(|(_, p)| !p.1.is_nan());
         let low = numbers().min_by(|a, b| a.1.1.total_cmp(&b.1.1)).map(|(i, _)| i);
         let high = numbers().max_by(|a, b| a.1.1.total_cmp(&b.1.1)).map(|(i, _)| i);
         let gap = points.iter().position(|p| p.1.is_nan());
-        let mut of_stretch: Vec<usize> = [low, high, gap].into_iter().flatten().collect();
-        of_stretch.sort_unstable();
-        of_stretch.dedup();
-        kept.extend(of_stretch.into_iter().map(|i| points[i]));
+        let mut of_interval: Vec<usize> = [low, high, gap].into_iter().flatten().collect();
+        of_interval.sort_unstable();
+        of_interval.dedup();
+        kept.extend(of_interval.into_iter().map(|i| points[i]));
     }
     kept
 }

@@ -2,7 +2,7 @@
 //!
 //! Bounded, whatever the recording holds: of more spans than [`MAX_SPANS`] the longest are kept, of
 //! more points than
-//! [`MAX_POINTS`] the lowest and highest of each stretch, and each lane says so in its `note`.
+//! [`MAX_POINTS`] the lowest and highest of each interval, and each lane says so in its `note`.
 
 mod counted;
 mod families;
@@ -13,7 +13,7 @@ mod spans;
 
 use std::collections::HashMap;
 
-use fathom_diagnose::{Causes, Diagnosis, quantity};
+use fathom_diagnose::{Causes, Diagnosis, Window, quantity};
 use fathom_recording::vocabulary::fact;
 use fathom_recording::{Process, ProcessId, Recording, Span};
 use serde::Serialize;
@@ -50,6 +50,9 @@ pub(crate) struct Header {
     origin_ns: i64,
     from: i64,
     to: i64,
+    /// When somebody looked, from the origin: a span may have begun before, and a series go on
+    /// after.
+    recorded: [i64; 2],
     strings: Vec<String>,
     sources: Vec<String>,
     groups: Vec<Group>,
@@ -178,12 +181,16 @@ pub(crate) fn timeline<'a>(
     groups.insert(at, Group { name: "Other processes".into(), detail, open: true, lanes });
     groups.retain(|group| !group.lanes.is_empty());
     let counted = builder.counted_tables(&own);
-    let ledger = ledger::over_time(diagnosis, recording, (from_ns, to_ns), &mut builder.columns);
+    let within = |t: i64| t.clamp(from_ns, to_ns);
+    let whole = fathom_diagnose::whole(recording);
+    let recorded = Window { from_ns: within(whole.from_ns), to_ns: within(whole.to_ns) };
+    let ledger = ledger::over_time(diagnosis, recording, recorded, (from_ns, to_ns), &mut builder.columns);
     let header = Header {
         schema: "fathom.lanes/1",
         origin_ns: from_ns,
         from: 0,
         to: to_ns.saturating_sub(from_ns),
+        recorded: [recorded.from_ns, recorded.to_ns].map(|t| t.saturating_sub(from_ns)),
         strings: builder.strings,
         sources: recording.sources.iter().map(|s| short(&s.name)).collect(),
         groups,

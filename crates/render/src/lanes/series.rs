@@ -11,13 +11,13 @@ use super::{Builder, Group, Lane, LineLane, short};
 
 /// What the lanes of processes that share a group are of.
 const OTHERS: &str = "others";
-/// Lines in one lane; more cannot be told apart.
+/// Lines in one lane; more cannot be distinguished.
 const MAX_LINES: usize = 12;
 /// Series of the application that are open at first: a table of latencies brings many columns.
 const OPEN_OF_APPLICATION: usize = 3;
 
 impl Builder<'_, '_> {
-    /// What the application got done: the series that tell neither of the machine nor of a process.
+    /// What the application got done: the series that are neither of the machine nor of a process.
     pub(super) fn application_lanes(&mut self) -> Vec<Lane> {
         let of_nobody = |s: &&Series| s.info.process.is_none() && !live::is_live(&s.info.name);
         let all: Vec<&Series> = self.recording.series.iter().filter(of_nobody).collect();
@@ -163,7 +163,7 @@ fn sum(all: &[&Series], origin_ns: i64) -> Points {
     let step =
         if share_times(all) { 1 } else { all.iter().map(|s| usual_step(&s.t_ns)).min().unwrap_or(0).max(1) };
     let bin = |t: i64| since(t).div_euclid(step);
-    // How far into its step each value lies tells where the sum stands.
+    // How far into its step each value lies decides where the sum stands.
     let mut bins: BTreeMap<i64, (f64, usize, i64)> = BTreeMap::new();
     for series in all {
         let mut own: BTreeMap<i64, (f64, i32, i64)> = BTreeMap::new();
@@ -196,7 +196,7 @@ fn share_times(all: &[&Series]) -> bool {
     times.len() <= longest + longest / 20
 }
 
-/// "Orders (4711) gc" is "gc", and "Orders (4711)" nothing, where the process is told already.
+/// "Orders (4711) gc" is "gc", and "Orders (4711)" nothing, where the process is named already.
 fn without_process<'s>(instance: &'s str, process: &Process) -> &'s str {
     let rest = process.pid.and_then(|pid| {
         instance.strip_prefix(process.name.as_str())?.trim_start().strip_prefix(&format!("({pid})"))
@@ -249,9 +249,9 @@ mod tests {
         // says nothing.
         let a = series(&[(1_000, 1.0), (2_000, 1.0), (3_000, 1.0), (4_000, 1.0)]);
         let b = series(&[(1_400, 10.0), (2_400, 10.0), (4_400, 10.0)]);
-        let told = sum(&[&a, &b], 0);
-        assert_eq!(told.iter().map(|p| p.0).collect::<Vec<_>>(), [1_200, 2_200, 3_000, 4_200]);
-        assert!(told[2].1.is_nan() && told[3].1 == 11.0);
+        let summed = sum(&[&a, &b], 0);
+        assert_eq!(summed.iter().map(|p| p.0).collect::<Vec<_>>(), [1_200, 2_200, 3_000, 4_200]);
+        assert!(summed[2].1.is_nan() && summed[3].1 == 11.0);
     }
 
     #[test]

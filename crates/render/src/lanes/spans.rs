@@ -19,11 +19,11 @@ pub(super) struct Spec {
     /// Kinds of spans on it.
     kinds: &'static [&'static str],
     title: &'static str,
-    /// Names of the classes that colour and height tell apart.
+    /// Names of the classes that colour and height distinguish.
     classes: &'static [&'static str],
     /// Which of them a span belongs to.
     class: fn(&Span<'_>) -> usize,
-    /// Whether classes are what a thread waited for, told by its stack, in place of `classes`.
+    /// Whether classes are what a thread waited for, by its stack, in place of `classes`.
     by_cause: bool,
     /// Whether spans lie on a row for each thread.
     by_thread: bool,
@@ -51,7 +51,7 @@ const PLAIN: Spec = Spec {
 /// Kinds that other lanes show in another form: a run is the whole width, a mark a line over all
 /// lanes, a nested collection part of its pause, the queue and the installations are counted in
 /// lines, that a thread was watched is not something that it did, what is in a heap dump has no
-/// time but the dump's, and spans that are counts of many things in a stretch of time are lines and
+/// time but the dump's, and spans that are counts of many things in an interval are lines and
 /// tables (`counted.rs`).
 const NOT_DRAWN: [&str; 12] = [
     kind::RUN,
@@ -214,7 +214,7 @@ impl<'a> Builder<'a, '_> {
         if spec.facts.is_empty() && spec.parts.is_empty() {
             for (word, _) in spans.iter().flat_map(Span::figures) {
                 if !words.iter().any(|(w, ..)| *w == word) && words.len() < MAX_WORDS {
-                    let (name, unit) = told(word);
+                    let (name, unit) = named(word);
                     words.push((word, name, unit));
                 }
             }
@@ -273,8 +273,8 @@ impl<'a> Builder<'a, '_> {
             true => Some(s.process().index()),
             false => s.thread().map(|t| t.index()),
         };
-        let told = spans.iter().any(|s| s.thread().is_some() && s.duration_ns() > 0);
-        if !by_process && !(spec.by_thread && (told || !spec.kinds.is_empty())) {
+        let is_of_threads = spans.iter().any(|s| s.thread().is_some() && s.duration_ns() > 0);
+        if !by_process && !(spec.by_thread && (is_of_threads || !spec.kinds.is_empty())) {
             return (vec![String::new()], vec![0; spans.len()]);
         }
         let weights = self.weights(spans, spec, key);
@@ -313,7 +313,7 @@ fn rounded_ns(ns: u64) -> u64 {
 }
 
 /// A figure's word as a name and a unit: words carry their unit at the end.
-fn told(word: &str) -> (&str, &'static str) {
+fn named(word: &str) -> (&str, &'static str) {
     for (ending, unit) in [("_bytes", "bytes"), ("_ns", "ns"), ("_ms", "ms"), ("_s", "s")] {
         if let Some(name) = word.strip_suffix(ending).filter(|name| !name.is_empty()) {
             return (name, unit);

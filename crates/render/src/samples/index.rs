@@ -50,7 +50,7 @@ impl SampleIndex {
 }
 
 impl OfKind {
-    /// The places of samples in some windows, or of all; a sample that lies in two windows is told
+    /// The places of samples in some windows, or of all; a sample that lies in two windows is given
     /// once.
     pub(super) fn within(&self, recording: &Recording, windows: Option<&[Window]>) -> Vec<&[u32]> {
         let Some(windows) = windows else { return vec![&self.places] };
@@ -92,15 +92,15 @@ mod tests {
         let index = SampleIndex::of(&r);
         let kinds: Vec<&str> = index.kinds.iter().map(|of| r.strings.get(of.kind)).collect();
         assert_eq!(kinds, ["cpu", "wall"]);
-        let told = |windows: &[(i64, i64)]| -> Vec<i64> {
+        let chosen = |windows: &[(i64, i64)]| -> Vec<i64> {
             let windows: Vec<Window> =
                 windows.iter().map(|(from_ns, to_ns)| Window { from_ns: *from_ns, to_ns: *to_ns }).collect();
             let places = index.kinds[0].within(&r, Some(&windows)).concat();
             places.iter().filter_map(|p| r.samples.get(*p as usize)).map(|s| s.t_ns).collect()
         };
-        assert_eq!(told(&[(20, 41)]), [20, 30, 40]);
-        assert_eq!(told(&[(30, 60), (10, 35)]), [10, 20, 30, 40, 50]);
-        assert_eq!(told(&[(60, 70), (45, 45)]), [0; 0]);
+        assert_eq!(chosen(&[(20, 41)]), [20, 30, 40]);
+        assert_eq!(chosen(&[(30, 60), (10, 35)]), [10, 20, 30, 40, 50]);
+        assert_eq!(chosen(&[(60, 70), (45, 45)]), [0; 0]);
         assert_eq!(index.kinds[1].within(&r, None).concat().len(), 5);
     }
 }

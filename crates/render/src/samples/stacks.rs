@@ -1,7 +1,7 @@
 //! Stacks as a page holds them: a prefix tree of the frames that something refers to, and no
 //! others.
 //!
-//! Frames are told apart by name, module and type; lines are left out, because a method that was
+//! Frames are distinguished by name, module and type; lines are left out, because a method that was
 //! seen at a hundred lines is one box of a flame graph. Parents get their numbers before their
 //! children, so that the page adds up a whole tree in one pass backwards.
 
@@ -97,15 +97,15 @@ impl<'a> Stacks<'a> {
     }
 
     fn add(&mut self, caller: u32, id: StackId) -> u32 {
-        let told = self.recording.frames.get(self.recording.stacks[id.index()].frame.index());
-        let Some(told) = told else { return caller };
+        let row = self.recording.frames.get(self.recording.stacks[id.index()].frame.index());
+        let Some(row) = row else { return caller };
         let names = &mut self.names;
-        let name = *self.name_ids.entry((told.name, told.module)).or_insert_with(|| {
-            names.push((told.name, told.module));
+        let name = *self.name_ids.entry((row.name, row.module)).or_insert_with(|| {
+            names.push((row.name, row.module));
             names.len() as u32 - 1
         });
-        let text = self.recording.strings.get(told.name);
-        let kind = if frame::cut_reason(text).is_some() { CUT } else { code(told.frame_type) };
+        let text = self.recording.strings.get(row.name);
+        let kind = if frame::cut_reason(text).is_some() { CUT } else { code(row.frame_type) };
         let node = (caller, name, kind);
         let nodes = &mut self.nodes;
         *self.node_ids.entry(node).or_insert_with(|| {

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn many_rows_are_thinned_no_coarser_than_it_takes() {
-        // Two stacks in turn, a row each millisecond: ten milliseconds hold five of each, which
+        // Two stacks alternately, a row each millisecond: ten milliseconds hold five of each, which
         // become two rows.
         let mut many = rows(400_000, 2);
         let note = thin(&mut many, 200_000, 1_000_000);

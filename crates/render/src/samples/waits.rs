@@ -1,4 +1,4 @@
-//! Waits as a page holds them: the sums of the short ones as they were told, the long ones cut
+//! Waits as a page holds them: the sums of the short ones as they were recorded, the long ones cut
 //! where a screen would show it.
 
 use fathom_diagnose::Window;
@@ -80,19 +80,11 @@ mod tests {
             r.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
         }
         r.span(&SpanRow {
-            kind: kind::SCHED_OFF,
-            name: "",
-            t0_ns: 10 * S,
-            t1_ns: 60 * S,
-            process,
             thread,
             stack,
-            source,
             line: 1,
-            key: -1,
-            parent: None,
             figures: &[(figure::RUNQ_NS, 10e9)],
-            labels: &[],
+            ..SpanRow::new(kind::SCHED_OFF, "", (10 * S, 60 * S), process, source)
         });
         r.seal();
         r

@@ -42,8 +42,8 @@ impl Page {
         }
     }
 
-    /// What fills the bar: findings by turns, so that two that follow each other are told apart;
-    /// what is not explained is light.
+    /// What fills the bar: findings alternately, so that two that follow each other can be
+    /// distinguished; what is not explained is light.
     fn sign(&self, finding: Option<usize>) -> char {
         match (finding.map(|i| i % 2), self.options.unicode) {
             (Some(0), true) => '█',

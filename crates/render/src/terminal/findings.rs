@@ -6,7 +6,7 @@ use fathom_diagnose::{Diagnosis, Evidence, Finding};
 use super::detail::Detail;
 use super::page::{Ink, Page};
 use super::{LABEL, window};
-use crate::chain::{below_a_finding, is_told, stop_below_a_finding};
+use crate::chain::{below_a_finding, is_worth_showing, stop_below_a_finding};
 use crate::printable::printable;
 use crate::text::{bar, cut, left, right, width, wrap};
 use crate::units;
@@ -32,7 +32,7 @@ impl Page {
 
     /// Number, title, cost and bar on the right; the confidence word and the culprit below.
     fn finding_line(&mut self, number: usize, finding: &Finding, diagnosis: &Diagnosis, title_lines: usize) {
-        // What failed is told for itself; what it cost may be nothing that can be counted.
+        // What failed is reported for itself; what it cost may be nothing that can be counted.
         let cost = match finding.cost_ms {
             0.0 => String::new(),
             ms => units::duration_ms(ms),
@@ -118,7 +118,7 @@ impl Page {
     fn chain(&mut self, finding: &Finding, most: usize) {
         let corner = if self.options.unicode { "└" } else { "`-" };
         let chain = finding.chain.as_ref().map(|chain| ("chain", below_a_finding(chain, corner)));
-        let stop = finding.stop.as_ref().filter(|stop| is_told(stop));
+        let stop = finding.stop.as_ref().filter(|stop| is_worth_showing(stop));
         let stop = stop.map(|stop| ("stop", stop_below_a_finding(stop, corner)));
         for (label, lines) in chain.into_iter().chain(stop) {
             for (i, line) in lines.iter().take(most).enumerate() {

@@ -1,4 +1,4 @@
-//! Lines of a page: titles, labels with text beside them, and what is coloured how.
+//! Lines of a page: titles, labels with their text, and what is coloured how.
 
 use super::{LABEL, TerminalOptions};
 use crate::printable::printable;
@@ -34,7 +34,7 @@ impl Page {
         self.line(&[(Ink::Strong, &title), (Ink::Faint, &shown), (Ink::Faint, &rule)]);
     }
 
-    /// A label and a text that wraps beside it.
+    /// A label and a text that wraps in a column of its own.
     pub(super) fn field(&mut self, label: &str, text: &str, ink: Ink) {
         let text = printable(text);
         for (i, line) in wrap(&text, self.options.width.saturating_sub(LABEL + 3)).iter().enumerate() {
@@ -48,7 +48,7 @@ impl Page {
         self.columns((label, LABEL, Ink::Faint), text, note);
     }
 
-    /// A label of a given width, beside it a text with a faint note, wrapped.
+    /// A label of a given width, and a text with a faint note, wrapped.
     pub(super) fn columns(&mut self, (label, label_width, ink): (&str, usize, Ink), text: &str, note: &str) {
         let room = self.options.width.saturating_sub(label_width + 3);
         let (text, note) = (printable(text), printable(note));

@@ -6,7 +6,7 @@ public final class AuditLog implements Fault {
     private static final Logger LOG = LoggerFactory.getLogger(AuditLog.class);
 
     @Override public void answer(StringBuilder reply, int customer, boolean on) {
-        audit(reply, customer, on ? 100 : 0);
+        audit(reply, customer, on ? 400 : 0);
     }
 
     private void audit(StringBuilder reply, int customer, int lines) {

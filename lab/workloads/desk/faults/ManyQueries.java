@@ -7,7 +7,7 @@ public final class ManyQueries implements Fault {
     }
 
     @Override public void answer(StringBuilder reply, int customer, boolean on) throws Exception {
-        overview(customer, on ? 60 : 1);
+        overview(customer, on ? 240 : 1);
     }
 
     private void overview(int customer, int customers) throws Exception {

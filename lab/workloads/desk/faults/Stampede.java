@@ -13,7 +13,7 @@ public final class Stampede implements Fault {
     }
 
     @Override public void answer(StringBuilder reply, int customer, boolean on) throws Exception {
-        reply.append(rates(on ? 50_000_000L : Long.MAX_VALUE));
+        reply.append(rates(on ? 5_000_000L : Long.MAX_VALUE));
     }
 
     private synchronized int rates(long validNs) throws Exception {

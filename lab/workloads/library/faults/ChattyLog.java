@@ -8,7 +8,7 @@ public final class ChattyLog implements Fault {
     private static final Logger LOG = LogManager.getLogger(ChattyLog.class);
 
     @Override public void answer(Map<String, Object> reply, Random random, boolean on) {
-        trace(reply, on ? 60 : 0);
+        trace(reply, on ? 240 : 0);
     }
 
     private void trace(Map<String, Object> reply, int lines) {

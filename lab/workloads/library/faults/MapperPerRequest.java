@@ -18,7 +18,7 @@ public final class MapperPerRequest implements Fault {
 
     private String write() throws Exception {
         String last = "";
-        for (int i = 0; i < 8; i++) last = new ObjectMapper().writeValueAsString(new Summary());
+        for (int i = 0; i < 40; i++) last = new ObjectMapper().writeValueAsString(new Summary());
         return last;
     }
 }

@@ -10,7 +10,7 @@ public final class SharedDateFormat implements Fault {
 
     @Override public void answer(Map<String, Object> reply, Random random, boolean on) {
         synchronized (STAMP) {
-            reply.put("at", stamp(random, on ? 1500 : 1));
+            reply.put("at", stamp(random, on ? 4000 : 1));
         }
     }
 

@@ -9,7 +9,7 @@ public final class ThrowingParser implements Fault {
 
     private int sum(boolean words) {
         int sum = 0;
-        for (int i = 0; i < 400; i++) {
+        for (int i = 0; i < 2000; i++) {
             try {
                 sum += Integer.parseInt(words ? "x" + i : "" + i);
             } catch (NumberFormatException none) {

@@ -22,7 +22,7 @@ public final class HashCollisions implements Fault {
 
     private int index(boolean collides) {
         Map<Key, Integer> map = new HashMap<>();
-        for (int i = 0; i < 250; i++) map.put(new Key(i, collides), i);
+        for (int i = 0; i < 800; i++) map.put(new Key(i, collides), i);
         return map.size();
     }
 }

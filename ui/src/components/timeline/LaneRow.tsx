@@ -18,7 +18,13 @@ import { StatePlot } from "./StateLane";
 /** Units that each figure of the axis carries itself. */
 const SPELT_OUT = new Set(["", "bytes", "bytes/s", "share", "ns", "ms", "s"]);
 
-export function GroupLanes({ group, page, theme, cited, onMove }: {
+export function GroupLanes({
+  group,
+  page,
+  theme,
+  cited,
+  onMove,
+}: {
   group: Group;
   page: Page;
   theme: string;
@@ -37,7 +43,10 @@ export function GroupLanes({ group, page, theme, cited, onMove }: {
         </button>
         <span class="quiet">{group.detail}</span>
       </h3>
-      {open && lanes.map((lane) => <LaneRow key={lane.id} lane={lane} page={page} theme={theme} cited={lane.id === cited} onMove={onMove} />)}
+      {open &&
+        lanes.map((lane) => (
+          <LaneRow key={lane.id} lane={lane} page={page} theme={theme} cited={lane.id === cited} onMove={onMove} />
+        ))}
     </div>
   );
 }
@@ -63,7 +72,13 @@ function described(lane: Lane): string {
   return `${lane.title} of ${lane.rows.length} rows of threads, t shows a table`;
 }
 
-function LaneRow({ lane, page, theme, cited, onMove }: {
+function LaneRow({
+  lane,
+  page,
+  theme,
+  cited,
+  onMove,
+}: {
   lane: Lane;
   page: Page;
   theme: string;
@@ -84,31 +99,52 @@ function LaneRow({ lane, page, theme, cited, onMove }: {
             <span class="chevron" aria-hidden="true" />
             {lane.title}
           </button>
-          {lane.type === "lines" && !SPELT_OUT.has(lane.unit) && <span class="unit">{lane.unit === "1/s" ? "/s" : lane.unit}</span>}
+          {lane.type === "lines" && !SPELT_OUT.has(lane.unit) && (
+            <span class="unit">{lane.unit === "1/s" ? "/s" : lane.unit}</span>
+          )}
           {longest > 0 && <span class="unit">up to {duration(longest)}</span>}
         </div>
         <div class="lane-tools">
           {open && (
-            <button type="button" class="as-table" aria-pressed={table} data-key="table" onClick={() => setTable(!table)}>
+            <button
+              type="button"
+              class="as-table"
+              aria-pressed={table}
+              data-key="table"
+              onClick={() => setTable(!table)}
+            >
               table
             </button>
           )}
-          <button type="button" class="as-table" aria-label={`${lane.title} up`} onClick={() => onMove(lane.id, -1)}>▲</button>
-          <button type="button" class="as-table" aria-label={`${lane.title} down`} onClick={() => onMove(lane.id, 1)}>▼</button>
+          <button type="button" class="as-table" aria-label={`${lane.title} up`} onClick={() => onMove(lane.id, -1)}>
+            ▲
+          </button>
+          <button type="button" class="as-table" aria-label={`${lane.title} down`} onClick={() => onMove(lane.id, 1)}>
+            ▼
+          </button>
         </div>
         {open && row === null && <Legend lane={lane} />}
         {open && row !== null && (
           <ul class="rows">
-            {rowNames(lane).map((name, r) => <li key={r} style={{ height: `${row}px`, lineHeight: `${row}px` }} title={name}>{name}</li>)}
+            {rowNames(lane).map((name, r) => (
+              <li key={r} style={{ height: `${row}px`, lineHeight: `${row}px` }} title={name}>
+                {name}
+              </li>
+            ))}
           </ul>
         )}
       </div>
       {open && (
         <div class="lane-plot" data-plot={lane.id} tabIndex={0} role="group" aria-label={described(lane)}>
-          {lane.type === "lines" ? <LinePlot lane={lane} page={page} theme={theme} />
-            : lane.type === "spans" ? <SpanPlot lane={lane} page={page} theme={theme} />
-            : lane.type === "states" ? <StatePlot lane={lane} page={page} theme={theme} />
-            : <SamplePlot lane={lane} page={page} theme={theme} />}
+          {lane.type === "lines" ? (
+            <LinePlot lane={lane} page={page} theme={theme} />
+          ) : lane.type === "spans" ? (
+            <SpanPlot lane={lane} page={page} theme={theme} />
+          ) : lane.type === "states" ? (
+            <StatePlot lane={lane} page={page} theme={theme} />
+          ) : (
+            <SamplePlot lane={lane} page={page} theme={theme} />
+          )}
           {row !== null && <BelowLegend lane={lane} />}
           {lane.note !== "" && <p class="note">{lane.note}</p>}
         </div>

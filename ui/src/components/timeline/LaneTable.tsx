@@ -8,7 +8,7 @@ import { duration, quantity } from "../../format";
 import type { Lane, LineLane, SpanLane } from "../../model";
 import { LAYERS, layersIn, type SampleLane } from "../../samples/lane";
 import { SpanIndex } from "../../spans";
-import { statesIn, usedHeadings, type StateLane } from "../../states";
+import { type StateLane, statesIn, usedHeadings } from "../../states";
 
 /** Rows that a person still reads. */
 const ROWS = 100;
@@ -18,8 +18,15 @@ export function LaneTable({ lane, page }: { lane: Lane; page: Page }) {
   useEffect(() => page.view.subscribe(() => redraw((n) => n + 1)), [page]);
   return (
     <div class="lane-table scroll" tabIndex={0} role="region" aria-label={`${lane.title} as a table`}>
-      {lane.type === "spans" ? <SpanRows lane={lane} page={page} /> : lane.type === "lines" ? <LineRows lane={lane} page={page} />
-        : lane.type === "states" ? <StateRows lane={lane} page={page} /> : <SampleRows lane={lane} page={page} />}
+      {lane.type === "spans" ? (
+        <SpanRows lane={lane} page={page} />
+      ) : lane.type === "lines" ? (
+        <LineRows lane={lane} page={page} />
+      ) : lane.type === "states" ? (
+        <StateRows lane={lane} page={page} />
+      ) : (
+        <SampleRows lane={lane} page={page} />
+      )}
     </div>
   );
 }
@@ -31,23 +38,31 @@ function SpanRows({ lane, page }: { lane: SpanLane; page: Page }) {
   const labels = lane.labels.filter((l) => indices.some((i) => l.values[i] > 0));
   return (
     <table>
-      <caption>
-        {total > ROWS ? `The ${ROWS} longest of ${total} in view` : `${total} in view`}
-      </caption>
+      <caption>{total > ROWS ? `The ${ROWS} longest of ${total} in view` : `${total} in view`}</caption>
       <thead>
         <tr>
-          <th scope="col" class="number">At</th>
-          <th scope="col" class="number">Lasted</th>
+          <th scope="col" class="number">
+            At
+          </th>
+          <th scope="col" class="number">
+            Lasted
+          </th>
           <th scope="col">What</th>
           <th scope="col">Kind</th>
           {lane.parts.map((p) => (
-            <th scope="col" class="number" key={p.name}>{p.name}</th>
+            <th scope="col" class="number" key={p.name}>
+              {p.name}
+            </th>
           ))}
           {labels.map((l) => (
-            <th scope="col" key={l.name}>{l.name}</th>
+            <th scope="col" key={l.name}>
+              {l.name}
+            </th>
           ))}
           {facts.map((f) => (
-            <th scope="col" class="number" key={f.name}>{f.name}</th>
+            <th scope="col" class="number" key={f.name}>
+              {f.name}
+            </th>
           ))}
           <th scope="col">Source</th>
         </tr>
@@ -60,13 +75,17 @@ function SpanRows({ lane, page }: { lane: SpanLane; page: Page }) {
             <td>{strings[lane.name[i]]}</td>
             <td>{lane.classes[lane.cls[i]]}</td>
             {lane.parts.map((p) => (
-              <td class="number" key={p.name}>{p.values[i] > 0 ? duration(p.values[i]) : ""}</td>
+              <td class="number" key={p.name}>
+                {p.values[i] > 0 ? duration(p.values[i]) : ""}
+              </td>
             ))}
             {labels.map((l) => (
               <td key={l.name}>{l.values[i] > 0 ? strings[l.values[i] - 1] : ""}</td>
             ))}
             {facts.map((f) => (
-              <td class="number" key={f.name}>{Number.isNaN(f.values[i]) ? "" : quantity(f.values[i], f.unit)}</td>
+              <td class="number" key={f.name}>
+                {Number.isNaN(f.values[i]) ? "" : quantity(f.values[i], f.unit)}
+              </td>
             ))}
             <td>
               <code>{lane.line[i] > 0 ? `${sources[lane.source[i]]}:${lane.line[i]}` : sources[lane.source[i]]}</code>
@@ -84,13 +103,24 @@ function SampleRows({ lane, page }: { lane: SampleLane; page: Page }) {
     <table>
       <caption>Samples in view, by layer</caption>
       <thead>
-        <tr><th scope="col">Thread</th>{LAYERS.map((l) => <th scope="col" class="number" key={l}>{l}</th>)}</tr>
+        <tr>
+          <th scope="col">Thread</th>
+          {LAYERS.map((l) => (
+            <th scope="col" class="number" key={l}>
+              {l}
+            </th>
+          ))}
+        </tr>
       </thead>
       <tbody>
         {lane.rows.map((row, r) => (
           <tr key={r}>
             <th scope="row">{row.name}</th>
-            {Array.from(layersIn(lane, r, page.view.from, page.view.to), (v, l) => <td class="number" key={l}>{v > 0 ? quantity(v, unit) : ""}</td>)}
+            {Array.from(layersIn(lane, r, page.view.from, page.view.to), (v, l) => (
+              <td class="number" key={l}>
+                {v > 0 ? quantity(v, unit) : ""}
+              </td>
+            ))}
           </tr>
         ))}
       </tbody>
@@ -104,7 +134,14 @@ function StateRows({ lane, page }: { lane: StateLane; page: Page }) {
     <table>
       <caption>What threads did in view</caption>
       <thead>
-        <tr><th scope="col">Thread</th>{used.map((h) => <th scope="col" class="number" key={h}>{lane.headings[h]}</th>)}</tr>
+        <tr>
+          <th scope="col">Thread</th>
+          {used.map((h) => (
+            <th scope="col" class="number" key={h}>
+              {lane.headings[h]}
+            </th>
+          ))}
+        </tr>
       </thead>
       <tbody>
         {lane.rows.map((row, r) => {
@@ -112,7 +149,11 @@ function StateRows({ lane, page }: { lane: StateLane; page: Page }) {
           return (
             <tr key={r}>
               <th scope="row">{row.name}</th>
-              {used.map((h) => <td class="number" key={h}>{spent[h] > 0 ? duration(spent[h]) : ""}</td>)}
+              {used.map((h) => (
+                <td class="number" key={h}>
+                  {spent[h] > 0 ? duration(spent[h]) : ""}
+                </td>
+              ))}
             </tr>
           );
         })}
@@ -136,9 +177,13 @@ function LineRows({ lane, page }: { lane: LineLane; page: Page }) {
       </caption>
       <thead>
         <tr>
-          <th scope="col" class="number">At</th>
+          <th scope="col" class="number">
+            At
+          </th>
           {lane.lines.map((l) => (
-            <th scope="col" class="number" key={l.name}>{l.name}</th>
+            <th scope="col" class="number" key={l.name}>
+              {l.name}
+            </th>
           ))}
         </tr>
       </thead>

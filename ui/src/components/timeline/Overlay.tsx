@@ -37,7 +37,12 @@ export function Axis({ page }: { page: Page }) {
   );
 }
 
-export function Overlay({ page, hover, drag, mark }: {
+export function Overlay({
+  page,
+  hover,
+  drag,
+  mark,
+}: {
   page: Page;
   hover: number | null;
   drag: Brush | null;
@@ -52,14 +57,18 @@ export function Overlay({ page, hover, drag, mark }: {
     return { left: `${left * 100}%`, width: `${Math.max(0, right - left) * 100}%` };
   };
   const shade = (ranges: Range[], name: string) =>
-    ranges.map((r, i) => (r.to > from && r.from < from + width ? <div key={`${name}${i}`} class={`shade ${name}`} style={place(r.from, r.to)} /> : null));
+    ranges.map((r, i) =>
+      r.to > from && r.from < from + width ? (
+        <div key={`${name}${i}`} class={`shade ${name}`} style={place(r.from, r.to)} />
+      ) : null,
+    );
   const line = (t: number, name: string) =>
     t >= from && t <= from + width ? <div class={name} style={{ left: `${((t - from) / width) * 100}%` }} /> : null;
   // A window that is the whole run needs no shade.
   const windows = page.windows();
-  const { home } = page.view;
+  const { opening } = page.view;
   const covered = windows.reduce((sum, r) => sum + r.to - r.from, 0);
-  const whole = page.base().length === 0 && covered >= 0.98 * (home.to - home.from);
+  const whole = page.base().length === 0 && covered >= 0.98 * (opening.to - opening.from);
   return (
     <div class="overlay" aria-hidden="true">
       {shade(page.base(), "base")}
@@ -75,7 +84,9 @@ export function Overlay({ page, hover, drag, mark }: {
       })}
       {mark !== null && line(mark, "mark-line")}
       {hover !== null && line(hover, "crosshair")}
-      {drag && <div class={drag.side === "base" ? "selection for-base" : "selection"} style={place(drag.from, drag.to)} />}
+      {drag && (
+        <div class={drag.side === "base" ? "selection for-base" : "selection"} style={place(drag.from, drag.to)} />
+      )}
     </div>
   );
 }

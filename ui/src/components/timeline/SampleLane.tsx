@@ -10,7 +10,7 @@ import { drawInSight } from "./insight";
 import { drawPixels, packed, paintStacked, type Stacked } from "./stacked";
 
 export const SAMPLE_ROW = 16;
-/** The title stands above the rows: 1.5rem of 15 pixels, as in style.css. */
+/** The title stands above the rows: 1.5rem of 15 pixels, as in style/timeline.css. */
 export const TOP = 22.5;
 /** Pixels of a row that are filled when a thread did nothing else. */
 export const FULL = 14;
@@ -23,7 +23,8 @@ export function SamplePlot({ lane, page, theme }: { lane: SampleLane; page: Page
     if (!element) return;
     const inks = LAYER_INKS.map((name) => packed(ink(name)));
     const line = packed(ink("line"));
-    const redraw = (): void => drawPixels(element, (pixels, width) => paintStacked(pixels, width, stacked(lane, page, width, inks, line)));
+    const redraw = (): void =>
+      drawPixels(element, (pixels, width) => paintStacked(pixels, width, stacked(lane, page, width, inks, line)));
     page.handles.set(lane.id, {
       describe: (t, y, perPixel) => describe(lane, page, t, Math.floor((y - TOP) / SAMPLE_ROW), perPixel),
       step: () => null,
@@ -55,14 +56,16 @@ function stacked(lane: SampleLane, page: Page, width: number, inks: number[], li
 }
 
 function describe(lane: SampleLane, page: Page, t: number, row: number, perPixel: number): Detail | null {
-  const told = lane.rows[row];
-  if (!told) return null;
+  const shown = lane.rows[row];
+  if (!shown) return null;
   const [from, to] = [t - 2 * perPixel, t + 3 * perPixel];
   const layers = layersIn(lane, row, from, to);
   const sum = layers.reduce((a, b) => a + b, 0);
   const unit = lane.unit === "count" ? "" : lane.unit;
   const facts: [string, string][] = [["around", page.moment(t)]];
-  LAYERS.forEach((name, l) => layers[l] > 0 && facts.push([name, `${quantity(layers[l], unit)}, ${share(layers[l] / sum)}`]));
+  LAYERS.forEach(
+    (name, l) => layers[l] > 0 && facts.push([name, `${quantity(layers[l], unit)}, ${share(layers[l] / sum)}`]),
+  );
   if (sum === 0) facts.push([lane.kind.kind, "no sample"]);
-  return { title: told.name, facts };
+  return { title: shown.name, facts };
 }

@@ -78,7 +78,8 @@ function draw(canvas: HTMLCanvasElement, index: SpanIndex, page: Page, height: n
   const row = many ? SPAN_ROW : SINGLE_ROW;
   const margin = many ? 0 : MARGIN;
   context.fillStyle = ink("line");
-  for (let r = 1; r <= Math.max(1, lane.rows.length); r++) context.fillRect(0, margin + r * row - (many ? 1 : 0), width, 1);
+  for (let r = 1; r <= Math.max(1, lane.rows.length); r++)
+    context.fillRect(0, margin + r * row - (many ? 1 : 0), width, 1);
   let last = "";
   const fill = (name: string, x: number, y: number, w: number, h: number): void => {
     // Setting a colour parses it, which costs more than the rectangle.
@@ -103,14 +104,15 @@ export function describeSpan(lane: SpanLane, page: Page, i: number, others: numb
   if (clock !== "") facts.push(["clock", clock]);
   if (lane.duration[i] > 0) facts.push(["lasted", duration(lane.duration[i])]);
   for (const part of lane.parts) if (part.values[i] > 0) facts.push([part.name, duration(part.values[i])]);
-  for (const label of lane.labels) if (label.values[i] > 0) facts.push([label.name, strings[label.values[i] - 1] ?? ""]);
+  for (const label of lane.labels)
+    if (label.values[i] > 0) facts.push([label.name, strings[label.values[i] - 1] ?? ""]);
   for (const fact of lane.facts) {
     if (!Number.isNaN(fact.values[i])) facts.push([fact.name, quantity(fact.values[i], fact.unit)]);
   }
   if (lane.rows.length > 1) facts.push(["on", lane.rows[lane.row[i]] ?? ""]);
   const source = sources[lane.source[i]] ?? "";
   if (source !== "") facts.push(["source", lane.line[i] > 0 ? `${source}:${lane.line[i]}` : source]);
-  if (others > 0) facts.push(["beside it", `${others} more here; zoom in to tell them apart`]);
+  if (others > 0) facts.push(["beside it", `${others} more here; zoom in to separate them`]);
   const thread = lane.thread ? page.samples.threads[lane.thread[i] - 1] : undefined;
   if (thread && lane.rows.length <= 1) facts.push(["thread", thread.name]);
   const stack = lane.stack?.[i] ?? 0;

@@ -4,14 +4,21 @@ import { useRef, useState } from "preact/hooks";
 
 import type { Detail, Page } from "../../context";
 import { Details } from "../Details";
-import { useGestures, type Hover } from "./gestures";
+import { type Hover, useGestures } from "./gestures";
 import { useKeys } from "./keys";
 import { GroupLanes } from "./LaneRow";
-import { moveLane } from "./order";
 import { Axis, Overlay, RangeText } from "./Overlay";
+import { moveLane } from "./order";
 import { Tooltip } from "./Tooltip";
 
-export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
+export function Timeline({
+  page,
+  theme,
+  mark,
+  cited,
+  onTheme,
+  onHelp,
+}: {
   page: Page;
   theme: string;
   mark: number | null;
@@ -27,7 +34,8 @@ export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
   const [said, setSaid] = useState("");
   const [kept, setKept] = useState<Detail | null>(null);
   const { lanes, drag, plot, placeOf, onPointerDown } = useGestures(page, setKept);
-  const cellOf = (id: string): HTMLElement | null => lanes.current?.querySelector<HTMLElement>(`[data-plot="${CSS.escape(id)}"]`) ?? null;
+  const cellOf = (id: string): HTMLElement | null =>
+    lanes.current?.querySelector<HTMLElement>(`[data-plot="${CSS.escape(id)}"]`) ?? null;
 
   const move = (id: string, by: 1 | -1): void => {
     const where = moveLane(page, id, by);
@@ -40,7 +48,10 @@ export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
     const box = plot();
     const from = latest.current?.t ?? (page.view.from + page.view.to) / 2;
     const next = page.handles.get(id)?.step(from, direction);
-    if (!next || !box) return setSaid(direction === 1 ? "No later span." : "No earlier span.");
+    if (!next || !box) {
+      setSaid(direction === 1 ? "No later span." : "No earlier span.");
+      return;
+    }
     if (next.t < page.view.from || next.t > page.view.to) {
       page.view.show(next.t - page.view.width / 2, next.t + page.view.width / 2);
     }
@@ -63,6 +74,8 @@ export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
     onHelp,
   });
 
+  // Some of the data may lie outside of what was recorded.
+  const isPart = page.view.home.from < page.view.opening.from || page.view.home.to > page.view.opening.to;
   const middle = (): number => (page.view.from + page.view.to) / 2;
   return (
     <section class="timeline" aria-labelledby="timeline-title" id="timeline">
@@ -70,10 +83,23 @@ export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
         <h2 id="timeline-title">Timeline</h2>
         <RangeText page={page} />
         <div class="tools" role="toolbar" aria-label="Timeline">
-          <button type="button" onClick={() => page.view.zoom(1.6, middle())} aria-label="Zoom in">+</button>
-          <button type="button" onClick={() => page.view.zoom(1 / 1.6, middle())} aria-label="Zoom out">−</button>
-          <button type="button" onClick={() => page.view.reset()}>Show all</button>
-          <button type="button" onClick={onHelp} aria-label="Keys and gestures">?</button>
+          <button type="button" onClick={() => page.view.zoom(1.6, middle())} aria-label="Zoom in">
+            +
+          </button>
+          <button type="button" onClick={() => page.view.zoom(1 / 1.6, middle())} aria-label="Zoom out">
+            −
+          </button>
+          <button type="button" onClick={() => page.view.reset()}>
+            {isPart ? "As recorded" : "Show all"}
+          </button>
+          {isPart && (
+            <button type="button" onClick={() => page.view.showAll()}>
+              Show all
+            </button>
+          )}
+          <button type="button" onClick={onHelp} aria-label="Keys and gestures">
+            ?
+          </button>
         </div>
       </header>
       <div
@@ -85,12 +111,16 @@ export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
         onDblClick={(e) => (e.target as Element).closest("[data-plot]") && page.view.reset()}
       >
         <Axis page={page} />
-        {page.lanes.groups.map((group, i) => <GroupLanes key={i} group={group} page={page} theme={theme} cited={cited} onMove={move} />)}
+        {page.lanes.groups.map((group, i) => (
+          <GroupLanes key={i} group={group} page={page} theme={theme} cited={cited} onMove={move} />
+        ))}
         <Overlay page={page} hover={hover?.t ?? null} drag={drag} mark={mark} />
       </div>
       {kept && <Details detail={kept} page={page} onClose={() => setKept(null)} />}
       {hover?.detail && <Tooltip x={hover.x} y={hover.y} detail={hover.detail} />}
-      <p class="unseen" role="status" aria-live="polite">{said}</p>
+      <p class="unseen" role="status" aria-live="polite">
+        {said}
+      </p>
       {page.lanes.groups.length === 0 && <p class="nothing">The inputs hold nothing that lies in time.</p>}
     </section>
   );

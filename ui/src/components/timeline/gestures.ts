@@ -23,7 +23,7 @@ export interface Hover {
   detail: Detail | null;
 }
 
-/** Sets the window (or the base) to the stretch between two moments, within the run. */
+/** Sets the window (or the base) to the period between two moments, within the run. */
 export function brush(page: Page, side: Brush["side"], a: number, b: number): void {
   const { from, to } = page.view.home;
   const clip = (t: number): number => Math.min(to, Math.max(from, t));
@@ -38,10 +38,12 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
   const plot = (): DOMRect | null => lanes.current?.querySelector(".overlay")?.getBoundingClientRect() ?? null;
   const timeAt = (clientX: number): number => {
     const box = plot();
-    return box && box.width > 0 ? page.view.from + ((clientX - box.left) / box.width) * page.view.width : page.view.from;
+    return box && box.width > 0
+      ? page.view.from + ((clientX - box.left) / box.width) * page.view.width
+      : page.view.from;
   };
 
-  // Wheel listeners have to be told that they may stop the page from scrolling, which JSX cannot say.
+  // Wheel listeners have to declare that they may stop the page from scrolling, which JSX cannot say.
   useEffect(() => {
     let last = -Infinity;
     let over: "lanes" | "page" = "page";
@@ -51,7 +53,11 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
       last = event.timeStamp;
       if (!inside || over === "page") return;
       event.preventDefault();
-      const sideways = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0;
+      const sideways = event.shiftKey
+        ? event.deltaY || event.deltaX
+        : Math.abs(event.deltaX) > Math.abs(event.deltaY)
+          ? event.deltaX
+          : 0;
       if (sideways !== 0) page.view.pan(sideways / 800);
       else page.view.zoom(Math.exp(-event.deltaY / 400), timeAt(event.clientX));
     };
@@ -73,7 +79,7 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
     if (!cell || !box || event.clientX < box.left) return null;
     const t = timeAt(event.clientX);
     const y = event.clientY - cell.getBoundingClientRect().top;
-    const handle = page.handles.get(cell.dataset["plot"] ?? "");
+    const handle = page.handles.get(cell.dataset.plot ?? "");
     const detail = handle?.describe(t, y, page.view.width / Math.max(1, box.width)) ?? null;
     return { x: event.clientX, y: event.clientY, t, detail };
   };
@@ -101,7 +107,7 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
       window.removeEventListener("pointermove", move);
       window.removeEventListener("pointerup", up);
       window.removeEventListener("pointercancel", stop);
-      window.removeEventListener("keydown", escape, true);
+      window.removeEventListener("keydown", onEscape, true);
       setDrag(null);
     };
     const up = (e: PointerEvent): void => {
@@ -109,7 +115,7 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
       if (moved && !panning) brush(page, side, startT, timeAt(e.clientX));
       if (!moved) onKeep(placeOf(e)?.detail ?? null);
     };
-    const escape = (e: KeyboardEvent): void => {
+    const onEscape = (e: KeyboardEvent): void => {
       if (e.key !== "Escape") return;
       e.stopPropagation();
       stop();
@@ -117,7 +123,7 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
     window.addEventListener("pointermove", move);
     window.addEventListener("pointerup", up);
     window.addEventListener("pointercancel", stop);
-    window.addEventListener("keydown", escape, true);
+    window.addEventListener("keydown", onEscape, true);
   };
   return { lanes, drag, plot, placeOf, onPointerDown };
 }

@@ -14,12 +14,15 @@ const opened = (): boolean => performance.getEntriesByName("fathom-ready").lengt
 export function drawInSight(element: HTMLElement, page: Page, redraw: () => void): () => void {
   let seen = opened();
   let stale = !seen;
-  const observer = new IntersectionObserver((entries) => {
-    seen = entries[entries.length - 1].isIntersecting;
-    if (!seen || !stale) return;
-    stale = false;
-    redraw();
-  }, { rootMargin: MARGIN });
+  const observer = new IntersectionObserver(
+    (entries) => {
+      seen = entries[entries.length - 1].isIntersecting;
+      if (!seen || !stale) return;
+      stale = false;
+      redraw();
+    },
+    { rootMargin: MARGIN },
+  );
   observer.observe(element);
   if (seen) redraw();
   const unsubscribe = page.view.subscribe(() => {

@@ -50,7 +50,8 @@ export function useKeys(page: Page, act: KeyActions): void {
       const lane = focus?.closest<HTMLElement>("[data-lane]") ?? null;
       const action = actionsOf(page, act, lane, event.shiftKey)[event.key];
       // Enter means something else on a button, and letters in a field.
-      if (!action || (event.key === "Enter" && !focus?.matches("[data-plot]")) || focus instanceof HTMLInputElement) return;
+      if (!action || (event.key === "Enter" && !focus?.matches("[data-plot]")) || focus instanceof HTMLInputElement)
+        return;
       event.preventDefault();
       action();
     };
@@ -61,13 +62,13 @@ export function useKeys(page: Page, act: KeyActions): void {
 
 function actionsOf(page: Page, act: KeyActions, lane: HTMLElement | null, far: boolean): Record<string, () => void> {
   const { view } = page;
-  const id = lane?.dataset["lane"];
+  const id = lane?.dataset.lane;
   const middle = (view.from + view.to) / 2;
   const press = (name: string): void => lane?.querySelector<HTMLElement>(`[data-key="${name}"]`)?.click();
   const zoom = (factor: number) => (): void => view.zoom(factor, act.moment() ?? middle);
   const choose = (side: "windows" | "base") => (): void => {
     brush(page, side, view.from, view.to);
-    act.say(side === "base" ? `Base ${page.told(page.base())}` : `Window ${page.told(page.windows())}`);
+    act.say(side === "base" ? `Base ${page.inWords(page.base())}` : `Window ${page.inWords(page.windows())}`);
   };
   /** Moves one end of the window to the moment under the cross-hair. */
   const setEnd = (end: "from" | "to") => (): void => {
@@ -76,7 +77,7 @@ function actionsOf(page: Page, act: KeyActions, lane: HTMLElement | null, far: b
     const now = { from: windows[0]?.from ?? view.from, to: windows[windows.length - 1]?.to ?? view.to };
     const other = end === "from" ? (now.to > t ? now.to : view.to) : now.from < t ? now.from : view.from;
     brush(page, "windows", t, other);
-    act.say(`Window ${page.told(page.windows())}`);
+    act.say(`Window ${page.inWords(page.windows())}`);
   };
   return {
     "+": zoom(1.6),

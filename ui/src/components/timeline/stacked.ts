@@ -22,7 +22,10 @@ export function drawPixels(canvas: HTMLCanvasElement, paint: (pixels: Uint32Arra
   if (!context) return;
   const image = new ImageData(width, height);
   paint(new Uint32Array(image.data.buffer), width);
-  if (ratio === 1) return context.putImageData(image, 0, 0);
+  if (ratio === 1) {
+    context.putImageData(image, 0, 0);
+    return;
+  }
   const small = document.createElement("canvas");
   small.width = width;
   small.height = height;
@@ -46,7 +49,11 @@ export interface Stacked {
 }
 
 /** Columns of pixels cut into parts, from the ground up. The least sum is a pixel high, so that a lone sample is seen. */
-export function paintStacked(pixels: Uint32Array, width: number, { rows, rowHeight, full, inks, cells, whole, line }: Stacked): void {
+export function paintStacked(
+  pixels: Uint32Array,
+  width: number,
+  { rows, rowHeight, full, inks, cells, whole, line }: Stacked,
+): void {
   const P = inks.length;
   const colours = Uint32Array.from(inks);
   for (let row = 0; row < rows; row++) {

@@ -1,11 +1,11 @@
 //! A wait for a lock that somebody holds: a monitor, a lock of `java.util.concurrent`, a mutex. Not
 //! the waits of a thread that has nothing to do: for work in a queue, a condition, a latch.
 
+use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::lock::is_lock;
 use fathom_recording::vocabulary::{kind, label};
-use fathom_recording::{Ring, SpanRow};
 
-use crate::slow::trigger::{Kind, Limit, Measure, Slow, Watch};
+use crate::slow::trigger::{Kind, Limit, Measure, Seen, Slow, Watch};
 
 pub(super) const KIND: Kind = Kind {
     word: "lock",
@@ -21,7 +21,7 @@ struct Lock {
 }
 
 impl Watch for Lock {
-    fn span(&mut self, row: &SpanRow<'_>, limit: Limit, ring: &Ring) -> Option<Slow> {
+    fn span(&mut self, row: &SpanRow<'_>, limit: Limit, seen: &Seen<'_>) -> Option<Slow> {
         let is_lock = match row.kind {
             kind::LOCK_MONITOR | kind::LOCK_NATIVE => true,
             kind::LOCK_PARK => is_lock(row.name),
@@ -35,7 +35,7 @@ impl Watch for Lock {
         }
         let owner = row.labels.iter().find(|(key, _)| *key == label::OWNER);
         let owner = owner.map(|(_, owner)| format!(", held by {owner}")).unwrap_or_default();
-        let thread = row.thread.map(|id| format!(", waited for by {}", ring.thread_name(id)));
+        let thread = row.thread.map(|id| format!(", waited for by {}", seen.ring.thread_name(id)));
         let class = if row.name.is_empty() { "a lock of unknown class" } else { row.name };
         Some(Slow::of(row, format!("{class}{owner}{}", thread.unwrap_or_default())))
     }

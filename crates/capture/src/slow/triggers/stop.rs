@@ -1,10 +1,10 @@
 //! A stop of all Java threads: a collection's pause or another safepoint, from the request until
 //! they run again.
 
+use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::{figure, kind};
-use fathom_recording::{Ring, SpanRow};
 
-use crate::slow::trigger::{Kind, Limit, Measure, Slow, Watch};
+use crate::slow::trigger::{Kind, Limit, Measure, Seen, Slow, Watch};
 
 pub(super) const KIND: Kind = Kind {
     word: "stop",
@@ -21,7 +21,7 @@ pub(super) const KIND: Kind = Kind {
 struct Stop;
 
 impl Watch for Stop {
-    fn span(&mut self, row: &SpanRow<'_>, limit: Limit, _ring: &Ring) -> Option<Slow> {
+    fn span(&mut self, row: &SpanRow<'_>, limit: Limit, _seen: &Seen<'_>) -> Option<Slow> {
         if row.kind != kind::SAFEPOINT || !limit.is_passed_by(row) {
             return None;
         }

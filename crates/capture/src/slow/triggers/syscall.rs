@@ -4,11 +4,11 @@
 //! terminal, accepting, polling) take as long as the other side likes: a server's idle connection
 //! is not slow. They count where they are named.
 
+use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::{kind, label};
-use fathom_recording::{Ring, SpanRow};
 
 use crate::near::near;
-use crate::slow::trigger::{Kind, Limit, Measure, Slow, Watch};
+use crate::slow::trigger::{Kind, Limit, Measure, Seen, Slow, Watch};
 use crate::syscalls::{is_reported, names};
 
 pub(super) const KIND: Kind = Kind {
@@ -48,7 +48,7 @@ struct Syscall {
 }
 
 impl Watch for Syscall {
-    fn span(&mut self, row: &SpanRow<'_>, limit: Limit, ring: &Ring) -> Option<Slow> {
+    fn span(&mut self, row: &SpanRow<'_>, limit: Limit, seen: &Seen<'_>) -> Option<Slow> {
         if row.kind != kind::SYSCALL || !limit.is_passed_by(row) {
             return None;
         }
@@ -60,7 +60,8 @@ impl Watch for Syscall {
         };
         let error = label(label::ERROR).map(|error| format!(", {error}")).unwrap_or_default();
         let on = on.map(|on| format!(" of {on}")).unwrap_or_default();
-        let thread = row.thread.map(|id| format!(", thread {}", ring.thread_name(id))).unwrap_or_default();
+        let thread =
+            row.thread.map(|id| format!(", thread {}", seen.ring.thread_name(id))).unwrap_or_default();
         matches.then(|| Slow::of(row, format!("{}(){on}{error}{thread}", row.name)))
     }
 }

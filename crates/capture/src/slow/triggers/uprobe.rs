@@ -4,11 +4,11 @@
 //! Java methods are no functions of a library: their calls cannot be timed from outside without
 //! slowing all of them down. A USDT probe or a tracepoint is a moment and has no length.
 
+use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::kind;
-use fathom_recording::{Ring, SpanRow};
 
 use crate::probes::Spec;
-use crate::slow::trigger::{Kind, Limit, Measure, Slow, Watch};
+use crate::slow::trigger::{Kind, Limit, Measure, Seen, Slow, Watch};
 
 pub(super) const KIND: Kind = Kind {
     word: "uprobe",
@@ -29,12 +29,13 @@ struct Uprobe {
 }
 
 impl Watch for Uprobe {
-    fn span(&mut self, row: &SpanRow<'_>, limit: Limit, ring: &Ring) -> Option<Slow> {
+    fn span(&mut self, row: &SpanRow<'_>, limit: Limit, seen: &Seen<'_>) -> Option<Slow> {
         if row.kind != kind::PROBE || row.name != self.name || !limit.is_passed_by(row) {
             return None;
         }
         let text = row.labels.iter().find(|(key, _)| *key == "str0").map(|(_, text)| format!(" of {text:?}"));
-        let thread = row.thread.map(|id| format!(", thread {}", ring.thread_name(id))).unwrap_or_default();
+        let thread =
+            row.thread.map(|id| format!(", thread {}", seen.ring.thread_name(id))).unwrap_or_default();
         let function = row.name.rsplit(':').next().unwrap_or(row.name);
         Some(Slow::of(row, format!("{function}(){}{thread}", text.unwrap_or_default())))
     }

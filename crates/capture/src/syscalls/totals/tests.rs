@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_stretch_is_the_difference_of_two_readings_and_the_longest_is_written_where_it_is_known() {
+fn an_interval_is_the_difference_of_two_readings_and_the_longest_is_written_where_it_is_known() {
     let mut lengths = [0; LENGTHS];
     lengths[10] = u32::MAX;
     let before = Total { calls: 10, timed: 10, ns: 1000, longest_ns: 500, pid: 7, lengths, ..Total::NONE };
@@ -25,7 +25,7 @@ fn calls_that_were_not_timed_are_taken_to_be_as_long_as_the_others() {
 }
 
 #[test]
-fn a_thread_is_in_calls_for_no_longer_than_the_stretch() {
+fn a_thread_is_in_calls_for_no_longer_than_the_interval() {
     let row = |timed: u64, ns: u64, calls: u64| Row { calls, timed, ns, ..Row::NONE };
     // One of a thousand timed calls lost its CPU for 4 ms: a million calls would have taken 5 s.
     let (reads, writes) = (row(1_000, 5_000_000, 1_000_000), row(1_000, 1_000_000, 1_000_000));
@@ -58,7 +58,7 @@ fn what_was_written_of_a_thread_is_not_written_again_with_its_process() {
 }
 
 #[test]
-fn calls_of_a_stretch_in_which_none_was_timed_are_as_long_as_those_before() {
+fn calls_of_an_interval_in_which_none_was_timed_are_as_long_as_those_before() {
     let timed = Total { calls: 60, timed: 1, ns: 900, ..Total::NONE };
     let failed = Total { calls: 2, timed: 2, ns: 600, ..Total::NONE };
     let mut totals = Totals::default();

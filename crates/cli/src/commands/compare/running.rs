@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_time_that_remains_is_told_roughly() {
-        let told = |s| rounded(Duration::from_secs(s));
-        assert_eq!([told(40), told(150), told(7_800)], ["40 s", "3 min", "2 h 10 min"]);
+        let shown = |s| rounded(Duration::from_secs(s));
+        assert_eq!([shown(40), shown(150), shown(7_800)], ["40 s", "3 min", "2 h 10 min"]);
     }
 }

@@ -1,8 +1,8 @@
 //! A dump of a running JVM, by its own `GC.heap_dump` through the attach protocol.
 //!
-//! The JVM stands from the first byte to the last: that is HotSpot's way, and what it took is told.
-//! The file is the JVM's to write, as its user and in its mount namespace; whether there is room
-//! for it is looked up before.
+//! The JVM stands from the first byte to the last: that is HotSpot's way, and what it took is
+//! printed. The file is the JVM's to write, as its user and in its mount namespace; whether there
+//! is room for it is looked up before.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

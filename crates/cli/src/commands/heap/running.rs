@@ -11,7 +11,7 @@ use fathom_render::heap::{LiveClass, LiveHeap};
 
 use crate::output::{print_fitted, print_json, print_json_line};
 
-/// Where the stretches of a large heap begin to be drawn; each reading draws others.
+/// Where the intervals of a large heap begin to be drawn; each reading draws others.
 const SEED: u64 = 1;
 
 /// Shows it once, or again and again until the JVM ends.

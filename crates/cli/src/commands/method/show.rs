@@ -105,7 +105,7 @@ impl Show {
             }
         }
         if report.methods.is_empty() {
-            text += "  no compiled code told of a method that was asked for: nothing was counted\n";
+            text += "  no compiled code was found of the methods that were asked for: nothing was counted\n";
         }
         if report.unread > 0 {
             text += &format!(
@@ -157,14 +157,14 @@ fn share(what: &str, who: &str, calls: u64, of: u64) -> String {
 
 /// How long calls from one caller took.
 fn time_of(caller: &str, times: &Times) -> String {
-    let told = |ns: u64| fathom_diagnose::quantity::seconds(ns as f64 / 1e9);
+    let seconds = |ns: u64| fathom_diagnose::quantity::seconds(ns as f64 / 1e9);
     format!(
         "    took p50 {}, p90 {}, p99 {}, max {}, mean {} in {} timed calls from {}\n",
-        told(times.per_mille(500)),
-        told(times.per_mille(900)),
-        told(times.per_mille(990)),
-        told(times.max_ns),
-        told(times.sum_ns / times.count.max(1)),
+        seconds(times.per_mille(500)),
+        seconds(times.per_mille(900)),
+        seconds(times.per_mille(990)),
+        seconds(times.max_ns),
+        seconds(times.sum_ns / times.count.max(1)),
         times.count,
         printable(caller)
     )
@@ -196,12 +196,12 @@ pub fn tier(level: u8) -> String {
 
 /// Why methods that were found are not counted at the beginning.
 pub fn without_a_count(report: &Report) -> Vec<String> {
-    let told = |method: &MethodReport| {
+    let row = |method: &MethodReport| {
         let not = not_counted(method);
         (!matches!(method.standing, Standing::Counted { .. }))
             .then(|| format!("{}: not counted yet: {}", method.name, not.join("; ")))
     };
-    report.methods.iter().filter_map(told).collect()
+    report.methods.iter().filter_map(row).collect()
 }
 
 /// What the count of a method leaves out, and why.

@@ -15,17 +15,17 @@ use fathom_capture::{Ended, Engine, Limits, Session, Settings, Signals, Targets,
 use fathom_recording::Identity;
 use indicatif::HumanBytes;
 
-use super::{ProgressLine, say, say_ended, say_start, seconds, told};
+use super::{ProgressLine, say, say_ended, say_start, seconds, user_error};
 use crate::exit::{Environment, Outcome};
 
 /// What incidents may take together when nothing is said.
 pub(super) const MAX_SIZE: u64 = 1 << 30;
 /// The least memory that a ring is worth having with.
 const LEAST_MEMORY: u64 = 16 << 20;
-/// What collectors tell one by one by themselves, nanoseconds; a shorter limit asks for more.
-const TOLD_NS: u64 = 1_000_000;
-/// Without a terminal, how it is getting on is told so often: it may run for days.
-const TELL_EVERY_S: u64 = 600;
+/// What collectors record one by one by themselves, nanoseconds; a shorter limit asks for more.
+const ONE_BY_ONE_NS: u64 = 1_000_000;
+/// Without a terminal, progress is printed so often: it may run for days.
+const PRINT_EVERY_S: u64 = 600;
 
 /// Arguments of slow samples.
 #[derive(clap::Args, Debug)]
@@ -109,18 +109,19 @@ impl SlowArgs {
             max_bytes,
             keep: self.keep.map(|keep| keep as usize),
             identity,
+            at_rest: fathom_diagnose::is_at_rest,
         };
         if on_slow.before > LONGEST * 10 {
             bail!("--before: {} is more than memory could hold", seconds(on_slow.before));
         }
-        let line = Rc::new(RefCell::new(ProgressLine::new(TELL_EVERY_S)));
+        let line = Rc::new(RefCell::new(ProgressLine::new(PRINT_EVERY_S)));
         let shown = Rc::clone(&line);
         let report = move |outcome: &IncidentOutcome| shown.borrow().above(&incident(outcome));
-        let mut slow = SlowSamples::new(on_slow, Box::new(report)).map_err(told)?;
+        let mut slow = SlowSamples::new(on_slow, Box::new(report)).map_err(user_error)?;
         // It ends by its duration, a signal or its target's end; what is on disk is bounded by
         // itself.
         let limits = Limits { duration, max_bytes: u64::MAX, place: PathBuf::new() };
-        let mut session = Session::start(targets, settings, limits, &mut slow).map_err(told)?;
+        let mut session = Session::start(targets, settings, limits, &mut slow).map_err(user_error)?;
         let until = match duration {
             Some(duration) => format!("for {}", seconds(duration)),
             None => "until Ctrl-C or its end".to_owned(),
@@ -137,11 +138,11 @@ impl SlowArgs {
             place.display(),
             HumanBytes(max_bytes)
         ));
-        let ended = session.run(&mut slow, signals, &mut |progress| line.borrow_mut().tell(progress));
+        let ended = session.run(&mut slow, signals, &mut |progress| line.borrow_mut().print(progress));
         line.borrow().clear();
         let summary = session.stop(ended, &mut slow);
         let stand = slow.finish();
-        let summary = summary.map_err(told)?;
+        let summary = summary.map_err(user_error)?;
         say_ended(&summary);
         let failed = if stand.failed > 0 { format!(", {} NOT WRITTEN", stand.failed) } else { String::new() };
         let dropped = if stand.dropped > 0 {
@@ -167,20 +168,20 @@ impl SlowArgs {
             misses || (unprobed && trigger.probe().is_some())
         };
         let trigger = self.on_slow.iter().find(lacks)?;
-        let told = |unseen: Unavailable| format!("{}: {}; {}", unseen.what, unseen.why, unseen.remedy);
-        let why: Vec<String> = unseen.into_iter().map(told).collect();
+        let words = |unseen: Unavailable| format!("{}: {}; {}", unseen.what, unseen.why, unseen.remedy);
+        let why: Vec<String> = unseen.into_iter().map(words).collect();
         Some(format!("--on-slow {trigger} cannot be seen here: {}", why.join("; ")))
     }
 }
 
 /// What collectors have to see for the triggers.
 pub(in crate::commands) fn adjust(triggers: &[Trigger], settings: &mut Settings) {
-    let told = |trigger: &&Trigger| trigger.probe().is_none();
-    let shortest = triggers.iter().filter(told).filter_map(|trigger| trigger.limit.ns()).min();
+    let is_recorded = |trigger: &&Trigger| trigger.probe().is_none();
+    let shortest = triggers.iter().filter(is_recorded).filter_map(|trigger| trigger.limit.ns()).min();
     let shortest = shortest.map(|ns| ns.unsigned_abs());
     // None of what is looked for may be summed up with what is shorter.
     settings.always_ns = settings.always_ns.min(shortest.unwrap_or(u64::MAX));
-    let shortest = shortest.filter(|ns| *ns < TOLD_NS);
+    let shortest = shortest.filter(|ns| *ns < ONE_BY_ONE_NS);
     settings.min_ns = match (settings.min_ns, shortest) {
         (Some(min), Some(shortest)) => Some(min.min(shortest)),
         (min, shortest) => min.or(shortest),

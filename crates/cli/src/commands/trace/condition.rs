@@ -1,4 +1,4 @@
-//! `--where`: a condition on what an event tells.
+//! `--where`: a condition on the fields of an event.
 //!
 //! ```text
 //!   either     = both ( "||" both )*
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_told() {
+    fn fields_are_known() {
         let condition = Condition::parse("a > 1 && (b ~ x || !c == 2)").unwrap();
         assert_eq!(condition.fields().into_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
     }

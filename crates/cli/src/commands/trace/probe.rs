@@ -51,7 +51,7 @@ pub struct Shown {
     pub took_ns: fn(&SpanRow<'_>) -> Option<i64>,
     /// What it is summed up by.
     pub by: fn(&SpanRow<'_>) -> String,
-    /// Figures that are summed up beside it, each with what it is.
+    /// Figures that are summed up as well, each with what it is.
     pub parts: &'static [(&'static str, &'static str)],
 }
 
@@ -60,7 +60,7 @@ const PARTS_OF_STARTS: [(&str, &str); 5] = [
     (figure::CALL_NS, "its caller was in Thread.start (call)"),
     (figure::CLONE_NS, "of it in the system call that makes a thread (clone)"),
     (figure::WAITED_NS, "of it off the CPU until the new thread was up (waited)"),
-    (figure::RUNQ_NS, "the new thread waited for its first turn on a CPU (runq)"),
+    (figure::RUNQ_NS, "the new thread waited for a CPU at first (runq)"),
     (figure::TO_JAVA_NS, "from when the kernel had made it until it ran Java (to_java)"),
 ];
 
@@ -113,7 +113,7 @@ pub static PROBES: &[Probe] = &[
         argument: None,
         jvm: true,
         min_ns: 0,
-        // What threads did in a stop, and in the VM thread's log write, is told by the others.
+        // What threads did in a stop, and in the VM thread's log write, is shown by the others.
         collectors: &["jvm-events", "sched", "syscalls"],
         shows: &[whole(kind::SAFEPOINT, name), whole(kind::SAFEPOINT_LATE, name)],
         samples: &[],

@@ -24,7 +24,7 @@ pub const SCHEMA: &str = "fathom.trace/1";
 /// Stacks that are numbered, so that one that was printed is not printed again; then numbers begin
 /// anew.
 const MOST_NUMBERED: usize = 4096;
-/// Things of the summary that are listed, and those of them that are told in full.
+/// Things of the summary that are listed, and those of them that are shown in full.
 const LISTED: usize = 20;
 const IN_FULL: usize = 5;
 /// Columns of the parts of stops.
@@ -76,7 +76,7 @@ struct Event<'a> {
     by: String,
     t0_ns: i64,
     took_ns: i64,
-    /// Figures that are summed up beside it.
+    /// Figures that are summed up as well.
     parts: &'static [(&'static str, &'static str)],
     /// How many it stands for.
     count: u64,
@@ -187,7 +187,7 @@ impl Show {
                 self.summary.add_part(&event.by, what, *ns as i64);
             }
         }
-        // Threads end as often as they begin: those lines would take the room of the ones that tell
+        // Threads end as often as they begin: those lines would take the room of the ones that show
         // something.
         if event.kind == kind::THREAD_END && !self.wanted.json {
             return;
@@ -249,7 +249,7 @@ impl Show {
 
     fn event_text(&mut self, event: &Event<'_>, thread: &str, names: &Recording) {
         let took = if event.took_ns > 0 { took(event.took_ns) } else { String::new() };
-        // The name is the thread's: it does not tell what became of it.
+        // The name is the thread's: it does not say what became of it.
         let what = match event.kind {
             kind::THREAD_STARTUP => "starts ",
             _ => "",
@@ -318,18 +318,18 @@ impl Show {
             .things()
             .into_iter()
             .map(|(name, thing)| {
-                let mut told = with("name", json!(name), &thing.all);
-                told["histogram_us"] = histogram_json(&thing.all);
+                let mut row = with("name", json!(name), &thing.all);
+                row["histogram_us"] = histogram_json(&thing.all);
                 if !thing.parts.is_empty() {
                     let parts = thing.parts.iter();
-                    told["parts"] = parts.map(|(what, tally)| with("name", json!(what), tally)).collect();
+                    row["parts"] = parts.map(|(what, tally)| with("name", json!(what), tally)).collect();
                 }
-                told["threads"] = list(&thing.threads);
-                told["owners"] = list(&thing.owners);
+                row["threads"] = list(&thing.threads);
+                row["owners"] = list(&thing.owners);
                 let stacks = dearest(&thing.stacks).into_iter();
-                told["stacks"] =
+                row["stacks"] =
                     stacks.map(|(id, tally)| with("frames", stacks::json(names, Some(id)), tally)).collect();
-                told
+                row
             })
             .collect();
         let mut all = self.summary.all.json();
@@ -474,7 +474,7 @@ fn row(tally: &Tally) -> String {
 }
 
 fn with(key: &str, value: Json, tally: &Tally) -> Json {
-    let mut told = tally.json();
-    told[key] = value;
-    told
+    let mut row = tally.json();
+    row[key] = value;
+    row
 }

@@ -12,7 +12,7 @@ use fathom_recording::{
 
 use super::show::Show;
 use super::stops::Stops;
-use crate::onlooker::Unread;
+use crate::stderr::Unread;
 
 /// See the module.
 pub struct TraceSink {
@@ -21,8 +21,8 @@ pub struct TraceSink {
     names: Recording,
     /// Where stops are traced: what is behind them.
     stops: Option<Stops>,
-    /// The recording, where one is made. It hands out the same ids, as it is told the same in the
-    /// same order.
+    /// The recording, where one is made. It hands out the same ids, as it is given the same rows in
+    /// the same order.
     writer: Option<Writer>,
     /// What is shown.
     pub show: Show,
@@ -42,7 +42,7 @@ impl TraceSink {
     /// Takes it apart: names, the longest stops, recording, what was shown, and what of it was not
     /// read yet.
     pub fn end(mut self) -> (Recording, Vec<Stop>, Option<Writer>, Show, Unread) {
-        let stops = self.stops.map(|stops| stops.told(&mut self.names)).unwrap_or_default();
+        let stops = self.stops.map(|stops| stops.longest(&mut self.names)).unwrap_or_default();
         (self.names, stops, self.writer, self.show, self.unread)
     }
 

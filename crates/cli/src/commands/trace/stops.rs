@@ -1,15 +1,15 @@
 //! The longest stops of a trace, cut into their parts with the threads behind each.
 //!
-//! What threads did in a stop is told after it, and a thread's switches are watched to the end of
-//! the trace: so the parts are told at the end. Rows near the longest stops are kept until then,
-//! all others for as long as a stop may still be told of.
+//! What threads did in a stop is known after it, and a thread's switches are watched to the end of
+//! the trace: so the parts are shown at the end. Rows near the longest stops are kept until then,
+//! all others for as long as a stop may still be reported.
 
 use fathom_diagnose::Window;
 use fathom_diagnose::chain::{Chains, Stop};
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Sink, SpanRow};
 
-/// Stops that are told.
+/// Stops that are shown.
 const MOST: usize = 5;
 /// What is kept of rows: the parts of a stop, what its threads did, how long they were watched.
 const KINDS: [&str; 9] = [
@@ -29,7 +29,7 @@ const MANY: usize = 100_000;
 /// it is over.
 const OLD_NS: i64 = 10_000_000_000;
 
-/// Rows behind stops, kept beside the names that they use.
+/// Rows behind stops, kept with the names that they use.
 #[derive(Default)]
 pub struct Stops {
     rows: usize,
@@ -64,7 +64,7 @@ impl Stops {
     }
 
     /// The longest stops of all JVMs, the longest first.
-    pub fn told(&self, names: &mut Recording) -> Vec<Stop> {
+    pub fn longest(&self, names: &mut Recording) -> Vec<Stop> {
         names.seal();
         let chains = Chains::of(names);
         let all = Window { from_ns: i64::MIN, to_ns: i64::MAX };
@@ -94,26 +94,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn however_many_rows_come_few_are_kept_and_the_longest_stop_is_told() {
+    fn however_many_rows_come_few_are_kept_and_the_longest_stop_is_shown() {
         let (mut stops, mut names) = (Stops::default(), Recording::new());
         let process = names.add_process(Process { jvm: true, ..Process::default() });
         names.add_source(Source::default());
         let mut row = |kind, t0_ns: i64, t1_ns: i64| {
-            let row = SpanRow {
-                kind,
-                name: "Cleanup",
-                t0_ns,
-                t1_ns,
-                process,
-                thread: None,
-                stack: None,
-                source: SourceId(0),
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            };
+            let row = SpanRow::new(kind, "Cleanup", (t0_ns, t1_ns), process, SourceId(0));
             stops.keep(&row, &mut names);
         };
         row(kind::SAFEPOINT, 1_000, 9_000_000);
@@ -124,7 +110,7 @@ mod tests {
             }
         }
         assert!(names.spans.len() <= MANY, "{}", names.spans.len());
-        let told = stops.told(&mut names);
-        assert_eq!((told.len(), told[0].operation.as_str()), (MOST, "Cleanup"));
+        let longest = stops.longest(&mut names);
+        assert_eq!((longest.len(), longest[0].operation.as_str()), (MOST, "Cleanup"));
     }
 }

@@ -7,8 +7,8 @@ use std::hash::Hash;
 use fathom_recording::StackId;
 use serde_json::{Value, json};
 
-/// Things that are told apart, and threads, owners and stacks of each: what comes later is put
-/// together. A trace may run for days.
+/// Things that are listed separately, and threads, owners and stacks of each: what comes later is
+/// put together. A trace may run for days.
 const MOST_THINGS: usize = 4096;
 const MOST_WITHIN: usize = 256;
 /// Powers of two of microseconds: the last one begins at 38 hours.

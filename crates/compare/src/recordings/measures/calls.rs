@@ -88,7 +88,7 @@ impl Found<'_> {
         most: usize,
         operations: &[Option<Operations>; 2],
     ) {
-        let none = [vec![0.0; self.a.stretches.len()], vec![0.0; self.b.stretches.len()]];
+        let none = [vec![0.0; self.a.segments.len()], vec![0.0; self.b.segments.len()]];
         let sum = |name: &String| [a, b].map(|rows| rows.get(name).map_or(0.0, |r| r.iter().sum::<f64>()));
         let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
         let mut names: Vec<(&String, f64)> =
@@ -108,7 +108,7 @@ impl Found<'_> {
 impl Side<'_> {
     /// Rows of all names together.
     fn all(&self, rows: &BTreeMap<String, Vec<f64>>) -> Vec<f64> {
-        let mut all = vec![0.0; self.stretches.len()];
+        let mut all = vec![0.0; self.segments.len()];
         rows.values().for_each(|row| all.iter_mut().zip(row).for_each(|(sum, v)| *sum += v));
         all
     }
@@ -121,9 +121,9 @@ impl Side<'_> {
             let Some(calls) = span.figure(figure::CALLS).filter(|calls| calls.is_finite()) else { continue };
             let (t0, t1) = (span.t0_ns(), span.t1_ns().max(span.t0_ns().saturating_add(1)));
             let length = t1.saturating_sub(t0) as f64;
-            let row = rows.entry(span.name().to_owned()).or_insert_with(|| vec![0.0; self.stretches.len()]);
-            let first = self.stretches.partition_point(|w| w.to_ns <= t0);
-            for (value, window) in row.iter_mut().zip(&self.stretches).skip(first) {
+            let row = rows.entry(span.name().to_owned()).or_insert_with(|| vec![0.0; self.segments.len()]);
+            let first = self.segments.partition_point(|w| w.to_ns <= t0);
+            for (value, window) in row.iter_mut().zip(&self.segments).skip(first) {
                 let within = t1.min(window.to_ns).saturating_sub(t0.max(window.from_ns));
                 if within <= 0 {
                     break;

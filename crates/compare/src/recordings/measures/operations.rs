@@ -1,13 +1,13 @@
-//! Operations of a side, stretch by stretch, and what is divided by them.
+//! Operations of a side, segment by segment, and what is divided by them.
 
 use fathom_diagnose::Window;
 use fathom_recording::vocabulary::series;
 use fathom_recording::{Recording, Series, SeriesKind};
 
-/// A stretch of which operations were counted for less than this share says nothing of them.
+/// A segment of which operations were counted for less than this share says nothing of them.
 const LEAST_COUNTED: f64 = 0.5;
 
-/// Operations per second in each stretch.
+/// Operations per second in each segment.
 pub(super) struct Operations {
     per_s: Vec<f64>,
     counted: Vec<bool>,
@@ -34,17 +34,17 @@ pub(in super::super) fn counted(recording: &Recording) -> Option<Window> {
 
 impl Operations {
     /// `None` where nobody counts them.
-    pub(super) fn of(recording: &Recording, stretches: &[Window]) -> Option<Self> {
-        let mut done = vec![0.0; stretches.len()];
-        let mut covered = vec![0.0_f64; stretches.len()];
+    pub(super) fn of(recording: &Recording, segments: &[Window]) -> Option<Self> {
+        let mut done = vec![0.0; segments.len()];
+        let mut covered = vec![0.0_f64; segments.len()];
         for series in counting(recording) {
-            // Several clients count beside each other: a stretch is counted as long as one of them
+            // Several clients count at the same time: a segment is counted as long as one of them
             // does.
-            let mut covers = vec![0.0; stretches.len()];
+            let mut covers = vec![0.0; segments.len()];
             for ((t, dt), value) in series.t_ns.iter().zip(&series.dt_ns).zip(&series.value) {
                 let end = t.saturating_add(*dt);
-                let first = stretches.partition_point(|w| w.to_ns <= *t);
-                for (i, window) in stretches.iter().enumerate().skip(first) {
+                let first = segments.partition_point(|w| w.to_ns <= *t);
+                for (i, window) in segments.iter().enumerate().skip(first) {
                     let (from, to) = ((*t).max(window.from_ns), end.min(window.to_ns));
                     if from >= to {
                         break;
@@ -60,20 +60,20 @@ impl Operations {
         }
         let length = |w: &Window| w.length_ns() as f64 / 1e9;
         let counted = |(w, covered): (&Window, &f64)| *covered > 0.0 && *covered >= LEAST_COUNTED * length(w);
-        let counted: Vec<bool> = stretches.iter().zip(&covered).map(counted).collect();
+        let counted: Vec<bool> = segments.iter().zip(&covered).map(counted).collect();
         let per_s = done.iter().zip(&covered).map(|(done, covered)| done / covered.max(f64::MIN_POSITIVE));
         let found = Self { per_s: per_s.collect(), counted };
         found.counted.contains(&true).then_some(found)
     }
 
-    /// Those of the stretches in which they were counted.
+    /// Those of the segments in which they were counted.
     pub(super) fn rates(&self) -> Vec<f64> {
         self.of_counted(&self.per_s)
     }
 
     /// A figure per second as one per operation. The mean is that of all operations together: the
-    /// value of a stretch is its part of a ratio estimator (Cochran, Sampling Techniques, ch. 6).
-    /// Otherwise a stretch with few operations would weigh as much as one with many. `None` where
+    /// value of a segment is its part of a ratio estimator (Cochran, Sampling Techniques, ch. 6).
+    /// Otherwise a segment with few operations would weigh as much as one with many. `None` where
     /// no operation was done.
     pub(super) fn per_operation(&self, per_s: &[f64]) -> Option<Vec<f64>> {
         let (figure, done) = (self.of_counted(per_s), self.rates());
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stretch_without_operations_or_with_few_makes_none_dearer() {
+    fn a_segment_without_operations_or_with_few_makes_none_more_expensive() {
         let counted = vec![true, true, true, false];
         let operations = Operations { per_s: vec![100.0, 2.0, 98.0, 0.0], counted };
         let each = operations.per_operation(&[50.0, 10.0, 40.0, 99.0]).unwrap();

@@ -180,3 +180,52 @@ fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_fro
     growth.credit_running(&[]);
     assert_eq!(by(&growth, Heading::RunQueue), 5.0);
 }
+
+/// Eight virtual threads that each sleep for a moment in an operation, on one carrier that has time
+/// to spare, and in the slow windows runs `now` of each 100 ms.
+fn sleep_on_a_carrier(now: i64) -> crate::Diagnosis {
+    let mut service = Service::of((300.0, 60.0));
+    let jvm = service.built.jvm;
+    let carrier = service.built.recording.thread(jvm, Some(70), "ForkJoinPool-1-worker-1", Role::App);
+    service.row(kind::SCHED_WATCHED, carrier, (0, 60_000), None, &[]);
+    let idle = service.stack(&[
+        ("futex_wait", FrameType::Kernel),
+        ("java.util.concurrent.ForkJoinPool.awaitWork", FrameType::C2),
+        ("java.util.concurrent.ForkJoinPool.runWorker", FrameType::C2),
+    ]);
+    let total = service
+        .stack(&[("shop.Invoice.total", FrameType::C2), ("java.lang.VirtualThread.run", FrameType::C2)]);
+    let sleep = service.stack(&SLEEP);
+    for tenth in 0..600 {
+        let runs = if is_slow(tenth / 10) { now } else { 10 };
+        if runs < 100 {
+            service.row(kind::SCHED_OFF, carrier, (tenth * 100 + runs, tenth * 100 + 100), Some(idle), &[]);
+        }
+        service.built.recording.sample(&SampleRow {
+            kind: sample::CPU,
+            t_ns: tenth * 100 * MS,
+            process: jvm,
+            thread: Some(carrier),
+            stack: Some(total),
+            weight: runs * MS,
+            source: fathom_recording::SourceId(0),
+        });
+    }
+    for i in 0..8 {
+        let name = format!("virtual thread #{i}");
+        let thread = service.built.recording.thread(jvm, None, &name, Role::App);
+        for tenth in 0..600 {
+            let length = if is_slow(tenth / 10) { 90 } else { 20 };
+            service.row(kind::LOCK_PARK, thread, (tenth * 100, tenth * 100 + length), Some(sleep), &[]);
+        }
+    }
+    service.diagnosis()
+}
+
+#[test]
+fn sleep_of_virtual_threads_that_no_carrier_is_free_to_end_follows_from_what_carriers_run() {
+    let culprit = |diagnosis: &crate::Diagnosis| found(diagnosis).culprit.clone();
+    assert_eq!(culprit(&sleep_on_a_carrier(100)), "shop.Invoice.total");
+    // Where carriers have time to spare, who sleeps longer does so for itself.
+    assert_eq!(culprit(&sleep_on_a_carrier(40)), "shop.Retry.backOff");
+}

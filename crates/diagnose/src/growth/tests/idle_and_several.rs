@@ -64,3 +64,22 @@ fn writes_to_many_files_of_one_disk_are_one_cause() {
     assert!(finding.share.is_some_and(|share| share > 0.9), "{finding:#?}");
     assert_eq!(finding.confidence, Confidence::Likely);
 }
+
+#[test]
+fn waits_for_many_processes_each_at_a_pipe_of_its_own_are_one_cause() {
+    let mut service = Service::of((300.0, 60.0));
+    let frames = [("pipe_read", FrameType::Kernel), ("shop.Pictures.convert", FrameType::C2)];
+    let reads = service.stack(&frames);
+    for i in 0..6 {
+        let thread = service.thread(&format!("worker-{i}"));
+        for tenth in (0..600).filter(|tenth| is_slow(tenth / 10)) {
+            let pipe = format!("pipe:[{}]", 10 * tenth + i);
+            let ms = (tenth * 100, tenth * 100 + 80);
+            service.row(kind::SCHED_OFF, thread, ms, Some(reads), &[(label::PATH, &pipe)]);
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let first = found(&diagnosis);
+    assert_eq!(first.culprit, "shop.Pictures.convert", "{first:#?}");
+    assert!(first.share.is_some_and(|share| share > 0.9), "{:?}", diagnosis.account);
+}

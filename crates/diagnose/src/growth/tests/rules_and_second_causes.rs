@@ -48,6 +48,47 @@ fn a_small_part_that_is_new_is_a_second_finding_beside_the_cause() {
     assert_eq!(of, ["shop.Retry.backOff"]);
 }
 
+/// Each of 6 operations a second sleeps for 800 ms, and reads for `read` ms; usually there are 300
+/// of 20 ms.
+fn held_up(read: (i64, i64)) -> Diagnosis {
+    let mut service = Service::of((300.0, 6.0));
+    for i in 0..6 {
+        let thread = service.thread(&format!("worker-{i}"));
+        service.off(thread, &SLEEP, (0, 80), &[]);
+        let stack = service.stack(&READ);
+        for tenth in 0..600 {
+            let length = if is_slow(tenth / 10) { read.1 } else { read.0 };
+            let at = tenth * 100 + 85;
+            if length > 0 {
+                service.row(
+                    kind::SCHED_OFF,
+                    thread,
+                    (at, at + length),
+                    Some(stack),
+                    &[(label::PEER, "10.0.0.7:5432")],
+                );
+            }
+        }
+    }
+    service.diagnosis()
+}
+
+#[test]
+fn what_the_first_cause_hides_is_a_second_finding_where_it_adds_much_to_a_usual_operation() {
+    // A hundredth of what operations grew by, and half of what one usually takes.
+    let both = held_up((0, 1));
+    let of: Vec<_> = both.findings.iter().map(|f| (f.rule, f.culprit.as_str(), f.confidence)).collect();
+    let first = (RULE, "shop.Retry.backOff", Confidence::Likely);
+    assert_eq!(of, [first, (RULE, "10.0.0.7:5432", Confidence::ConsistentWith)]);
+    assert!(both.findings[1].share.is_some_and(|share| share < 0.02), "{:?}", both.findings[1].share);
+    // Sleep first, which grew from nothing to 800 ms for each operation.
+    let first = &both.seen.threads[0];
+    assert_eq!((first.what.as_str(), first.base_per_operation_ms), ("asleep", Some(0.0)));
+    assert!(first.per_operation_ms.is_some_and(|ms| (ms - 800.0).abs() < 10.0), "{first:?}");
+    // Read as long as ever.
+    assert_eq!(held_up((1, 1)).findings.len(), 1);
+}
+
 #[test]
 fn a_lock_for_which_the_threads_of_a_pool_wait_in_turn_costs_what_operations_wait_for_it() {
     let mut service = Service::of((300.0, 60.0));

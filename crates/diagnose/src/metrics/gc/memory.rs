@@ -2,9 +2,9 @@
 //!
 //! Rates are computed from the sizes that the log prints around each collection:
 //! - **allocated** between two collections = heap before the second − heap after the first, where
-//!   that is positive; divided by the stretch from the first reading to the last. What is allocated
-//!   while a concurrent collection runs is seen only as far as its own sizes show it, so for ZGC
-//!   and Shenandoah the rate is a lower bound.
+//!   that is positive; divided by the interval from the first reading to the last. What is
+//!   allocated while a concurrent collection runs is seen only as far as its own sizes show it, so
+//!   for ZGC and Shenandoah the rate is a lower bound.
 //! - **promoted** by a young collection = what the old generation grew by in it, where that is
 //!   positive. For G1 the old generation is known in whole regions.
 
@@ -171,9 +171,9 @@ fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> M
         .because(unknown)
         .judged(|_| match rise.as_ref().map(|rise| (rise, rise.growth())) {
             None => (Grade::NotJudged, "too few collections of the old generation".into()),
-            Some((_, Growth::None(why))) => (Grade::Fine, why),
-            Some((_, Growth::Unsure(why))) => (Grade::NotJudged, why),
-            Some((_, Growth::Early(why))) => (Grade::Watch, why),
+            Some((_, Growth::None(why))) => (Grade::Fine, why.sentence()),
+            Some((_, Growth::Unsure(why))) => (Grade::NotJudged, why.sentence()),
+            Some((_, Growth::Early(why))) => (Grade::Watch, why.sentence()),
             Some((rise, Growth::Leak)) => (
                 Grade::Watch,
                 match rise.seconds_left() {

@@ -1,7 +1,7 @@
 //! The metrics of garbage collection and safepoints: what `fathom gc` shows (schema `fathom.gc/1`).
 //!
 //! A pause is a stop-the-world record, outermost only, as long as the log prints it. Shares of time
-//! are taken of the stretch that the log covers. What is not in a log is absent, never zero.
+//! are taken of the interval that the log covers. What is not in a log is absent, never zero.
 
 mod collector;
 mod memory;
@@ -67,7 +67,8 @@ pub struct JvmGc {
     pub process: String,
     /// "JDK 17.0.15, G1, 4 processors, heap up to 4.0 GB", as far as the log has it.
     pub description: String,
-    /// The stretch judged, nanoseconds on the recording's clock; absent when the log has no stamps.
+    /// The interval judged, nanoseconds on the recording's clock; absent when the log has no
+    /// stamps.
     pub covers: Option<Window>,
     /// How much of it was logged, seconds: less than its length where two recordings stand in one
     /// file.
@@ -85,7 +86,7 @@ pub struct JvmGc {
     pub phases: Vec<PhaseRow>,
     /// The longest pauses.
     pub longest: Vec<LongestRow>,
-    /// Work of the collector beside the application.
+    /// Work of the collector while the application runs.
     pub concurrent: Vec<ConcurrentRow>,
     /// Threads that waited for memory.
     pub stalls: Vec<StallRow>,
@@ -101,12 +102,12 @@ struct Scope<'a> {
     asked: Option<Window>,
     /// The moment that relative times count from.
     zero_ns: i64,
-    /// The stretch of the log that is judged, where it has stamps.
+    /// The interval of the log that is judged, where it has stamps.
     covers: Option<Window>,
     /// What of it was logged, nanoseconds: two recordings may stand in one file.
     covered_ns: Option<i64>,
     pauses: Vec<Pause<'a>>,
-    /// Share of that stretch stopped by collections.
+    /// Share of that interval stopped by collections.
     stopped_share: Option<f64>,
 }
 

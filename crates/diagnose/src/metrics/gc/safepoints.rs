@@ -15,7 +15,7 @@ use crate::vm_operations::{self, Operation};
 use crate::{LONG_STOP_MS, quantity};
 
 /// Time for all threads to stop, milliseconds. Compiled code polls within microseconds; a thread
-/// that was not running at all needs its turn on a processor, some milliseconds on a busy machine.
+/// that was not running at all needs a CPU first, some milliseconds on a busy machine.
 const REACH_MS: Limits = Limits { fine: 20.0, watch: 200.0 };
 /// One operation, milliseconds: as for a pause of the collector.
 const OPERATION_MS: Limits = Limits { fine: LONG_STOP_MS, watch: LONG_MS };

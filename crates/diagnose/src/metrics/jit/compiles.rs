@@ -12,7 +12,7 @@ use crate::{Window, collections, quantity};
 
 /// Methods listed in a table.
 const LISTED: usize = 10;
-/// Wait of a C2 task, 95th percentile, milliseconds. Until its turn comes a hot method runs C1
+/// Wait of a C2 task, 95th percentile, milliseconds. Until it is compiled a hot method runs C1
 /// code, two to three times slower; beyond a second users see it. Measured while javac started on
 /// two processors: 5.1 s.
 const QUEUE_MS: Limits = Limits { fine: 1_000.0, watch: 5_000.0 };

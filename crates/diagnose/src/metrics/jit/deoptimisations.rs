@@ -3,7 +3,7 @@
 //! Most code is thrown away in health: C1's code when C2's is there, an on-stack replacement when
 //! the method itself is compiled. Only the rest costs time, because the method runs slower code
 //! until it is compiled again. JDK 25 logs the reason; before, the newer code of the same method
-//! beside it shows that it only made room ([`is_benign`]).
+//! of the same time shows that it only made room ([`is_benign`]).
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -42,7 +42,8 @@ pub struct JvmJit {
     pub process: String,
     /// Version and compiler threads, as far as the log has them.
     pub description: String,
-    /// The stretch judged, nanoseconds on the recording's clock; absent when the log has no stamps.
+    /// The interval judged, nanoseconds on the recording's clock; absent when the log has no
+    /// stamps.
     pub covers: Option<Window>,
     /// Its length, seconds.
     pub covers_s: Option<f64>,

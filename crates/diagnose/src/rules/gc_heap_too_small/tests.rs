@@ -276,3 +276,28 @@ fn a_tiny_young_generation_is_the_other_way_to_be_too_small() {
         finding.title
     );
 }
+
+#[test]
+fn twice_the_live_set_is_not_advised_for_a_heap_that_something_fills() {
+    let remedies = |before_mb: f64| {
+        let mut built = Built::jvm("17", "Parallel", 60.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..60 {
+            let left = if i < 30 { before_mb } else { 900.0 };
+            let figures = [(figure::HEAP_BEFORE_BYTES, 1000.0 * MB), (figure::HEAP_AFTER_BYTES, left * MB)];
+            let ms = if i < 30 { 5.0 } else { 600.0 };
+            built.pause("Pause Full", "Ergonomics", f64::from(i), ms, &figures);
+        }
+        let jvm = built.jvm;
+        let recording = built.sealed();
+        let case = crate::built::slow_and_base(&recording, (30, 60), (0, 30), 0.6);
+        match GcHeapTooSmall.judge(&case, jvm) {
+            Judgement::Found(finding) => finding.remedies,
+            other => panic!("{other:?}"),
+        }
+    };
+    let fills = remedies(90.0);
+    assert!(fills[0].change.starts_with("find what fills it"), "{fills:?}");
+    assert!(fills.iter().all(|remedy| !remedy.change.contains("twice the live set")), "{fills:?}");
+    assert!(remedies(850.0)[0].change.contains("twice the live set"));
+}

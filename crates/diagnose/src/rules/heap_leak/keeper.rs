@@ -1,4 +1,4 @@
-//! Who keeps what grows: what a heap dump beside the log says of it.
+//! Who keeps what grows: what a heap dump given with the log says of it.
 //!
 //! Only the log shows that the live set grows: what keeps most of a heap may well have been loaded
 //! once. Which of the holders is the one that grows is shown by a second dump; with one dump alone
@@ -9,7 +9,7 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::collections::LivePoint;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, live_set, pauses};
 use crate::{Evidence, Fact, quantity};
 
 /// What a holder must keep, or have grown by, as a share of the growth that it is to explain.
@@ -64,17 +64,14 @@ impl<'a> Dump<'a> {
         self.span.figure(figure::BEFORE_BYTES)
     }
 
-    /// Why it can hardly be of the JVM and time that the log is of, in words.
-    pub(super) fn is_of_another(&self, points: &[LivePoint<'_>]) -> Option<String> {
+    /// Why it can hardly be of the JVM and time that the log is of.
+    pub(super) fn is_of_another(&self, points: &[LivePoint<'_>]) -> Option<Fact> {
         let before = points.iter().rev().find(|point| point.t_ns <= self.span.t0_ns());
         let point = before.or(points.first())?;
         (self.bytes() < SAME_HEAP * point.bytes).then(|| {
-            format!(
-                "{} can be reached in {}, and the log says that {} were in use after the collection before it: it is of another JVM or time",
-                quantity::bytes(self.bytes()),
-                self.span.name(),
-                quantity::bytes(point.bytes)
-            )
+            let fact = live_set::OTHER_DUMP.is(Value::bytes(self.bytes()));
+            let fact = fact.with("file", Value::name(self.span.name()));
+            fact.with("in-use", Value::bytes(point.bytes))
         })
     }
 

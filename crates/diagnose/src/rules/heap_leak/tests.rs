@@ -22,12 +22,9 @@ fn a_live_set_that_rises_to_the_end_is_a_leak_with_its_slope_and_time_left() {
     let recording = log(|i| 200.0 + 35.0 * i, 4_000.0).sealed();
     let Judgement::Found(finding) = judged(&HeapLeak, &recording) else { panic!("not found") };
     assert_eq!(finding.confidence, Confidence::ConsistentWith);
-    assert!(
-        finding.title.contains("grows by 35.") || finding.title.contains("grows by 34."),
-        "{}",
-        finding.title
-    );
-    assert!(finding.title.contains("fills it in"), "{}", finding.title);
+    let growth = finding.fact(&pauses::LIVE_SET_GROWTH);
+    assert!((growth.number("value").unwrap() / MB - 35.0).abs() < 0.5, "{growth:?}");
+    assert!(growth.number("left").unwrap() > 0.0, "{growth:?}");
     let full = log(|i| 100.0 + 48.0 * i, 4_000.0).sealed();
     let Judgement::Found(finding) = judged(&HeapLeak, &full) else { panic!("not found") };
     assert_eq!(finding.confidence, Confidence::Likely);
@@ -39,11 +36,13 @@ fn a_growth_that_slows_down_is_not_said_to_go_on_without_flattening() {
     let Judgement::Found(finding) = judged(&HeapLeak, &log(slower, 4_000.0).sealed()) else {
         panic!("not found")
     };
-    assert!(finding.title.contains("more slowly of late"), "{}", finding.title);
+    let growth = finding.fact(&pauses::LIVE_SET_GROWTH);
+    let halves = ["early", "late"].map(|half| (growth.number(half).unwrap() / MB).round());
+    assert_eq!((halves, growth.name("pace")), ([50.0, 28.0], Some("slowing")));
     let Judgement::Found(finding) = judged(&HeapLeak, &log(|i| 200.0 + 35.0 * i, 4_000.0).sealed()) else {
         panic!("not found")
     };
-    assert!(finding.title.contains("without flattening"), "{}", finding.title);
+    assert_eq!(finding.fact(&pauses::LIVE_SET_GROWTH).name("pace"), Some("steady"));
 }
 
 #[test]
@@ -62,7 +61,8 @@ fn a_leak_that_cost_nothing_where_the_jvm_was_slow_is_reported_without_a_cost() 
 fn a_cache_that_fills_flattens() {
     let recording = log(|i| 100.0 + 750.0 * (1.0 - (-i / 4.0).exp()), 4_000.0).sealed();
     let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &recording) else { panic!("found") };
-    assert!(figure.contains("flattens"), "{figure}");
+    let halves = figure.fact().find(&live_set::FLATTENS).expect("it flattens");
+    assert!(halves.number("value") < halves.number("baseline"), "{halves:?}");
 }
 
 #[test]
@@ -70,7 +70,8 @@ fn a_steady_live_set_is_ruled_out_with_its_interval() {
     let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &log(|_| 900.0, 4_000.0).sealed()) else {
         panic!("found")
     };
-    assert!(figure.contains("95% between -"), "{figure}");
+    let change = figure.fact().find(&live_set::NOT_SURELY).expect("no growth");
+    assert!(change.number("low") < Some(0.0) && change.number("high") > Some(0.0), "{change:?}");
 }
 
 #[test]
@@ -82,7 +83,8 @@ fn a_rise_after_young_collections_alone_is_no_reading_at_all() {
         built.pause("Pause Young", "Allocation Failure", f64::from(i) * 10.0, 2_000.0, &figures);
     }
     let Judgement::Inconclusive(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("decided") };
-    assert!(spot.what.contains("0 collections of the old generation are too few"), "{}", spot.what);
+    let readings = spot.what.fact().find(&live_set::TOO_FEW).expect("too few readings");
+    assert_eq!(readings.number("value"), Some(0.0));
 }
 
 #[test]
@@ -90,7 +92,8 @@ fn a_slow_growth_far_from_the_end_is_no_finding_and_not_ruled_out() {
     let Judgement::Inconclusive(spot) = judged(&HeapLeak, &log(|i| 100.0 + 15.0 * i, 400.0).sealed()) else {
         panic!("decided")
     };
-    assert!(spot.what.contains("if that goes on"), "{}", spot.what);
+    let grows = spot.what.fact().find(&live_set::FAR_FROM_FULL).expect("it grows");
+    assert!(grows.number("share") < Some(0.7), "{grows:?}");
 }
 
 /// Adds a dump at the end, with holders: field, bytes, bytes in the dump before, entries, bound.
@@ -138,8 +141,7 @@ fn of_two_dumps_what_grew_is_named_and_not_what_is_larger() {
     with_dump(&mut built, 860.0, &holders);
     let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
     assert_eq!(finding.culprit, "Web.OPEN (static)");
-    let texts: Vec<String> = finding.evidence.iter().map(|one| one.text()).collect();
-    assert!(texts.iter().any(|text| text.contains("keeps 280 MB more")), "{texts:?}");
+    assert_eq!(finding.fact(&pauses::RETAINED_MORE).number("value"), Some(280.0 * MB));
 }
 
 #[test]
@@ -148,7 +150,7 @@ fn a_dump_of_another_heap_names_nobody() {
     with_dump(&mut built, 100.0, &[("Other.TABLE", 95.0, None, "")]);
     let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
     assert_eq!(finding.culprit, "objects that the application keeps referring to");
-    assert!(finding.evidence.iter().any(|one| one.text().contains("of another JVM or time")));
+    assert_eq!(finding.fact(&live_set::OTHER_DUMP).number("value"), Some(100.0 * MB));
 }
 
 #[test]
@@ -156,7 +158,9 @@ fn a_suspect_in_a_heap_that_does_not_grow_is_no_leak() {
     let mut built = log(|_| 900.0, 4_000.0);
     with_dump(&mut built, 900.0, &[("Table.ALL", 800.0, None, "")]);
     let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &built.sealed()) else { panic!("found") };
-    assert!(figure.contains("so Table.ALL (static), which keeps 89%"), "{figure}");
+    let no_leak = figure.fact().find(&live_set::NO_LEAK).expect("the dump is said to show no leak");
+    assert_eq!(no_leak.name("keeper"), Some("Table.ALL (static)"));
+    assert!((no_leak.number("share").unwrap() - 800.0 / 900.0).abs() < 1e-9, "{no_leak:?}");
 }
 
 #[test]
@@ -164,12 +168,17 @@ fn what_a_dump_keeps_is_said_where_it_is_not_known_whether_the_heap_grows() {
     let mut built = log(|i| 100.0 + 15.0 * i, 400.0);
     with_dump(&mut built, 400.0, &[("Shop.CACHE", 380.0, None, "")]);
     let Judgement::Inconclusive(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("decided") };
-    assert!(spot.what.contains("Shop.CACHE (static) keeps 95% of the heap in late.hprof"), "{}", spot.what);
+    let not_known = spot.what.fact();
+    assert_eq!(
+        ["keeper", "file"].map(|name| not_known.name(name)),
+        [Some("Shop.CACHE (static)"), Some("late.hprof")]
+    );
+    assert_eq!(not_known.number("share"), Some(0.95));
 }
 
 #[test]
 fn readings_that_scatter_too_much_rule_nothing_out() {
     let scattered = log(|i| 500.0 + if (i as u32).is_multiple_of(2) { 350.0 } else { -350.0 }, 4_000.0);
     let Judgement::Inconclusive(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("decided") };
-    assert!(spot.what.contains("too uncertain"), "{}", spot.what);
+    assert!(spot.what.fact().find(&live_set::UNCERTAIN).is_some(), "{:?}", spot.what);
 }

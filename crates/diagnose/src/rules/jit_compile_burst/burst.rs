@@ -35,7 +35,7 @@ pub(super) const BIN_NS: i64 = 1_000_000_000;
 /// more, and the clocks of two files may be apart by as much.
 pub(super) const LEAD_NS: i64 = 3_000_000_000;
 
-/// Stretches of the burst closer than this are one: between its tiers a method runs on, counted and
+/// Intervals of the burst closer than this are one: between its tiers a method runs on, counted and
 /// slow.
 pub(super) const BRIDGE_NS: i64 = 1_000_000_000;
 
@@ -86,7 +86,7 @@ impl<'a> Burst<'a> {
         (!stretches.is_empty()).then_some(Self { window, tasks, stretches, onset_ns })
     }
 
-    /// The part of its stretches in which more tasks came than on average, where most of them came
+    /// The part of its intervals in which more tasks came than on average, where most of them came
     /// then; else all of them.
     pub(super) fn densest(&self) -> Intervals {
         let of = |t_ns: i64| t_ns.div_euclid(BIN_NS);
@@ -97,7 +97,7 @@ impl<'a> Burst<'a> {
             (of(first.queued_ns)..=of(last.queued_ns)).map(|b| (b, 0.0)).collect();
         self.tasks.iter().for_each(|task| *bins.entry(of(task.queued_ns)).or_default() += 1.0);
         let mean = self.tasks.len() as f64 / bins.len() as f64;
-        // The stretch of bins with the greatest sum above the mean (Kadane).
+        // The interval of bins with the greatest sum above the mean (Kadane).
         let (mut from, mut sum, mut best) = (*bins.keys().next().unwrap_or(&0), 0.0, (0.0, 0, 0));
         for (bin, tasks) in &bins {
             if sum <= 0.0 {

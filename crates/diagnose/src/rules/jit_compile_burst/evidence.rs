@@ -41,7 +41,7 @@ pub(super) fn evidence(
         all.push(jit.evidence(compile::BUSY.fact().with("compilers", compilers)));
     }
     all.extend(bursts.iter().map(|burst| onset(jit, burst)));
-    all.extend(beside(jit, &windows));
+    all.extend(other_jvms(jit, &windows));
     all.extend(stops(jit, &windows));
     all
 }
@@ -96,7 +96,7 @@ fn onset(jit: &JitCase<'_, '_>, burst: &Burst<'_>) -> Evidence {
 }
 
 /// The other JVMs: a neighbour without a burst shows that it is this one's doing.
-fn beside(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
+fn other_jvms(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
     let jvms: Vec<Fact> = others(jit)
         .map(|other| {
             let (slow, base) = (other.per_s(windows), other.per_s(&jit.case.base));

@@ -5,6 +5,7 @@ use super::burst::{BURST_PER_S, Burst};
 use super::evidence::{evidence, remedies};
 use super::methods::{newly_hot, packages};
 use super::samples::Support;
+use crate::facts::{Value, compile};
 use crate::intervals::Intervals;
 use crate::quantity::plural;
 use crate::{Case, Confidence, Finding, Rule, Window};
@@ -51,6 +52,11 @@ pub(super) fn found(
     }
     .into();
     finding.evidence = evidence(jit, bursts, &tasks, &fresh);
+    let onset_ns = bursts.iter().map(|burst| burst.onset_ns).min();
+    if let (true, Some(start_ns), Some(onset_ns)) = (start_up, jit.start_ns(), onset_ns) {
+        let after_ms = onset_ns.saturating_sub(start_ns).max(0) as f64 / 1e6;
+        finding.evidence.push(jit.evidence(compile::START_UP.is(Value::ms(after_ms))).at(onset_ns));
+    }
     if let Some(support) = support {
         finding.evidence.splice(0..0, support.evidence(jit));
     }

@@ -4,26 +4,22 @@ use fathom_recording::ProcessId;
 
 use super::super::jit_case::JitCase;
 use super::burst::Burst;
-use crate::Window;
-use crate::quantity::count;
+use crate::facts::{Value, compile};
+use crate::{Fact, Window};
 
 /// A JVM with a third of another's tasks in the same windows follows that one: its own new work is
 /// to talk to it.
 pub(super) const FOLLOWS: usize = 3;
 
-/// Another JVM in which many times as much became hot in the same windows, in words.
-pub(super) fn leader(jit: &JitCase<'_, '_>, bursts: &[Burst<'_>]) -> Option<String> {
+/// Another JVM in which many times as much became hot in the same windows.
+pub(super) fn leader(jit: &JitCase<'_, '_>, bursts: &[Burst<'_>]) -> Option<Fact> {
     let windows: Vec<Window> = bursts.iter().map(|b| b.window).collect();
     let own = jit.asked_in(&windows).count();
     let counts = others(jit).map(|other| (other.asked_in(&windows).count(), other.jvm));
     let (most, jvm) = counts.max_by_key(|(n, jvm)| (*n, std::cmp::Reverse(*jvm)))?;
     (most >= FOLLOWS * own).then(|| {
-        let name = jit.case.jvm_name(jvm);
-        format!(
-            "{} compile tasks in the slow windows, compared with {} of {name}",
-            count(own as f64),
-            count(most as f64)
-        )
+        let fact = compile::LEADER.is(Value::count(most)).with("own", Value::count(own));
+        fact.with("jvm", Value::name(jit.case.jvm_name(jvm)))
     })
 }
 

@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 
 use super::Burst;
 use crate::chain::spent::Spent;
+use crate::facts::{Value, compile};
 use crate::intervals::Intervals;
-use crate::quantity::{millis, share};
 use crate::rules::cpu_case::sharing;
 use crate::rules::gc_case::{blind, summed};
 use crate::rules::jit_case::{JitCase, name_of};
@@ -47,9 +47,10 @@ impl Ran {
         self.interpreted_ms + self.c1_ms
     }
 
-    fn in_words(&self) -> String {
-        let part = |ms: f64| if self.all_ms > 0.0 { ms / self.all_ms } else { 0.0 };
-        format!("{} interpreted, {} in C1's code", share(part(self.interpreted_ms)), share(part(self.c1_ms)))
+    /// What of it ran interpreted, and in C1's code, as shares.
+    fn shares(&self) -> [Value; 2] {
+        let part = |ms: f64| Value::share(if self.all_ms > 0.0 { ms / self.all_ms } else { 0.0 });
+        [part(self.interpreted_ms), part(self.c1_ms)]
     }
 }
 
@@ -185,70 +186,48 @@ impl<'a> Support<'a> {
                 format!("whether compiler threads took the processors of {}", jit.case.jvm_name(jit.jvm));
             return blind(rule, what, crate::Sight::Switches.remedy());
         }
-        Judgement::RuledOut {
-            figure: format!(
-                "{:.1} compile tasks a second, as new code brings them; of its CPU time the application ran {} of methods that \
-                 were compiled then, and compilers took {} of wall time of processors that it waited for",
-                jit.per_s(&self.windows.0),
-                self.slow.in_words(),
-                millis(self.taken_ms)
-            ),
-            source: self.source.to_owned(),
-        }
+        let [interpreted, c1] = self.slow.shares();
+        let figure = compile::AS_NEW_CODE
+            .is(Value::per_second(jit.per_s(&self.windows.0)))
+            .with("interpreted", interpreted)
+            .with("c1", c1)
+            .with("taken", Value::ms(self.taken_ms));
+        Judgement::RuledOut { figure: figure.into(), source: self.source.to_owned() }
     }
 
     pub(super) fn evidence(&self, jit: &JitCase<'_, '_>) -> Vec<Evidence> {
         let case = jit.case;
         let mut all = Vec::new();
-        let beside = |slow: String, base: Option<String>| match base {
-            Some(base) => format!("{slow}; in the base {base}"),
-            None => slow,
-        };
         let (slow_windows, base_windows) = &self.windows;
         let has_base = !base_windows.is_empty();
-        let cpus = |ms: f64, windows: &[Window]| ms / Case::length_ms(windows).max(f64::MIN_POSITIVE);
+        let cpus =
+            |ms: f64, windows: &[Window]| Value::cpus(ms / Case::length_ms(windows).max(f64::MIN_POSITIVE));
         if !self.compilers.is_empty() {
             let total = |of: fn(&(ProcessId, f64, f64)) -> f64| self.compilers.iter().map(of).sum::<f64>();
             let (slow, base) = (total(|c| c.1), total(|c| c.2));
-            let mut text = format!("compilers took {:.2} processors", cpus(slow, slow_windows));
-            if has_base {
-                text += &format!(" ({:.2} in the base)", cpus(base, base_windows));
-            }
-            if self.compilers.len() > 1 {
-                let one = |(jvm, slow_ms, base_ms): &(ProcessId, f64, f64)| {
-                    let usual = cpus(*base_ms, base_windows);
-                    let usual = if has_base { format!(", {usual:.2} in the base") } else { String::new() };
-                    format!(
-                        "{} {} ({:.2} processors{usual})",
-                        named(case.recording, *jvm),
-                        share(slow_ms / slow.max(f64::MIN_POSITIVE)),
-                        cpus(*slow_ms, slow_windows)
-                    )
-                };
-                let each: Vec<String> = self.compilers.iter().take(NAMED).map(one).collect();
-                text += &format!(", those of {}", each.join(", of "));
-            }
-            all.push(summed(self.source, text));
+            let usual = |ms: f64| has_base.then(|| cpus(ms, base_windows));
+            let one = |(jvm, slow_ms, base_ms): &(ProcessId, f64, f64)| {
+                let fact = compile::CPUS_OF.is(cpus(*slow_ms, slow_windows)).over(usual(*base_ms));
+                let fact = fact.with("share", Value::share(slow_ms / slow.max(f64::MIN_POSITIVE)));
+                fact.with("jvm", Value::name(named(case.recording, *jvm)))
+            };
+            let several = self.compilers.len() > 1;
+            let each = several.then(|| Value::list(self.compilers.iter().take(NAMED).map(one)));
+            let fact = compile::CPUS.is(cpus(slow, slow_windows)).over(usual(base)).with("jvms", each);
+            all.push(summed(self.source, fact));
         }
         if let Some((slow, base)) = self.waiting {
-            let text = beside(
-                format!(
-                    "application threads waited for a CPU for {} of the time in which they had work",
-                    share(slow)
-                ),
-                base.map(share),
-            );
-            let taken = millis(self.taken_ms);
-            all.push(summed("sched", format!("{text}: {taken} of wall time for what compilers took")));
+            let waits = compile::CPU_WAITS.is(Value::share(slow)).over(base.map(Value::share));
+            all.push(summed("sched", waits.with("taken", Value::ms(self.taken_ms))));
         }
-        let ran = beside(self.slow.in_words(), has_base.then(|| self.base.in_words()));
-        all.push(summed(
-            self.source,
-            format!(
-                "of its CPU time the application ran, of methods compiled from then on, {ran}: {} of wall time",
-                millis(self.run_ms)
-            ),
-        ));
+        let [interpreted, c1] = self.slow.shares();
+        let ran = compile::UNCOMPILED.is(Value::ms(self.run_ms));
+        let mut ran = ran.with("interpreted", interpreted).with("c1", c1);
+        if has_base {
+            let [interpreted, c1] = self.base.shares();
+            ran = ran.with("baseline-interpreted", interpreted).with("baseline-c1", c1);
+        }
+        all.push(summed(self.source, ran));
         all
     }
 }

@@ -85,9 +85,7 @@ fn samples_of_code_that_is_compiled_later_make_it_likely() {
     let built = sampled(FrameType::Interpreted, "app.shift.M7.go", 0.0);
     let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
     assert_eq!(finding.confidence, Confidence::Likely, "{}", finding.why_confidence);
-    let text: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
-    assert!(text.iter().any(|t| t.contains("100% interpreted")), "{text:?}");
-    assert!(!finding.meaning.contains("times slower"), "{}", finding.meaning);
+    assert_eq!(finding.fact(&compile::UNCOMPILED).number("interpreted"), Some(1.0));
 }
 
 #[test]
@@ -101,11 +99,12 @@ fn a_burst_whose_code_runs_compiled_is_what_new_code_brings_and_no_cause() {
         let Judgement::RuledOut { figure, .. } = judge(sampled(by, method, 0.0), window(100, 110)) else {
             panic!("{by:?} {method}")
         };
-        assert!(figure.contains("0% interpreted"), "{figure}");
+        let ran = figure.fact().find(&compile::AS_NEW_CODE).unwrap_or_else(|| panic!("{figure:?}"));
+        assert_eq!(ran.number("interpreted"), Some(0.0), "{by:?} {method}");
     }
 }
 
-/// Tasks of the dip, beside a baseline in which as many a second are made, each of them a short
+/// Tasks of the dip, and a baseline in which as many a second are made, each of them a short
 /// one.
 fn starved(tasks: usize) -> Judgement {
     let mut built = Built::jvm("17", "Parallel", 200.0);
@@ -122,21 +121,27 @@ fn starved(tasks: usize) -> Judgement {
 #[test]
 fn compilers_that_are_busy_for_long_with_as_few_tasks_as_ever_get_no_cpu_and_are_no_burst() {
     let Judgement::RuledOut { figure, .. } = starved(40) else { panic!("found") };
-    assert!(
-        figure.starts_with("4.0 compile tasks a second in the slow windows, 10.0 in the base"),
-        "{figure}"
-    );
+    let rate = figure.fact().find(&compile::RATE).unwrap_or_else(|| panic!("{figure:?}"));
+    assert_eq!((rate.number("value"), rate.number("baseline")), (Some(4.0), Some(10.0)));
     assert!(matches!(starved(150), Judgement::Found(_)));
+}
+
+/// Whether the CPUs that compilers took cost more than code that ran before it was compiled.
+fn is_mostly_cpus(finding: &Finding) -> bool {
+    let run_ms = finding.fact(&compile::UNCOMPILED).number("value");
+    finding.fact(&compile::CPU_WAITS).number("taken") > run_ms
 }
 
 #[test]
 fn compilers_that_have_the_processors_which_the_application_waits_for_are_the_cause() {
     let built = sampled(FrameType::C2, "app.shift.M7.go", 0.6);
     let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
-    assert!(finding.title.contains("took the application's processors"), "{}", finding.title);
-    let text: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
-    assert!(text.iter().any(|t| t.contains("compilers took 0.60 processors (0.00 in the base)")), "{text:?}");
-    assert!(text.iter().any(|t| t.contains("waited for a CPU for 60%")), "{text:?}");
+    assert!(is_mostly_cpus(&finding), "{:?}", finding.evidence);
+    let cpus = finding.fact(&compile::CPUS);
+    assert!((cpus.number("value").unwrap() - 0.6).abs() < 0.005, "{cpus:?}");
+    assert_eq!(cpus.number("baseline"), Some(0.0));
+    let waits = finding.fact(&compile::CPU_WAITS);
+    assert!((waits.number("value").unwrap() - 0.6).abs() < 0.005, "{waits:?}");
 }
 
 #[test]
@@ -154,21 +159,26 @@ fn compilers_that_are_busy_for_longer_than_was_asked_for_are_charged_for_all_of_
 fn a_burst_that_begins_with_the_dip_is_consistent_with_it_and_names_the_new_methods() {
     let Judgement::Found(finding) = judge(burst(100.2, 120), window(100, 110)) else { panic!() };
     assert_eq!(finding.confidence, Confidence::ConsistentWith, "{}", finding.why_confidence);
-    assert!(finding.why_confidence.contains("logs do not show"), "{}", finding.why_confidence);
-    assert!(finding.title.starts_with("120 methods became hot"), "{}", finding.title);
+    assert_eq!(finding.facts(&compile::UNCOMPILED).count(), 0, "logs do not show what ran");
+    assert_eq!(finding.facts(&compile::START_UP).count(), 0);
+    assert_eq!(finding.fact(&compile::FRESH).number("value"), Some(120.0));
     assert_eq!(finding.culprit, "app.shift (120)");
     assert!(finding.share.unwrap() > 0.5 && finding.cost_ms < 5_000.0, "{finding:?}");
-    let text: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
-    assert!(text.iter().any(|t| t.contains("80 at tier 3, 40 at tier 4")), "{text:?}");
-    assert!(text.iter().any(|t| t.contains("200 ms after the slow window")), "{text:?}");
-    assert!(text.iter().any(|t| t.contains("waits in the queue: C2 p50")), "{text:?}");
+    let tiers = finding.fact(&compile::TIERS).detail("parts").unwrap().parts();
+    let tiers: Vec<_> = tiers.iter().map(|part| (part.number("value"), part.name("of"))).collect();
+    assert_eq!(tiers, [(Some(80.0), Some("at tier 3")), (Some(40.0), Some("at tier 4"))]);
+    let onset = finding.fact(&compile::ONSET);
+    assert!((onset.number("value").unwrap() - 200.0).abs() < 1e-6, "{onset:?}");
+    assert_eq!(onset.name("side"), Some("after"));
+    let queues = finding.fact(&compile::QUEUE).detail("compilers").unwrap().parts();
+    assert_eq!(queues.iter().filter_map(|of| of.name("compiler")).collect::<Vec<_>>(), ["C2", "C1"]);
 }
 
 #[test]
 fn a_burst_at_another_time_or_of_a_few_tasks_explains_nothing() {
     for built in [burst(150.0, 120), burst(100.2, 20), burst(60.0, 0)] {
         let Judgement::RuledOut { figure, .. } = judge(built, window(100, 110)) else { panic!() };
-        assert!(figure.contains("in the slow windows"), "{figure}");
+        assert!(figure.fact().find(&compile::RATE).is_some(), "{figure:?}");
     }
 }
 
@@ -176,7 +186,8 @@ fn a_burst_at_another_time_or_of_a_few_tasks_explains_nothing() {
 fn start_up_is_called_start_up_and_never_more_than_consistent() {
     let Judgement::Found(finding) = judge(burst(5.0, 300), window(3, 13)) else { panic!() };
     assert_eq!(finding.confidence, Confidence::ConsistentWith);
-    assert!(finding.title.starts_with("start-up: "), "{}", finding.title);
+    let after_ms = finding.fact(&compile::START_UP).number("value").unwrap();
+    assert!((after_ms - 5_000.0).abs() < 1.0, "{after_ms}");
 }
 
 /// A case in which the loss was not measured.
@@ -189,14 +200,11 @@ fn judge_unmeasured(built: Built, slow: Window, base: Window) -> Judgement {
 
 #[test]
 fn what_a_base_precedes_is_no_start_up() {
-    let judged = |base| match judge_unmeasured(burst(20.2, 120), window(20, 30), base) {
-        Judgement::Found(finding) => finding.title,
+    let is_start_up = |base| match judge_unmeasured(burst(20.2, 120), window(20, 30), base) {
+        Judgement::Found(finding) => finding.facts(&compile::START_UP).count() == 1,
         other => panic!("{other:?}"),
     };
-    let title = judged(window(5, 15));
-    assert!(title.starts_with("120 methods became hot at once"), "{title}");
-    let title = judged(window(50, 90));
-    assert!(title.starts_with("start-up: "), "{title}");
+    assert!(!is_start_up(window(5, 15)) && is_start_up(window(50, 90)));
 }
 
 #[test]
@@ -214,7 +222,8 @@ fn no_more_is_charged_than_compilers_worked_and_new_code_ran_where_no_loss_was_m
         judge_unmeasured(built, window(100, 110), window(40, 95))
     };
     let Judgement::RuledOut { figure, .. } = judged(FrameType::C2) else { panic!("found") };
-    assert!(figure.contains("compilers worked for 24 ms in these stretches"), "{figure}");
+    let worked = figure.fact().find(&compile::WORKED).unwrap_or_else(|| panic!("{figure:?}"));
+    assert!((worked.number("value").unwrap() - 24.0).abs() < 1e-6, "{worked:?}");
     let Judgement::Found(finding) = judged(FrameType::Interpreted) else { panic!("not found") };
     assert!((finding.cost_ms - 1_024.0).abs() < 1.0, "{}", finding.cost_ms);
 }
@@ -261,34 +270,41 @@ fn judged_where_it_was(mut built: Built) -> Box<Finding> {
         built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], 100.5 + f64::from(i) * 0.01, 0.1);
     }
     let Judgement::Found(finding) = judge(built, window(100, 172)) else { panic!("not found") };
-    assert!(finding.title.contains("took the application's processors"), "{}", finding.title);
+    assert!(is_mostly_cpus(&finding), "{:?}", finding.evidence);
     assert!(finding.cost_ms > 1_800.0 && finding.cost_ms < 4_300.0, "{}", finding.cost_ms);
     finding
 }
 
 #[test]
 fn stops_in_the_same_windows_weaken_it() {
-    let mut built = burst(100.2, 120);
-    built.pause("Pause Full", "Allocation Failure", 103.0, 4_000.0, &[]);
-    let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
-    assert!(finding.why_confidence.contains("stops of the JVM explain"), "{}", finding.why_confidence);
+    let confidence = |pause_ms: f64| {
+        let mut built = sampled(FrameType::Interpreted, "app.shift.M7.go", 0.0);
+        built.pause("Pause Full", "Allocation Failure", 103.0, pause_ms, &[]);
+        let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
+        finding.confidence
+    };
+    assert_eq!([40.0, 4_000.0].map(confidence), [Confidence::Likely, Confidence::ConsistentWith]);
 }
 
 #[test]
 fn compiling_without_a_slow_window_is_no_finding_and_ruled_out_only_where_it_was_little_or_a_series_was_steady()
  {
-    let judged = |tasks, measured_on: &str| {
+    let judged = |tasks, measure| {
         let recording = burst(100.2, tasks).sealed();
-        let loss = Loss { measured_on: measured_on.into(), ..Loss::default() };
+        let loss = Loss { measure, ..Loss::default() };
         let case = Case { loss, ..crate::built::whole_run(&recording) };
         JitCompileBurst.judge(&case, fathom_recording::ProcessId(0))
     };
-    let Judgement::RuledOut { figure, .. } = judged(300, "") else { panic!() };
-    assert!(figure.starts_with("compilers busy for") && figure.contains("320 compile tasks"), "{figure}");
-    let Judgement::Inconclusive(spot) = judged(500, "") else { panic!() };
-    assert!(spot.what.contains("compilers busy for 5.1% of the time"), "{}", spot.what);
-    let Judgement::RuledOut { figure, .. } = judged(500, "throughput of app.csv") else { panic!() };
-    assert!(figure.starts_with("no slow time was recorded; 520 compile tasks"), "{figure}");
+    let tasks = |fact: &Fact| fact.find(&compile::RUN).and_then(|run| run.number("value"));
+    let Judgement::RuledOut { figure, .. } = judged(300, None) else { panic!() };
+    assert!(figure.fact().find(&compile::BUSY_RUN).is_some(), "{figure:?}");
+    assert_eq!(tasks(figure.fact()), Some(320.0));
+    let Judgement::Inconclusive(spot) = judged(500, None) else { panic!() };
+    let not_judged = spot.what.fact().find(&compile::NOT_JUDGED).unwrap_or_else(|| panic!("{spot:?}"));
+    assert!((not_judged.number("value").unwrap() - 0.051).abs() < 5e-4, "{not_judged:?}");
+    let Judgement::RuledOut { figure, .. } = judged(500, Some(crate::Measure::Throughput)) else { panic!() };
+    assert!(figure.fact().find(&compile::NO_SLOW_TIME).is_some(), "{figure:?}");
+    assert_eq!(tasks(figure.fact()), Some(520.0));
     let silent = Built::jvm("17", "G1", 10.0).sealed();
     assert!(matches!(crate::built::judged(&JitCompileBurst, &silent), Judgement::Inconclusive(_)));
 }
@@ -318,8 +334,7 @@ fn a_jvm_that_follows_another_is_not_the_cause() {
     };
     assert!(matches!(JitCompileBurst.judge(&case, leader), Judgement::Found(_)));
     let judged = JitCompileBurst.judge(&case, follower);
-    assert!(
-        matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("150 of App")),
-        "{judged:?}"
-    );
+    let Judgement::RuledOut { figure, .. } = judged else { panic!("{judged:?}") };
+    let leads = figure.fact().find(&compile::LEADER).unwrap_or_else(|| panic!("{figure:?}"));
+    assert_eq!((leads.number("value"), leads.name("jvm")), (Some(150.0), Some("App")));
 }

@@ -19,6 +19,25 @@ pub(super) fn called(mapping: &str) -> String {
     }
 }
 
+impl Why {
+    /// The cause as evidence has it.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Self::HeapGrows => "heap-grows",
+            Self::HeapReturned => "heap-returned",
+            Self::AllocatorReturns => "allocator-returns",
+            Self::NativeGrows => "native-memory-grows",
+            Self::Stacks => "new-threads",
+            Self::MappedFile => "mapped-file",
+            Self::FileWritten => "clean-pages-of-files-written",
+            Self::Copies => "pages-copied",
+            Self::Waited => "waited-for-page",
+            Self::MemoryLimit => "memory-limit",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 pub(super) fn in_short(why: Why) -> &'static str {
     match why {
         Why::HeapGrows => "the heap is used for the first time",
@@ -123,7 +142,7 @@ pub(super) fn remedies(why: Why) -> Vec<Remedy> {
                 "control groups",
                 "memory",
             ),
-            remedy("a smaller heap (-Xmx), so that what is beside it fits", "any JDK", "more collections"),
+            remedy("a smaller heap (-Xmx), so that all else fits", "any JDK", "more collections"),
         ],
         Why::HeapGrows => vec![pretouch(), huge()],
         Why::HeapReturned => vec![

@@ -1,7 +1,7 @@
 //! Safepoints that are late, and by what.
 
 use super::*;
-use crate::built::{Built, judged};
+use crate::built::{Built, judged, names};
 
 fn safepoints(waits: impl IntoIterator<Item = (&'static str, f64, f64)>) -> Judgement {
     let mut built = Built::jvm("21", "Parallel", 100.0);
@@ -20,8 +20,9 @@ fn usual() -> impl Iterator<Item = (&'static str, f64, f64)> {
 fn one_late_thread_is_found_and_not_named() {
     let Judgement::Found(found) = safepoints(usual().chain([("ThreadDump", 459.0, 0.0)])) else { panic!() };
     assert_eq!(found.confidence, Confidence::Likely);
-    assert!(found.title.contains("up to 459 ms") && found.culprit.contains("does not name it"), "{found:?}");
-    assert!(found.remedies[0].change.contains("SafepointTimeout"));
+    assert_eq!(found.culprit, UNNAMED);
+    assert_eq!(found.fact(&facts::REACH).number("value"), Some(459.0));
+    assert!(names(&found.remedies[0], "-XX:+SafepointTimeout"), "{:?}", found.remedies);
     assert_eq!(found.cost_ms, 459.0);
 }
 
@@ -64,11 +65,13 @@ fn late_worker(held: bool) -> Judgement {
 #[test]
 fn a_thread_that_was_late_for_want_of_a_cpu_is_no_loop_without_a_poll() {
     let Judgement::RuledOut { figure, .. } = late_worker(true) else { panic!("found") };
-    assert!(figure.contains("waiting for a CPU"), "{figure}");
+    let held_back = figure.fact().find(&facts::HELD_BACK).unwrap_or_else(|| panic!("{figure:?}"));
+    assert_eq!(held_back.name("by"), Some(Heading::RunQueue.words()));
     let Judgement::Found(found) = late_worker(false) else { panic!("not found") };
-    assert!(found.culprit.starts_with("worker: running"), "{}", found.culprit);
-    assert!(!found.why_confidence.contains("does not name"), "{}", found.why_confidence);
-    assert!(found.title.contains("0.4% of the run"), "{}", found.title);
+    let last = found.fact(&facts::LAST_IN);
+    assert_eq!((last.name("value"), last.name("did")), (Some("worker"), Some("running")));
+    // Of a run of 100 s.
+    assert!((found.cost_ms - 400.0).abs() < 1.0, "{}", found.cost_ms);
 }
 
 #[test]
@@ -76,13 +79,15 @@ fn slow_trivial_operations_point_at_the_machine() {
     let slow = (0..40).map(|_| ("Cleanup", 300.0, 0.0));
     let Judgement::Found(found) = safepoints(usual().chain(slow)) else { panic!() };
     assert_eq!(found.confidence, Confidence::ConsistentWith);
-    assert!(found.culprit.contains("do not get a processor"), "{}", found.culprit);
+    assert_eq!(found.culprit, NO_CPU);
 }
 
 #[test]
 fn slow_leaving_is_the_vm_threads() {
     let Judgement::Found(found) = safepoints(usual().chain([("Cleanup", 0.1, 350.0)])) else { panic!() };
-    assert!(found.title.contains("let go late") && found.culprit.contains("VM thread"), "{found:?}");
+    assert_eq!(found.culprit, VM_THREAD);
+    let late = found.fact(&facts::REACH);
+    assert!(late.number("leave") > late.number("value"), "{late:?}");
 }
 
 #[test]
@@ -101,7 +106,7 @@ fn usual_waits_and_a_single_late_one_of_no_length_are_ruled_out() {
     let Judgement::RuledOut { figure, .. } = safepoints(usual().chain([("Cleanup", 60.0, 0.0)])) else {
         panic!()
     };
-    assert!(figure.contains("within 60 ms"), "{figure}");
+    assert_eq!(figure.fact().find(&facts::REACHED).and_then(|reached| reached.number("value")), Some(60.0));
     let none = Built::jvm("17", "G1", 10.0).sealed();
     assert!(matches!(judged(&SafepointSlowToReach, &none), Judgement::Inconclusive(_)));
 }

@@ -45,19 +45,8 @@ fn a_stop_is_charged_part_by_part_to_who_was_stopped() {
     watched.span(kind::SYSCALL, Some(vm), (300, 500), log, 0);
     let (process, source) = (watched.process, watched.source);
     watched.recording.span(&SpanRow {
-        kind: kind::SAFEPOINT,
-        name: "Cleanup",
-        t0_ns: 100 * MS,
-        t1_ns: 600 * MS,
-        process,
-        thread: None,
-        stack: None,
-        source,
-        line: 0,
-        key: -1,
-        parent: None,
         figures: &[(figure::REACH_NS, 150e6)],
-        labels: &[],
+        ..SpanRow::new(kind::SAFEPOINT, "Cleanup", (100 * MS, 600 * MS), process, source)
     });
     watched.recording.seal();
     // Only a call named as one that writes is a write.
@@ -71,19 +60,9 @@ fn a_stop_is_charged_part_by_part_to_who_was_stopped() {
     let log =
         watched.stack(&[(FrameType::Jvm, "LogFileStreamOutput::write"), (FrameType::Kernel, "vfs_write")]);
     watched.recording.span(&SpanRow {
-        kind: kind::SYSCALL,
-        name: "write",
-        t0_ns: 300 * MS,
-        t1_ns: 500 * MS,
-        process,
         thread: Some(vm),
         stack: log,
-        source,
-        line: 0,
-        key: -1,
-        parent: None,
-        figures: &[],
-        labels: &[],
+        ..SpanRow::new(kind::SYSCALL, "write", (300 * MS, 500 * MS), process, source)
     });
     watched.recording.seal();
     let ledger = thread_ledger(&watched.recording, None, None, By::Thread);

@@ -165,19 +165,10 @@ fn a_wait_that_timed_out_and_one_that_another_thread_ended_are_distinguished() {
     app.span(kind::SCHED_OFF, Some(waiting), (0, 300), timed, 0);
     let (process, source) = (app.process, app.source);
     app.recording.span(&SpanRow {
-        kind: kind::SCHED_OFF,
-        name: "sleeping",
-        t0_ns: 300 * MS,
-        t1_ns: 500 * MS,
-        process,
         thread: Some(waiting),
         stack: timed,
-        source,
-        line: 0,
-        key: -1,
-        parent: None,
-        figures: &[],
         labels: &[(label::WAKER, "notifier (101)")],
+        ..SpanRow::new(kind::SCHED_OFF, "sleeping", (300 * MS, 500 * MS), process, source)
     });
     let ledger = app.ledger((0, 1_000), By::Role);
     assert_eq!(ms(&ledger.groups[0], Heading::TimedWait), 300.0);
@@ -202,19 +193,10 @@ fn waits_that_are_not_listed_end_as_those_that_are() {
             let (process, source) = (app.process, app.source);
             let ends = if waker.is_empty() { (label::INTERRUPT, "a timer") } else { (label::WAKER, waker) };
             app.recording.span(&SpanRow {
-                kind: kind::SCHED_OFF,
-                name: "sleeping",
-                t0_ns: i * 10 * MS,
-                t1_ns: (i + 1) * 10 * MS,
-                process,
                 thread: Some(waiting),
                 stack: limited,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
                 labels: &[ends],
+                ..SpanRow::new(kind::SCHED_OFF, "sleeping", (i * 10 * MS, (i + 1) * 10 * MS), process, source)
             });
         }
         app.sample(sample::OFF_CPU, waiting, 400, limited, 200);
@@ -269,19 +251,10 @@ fn what_the_stack_leaves_open_is_decided_by_the_interrupt_that_ended_the_wait() 
         app.span(kind::SCHED_WATCHED, Some(waiting), (0, 1_000), None, 0);
         let (process, source) = (app.process, app.source);
         app.recording.span(&SpanRow {
-            kind: kind::SCHED_OFF,
-            name: "sleeping",
-            t0_ns: 0,
-            t1_ns: 300 * MS,
-            process,
             thread: Some(waiting),
             stack,
-            source,
-            line: 0,
-            key: -1,
-            parent: None,
-            figures: &[],
             labels: &[(label::INTERRUPT, interrupt)],
+            ..SpanRow::new(kind::SCHED_OFF, "sleeping", (0, 300 * MS), process, source)
         });
         let ledger = app.ledger((0, 1_000), By::Role);
         let spent = Heading::ALL.into_iter().filter(|heading| !heading.is_running());

@@ -149,7 +149,7 @@ impl Header {
     }
 
     /// Writes down what is known of the process.
-    pub(super) fn tell(&self, process: &mut Process) {
+    pub(super) fn describe(&self, process: &mut Process) {
         process.pid = process.pid.or(self.pid);
         let main = self.command.split_whitespace().next().unwrap_or_default();
         if !main.is_empty() {
@@ -201,7 +201,7 @@ mod tests {
                 }
             }
         }
-        header.tell(&mut process);
+        header.describe(&mut process);
         (header, process)
     }
 

@@ -76,21 +76,7 @@ impl<'s> Out<'s> {
     /// A row of this run without anything in it, to be filled.
     pub(super) fn row(&mut self) -> SpanRow<'static> {
         let (source, process) = self.ids();
-        SpanRow {
-            kind: "",
-            name: "",
-            t0_ns: 0,
-            t1_ns: 0,
-            process,
-            thread: None,
-            stack: None,
-            source,
-            line: 0,
-            key: -1,
-            parent: None,
-            figures: &[],
-            labels: &[],
-        }
+        SpanRow::new("", "", (0, 0), process, source)
     }
 
     pub(super) fn put(&mut self, row: &SpanRow<'_>) -> SpanId {
@@ -116,7 +102,7 @@ impl<'s> Out<'s> {
         self.sink.point(series, t_ns, 0, bytes);
     }
 
-    /// Says which stretch of time the source covers: up to `last_ns`, from its first record on.
+    /// Says which interval the source covers: up to `last_ns`, from its first record on.
     pub(super) fn cover(&mut self, last_ns: i64) {
         let (from, to) = self.covers_ns.unwrap_or((last_ns, last_ns));
         let covers = (from, to.max(last_ns));

@@ -168,7 +168,7 @@ impl Run {
     /// The head is over: writes down what it told.
     fn end_head(&mut self, out: &mut Out<'_>) {
         if std::mem::take(&mut self.in_head) {
-            self.header.tell(out.process());
+            self.header.describe(out.process());
             self.tasks.code_cache_bytes = self.header.code_cache_bytes().map(|bytes| bytes as f64);
         }
     }

@@ -156,19 +156,9 @@ impl Run {
         }
         let t_ns = self.last_ms.saturating_mul(1_000_000);
         let row = SpanRow {
-            kind: kind::JIT_CODE_CACHE_FULL,
-            name: "code cache full",
-            t0_ns: t_ns,
-            t1_ns: t_ns,
-            process,
-            thread: None,
-            stack: None,
-            source,
             line: number,
-            key: -1,
-            parent: None,
             figures: &[(figure::COMPILER_DISABLED, 1.0)],
-            labels: &[],
+            ..SpanRow::new(kind::JIT_CODE_CACHE_FULL, "code cache full", (t_ns, t_ns), process, source)
         };
         let is_taken = match line {
             Some(line) => record(&line, &row, sink),
@@ -213,21 +203,7 @@ impl Run {
         let name = source.name.clone();
         self.tally.add_to(source);
         if let Some((t0_ns, t1_ns)) = covers_ns {
-            sink.span(&SpanRow {
-                kind: kind::RUN,
-                name: &name,
-                t0_ns,
-                t1_ns,
-                process,
-                thread: None,
-                stack: None,
-                source: id,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            });
+            sink.span(&SpanRow::new(kind::RUN, &name, (t0_ns, t1_ns), process, id));
         }
     }
 }

@@ -23,7 +23,7 @@ mod threads;
 pub(super) enum Growth {
     /// A few rows, any of which may change until the end: written anew at each flush.
     Small,
-    /// Rows are added and needed until the end, to tell old from new.
+    /// Rows are added and needed until the end, to distinguish old from new.
     Dictionary,
     /// Rows are added by the million and leave memory at each flush.
     Bulk,

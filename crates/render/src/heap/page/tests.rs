@@ -86,13 +86,17 @@ fn the_first_screen_is_that_of_the_terminal() {
     let picture = picture();
     let (header, _) = read(&page(&picture));
     let terminal = super::super::screen(&picture.screen, 15).replace(['\n', ' '], "");
-    let told = |text: &Value| text.as_str().unwrap().replace(' ', "");
-    assert!(terminal.contains(&told(&header["headline"])) && terminal.contains(&told(&header["about"])));
+    let squeezed = |text: &Value| text.as_str().unwrap().replace(' ', "");
+    assert!(
+        terminal.contains(&squeezed(&header["headline"])) && terminal.contains(&squeezed(&header["about"]))
+    );
     for note in header["notes"].as_array().unwrap() {
-        assert!(terminal.contains(&told(note)), "{note}");
+        assert!(terminal.contains(&squeezed(note)), "{note}");
     }
     let holder = &header["holders"][0];
-    assert!(terminal.contains(&told(&holder["judged"])) && holder["node"].is_u64() && holder["way"].is_u64());
+    assert!(
+        terminal.contains(&squeezed(&holder["judged"])) && holder["node"].is_u64() && holder["way"].is_u64()
+    );
 }
 
 #[test]

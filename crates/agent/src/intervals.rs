@@ -1,4 +1,4 @@
-//! What a session writes to: rows are kept in memory for a stretch of time and then become the
+//! What a session writes to: rows are kept in memory for an interval and then become the
 //! fleet's; what is slow meanwhile becomes an incident, whole.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!                      └─ every N seconds: excerpt ──▶ Rows' thread ──▶ SPOOL/rows
 //! ```
 //!
-//! What is in memory when the agent is killed is lost: the stretch that has not ended. Stretches
+//! What is in memory when the agent is killed is lost: the interval that has not ended. Intervals
 //! follow each other without a gap, and none overlaps another.
 
 use std::collections::HashMap;
@@ -22,14 +22,14 @@ use fathom_recording::{
 };
 
 use crate::limits::{Governor, Verdict};
-use crate::rows::{Rows, Stretch, trim_memory};
+use crate::rows::{Interval, Rows, trim_memory};
 use crate::spool::Spool;
 use crate::status::{JvmStatus, Shared};
 use crate::usage::Usage;
 
-/// Collectors tell some turns later of what has ended; numbers are told of the second before.
+/// Collectors report some rounds later what has ended; series have the second before.
 const SETTLE_NS: i64 = 2_000_000_000;
-/// A stretch that is cut for want of memory is at least so long.
+/// An interval that is cut for want of memory is at least so long.
 const LEAST_NS: i64 = 1_000_000_000;
 /// How often the limits are judged and the JVMs are looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ const STEP_NS: i64 = 1_000_000_000;
 /// Says what a JVM is.
 pub type Identify = Arc<dyn Fn(i32) -> Identity + Send + Sync>;
 
-/// What stretches are made with.
+/// What intervals are made with.
 pub(crate) struct Making {
     pub every_ns: i64,
     pub identify: Identify,
@@ -51,7 +51,7 @@ pub(crate) struct Making {
     pub unseen: Vec<Unseen>,
     /// Why nothing can be recorded.
     pub cannot: Option<String>,
-    /// What happened since the last stretch.
+    /// What happened since the last interval.
     pub happened: Vec<Unseen>,
 }
 
@@ -105,7 +105,7 @@ impl Making {
         }
     }
 
-    /// All that is to be said of a stretch that ends now.
+    /// All that is to be said of an interval that ends now.
     fn notes(&mut self) -> Vec<Unseen> {
         let mut notes = std::mem::take(&mut self.happened);
         if let Some(why) = self.governor.why() {
@@ -135,9 +135,9 @@ impl Making {
         notes
     }
 
-    /// A stretch that ends now.
-    pub fn stretch(&mut self, within_ns: (i64, i64), jvms: HashMap<ProcessId, Identity>) -> Stretch {
-        Stretch { within_ns, excerpt: None, own: self.own(jvms.len()), notes: self.notes(), jvms }
+    /// An interval that ends now.
+    pub fn interval(&mut self, within_ns: (i64, i64), jvms: HashMap<ProcessId, Identity>) -> Interval {
+        Interval { within_ns, excerpt: None, own: self.own(jvms.len()), notes: self.notes(), jvms }
     }
 
     fn own(&self, jvms: usize) -> Vec<(Word, f64)> {
@@ -157,7 +157,7 @@ impl Making {
 }
 
 /// See the module.
-pub(crate) struct Stretches {
+pub(crate) struct Intervals {
     pub making: Making,
     slow: SlowSamples,
     from_ns: i64,
@@ -170,7 +170,7 @@ pub(crate) struct Stretches {
     ends: bool,
 }
 
-impl Stretches {
+impl Intervals {
     pub fn new(slow: SlowSamples, making: Making) -> Self {
         let from_ns = slow.now_ns();
         let rate_hz = making.governor.rate_hz();
@@ -178,31 +178,31 @@ impl Stretches {
         Self { making, slow, from_ns, others, jvms, looked: Instant::now(), rate_hz, cut: false, ends: false }
     }
 
-    /// Everything is attached: the first stretch begins.
+    /// Everything is attached: the first interval begins.
     pub fn begin(&mut self, from_ns: i64) {
         self.from_ns = from_ns;
         self.slow.keep_from(from_ns);
         self.making.governor.forget(Instant::now());
     }
 
-    /// The end: the last stretch and what is slow at the moment are written.
+    /// The end: the last interval and what is slow at the moment are written.
     pub fn finish(mut self) -> Making {
         self.look();
         let to_ns = self.slow.now_ns();
-        let stretch = self.stretch(to_ns);
-        self.making.rows.write(stretch);
+        let interval = self.interval(to_ns);
+        self.making.rows.write(interval);
         self.slow.finish();
         self.making
     }
 
-    fn stretch(&mut self, to_ns: i64) -> Stretch {
+    fn interval(&mut self, to_ns: i64) -> Interval {
         let within_ns = (self.from_ns, to_ns);
         let jvms = self.jvms.iter().map(|(id, (_, identity))| (*id, identity.clone())).collect();
         let excerpt = self.slow.excerpt(within_ns);
-        Stretch { excerpt: Some(excerpt), ..self.making.stretch(within_ns, jvms) }
+        Interval { excerpt: Some(excerpt), ..self.making.interval(within_ns, jvms) }
     }
 
-    /// Gives a stretch that is over to be written.
+    /// Gives an interval that is over to be written.
     fn hand_over(&mut self) {
         let now_ns = self.slow.now_ns();
         let full = (self.cut || self.slow.is_nearly_full()) && now_ns - self.from_ns > SETTLE_NS + LEAST_NS;
@@ -211,8 +211,8 @@ impl Stretches {
             return;
         }
         let to_ns = if over { self.from_ns + self.making.every_ns } else { now_ns - SETTLE_NS };
-        let stretch = self.stretch(to_ns);
-        self.making.rows.write(stretch);
+        let interval = self.interval(to_ns);
+        self.making.rows.write(interval);
         self.from_ns = to_ns;
         self.slow.keep_from(to_ns);
         self.cut = false;
@@ -237,10 +237,10 @@ impl Stretches {
             jvms.insert(*id, (status, identity));
             false
         });
-        let mut told: Vec<JvmStatus> = jvms.values().map(|(status, _)| status.clone()).collect();
-        told.retain(|jvm| fathom_capture::procfs::lives(jvm.pid, None));
-        told.sort_by_key(|jvm| jvm.pid);
-        self.making.shared.with(|status| status.jvms = told);
+        let mut alive: Vec<JvmStatus> = jvms.values().map(|(status, _)| status.clone()).collect();
+        alive.retain(|jvm| fathom_capture::procfs::lives(jvm.pid, None));
+        alive.sort_by_key(|jvm| jvm.pid);
+        self.making.shared.with(|status| status.jvms = alive);
     }
 
     /// Lets go of JVMs of which no row can come any more.
@@ -272,7 +272,7 @@ impl Stretches {
     }
 }
 
-impl Output for Stretches {
+impl Output for Intervals {
     fn checkpoint(&mut self) -> Result<(), RecordingError> {
         self.slow.checkpoint()?;
         if self.looked.elapsed() >= LOOK {
@@ -310,7 +310,7 @@ impl Output for Stretches {
     }
 }
 
-impl Sink for Stretches {
+impl Sink for Intervals {
     fn add_source(&mut self, source: Source) -> SourceId {
         self.slow.add_source(source)
     }

@@ -8,10 +8,10 @@ use fathom_recording::{ProcessId, Recording, Source, SourceId, SpanId};
 
 /// Takes the records out of a log that was picked up while recording when the same log is given
 /// beside the recording, and puts those together that several sources have
-/// ([`Recording::tell_once`]). Before the recording is sealed.
-pub fn leave_out_twice_told(recording: &mut Recording) {
+/// ([`Recording::merge_duplicates`]). Before the recording is sealed.
+pub fn leave_out_duplicates(recording: &mut Recording) {
     leave_out_picked_up(recording);
-    recording.tell_once();
+    recording.merge_duplicates();
 }
 
 fn leave_out_picked_up(recording: &mut Recording) {
@@ -25,9 +25,9 @@ fn leave_out_picked_up(recording: &mut Recording) {
                 (other.process, &other.format) == (source.process, &source.format)
                     && file_name(&other.name) == file_name(&source.name)
             };
-            let told_once = source.lines == 0 || source.process.is_none();
+            let is_unique = source.lines == 0 || source.process.is_none();
             let later = || sources.iter().enumerate().skip(i + 1).find(|(_, other)| same(other));
-            if told_once { None } else { later().map(|(j, _)| SourceId(j as u32)) }
+            if is_unique { None } else { later().map(|(j, _)| SourceId(j as u32)) }
         })
         .collect();
     if again.iter().all(Option::is_none) {
@@ -68,21 +68,7 @@ mod tests {
         let (live, log) = (source("jvm-events"), source("unified-log"));
         const MS: i64 = 1_000_000;
         let mut span = |kind, source, process, t0_ms: i64, t1_ms: i64| {
-            recording.span(&SpanRow {
-                kind,
-                name: "",
-                t0_ns: t0_ms * MS,
-                t1_ns: t1_ms * MS,
-                process,
-                thread: None,
-                stack: None,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            });
+            recording.span(&SpanRow::new(kind, "", (t0_ms * MS, t1_ms * MS), process, source));
         };
         span(kind::RUN, log, process, 100, 200);
         span(kind::GC_PAUSE, log, process, 150, 160);
@@ -90,7 +76,7 @@ mod tests {
         span(kind::GC_PAUSE, live, process, 50, 60); // before the log begins
         span(kind::GC_PAUSE, live, other, 151, 161); // another JVM
         span(kind::SAFEPOINT, live, process, 149, 162); // the log tells of no safepoints
-        leave_out_twice_told(&mut recording);
+        leave_out_duplicates(&mut recording);
         recording.seal();
         let pauses: Vec<_> =
             recording.spans_of(kind::GC_PAUSE).map(|s| (s.t0_ns() / MS, s.process(), s.source())).collect();
@@ -121,23 +107,9 @@ mod tests {
             (kind::GC_PAUSE, given, 60, 70),
             (kind::GC_PAUSE, other, 61, 63),
         ] {
-            recording.span(&SpanRow {
-                kind,
-                name: "",
-                t0_ns,
-                t1_ns,
-                process,
-                thread: None,
-                stack: None,
-                source,
-                line: 0,
-                key: -1,
-                parent: None,
-                figures: &[],
-                labels: &[],
-            });
+            recording.span(&SpanRow::new(kind, "", (t0_ns, t1_ns), process, source));
         }
-        leave_out_twice_told(&mut recording);
+        leave_out_duplicates(&mut recording);
         recording.seal();
         let pauses: Vec<_> = recording.spans_of(kind::GC_PAUSE).map(|s| (s.t0_ns(), s.source())).collect();
         assert_eq!(pauses, [(10, given), (60, given), (61, other)]);

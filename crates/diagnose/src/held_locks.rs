@@ -5,7 +5,7 @@
 
 use fathom_recording::{ProcessId, Recording};
 
-use crate::chain::{Chains, Turns};
+use crate::chain::{Chains, HeldLocks};
 use crate::rules::{lock_contended_juc, lock_contended_monitor, lock_holders, lock_identity};
 use crate::waits::place::NO_PLACE;
 use crate::{Case, Loss, Window};
@@ -13,7 +13,7 @@ use crate::{Case, Loss, Window};
 impl<'a> Chains<'a> {
     /// Of a (sealed) recording, with those who held its locks one after another: what the rules on
     /// locks know of them is looked at for the whole run.
-    pub fn with_turns(recording: &'a Recording) -> Self {
+    pub fn with_lock_holders(recording: &'a Recording) -> Self {
         let chains = Self::of(recording);
         let Some((from_ns, to_ns)) = recording.covers_ns() else { return chains };
         let case = Case {
@@ -29,18 +29,18 @@ impl<'a> Chains<'a> {
             attributed: std::rc::Rc::default(),
             chains: std::rc::Rc::new(chains.into()),
         };
-        let turns = turns(&case);
+        let held_locks = held_locks(&case);
         let cell = case.chains;
         let chains = std::rc::Rc::try_unwrap(cell).ok().and_then(std::cell::OnceCell::into_inner);
-        chains.unwrap_or_else(|| Self::of(recording)).knowing(turns)
+        chains.unwrap_or_else(|| Self::of(recording)).knowing(held_locks)
     }
 }
 
 /// The locks of a case that changed hands.
-fn turns(case: &Case<'_>) -> Turns {
-    let mut turns = Turns::default();
+fn held_locks(case: &Case<'_>) -> HeldLocks {
+    let mut held_locks = HeldLocks::default();
     let words = [&lock_contended_monitor::WORDS, &lock_contended_juc::WORDS];
-    words.iter().for_each(|words| turns.own(words.heading, words.own));
+    words.iter().for_each(|words| held_locks.own(words.heading, words.own));
     for process in (0..case.recording.processes.len()).map(|i| ProcessId(i as u32)) {
         let monitors = lock_contended_monitor::waits(case, process);
         let locks = lock_contended_juc::waits(case, process);
@@ -55,7 +55,7 @@ fn turns(case: &Case<'_>) -> Turns {
                 let places =
                     lock.places.iter().map(|(place, _)| place.as_str()).filter(|place| *place != NO_PLACE);
                 let of = (process, words.heading);
-                turns.add(
+                held_locks.add(
                     of,
                     lock.spans(&waits),
                     places,
@@ -65,5 +65,5 @@ fn turns(case: &Case<'_>) -> Turns {
             }
         }
     }
-    turns
+    held_locks
 }

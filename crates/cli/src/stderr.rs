@@ -1,4 +1,4 @@
-//! Whoever looks on while something is recorded. What is told is told to a pipe or a terminal that
+//! Whoever looks on while something is recorded. What is written goes to a pipe or a terminal that
 //! somebody may have stopped reading: then the recording goes on, signals are heeded, and what was
 //! not read in time is left out.
 
@@ -17,9 +17,9 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Text that waits to be read, at most.
 const MOST_BYTES: usize = 16 << 20;
 
-/// Tells a line or more to whoever reads standard error, unless they do not. That it is gone is no
+/// Writes a line or more to whoever reads standard error, unless they do not. That it is gone is no
 /// error.
-pub fn tell(text: &str) {
+pub fn write(text: &str) {
     static STALLED: AtomicBool = AtomicBool::new(false);
     let mut out = io::stderr();
     for piece in text.as_bytes().chunks(PIECE) {

@@ -1,7 +1,7 @@
-//! A figure of two runs, each cut into stretches of equal length: whether it differs by more than
+//! A figure of two runs, each cut into segments of equal length: whether it differs by more than
 //! it varies within them.
 //!
-//! Stretches of one process depend on each other more than processes do, so that this says what
+//! Segments of one process depend on each other more than processes do, so that this says what
 //! differs between these two runs, and not what differs between what was run. The tests are
 //! Welch's, of the difference of two means; of many at once those are called different that
 //! Benjamini and Hochberg (1995) let through: 5% of them may be wrong.
@@ -16,7 +16,7 @@ pub const FALSE_DISCOVERIES: f64 = 0.05;
 /// A figure held against another.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Held {
-    /// Mean over the stretches of the first.
+    /// Mean over the segments of the first.
     pub first: f64,
     /// Mean over those of the second.
     pub second: f64,
@@ -29,7 +29,7 @@ pub struct Held {
     pub p_value: f64,
 }
 
-/// Holds stretches against each other; `None` with fewer than two on a side.
+/// Holds segments against each other; `None` with fewer than two on a side.
 pub fn held(first: &[f64], second: &[f64], alpha: f64) -> Option<Held> {
     let (n, m) = (first.len() as f64, second.len() as f64);
     if first.len() < 2 || second.len() < 2 {

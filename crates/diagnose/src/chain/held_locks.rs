@@ -2,7 +2,7 @@
 //!
 //! One wait records who held the lock when it began. In a convoy that is the first of many: the
 //! others are known from the waits of the other threads, as the rules on locks add them up
-//! ([`crate::lock_turns`]).
+//! ([`crate::held_locks`]).
 
 use fathom_recording::{ProcessId, Span, SpanId, StackId, ThreadId};
 use rustc_hash::FxHashMap;
@@ -17,16 +17,16 @@ use crate::waits::place::place;
 
 /// The locks that changed hands, by the waits for them.
 #[derive(Default)]
-pub(crate) struct Turns {
+pub(crate) struct HeldLocks {
     by_span: FxHashMap<SpanId, usize>,
     /// Waits that no record of a lock covers, by the method of the application that waits.
     by_place: FxHashMap<(ProcessId, Heading, String), usize>,
-    locks: Vec<Turn>,
+    locks: Vec<HeldLock>,
     own: Vec<(Heading, &'static [&'static str])>,
 }
 
 /// One lock.
-struct Turn {
+struct HeldLock {
     named: String,
     holders: Vec<(ThreadId, Intervals)>,
     monitor: Option<Monitor>,
@@ -34,39 +34,39 @@ struct Turn {
 
 impl<'a> Chains<'a> {
     /// The same with what is known of those who held locks one after another.
-    pub(crate) fn knowing(mut self, turns: Turns) -> Self {
-        self.turns = turns;
+    pub(crate) fn knowing(mut self, held_locks: HeldLocks) -> Self {
+        self.held_locks = held_locks;
         self
     }
 
     /// The lock that a span waits for, where it changed hands.
-    pub(super) fn turn_of(&self, span: &Span<'_>) -> Option<usize> {
-        self.turns.by_span.get(&span.id).copied()
+    pub(super) fn held_lock_of(&self, span: &Span<'_>) -> Option<usize> {
+        self.held_locks.by_span.get(&span.id).copied()
     }
 
     /// The same where the stack alone shows what a thread waits for.
-    pub(super) fn turn_at(
+    pub(super) fn held_lock_at(
         &self,
         process: ProcessId,
         heading: Heading,
         stack: Option<StackId>,
     ) -> Option<usize> {
-        if self.turns.locks.is_empty() {
+        if self.held_locks.locks.is_empty() {
             return None;
         }
-        let (_, own) = self.turns.own.iter().find(|(of, _)| *of == heading)?;
+        let (_, own) = self.held_locks.own.iter().find(|(of, _)| *of == heading)?;
         let place = place(self.recording, stack, own);
-        self.turns.by_place.get(&(process, heading, place.to_owned())).copied()
+        self.held_locks.by_place.get(&(process, heading, place.to_owned())).copied()
     }
 
     /// What a lock that changed hands is called.
-    pub(super) fn turn_name(&self, turn: usize) -> &str {
-        self.turns.locks.get(turn).map_or("a lock", |lock| &lock.named)
+    pub(super) fn held_lock_name(&self, held_lock: usize) -> &str {
+        self.held_locks.locks.get(held_lock).map_or("a lock", |lock| &lock.named)
     }
 }
 
-impl Turns {
-    /// Methods of the locks of a heading themselves, which are not the place that waits: prefixes.
+impl HeldLocks {
+    /// Methods of the locks of a category themselves, which are not the place that waits: prefixes.
     pub(crate) fn own(&mut self, heading: Heading, own: &'static [&'static str]) {
         self.own.push((heading, own));
     }
@@ -81,12 +81,12 @@ impl Turns {
         holders: Vec<(ThreadId, Intervals)>,
         (named, monitor): (String, Option<Monitor>),
     ) {
-        let turn = self.locks.len();
-        self.by_span.extend(spans.map(|span| (span.id, turn)));
+        let held_lock = self.locks.len();
+        self.by_span.extend(spans.map(|span| (span.id, held_lock)));
         for place in places {
-            self.by_place.entry((process, heading, place.to_owned())).or_insert(turn);
+            self.by_place.entry((process, heading, place.to_owned())).or_insert(held_lock);
         }
-        self.locks.push(Turn { named, holders, monitor });
+        self.locks.push(HeldLock { named, holders, monitor });
     }
 }
 
@@ -95,12 +95,12 @@ impl Walk<'_, '_> {
     /// did.
     pub(super) fn in_turn(&mut self, lock: usize, moments: &Intervals) -> Vec<Link> {
         let chains = self.chains;
-        let Some(turn) = chains.turns.locks.get(lock) else { return Vec::new() };
-        let (held, mut left) = shared_out(&turn.holders, moments);
+        let Some(held_lock) = chains.held_locks.locks.get(lock) else { return Vec::new() };
+        let (held, mut left) = shared_out(&held_lock.holders, moments);
         let mut links = match &held[..] {
             // What one holder did is shown as for any thread.
             [(holder, own)] if self.end_at(*holder).is_none() => self.links(*holder, own),
-            _ => self.of_holders(&held, (Some(lock), turn.monitor.as_ref()), &mut left),
+            _ => self.of_holders(&held, (Some(lock), held_lock.monitor.as_ref()), &mut left),
         };
         if !left.is_empty() {
             let mut unknown = self.link(None, None, "who held it is not known".to_owned(), &left);

@@ -1,0 +1,29 @@
+//! What threads waited for locks, and what the holders did meanwhile.
+
+super::metrics! {
+    /// Waits for locks: their number, their time, and the lock that was waited for longest.
+    WAITS = "lock-waits",
+        "{waits|wait|waits} of {threads|thread|threads}, {value} in all without stops of the JVM, the longest {longest}[; {share} on {lock}]";
+    /// The same of waits that are known by their sums alone.
+    WAITS_BY_SUMS = "lock-waits-by-sums",
+        "{threads|thread|threads} waited {value} in all without stops of the JVM[; {share} on {lock}]";
+    /// What of it no single record shows.
+    UNLISTED = "lock-waits-unlisted",
+        "{value} of it in waits that no record of a {noun} shows one by one: short ones, and those that had begun before";
+    /// Where threads waited.
+    WAITED_IN = "locks-waited-for-in", "waited for in {places}";
+    /// One of these places.
+    PLACE = "lock-waited-for-in", "{place} ({value} of the time)";
+    /// What the holders of a lock did while others waited: the time for which they are known to
+    /// have held it, and what of it they were off the CPU.
+    HOLDERS = "lock-holders", "meanwhile its holders were {did} (off the CPU for {off} of {value})[; a holder is known for {covered} of the {wanted} for which somebody waited]";
+    /// A part of that time.
+    DID = "lock-holders-did", "{what} {value}";
+    /// Threads each of which waits for what the next one holds.
+    DEADLOCK = "deadlock", "{waits}";
+    /// One of these waits.
+    DEADLOCK_WAIT = "deadlock-wait", "{thread} waits for {lock}";
+    /// Waits that are too short to matter, per thread, or above the baseline.
+    LITTLE = "lock-waits-too-short",
+        "{threads|thread|threads} waited {value} in all for {noun}s, [{each} a thread][{above} a thread above the base][{usual}]";
+}

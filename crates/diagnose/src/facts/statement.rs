@@ -1,0 +1,63 @@
+//! A fact with its sentence: what verdicts say of causes that were ruled out or could not be seen.
+
+use std::fmt;
+use std::ops::Deref;
+
+use serde::Serialize;
+use serde::ser::Serializer;
+
+use super::Fact;
+
+/// A fact and the sentence that states it. It reads as its sentence; JSON has that alone.
+#[derive(Clone, Default, PartialEq)]
+pub struct Statement {
+    fact: Box<Fact>,
+    text: String,
+}
+
+impl Statement {
+    /// What it states, as data; a fact without a metric where it is text only.
+    pub fn fact(&self) -> &Fact {
+        &self.fact
+    }
+}
+
+impl Deref for Statement {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq<&str> for Statement {
+    fn eq(&self, other: &&str) -> bool {
+        self.text == *other
+    }
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+/// The sentence and the data, for tests that fail.
+impl fmt::Debug for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {:?}", self.text, self.fact)
+    }
+}
+
+impl<F: Into<Fact>> From<F> for Statement {
+    fn from(fact: F) -> Self {
+        let fact = Box::new(fact.into());
+        Self { text: fact.sentence(), fact }
+    }
+}
+
+impl Serialize for Statement {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}

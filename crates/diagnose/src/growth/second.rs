@@ -1,0 +1,117 @@
+//! Second changes: what is new and small compared with the cause, and stays when that is undone.
+//!
+//! A service that is held up by one thing hides the next one: while each operation waits 20 ms for
+//! a lock, 0.7 ms more of running are a hundredth of what it grew by. Once the lock is free, they
+//! are a sixth of an operation of 4 ms. So a change counts here by its share of the growth, or by
+//! what it adds to an operation as it usually is.
+
+use super::calls::Calls;
+use super::lead::Lead;
+use super::{Grown, Growth};
+use crate::waits::Heading;
+use crate::{Case, Finding, quantity};
+
+/// What of the growth a part that is new must make up to be reported beside a cause that explains
+/// most of it.
+const NEW_LEADS: f64 = 0.02;
+/// What it must add to an operation's usual time to be reported, however little of the growth it
+/// is.
+const STAYS: f64 = 0.05;
+/// How many times of its usual time a part must take to be new.
+const NEW_TIMES: f64 = 10.0;
+/// New parts that are reported at most.
+const MOST_NEW: usize = 2;
+
+impl<'a> Growth<'a> {
+    /// Findings of second changes, with `found` before them; the parts that they report leave
+    /// `left`. `lost_ms` is what the whole growth explains of the loss, and `rest_ms` what no
+    /// finding has been charged with yet, both in milliseconds.
+    pub(super) fn second_changes(
+        &self,
+        case: &Case<'a>,
+        found: &[Finding],
+        left: &mut Vec<&Grown<'a>>,
+        lost_ms: f64,
+        mut rest_ms: f64,
+    ) -> Vec<Finding> {
+        let mut second: Vec<Finding> = Vec::new();
+        let mut charge = |by: f64| {
+            let share = by / self.all().max(f64::MIN_POSITIVE);
+            let cost_ms = (lost_ms * share).min(rest_ms).max(0.0);
+            rest_ms -= cost_ms;
+            (share, cost_ms)
+        };
+        // Threads that sleep or wait in a method run in it, too.
+        let is_known = |g: &Grown<'_>, second: &[Finding]| {
+            let by = |f: &Finding| f.culprit == g.key.place;
+            !g.key.place.is_empty() && (found.iter().any(by) || second.iter().any(by))
+        };
+        if let Some((calls, made)) = self.new_calls(case, left) {
+            let (share, cost_ms) = charge(made.iter().map(|g| g.by()).sum());
+            let mut finding = self.more_calls(case, calls, &made, share, cost_ms, false);
+            finding.why_confidence += &self.stays(&made);
+            left.retain(|g| made.iter().all(|m| m.cause != g.cause));
+            second.push(finding);
+        }
+        while second.len() < MOST_NEW {
+            let is_second = |g: &Grown<'_>| self.is_new(g) && self.is_felt(&[g]) && !is_known(g, &second);
+            let Some(part) = left.iter().copied().find(|g| is_second(g)) else { break };
+            let same: Vec<_> = left.iter().copied().filter(|g| g.key == part.key).collect();
+            let (share, cost_ms) = charge(same.iter().map(|g| g.by()).sum());
+            let lead = Lead { part, behind: Vec::new(), throughout: 0.0 };
+            let mut finding = self.finding(case, &lead, left, share, cost_ms, false);
+            finding.why_confidence += &self.stays(&same);
+            left.retain(|g| g.key != part.key);
+            second.push(finding);
+        }
+        second
+    }
+
+    /// The calls of which operations make more, with the parts of their time that are these calls'
+    /// doing, where that is felt.
+    fn new_calls<'g>(
+        &'g self,
+        case: &Case<'a>,
+        left: &[&'g Grown<'a>],
+    ) -> Option<(&'g Calls<'a>, Vec<&'g Grown<'a>>)> {
+        let made = |calls: &'g Calls<'a>| {
+            let is_made = |g: &&'g Grown<'a>| self.is_new(g) && calls.make(case.recording, g);
+            (calls, left.iter().copied().filter(is_made).collect::<Vec<_>>())
+        };
+        let by = |made: &[&Grown<'_>]| made.iter().map(|g| g.by()).sum::<f64>();
+        let new = self.calls.iter().map(made).filter(|(_, made)| self.is_felt(made));
+        new.max_by(|a, b| by(&a.1).total_cmp(&by(&b.1)))
+    }
+
+    /// Whether operations hardly did so in the baseline, and it is nothing that follows from
+    /// waiting for others.
+    fn is_new(&self, grown: &Grown<'_>) -> bool {
+        use Heading::{Disk, Dns, Network, Sleep};
+        let heading = grown.key.heading;
+        let acts = heading.is_running() || matches!(heading, Disk | Dns | Network | Sleep);
+        acts && grown.holds && !grown.key.place.is_empty() && grown.base * NEW_TIMES <= grown.slow
+    }
+
+    /// Whether parts are enough of the growth, or of what an operation usually takes.
+    fn is_felt(&self, parts: &[&Grown<'_>]) -> bool {
+        let by: f64 = parts.iter().map(|g| g.by()).sum();
+        by > 0.0 && (by >= NEW_LEADS * self.all() || self.added(parts) >= STAYS)
+    }
+
+    /// What parts add to an operation as it usually is, as a share of that.
+    fn added(&self, parts: &[&Grown<'_>]) -> f64 {
+        let usual: f64 = self.worked().map(|g| g.base).sum();
+        parts.iter().map(|g| g.slow - g.base).sum::<f64>() / usual.max(f64::MIN_POSITIVE)
+    }
+
+    fn stays(&self, parts: &[&Grown<'_>]) -> String {
+        let added = self.added(parts);
+        match added >= STAYS {
+            true => format!(
+                "; when the first cause is gone, it still adds {} to an operation's usual time",
+                quantity::share(added)
+            ),
+            false => String::new(),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The windows that were chosen, with what was lost in them, cut to what was recorded.
+
+use std::rc::Rc;
+
+use super::progress::Progress;
+use crate::intervals::Intervals;
+use crate::{FoundOn, Loss, Measure, Window, Windows};
+
+/// Windows with what was lost in them.
+pub(crate) struct Chosen {
+    pub(crate) windows: Windows,
+    /// Whether the slow window is only "everything".
+    pub(crate) whole_run: bool,
+    pub(crate) loss: Loss,
+    /// The beginning before the usual level was reached.
+    pub(crate) warm_up: Option<Window>,
+    /// The loss tick by tick.
+    pub(crate) lost_by: Vec<(Window, f64)>,
+    /// Whether the windows are stops, so that what acted all along is to be looked for in the whole
+    /// run, too.
+    pub(crate) on_stops: bool,
+    /// Whether the windows are those in which threads spent their time differently: no loss was
+    /// measured, and what acted all along is to be looked for in the whole run, too.
+    pub(crate) by_change: bool,
+    /// What the windows were found on, where the recording itself counts it: how many of them an
+    /// operation makes is not known.
+    pub(crate) exchanges: Option<Rc<Progress>>,
+    /// Whether the windows were picked for what threads did in them, by whoever recorded.
+    pub(crate) picked: bool,
+    /// Slow time that no source but the series covers, milliseconds; it was cut away where anything
+    /// else is left to judge.
+    pub(crate) unrecorded_ms: f64,
+    /// What a series covers in which a dip would have been seen and none was.
+    pub(crate) steady: Option<Window>,
+    /// What the baseline is, in words, where it was not found on a series.
+    pub(super) base_is: Option<&'static str>,
+    /// An interval of it that is lower than usual, by which share, and no dip.
+    pub(crate) slight: Option<(Window, f64)>,
+    /// That a series has no level of which anything could be lost, as it counts no operation, in
+    /// words.
+    pub(crate) without_operations: Option<String>,
+}
+
+impl Chosen {
+    /// What the windows were found on, where nobody gave them.
+    pub(super) fn found_on(&self) -> FoundOn {
+        match () {
+            () if self.whole_run => FoundOn::WholeRun,
+            () if self.on_stops => FoundOn::Stops,
+            () if self.by_change => FoundOn::Change,
+            () if self.exchanges.is_some() => FoundOn::Exchanges,
+            () if self.picked => FoundOn::Kept,
+            () => FoundOn::Series,
+        }
+    }
+
+    /// What a loss is measured on, by the progress that shows it.
+    pub(super) fn measure_of(&self, progress: &Progress) -> Measure {
+        match (self.exchanges.is_some(), progress.of_latency) {
+            (true, _) => Measure::Exchanges,
+            (false, true) => Measure::Latency,
+            (false, false) => Measure::Throughput,
+        }
+    }
+
+    /// Cuts the windows to what was recorded, where that is anything of the slow ones: no rule can
+    /// find or rule out what acted in the rest, and its loss would dilute what was found.
+    pub(super) fn clip(&mut self, recorded: &Intervals) {
+        let slow = Intervals::of_windows(&self.windows.slow);
+        let base = Intervals::of_windows(&self.windows.base);
+        let (seen, base_seen) = (slow.and(recorded), base.and(recorded));
+        // A little at the edges is a matter of when collectors were ready.
+        let most = |part: &Intervals, of: &Intervals| {
+            part.length_ns() as f64 >= (1.0 - crate::MATTERS_SHARE) * of.length_ns() as f64
+        };
+        if seen.is_empty() && !recorded.is_empty() {
+            self.unrecorded_ms += slow.length_ms();
+        }
+        if seen.is_empty() || (most(&seen, &slow) && most(&base_seen, &base)) {
+            return;
+        }
+        if !most(&seen, &slow) {
+            self.unrecorded_ms += slow.length_ms() - seen.length_ms();
+            self.windows.how += &format!(
+                "; only the {} of {} slow time that were recorded are judged",
+                crate::quantity::millis(seen.length_ms()),
+                crate::quantity::millis(slow.length_ms())
+            );
+        }
+        (self.windows.slow, self.windows.base) = (seen.windows(), base_seen.windows());
+    }
+
+    /// Cuts the whole run to what was recorded of it, where a series goes on well beyond that: what
+    /// nobody recorded is neither healthy nor a cause.
+    pub(super) fn clip_run(&mut self, recorded: &Intervals) {
+        let run = Intervals::of_windows(&self.windows.slow);
+        let seen = run.and(recorded);
+        let nearly_all = (1.0 - crate::MATTERS_SHARE) * run.length_ns() as f64;
+        if seen.is_empty() || seen.length_ns() as f64 >= nearly_all {
+            return;
+        }
+        self.windows.how += &format!(
+            "; only the {} that were recorded are judged",
+            crate::quantity::millis(seen.length_ms())
+        );
+        self.windows.slow = seen.windows();
+    }
+}
+
+/// Windows of which no more is known yet.
+pub(super) fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
+    let windows = Windows { slow, base, how, ..Windows::default() };
+    Chosen {
+        windows,
+        whole_run: false,
+        loss: Loss::default(),
+        warm_up: None,
+        lost_by: Vec::new(),
+        on_stops: false,
+        by_change: false,
+        exchanges: None,
+        picked: false,
+        unrecorded_ms: 0.0,
+        steady: None,
+        base_is: None,
+        slight: None,
+        without_operations: None,
+    }
+}
