@@ -32,7 +32,7 @@ RECORD = re.compile(
 FAILURES = [
     ("concurrent mode failure", r"concurrent mode failure", r"concurrent mode failure"),
     ("concurrent mode interrupted", r"concurrent mode interrupted", r"concurrent mode interrupted"),
-    ("promotion failed", r"promotion failed(?! \(\d)", r"promotion failed|failed promotion"),
+    ("promotion failed", r"promotion failed(?! \(\d|, size)", r"promotion failed|failed promotion"),
     (
         "evacuation failure",
         r"to-space (?:exhausted|overflow)|\((?:young|mixed)\)(?: \([a-z-]+\))*--|Evacuation Failure: [A-Za-z/ ]*Allocation|"

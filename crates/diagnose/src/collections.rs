@@ -321,11 +321,13 @@ pub fn live_points_of<'a>(
         if pause.collected_old() || last_mixed {
             points.extend(after(pause.span));
         }
-        // A cycle of G1 that found nothing worth a mixed collection: all that is old is in use.
+        // A cycle of G1 that found nothing worth a mixed collection: all that is old is in use, but
+        // for what was allocated there since (a humongous object).
         if pause.called.cleanup
             && let Some(next) = all.get(i + 1).filter(|p| p.is_young() && !p.called.prepares_mixed)
         {
-            points.extend(after(next.span));
+            let left = pause.span.figure(figure::HEAP_AFTER_BYTES).unwrap_or(f64::INFINITY);
+            points.extend(after(next.span).map(|point| LivePoint { bytes: point.bytes.min(left), ..point }));
         }
     }
     let mut cycles: HashMap<StrId, Cycle> = HashMap::new();

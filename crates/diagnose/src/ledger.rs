@@ -153,7 +153,8 @@ impl Parts {
         let leave = Intervals::of(safepoints.iter().filter_map(|s| {
             Some((s.t1_ns().saturating_sub(nanos(s, figure::LEAVE_NS)?).max(s.t0_ns()), s.t1_ns()))
         }));
-        let collect = safepoints.iter().filter(|s| vm_operations::known(s.name()).is_none());
+        let mut named = vm_operations::Named::default();
+        let collect = safepoints.iter().filter(move |s| named.of(s).is_none());
         let of_gc = Intervals::of(around_pauses(collect, &pauses));
         let covered = covered(recording, jvm);
 

@@ -4,6 +4,10 @@
 //! Names are HotSpot's (vmOperation.hpp, `VM_OPS_DO`, JDK 8 to 25), as logs, flight recordings and
 //! probes have them.
 
+use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::{ProcessId, Recording, Span, StrId};
+use rustc_hash::FxHashMap;
+
 /// A VM operation, or several that are alike.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Operation {
@@ -95,7 +99,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         names: &["RedefineClasses"],
         words: ("redefinition of classes", "redefinitions of classes"),
-        by: "an agent that instruments classes (APM, profiler, debugger)",
+        by: "an agent that instruments classes (APM, profiler, debugger), or a flight recording that begins",
         causes: &[],
         works_long: true,
         remedies: &[(
@@ -264,6 +268,29 @@ pub(crate) fn known(name: &str) -> Option<&'static Operation> {
 /// The operation that begins with a collection of a cause.
 pub(crate) fn with_cause(cause: &str) -> Option<&'static Operation> {
     OPERATIONS.iter().find(|operation| operation.causes.contains(&cause))
+}
+
+/// Operations by the names of spans: a long log has few names and many spans.
+#[derive(Default)]
+pub(crate) struct Named(FxHashMap<StrId, Option<&'static Operation>>);
+
+impl Named {
+    /// The operation of a safepoint, see [`known`].
+    pub(crate) fn of(&mut self, safepoint: &Span<'_>) -> Option<&'static Operation> {
+        *self.0.entry(safepoint.name_id()).or_insert_with(|| known(safepoint.name()))
+    }
+}
+
+/// Collections of a JVM that an operation begins with, by their causes, in order of start.
+pub(crate) fn begun_with(recording: &Recording, jvm: ProcessId) -> Vec<(Span<'_>, &'static Operation)> {
+    let cause = recording.label_of(label::CAUSE);
+    let mut causes: FxHashMap<StrId, Option<&'static Operation>> = FxHashMap::default();
+    let mut of = |span: &Span<'_>| {
+        let cause = cause(span)?;
+        *causes.entry(cause).or_insert_with(|| with_cause(recording.strings.get(cause)))
+    };
+    let own = recording.spans_of(kind::GC_PAUSE).filter(|pause| pause.process() == jvm);
+    own.filter_map(|pause| Some((pause, of(&pause)?))).collect()
 }
 
 impl Operation {

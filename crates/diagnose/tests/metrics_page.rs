@@ -24,7 +24,7 @@ the record that it is taken from. What is not in the log has no value; it is nev
 2. **`max_pause`** and **`pause_p99`**: throughput hides one pause of twenty seconds. The table of the longest pauses names
    lines; a pause with little CPU in it (`pause_cpu_efficiency`) waited for something else than its own work.
 3. **`stop_throughput`** compared with `gc_throughput`: what lies between the two was stopped, and not by collections. Then
-   `reach_max`: was it the work, or the wait for the last thread?
+   `reach_max` and `operation_max`: was it the wait for the last thread, or what somebody asked for?
 4. **`live_share`**, then **`full_gcs`** and **`evacuation_failures`**: is the heap too small for what lives in it?
 5. **`promoted_share`**, **`survivors_overrun`**: does what should die young reach the old generation?
 6. For ZGC and Shenandoah **`stalls`** before any pause: threads wait there without one.
@@ -133,6 +133,7 @@ const HOW: &[(&str, &[(&str, &str)])] = &[
             ("safepoints", "how many there are"),
             ("reach_p99", "99th percentile of the time from the request time to safepoint"),
             ("reach_max", "the longest of the same"),
+            ("operation_max", "the longest safepoint whose operation is named and is no collection"),
         ],
     ),
     (

@@ -25,7 +25,7 @@ super::metrics! {
     STOPS_OF_OTHERS = "stops-of-other-sorts", "others: {value}";
     /// The part of the stops that collections made.
     IN_COLLECTIONS = "stopped-in-collections",
-        "{value} of {stopped} in collections, the rest at other safepoints";
+        "{value} of {stopped} in collections[, {around} in the safepoints around them][, {others} at other safepoints]";
     /// A pause with what it found and left.
     PAUSE_SIZES = "pause-with-sizes", "{pause}[ ({cause})] of {value}[, heap {before} before, {after} after, of {capacity}]";
     /// A safepoint that is no pause of a collection.

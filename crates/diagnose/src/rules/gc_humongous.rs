@@ -123,12 +123,15 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
         f(figure::HUMONGOUS_BEFORE_REGIONS) - f(figure::HUMONGOUS_AFTER_REGIONS)
     };
     finding.evidence.extend(most(&caused, freed).into_iter().map(|p| {
-        let f = |key| p.span.figure(key).unwrap_or(0.0);
-        let (before, after) = (f(figure::HUMONGOUS_BEFORE_REGIONS), f(figure::HUMONGOUS_AFTER_REGIONS));
-        cited(
-            &p.span,
-            pauses::HUMONGOUS_REGIONS.is(Value::counted(before)).with("after", Value::counted(after)),
-        )
+        let regions = |key| p.span.figure(key).map(Value::counted);
+        let before = regions(figure::HUMONGOUS_BEFORE_REGIONS);
+        // Logs of JDK 8 and before do not count them.
+        match before.zip(regions(figure::HUMONGOUS_AFTER_REGIONS)) {
+            Some((before, after)) => {
+                cited(&p.span, pauses::HUMONGOUS_REGIONS.is(before).with("after", after))
+            }
+            None => cited(&p.span, pauses::with_cause(p)),
+        }
     }));
     finding.remedies = remedies(gc, region);
     finding.verify = vec![
@@ -197,6 +200,18 @@ mod tests {
         };
         assert!((finding.cost_ms - (40.0 * 100.0 + 0.8 * 50.0 * 10.0)).abs() < 1e-6, "{}", finding.cost_ms);
         assert!(finding.remedies[0].change.contains("G1HeapRegionSize=4m"), "{}", finding.remedies[0].change);
+    }
+
+    #[test]
+    fn regions_that_the_log_does_not_count_are_not_said_to_be_none() {
+        let mut built = Built::jvm("8", "G1", 60.0);
+        for i in 0..40 {
+            let (name, cause) = ("GC pause (young) (initial-mark)", "G1 Humongous Allocation");
+            built.pause(name, cause, f64::from(i), 100.0, &[]);
+        }
+        let Judgement::Found(finding) = judged(&GcHumongous, &built.sealed()) else { panic!("not found") };
+        let cited: Vec<_> = finding.evidence[1..].iter().map(|e| e.metric()).collect();
+        assert!(!cited.is_empty() && cited.iter().all(|metric| *metric == "pause"), "{cited:?}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 mod waited;
+mod which;
 mod young;
 
 use std::collections::BTreeMap;
@@ -18,20 +19,16 @@ use crate::facts::{Value, pauses};
 use crate::intervals::Intervals;
 use crate::windows::stops::{UNNAMED, name_of};
 use crate::{
-    Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, Window,
-    quantity,
+    Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity,
 };
 
 use waited::{on_one_cpu, slow_pace};
+use which::{Seen, in_windows, over_run};
 
+/// What a stop for a collection takes beyond the collection's own pause.
+const AROUND: &str = "safepoints around collections, beyond their pauses";
 /// Sorts of stops, and phases, that are named.
 const NAMED: usize = 3;
-/// Slow windows that are stops for as much of their time were picked for that: a share of them says
-/// nothing.
-const PICKED: f64 = 0.8;
-/// Stops below a second that are reported for standing out: whether one or two of them will come
-/// again, nobody can know.
-const SEVERAL: usize = 3;
 /// CPU time as a share of a pause below which the collector waited for most of it, however few
 /// workers it had.
 const WAITED: f64 = 0.5;
@@ -109,107 +106,6 @@ impl Rule for JvmStopped {
     }
 }
 
-/// Stops that are to be reported.
-struct Seen {
-    stops: Intervals,
-    cost_ms: f64,
-    title: String,
-}
-
-/// What a series shows as lost, so far as stops took it.
-fn in_windows(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
-    let stops = burden.stops.and(&Intervals::of_windows(&case.slow));
-    let base_ms = burden.stops.and(&Intervals::of_windows(&case.base)).length_ms();
-    let cost_ms = case.excess_ms(stops.length_ms(), base_ms);
-    let length_ms = Case::length_ms(&case.slow);
-    case.matters(cost_ms).then(|| Seen {
-        title: format!(
-            "the JVM was stopped for {} of the {} that were slow",
-            quantity::millis(stops.length_ms()),
-            quantity::millis(length_ms)
-        ),
-        stops,
-        cost_ms,
-    })
-}
-
-/// What stands out in absolute terms.
-fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
-    let slow = Intervals::of_windows(&case.slow);
-    let within = |window: &Window| burden.stops.and(&Intervals::of_windows(&[*window])).and(&slow);
-    let all = burden.stops.and(&slow);
-    if let Some(heavy) = burden.heavy.filter(|heavy| !within(&heavy.window).is_empty()) {
-        // A few stops are not to be reported for the run's share: the whole run is looked at as
-        // well.
-        if heavy.whole && !case.whole_run && all.length_ms() >= PICKED * slow.length_ms() {
-            return None;
-        }
-        let stops = if heavy.whole { all } else { within(&heavy.window) };
-        let part = if heavy.whole { "" } else { "in the part of the run that it is stopped most, " };
-        let title = format!(
-            "{part}the JVM is stopped for {} of {}",
-            quantity::share(heavy.share),
-            quantity::millis(heavy.ms)
-        );
-        return Some(Seen { cost_ms: stops.length_ms(), stops, title });
-    }
-    let long: Vec<(i64, i64)> = burden.long().filter(|(from, to)| slow.touches(*from, *to)).collect();
-    if !long.is_empty() {
-        let longest = long.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
-        let (n, longest) = (long.len(), quantity::millis(longest as f64 / 1e6));
-        let long = Intervals::of(long);
-        // Stops below a second that stand out of the run are as much of what was lost.
-        let shorter = all.without(&long);
-        let with_shorter = case.found_on_stops
-            && shorter.stretches().len() >= SEVERAL
-            && shorter.length_ms() >= MATTERS_SHARE * slow.length_ms()
-            && all.length_ms() >= PICKED * slow.length_ms();
-        let title = match (n, with_shorter) {
-            (1, false) => format!("one stop of {longest}"),
-            (_, false) => format!(
-                "{} of {} or more, the longest {longest}",
-                quantity::plural(n, "stop", "stops"),
-                quantity::millis(LONG_MS)
-            ),
-            (_, true) => format!(
-                "{} of {} or more and {} shorter ones that stand out of {}, the longest {longest}",
-                quantity::plural(n, "stop", "stops"),
-                quantity::millis(LONG_MS),
-                quantity::count(shorter.stretches().len() as f64),
-                quantity::count(burden.stops.stretches().len() as f64)
-            ),
-        };
-        let stops = if with_shorter { all } else { long.and(&slow) };
-        return Some(Seen { cost_ms: stops.length_ms(), stops, title });
-    }
-    let quiet = case.found_on_stops && burden.quiet;
-    let (stopped_ms, length_ms) = (all.length_ms(), slow.length_ms());
-    if quiet || case.whole_run || stopped_ms < MATTERS_SHARE * length_ms {
-        return None;
-    }
-    let title = if stopped_ms < PICKED * length_ms {
-        // Stretches that were found for being stopped more than usual, and are more than the stops
-        // themselves.
-        format!(
-            "the JVM is stopped for {} of {} that stand out of its run",
-            quantity::share(stopped_ms / length_ms.max(f64::MIN_POSITIVE)),
-            quantity::millis(length_ms)
-        )
-    } else if case.found_on_stops && all.stretches().len() >= SEVERAL {
-        // Stops that stand out are what was lost, however short each is.
-        let longest = all.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
-        format!(
-            "{} that stand out of {}, the longest {}",
-            quantity::plural(all.stretches().len(), "stop", "stops"),
-            quantity::count(burden.stops.stretches().len() as f64),
-            quantity::millis(longest as f64 / 1e6)
-        )
-    } else {
-        return None;
-    };
-    Some(Seen { cost_ms: stopped_ms, stops: all, title })
-}
-
 /// Whether a JVM was logged for too short a time to know what share of its run stops take, and
 /// they took much of that.
 fn is_fragment(case: &Case<'_>, jvm: ProcessId, burden: &Burden) -> bool {
@@ -264,6 +160,16 @@ fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(String, Sort)> {
     sorts
 }
 
+/// The stretches around collections, as one sort.
+fn sort_of(stretches: &Intervals) -> Sort {
+    let longest_ns = stretches.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max();
+    Sort {
+        count: stretches.stretches().len(),
+        ms: stretches.length_ms(),
+        longest_ms: longest_ns.unwrap_or(0) as f64 / 1e6,
+    }
+}
+
 /// Safepoints that are not those of collections. A safepoint is a collection's where the middle of
 /// a pause lies in it: merely to touch one is not enough, as another safepoint may follow a
 /// collection so closely that the times of the log overlap by a few milliseconds.
@@ -288,8 +194,17 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     let collected = Intervals::of(pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns())));
     let safepoints = case.recording.spans_of(kind::SAFEPOINT).filter(|s| s.process() == jvm && touches(s));
     let other = without_collections(safepoints, &pauses);
-    let by_sort = sorts(pauses.iter().map(|p| p.span).chain(other.iter().copied()));
+    let mut by_sort = sorts(pauses.iter().map(|p| p.span).chain(other.iter().copied()));
     let collections_ms = collected.and(&seen.stops).length_ms();
+    // A safepoint is longer than the collection in it: by the way there and back, and by what it
+    // does besides.
+    let others = Intervals::of(other.iter().map(|s| (s.t0_ns(), s.t1_ns())));
+    let around = seen.stops.without(&collected).without(&others);
+    let around_ms = around.length_ms();
+    if around_ms >= MATTERS_SHARE * seen.stops.length_ms() && collections_ms > 0.0 {
+        by_sort.push((AROUND.to_owned(), sort_of(&around)));
+        by_sort.sort_by(|a, b| b.1.ms.total_cmp(&a.1.ms));
+    }
 
     let mut finding = case.finding(rule, jvm, Confidence::Likely, seen.cost_ms);
     if collections_ms * 2.0 < seen.stops.length_ms() {
@@ -315,7 +230,10 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     let source = source(case, jvm);
     finding.evidence.push(summed(&*source, where_it_went(&by_sort)));
     if collections_ms > 0.0 && !other.is_empty() {
+        let some = |ms: f64| (ms >= 1.0).then(|| Value::ms(ms));
+        let others_ms = seen.stops.and(&others).without(&collected).length_ms();
         let fact = pauses::IN_COLLECTIONS.is(Value::ms(collections_ms));
+        let fact = fact.with("around", some(around_ms)).with("others", some(others_ms));
         finding.evidence.push(summed(&*source, fact.with("stopped", Value::ms(seen.stops.length_ms()))));
     }
     finding.evidence.extend(phases(&pauses).map(|text| summed(&*source, text)));
@@ -330,7 +248,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     finding
         .evidence
         .extend(longest.iter().take(NAMED).filter(|_| finding.layer == Layer::Safepoint).map(evidence_of));
-    if finding.culprit == UNNAMED {
+    if [UNNAMED, AROUND].contains(&finding.culprit.as_str()) {
         finding.remedies.push(remedy(
             "let the log name them, and what takes the time in them: -Xlog:safepoint (JDK 8: -XX:+PrintSafepointStatistics \
              -XX:PrintSafepointStatisticsCount=1)",

@@ -10,7 +10,7 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, median, remedy, stretches, summed, windows_of};
-use crate::collections;
+use crate::burden;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::quantity::{millis, plural};
@@ -107,20 +107,16 @@ impl<'a> Held<'a> {
     fn of(case: &Case<'a>, jvm: ProcessId) -> Self {
         let writes = log_writes(case.recording, jvm).into_iter().map(|write| (write.t0_ns(), write.t1_ns()));
         let writes = Intervals::of(writes);
-        let pauses: Vec<Span<'a>> =
-            collections::pauses(case.recording, jvm, None).iter().map(|p| p.span).collect();
-        let longest_ns = pauses.iter().map(Span::duration_ns).max().unwrap_or(0);
+        let begun = vm_operations::begun_with(case.recording, jvm);
+        let mut named = vm_operations::Named::default();
         let one = |span: Span<'a>| {
             let (t0, t1) = (span.t0_ns(), span.t1_ns());
-            let first = pauses.partition_point(|p| p.t0_ns() < t0.saturating_sub(longest_ns));
-            let beside = pauses[first..].iter().take_while(|p| p.t0_ns() < t1);
             // Most of a pause must lie within, because both are stamped in milliseconds.
-            let inside: Vec<&Span<'a>> =
-                beside.filter(|p| 2 * p.overlap_ns(t0, t1) > p.duration_ns()).collect();
-            let by_cause = || inside.iter().find_map(|p| vm_operations::with_cause(p.label(label::CAUSE)?));
+            let is_its = |p: &Span<'_>| 2 * p.overlap_ns(t0, t1) > p.duration_ns();
+            let inside = || begun.iter().filter(|(pause, _)| is_its(pause));
             let (of, name) = match stops::name_of(&span) {
-                "" | stops::UNNAMED => by_cause().map(|of| (of, of.name()))?,
-                name => (vm_operations::known(name)?, name),
+                "" | stops::UNNAMED => inside().next().map(|(_, of)| (*of, of.name()))?,
+                name => (named.of(&span)?, name),
             };
             let ns = |key| span.figure(key).filter(|ns| *ns > 0.0).map_or(0, |ns| ns as i64);
             let at_work = (
@@ -128,7 +124,7 @@ impl<'a> Held<'a> {
                 t1.saturating_sub(ns(figure::LEAVE_NS)).max(t0),
             );
             let acts = Intervals::of([at_work]).without(&writes);
-            let collecting = Intervals::of(inside.iter().map(|p| (p.t0_ns(), p.t1_ns()))).and(&acts);
+            let collecting = Intervals::of(inside().map(|(p, _)| (p.t0_ns(), p.t1_ns()))).and(&acts);
             Some(One { span, of, name, acts, collecting_ms: collecting.length_ms() })
         };
         let own = case.recording.spans_of(kind::SAFEPOINT).filter(|s| s.process() == jvm);

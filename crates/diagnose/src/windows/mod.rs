@@ -267,7 +267,7 @@ fn by_finding<'a>(
     // Windows that are stops of the JVM, or in which it was stopped much.
     let on_stops = |slow: Vec<Window>, how: &str| {
         let (slow, more) = stops::with_long(recording, jvms, &slow);
-        let base = timeline.moments().without(&Intervals::of_windows(&slow)).windows();
+        let base = stops::base_beside(&timeline.moments(), &slow);
         Chosen { on_stops: true, ..chosen(slow, base, format!("{how}{more}")) }
     };
     if let Some((slow, how)) = kept_for(recording, timeline.covers) {

@@ -24,6 +24,11 @@ const THROUGHOUT: f64 = 0.1;
 /// A stretch with much stopping is no window where the stops outside of it alone would matter and
 /// are as much as this of those within: a third of all and more would be charged to nothing.
 const BESIDE: f64 = 0.5;
+/// A rest of the run as long as this is a base, nanoseconds, and so is a shorter one that is as
+/// much of the slow windows: half a second beside a stop of thirty holds nothing but the
+/// collections around it.
+const BASE_NS: i64 = 10_000_000_000;
+const BASE_SHARE: f64 = 0.1;
 /// A run is looked at in so many parts for stretches with much stopping …
 const PARTS: i64 = 60;
 /// … none shorter than this, nanoseconds: a part must hold several usual stops.
@@ -112,6 +117,16 @@ fn rest_matters(stops: &Intervals, logged: &Intervals, windows: &[Window]) -> bo
     let within_ms = stops.and(&windows).length_ms();
     let beside_ms = stops.length_ms() - within_ms;
     beside_ms >= MATTERS_SHARE * rest_ms && beside_ms >= BESIDE * within_ms
+}
+
+/// What is left of a run beside its slow windows, as a base: nothing where that is too short to
+/// show what is usual.
+pub(super) fn base_beside(run: &Intervals, slow: &[Window]) -> Vec<Window> {
+    let slow = Intervals::of_windows(slow);
+    let rest = run.without(&slow);
+    let shows =
+        rest.length_ns() >= BASE_NS || rest.length_ns() as f64 >= BASE_SHARE * slow.length_ns() as f64;
+    if shows { rest.windows() } else { Vec::new() }
 }
 
 /// Windows with all stops of a second and more, which are told in any case, and what that adds, in
@@ -323,6 +338,19 @@ mod tests {
         assert_eq!((windows.len(), words.as_str()), (2, "; 1 more stop of 1.00 s or more"));
         let (same, none) = with_long(&recording, &[jvm], &windows);
         assert_eq!((same, none.as_str()), (windows, ""));
+    }
+
+    #[test]
+    fn what_is_left_of_a_run_that_was_stopped_for_nearly_all_of_it_is_no_base() {
+        const MS: i64 = 1_000_000;
+        let base_ms = |run_ms: i64, slow_ms: i64| -> i64 {
+            let slow = Window { from_ns: 0, to_ns: slow_ms * MS };
+            let base = base_beside(&Intervals::of([(0, run_ms * MS)]), &[slow]);
+            base.iter().map(Window::length_ns).sum::<i64>() / MS
+        };
+        assert_eq!(base_ms(33_100, 32_600), 0);
+        assert_eq!(base_ms(3_100, 2_600), 500);
+        assert_eq!(base_ms(1_000_000, 980_000), 20_000);
     }
 
     #[test]

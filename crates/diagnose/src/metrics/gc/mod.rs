@@ -231,6 +231,7 @@ pub(crate) fn explained_by(id: &str) -> &'static [&'static str] {
         "idle_gap_max" => &["gc-log-write-blocked"],
         "stalls" | "stall_max" => &["gc-allocation-stall"],
         "reach_p99" | "reach_max" => &["safepoint-slow-to-reach"],
+        "operation_max" => &["safepoint-", "jvm-", "gc-log-write-blocked"],
         _ => &[],
     }
 }

@@ -9,12 +9,16 @@ use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::pauses::STOPPED;
 use super::{Grade, Group, Scope};
+use crate::burden::LONG_MS;
 use crate::collections;
-use crate::quantity;
+use crate::vm_operations::{self, Operation};
+use crate::{LONG_STOP_MS, quantity};
 
 /// Time for all threads to stop, milliseconds. Compiled code polls within microseconds; a thread
 /// that was not running at all needs a CPU first, some milliseconds on a busy machine.
 const REACH_MS: Limits = Limits { fine: 20.0, watch: 200.0 };
+/// One operation, milliseconds: as for a pause of the collector.
+const OPERATION_MS: Limits = Limits { fine: LONG_STOP_MS, watch: LONG_MS };
 /// What to switch on to see safepoints.
 const SWITCH_ON: &str =
     "no safepoint lines; -Xlog:safepoint (JDK 8: -XX:+PrintGCApplicationStoppedTime) shows them";
@@ -77,6 +81,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
         reach("reach_max", "Longest time to stop", worst.map(|(ms, _)| ms))
             .means("The worst case of the same.")
             .at(worst.map(|(_, span)| span.position())),
+        longest_operation(scope, some),
     ];
     Group { name: "Safepoints", metrics }
 }
@@ -101,6 +106,29 @@ fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
             );
             (scope.grade_share(STOPPED.grade(stopped)), why)
         })
+}
+
+/// What holds the JVM besides collections: whoever asks for it can ask less often.
+fn longest_operation(scope: &Scope<'_>, some: bool) -> Metric {
+    let mut named = vm_operations::Named::default();
+    let operations = spans(scope).filter_map(|span| Some((named.of(&span)?, span)));
+    let longest = operations.max_by_key(|(_, span)| span.duration_ns());
+    let ms = longest.map(|(_, span)| span.duration_ns() as f64 / 1e6);
+    Metric::new("operation_max", "Longest operation that is no collection", ms, "ms")
+        .means("A heap dump, a dump of the threads' stacks and their like hold the application as a collection does.")
+        .because(if some { "none is named" } else { SWITCH_ON })
+        .judged(|ms| match OPERATION_MS.grade(ms) {
+            Grade::Fine => (Grade::Fine, format!("up to {} is not noticed", quantity::millis(OPERATION_MS.fine))),
+            grade => (grade, format!("{}: see the rule safepoint-operation", name(longest))),
+        })
+        .at(longest.map(|(_, span)| span.position()))
+}
+
+fn name(longest: Option<(&Operation, Span<'_>)>) -> String {
+    longest.map_or(String::new(), |(of, span)| match of.name() {
+        "" => span.name().to_owned(),
+        _ => format!("a {}", of.words.0),
+    })
 }
 
 fn reach(id: &'static str, name: &'static str, ms: Option<f64>) -> Metric {

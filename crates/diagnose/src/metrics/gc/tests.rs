@@ -233,6 +233,37 @@ fn a_share_of_a_fragment_and_a_figure_that_costs_nothing_are_not_bad() {
 }
 
 #[test]
+fn a_humongous_object_that_was_allocated_after_a_cycle_is_not_what_the_cycle_left() {
+    let mut built = Built::jvm("8", "G1", 60.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..10 {
+        let at = f64::from(i) * 6.0;
+        built.pause("GC cleanup", "", at, 0.5, &sizes(706.0, 450.0));
+        built.pause("GC pause (young)", "G1 Humongous Allocation", at + 1.0, 0.7, &sizes(962.0, 960.0));
+    }
+    let share = metric(&report(&built.sealed(), None).jvms[0], "live_share").value.unwrap();
+    assert!((share - 450.0 / 1024.0).abs() < 1e-9, "{share}");
+}
+
+#[test]
+fn the_longest_operation_that_is_no_collection_is_judged_as_a_pause_is() {
+    let longest = |name: &str, ms: f64| {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        built.span(kind::SAFEPOINT, "G1CollectForAllocation", 1.0, 5_000.0, &[], &[]);
+        built.span(kind::SAFEPOINT, name, 30.0, ms, &[], &[]);
+        let report = report(&built.sealed(), None);
+        let metric = metric(&report.jvms[0], "operation_max");
+        (metric.value, metric.grade, metric.why.clone())
+    };
+    let (ms, grade, why) = longest("HeapDumper", 338.0);
+    assert_eq!((ms, grade), (Some(338.0), Grade::Watch));
+    assert!(why.starts_with("a heap dump"), "{why}");
+    assert_eq!(longest("ThreadDump", 1_200.0).1, Grade::Bad);
+    assert_eq!(longest("ThreadDump", 12.0).1, Grade::Fine);
+    assert_eq!(longest("Cleanup", 1_200.0).0, None);
+}
+
+#[test]
 fn a_gap_is_bad_only_where_no_cpu_time_was_used_in_it() {
     let gap = |cpu: &[(&'static str, f64)]| {
         let mut built = Built::jvm("17", "Parallel", 300.0);

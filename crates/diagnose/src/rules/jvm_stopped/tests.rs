@@ -40,6 +40,24 @@ fn what_a_stop_waits_for_threads_is_a_part_of_the_time_in_which_it_acts() {
 }
 
 #[test]
+fn what_safepoints_take_beyond_the_collections_in_them_is_said_apart() {
+    let mut built = Built::jvm("8", "G1", 60.0);
+    for i in 0..600 {
+        let at = f64::from(i) * 0.1;
+        built.span(kind::SAFEPOINT, "stopped", at, 30.0, &[], &[]);
+        built.pause("GC pause (young)", "G1 Evacuation Pause", at + 0.02, 2.0, &[]);
+    }
+    let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
+    assert!(
+        finding.title.ends_with("most of it in safepoints around collections, beyond their pauses"),
+        "{}",
+        finding.title
+    );
+    assert!(finding.remedies[0].change.contains("PrintSafepointStatistics"), "{:?}", finding.remedies);
+    assert_eq!(finding.layer, Layer::Safepoint);
+}
+
+#[test]
 fn a_stop_of_a_second_is_reported_whatever_share_it_is() {
     let mut built = Built::jvm("17", "G1", 36_000.0);
     built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 9_000.0, 1_200.0, &[]);
@@ -62,6 +80,25 @@ fn all_long_stops_are_counted_and_their_cost_is_that_of_all() {
     let cost_ms = diagnosis.findings[0].cost_ms;
     assert!((155_000.0..=156_000.0).contains(&cost_ms), "{cost_ms}");
     assert!(diagnosis.findings[0].evidence[0].text().starts_with("130 × Full GC"), "{diagnosis:?}");
+}
+
+#[test]
+fn what_no_rule_explains_of_stops_that_are_nearly_all_of_the_runs_is_a_finding() {
+    // 5.5% of the run, nearly all in stops that stand out; somebody asked for a third of them.
+    let mut built = Built::jvm("8", "G1", 1_000.0);
+    for i in 0..1_000 {
+        let (cause, ms) = match i % 50 {
+            0 => ("System.gc()", 920.0),
+            1 | 2 => ("G1 Evacuation Pause", 920.0),
+            _ => ("G1 Evacuation Pause", 5.0),
+        };
+        built.pause("GC pause (young)", cause, f64::from(i), ms, &[]);
+    }
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    let rules: Vec<_> = d.findings.iter().map(|f| f.rule).collect();
+    assert_eq!(rules, ["gc-explicit", "jvm-stopped"], "{}", d.headline);
+    let charged: f64 = d.findings.iter().map(|f| f.cost_ms).sum();
+    assert!(charged >= 0.95 * d.loss.lost_ms && d.loss.lost_ms > 50_000.0, "{charged} of {:?}", d.loss);
 }
 
 #[test]

@@ -88,6 +88,15 @@ fn thread_dumps_that_add_up_are_found_with_their_number() {
 }
 
 #[test]
+fn short_operations_in_a_fragment_are_no_finding() {
+    let mut built = Built::jvm("9", "G1", 1.0);
+    for i in 0..4 {
+        built.span(kind::SAFEPOINT, "RedefineClasses", 0.2 * f64::from(i), 30.0, &[], &[]);
+    }
+    assert!(matches!(judged(&SafepointOperation, &built.sealed()), Judgement::RuledOut { .. }));
+}
+
+#[test]
 fn an_operation_that_does_little_and_one_that_is_not_known_are_named_and_no_more_than_consistent() {
     for (operation, words) in [
         ("BulkRevokeBias", "1 revocation of biased locks held the JVM for 400 ms"),
