@@ -1,9 +1,9 @@
 //! What stays of an object that is attached: its links, and the maps that are read or written here.
 //!
 //! An object has a file descriptor for each of its maps, its programs and its types. Links keep the
-//! programs in the kernel, and those the maps, so that the object itself can go. That is a third of
-//! all descriptors of a recording: the maps of the unwinder alone are open in each object that walks
-//! stacks.
+//! programs in the kernel, and those the maps, so that the object itself can go. That is a fourth
+//! of all descriptors of a recording: the maps of the unwinder alone are open in each object that
+//! walks stacks.
 
 /// `Attached` of a skeleton, with these of its maps.
 macro_rules! attached {
