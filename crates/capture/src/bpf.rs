@@ -1,5 +1,6 @@
 //! eBPF objects: how they are loaded and read, and what stands in their way, in words.
 
+pub(crate) mod attached;
 pub(crate) mod events;
 pub(crate) mod interrupts;
 pub(crate) mod object;

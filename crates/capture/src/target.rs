@@ -160,7 +160,7 @@ impl Targets {
 
     /// The map of all that is recorded, for programs: a child of a target is entered by the kernel.
     pub(crate) fn map(&self) -> Option<&MapHandle> {
-        self.births.as_ref().map(|births| &births.targets)
+        self.births.as_ref().map(Births::targets)
     }
 
     /// Takes in the kernel's news without acting upon them; whether there are any. What is read

@@ -9,9 +9,11 @@ mod live;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use live::process::{Running, Talking};
-use live::{FATHOM, fathom, jdks, said};
+use live::recorder::Recorder;
+use live::{FATHOM, ebpf_is_allowed, fathom, jdks, said};
 
 /// A folder in which everybody may write.
 fn folder() -> tempfile::TempDir {
@@ -226,6 +228,45 @@ fn where_descriptors_run_out_that_is_what_is_said() {
     // A limit that may be raised is.
     let soft = limited("-S -n 64");
     assert!(soft.status.success(), "{}", said(&soft));
+}
+
+/// What docs/record.md says that a recording has open: of itself, for each processor, and for each
+/// JVM.
+const DESCRIPTORS: [usize; 3] = [280, 7, 32];
+
+#[test]
+fn a_recording_has_no_more_descriptors_open_than_is_said() {
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let dir = folder();
+    let Some(home) = jdks::compile(dir.path(), 11, &["Waits"]) else { return };
+    let jvm = || {
+        let mut java = Command::new(home.join("bin/java"));
+        Talking::start(
+            java.args(["-XX:+UseSerialGC", "-Xmx64m", "-cp"]).arg(dir.path()).args(["Waits", "120"]),
+        )
+    };
+    let jvms = [jvm(), jvm(), jvm()];
+    let open = |count: usize| {
+        let mut record = Command::new(FATHOM);
+        record.current_dir(dir.path()).args(["record", "-o", "x.fathom", "--force"]);
+        for jvm in &jvms[..count] {
+            record.args(["-p", &jvm.pid()]);
+        }
+        let recorder = Recorder::start(&mut record, "recording").unwrap_or_else(|(_, said)| panic!("{said}"));
+        // What is opened for a JVM later: its counters, its logs.
+        std::thread::sleep(Duration::from_secs(2));
+        let open = recorder.descriptors();
+        recorder.end("INT");
+        open
+    };
+    let (one, three) = (open(1), open(3));
+    let [own, each_processor, each_jvm] = DESCRIPTORS;
+    let processors = std::thread::available_parallelism().unwrap().get();
+    eprintln!("{one} descriptors for a JVM, {three} for three, on {processors} processors");
+    assert!(one <= own + each_processor * processors + each_jvm, "{one} for one JVM");
+    assert!(three <= one + 2 * each_jvm, "{three} for three JVMs, {one} for one");
 }
 
 #[test]

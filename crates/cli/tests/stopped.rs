@@ -40,8 +40,7 @@ fn a_program_that_is_stopped_by_a_signal_is_neither_running_nor_waiting() {
         signal("-CONT");
         std::thread::sleep(Duration::from_secs(1));
         let recording = recorder.stop(dir);
-        // Threads without work go on waiting in the same call, from which none returns before the
-        // end.
+        // Threads without work go on waiting in the same call, and none returns from it.
         let long = |span: &Span<'_>| span.name() == "stopped" && span.duration_ns() > 2_000_000_000;
         let stops: Vec<Span<'_>> = recording.spans_of(kind::SCHED_OFF).filter(long).collect();
         assert!(stops.len() >= 20, "{}", stops.len());

@@ -12,12 +12,15 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{OpenObject, Result};
 
+use super::attached::attached;
 use super::object::{Part, leave_out, place, skeleton};
 use super::{pid_namespace, silence, unavailable};
 use crate::collector::Unavailable;
 
 skeleton!("interrupts");
-use skeleton::{InterruptsSkel, InterruptsSkelBuilder};
+use skeleton::InterruptsSkelBuilder;
+
+attached!(InterruptsSkel, InterruptsMaps, InterruptsLinks: interrupts);
 
 /// `NO_THREAD`.
 const NO_THREAD: u32 = 1 << 31;
@@ -56,7 +59,7 @@ const PARTS: [Part; 5] = [
 
 /// The programs, attached for as long as this lives.
 pub(crate) struct Interrupts {
-    loaded: InterruptsSkel<'static>,
+    attached: Attached,
     unseen: Vec<Unavailable>,
 }
 
@@ -74,13 +77,14 @@ impl Interrupts {
         let unseen = leave_out(open.open_object_mut(), &kernel, &PARTS, remedy);
         let mut loaded = open.load().map_err(failed("loading"))?;
         loaded.attach().map_err(failed("attaching"))?;
-        Ok(Rc::new(Self { loaded, unseen }))
+        let attached = Attached::of(loaded).map_err(failed("opening a map of"))?;
+        Ok(Rc::new(Self { attached, unseen }))
     }
 
     /// Lets an object that is not loaded yet see what they remember.
     pub(crate) fn share(&self, object: &mut OpenObject) -> Result<()> {
         for mut map in object.maps_mut().filter(|map| map.name() == "interrupts") {
-            map.reuse_fd(self.loaded.maps.interrupts.as_fd())?;
+            map.reuse_fd(self.attached.maps.interrupts.as_fd())?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -102,6 +102,7 @@ impl Relay {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why).into());
         }
         let (map, first) = self.way(way);
+        let held = program.try_clone_to_owned()?;
         let handed = slots.iter().try_for_each(|slot| {
             root.taken.insert(*slot);
             map.update(&slot.to_ne_bytes(), &program.as_raw_fd().to_ne_bytes(), MapFlags::ANY)
@@ -114,7 +115,7 @@ impl Relay {
             self.empty(root, way, slots);
             return Err(error);
         }
-        Ok(Handed { relay: Rc::clone(self), way, slots: slots.to_vec() })
+        Ok(Handed { relay: Rc::clone(self), way, slots: slots.to_vec(), _program: held })
     }
 
     /// Where the slots of a way are, and the program that reads them.
@@ -145,6 +146,8 @@ pub(crate) struct Handed {
     relay: Rc<Relay>,
     way: Way,
     slots: Vec<u32>,
+    /// No link shows that it is ours (`bpf/own.rs`).
+    _program: OwnedFd,
 }
 
 impl Drop for Handed {

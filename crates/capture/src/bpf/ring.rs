@@ -1,7 +1,7 @@
 //! A ring buffer of an object, read record by record.
 
 use std::cell::RefCell;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use libbpf_rs::{MapCore, Result, RingBuffer, RingBufferBuilder};
@@ -11,6 +11,8 @@ pub(crate) struct Ring<T> {
     ring: RingBuffer<'static>,
     read: Rc<RefCell<Vec<T>>>,
     most: usize,
+    /// Without it, what waits would not wake anybody when the object is gone.
+    _map: OwnedFd,
 }
 
 impl<T: 'static> Ring<T> {
@@ -24,7 +26,8 @@ impl<T: 'static> Ring<T> {
             to.borrow_mut().extend(parse(bytes));
             0
         })?;
-        Ok(Self { ring: builder.build()?, read, most })
+        let map = map.as_fd().try_clone_to_owned()?;
+        Ok(Self { ring: builder.build()?, read, most, _map: map })
     }
 
     /// What came in since the last time.

@@ -10,6 +10,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustix::time::{ClockId, clock_getres};
 
 use super::record::{Counts, WrittenBack};
+use crate::bpf::attached::attached;
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
 use crate::bpf::relay::{Handed, Relay, Way};
 use crate::bpf::ring::Ring;
@@ -18,7 +19,9 @@ use crate::collector::Unavailable;
 use crate::unwind::SharedEngine;
 
 skeleton!("disk");
-use skeleton::{DiskSkel, DiskSkelBuilder};
+use skeleton::DiskSkelBuilder;
+
+attached!(DiskSkel, DiskMaps, DiskLinks: counts, losses, targets, totals, written);
 
 /// What cannot be seen without it.
 const WHAT: &str = "requests to disks";
@@ -74,7 +77,7 @@ pub(super) struct Program {
     handed: Vec<Handed>,
     events: Ring<Record>,
     stacks: Ring<Record>,
-    loaded: DiskSkel<'static>,
+    loaded: Attached,
 }
 
 type Record = Box<[u8]>;
@@ -129,6 +132,7 @@ impl Program {
                 handed.push(relay.hand(program, way, &SYNC_CALLS).map_err(failed("attaching"))?);
             }
         }
+        let loaded = Attached::of(loaded).map_err(failed("opening a map of"))?;
         Ok((Self { handed, events, stacks, loaded }, unseen))
     }
 

@@ -37,9 +37,8 @@ pub struct Roles {
 struct Jvm {
     process: ProcessId,
     stat: Option<Repeated>,
-    /// Threads of the JVM's own, with their role's place in [`OWN`] and what they had used at the
-    /// last reading.
-    own: HashMap<i32, (usize, Repeated, u64)>,
+    /// Threads of the JVM's own.
+    own: HashMap<i32, Own>,
     /// All threads whose names are known.
     known: HashSet<i32>,
     readings: u32,
@@ -48,6 +47,21 @@ struct Jvm {
     counters: Option<[Counter; OWN.len() + 1]>,
     app: u64,
     total: Option<u64>,
+}
+
+/// A thread of the JVM's own. Its file is opened at each reading: on a machine with many processors
+/// a JVM has as many threads as a recording has descriptors in all.
+struct Own {
+    /// The place of its role in [`OWN`].
+    role: usize,
+    /// When it started: ids are used again.
+    start_ticks: u64,
+    /// What it had used at the last reading.
+    ticks: u64,
+}
+
+fn stat_of(pid: i32, tid: i32) -> Option<Stat> {
+    Stat::parse(&procfs::read_to_string(format!("/proc/{pid}/task/{tid}/stat"))?)
 }
 
 impl Jvm {
@@ -70,11 +84,11 @@ impl Jvm {
         let total = Stat::parse(self.stat.as_mut()?.read()?)?.cpu_ticks();
         let mut own_rise = 0;
         let used = &mut self.used;
-        self.own.retain(|_, (role, stat, last)| {
-            let ticks = stat.read().and_then(Stat::parse).map(|stat| stat.cpu_ticks());
-            let Some(ticks) = ticks else { return false };
-            let rise = ticks.saturating_sub(std::mem::replace(last, ticks));
-            used[*role] += rise;
+        self.own.retain(|tid, own| {
+            let stat = stat_of(pid, *tid).filter(|stat| stat.start_ticks == own.start_ticks);
+            let Some(ticks) = stat.map(|stat| stat.cpu_ticks()) else { return false };
+            let rise = ticks.saturating_sub(std::mem::replace(&mut own.ticks, ticks));
+            used[own.role] += rise;
             own_rise += rise;
             true
         });
@@ -113,9 +127,8 @@ impl Jvm {
             if self.own.contains_key(&tid) || self.own.len() >= MAX_OWN {
                 continue;
             }
-            let Some(mut stat) = Repeated::open(format!("/proc/{pid}/task/{tid}/stat")) else { continue };
-            let ticks = stat.read().and_then(Stat::parse).map_or(0, |stat| stat.cpu_ticks());
-            self.own.insert(tid, (role, stat, ticks));
+            let Some(stat) = stat_of(pid, tid) else { continue };
+            self.own.insert(tid, Own { role, start_ticks: stat.start_ticks, ticks: stat.cpu_ticks() });
         }
     }
 }

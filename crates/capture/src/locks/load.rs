@@ -4,13 +4,16 @@ use libbpf_rs::MapHandle;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
 use super::WHAT;
-use super::skeleton::{LocksSkel, LocksSkelBuilder};
+use super::skeleton::{self, LocksSkel, LocksSkelBuilder};
+use crate::bpf::attached::attached;
 use crate::bpf::interrupts::Interrupts;
 use crate::bpf::object::{place, share};
 use crate::bpf::relay::Relay;
 use crate::bpf::{pid_namespace, silence, unavailable};
 use crate::collector::Unavailable;
 use crate::unwind::SharedEngine;
+
+attached!(LocksSkel, LocksMaps, LocksLinks: java_threads, lock_jvms, losses, targets, waits);
 
 /// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
 pub(super) fn load(

@@ -51,11 +51,10 @@ use crate::target::Change;
 use crate::{Selection, TargetEvent};
 use event::{Event, Record, Unasked, Waited};
 use jvm::Jvm;
-use load::load;
+use load::{Attached, load};
 use virtual_threads::VirtualThreads;
 
 skeleton!("locks");
-use skeleton::LocksSkel;
 
 /// What cannot be seen without it.
 const WHAT: &str = "which locks threads wait for, and who holds them";
@@ -110,7 +109,7 @@ const NO_JAVA_THREAD: u64 = 1;
 struct LockWaits {
     min_ns: u64,
     handed: Vec<Handed>,
-    loaded: Option<LocksSkel<'static>>,
+    loaded: Option<Attached>,
     events: Option<Events<Record>>,
     jvms: HashMap<u32, Jvm>,
     virtual_threads: VirtualThreads,
@@ -433,7 +432,7 @@ impl Collector for LockWaits {
                 self.handed.push(handed.map_err(|error| unavailable(WHAT, "attaching", &error))?);
             }
         }
-        self.loaded = Some(loaded);
+        self.loaded = Some(Attached::of(loaded).map_err(broken)?);
         Ok(())
     }
 

@@ -22,6 +22,7 @@ use fathom_recording::vocabulary::{live, source};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags};
 
+use crate::bpf::attached::attached;
 use crate::bpf::object::{place, skeleton};
 use crate::bpf::{counted, pid_namespace, silence, unavailable, whole, words};
 use crate::clock::monotonic_ns;
@@ -31,6 +32,8 @@ use crate::procfs;
 
 skeleton!("requests");
 use skeleton::{RequestsSkel, RequestsSkelBuilder};
+
+attached!(RequestsSkel, RequestsMaps, RequestsLinks: answers, listening, losses);
 
 /// What cannot be seen without it.
 const WHAT: &str = "requests that a JVM answers, and how long they take";
@@ -74,7 +77,7 @@ impl Gauges {
 /// The collector.
 #[derive(Default)]
 struct Requests {
-    loaded: Option<RequestsSkel<'static>>,
+    loaded: Option<Attached>,
     links: Vec<Link>,
     /// Keys of the map of ports.
     watched: HashSet<u64>,
@@ -91,7 +94,7 @@ impl Collector for Requests {
         let attach = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
         self.links.push(loaded.progs.on_received.attach().map_err(attach)?);
         self.links.push(loaded.progs.on_sent.attach().map_err(attach)?);
-        self.loaded = Some(loaded);
+        self.loaded = Some(Attached::of(loaded).map_err(attach)?);
         self.watch_ports(cx);
         Ok(())
     }

@@ -25,6 +25,7 @@ use libbpf_rs::skel::Skel;
 use libbpf_rs::{MapCore, MapFlags};
 use syscalls::Sysno;
 
+use crate::bpf::attached::attached;
 use crate::bpf::events::Events;
 use crate::bpf::object::skeleton;
 use crate::bpf::relay::{Handed, SWITCH_WAITS, WAITS, Way};
@@ -45,7 +46,8 @@ use starts::{write_start, write_starts};
 use wakers::Wakers;
 
 skeleton!("sched");
-use skeleton::SchedSkel;
+
+attached!(SchedSkel, SchedMaps, SchedLinks: losses, targets, threads);
 
 /// What cannot be seen without it.
 const WHAT: &str = "what threads wait for";
@@ -108,7 +110,7 @@ impl Watched {
 #[derive(Default)]
 struct Sched {
     handed: Vec<Handed>,
-    loaded: Option<SchedSkel<'static>>,
+    loaded: Option<Attached>,
     events: Option<Events<Event>>,
     /// Parts of starts of threads, where those are reported.
     starts: Option<Ring<StartEvent>>,
@@ -167,7 +169,8 @@ impl Collector for Sched {
             self.starts = Some(starts.map_err(attaching)?);
             cx.shared.starts.are_wanted = true;
         }
-        self.loaded = Some(loaded);
+        let attached = Attached::of(loaded).map_err(attaching)?;
+        self.loaded = Some(attached);
         if KernelSymbols::are_hidden() {
             cx.unseen(Unavailable {
                 what: "functions of the kernel by name".into(),

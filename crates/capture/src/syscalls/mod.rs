@@ -42,6 +42,7 @@ use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle};
 use syscalls::Sysno;
 
 use crate::TargetEvent;
+use crate::bpf::attached::attached;
 use crate::bpf::events::Events;
 use crate::bpf::object::{place, share, skeleton};
 use crate::bpf::relay::{EVERY, Handed, Relay, Way};
@@ -58,6 +59,8 @@ use totals::Totals;
 
 skeleton!("syscalls");
 use skeleton::{SyscallsSkel, SyscallsSkelBuilder};
+
+attached!(SyscallsSkel, SyscallsMaps, SyscallsLinks: entries, losses, runs, since, targets, totals);
 
 /// What cannot be seen without it.
 const WHAT: &str = "system calls";
@@ -119,7 +122,7 @@ pub(crate) fn names() -> Vec<String> {
 #[derive(Default)]
 struct Syscalls {
     handed: Vec<Handed>,
-    loaded: Option<SyscallsSkel<'static>>,
+    loaded: Option<Attached>,
     events: Option<Events<Event>>,
     totals: Totals,
     /// Threads that have ended since the totals were written.
@@ -168,7 +171,7 @@ impl Collector for Syscalls {
             self.handed.push(hand(loaded.progs.on_sys_enter.as_fd(), Way::In)?);
         }
         self.totals.begin(&loaded.maps.entries, cx.clock.epoch_now_ns());
-        self.loaded = Some(loaded);
+        self.loaded = Some(Attached::of(loaded).map_err(broken)?);
         Ok(())
     }
 

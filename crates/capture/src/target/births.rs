@@ -8,6 +8,7 @@ use std::os::fd::BorrowedFd;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
+use crate::bpf::attached::attached;
 use crate::bpf::object::{place, skeleton};
 use crate::bpf::ring::Ring;
 use crate::bpf::words;
@@ -15,7 +16,9 @@ use crate::bpf::{pid_namespace, silence, unavailable};
 use crate::collector::Unavailable;
 
 skeleton!("births");
-use skeleton::{BirthsSkel, BirthsSkelBuilder};
+use skeleton::BirthsSkelBuilder;
+
+attached!(BirthsSkel, BirthsMaps, BirthsLinks: births_lost, targets);
 
 /// What cannot be seen without it.
 const WHAT: &str = "children of the recorded processes from their first instruction on";
@@ -58,13 +61,11 @@ impl Birth {
 pub(super) struct Births {
     ring: Ring<Birth>,
     inbox: VecDeque<Birth>,
-    /// The ids of all that is recorded. Children enter themselves.
-    pub targets: MapHandle,
     seen_lost: u64,
     /// Names by process as last reported, of the last interval and of the one before: what a
     /// process did may come in after the news of it were acted upon.
     names: [HashMap<i32, String>; 2],
-    loaded: BirthsSkel<'static>,
+    loaded: Attached,
 }
 
 impl Births {
@@ -79,12 +80,16 @@ impl Births {
             constants.report_all = u8::from(report_all);
         }
         let mut loaded = open.load().map_err(failed("loading"))?;
-        let handle = |map: &libbpf_rs::Map<'_>| MapHandle::try_from(map).map_err(failed("opening a map of"));
-        let targets = handle(&loaded.maps.targets)?;
         let ring = Ring::over(&loaded.maps.births, Birth::parse, MOST_NEWS);
         let ring = ring.map_err(failed("opening the ring buffer of"))?;
         loaded.attach().map_err(failed("attaching"))?;
-        Ok(Self { ring, inbox: VecDeque::new(), targets, seen_lost: 0, names: Default::default(), loaded })
+        let loaded = Attached::of(loaded).map_err(failed("opening a map of"))?;
+        Ok(Self { ring, inbox: VecDeque::new(), seen_lost: 0, names: Default::default(), loaded })
+    }
+
+    /// The ids of all that is recorded. Children enter themselves.
+    pub fn targets(&self) -> &MapHandle {
+        &self.loaded.maps.targets
     }
 
     /// Takes in what has happened; whether anything did, or was lost.

@@ -60,6 +60,12 @@ impl Recorder {
         Programs::of(self.process.0.id())
     }
 
+    /// The file descriptors that it has open.
+    #[track_caller]
+    pub fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.process.0.id())).unwrap().count()
+    }
+
     /// Ends it by a signal; its exit code, where it ended by itself then, and all that it said.
     pub fn end(mut self, signal: &str) -> (Option<i32>, String) {
         self.process.signal(signal);

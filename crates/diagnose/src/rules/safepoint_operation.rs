@@ -10,7 +10,6 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, median, remedy, stretches, summed, windows_of};
-use crate::burden;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::quantity::{millis, plural};
