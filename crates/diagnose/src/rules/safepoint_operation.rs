@@ -10,6 +10,7 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, median, remedy, stretches, summed, windows_of};
+use crate::burden;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::quantity::{millis, plural};
@@ -144,8 +145,13 @@ impl<'a> Held<'a> {
 
     fn is_found(&self, case: &Case<'_>, jvm: ProcessId) -> bool {
         let longest_ms = self.longest().map_or(0.0, One::ms);
-        let adds_up =
-            case.matters(self.cost_ms) && (self.slow.len() >= SEVERAL || longest_ms >= LONG_STOP_MS);
+        // Of a fragment of a log, few short ones show no share.
+        let shown = || {
+            let looked_at = Intervals::of_windows(&case.slow);
+            !case.whole_run || burden::shows_share(looked_at.length_ns(), self.slow.len())
+        };
+        let several = self.slow.len() >= SEVERAL && shown();
+        let adds_up = case.matters(self.cost_ms) && (several || longest_ms >= LONG_STOP_MS);
         let stops = stops::of_jvm(case.recording, jvm);
         let ms = |(from, to): &(i64, i64)| to.saturating_sub(*from) as f64 / 1e6;
         let usual = median(stops.stretches().iter().map(ms));
