@@ -15,6 +15,7 @@
 
 mod reached;
 mod running;
+mod split;
 
 use std::hash::{Hash, Hasher};
 
@@ -28,6 +29,7 @@ use crate::intervals::Intervals;
 use crate::waits::{Heading, record};
 use reached::{is_reached, reached};
 use running::{Ran, ms_of, on_cpu, running, sampled};
+use split::attributed;
 
 /// Windows that are held against each other: the first half of the slow time, the second half, the
 /// base.
@@ -171,49 +173,6 @@ impl<'a> Part<'a> {
         let (slow_rate, base_rate) = (ended as f64 / slow_ms, self.ended[BASE] as f64 / base_ms);
         alike && (ended + self.ended[BASE] <= FEW || slow_rate >= (1.0 - 2.0 * ALIKE) * base_rate)
     }
-}
-
-/// The time of one thread under one key, split by what it is attributed to: as much in all as the
-/// key has.
-fn attributed<'a>(key: Key<'a>, mut part: Part<'a>, thread: ThreadId) -> Vec<(Cause<'a>, Part<'a>)> {
-    let mut sums = [0_i64; FRAMES];
-    let length = |from: i64, to: i64| to.saturating_sub(from).max(0);
-    let followed = std::mem::take(&mut part.followed);
-    followed.iter().for_each(|(frame, (_, from, to))| sums[*frame] += length(*from, *to));
-    if followed.is_empty() {
-        return vec![(Cause::itself(key), part)];
-    }
-    let is_new = part.is_new;
-    let mut causes: FxHashMap<Cause<'a>, Part<'a>> = FxHashMap::default();
-    for (frame, (path, from, to)) in followed {
-        let ns = length(from, to);
-        let ms = part.ms[frame] * ns as f64 / sums[frame].max(1) as f64;
-        let of_cause = causes.entry(Cause::of(&path, key)).or_default();
-        of_cause.is_new = is_new;
-        of_cause.ms[frame] += ms;
-        of_cause.ways.entry(path).or_default()[frame] += ms;
-        if frame != BASE {
-            of_cause.threads.insert(thread);
-            of_cause.moments.push((from, to));
-            if of_cause.longest.is_none_or(|(best, ..)| ns > best) {
-                of_cause.longest = Some((ns, thread, from, to));
-            }
-        }
-    }
-    // The stacks are those of the wait: they do not show what it is attributed to elsewhere.
-    let all_ms = part.ms;
-    if let Some(own) = causes.get_mut(&Cause::itself(key)) {
-        let of = |frame: usize| if all_ms[frame] > 0.0 { own.ms[frame] / all_ms[frame] } else { 0.0 };
-        let shares: [f64; FRAMES] = std::array::from_fn(of);
-        let stacks = part.by_stack.iter();
-        own.by_stack = stacks.map(|(s, ms)| (*s, std::array::from_fn(|f| ms[f] * shares[f]))).collect();
-    }
-    // A frame in which none of its waits was followed keeps its time as it is.
-    let rest = (0..FRAMES).filter(|frame| sums[*frame] == 0 && part.ms[*frame] > 0.0);
-    for frame in rest {
-        causes.entry(Cause::itself(key)).or_default().ms[frame] += part.ms[frame];
-    }
-    causes.into_iter().collect()
 }
 
 /// The time of all application threads of a JVM.
