@@ -17,7 +17,7 @@ class Truth:
     says: tuple = ()
     site: tuple = ()
     links: tuple = ()
-    headings: tuple = ()
+    categories: tuple = ()
     jmc: tuple = ()
 
     def fits(self, finding):
@@ -62,12 +62,12 @@ def names(patterns, finding):
 
 def truth(entry):
     """The truth of a table of TOML. What names the culprit also is the site, unless that is given."""
-    lists = {key: tuple(entry.get(key, ())) for key in ("rules", "says", "site", "links", "headings", "jmc")}
+    lists = {key: tuple(entry.get(key, ())) for key in ("rules", "says", "site", "links", "categories", "jmc")}
     lists["site"] = lists["site"] or lists["says"]
     return Truth(cause=entry.get("cause", ""), **lists)
 
 
-TRUTH_KEYS = {"cause", "rules", "says", "site", "links", "headings", "jmc"}
+TRUTH_KEYS = {"cause", "rules", "says", "site", "links", "categories", "jmc"}
 
 
 def case(entry, workload):

@@ -6,9 +6,9 @@ import subprocess
 from .catalogue import LAB
 from .workloads import bring_jars
 
-# Headings of the ledger that name the kind of a cause, where a heading can: the baseline is right
+# Categories of the ledger that name the kind of a cause, where a category can: the baseline is right
 # with the kind alone, which is more than it is asked of fathom.
-HEADINGS = {
+CATEGORIES = {
     "lock": ("monitor", "lock", "native-lock", "waiting"), "net": ("network",), "io": ("disk", "file", "kernel", "child"),
     "gc": ("stopped-by-gc",), "stop": ("stopped-by", "waiting-for-a-safepoint"), "sleep": ("sleep",),
     "pool": ("waiting", "idle"), "host": ("run-queue", "throttled", "frozen"), "jit": ("interpreted", "c1"),
@@ -46,8 +46,8 @@ def baseline(fathom, folder, zero_ns, when):
     candidates = []
     for group in ask(fathom, folder, "ledger", "run.fathom", "--window", slow, "--base", base).get("groups", []):
         if group["name"] == "application threads":
-            candidates += [((s["share"] + LEAST_SHARE) / ((s["base_share"] or 0) + LEAST_SHARE), "heading",
-                            s["heading"]) for s in group["spent"]]
+            candidates += [((s["share"] + LEAST_SHARE) / ((s["base_share"] or 0) + LEAST_SHARE), "category",
+                            s["category"]) for s in group["spent"]]
     flame = ask(fathom, folder, "flame", "run.fathom", "--kind", "cpu", "--window", slow, "--diff", base)
     least = 2 * flame["total"] / max(flame["samples"], 1) if flame else 1
     for frame in flame.get("frames", []):
@@ -58,8 +58,8 @@ def baseline(fathom, folder, zero_ns, when):
 
 def baseline_right(case, answer):
     _, kind, name = answer
-    if kind == "heading":
-        return name.startswith(case.truths[0].headings or HEADINGS.get(case.group, ()))
+    if kind == "category":
+        return name.startswith(case.truths[0].categories or CATEGORIES.get(case.group, ()))
     return kind == "frame" and fits(case, name)
 
 

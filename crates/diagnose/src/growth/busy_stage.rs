@@ -25,7 +25,7 @@ use super::{Grown, Growth, MOST, on_threads, words};
 use crate::attribution::{Pool, segments};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Finding, Window};
 pub(crate) use all_along::all_along;
 
@@ -144,15 +144,15 @@ fn pools<'a>(case: &Case<'a>, jvm: ProcessId, (slow, base): (&Intervals, &Interv
 }
 
 fn add(chains: &Chains<'_>, thread: ThreadId, within: &Intervals, spent: &mut Spent) {
-    let Some(by_heading) = chains.by_heading(thread) else { return };
-    for heading in Heading::ALL {
-        let ms = by_heading[heading.index()].shared_ns(within) as f64 / 1e6;
+    let Some(by_category) = chains.by_category(thread) else { return };
+    for category in Category::ALL {
+        let ms = by_category[category.index()].shared_ns(within) as f64 / 1e6;
         spent.lived += ms;
-        match heading {
-            Heading::RunQueue => spent.queued += ms,
-            Heading::Unknown => spent.unseen += ms,
-            Heading::TimedWait => spent.waited += ms,
-            heading if on_threads(heading) => spent.waited += ms,
+        match category {
+            Category::RunQueue => spent.queued += ms,
+            Category::Unknown => spent.unseen += ms,
+            Category::TimedWait => spent.waited += ms,
+            category if on_threads(category) => spent.waited += ms,
             _ => {}
         }
     }
@@ -192,7 +192,7 @@ fn mainly<'a>(
     let mut by: BTreeMap<Key<'a>, Doings> = BTreeMap::new();
     for thread in threads {
         for segment in segments::of(case.chains(), &mut places, *thread) {
-            if segment.rests || on_threads(segment.key.heading) {
+            if segment.rests || on_threads(segment.key.category) {
                 continue;
             }
             let ms = |within: &Intervals| within.length_within_ns(segment.from, segment.to) as f64 / 1e6;
@@ -205,20 +205,20 @@ fn mainly<'a>(
         }
     }
     // Short waits that were summed up have no peer or file, and are the same doing.
-    let mut headings: BTreeMap<Heading, (f64, f64)> = BTreeMap::new();
+    let mut categories: BTreeMap<Category, (f64, f64)> = BTreeMap::new();
     for (key, (now, usual, _)) in &by {
-        let sum = headings.entry(key.heading).or_default();
+        let sum = categories.entry(key.category).or_default();
         (sum.0, sum.1) = (sum.0 + now, sum.1 + usual);
     }
-    let (heading, (now, usual)) = headings.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    let of_it = by.into_iter().filter(|(key, _)| key.heading == heading);
+    let (category, (now, usual)) = categories.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    let of_it = by.into_iter().filter(|(key, _)| key.category == category);
     let is_named = |key: &Key<'_>| !key.place.is_empty() || !key.target.is_empty();
     let (mut named, others): (Vec<_>, Vec<_>) = of_it.partition(|(key, _)| is_named(key));
     named.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
     let most = named.first().filter(|(_, sum)| sum.0 >= MOST * now);
     let (key, longest) = match most {
         Some((key, sum)) => (*key, sum.2),
-        None => (Key { heading, place: "", target: "" }, named.first().or(others.first())?.1.2),
+        None => (Key { category, place: "", target: "" }, named.first().or(others.first())?.1.2),
     };
     (now > 0.0).then_some((key, now, usual, longest))
 }
@@ -228,8 +228,10 @@ impl<'a> Growth<'a> {
     /// connection of nobody in particular, and the stage's own part.
     pub(super) fn behind<'g>(&self, stage: &Stage<'a>, left: &[&'g Grown<'a>]) -> Vec<&'g Grown<'a>> {
         let is_behind = |g: &&&'g Grown<'a>| {
-            let followed = g.key.heading == Heading::Network && g.key.target.is_empty() && g.way().is_some();
-            g.key.heading != Heading::Idle && (on_threads(g.key.heading) || followed || self.is_own(stage, g))
+            let followed =
+                g.key.category == Category::Network && g.key.target.is_empty() && g.way().is_some();
+            g.key.category != Category::Idle
+                && (on_threads(g.key.category) || followed || self.is_own(stage, g))
         };
         left.iter().filter(is_behind).copied().collect()
     }

@@ -12,7 +12,7 @@ use super::Grown;
 use super::parts::{BASE, FRAMES};
 use crate::Case;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// What carriers have on their stacks while a virtual thread is on them.
 pub(super) const CARRIED: &str = "java.lang.VirtualThread.run";
@@ -31,7 +31,7 @@ pub(super) fn mark_late(
     grown: &mut [Grown<'_>],
 ) {
     let is_virtual = |id: &ThreadId| case.recording.threads.get(id.index()).is_some_and(|t| t.tid.is_none());
-    let sleeps = |g: &Grown<'_>| g.key.heading == Heading::Sleep && g.part.threads.iter().all(is_virtual);
+    let sleeps = |g: &Grown<'_>| g.key.category == Category::Sleep && g.part.threads.iter().all(is_virtual);
     if grown.iter().any(|g| sleeps(g) && g.by() > 0.0) && are_taken(case, jvm, frames) {
         grown.iter_mut().for_each(|g| g.is_late = sleeps(g));
     }
@@ -45,10 +45,10 @@ fn are_taken(case: &Case<'_>, jvm: ProcessId, frames: &[Intervals; FRAMES]) -> b
         if case.recording.threads[id.index()].tid.is_none() || !is_carrier(case, id, &mut carries) {
             continue;
         }
-        let Some(by_heading) = case.chains().by_heading(id) else { continue };
+        let Some(by_category) = case.chains().by_category(id) else { continue };
         carriers += 1;
         for (sum, frame) in idle_ns.iter_mut().zip(frames) {
-            *sum = sum.saturating_add(by_heading[Heading::Idle.index()].shared_ns(frame));
+            *sum = sum.saturating_add(by_category[Category::Idle.index()].shared_ns(frame));
         }
     }
     let share = |idle_ns: i64, length_ns: i64| idle_ns as f64 / (carriers * length_ns).max(1) as f64;

@@ -7,7 +7,7 @@ use super::parts::{self, BASE, FRAMES, Kept};
 use super::{Each, Grown, Growth, MORE, Per, calls, carriers, on_threads, passes, several, worked};
 use crate::intervals::Intervals;
 use crate::sight::Sights;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{COVERED, Case, Sight, thread_ledger};
 
 /// The parts of a JVM's time that grew or not, those that grew most first.
@@ -61,8 +61,8 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
         whole.holds = several::holds(&whole.part.ms, &per.by, &lengths_ms);
     }
     // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
-    let waited: f64 = grown.iter().filter(|g| on_threads(g.key.heading) && worked(g)).map(Grown::by).sum();
-    grown.retain(|g| !g.part.is_new || g.key.heading != Heading::Sleep || g.by() <= waited);
+    let waited: f64 = grown.iter().filter(|g| on_threads(g.key.category) && worked(g)).map(Grown::by).sum();
+    grown.retain(|g| !g.part.is_new || g.key.category != Category::Sleep || g.by() <= waited);
     carriers::mark_late(case, jvm, &frames, &mut grown);
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     Some(Growth {

@@ -212,11 +212,11 @@ pub(super) fn without_a_series_the_windows_are_those_in_which_threads_spend_thei
 }
 
 /// What operations of a JVM grew by, by category and method: usual and slow milliseconds.
-pub(super) fn grew(parts: &[(Heading, &'static str, f64, f64)]) -> Growth<'static> {
-    let key = |(heading, place): (&Heading, &'static str)| Key { heading: *heading, place, target: "" };
-    let grown = parts.iter().map(|(heading, place, base, slow)| Grown {
-        key: key((heading, place)),
-        cause: Cause { key: key((heading, place)), other: None, by_lock: false },
+pub(super) fn grew(parts: &[(Category, &'static str, f64, f64)]) -> Growth<'static> {
+    let key = |(category, place): (&Category, &'static str)| Key { category: *category, place, target: "" };
+    let grown = parts.iter().map(|(category, place, base, slow)| Grown {
+        key: key((category, place)),
+        cause: Cause { key: key((category, place)), other: None, by_lock: false },
         part: Part::default(),
         slow: *slow,
         base: *base,

@@ -68,25 +68,25 @@ pub(super) fn attributed<'a>(
 mod tests {
     use super::*;
     use crate::attribution::Step;
-    use crate::waits::Heading;
+    use crate::waits::Category;
 
     /// Waits of 600 ms in a slow window, two thirds of them for the network, beside a base of 30 ms
     /// whose waits were too short to be followed one by one.
     #[test]
     fn waits_of_the_base_that_were_too_short_to_follow_are_not_taken_for_another_cause() {
-        let key = |heading, place| Key { heading, place, target: "" };
-        let wait = key(Heading::Waiting, "Shop.join");
-        let path = |heading, place| [Step { key: key(heading, place), other: None }].into();
+        let key = |category, place| Key { category, place, target: "" };
+        let wait = key(Category::Waiting, "Shop.join");
+        let path = |category, place| [Step { key: key(category, place), other: None }].into();
         let mut part = Part { ms: [600.0, 0.0, 30.0], ..Part::default() };
-        part.followed.push((0, (path(Heading::Network, "Shop.price"), 0, 400)));
-        part.followed.push((0, (path(Heading::Sleep, "Shop.later"), 400, 600)));
+        part.followed.push((0, (path(Category::Network, "Shop.price"), 0, 400)));
+        part.followed.push((0, (path(Category::Sleep, "Shop.later"), 400, 600)));
         let split = attributed(wait, part, ThreadId(0));
-        let ms = |heading| {
-            let of = split.iter().find(|(cause, _)| cause.key.heading == heading);
+        let ms = |category| {
+            let of = split.iter().find(|(cause, _)| cause.key.category == category);
             of.map(|(_, part)| part.ms.map(f64::round))
         };
-        assert_eq!(ms(Heading::Network), Some([400.0, 0.0, 20.0]));
-        assert_eq!(ms(Heading::Sleep), Some([200.0, 0.0, 10.0]));
-        assert_eq!(ms(Heading::Waiting), None, "nothing of the base is left to another cause");
+        assert_eq!(ms(Category::Network), Some([400.0, 0.0, 20.0]));
+        assert_eq!(ms(Category::Sleep), Some([200.0, 0.0, 10.0]));
+        assert_eq!(ms(Category::Waiting), None, "nothing of the base is left to another cause");
     }
 }

@@ -133,7 +133,7 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
         |cost_ms| case.finding_by("cpu-taken-by-others", crate::Layer::Cpu, jvm, Confidence::Proven, cost_ms);
     // A back-off of 15 ms; waiting for a CPU grew by 3.
     let growth =
-        grew(&[(Heading::Sleep, "shop.Retry.backOff", 0.0, 15.0), (Heading::RunQueue, "", 1.0, 4.0)]);
+        grew(&[(Category::Sleep, "shop.Retry.backOff", 0.0, 15.0), (Category::RunQueue, "", 1.0, 4.0)]);
     let mut findings = vec![taken(9_000.0)];
     growth.limit(&case, &mut findings);
     let [finding] = &findings[..] else { panic!("{findings:#?}") };
@@ -141,12 +141,12 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
     assert_eq!(finding.confidence, Confidence::Likely);
     assert!(finding.why_confidence.contains("17% of what an operation's time grew by"), "{finding:#?}");
     // Where nothing else grew it keeps all that it costs.
-    let growth = grew(&[(Heading::RunQueue, "", 1.0, 4.0)]);
+    let growth = grew(&[(Category::RunQueue, "", 1.0, 4.0)]);
     let mut findings = vec![taken(9_000.0)];
     growth.limit(&case, &mut findings);
     assert_eq!((findings[0].cost_ms, findings[0].confidence), (9_000.0, Confidence::Proven));
     // And where waiting for a CPU did not grow it is none.
-    let growth = grew(&[(Heading::Sleep, "", 0.0, 15.0), (Heading::RunQueue, "", 4.0, 4.0)]);
+    let growth = grew(&[(Category::Sleep, "", 0.0, 15.0), (Category::RunQueue, "", 4.0, 4.0)]);
     let [ruled_out] = &growth.limit(&case, &mut findings)[..] else { panic!("{findings:#?}") };
     assert!(findings.is_empty(), "{findings:#?}");
     assert!(
@@ -157,13 +157,13 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
 
 #[test]
 fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_from_it() {
-    let parts = [(Heading::Running, "shop.Price.parse", 0.2, 1.2), (Heading::RunQueue, "", 0.5, 5.5)];
-    let by = |growth: &Growth<'_>, heading| -> f64 {
-        growth.grown.iter().filter(|g| g.key.heading == heading).map(Grown::by).sum()
+    let parts = [(Category::Running, "shop.Price.parse", 0.2, 1.2), (Category::RunQueue, "", 0.5, 5.5)];
+    let by = |growth: &Growth<'_>, category| -> f64 {
+        growth.grown.iter().filter(|g| g.key.category == category).map(Grown::by).sum()
     };
     let mut growth = grew(&parts);
     growth.credit_running(&[]);
-    assert_eq!((by(&growth, Heading::Running), by(&growth, Heading::RunQueue)), (6.0, 0.0));
+    assert_eq!((by(&growth, Category::Running), by(&growth, Category::RunQueue)), (6.0, 0.0));
     // Others that took CPUs have their part of it.
     let service = Service::of((300.0, 100.0));
     let recording = service.built.sealed();
@@ -173,12 +173,12 @@ fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_fro
     taken.share = Some(0.5);
     let mut growth = grew(&parts);
     growth.credit_running(&[taken]);
-    assert!((by(&growth, Heading::RunQueue) - 3.0).abs() < 1e-9, "{}", by(&growth, Heading::RunQueue));
-    assert!((by(&growth, Heading::Running) - 3.0).abs() < 1e-9, "{}", by(&growth, Heading::Running));
+    assert!((by(&growth, Category::RunQueue) - 3.0).abs() < 1e-9, "{}", by(&growth, Category::RunQueue));
+    assert!((by(&growth, Category::Running) - 3.0).abs() < 1e-9, "{}", by(&growth, Category::Running));
     // Without more CPU time the wait has another reason.
-    let mut growth = grew(&[(Heading::Running, "", 1.0, 1.1), (Heading::RunQueue, "", 0.5, 5.5)]);
+    let mut growth = grew(&[(Category::Running, "", 1.0, 1.1), (Category::RunQueue, "", 0.5, 5.5)]);
     growth.credit_running(&[]);
-    assert_eq!(by(&growth, Heading::RunQueue), 5.0);
+    assert_eq!(by(&growth, Category::RunQueue), 5.0);
 }
 
 /// Eight virtual threads that each sleep for a moment in an operation, on one carrier that has time
