@@ -14,7 +14,7 @@
 mod all_along;
 mod finding;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::label;
 use fathom_recording::{ProcessId, ThreadId};
@@ -45,6 +45,12 @@ const FEW: usize = 5;
 const NEARLY_ALL: f64 = 0.8;
 /// What of its waits may be long enough to be recorded one by one where work comes all the time.
 const SHORT: f64 = 0.2;
+/// Share of the waits of another pool that a pool must have ended in the base to be what that one
+/// waits for.
+const ENDS: f64 = 0.5;
+/// How many times as long as usual a thread may wait for a CPU for as much running.
+const DEPRIVED: f64 = 1.5;
+
 /// How threads of a pool spent their time in some windows, milliseconds.
 #[derive(Clone, Copy, Default)]
 struct Spent {
@@ -52,16 +58,20 @@ struct Spent {
     /// Idle, or waiting for another thread.
     waited: f64,
     queued: f64,
+    ran: f64,
     unseen: f64,
 }
 
 impl Spent {
-    /// Whether it had no time to spare, and had CPUs.
-    fn is_busy(&self) -> bool {
+    /// Whether it had no time to spare, and had CPUs, or at least as much of them as usually for
+    /// what it ran.
+    fn is_busy(&self, usual: &Self) -> bool {
+        let queues = |spent: &Self| spent.queued / spent.ran.max(f64::MIN_POSITIVE);
+        let as_usual = usual.ran > 0.0 && queues(self) <= DEPRIVED * queues(usual);
         self.lived > 0.0
             && self.waiting_share() <= HAS_NONE
             && self.unseen <= UNSEEN * self.lived
-            && self.queued <= MOST * self.lived
+            && (self.queued <= MOST * self.lived || as_usual)
     }
 
     fn waiting_share(&self) -> f64 {
@@ -90,8 +100,13 @@ pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
     let chains = case.chains();
     let (slow, base) = (Intervals::of_windows(&mostly(&case.slow)), Intervals::of_windows(&case.base));
     let stages = pools(case, jvm, (&slow, &base)).into_iter();
-    let stages = stages.filter(|(_, (_, now, usual))| now.is_busy() && usual.waiting_share() >= HAD_TIME);
-    let fed = stages.filter(|(_, (threads, _, usual))| is_fed(chains, threads, &case.base, usual));
+    let stages =
+        stages.filter(|(_, (_, now, usual))| now.is_busy(usual) && usual.waiting_share() >= HAD_TIME);
+    let mut enders: Option<BTreeSet<Pool<'a>>> = None;
+    let fed = stages.filter(|(pool, (threads, _, usual))| {
+        is_fed(chains, threads, &case.base, usual)
+            || enders.get_or_insert_with(|| enders_of_waits(case, jvm)).contains(pool)
+    });
     let gained = |now: &Spent, usual: &Spent| usual.waiting_share() - now.waiting_share();
     let (pool, (threads, now, usual)) =
         fed.max_by(|a, b| gained(&a.1.1, &a.1.2).total_cmp(&gained(&b.1.1, &b.1.2)))?;
@@ -151,6 +166,7 @@ fn add(chains: &Chains<'_>, thread: ThreadId, within: &Intervals, spent: &mut Sp
         match category {
             Category::RunQueue => spent.queued += ms,
             Category::Unknown => spent.unseen += ms,
+            category if category.is_running() => spent.ran += ms,
             Category::TimedWait => spent.waited += ms,
             category if on_threads(category) => spent.waited += ms,
             _ => {}
@@ -175,6 +191,26 @@ fn is_fed(chains: &Chains<'_>, threads: &[ThreadId], windows: &[Window], usual: 
     let all_the_time = recorded_ms <= SHORT * usual.waited;
     let nearly_all = brought >= FEW && brought as f64 >= NEARLY_ALL * waits as f64;
     a_second >= BROUGHT_PER_S || nearly_all || all_the_time
+}
+
+/// The pools that ended half of another pool's waits in the base, and did so often: what those waits
+/// were for, whoever brings these pools their work, be it a timer.
+fn enders_of_waits<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeSet<Pool<'a>> {
+    let chains = case.chains();
+    let mut ended: BTreeMap<Pool<'a>, BTreeMap<Pool<'a>, usize>> = BTreeMap::new();
+    for thread in chains.application_threads(jvm) {
+        let pool = Pool::of(chains, thread);
+        let off = case.base.iter().flat_map(|w| chains.off_between(thread, w.from_ns, w.to_ns));
+        let by = off.filter_map(|span| chains.woken_by(thread, span)).map(|waker| Pool::of(chains, waker));
+        by.for_each(|waker| *ended.entry(pool).or_default().entry(waker).or_default() += 1);
+    }
+    let base_s = Case::length_ms(&case.base) / 1e3;
+    let most = ended.iter().filter_map(|(pool, by)| {
+        let (all, (waker, most)) = (by.values().sum::<usize>(), by.iter().max_by_key(|(_, count)| **count)?);
+        let often = *most as f64 >= BROUGHT_PER_S * base_s;
+        (waker != pool && often && *most as f64 >= ENDS * all as f64).then_some(*waker)
+    });
+    most.collect()
 }
 
 /// What threads were busy with for most of the slow time, with milliseconds slow and in the base,
@@ -202,6 +238,21 @@ fn mainly<'a>(
                 sum.2 = (*thread, segment.from, segment.to);
             }
             (sum.0, sum.1) = (sum.0 + now, sum.1 + usual);
+        }
+    }
+    // Waiting for a CPU is part of running, where there is any.
+    let is_running = |key: &&Key<'a>| key.category.is_running();
+    let runs = by.iter().filter(|(key, _)| is_running(key)).map(|(_, sum)| sum);
+    let ran = runs.fold((0.0, 0.0), |all, (now, usual, _)| (all.0 + now, all.1 + usual));
+    let (mut queued, is_queue) = ((0.0, 0.0), |key: &Key<'a>| key.category == Category::RunQueue);
+    by.iter().filter(|(key, _)| is_queue(key)).for_each(|(_, (now, usual, _))| {
+        queued = (queued.0 + now, queued.1 + usual);
+    });
+    if ran.0 > 0.0 {
+        by.retain(|key, _| !is_queue(key));
+        let more = |ran: f64, queued: f64| 1.0 + queued / ran.max(f64::MIN_POSITIVE);
+        for (_, (now, usual, _)) in by.iter_mut().filter(|(key, _)| is_running(key)) {
+            (*now, *usual) = (*now * more(ran.0, queued.0), *usual * more(ran.1, queued.1));
         }
     }
     // Short waits that were summed up have no peer or file, and are the same doing.

@@ -52,7 +52,6 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
             credit,
             holds,
             runs_more,
-            is_late: false,
             several: Vec::new(),
         });
     }
@@ -63,7 +62,10 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
     // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
     let waited: f64 = grown.iter().filter(|g| on_threads(g.key.category) && worked(g)).map(Grown::by).sum();
     grown.retain(|g| !g.part.is_new || g.key.category != Category::Sleep || g.by() <= waited);
-    carriers::mark_late(case, jvm, &frames, &mut grown);
+    carriers::credit(case, jvm, &frames, &mut grown);
+    if per.each.is_counted() {
+        without_polls(&mut grown, &lengths_ms);
+    }
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     Some(Growth {
         jvm,
@@ -75,6 +77,17 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
         calls,
         of_holders: 0.0,
     })
+}
+
+/// Takes the growth from threads that sleep as long each time as in the base, and slept much of the
+/// base: what they look for every so often comes less often. Where nothing else made operations
+/// take longer by as much, it stays.
+fn without_polls(grown: &mut [Grown<'_>], lengths_ms: &[f64; FRAMES]) {
+    let polls = |g: &Grown<'_>| g.key.category == Category::Sleep && g.part.is_poll(lengths_ms);
+    let others = grown.iter().filter(|g| worked(g) && !polls(g)).map(Grown::by).fold(0.0, f64::max);
+    for g in grown.iter_mut().filter(|g| polls(g) && g.by() <= others) {
+        g.credit -= g.by();
+    }
 }
 
 /// Moments cut where half of their time has passed.

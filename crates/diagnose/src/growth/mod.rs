@@ -106,8 +106,6 @@ struct Grown<'a> {
     holds: bool,
     /// Whether it takes more of the wall time than in the base, whatever the operations do.
     runs_more: bool,
-    /// Whether it is sleep of virtual threads that no carrier was free to end.
-    is_late: bool,
     /// What it was put together of, with the share of each; empty where it is one.
     several: Vec<(String, f64)>,
 }
@@ -276,14 +274,13 @@ impl<'a> Growth<'a> {
 
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
     /// that took CPUs, where operations need more CPU time: threads that run longer wait longer,
-    /// for each other and for their next turn, and virtual threads for a carrier.
+    /// for each other and for their next time slice.
     pub(crate) fn credit_running(&mut self, findings: &[Finding]) {
         let runs = || self.grown.iter().filter(|g| g.key.category.is_running());
         let queues = || self.grown.iter().filter(|g| g.key.category == Category::RunQueue);
-        let late: f64 = self.grown.iter().filter(|g| g.is_late).map(Grown::by).sum();
         let (ran, usual) = (runs().map(|g| g.slow).sum::<f64>(), runs().map(|g| g.base).sum::<f64>());
         let (grew, queued) = (runs().map(Grown::by).sum::<f64>(), queues().map(Grown::by).sum::<f64>());
-        if ran < MORE_CPU * usual || grew <= 0.0 || queued + late <= 0.0 {
+        if ran < MORE_CPU * usual || grew <= 0.0 || queued <= 0.0 {
             return;
         }
         let taken =
@@ -292,11 +289,9 @@ impl<'a> Growth<'a> {
         let own = (1.0 - taken * self.resources() / queued.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         for g in &mut self.grown {
             if g.key.category == Category::RunQueue {
-                g.credit = -g.by() * own;
-            } else if g.is_late {
-                g.credit = -g.by();
+                g.credit -= g.by() * own;
             } else if g.key.category.is_running() {
-                g.credit = (queued * own + late) * g.by() / grew;
+                g.credit += queued * own * g.by() / grew;
             }
         }
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));

@@ -41,6 +41,8 @@ pub(super) const BASE: usize = 2;
 const ALIKE: f64 = 0.1;
 /// What waiting for time-outs must usually take of what it takes now to be a habit.
 const HABIT: f64 = 0.25;
+/// How many times as long as in the base each time of a poll may be.
+const POLLS: f64 = 1.5;
 /// A pool that runs as much as this part of what the busiest one does is one of those that do the
 /// operations.
 const WORKS: f64 = 0.25;
@@ -119,8 +121,10 @@ pub(super) struct Part<'a> {
     pub(super) threads: FxHashSet<ThreadId>,
     /// When any thread did, in the slow windows; empty for running time, which samples show.
     pub(super) moments: Vec<(i64, i64)>,
-    /// Times off the CPU that ended, by frame.
+    /// Times off the CPU that ended, by frame, and their milliseconds: those that were long enough
+    /// to be recorded one by one.
     pub(super) ended: [usize; FRAMES],
+    pub(super) ended_ms: [f64; FRAMES],
     /// Of the longest time: how long, nanoseconds, whose, from when to when.
     pub(super) longest: Option<(i64, ThreadId, i64, i64)>,
     /// Whether it is that of threads of a pool that was not there in the base, and that do no
@@ -147,6 +151,7 @@ impl<'a> Part<'a> {
         for frame in 0..FRAMES {
             self.ms[frame] += other.ms[frame];
             self.ended[frame] += other.ended[frame];
+            self.ended_ms[frame] += other.ended_ms[frame];
         }
         self.is_new = other.is_new && (self.is_new || self.threads.is_empty());
         self.threads.extend(other.threads);
@@ -161,6 +166,16 @@ impl<'a> Part<'a> {
         let slow_ms = (lengths_ms[0] + lengths_ms[1]).max(f64::MIN_POSITIVE);
         let base = self.ms[BASE] / lengths_ms[BASE].max(f64::MIN_POSITIVE);
         base >= HABIT * (self.ms[0] + self.ms[1]) / slow_ms
+    }
+
+    /// Whether it is a habit whose times are each as long as in the base.
+    pub(super) fn is_poll(&self, lengths_ms: &[f64; FRAMES]) -> bool {
+        let each = |ms: f64, ended: usize| ms / ended.max(1) as f64;
+        let ended = self.ended[0] + self.ended[1];
+        let slow = each(self.ended_ms[0] + self.ended_ms[1], ended);
+        let base = each(self.ended_ms[BASE], self.ended[BASE]);
+        let alike = slow <= POLLS * base && base <= POLLS * slow;
+        ended > 0 && self.ended[BASE] > 0 && alike && self.is_habit(lengths_ms)
     }
 
     /// Whether a thread spends the same part of its time so whatever the operations do: a reader
@@ -422,6 +437,7 @@ fn add<'a>(
         part.by_stack.entry(stack).or_default()[frame] += ns as f64 / 1e6;
     }
     part.ended[frame] += stretches.len();
+    part.ended_ms[frame] += ns as f64 / 1e6;
     if frame != BASE {
         part.threads.insert(thread);
         part.moments.extend_from_slice(stretches);

@@ -223,7 +223,6 @@ pub(super) fn grew(parts: &[(Category, &'static str, f64, f64)]) -> Growth<'stat
         credit: 0.0,
         holds: true,
         runs_more: true,
-        is_late: false,
         several: Vec::new(),
     });
     let per = Per { each: Each::Operation, by: [100.0; FRAMES] };

@@ -20,7 +20,7 @@ const WAITS: [Category; 4] = [Category::Waiting, Category::Lock, Category::Monit
 pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
     let (run, none) = (Intervals::of_windows(&case.slow), Intervals::default());
     let pools = pools(case, jvm, (&run, &none));
-    let busy = pools.iter().filter(|(_, (_, now, _))| now.is_busy());
+    let busy = pools.iter().filter(|(_, (_, now, usual))| now.is_busy(usual));
     let stages = busy.filter_map(|(pool, (threads, now, _))| {
         let (key, ms, _, longest) = mainly(case, threads, (&run, &none))?;
         (ms >= ALL_ALONG * now.lived && hands_to_kernel(case, longest)).then(|| Stage {
