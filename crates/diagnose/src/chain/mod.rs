@@ -53,6 +53,7 @@ use crate::waits::stack::ByStack;
 use crate::{Window, quantity};
 
 pub(crate) use held_locks::HeldLocks;
+pub(crate) use initialisers::awaits_initialiser;
 pub use stops::{Part, Stop, StopPart};
 pub(crate) use under_lock::Monitor;
 

@@ -36,7 +36,7 @@ mod sending;
 mod several;
 mod spread;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod words;
 pub(crate) mod work;
 
@@ -309,9 +309,16 @@ impl<'a> Growth<'a> {
                 && grown.key.category == Category::NativeLock
                 && grown.key.place == finding.culprit
         };
-        findings
-            .iter()
-            .any(|finding| finding.process_id == self.jvm && (of_rule(finding.rule) || of_starts(finding)))
+        // Who waits for an initialiser waits for a thread, and so does who waits for what it runs.
+        let of_initialisers = |finding: &Finding| {
+            finding.rule == "class-init-slow"
+                && (matches!(grown.key.category, Category::Waiting | Category::NativeLock)
+                    || class_of(&finding.culprit) == class_of(grown.key.place))
+        };
+        findings.iter().any(|finding| {
+            finding.process_id == self.jvm
+                && (of_rule(finding.rule) || of_starts(finding) || of_initialisers(finding))
+        })
     }
 
     /// Credits findings about locks with what the holders did meanwhile in their own time: what
@@ -454,6 +461,11 @@ fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> boo
 /// known, but at most all of their time.
 fn lost_ms(case: &Case<'_>) -> f64 {
     if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) }
+}
+
+/// The class of a method.
+fn class_of(method: &str) -> &str {
+    method.rsplit_once('.').map_or(method, |(class, _)| class)
 }
 
 fn worked(grown: &Grown<'_>) -> bool {

@@ -1,5 +1,6 @@
 //! The rules, one file each, and the list of them.
 
+mod class_init_slow;
 mod cpu_case;
 mod cpu_taken_by_others;
 mod cpu_throttled_by_cgroup;
@@ -78,6 +79,7 @@ pub const RULES: &[&dyn Rule] = &[
     &page_fault_storm::PageFaultStorm,
     &safepoint_operation::SafepointOperation,
     &safepoint_slow_to_reach::SafepointSlowToReach,
+    &class_init_slow::ClassInitSlow,
     &lock_contended_monitor::LockContendedMonitor,
     &lock_contended_juc::LockContendedJuc,
     &dns_timeout::DnsTimeout,
