@@ -176,7 +176,7 @@ impl Built {
         self.row(kind, name, at_s, ms, &[], labels, None, Some(thread));
     }
 
-    fn stack(&mut self, frames: &[(&str, FrameType)]) -> Option<StackId> {
+    pub fn stack(&mut self, frames: &[(&str, FrameType)]) -> Option<StackId> {
         let mut stack = None;
         for (name, by) in frames.iter().rev() {
             let frame = self.recording.frame(name, "", *by, -1);

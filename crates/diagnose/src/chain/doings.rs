@@ -12,6 +12,7 @@ use super::{Chains, End};
 use crate::intervals::Intervals;
 use crate::side_by_side::touching;
 use crate::thread_ledger::Taken;
+use crate::waits::queues::is_jdk;
 use crate::waits::{Category, record};
 
 /// Methods of the JDK that only wait or delegate: the caller is what matters.
@@ -161,7 +162,7 @@ impl<'a> Chains<'a> {
     /// Time on a CPU, described by the samples in it.
     fn ran(&self, thread: ThreadId, moments: Intervals) -> Doing<'a> {
         let cpu = self.recording.on_cpu_kind();
-        let mut methods: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut methods: BTreeMap<(&str, Option<&str>), u32> = BTreeMap::new();
         let mut stacks: FxHashMap<StackId, u32> = FxHashMap::default();
         let moment = |sample: &Taken| (sample.t_ns, sample.t_ns.saturating_add(1));
         touching(self.moments.samples(thread), true, moment, &moments, |_, sample, _| {
@@ -169,14 +170,17 @@ impl<'a> Chains<'a> {
                 return;
             }
             if let Some(method) = self.java_method(sample.stack(), |_| false) {
-                *methods.entry(method).or_default() += 1;
+                // Of a method of the JDK it is the application's that says what it is for.
+                let caller = is_jdk(method).then(|| self.java_method(sample.stack(), is_jdk)).flatten();
+                *methods.entry((method, caller)).or_default() += 1;
             }
             if let Some(stack) = sample.stack() {
                 *stacks.entry(stack).or_default() += 1;
             }
         });
         let what = match methods.iter().max_by_key(|(_, count)| **count) {
-            Some((method, _)) => format!("running, mostly {method}"),
+            Some(((method, Some(caller)), _)) => format!("running, mostly {method} below {caller}"),
+            Some(((method, None), _)) => format!("running, mostly {method}"),
             None => "running".to_owned(),
         };
         let stack = stacks.into_iter().max_by_key(|(id, count)| (*count, std::cmp::Reverse(*id)));

@@ -213,6 +213,31 @@ fn enders_of_waits<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeSet<Pool<'a>> {
     most.collect()
 }
 
+/// Waiting for a CPU is part of the call during which a thread does so, where that call also waits
+/// for something, and else of running, where the thread runs.
+fn with_queueing<'a>(by: &mut BTreeMap<Key<'a>, Doings>) {
+    let is_queue = |key: &Key<'a>| key.category == Category::RunQueue;
+    let mut queued = (0.0, 0.0);
+    let queues: Vec<_> = by.iter().filter(|(key, _)| is_queue(key)).map(|(key, sum)| (*key, *sum)).collect();
+    for (key, (now, usual, _)) in &queues {
+        let same = |other: &Key<'a>| !is_queue(other) && !key.target.is_empty() && other.target == key.target;
+        let calls = by.iter_mut().filter(|(other, _)| same(other));
+        match calls.max_by(|a, b| a.1.0.total_cmp(&b.1.0)) {
+            Some((_, sum)) => (sum.0, sum.1) = (sum.0 + now, sum.1 + usual),
+            None => queued = (queued.0 + now, queued.1 + usual),
+        }
+    }
+    let ran = by.iter().filter(|(key, _)| key.category.is_running());
+    let ran = ran.fold((0.0, 0.0), |all, (_, sum)| (all.0 + sum.0, all.1 + sum.1));
+    if ran.0 > 0.0 {
+        by.retain(|key, _| !is_queue(key));
+        let more = |ran: f64, queued: f64| 1.0 + queued / ran.max(f64::MIN_POSITIVE);
+        for (_, sum) in by.iter_mut().filter(|(key, _)| key.category.is_running()) {
+            (sum.0, sum.1) = (sum.0 * more(ran.0, queued.0), sum.1 * more(ran.1, queued.1));
+        }
+    }
+}
+
 /// What threads were busy with for most of the slow time, with milliseconds slow and in the base,
 /// and the longest of it.
 type Doing<'a> = (Key<'a>, f64, f64, Longest);
@@ -240,21 +265,7 @@ fn mainly<'a>(
             (sum.0, sum.1) = (sum.0 + now, sum.1 + usual);
         }
     }
-    // Waiting for a CPU is part of running, where there is any.
-    let is_running = |key: &&Key<'a>| key.category.is_running();
-    let runs = by.iter().filter(|(key, _)| is_running(key)).map(|(_, sum)| sum);
-    let ran = runs.fold((0.0, 0.0), |all, (now, usual, _)| (all.0 + now, all.1 + usual));
-    let (mut queued, is_queue) = ((0.0, 0.0), |key: &Key<'a>| key.category == Category::RunQueue);
-    by.iter().filter(|(key, _)| is_queue(key)).for_each(|(_, (now, usual, _))| {
-        queued = (queued.0 + now, queued.1 + usual);
-    });
-    if ran.0 > 0.0 {
-        by.retain(|key, _| !is_queue(key));
-        let more = |ran: f64, queued: f64| 1.0 + queued / ran.max(f64::MIN_POSITIVE);
-        for (_, (now, usual, _)) in by.iter_mut().filter(|(key, _)| is_running(key)) {
-            (*now, *usual) = (*now * more(ran.0, queued.0), *usual * more(ran.1, queued.1));
-        }
-    }
+    with_queueing(&mut by);
     // Short waits that were summed up have no peer or file, and are the same doing.
     let mut categories: BTreeMap<Category, (f64, f64)> = BTreeMap::new();
     for (key, (now, usual, _)) in &by {

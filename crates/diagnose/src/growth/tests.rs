@@ -17,7 +17,7 @@ use fathom_recording::{
     FrameType, Placement, Role, SampleRow, SeriesInfo, SeriesKind, Sink, SpanRow, StackId, ThreadId,
 };
 
-pub(super) const MS: i64 = 1_000_000;
+pub(crate) const MS: i64 = 1_000_000;
 
 pub(super) const S: i64 = 1_000 * MS;
 

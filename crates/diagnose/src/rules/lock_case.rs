@@ -10,6 +10,7 @@ use super::gc_case::remedy;
 use super::lock_advice;
 use super::lock_holders::holders;
 use super::lock_identity::{self, Lock};
+use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
 use crate::facts::{Value, locks as facts};
@@ -93,7 +94,9 @@ impl Holders {
     /// `None` where no holder is known, or nothing is known of what they did.
     fn of(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords) -> Option<Self> {
         let slow = Intervals::of_windows(&waits.case.slow);
-        let each: Vec<_> = (holders(lock, waits).into_iter())
+        let owners = holders(lock, waits);
+        let owners = if owners.is_empty() { releasers(lock, waits) } else { owners };
+        let each: Vec<_> = (owners.into_iter())
             .map(|(thread, held)| (thread, held.and(&slow)))
             .filter(|(_, held)| !held.is_empty())
             .collect();

@@ -35,6 +35,7 @@ pub(crate) mod lock_contended_juc;
 pub(crate) mod lock_contended_monitor;
 pub(crate) mod lock_holders;
 pub(crate) mod lock_identity;
+mod lock_releasers;
 mod log_write;
 mod out_of_memory;
 mod page_fault_storm;

@@ -6,6 +6,7 @@ pub(crate) mod frozen;
 mod functions;
 pub(crate) mod log_write;
 mod main_thread;
+mod native_rest;
 pub(crate) mod place;
 pub(crate) mod queues;
 pub(crate) mod record;

@@ -56,7 +56,7 @@ pub(super) fn is_application(recording: &Recording, frame: FrameId) -> bool {
 }
 
 /// Whether a method is one of the JDK's.
-pub(super) fn is_jdk(name: &str) -> bool {
+pub(crate) fn is_jdk(name: &str) -> bool {
     JDK.iter().any(|package| name.starts_with(package))
 }
 

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::functions::Layer::{self, Java, Kernel, Native};
 use super::functions::{PERMIT, WAIT_FUNCTIONS};
 use super::queues::{self, Takes};
-use super::{Category, main_thread};
+use super::{Category, main_thread, native_rest};
 
 /// What a class of a queue is called, and its methods that wait for an element, also in libraries
 /// that have queues of their own.
@@ -143,8 +143,9 @@ impl ByStack {
             // What a program of the recorder calls in the kernel belongs to it.
             in_recorder.push(flag(|f| f.is_recorder) || (of(&in_recorder) && flag(|f| f.is_kernel)));
         }
-        let categories =
+        let mut categories: Vec<Category> =
             lines.iter().zip(&kernel_only).map(|(place, only)| category_at(*place, *only)).collect();
+        native_rest::at_rest(recording, &mut categories);
         let queue = place_from_queue();
         let from_queue = lines.iter().map(|place| Some(usize::from(*place)) == queue).collect();
         let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
@@ -174,8 +175,8 @@ impl ByStack {
     }
 
     /// Whether any stack waits for it.
-    pub(crate) fn has(&self, category: Category) -> bool {
-        self.categories.contains(&category)
+    pub(crate) fn has(&self, one: Category) -> bool {
+        self.categories.contains(&one)
     }
 
     /// The same of a thread of some role: the JVM's own threads that wait on a lock or for nothing
@@ -187,8 +188,8 @@ impl ByStack {
             Category::Blocked | Category::NativeLock | Category::Waiting | Category::TimedWait
         );
         let is_own = matches!(role, Role::Gc | Role::Jit | Role::Vm);
-        let for_application =
-            stack.is_some_and(|stack| self.of_application.get(stack.index()) == Some(&true));
+        let of = |stack: StackId| self.of_application.get(stack.index()) == Some(&true);
+        let for_application = stack.is_some_and(of);
         if waits && is_own && !for_application { Category::Idle } else { category }
     }
 
