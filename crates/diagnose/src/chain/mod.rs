@@ -316,6 +316,12 @@ impl<'a> Chains<'a> {
         thread_ledger::over_time_of(self.recording, (&self.moments, &self.stacks), windows, by)
     }
 
+    /// What of the running time that the moments of a JVM's application threads show in windows the
+    /// kernel's accounts and samples bear out, as a share.
+    pub(crate) fn borne_out(&self, jvm: ProcessId, windows: &[Window]) -> f64 {
+        self.moments.borne_out(jvm, &self.stacks, windows)
+    }
+
     /// What a thread spent its life on; `None` when nothing is known of it.
     pub(crate) fn by_category(&self, thread: ThreadId) -> Option<Rc<ByCategory>> {
         self.moments.by_category(thread, &self.stacks)

@@ -21,8 +21,6 @@ pub(super) const CARRIED: &str = "java.lang.VirtualThread.run";
 /// more they must be in the base.
 const NONE_IDLE: f64 = 0.1;
 const IDLE_BEFORE: f64 = 0.2;
-/// Stacks of a thread that are looked at.
-const LOOKED_AT: usize = 200;
 /// Waits of virtual threads that a carrier must end.
 const PARKED: [Category; 4] = [Category::Sleep, Category::Network, Category::Waiting, Category::TimedWait];
 
@@ -68,9 +66,21 @@ fn whole(category: Category) -> Category {
     if category.is_running() { Category::Running } else { category }
 }
 
+/// The longest of slow windows, where it makes up half of them: in a short one beside it something
+/// else may have acted.
+fn mostly(slow: &Intervals) -> Intervals {
+    let longest = slow.stretches().iter().max_by_key(|(from, to)| to.saturating_sub(*from));
+    match longest.map(|ends| Intervals::of([*ends])) {
+        Some(longest) if 2 * longest.length_ns() >= slow.length_ns() => longest,
+        _ => slow.clone(),
+    }
+}
+
 fn taken(case: &Case<'_>, jvm: ProcessId, frames: &[Intervals; FRAMES]) -> Option<Taken> {
+    let all = frames[..BASE].iter().flat_map(|frame| frame.stretches().iter().copied());
+    let (slow, base) = (mostly(&Intervals::of(all)), &frames[BASE]);
     let mut carries: FxHashMap<StackId, bool> = FxHashMap::default();
-    let mut spent_ns: FxHashMap<Category, [i64; FRAMES]> = FxHashMap::default();
+    let mut spent_ns: FxHashMap<Category, [i64; 2]> = FxHashMap::default();
     let mut carriers: FxHashSet<ThreadId> = FxHashSet::default();
     for id in case.chains().application_threads(jvm) {
         if case.recording.threads[id.index()].tid.is_none() || !is_carrier(case, id, &mut carries) {
@@ -80,19 +90,16 @@ fn taken(case: &Case<'_>, jvm: ProcessId, frames: &[Intervals; FRAMES]) -> Optio
         carriers.insert(id);
         for category in Category::ALL {
             let sums = spent_ns.entry(whole(category)).or_default();
-            for (sum, frame) in sums.iter_mut().zip(frames) {
+            for (sum, frame) in sums.iter_mut().zip([&slow, base]) {
                 *sum = sum.saturating_add(by_category[category.index()].shared_ns(frame));
             }
         }
     }
     let count = i64::try_from(carriers.len()).unwrap_or(i64::MAX);
     let share = |ns: i64, length_ns: i64| ns as f64 / count.saturating_mul(length_ns).max(1) as f64;
-    let slow_length_ns = frames[0].length_ns() + frames[1].length_ns();
-    let shares = |ns: &[i64; FRAMES]| {
-        (share(ns[0] + ns[1], slow_length_ns), share(ns[BASE], frames[BASE].length_ns()))
-    };
-    let (slow, base) = spent_ns.get(&Category::Idle).map(shares)?;
-    if slow > NONE_IDLE || base < slow + IDLE_BEFORE {
+    let shares = |ns: &[i64; 2]| (share(ns[0], slow.length_ns()), share(ns[1], base.length_ns()));
+    let (idle, usual) = spent_ns.get(&Category::Idle).map(shares)?;
+    if idle > NONE_IDLE || usual < idle + IDLE_BEFORE {
         return None;
     }
     spent_ns.remove(&Category::Idle);
@@ -102,7 +109,7 @@ fn taken(case: &Case<'_>, jvm: ProcessId, frames: &[Intervals; FRAMES]) -> Optio
 }
 
 fn is_carrier(case: &Case<'_>, id: ThreadId, carries: &mut FxHashMap<StackId, bool>) -> bool {
-    let stacks = case.chains().samples(id).iter().rev().take(LOOKED_AT).filter_map(|sample| sample.stack());
+    let stacks = case.chains().samples(id).iter().filter_map(|sample| sample.stack());
     stacks.into_iter().any(|stack| *carries.entry(stack).or_insert_with(|| has_carried(case, stack)))
 }
 

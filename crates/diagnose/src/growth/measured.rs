@@ -84,7 +84,7 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
 /// take longer by as much, it stays.
 fn without_polls(grown: &mut [Grown<'_>], lengths_ms: &[f64; FRAMES]) {
     let polls = |g: &Grown<'_>| g.key.category == Category::Sleep && g.part.is_poll(lengths_ms);
-    let others = grown.iter().filter(|g| worked(g) && !polls(g)).map(Grown::by).fold(0.0, f64::max);
+    let others: f64 = grown.iter().filter(|g| worked(g) && !polls(g)).map(Grown::by).sum();
     for g in grown.iter_mut().filter(|g| polls(g) && g.by() <= others) {
         g.credit -= g.by();
     }

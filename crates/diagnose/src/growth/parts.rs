@@ -296,6 +296,12 @@ pub(super) fn of<'a>(
     if kept == Kept::AtWork && ran_ms.iter().all(|ms| *ms <= 0.0) {
         ran.values().for_each(|weights| (0..FRAMES).for_each(|f| ran_ms[f] += weights[f] / 1e6));
     }
+    // What neither the kernel's accounts nor samples bear out was not seen.
+    for (frame, windows) in frames.iter().enumerate() {
+        let kept_ms = ran_ms[frame] * chains.borne_out(jvm, &windows.windows());
+        unseen_ms += if frame == BASE { 0.0 } else { ran_ms[frame] - kept_ms };
+        ran_ms[frame] = kept_ms;
+    }
     running(&mut parts.by_cause, chains, ran_ms, ran);
     parts.unseen = unseen_ms / f64::max(lived_ms, f64::MIN_POSITIVE);
     let threads = parts.by_cause.values().flat_map(|part| &part.threads);

@@ -203,12 +203,14 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
     let mut threads = Vec::new();
     let counts = |category: Category| !category.is_idle() && !AMONG_THEMSELVES.contains(&category);
     let watched = case.has(kind::SCHED_WATCHED, jvm);
+    let borne_out = if watched { case.chains().borne_out(jvm, windows) } else { 1.0 };
     for id in case.chains().application_threads(jvm).into_iter().filter(|_| watched) {
         let Some(by_category) = case.chains().by_category(id) else { continue };
         let mut thread = Ready::default();
         let mut running_ms = 0.0;
         for category in Category::ALL.into_iter().filter(|category| counts(*category)) {
-            let ms = by_category[category.index()].shared_ns(&within) as f64 / 1e6;
+            let seen_ms = by_category[category.index()].shared_ns(&within) as f64 / 1e6;
+            let ms = if category.is_running() { seen_ms * borne_out } else { seen_ms };
             thread.active_ms += ms;
             match category {
                 Category::RunQueue => thread.waiting_ms += ms,

@@ -131,7 +131,7 @@ fn limit(accounts: &mut [&mut Account<'_>], most_ns: f64) {
 }
 
 impl Account<'_> {
-    fn running_ns(&self) -> i64 {
+    pub(super) fn running_ns(&self) -> i64 {
         let of = |category: &Category| self.spent_ns[category.index()];
         Category::ALL.iter().filter(|h| h.is_running()).map(of).sum()
     }

@@ -88,6 +88,35 @@ impl<'a> Moments<'a> {
         self.seen.threads.keys().copied()
     }
 
+    /// What of the running time that the moments of a process' application threads show is borne
+    /// out by what the kernel accounts to it and by its samples: a share, over all windows. The
+    /// rest was not seen: a switch that was lost, between two that were recorded.
+    pub(crate) fn borne_out(&self, process: ProcessId, stacks: &ByStack, windows: &[Window]) -> f64 {
+        let recording = self.recording;
+        let bounds = Bounds::of(recording, self.seen.means.sampler.clone());
+        let of_process = |id: &ThreadId| recording.threads[id.index()].process == process;
+        let known: Vec<_> = (self.seen.threads.iter().filter(|(id, _)| of_process(id)))
+            .filter_map(|(id, book)| Some((*id, book, self.by_category(*id, stacks)?)))
+            .collect();
+        let (mut all_ns, mut kept_ns) = (0.0, 0.0);
+        for window in windows {
+            let account = |(id, book, charged): &(ThreadId, &Book<'a>, Rc<ByCategory>)| {
+                let charged = (charged.as_ref(), &Named::default());
+                account(recording, *id, book, &self.seen.means.kinds, charged, stacks, *window)
+            };
+            let mut accounts: Vec<Account<'a>> = known.iter().filter_map(account).collect();
+            let running = |accounts: &[Account<'a>]| -> f64 {
+                let of_application =
+                    accounts.iter().filter(|a| recording.threads[a.thread.index()].role == Role::App);
+                of_application.map(|account| account.running_ns() as f64).sum()
+            };
+            all_ns += running(&accounts);
+            bounds.hold(recording, *window, &mut accounts);
+            kept_ns += running(&accounts);
+        }
+        if all_ns > 0.0 { kept_ns / all_ns } else { 1.0 }
+    }
+
     /// What a thread spent its life on; `None` when nothing is known of it.
     pub(crate) fn by_category(&self, thread: ThreadId, stacks: &ByStack) -> Option<Rc<ByCategory>> {
         if let Some(known) = self.charged.borrow().get(&thread) {

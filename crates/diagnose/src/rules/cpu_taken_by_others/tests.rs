@@ -110,7 +110,8 @@ fn others_that_take_what_threads_leave_to_them_are_no_cause() {
 #[test]
 fn how_sure_it_is_goes_by_the_part_and_by_how_much_that_is() {
     let sure = |waits: f64, lost: f64| {
-        let recording = workers(2, waits, 1.6).sealed();
+        // Two CPUs: what the workers wait is what others run.
+        let recording = workers(2, waits, waits / 50.0).sealed();
         let case = slow_and_base(&recording, (20, 30), (30, 60), lost);
         let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
             panic!("not found")
