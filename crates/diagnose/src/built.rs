@@ -205,7 +205,7 @@ impl Built {
     }
 
     #[allow(clippy::too_many_arguments, reason = "the one place that knows all columns")]
-    fn row(
+    pub fn row(
         &mut self,
         kind: &str,
         name: &str,

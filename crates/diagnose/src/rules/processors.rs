@@ -24,6 +24,8 @@ const RECORDER: &str = "fathom";
 /// How much of the windows the figures of the machine must cover to stand for all of them.
 const COVERED: f64 = 0.5;
 
+/// The state of a thread that waits for a disk.
+const UNINTERRUPTIBLE: &str = "uninterruptible";
 /// Into how many pieces moments are cut to be put together.
 const PIECES: i64 = 64;
 
@@ -60,6 +62,11 @@ impl Spent<'_> {
     pub(super) fn waiting_to_run(&self) -> f64 {
         let ready_ms = self.running_ms + self.waiting_ms + self.throttled_ms;
         if ready_ms > 0.0 { self.waiting_ms / ready_ms } else { 0.0 }
+    }
+
+    /// What of the waiting for a CPU is at the ends of waits for a disk, as a share.
+    pub(super) fn after_disk(&self) -> f64 {
+        if self.waiting_ms > 0.0 { (self.waiting_after_disk_ms / self.waiting_ms).min(1.0) } else { 0.0 }
     }
 
     /// How many times as long as its running time a piece of work takes, as threads that run wait
@@ -218,6 +225,13 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
                 _ if category.is_running() => running_ms += ms,
                 _ => {}
             }
+        }
+        for window in windows {
+            let disk = case.chains().off_between(id, window.from_ns, window.to_ns);
+            let disk = disk
+                .filter(|span| span.name() == UNINTERRUPTIBLE && within.touches(span.t1_ns(), span.t1_ns()));
+            let queued: f64 = disk.filter_map(|span| span.figure(figure::RUNQ_NS)).sum();
+            spent.waiting_after_disk_ms += queued / 1e6;
         }
         threads.push(by_category);
         thread.ready_ms = running_ms + thread.waiting_ms + thread.throttled_ms;
