@@ -318,6 +318,7 @@ fn judge<'a>(
         let too_small = growth.limit(&case, &mut merged.findings);
         limited.extend(too_small.iter().map(|row| row.rule.clone()));
         merged.ruled_out.extend(too_small);
+        growth.credit_disk(&case);
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
         with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));

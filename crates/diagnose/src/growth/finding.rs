@@ -7,7 +7,9 @@ use super::callers::Callers;
 use super::carriers::has_carried;
 use super::lead::Lead;
 use super::parts::{Key, Part};
-use super::{Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, on_threads, sending, words};
+use super::{
+    Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, handshakes, on_threads, sending, words,
+};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
@@ -155,6 +157,12 @@ impl<'a> Growth<'a> {
             let jdk = process.and_then(|process| process.fact(fact::JDK)?.parse().ok());
             finding.title += "; virtual threads keep their carriers meanwhile";
             finding.remedies.insert(0, words::let_go_of_carriers(jdk));
+        }
+        let handshakes = handshakes::made_more(case, jvm).filter(|_| key.category == Category::Stopped);
+        if let Some(handshakes) = handshakes {
+            finding.title += &handshakes.in_title();
+            finding.evidence.push(handshakes.evidence());
+            finding.remedies.insert(0, handshakes.remedy());
         }
         finding.verify = vec![
             format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.each)),

@@ -23,9 +23,11 @@ pub(crate) mod busy_stage;
 mod callers;
 mod calls;
 mod carriers;
+mod credit;
 pub(crate) mod demand;
 mod each;
 mod finding;
+pub(crate) mod handshakes;
 pub(crate) mod held;
 mod lead;
 pub(crate) mod measured;
@@ -39,8 +41,6 @@ mod spread;
 pub(crate) mod tests;
 mod words;
 pub(crate) mod work;
-
-use std::collections::BTreeMap;
 
 use fathom_recording::ProcessId;
 
@@ -272,31 +272,6 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
-    /// that took CPUs, where operations need more CPU time: threads that run longer wait longer,
-    /// for each other and for their next time slice.
-    pub(crate) fn credit_running(&mut self, findings: &[Finding]) {
-        let runs = || self.grown.iter().filter(|g| g.key.category.is_running());
-        let queues = || self.grown.iter().filter(|g| g.key.category == Category::RunQueue);
-        let (ran, usual) = (runs().map(|g| g.slow).sum::<f64>(), runs().map(|g| g.base).sum::<f64>());
-        let (grew, queued) = (runs().map(Grown::by).sum::<f64>(), queues().map(Grown::by).sum::<f64>());
-        if ran < MORE_CPU * usual || grew <= 0.0 || queued <= 0.0 {
-            return;
-        }
-        let taken =
-            findings.iter().filter(|f| f.process_id == self.jvm && words::is_of(Category::RunQueue, f.rule));
-        let taken: f64 = taken.map(|finding| finding.share.unwrap_or(1.0)).sum();
-        let own = (1.0 - taken * self.resources() / queued.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-        for g in &mut self.grown {
-            if g.key.category == Category::RunQueue {
-                g.credit -= g.by() * own;
-            } else if g.key.category.is_running() {
-                g.credit += queued * own * g.by() / grew;
-            }
-        }
-        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
-    }
-
     /// Whether a finding of a rule reports a part.
     fn is_reported(&self, grown: &Grown<'_>, findings: &[Finding]) -> bool {
         let of_rule = |rule: &str| {
@@ -319,25 +294,6 @@ impl<'a> Growth<'a> {
             finding.process_id == self.jvm
                 && (of_rule(finding.rule) || of_starts(finding) || of_initialisers(finding))
         })
-    }
-
-    /// Credits findings about locks with what the holders did meanwhile in their own time: what
-    /// others wait for takes the holder as long, and is the same cause. No longer than the others
-    /// wait, though: what a thread does while nobody waits is its own.
-    pub(crate) fn credit_holders(&mut self, findings: &[Finding]) {
-        let mut waited: BTreeMap<Key<'a>, f64> = BTreeMap::new();
-        for g in self.grown.iter().filter(|g| g.cause.by_lock && self.is_reported(g, findings)) {
-            *waited.entry(g.key).or_default() += g.by();
-        }
-        for g in &mut self.grown {
-            let is_own = !g.cause.by_lock && g.key.category != Category::Idle;
-            if let Some(waited) = waited.get(&g.key).filter(|_| is_own) {
-                let held = waited.min(g.by());
-                g.credit -= held;
-                self.of_holders += held;
-            }
-        }
-        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     }
 
     /// `most` findings of what grew most at most, where findings of rules explain `explained` of

@@ -42,7 +42,10 @@ fn of_group<'a>(cause: Cause<'a>, mut parts: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
     parts.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     let all: f64 = parts.iter().map(Grown::by).sum();
     let is_resource = matches!(cause.key.category, Category::Disk | Category::Network | Category::Child);
-    if !is_resource || parts.len() < 2 || all <= 0.0 || parts[0].by() >= LARGEST * all {
+    // Short waits whose stacks were not taken have no name: what they are of the others say.
+    let is_named = |part: &Grown<'a>| !part.key.place.is_empty() || !part.key.target.is_empty();
+    let stands = |part: &Grown<'a>| part.by() >= LARGEST * all && is_named(part);
+    if !is_resource || parts.len() < 2 || all <= 0.0 || stands(&parts[0]) {
         return parts;
     }
     let mut whole = parts.remove(0);

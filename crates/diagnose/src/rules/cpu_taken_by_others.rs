@@ -109,6 +109,11 @@ impl Rule for CpuTakenByOthers {
     }
 }
 
+/// The same of a JVM's application threads, for who attributes these waits.
+pub(crate) fn queueing_after_disk(case: &Case<'_>, jvm: ProcessId) -> f64 {
+    more_after_disk(&Processors::of(case, jvm))
+}
+
 /// By how much larger a share of the waiting for a CPU follows waits for a disk than in the base:
 /// threads that make more such calls wait for a CPU after each of them.
 fn more_after_disk(cpu: &Processors<'_, '_>) -> f64 {

@@ -48,7 +48,7 @@ mod tls_not_resumed;
 mod wait_case;
 
 use crate::Rule;
-pub(crate) use cpu_taken_by_others::CpuTakenByOthers;
+pub(crate) use cpu_taken_by_others::{CpuTakenByOthers, queueing_after_disk};
 pub(crate) use gc_log_write_blocked::is_idle;
 pub(crate) use heap_leak::HeapLeak;
 

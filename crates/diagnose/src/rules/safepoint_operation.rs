@@ -12,6 +12,7 @@ use fathom_recording::{ProcessId, Span};
 use super::gc_case::{cited, median, remedy, stretches, summed, windows_of};
 use crate::burden;
 use crate::facts::{Value, waits as facts};
+use crate::growth::handshakes;
 use crate::intervals::Intervals;
 use crate::quantity::{millis, plural};
 use crate::vm_operations::{self, Operation};
@@ -63,6 +64,10 @@ impl Rule for SafepointOperation {
         let held = Held::of(case, jvm);
         if held.is_found(case, jvm) {
             return Judgement::Found(Box::new(found(self, case, jvm, &held)));
+        }
+        // Who asks for a handshake waits for an operation that no record of safepoints has.
+        if handshakes::made_more(case, jvm).is_some() {
+            return Judgement::NotApplicable;
         }
         Judgement::RuledOut { figure: held.figure().into(), source: held.source(case, jvm) }
     }

@@ -17,6 +17,10 @@ use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
 /// A start that takes as long is slow, milliseconds: one on a machine with room takes a tenth to a
 /// third of one.
 const SLOW_MS: f64 = 2.0;
+/// Where a start's stack is not known.
+const UNKNOWN: &str = "unknown code";
+/// How many times as many starts may be of unknown places as of the one that is named.
+const FAIR: usize = 3;
 /// Starts cited.
 const CITED: usize = 3;
 /// Packages whose methods only hand a start on.
@@ -176,17 +180,27 @@ impl Rule for ThreadStartSlow {
         (finding.cost_ms, finding.share) = (cost_ms, case.share(cost_ms));
         let most = parts[0].0;
         finding.title = format!(
-            "{} took {} until they ran, the longest {}: most of it {}",
+            "{} took {} until they ran, the longest {}: {} {}",
             quantity::plural(waits.slow.len(), "start of a thread", "starts of threads"),
             quantity::millis(waits.total_ms()),
             quantity::millis(waits.longest_ms()),
+            if 2.0 * parts[0].1 >= waits.total_ms() { "most of it" } else { "the largest part" },
             most.words()
         );
         let from = |span: &Span<'_>| {
             let hands_on = |name: &str| HAND_ON.iter().any(|package| name.starts_with(package));
-            java_method(case.recording, span.stack(), hands_on).unwrap_or("unknown code").to_owned()
+            // Where no code but the JDK's is on the stack, what hands the start on is named.
+            let starts = |name: &str| name.starts_with("java.lang.");
+            let found = java_method(case.recording, span.stack(), hands_on);
+            let found = found.or_else(|| java_method(case.recording, span.stack(), starts));
+            found.unwrap_or(UNKNOWN).to_owned()
         };
-        let sites = waits.by(from);
+        let mut sites = waits.by(from);
+        // A place that is known says more than as many starts whose stacks are not.
+        let named = sites.iter().position(|(site, g)| site != UNKNOWN && FAIR * g.count >= sites[0].1.count);
+        if let Some(named) = named.filter(|_| sites[0].0 == UNKNOWN) {
+            sites.swap(0, named);
+        }
         finding.culprit.clone_from(&sites[0].0);
         finding.meaning = "Work that is handed to a new thread begins when that thread runs; who starts many pays for each.".into();
         let listed = (parts.iter().filter(|(_, ms)| *ms > 0.0))

@@ -1,0 +1,75 @@
+//! Waits that follow from something else that grew, and are credited to that: waiting for a CPU to
+//! what runs or calls more, what the holder of a lock did to the lock.
+
+use std::collections::BTreeMap;
+
+use super::parts::Key;
+use super::{Grown, Growth, MORE_CPU, words};
+use crate::rules::queueing_after_disk;
+use crate::waits::Category;
+use crate::{Case, Finding};
+
+impl<'a> Growth<'a> {
+    /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
+    /// that took CPUs, where operations need more CPU time: threads that run longer wait longer,
+    /// for each other and for their next time slice.
+    pub(crate) fn credit_running(&mut self, findings: &[Finding]) {
+        let runs = || self.grown.iter().filter(|g| g.key.category.is_running());
+        let queues = || self.grown.iter().filter(|g| g.key.category == Category::RunQueue);
+        let (ran, usual) = (runs().map(|g| g.slow).sum::<f64>(), runs().map(|g| g.base).sum::<f64>());
+        let (grew, queued) = (runs().map(Grown::by).sum::<f64>(), queues().map(Grown::by).sum::<f64>());
+        if ran < MORE_CPU * usual || grew <= 0.0 || queued <= 0.0 {
+            return;
+        }
+        let taken =
+            findings.iter().filter(|f| f.process_id == self.jvm && words::is_of(Category::RunQueue, f.rule));
+        let taken: f64 = taken.map(|finding| finding.share.unwrap_or(1.0)).sum();
+        let own = (1.0 - taken * self.resources() / queued.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        for g in &mut self.grown {
+            if g.key.category == Category::RunQueue {
+                g.credit -= g.by() * own;
+            } else if g.key.category.is_running() {
+                g.credit += queued * own * g.by() / grew;
+            }
+        }
+        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    }
+
+    /// Credits waits for a disk with the waits for a CPU that follow them, where those are why
+    /// threads wait for a CPU more.
+    pub(crate) fn credit_disk(&mut self, case: &Case<'_>) {
+        let share = queueing_after_disk(case, self.jvm);
+        let sum =
+            |of: Category| -> f64 { self.grown.iter().filter(|g| g.key.category == of).map(Grown::by).sum() };
+        let (queued, disk) = (sum(Category::RunQueue), sum(Category::Disk));
+        if share <= 0.0 || queued <= 0.0 || disk <= 0.0 {
+            return;
+        }
+        for g in &mut self.grown {
+            match g.key.category {
+                Category::RunQueue => g.credit -= g.by() * share,
+                Category::Disk => g.credit += queued * share * g.by() / disk,
+                _ => {}
+            }
+        }
+    }
+
+    /// Credits findings about locks with what the holders did meanwhile in their own time: what
+    /// others wait for takes the holder as long, and is the same cause. No longer than the others
+    /// wait, though: what a thread does while nobody waits is its own.
+    pub(crate) fn credit_holders(&mut self, findings: &[Finding]) {
+        let mut waited: BTreeMap<Key<'a>, f64> = BTreeMap::new();
+        for g in self.grown.iter().filter(|g| g.cause.by_lock && self.is_reported(g, findings)) {
+            *waited.entry(g.key).or_default() += g.by();
+        }
+        for g in &mut self.grown {
+            let is_own = !g.cause.by_lock && g.key.category != Category::Idle;
+            if let Some(waited) = waited.get(&g.key).filter(|_| is_own) {
+                let held = waited.min(g.by());
+                g.credit -= held;
+                self.of_holders += held;
+            }
+        }
+        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    }
+}
