@@ -12,6 +12,7 @@ use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
+use crate::waits::queues::is_jdk;
 use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
 
 /// A start that takes as long is slow, milliseconds: one on a machine with room takes a tenth to a
@@ -19,7 +20,7 @@ use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
 const SLOW_MS: f64 = 2.0;
 /// Where a start's stack is not known.
 const UNKNOWN: &str = "unknown code";
-/// How many times as many starts may be of unknown places as of the one that is named.
+/// How many times as many starts may be of other places as of the one that is named.
 const FAIR: usize = 3;
 /// Starts cited.
 const CITED: usize = 3;
@@ -196,9 +197,10 @@ impl Rule for ThreadStartSlow {
             found.unwrap_or(UNKNOWN).to_owned()
         };
         let mut sites = waits.by(from);
-        // A place that is known says more than as many starts whose stacks are not.
-        let named = sites.iter().position(|(site, g)| site != UNKNOWN && FAIR * g.count >= sites[0].1.count);
-        if let Some(named) = named.filter(|_| sites[0].0 == UNKNOWN) {
+        // A method of the application says more than as many starts by the JDK or by nobody known.
+        let is_known = |site: &str| site != UNKNOWN && !is_jdk(site);
+        let named = sites.iter().position(|(site, g)| is_known(site) && FAIR * g.count >= sites[0].1.count);
+        if let Some(named) = named.filter(|_| !is_known(&sites[0].0)) {
             sites.swap(0, named);
         }
         finding.culprit.clone_from(&sites[0].0);
