@@ -55,7 +55,7 @@ fn read(written: WrittenFile, covers_ns: (i64, i64), writer: &mut Writer) -> Res
     for i in 0..log.sources.len() {
         place(&mut log, SourceId(i as u32), start);
     }
-    let rows = log.replay(writer, covers_ns, |_, _| process);
+    let rows = log.copy_into(writer, covers_ns, |_, _| process);
     let shown = path.display();
     Ok(Some(format!(
         "{shown}, which the JVM (pid {pid}) writes, was read too ({}): {rows} records",

@@ -49,7 +49,7 @@ pub(crate) fn align(
     report: &mut Report,
 ) -> Result<(), InputsError> {
     same_jvm::merge(recording, first_new, &mut report.warnings);
-    recording.unify_threads();
+    recording.merge_threads();
     crate::jit::join(recording, first_new);
     collections::anchor(recording, first_new);
     let by_hand = by_hand::parse(arguments, recording, first_new)?;
