@@ -95,7 +95,7 @@ fn place(log: &mut Recording, id: SourceId, start: Option<(i64, i64)>) {
         how,
     };
     let placement = match (source.clock, &source.anchor, start) {
-        (ClockBasis::Epoch, _, _) => wall(0, 0, "its stamps are wall-clock time".into()),
+        (ClockBasis::Epoch, _, _) => wall(0, 0, "its timestamps are wall-clock time".into()),
         (_, Some(anchor), _) => wall(anchor.zero_epoch_ns, anchor.uncertainty_ns, anchor.how.clone()),
         (ClockBasis::JvmUptime, None, Some((zero_ns, uncertainty_ns))) => {
             wall(zero_ns, uncertainty_ns, "counts from the start of the JVM, which the kernel knows".into())
