@@ -47,7 +47,7 @@ def baseline(fathom, folder, zero_ns, when):
     for group in ask(fathom, folder, "ledger", "run.fathom", "--window", slow, "--base", base).get("groups", []):
         if group["name"] == "application threads":
             candidates += [((s["share"] + LEAST_SHARE) / ((s["base_share"] or 0) + LEAST_SHARE), "category",
-                            s["heading"]) for s in group["spent"]]
+                            s["category"]) for s in group["spent"]]
     flame = ask(fathom, folder, "flame", "run.fathom", "--kind", "cpu", "--window", slow, "--diff", base)
     least = 2 * flame["total"] / max(flame["samples"], 1) if flame else 1
     for frame in flame.get("frames", []):

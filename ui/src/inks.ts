@@ -1,7 +1,7 @@
 // Which colour and height each class of span has. The colours are those of Okabe and Ito, which people with any
 // kind of colour vision distinguish; heights, caps and the words in legend and details say the same without colour.
 
-import { headingLook, isQuiet } from "./headings";
+import { categoryLook, isQuiet } from "./categories";
 
 export interface Look {
   /** A colour of style/base.css. */
@@ -43,9 +43,9 @@ const REST: Look = { ink: "quiet", height: 0.6 };
 const ORDER = ["c1", "c2", "c3", "c4", "c5", "c6"];
 
 export function classLook(name: string, index: number): Look {
-  const heading = headingLook(name);
+  const category = categoryLook(name);
   // Where rows are thin, waiting for work is a line and what a thread had to wait for is tall.
-  if (heading) return { ink: heading.ink, height: isQuiet(name) ? 0.3 : 0.85 };
+  if (category) return { ink: category.ink, height: isQuiet(name) ? 0.3 : 0.85 };
   return LOOKS[name] ?? { ink: ORDER[index % ORDER.length], height: 0.7 };
 }
 

@@ -1,13 +1,13 @@
 // The ledger of a window: slices of the run added up.
 
-import { isQuiet } from "./headings";
+import { isQuiet } from "./categories";
 import type { LedgerOverTime } from "./model";
 import type { Range } from "./view";
 
 export interface LedgerGroup {
   name: string;
   process: string;
-  /** Nanoseconds by heading. */
+  /** Nanoseconds by category. */
   spent: Float64Array;
   /** Threads × time that was charged. */
   total: number;
@@ -19,8 +19,8 @@ export interface LedgerGroup {
 export function ledgerOf(over: LedgerOverTime, by: string, ranges: Range[]): LedgerGroup[] {
   const grouping = over.groupings.find((g) => g.by === by);
   if (!grouping) return [];
-  const H = over.headings.length;
-  const quiet = over.headings.map(isQuiet);
+  const H = over.categories.length;
+  const quiet = over.categories.map(isQuiet);
   const groups = grouping.groups.map((g): LedgerGroup => ({ ...g, spent: new Float64Array(H), total: 0, busy: 0 }));
   for (let s = 0; s + 1 < over.edges.length; s++) {
     const [from, to] = [over.edges[s], over.edges[s + 1]];

@@ -86,7 +86,7 @@ export interface Stop extends Window {
 
 export interface LedgerRow {
   process: string;
-  heading: string;
+  category: string;
   in_sum: boolean;
   slow_ms: number | null;
   base_ms: number | null;
@@ -242,7 +242,7 @@ export interface Counted {
 export interface LedgerOverTime {
   /** Where slices begin and end: one more than there are slices. */
   edges: Float64Array;
-  headings: string[];
+  categories: string[];
   groupings: LedgerGrouping[];
 }
 
@@ -252,6 +252,6 @@ export interface LedgerGrouping {
   groups: { name: string; process: string }[];
   /** How many of the first ran or waited in the slow windows; absent in pages of a version before it. */
   active?: number;
-  /** Microseconds: `spent[(slice * groups + group) * headings + heading]`. */
+  /** Microseconds: `spent[(slice * groups + group) * categories + category]`. */
   spent: Float64Array;
 }

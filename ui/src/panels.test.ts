@@ -157,7 +157,7 @@ describe("a table of spans", () => {
 describe("the ledger of a window", () => {
   const over = {
     edges: Float64Array.from([0, 10, 20]),
-    headings: ["running: Java, C2", "idle"],
+    categories: ["running: Java, C2", "idle"],
     groupings: [{ by: "role", groups: [{ name: "app", process: "p" }], spent: Float64Array.from([4, 6, 1, 9]) }],
   };
   it("adds up slices, those that it cuts in part", () => {

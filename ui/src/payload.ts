@@ -76,7 +76,7 @@ interface Header {
   }[];
   ledger: {
     edges: number;
-    headings: string[];
+    categories: string[];
     groupings: { by: string; groups: { name: string; process: string }[]; active?: number; spent: number }[];
   } | null;
 }

@@ -1,6 +1,6 @@
 // What each thread did over time, on a CPU by layer and waiting by cause: the ledger's slices as a lane.
 
-import { isQuiet } from "./headings";
+import { isQuiet } from "./categories";
 import type { LedgerGrouping, LedgerOverTime } from "./model";
 import { poolOf } from "./pools";
 
@@ -9,12 +9,12 @@ export interface StateLane {
   id: string;
   title: string;
   note: string;
-  headings: string[];
+  categories: string[];
   rows: { name: string; threads: number }[];
   /** Slices of the run, one more edge than slices. */
   edges: Float64Array;
   sliceNs: number;
-  /** Nanoseconds: `spent[(row * slices + slice) * headings + heading]`. */
+  /** Nanoseconds: `spent[(row * slices + slice) * categories + category]`. */
   spent: Float64Array;
 }
 
@@ -25,7 +25,7 @@ const MOST_ROWS = 16;
 export function stateLane(over: LedgerOverTime | null): StateLane | null {
   const grouping = over?.groupings.find((g) => g.by === "thread");
   if (!over || !grouping || grouping.groups.length === 0) return null;
-  const [H, G, slices] = [over.headings.length, grouping.groups.length, over.edges.length - 1];
+  const [H, G, slices] = [over.categories.length, grouping.groups.length, over.edges.length - 1];
   const several = new Set(grouping.groups.map((g) => g.process).filter((p) => p !== "")).size > 1;
   const nameOf = (g: number): string =>
     several ? `${grouping.groups[g].name} ${grouping.groups[g].process}` : grouping.groups[g].name;
@@ -44,7 +44,7 @@ export function stateLane(over: LedgerOverTime | null): StateLane | null {
       grouping.groups.length > shown.length
         ? `${shown.length} threads: those whose time changed most in the slow windows, then the busiest`
         : "",
-    headings: over.headings,
+    categories: over.categories,
     rows: shown.map((g) => ({ name: nameOf(g), threads: 1 })),
     edges: over.edges,
     sliceNs: usualSlice(over.edges),
@@ -76,20 +76,20 @@ function rowsOf(grouping: LedgerGrouping, nameOf: (group: number) => string): nu
   return rows;
 }
 
-/** Headings that any row spent time on, those of work and waiting first. */
-export function usedHeadings(lane: StateLane): number[] {
-  const H = lane.headings.length;
+/** Categories that any row spent time on, those of work and waiting first. */
+export function usedCategories(lane: StateLane): number[] {
+  const H = lane.categories.length;
   const used = new Set<number>();
   for (let i = 0; i < lane.spent.length; i++) if (lane.spent[i] > 0) used.add(i % H);
-  return [...used].sort((a, b) => Number(isQuiet(lane.headings[a])) - Number(isQuiet(lane.headings[b])) || a - b);
+  return [...used].sort((a, b) => Number(isQuiet(lane.categories[a])) - Number(isQuiet(lane.categories[b])) || a - b);
 }
 
 /**
- * What fills each of `full` steps of height in every slice of every row, from the ground up: the place of a heading in
+ * What fills each of `full` steps of height in every slice of every row, from the ground up: the place of a category in
  * `order`, 255 for nothing. Made once, because a slice is wider than a pixel on any screen and drawing need only repeat it.
  */
 export function levels(lane: StateLane, order: number[], full: number): Uint8Array {
-  const H = lane.headings.length;
+  const H = lane.categories.length;
   const slices = lane.edges.length - 1;
   const out = new Uint8Array(lane.rows.length * slices * full).fill(255);
   for (let row = 0; row < lane.rows.length; row++) {
@@ -110,9 +110,9 @@ export function levels(lane: StateLane, order: number[], full: number): Uint8Arr
   return out;
 }
 
-/** Time by heading of one row in a range. */
+/** Time by category of one row in a range. */
 export function statesIn(lane: StateLane, row: number, from: number, to: number): Float64Array {
-  const H = lane.headings.length;
+  const H = lane.categories.length;
   const slices = lane.edges.length - 1;
   const out = new Float64Array(H);
   for (let s = 0; s < slices; s++) {

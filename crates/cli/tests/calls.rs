@@ -196,7 +196,7 @@ fn calls_of_a_jvm_are_counted_exactly_and_reported_with_file_peer_and_method() {
             let groups = ledger["groups"].as_array().unwrap();
             let reader = groups.iter().find(|g| g["name"].as_str().unwrap().starts_with("reader")).unwrap();
             let network =
-                reader["spent"].as_array().unwrap().iter().find(|s| s["heading"] == "network").unwrap();
+                reader["spent"].as_array().unwrap().iter().find(|s| s["category"] == "network").unwrap();
             assert_eq!(network["on"][0]["name"], took("reader").2, "{shown}: {network}");
             assert!(network["on"][0]["ms"].as_f64().unwrap() > 200.0, "{shown}: {network}");
         }

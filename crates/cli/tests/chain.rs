@@ -43,7 +43,7 @@ fn monitor(dir: &Path, thread: &str, shown: &str) -> Value {
     let chain = &chains["chains"][0];
     assert_eq!(chain["thread"], thread, "{shown}: {chains}");
     adds_up(chain["ms"].as_f64().unwrap(), &chain["links"], shown);
-    let waits = chain["links"].as_array().unwrap().iter().filter(|link| link["heading"] == "monitor");
+    let waits = chain["links"].as_array().unwrap().iter().filter(|link| link["category"] == "monitor");
     let longest = waits.max_by(|a, b| a["ms"].as_f64().unwrap().total_cmp(&b["ms"].as_f64().unwrap()));
     longest.unwrap_or_else(|| panic!("{shown}: {chain}")).clone()
 }
@@ -52,7 +52,7 @@ fn monitor(dir: &Path, thread: &str, shown: &str) -> Value {
 /// say.
 fn own_ms(link: &Value) -> f64 {
     let next = link["next"].as_array().unwrap();
-    match link["heading"].as_str() {
+    match link["category"].as_str() {
         Some("run-queue") => 0.0,
         _ if next.is_empty() => link["ms"].as_f64().unwrap(),
         _ => next.iter().map(own_ms).sum(),
@@ -98,7 +98,7 @@ fn chains_of_known_waits_lead_to_what_the_owner_is_made_to_do() {
             };
             let shown = format!("JDK {release}");
             ledger(dir, &shown);
-            for (name, heading) in [("reading", "child"), ("napping", "sleep"), ("burning", "running")] {
+            for (name, category) in [("reading", "child"), ("napping", "sleep"), ("burning", "running")] {
                 let (shown, victim) = (format!("{shown}, {name}"), format!("{name}-victim"));
                 let link = monitor(dir, &victim, &shown);
                 let ms = link["ms"].as_f64().unwrap();
@@ -106,7 +106,7 @@ fn chains_of_known_waits_lead_to_what_the_owner_is_made_to_do() {
                 assert!(link["what"].as_str().unwrap().contains("Chains$Basket"), "{shown}: {link}");
                 let owner = longest(&link, &shown);
                 assert_eq!(owner["thread"], format!("{name}-owner"), "{shown}: {link}");
-                assert_eq!(owner["heading"], heading, "{shown}: {link}");
+                assert_eq!(owner["category"], category, "{shown}: {link}");
                 if name == "reading" {
                     let what = owner["what"].as_str().unwrap();
                     assert!(
@@ -120,12 +120,12 @@ fn chains_of_known_waits_lead_to_what_the_owner_is_made_to_do() {
             let link = monitor(dir, "first", &shown);
             let second = longest(&link, &shown);
             assert_eq!(
-                (&second["thread"], &second["heading"]),
+                (&second["thread"], &second["category"]),
                 (&"second".into(), &"monitor".into()),
                 "{link}"
             );
             let third = longest(second, &shown);
-            assert_eq!((&third["thread"], &third["heading"]), (&"third".into(), &"sleep".into()), "{link}");
+            assert_eq!((&third["thread"], &third["category"]), (&"third".into(), &"sleep".into()), "{link}");
             assert!(link["ms"].as_f64().unwrap() <= waited("first") + CLOCKS_MS, "{shown}: {link}");
             for (one, other) in [("packer", "buyer"), ("buyer", "packer")] {
                 let link = monitor(dir, one, &shown);

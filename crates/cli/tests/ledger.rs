@@ -50,11 +50,11 @@ fn a_slow_window_shows_what_grew_against_the_base_and_adds_up() {
 
     let json = fathom(dir.path(), &[&["ledger", "x.fathom", "--json"], &windows[..]].concat());
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!(json["schema"], "fathom.ledger/1");
+    assert_eq!(json["schema"], "fathom.ledger/2");
     let spent = json["groups"][0]["spent"].as_array().unwrap();
     let sum: f64 = spent.iter().map(|s| s["ms"].as_f64().unwrap()).sum();
     assert!((sum - 10_000.0).abs() < 1e-6, "{json}");
-    assert_eq!(spent.iter().find(|s| s["heading"] == "monitor").unwrap()["ms"], 6600.0);
+    assert_eq!(spent.iter().find(|s| s["category"] == "monitor").unwrap()["ms"], 6600.0);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn spans_counted_as_operations_give_milliseconds_for_each() {
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["operations"], 100.0);
     let spent = json["groups"][0]["spent"].as_array().unwrap();
-    let monitor = spent.iter().find(|s| s["heading"] == "monitor").unwrap();
+    let monitor = spent.iter().find(|s| s["category"] == "monitor").unwrap();
     assert_eq!(monitor["ms_per_operation"], 66.0);
     let shown = String::from_utf8(fathom(dir.path(), &args).stdout).unwrap();
     assert!(shown.contains("100 operations (spans sched.off-cpu, sleeping)"), "{shown}");

@@ -145,7 +145,7 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
                 assert!(reported <= once, "{shown}: {inputs:?}: {reported} of {once}");
             }
             let verdict = json(dir.path(), &["diagnose", "x.fathom"]);
-            let known = |row: &Value| row["heading"] == "stopped: GC" && row["slow_ms"].as_f64() > Some(0.0);
+            let known = |row: &Value| row["category"] == "stopped: GC" && row["slow_ms"].as_f64() > Some(0.0);
             assert!(verdict["ledger"].as_array().unwrap().iter().any(known), "{shown}: {verdict}");
         }
     });

@@ -28,7 +28,11 @@ fn slow_requests_are_explained_by_the_sleep_of_who_held_the_lock() {
             let shown = format!("JDK {release}: {found}");
             assert_eq!((&found["operations"], &found["slow"]["operations"]), (&600.into(), &6.into()));
             let lead = &found["parts"][0];
-            assert_eq!((&lead["heading"], &lead["covered_by"]), (&"sleep".into(), &"lock".into()), "{shown}");
+            assert_eq!(
+                (&lead["category"], &lead["covered_by"]),
+                (&"sleep".into(), &"lock".into()),
+                "{shown}"
+            );
             assert!(lead["counterpart"].as_str().unwrap().contains("sleeper"), "{shown}");
             assert!(lead["share"].as_f64().unwrap() > 0.7, "{shown}");
             // The ordinary ones wait for nobody.
@@ -40,7 +44,7 @@ fn slow_requests_are_explained_by_the_sleep_of_who_held_the_lock() {
             let pieces = explained["pieces"].as_array().unwrap();
             let sum: f64 = pieces.iter().map(|piece| piece["ms"].as_f64().unwrap()).sum();
             assert!((sum - explained["operation"]["ms"].as_f64().unwrap()).abs() < 1e-6, "{explained}");
-            let wait = pieces.iter().find(|piece| piece["heading"] == "monitor");
+            let wait = pieces.iter().find(|piece| piece["category"] == "monitor");
             let wait = wait.unwrap_or_else(|| panic!("JDK {release}: {explained}"));
             assert_eq!(wait["place"], "Requests.take", "{explained}");
             let text = fathom(dir, &["diagnose", "x.jfr", "--op", id]);

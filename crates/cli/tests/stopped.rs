@@ -66,7 +66,7 @@ fn a_program_that_is_stopped_by_a_signal_is_neither_running_nor_waiting() {
             let groups = ledger["groups"].as_array().unwrap();
             let group = groups.iter().find(|g| g["name"].as_str().unwrap().starts_with(name)).unwrap();
             let spent = group["spent"].as_array().unwrap();
-            let frozen = spent.iter().find(|spent| spent["heading"] == "frozen");
+            let frozen = spent.iter().find(|spent| spent["category"] == "frozen");
             frozen.map_or(0.0, |spent| spent["ms"].as_f64().unwrap() / 1e3)
         };
         for name in ["sleeper", "busy-0", "pool-7"] {

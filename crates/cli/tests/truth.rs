@@ -80,12 +80,12 @@ impl<'a> Ledger<'a> {
     /// Under the categories of this sort.
     fn sum_ms(&self, thread: &str, is: impl Fn(&str, &str) -> bool) -> f64 {
         let spent = self.thread(thread)["spent"].as_array().unwrap().iter();
-        let of = spent.filter(|of| is(of["heading"].as_str().unwrap(), of["words"].as_str().unwrap()));
+        let of = spent.filter(|of| is(of["category"].as_str().unwrap(), of["words"].as_str().unwrap()));
         of.map(|of| of["ms"].as_f64().unwrap()).sum::<f64>() + 0.0
     }
 
-    fn ms(&self, thread: &str, heading: &str) -> f64 {
-        self.sum_ms(thread, |of, _| of == heading)
+    fn ms(&self, thread: &str, category: &str) -> f64 {
+        self.sum_ms(thread, |of, _| of == category)
     }
 
     /// Milliseconds in which a switch to or from a thread was not seen, and is known not to have
@@ -102,8 +102,8 @@ impl<'a> Ledger<'a> {
     /// What a thread was off the CPU stands under a category. What it waited for a CPU is the
     /// machine's doing, and is no less in what the program measured.
     #[track_caller]
-    fn agrees(&self, thread: &str, heading: &str, off_ms: f64) {
-        self.tells_but_for(0, thread, heading, off_ms);
+    fn agrees(&self, thread: &str, category: &str, off_ms: f64) {
+        self.tells_but_for(0, thread, category, off_ms);
     }
 
     /// The thread was switched out so many times.
@@ -112,18 +112,18 @@ impl<'a> Ledger<'a> {
     /// the JVM stands at a safepoint waits for its end, and `malloc` has locks of its own. What the
     /// ledger names otherwise is time off the CPU, but little of it.
     #[track_caller]
-    fn tells_but_for(&self, switches: u32, thread: &str, heading: &str, off_ms: f64) {
-        let (ms, queued) = (self.ms(thread, heading), self.ms(thread, "run-queue"));
-        let stood = |of: &str| of != heading && (of == "stopped" || of == "stopped-to-reach");
+    fn tells_but_for(&self, switches: u32, thread: &str, category: &str, off_ms: f64) {
+        let (ms, queued) = (self.ms(thread, category), self.ms(thread, "run-queue"));
+        let stood = |of: &str| of != category && (of == "stopped" || of == "stopped-to-reach");
         let stood_ms = self.sum_ms(thread, |of, _| stood(of));
         let other_ms = self.sum_ms(thread, |of, words| {
-            let is_other = of != heading && of != "run-queue" && of != "sleep" && of != "unknown";
+            let is_other = of != category && of != "run-queue" && of != "sleep" && of != "unknown";
             is_other && !stood(of) && !words.starts_with("running")
         });
         let unseen_ms = self.unseen_ms(thread);
         let give = WITHIN * off_ms + CLOCKS_MS;
         let shown = format!(
-            "{}: {thread}: {heading} {ms:.1} ms and {queued:.1} ms for a CPU of {off_ms:.1}, {switches} switches; \
+            "{}: {thread}: {category} {ms:.1} ms and {queued:.1} ms for a CPU of {off_ms:.1}, {switches} switches; \
              {stood_ms:.1} at a safepoint, {other_ms:.1} elsewhere, {unseen_ms:.1} not seen",
             self.shown
         );

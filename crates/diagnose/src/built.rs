@@ -176,7 +176,7 @@ impl Built {
         self.row(kind, name, at_s, ms, &[], labels, None, Some(thread));
     }
 
-    fn stack(&mut self, frames: &[(&str, FrameType)]) -> Option<StackId> {
+    pub fn stack(&mut self, frames: &[(&str, FrameType)]) -> Option<StackId> {
         let mut stack = None;
         for (name, by) in frames.iter().rev() {
             let frame = self.recording.frame(name, "", *by, -1);
@@ -205,7 +205,7 @@ impl Built {
     }
 
     #[allow(clippy::too_many_arguments, reason = "the one place that knows all columns")]
-    fn row(
+    pub fn row(
         &mut self,
         kind: &str,
         name: &str,

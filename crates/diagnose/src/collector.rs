@@ -26,7 +26,7 @@ pub(crate) fn ruled_out(
     if case.base.is_empty() || case.loss.lost_ms <= 0.0 {
         return None;
     }
-    let rows = ledger.iter().filter(|row| row.heading == STOPPED_BY_GC);
+    let rows = ledger.iter().filter(|row| row.category == STOPPED_BY_GC);
     let seen = rows.filter_map(|row| Some((row, row.slow_ms?, row.base_ms?)));
     let (row, slow_ms, base_ms) = seen.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let excess_ms = case.excess_ms(slow_ms, base_ms);

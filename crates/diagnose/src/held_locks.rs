@@ -40,7 +40,7 @@ impl<'a> Chains<'a> {
 fn held_locks(case: &Case<'_>) -> HeldLocks {
     let mut held_locks = HeldLocks::default();
     let words = [&lock_contended_monitor::WORDS, &lock_contended_juc::WORDS];
-    words.iter().for_each(|words| held_locks.own(words.heading, words.own));
+    words.iter().for_each(|words| held_locks.own(words.category, words.own));
     for process in (0..case.recording.processes.len()).map(|i| ProcessId(i as u32)) {
         let monitors = lock_contended_monitor::waits(case, process);
         let locks = lock_contended_juc::waits(case, process);
@@ -54,13 +54,13 @@ fn held_locks(case: &Case<'_>) -> HeldLocks {
                 }
                 let places =
                     lock.places.iter().map(|(place, _)| place.as_str()).filter(|place| *place != NO_PLACE);
-                let of = (process, words.heading);
+                let of = (process, words.category);
                 held_locks.add(
                     of,
                     lock.spans(&waits),
                     places,
                     holders,
-                    (lock.named(), lock.as_monitor(words.heading)),
+                    (lock.named(), lock.as_monitor(words.category)),
                 );
             }
         }

@@ -61,15 +61,15 @@ pub(crate) fn ledger(
         let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
         let book = Book { process, process_id: Some(*jvm), pid, slow: &slow, base: &base };
         let parts = Parts::of(recording, *jvm);
-        for (heading, part) in STOPPED.iter().zip(&parts.stopped) {
+        for (category, part) in STOPPED.iter().zip(&parts.stopped) {
             // Few logs have the time to leave; a row of zeroes for the others would claim to know.
             // A log write is seen only where system calls or switches were watched.
-            let rarely_recorded = [STOPPED[2], STOPPED[4]].contains(heading);
+            let rarely_recorded = [STOPPED[2], STOPPED[4]].contains(category);
             if !parts.is_covered() || (rarely_recorded && part.is_empty()) {
                 continue;
             }
-            let seen = *heading == STOPPED[0] || parts.safepoints_seen;
-            rows.push(if seen { book.row(heading, part) } else { book.unseen(heading) });
+            let seen = *category == STOPPED[0] || parts.safepoints_seen;
+            rows.push(if seen { book.row(category, part) } else { book.unseen(category) });
         }
         rows.extend(parts.is_covered().then(|| book.row(NOT_STOPPED, &parts.running)));
         let counted = if parts.is_covered() { Vec::new() } else { counted::rows(recording, *jvm, &book) };
@@ -93,18 +93,18 @@ struct Book<'a> {
 }
 
 impl Book<'_> {
-    fn row(&self, heading: &str, part: &Intervals) -> LedgerRow {
+    fn row(&self, category: &str, part: &Intervals) -> LedgerRow {
         let within = |windows: &Intervals| part.and(windows).length_ms();
-        self.figures(heading, true, within(self.slow), within(self.base))
+        self.figures(category, true, within(self.slow), within(self.base))
     }
 
     /// A category that the logs do not record: its time, if there is any, is in "not stopped".
-    fn unseen(&self, heading: &str) -> LedgerRow {
+    fn unseen(&self, category: &str) -> LedgerRow {
         LedgerRow {
             process: self.process.to_owned(),
             process_id: self.process_id,
             pid: self.pid,
-            heading: heading.to_owned(),
+            category: category.to_owned(),
             in_sum: true,
             slow_ms: None,
             base_ms: None,
@@ -113,14 +113,14 @@ impl Book<'_> {
         }
     }
 
-    fn figures(&self, heading: &str, in_sum: bool, slow_ms: f64, base_ms: f64) -> LedgerRow {
+    fn figures(&self, category: &str, in_sum: bool, slow_ms: f64, base_ms: f64) -> LedgerRow {
         let known = |ms: f64, windows: &Intervals| (!windows.is_empty()).then_some(ms);
         let share = |ms: f64, windows: &Intervals| (!windows.is_empty()).then(|| ms / windows.length_ms());
         LedgerRow {
             process: self.process.to_owned(),
             process_id: self.process_id,
             pid: self.pid,
-            heading: heading.to_owned(),
+            category: category.to_owned(),
             in_sum,
             slow_ms: known(slow_ms, self.slow),
             base_ms: known(base_ms, self.base),
@@ -268,10 +268,10 @@ fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<Ledg
         sum.0 += tasks.and(book.slow).length_ms();
         sum.1 += tasks.and(book.base).length_ms();
     }
-    let heading = |compiler: &str| format!("compiler threads busy: {}", compiler.to_uppercase());
+    let category = |compiler: &str| format!("compiler threads busy: {}", compiler.to_uppercase());
     let row = |(compiler, (slow, base)): (&str, (f64, f64))| {
-        let heading = heading(compiler);
-        book.figures(heading.trim_end_matches([':', ' ']), false, slow, base)
+        let category = category(compiler);
+        book.figures(category.trim_end_matches([':', ' ']), false, slow, base)
     };
     busy.into_iter().map(row).collect()
 }
@@ -303,8 +303,8 @@ mod tests {
         ledger(&recording, &[jvm], slow, base, &Loss::default())
     }
 
-    fn slow_ms(rows: &[LedgerRow], heading: &str) -> Option<f64> {
-        rows.iter().find(|r| r.heading == heading)?.slow_ms
+    fn slow_ms(rows: &[LedgerRow], category: &str) -> Option<f64> {
+        rows.iter().find(|r| r.category == category)?.slow_ms
     }
 
     /// Any pauses and safepoints, nested, overlapping, outside of the windows.
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(figures.map(|h| slow_ms(&rows, h)), [Some(105.0), Some(30.0), Some(5.0)]);
         assert_eq!(slow_ms(&rows, "stopped: other VM operations"), Some(30.0));
         assert_eq!(slow_ms(&rows, "not stopped"), Some(9_830.0));
-        assert_eq!(rows.iter().find(|r| r.heading == "stopped: GC").map(|r| r.base_ms), Some(None));
+        assert_eq!(rows.iter().find(|r| r.category == "stopped: GC").map(|r| r.base_ms), Some(None));
     }
 
     #[test]
@@ -367,7 +367,7 @@ mod tests {
             assert!(id.index() > 0);
         }
         let rows = rows(built, &[window(10, 20)], &[]);
-        let busy: Vec<_> = rows.iter().filter(|r| r.heading.starts_with("compiler")).collect();
+        let busy: Vec<_> = rows.iter().filter(|r| r.category.starts_with("compiler")).collect();
         assert_eq!((busy.len(), busy[0].slow_ms, busy[0].in_sum), (1, Some(12_000.0), false));
     }
 }

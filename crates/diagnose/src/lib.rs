@@ -48,7 +48,7 @@ pub use facts::{Evidence, Fact, Origin, Statement};
 pub use rule::{Judgement, Rule};
 pub use sight::{COVERED, Coverage, LOST, Sight};
 pub use verdict::*;
-pub use waits::{Causes, Heading, is_at_rest};
+pub use waits::{Category, Causes, is_at_rest};
 pub use windows::{
     Clock, MomentSpec, WindowError, WindowSpec, Zero, clock_of, resolve, whole, zero, zero_ns,
 };

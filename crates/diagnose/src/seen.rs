@@ -11,7 +11,7 @@ use crate::intervals::Intervals;
 use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
 use crate::sight::Sights;
 use crate::thread_ledger::{By, GroupLedger, operations};
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::windows::stops::name_of;
 use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window, quantity};
 
@@ -48,7 +48,7 @@ pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId])
     stops.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
     stops.truncate(2);
     let work = if case.base.is_empty() { work(case, jvms) } else { Vec::new() };
-    let mut threads = if work.is_empty() { application(case, Heading::is_idle) } else { work };
+    let mut threads = if work.is_empty() { application(case, Category::is_idle) } else { work };
     threads.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
     threads.truncate(NAMED - stops.len().min(NAMED));
     stops.append(&mut threads);
@@ -59,7 +59,7 @@ pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId])
 /// operation above the base, else by its share, or by how much it is where there is no base. Sleep
 /// is part of it: who sleeps between retries is waited for.
 pub(crate) fn threads(case: &Case<'_>) -> Vec<Part> {
-    let mut parts = application(case, |heading| heading == Heading::Idle);
+    let mut parts = application(case, |category| category == Category::Idle);
     let by = |part: &Part| match (part.per_operation_ms, part.base_per_operation_ms) {
         (Some(slow), Some(base)) => slow - base,
         _ => growth(part),
@@ -82,19 +82,19 @@ fn growth(part: &Part) -> f64 {
 
 /// A row of the ledger of stops that matters.
 fn stop(case: &Case<'_>, row: &LedgerRow) -> Option<Part> {
-    let is_stop = row.in_sum && ![NOT_STOPPED, UNKNOWN].contains(&row.heading.as_str());
+    let is_stop = row.in_sum && ![NOT_STOPPED, UNKNOWN].contains(&row.category.as_str());
     let (ms, share) = (row.slow_ms?, row.slow_share?);
     let grown = share - row.base_share.unwrap_or(0.0);
     (is_stop && grown >= MATTERS_SHARE).then(|| Part {
         process: row.process.clone(),
         of: "the JVM",
-        what: row.heading.clone(),
+        what: row.category.clone(),
         ms,
         share,
         base_share: row.base_share,
         per_operation_ms: None,
         base_per_operation_ms: None,
-        detail: stops_in_words(case.recording, row.process_id, row.heading == STOPPED_BY_GC, &case.slow),
+        detail: stops_in_words(case.recording, row.process_id, row.category == STOPPED_BY_GC, &case.slow),
     })
 }
 
@@ -123,7 +123,7 @@ fn stops_in_words(
 }
 
 /// What application threads did, without what is left out: of the process in which most grew.
-fn application(case: &Case<'_>, left_out: impl Fn(Heading) -> bool) -> Vec<Part> {
+fn application(case: &Case<'_>, left_out: impl Fn(Category) -> bool) -> Vec<Part> {
     let slow = longest(&case.slow);
     let base = longest(&case.base);
     let all: Vec<Window> = slow.iter().chain(&base).copied().collect();
@@ -132,8 +132,8 @@ fn application(case: &Case<'_>, left_out: impl Fn(Heading) -> bool) -> Vec<Part>
         let mut sums: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
         for group in windows.iter().flatten().flatten().filter(|group| group.name == APPLICATION) {
             let sum = sums.entry(group.process.clone()).or_default();
-            for spent in group.spent.iter().filter(|spent| !left_out(spent.heading)) {
-                *sum.entry(words(spent.heading)).or_default() += spent.ms;
+            for spent in group.spent.iter().filter(|spent| !left_out(spent.category)) {
+                *sum.entry(words(spent.category)).or_default() += spent.ms;
             }
         }
         sums
@@ -201,8 +201,8 @@ fn longest(windows: &[Window]) -> Vec<Window> {
     windows
 }
 
-fn words(heading: Heading) -> String {
-    if heading.is_running() { RUNNING.to_owned() } else { heading.words().to_owned() }
+fn words(category: Category) -> String {
+    if category.is_running() { RUNNING.to_owned() } else { category.words().to_owned() }
 }
 
 /// Parts as words of a sentence: "stopped: GC 99.9% (2 × Pause Young (Normal), G1 Humongous

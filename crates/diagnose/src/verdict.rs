@@ -1,4 +1,4 @@
-//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/2`,
+//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/3`,
 //! docs/diagnosis-json.md).
 //!
 //! `render` shows these and computes nothing of its own.
@@ -10,7 +10,7 @@ use crate::chain::{Chain, Stop};
 use crate::{Evidence, Statement};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.diagnosis/2";
+pub const SCHEMA: &str = "fathom.diagnosis/3";
 
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -296,9 +296,9 @@ pub struct LedgerRow {
     pub process_id: Option<ProcessId>,
     /// Its pid, where it is known.
     pub pid: Option<i64>,
-    /// The heading: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a
+    /// The category: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a
     /// safepoint", "not stopped", "compiler threads busy", "unknown".
-    pub heading: String,
+    pub category: String,
     /// Whether rows of this category are part of the sum that makes up the window (compiler time is
     /// not).
     pub in_sum: bool,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fathom_diagnose::chain::Chains;
 use fathom_diagnose::thread_ledger::{By, thread_ledger};
-use fathom_diagnose::{Confidence, Diagnosis, Finding, Heading, Options, diagnose};
+use fathom_diagnose::{Category, Confidence, Diagnosis, Finding, Options, diagnose};
 use fathom_recording::Recording;
 
 fn fixture(name: &str) -> PathBuf {
@@ -70,7 +70,7 @@ fn a_chain_into_a_convoy_leads_to_what_all_holders_did_and_to_methods_of_the_app
     let window = fathom_diagnose::whole(&recording);
     let (victim, _) = chains.victims(window, &[])[0];
     let chain = chains.of_victim(victim, window);
-    let lock = chain.links.iter().find(|link| link.heading == Some(Heading::Monitor)).unwrap();
+    let lock = chain.links.iter().find(|link| link.category == Some(Category::Monitor)).unwrap();
     let holders = &lock.next[0];
     assert_eq!(holders.what, "asleep in OrderService.auditTrail", "{lock:#?}");
     assert!(holders.ms > 0.6 * lock.ms, "{} of {} ms", holders.ms, lock.ms);
@@ -111,7 +111,7 @@ fn a_thousand_threads_that_hand_on_two_tokens_run_as_much_as_the_kernel_counts()
     let recording = recording("hand-1500-threads", false);
     let ledger = thread_ledger(&recording, None, None, By::Process);
     let hand = ledger.groups.iter().find(|group| group.name == "Hand").unwrap();
-    let running: f64 = hand.spent.iter().filter(|s| s.heading.is_running()).map(|s| s.ms).sum();
+    let running: f64 = hand.spent.iter().filter(|s| s.category.is_running()).map(|s| s.ms).sum();
     let cpus = running / (ledger.window.length_ns() as f64 / 1e6);
     assert!((0.5..0.75).contains(&cpus), "{cpus}");
     // The lock that their stacks wait for has no record: it may be named, and not as sure.
@@ -172,8 +172,8 @@ fn a_program_without_a_fault_on_a_machine_short_of_cpus_gets_no_surer_verdict_th
 #[test]
 fn a_jvm_without_probes_is_stopped_for_what_its_counters_say() {
     let d = verdict("tls-not-resumed-jdk8", false);
-    let of = |heading: &str| -> f64 {
-        d.ledger.iter().filter(|row| row.heading == heading).filter_map(|row| row.slow_share).sum()
+    let of = |category: &str| -> f64 {
+        d.ledger.iter().filter(|row| row.category == category).filter_map(|row| row.slow_share).sum()
     };
     // Two JVMs, each of which runs nearly all of the time.
     assert!(of("not stopped") > 1.7 && of("unknown") < 0.25, "{:?}", d.ledger);

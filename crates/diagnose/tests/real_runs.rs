@@ -95,7 +95,7 @@ fn the_dip_of_the_migration_is_blamed_on_the_burst_of_server_2_and_the_earlier_d
 
     let whole = &d.ruled_out[0];
     assert_eq!((whole.rule.as_str(), whole.source.as_str()), ("gc", "gc2.log"), "the collector comes first");
-    let row = d.ledger.iter().find(|r| r.heading == "stopped: GC" && r.process == first.process).unwrap();
+    let row = d.ledger.iter().find(|r| r.category == "stopped: GC" && r.process == first.process).unwrap();
     let figure = whole.figure.fact();
     assert_eq!(figure.metric.id, "collections-of-the-loss");
     let shares = ["stopped", "baseline-stopped"].map(|name| figure.number(name));

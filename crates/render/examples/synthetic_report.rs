@@ -310,7 +310,7 @@ fn chain() -> Chain {
         thread: thread.map(str::to_owned),
         tid: None,
         process: "server2".into(),
-        heading: None,
+        category: None,
         what: what.into(),
         ms,
         share: ms / 900.0,
@@ -370,11 +370,11 @@ fn stop() -> Stop {
 
 fn diagnosis() -> Diagnosis {
     let evidence = |text: &str, at_s: i64| Evidence::summed("jit2.xml:88412", text).at(at_s * S);
-    let row = |heading: &str, in_sum, slow: f64, base: f64| LedgerRow {
+    let row = |category: &str, in_sum, slow: f64, base: f64| LedgerRow {
         process: "server2".into(),
         process_id: Some(ProcessId(0)),
         pid: None,
-        heading: heading.into(),
+        category: category.into(),
         in_sum,
         slow_ms: Some(slow * 30_000.0),
         base_ms: Some(base * 240_000.0),

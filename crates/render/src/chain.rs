@@ -191,7 +191,7 @@ fn in_a_row(link: &Link) -> Vec<&Link> {
 
 fn alike(link: &Link) -> Option<&Link> {
     let longest = longest(&link.next)?;
-    let is_alike = longest.what == link.what && longest.heading == link.heading;
+    let is_alike = longest.what == link.what && longest.category == link.category;
     (is_alike && longest.ms * 2.0 >= link.ms).then_some(longest)
 }
 
@@ -214,7 +214,7 @@ mod tests {
             thread: thread.map(str::to_owned),
             tid: Some(7),
             process: "Shop".into(),
-            heading: None,
+            category: None,
             what: what.into(),
             ms,
             share: ms / 2_000.0,

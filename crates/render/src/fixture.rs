@@ -11,12 +11,12 @@ fn evidence(text: &str, source: &str, at_s: Option<i64>) -> Evidence {
     Evidence::summed(source, text).at(at_s.map(|s| s * S))
 }
 
-fn row(process: &str, heading: &str, in_sum: bool, slow: f64, base: f64) -> LedgerRow {
+fn row(process: &str, category: &str, in_sum: bool, slow: f64, base: f64) -> LedgerRow {
     LedgerRow {
         process_id: None,
         pid: None,
         process: process.into(),
-        heading: heading.into(),
+        category: category.into(),
         in_sum,
         slow_ms: Some(slow),
         base_ms: Some(base),
@@ -266,7 +266,7 @@ pub fn hostile() -> Diagnosis {
     }
     for row in &mut diagnosis.ledger {
         row.process = EVIL.into();
-        row.heading = EVIL.into();
+        row.category = EVIL.into();
     }
     let finding = &mut diagnosis.findings[0];
     finding.title = EVIL.repeat(3);

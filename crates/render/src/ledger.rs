@@ -9,7 +9,7 @@ use crate::text::{bar, cut, left, right};
 use crate::{printable, units};
 
 /// Columns of a category, of a figure and of a bar.
-const HEADING: usize = 34;
+const CATEGORY: usize = 34;
 const FIGURE: usize = 10;
 const BAR: usize = 16;
 /// A bar of fewer columns shows nothing.
@@ -75,9 +75,9 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
     }
     let figures = 2 + usize::from(base) + usize::from(operations);
     // The mark of what grew stands behind the base.
-    let heading = (out.width - 2 - figures * FIGURE - if base { 2 } else { 0 }).min(HEADING);
-    let bar = BAR.min(out.width.saturating_sub(2 + heading + figures * FIGURE + 2 + 2 + ERROR));
-    let mut header = format!("  {}{}{}", left("", heading), right("time", FIGURE), right("share", FIGURE));
+    let category = (out.width - 2 - figures * FIGURE - if base { 2 } else { 0 }).min(CATEGORY);
+    let bar = BAR.min(out.width.saturating_sub(2 + category + figures * FIGURE + 2 + 2 + ERROR));
+    let mut header = format!("  {}{}{}", left("", category), right("time", FIGURE), right("share", FIGURE));
     header.push_str(&if base { right("base", FIGURE) } else { String::new() });
     header.push_str(&if operations { right("per op", FIGURE) } else { String::new() });
     out.push_str(&format!("{header}\n"));
@@ -86,7 +86,7 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
         .iter()
         .partition(|spent| all || spent.share.max(spent.base_share.unwrap_or(0.0)) >= FOLDED);
     for spent in shown {
-        out.push_str(&line(spent, (base, operations), (heading, bar)));
+        out.push_str(&line(spent, (base, operations), (category, bar)));
         // What is less than a tenth of its category would only make the list long.
         for target in spent.on.iter().filter(|target| target.ms >= spent.ms * 0.1).take(TARGETS) {
             let room = TARGET.min(out.width - 4 - FIGURE);
@@ -105,17 +105,17 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
         let share: f64 = folded.iter().map(|spent| spent.share).sum();
         out.push_str(&format!(
             "  {}{}{}\n",
-            left(&cut(&name, heading, "…"), heading),
+            left(&cut(&name, category, "…"), category),
             right(&quantity::millis(ms), FIGURE),
             right(&quantity::share(share), FIGURE)
         ));
     }
 }
 
-fn line(spent: &Spent, (base, operations): (bool, bool), (heading, columns): (usize, usize)) -> String {
+fn line(spent: &Spent, (base, operations): (bool, bool), (category, columns): (usize, usize)) -> String {
     let mut line = format!(
         "  {}{}{}",
-        left(&cut(spent.words, heading, "…"), heading),
+        left(&cut(spent.words, category, "…"), category),
         right(&quantity::millis(spent.ms), FIGURE),
         right(&quantity::share(spent.share), FIGURE)
     );
@@ -141,16 +141,16 @@ fn line(spent: &Spent, (base, operations): (bool, bool), (heading, columns): (us
 #[cfg(test)]
 mod tests {
     use fathom_diagnose::thread_ledger::{SCHEMA, Target};
-    use fathom_diagnose::{Heading, Window, Zero};
+    use fathom_diagnose::{Category, Window, Zero};
 
     use super::*;
     use crate::text::width;
 
     #[test]
     fn the_ledger_fits_the_terminal() {
-        let spent = |heading: Heading, sampling_error| Spent {
-            heading,
-            words: heading.words(),
+        let spent = |category: Category, sampling_error| Spent {
+            category,
+            words: category.words(),
             ms: 123_456.0,
             share: 0.5,
             base_ms: Some(1.0),
@@ -167,7 +167,7 @@ mod tests {
             threads: 200,
             thread_ms: 12_000_000.0,
             base_thread_ms: 1.0,
-            spent: Heading::ALL.into_iter().map(|heading| spent(heading, Some(0.02))).collect(),
+            spent: Category::ALL.into_iter().map(|category| spent(category, Some(0.02))).collect(),
             cpu_samples: 0,
         };
         let mut ledger = ThreadLedger {

@@ -311,7 +311,10 @@ mod tests {
         }
         diagnosis.ruled_out.iter().for_each(|r| assert!(shown(&r.figure), "{}\n{text}", r.figure));
         diagnosis.warnings.iter().for_each(|w| assert!(shown(w), "{w}\n{text}"));
-        assert_eq!(diagnosis.ledger.iter().filter(|row| shown(&row.heading)).count(), diagnosis.ledger.len());
+        assert_eq!(
+            diagnosis.ledger.iter().filter(|row| shown(&row.category)).count(),
+            diagnosis.ledger.len()
+        );
     }
 
     #[test]

@@ -92,12 +92,12 @@ export function Inputs({ diagnosis }: { diagnosis: Diagnosis }) {
   );
 }
 
-/** Colour and pattern of a heading, the same in every bar; style/tables.css says how they look. */
-function fill(heading: string): string {
-  if (heading.includes("GC")) return "gc";
-  if (heading.includes("waiting for a safepoint")) return "reach";
-  if (heading.startsWith("stopped")) return "vm";
-  if (heading === "not stopped") return "running";
+/** Colour and pattern of a category, the same in every bar; style/tables.css says how they look. */
+function fill(category: string): string {
+  if (category.includes("GC")) return "gc";
+  if (category.includes("waiting for a safepoint")) return "reach";
+  if (category.startsWith("stopped")) return "vm";
+  if (category === "not stopped") return "running";
   return "unknown";
 }
 
@@ -131,7 +131,7 @@ function LedgerOf({ process, rows, hasBase }: { process: string; rows: LedgerRow
       <span>{label}</span>
       <span class="stack">
         {sum.map((r, i) => (
-          <span key={i} class={`fill ${fill(r.heading)}`} style={{ flexGrow: Math.max(0, of(r) ?? 0) }} />
+          <span key={i} class={`fill ${fill(r.category)}`} style={{ flexGrow: Math.max(0, of(r) ?? 0) }} />
         ))}
       </span>
     </div>
@@ -146,11 +146,11 @@ function LedgerOf({ process, rows, hasBase }: { process: string; rows: LedgerRow
         </div>
       )}
       <LedgerTable
-        caption={`Time of ${process} by heading`}
+        caption={`Time of ${process} by category`}
         titles={hasBase ? ["Slow", "Base"] : ["Time"]}
         lines={rows.map((r) => ({
-          heading: r.heading,
-          swatch: <span class={r.in_sum ? `swatch fill ${fill(r.heading)}` : "swatch"} aria-hidden="true" />,
+          category: r.category,
+          swatch: <span class={r.in_sum ? `swatch fill ${fill(r.category)}` : "swatch"} aria-hidden="true" />,
           aside: r.in_sum ? "" : "(beside the sum)",
           spent: { time: durationMs(r.slow_ms), share: share(r.slow_share) },
           base: hasBase ? { time: durationMs(r.base_ms), share: share(r.base_share) } : null,

@@ -1,4 +1,4 @@
-// Time by heading, of a window and of what it is held against: each time with its share, below it where there is little room.
+// Time by category, of a window and of what it is held against: each time with its share, below it where there is little room.
 
 import type { JSX } from "preact";
 
@@ -9,9 +9,9 @@ export interface Spent {
 }
 
 export interface LedgerLine {
-  heading: string;
+  category: string;
   swatch: JSX.Element;
-  /** What is said beside the heading. */
+  /** What is said beside the category. */
   aside?: string;
   spent: Spent;
   base: Spent | null;
@@ -24,7 +24,7 @@ export function LedgerTable({ caption, titles, lines }: { caption: string; title
       <caption class="unseen">{caption}</caption>
       <thead>
         <tr>
-          <th scope="col">Heading</th>
+          <th scope="col">Category</th>
           {titles.map((title) => (
             <th scope="col" class="number" key={title}>
               {title}
@@ -37,7 +37,7 @@ export function LedgerTable({ caption, titles, lines }: { caption: string; title
           <tr key={i} class={line.grew ? "grew" : ""}>
             <th scope="row">
               {line.swatch}
-              {line.heading}
+              {line.category}
               {line.aside && <span class="quiet"> {line.aside}</span>}
               {line.grew && <span class="mark"> ▲ grew</span>}
             </th>

@@ -1,10 +1,10 @@
-// What threads spent the window on, beside the base: one bar for each group, cut into headings.
+// What threads spent the window on, beside the base: one bar for each group, cut into categories.
 
 import { useMemo } from "preact/hooks";
 
 import type { Page } from "../context";
 import { duration, share } from "../format";
-import { isQuiet, swatchOf } from "../headings";
+import { isQuiet, swatchOf } from "../categories";
 import { useChoice } from "../hooks";
 import { cutsSlices, type LedgerGroup, ledgerOf } from "../ledger";
 import type { LedgerOverTime } from "../model";
@@ -14,18 +14,18 @@ import { Tabs } from "./Tabs";
 
 const MOST = 12;
 const NAMES: Record<string, string> = { role: "role", pool: "pool", thread: "thread" };
-/** Headings that the group spent time on. */
-function linesOf(headings: string[], group: LedgerGroup, base: LedgerGroup | null): LedgerLine[] {
-  const lines = headings.map((heading, h): LedgerLine | null => {
+/** Categories that the group spent time on. */
+function linesOf(categories: string[], group: LedgerGroup, base: LedgerGroup | null): LedgerLine[] {
+  const lines = categories.map((category, h): LedgerLine | null => {
     const [here, there] = [group.spent[h], base?.spent[h] ?? 0];
     if (here <= 0 && there <= 0) return null;
     const [hereShare, baseShare] = [here / group.total, there / (base?.total || 1)];
     return {
-      heading,
-      swatch: <span class="swatch" style={{ background: swatchOf(heading) }} aria-hidden="true" />,
+      category,
+      swatch: <span class="swatch" style={{ background: swatchOf(category) }} aria-hidden="true" />,
       spent: { time: duration(here), share: share(hereShare) },
       base: base && { time: duration(there), share: share(baseShare) },
-      grew: base !== null && !isQuiet(heading) && grew(hereShare, baseShare),
+      grew: base !== null && !isQuiet(category) && grew(hereShare, baseShare),
     };
   });
   return lines.filter((line) => line !== null);
@@ -46,11 +46,11 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
     .map((group, i) => ({ group, base: there?.[i] ?? null }))
     .filter(({ group, base: b }) => group.busy > 0 || (b?.busy ?? 0) > 0 || (quiet && group.total > 0))
     .sort((a, b) => b.group.busy - a.group.busy);
-  const used = over.headings
+  const used = over.categories
     .map((_, h) => h)
     .filter(
       (h) =>
-        (quiet || !isQuiet(over.headings[h])) &&
+        (quiet || !isQuiet(over.categories[h])) &&
         shown.some(({ group, base: b }) => group.spent[h] > 0 || (b?.spent[h] ?? 0) > 0),
     );
   const whole = (g: LedgerGroup): number => (quiet ? g.total : g.busy);
@@ -72,8 +72,8 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
               <span
                 key={h}
                 class="fill"
-                style={{ flexGrow: group.spent[h], background: swatchOf(over.headings[h]) }}
-                title={`${over.headings[h]}: ${duration(group.spent[h])}`}
+                style={{ flexGrow: group.spent[h], background: swatchOf(over.categories[h]) }}
+                title={`${over.categories[h]}: ${duration(group.spent[h])}`}
               />
             ),
         )}
@@ -109,8 +109,8 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
       <ul class="layer-legend">
         {used.map((h) => (
           <li key={h}>
-            <span class="swatch" style={{ background: swatchOf(over.headings[h]) }} aria-hidden="true" />
-            {over.headings[h]}
+            <span class="swatch" style={{ background: swatchOf(over.categories[h]) }} aria-hidden="true" />
+            {over.categories[h]}
           </li>
         ))}
       </ul>
@@ -133,9 +133,9 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
               </span>
             </summary>
             <LedgerTable
-              caption={`Time of ${group.name} by heading`}
+              caption={`Time of ${group.name} by category`}
               titles={b ? ["Window, of its time", "Base, of its time"] : ["Window, of its time"]}
-              lines={linesOf(over.headings, group, b)}
+              lines={linesOf(over.categories, group, b)}
             />
           </details>
         ))}

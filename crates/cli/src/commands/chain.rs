@@ -56,7 +56,7 @@ pub struct Args {
     /// All of the threads' time, also running, asleep or without work
     #[arg(long)]
     all_time: bool,
-    /// As JSON (schema fathom.chain/1)
+    /// As JSON (schema fathom.chain/2)
     #[arg(long)]
     json: bool,
 }

@@ -33,7 +33,7 @@ pub struct Args {
     /// Leave the take-over out: the service stays fast and fathom must find nothing
     #[arg(long)]
     healthy: bool,
-    /// Print the diagnosis as JSON (schema fathom.diagnosis/2)
+    /// Print the diagnosis as JSON (schema fathom.diagnosis/3)
     #[arg(long)]
     json: bool,
     /// Everything of the verdict, also what does not fit a screen; the JSON form has it anyway

@@ -27,7 +27,7 @@ pub struct Args {
     windows: WindowArgs,
     #[command(flatten)]
     marks: MarkArgs,
-    /// As JSON (schema fathom.diagnosis/2, docs/diagnosis-json.md)
+    /// As JSON (schema fathom.diagnosis/3, docs/diagnosis-json.md)
     #[arg(long)]
     json: bool,
     /// Everything that is otherwise folded to a screen: all findings, evidence, figures that rule

@@ -52,7 +52,7 @@ pub struct Args {
     /// All groups, however many there are, and all of their categories
     #[arg(long, conflicts_with = "json")]
     all: bool,
-    /// As JSON (schema fathom.ledger/1)
+    /// As JSON (schema fathom.ledger/2)
     #[arg(long)]
     json: bool,
 }

@@ -7,7 +7,7 @@ mod operations;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_diagnose::thread_ledger::{By, over_time, thread_ledger};
-use fathom_diagnose::{Heading, Window, collections};
+use fathom_diagnose::{Category, Window, collections};
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Role};
 use serde::Serialize;
@@ -255,7 +255,7 @@ impl Found<'_> {
     /// where both count them.
     fn ledger(&mut self, operations: &[Option<Operations>; 2]) {
         let spent = [self.a, self.b].map(|side| {
-            let mut rows: BTreeMap<(String, Heading), Vec<f64>> = BTreeMap::new();
+            let mut rows: BTreeMap<(String, Category), Vec<f64>> = BTreeMap::new();
             if thread_ledger(side.recording, None, None, By::Role).groups.is_empty() {
                 return rows;
             }
@@ -264,7 +264,7 @@ impl Found<'_> {
                 let seconds = side.segments[n].length_ns() as f64 / 1e9;
                 for group in groups.iter().flatten() {
                     for spent in &group.spent {
-                        let key = (group.name.clone(), spent.heading);
+                        let key = (group.name.clone(), spent.category);
                         let row = rows.entry(key).or_insert_with(|| vec![0.0; side.segments.len()]);
                         row[n] += spent.ms / seconds;
                     }
@@ -276,16 +276,16 @@ impl Found<'_> {
             return;
         }
         let none = [vec![0.0; self.a.segments.len()], vec![0.0; self.b.segments.len()]];
-        let mut keys: Vec<&(String, Heading)> = spent[0].keys().chain(spent[1].keys()).collect();
+        let mut keys: Vec<&(String, Category)> = spent[0].keys().chain(spent[1].keys()).collect();
         keys.sort_unstable();
         keys.dedup();
         for key in keys {
             let rows = [0, 1].map(|i| spent[i].get(key).unwrap_or(&none[i]).as_slice());
             let total = |row: &[f64]| row.iter().sum::<f64>() / row.len().max(1) as f64;
             let little = rows.iter().all(|row| total(row) < LEAST * 1e3);
-            let (group, heading) = key;
-            let id = format!("ledger.{group}.{heading:?}").to_lowercase();
-            let name = format!("{group}: {}", heading.words());
+            let (group, category) = key;
+            let id = format!("ledger.{group}.{category:?}").to_lowercase();
+            let name = format!("{group}: {}", category.words());
             match per_operation(operations, rows) {
                 Some([first, second]) => self.add(&id, &name, "ms/op", &first, &second),
                 None if little => {}

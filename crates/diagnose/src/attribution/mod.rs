@@ -39,7 +39,7 @@ use crate::chain::Chains;
 use crate::growth::parts::Key;
 use crate::growth::places::Places;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use segments::Segment;
 
 /// Threads that follow each other at most: a queue of waiters is as long as the pool that shares
@@ -188,7 +188,7 @@ impl<'c, 'a> Attribution<'c, 'a> {
             // Who waits for a message of a thread that itself waits for this one's answer has
             // nothing to do.
             let back = segment.ended_by.is_some_and(|other| walk.on_the_way.contains(&other));
-            if segment.key.heading == Heading::Network && back {
+            if segment.key.category == Category::Network && back {
                 walk.ends(begin, end);
                 at = end;
                 continue;
@@ -226,7 +226,7 @@ impl Walk<'_> {
     /// The way ends here for the time between two moments.
     fn ends(&mut self, from: i64, to: i64) {
         // That the thread at the end had no work explains no wait for it: the wait itself stands.
-        let has_work = |step: &Step<'_>| step.key.heading != Heading::Idle;
+        let has_work = |step: &Step<'_>| step.key.category != Category::Idle;
         let end = self.steps.iter().rposition(has_work).map_or(1, |at| at + 1);
         if from < to {
             self.pieces.push((self.steps[..end].into(), from, to));
@@ -236,7 +236,7 @@ impl Walk<'_> {
 
 /// Whether what ends such a wait may be a thread that can be followed. A thread without work waits
 /// for whoever brings some.
-pub(crate) fn is_followed(heading: Heading) -> bool {
-    use Heading::{Lock, Monitor, NativeLock, Network, Waiting};
-    matches!(heading, Monitor | Lock | NativeLock | Waiting | Network)
+pub(crate) fn is_followed(category: Category) -> bool {
+    use Category::{Lock, Monitor, NativeLock, Network, Waiting};
+    matches!(category, Monitor | Lock | NativeLock | Waiting | Network)
 }

@@ -9,7 +9,7 @@ use super::is_followed;
 use crate::chain::Chains;
 use crate::growth::parts::{Key, named_at};
 use crate::growth::places::Places;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// How far a CPU sample may lie from the running time that it counts for, nanoseconds: two periods
 /// at the usual 99 Hz.
@@ -31,20 +31,20 @@ pub(crate) struct Segment<'a> {
 
 /// The segments of a thread in order of time, without overlap. Time that nobody saw is in none.
 pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: ThreadId) -> Vec<Segment<'a>> {
-    let Some(by_heading) = chains.by_heading(thread) else { return Vec::new() };
+    let Some(by_category) = chains.by_category(thread) else { return Vec::new() };
     let named = chains.naming(thread);
     let mut segments = Vec::new();
-    for heading in Heading::ALL {
-        let own = &by_heading[heading.index()];
-        if heading == Heading::Unknown || own.is_empty() {
+    for category in Category::ALL {
+        let own = &by_category[category.index()];
+        if category == Category::Unknown || own.is_empty() {
             continue;
         }
-        if heading.is_running() {
+        if category.is_running() {
             segments.extend(own.stretches().iter().map(|(from, to)| Segment {
                 from: *from,
                 to: *to,
                 key: Key {
-                    heading: Heading::Running,
+                    category: Category::Running,
                     place: ran_in(chains, places, thread, *from, *to),
                     target: "",
                 },
@@ -54,17 +54,20 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             }));
             continue;
         }
-        let (mut off, rests) = (Vec::new(), heading == Heading::Idle);
+        let (mut off, rests) = (Vec::new(), category == Category::Idle);
         let (mut selected_in, mut brought_by) = (None, FxHashMap::<ThreadId, usize>::default());
         chains.off_within(thread, own, |_, span, parts| {
-            let mut key =
-                Key { heading, place: places.of(span.stack()), target: named_at(&named, span).unwrap_or("") };
+            let mut key = Key {
+                category,
+                place: places.of(span.stack()),
+                target: named_at(&named, span).unwrap_or(""),
+            };
             let mut ended_by = ended_by(chains, thread, &key, span);
             // Who waits for this thread waits for what this one is notified of: an answer that
             // comes over one of its connections.
             if rests && selects(span) {
                 selected_in = Some(key.place);
-                (key.heading, ended_by) = (Heading::Network, None);
+                (key.category, ended_by) = (Category::Network, None);
             }
             if let Some(other) = ended_by.filter(|_| rests) {
                 *brought_by.entry(other).or_default() += 1;
@@ -85,8 +88,8 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
         // those for its connections; of one that nearly always gets its work from the same thread,
         // those for that one.
         let key = match selected_in {
-            Some(place) => Key { heading: Heading::Network, place, target: "" },
-            None => Key { heading, place: "", target: "" },
+            Some(place) => Key { category: Category::Network, place, target: "" },
+            None => Key { category, place: "", target: "" },
         };
         let all: usize = brought_by.values().sum();
         let most = brought_by.into_iter().max_by_key(|(other, times)| (*times, *other));
@@ -121,10 +124,10 @@ pub(super) fn ended_by(
     key: &Key<'_>,
     span: &Span<'_>,
 ) -> Option<ThreadId> {
-    let waker = match key.heading {
-        Heading::Network => chains.answered_by(thread, key.target, span),
+    let waker = match key.category {
+        Category::Network => chains.answered_by(thread, key.target, span),
         // A thread that has nothing to do waits for whoever brings it something.
-        heading if is_followed(heading) || heading == Heading::Idle => chains.woken_by(thread, span),
+        category if is_followed(category) || category == Category::Idle => chains.woken_by(thread, span),
         _ => None,
     };
     waker.filter(|other| *other != thread)

@@ -76,24 +76,24 @@ fn of(recording: &Recording, thread: &str) -> ThreadId {
 }
 
 /// Pieces of all waits of a thread in milliseconds, by category and place of what they come to.
-fn pieces(recording: &Recording, thread: &str) -> Vec<(Heading, String, i64)> {
+fn pieces(recording: &Recording, thread: &str) -> Vec<(Category, String, i64)> {
     let chains = Chains::of(recording);
     let (mut attribution, mut places) = (Attribution::of(&chains), Places::of_recording(recording));
     let thread = of(recording, thread);
-    let mut found: std::collections::BTreeMap<(Heading, String), i64> = Default::default();
+    let mut found: std::collections::BTreeMap<(Category, String), i64> = Default::default();
     for segment in segments::of(&chains, &mut places, thread) {
         let ends = (segment.from, segment.to);
-        if !is_followed(segment.key.heading) {
+        if !is_followed(segment.key.category) {
             continue;
         }
         for (path, from, to) in
             attribution.of_wait(thread, segment.key, (segment.ended_by, segment.queues), ends)
         {
             let end = path.last().unwrap().key;
-            *found.entry((end.heading, end.place.to_owned())).or_default() += (to - from) / 1_000_000;
+            *found.entry((end.category, end.place.to_owned())).or_default() += (to - from) / 1_000_000;
         }
     }
-    found.into_iter().map(|((heading, place), ms)| (heading, place, ms)).collect()
+    found.into_iter().map(|((category, place), ms)| (category, place, ms)).collect()
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_wait_in_a_queue_of_waiters_comes_to_what_the_first_of_them_did() {
     let place = |name: &str| name.to_owned();
     assert_eq!(
         pieces(&recording, "worker-2"),
-        [(Heading::Running, place(""), 70), (Heading::Sleep, place("shop.Peer.answer"), 130),]
+        [(Category::Running, place(""), 70), (Category::Sleep, place("shop.Peer.answer"), 130),]
     );
 }
 
@@ -124,15 +124,15 @@ fn a_wait_for_an_answer_from_this_host_comes_to_what_the_thread_that_answers_did
     assert_eq!(
         pieces(&answers(&READ), "worker-0"),
         [
-            (Heading::Running, place(""), 10),
-            (Heading::Network, place("shop.Pool.call"), 10),
-            (Heading::Sleep, place("shop.Peer.answer"), 80),
+            (Category::Running, place(""), 10),
+            (Category::Network, place("shop.Pool.call"), 10),
+            (Category::Sleep, place("shop.Peer.answer"), 80),
         ]
     );
     // From afar an interrupt wakes the reader, in whichever thread it meets.
     assert_eq!(
         pieces(&answers(&READ_FROM_AFAR), "worker-0"),
-        [(Heading::Network, place("shop.Remote.call"), 100)]
+        [(Category::Network, place("shop.Remote.call"), 100)]
     );
 }
 
@@ -146,7 +146,7 @@ fn threads_that_wait_for_each_other_and_who_is_not_known_end_the_way_where_it_is
     for thread in ["worker-0", "worker-2"] {
         assert_eq!(
             pieces(&circle, thread),
-            [(Heading::Lock, "shop.Pool.borrow".to_owned(), 100)],
+            [(Category::Lock, "shop.Pool.borrow".to_owned(), 100)],
             "{thread}"
         );
     }
@@ -155,7 +155,7 @@ fn threads_that_wait_for_each_other_and_who_is_not_known_end_the_way_where_it_is
 #[test]
 fn a_wait_for_a_thread_without_work_is_not_charged_to_its_idleness() {
     let recording = recording(&[vec![(100, 200, &REST, None)], vec![(100, 200, &TAKE, Some(0))]]);
-    assert_eq!(pieces(&recording, "worker-1"), [(Heading::Lock, "shop.Pool.borrow".to_owned(), 100)]);
+    assert_eq!(pieces(&recording, "worker-1"), [(Category::Lock, "shop.Pool.borrow".to_owned(), 100)]);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_wait_for_an_answer_that_a_selector_receives_comes_to_the_network_whatever_i
     let place = |name: &str| name.to_owned();
     assert_eq!(
         pieces(&recording, "worker-0"),
-        [(Heading::Running, place(""), 10), (Heading::Network, place("rpc.Client.loop"), 90)]
+        [(Category::Running, place(""), 10), (Category::Network, place("rpc.Client.loop"), 90)]
     );
 }
 
@@ -187,9 +187,9 @@ fn what_a_colleague_gives_back_to_a_queue_is_not_charged_to_who_gave_that_one_it
     assert_eq!(
         pieces(&recording, "worker-0"),
         [
-            (Heading::Running, place(""), 4),
-            (Heading::Waiting, place("shop.Pool.borrow"), 80),
-            (Heading::Sleep, place("shop.Peer.answer"), 16)
+            (Category::Running, place(""), 4),
+            (Category::Waiting, place("shop.Pool.borrow"), 80),
+            (Category::Sleep, place("shop.Peer.answer"), 16)
         ]
     );
 }
@@ -204,7 +204,7 @@ fn work_that_was_handed_over_late_comes_to_what_whoever_hands_it_over_did_before
     let place = |name: &str| name.to_owned();
     assert_eq!(
         pieces(&recording, "worker-0"),
-        [(Heading::Running, place(""), 15), (Heading::Sleep, place("shop.Peer.answer"), 85)]
+        [(Category::Running, place(""), 15), (Category::Sleep, place("shop.Peer.answer"), 85)]
     );
 }
 
@@ -219,9 +219,9 @@ fn a_thread_that_rests_once_it_has_let_go_is_charged_with_what_it_did_before() {
     assert_eq!(
         pieces(&recording, "worker-0"),
         [
-            (Heading::Running, place(""), 1),
-            (Heading::Lock, place("shop.Pool.borrow"), 4),
-            (Heading::Sleep, place("shop.Peer.answer"), 95),
+            (Category::Running, place(""), 1),
+            (Category::Lock, place("shop.Pool.borrow"), 4),
+            (Category::Sleep, place("shop.Peer.answer"), 95),
         ]
     );
 }

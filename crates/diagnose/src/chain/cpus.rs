@@ -13,7 +13,7 @@ use fathom_recording::{ProcessId, Recording, ThreadId};
 use super::walk::Walk;
 use super::{End, Link};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// What ran for less than this part of a second's CPU time is not named: a machine has dozens of
 /// processes that do a little.
@@ -131,10 +131,10 @@ impl Walk<'_, '_> {
     /// Who ran instead in some moments of a thread.
     pub(super) fn cpu_links(&mut self, thread: ThreadId, moments: &Intervals) -> Vec<Link> {
         let own = self.chains.recording.threads[thread.index()].process;
-        let running = self.chains.moments.by_heading(thread, &self.chains.stacks);
-        let running = running.map_or_else(Intervals::default, |by_heading| {
-            let running = Heading::ALL.iter().filter(|heading| heading.is_running());
-            Intervals::of(running.flat_map(|heading| by_heading[heading.index()].stretches()).copied())
+        let running = self.chains.moments.by_category(thread, &self.chains.stacks);
+        let running = running.map_or_else(Intervals::default, |by_category| {
+            let running = Category::ALL.iter().filter(|category| category.is_running());
+            Intervals::of(running.flat_map(|category| by_category[category.index()].stretches()).copied())
         });
         let divided = self.chains.runners().divide(moments, own, &running);
         let mut left = moments.clone();

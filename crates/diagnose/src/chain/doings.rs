@@ -12,7 +12,8 @@ use super::{Chains, End};
 use crate::intervals::Intervals;
 use crate::side_by_side::touching;
 use crate::thread_ledger::Taken;
-use crate::waits::{Heading, record};
+use crate::waits::queues::is_jdk;
+use crate::waits::{Category, record};
 
 /// Methods of the JDK that only wait or delegate: the caller is what matters.
 pub(super) const TRANSPARENT: [&str; 6] =
@@ -38,7 +39,7 @@ const FROZEN: [&str; 2] = ["percpu_rwsem_wait", "__percpu_down_read"];
 
 /// A thing that a thread did.
 pub(super) struct Doing<'a> {
-    pub(super) heading: Heading,
+    pub(super) category: Category,
     pub(super) what: String,
     pub(super) moments: Intervals,
     /// The longest record of it.
@@ -89,7 +90,7 @@ const fn ends(key: EndKey) -> Next {
     Next::Named(String::new(), key)
 }
 
-type Key = (Heading, String, Next);
+type Key = (Category, String, Next);
 
 /// Things under way to become [`Doing`]s.
 #[derive(Default)]
@@ -112,27 +113,27 @@ impl<'a> Found<'a> {
 impl<'a> Chains<'a> {
     /// What a thread did in some moments, the longest first: all of them, without overlap.
     pub(super) fn doings(&self, thread: ThreadId, moments: &Intervals) -> Vec<Doing<'a>> {
-        let Some(by_heading) = self.moments.by_heading(thread, &self.stacks) else {
+        let Some(by_category) = self.moments.by_category(thread, &self.stacks) else {
             return vec![self.not_seen(moments.clone())];
         };
         let mut found = Found::default();
         let mut running = Intervals::default();
         let mut lived = Intervals::default();
-        for heading in Heading::ALL {
-            let own = by_heading[heading.index()].and(moments);
+        for category in Category::ALL {
+            let own = by_category[category.index()].and(moments);
             if own.is_empty() {
                 continue;
             }
             lived = lived.or(&own);
-            match heading {
-                Heading::Unknown => lived = lived.without(&own),
-                _ if heading.is_running() => running = running.or(&own),
-                _ => self.off_the_cpu(thread, heading, own, &mut found),
+            match category {
+                Category::Unknown => lived = lived.without(&own),
+                _ if category.is_running() => running = running.or(&own),
+                _ => self.off_the_cpu(thread, category, own, &mut found),
             }
         }
         let mut doings: Vec<Doing<'a>> = (found.0.into_iter())
-            .map(|((heading, what, next), (parts, longest))| Doing {
-                heading,
+            .map(|((category, what, next), (parts, longest))| Doing {
+                category,
                 what,
                 moments: Intervals::of(parts),
                 span: longest.map(|(_, span)| span),
@@ -149,7 +150,7 @@ impl<'a> Chains<'a> {
 
     fn not_seen(&self, moments: Intervals) -> Doing<'a> {
         Doing {
-            heading: Heading::Unknown,
+            category: Category::Unknown,
             what: "not seen".to_owned(),
             moments,
             span: None,
@@ -161,7 +162,7 @@ impl<'a> Chains<'a> {
     /// Time on a CPU, described by the samples in it.
     fn ran(&self, thread: ThreadId, moments: Intervals) -> Doing<'a> {
         let cpu = self.recording.on_cpu_kind();
-        let mut methods: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut methods: BTreeMap<(&str, Option<&str>), u32> = BTreeMap::new();
         let mut stacks: FxHashMap<StackId, u32> = FxHashMap::default();
         let moment = |sample: &Taken| (sample.t_ns, sample.t_ns.saturating_add(1));
         touching(self.moments.samples(thread), true, moment, &moments, |_, sample, _| {
@@ -169,50 +170,53 @@ impl<'a> Chains<'a> {
                 return;
             }
             if let Some(method) = self.java_method(sample.stack(), |_| false) {
-                *methods.entry(method).or_default() += 1;
+                // Of a method of the JDK it is the application's that says what it is for.
+                let caller = is_jdk(method).then(|| self.java_method(sample.stack(), is_jdk)).flatten();
+                *methods.entry((method, caller)).or_default() += 1;
             }
             if let Some(stack) = sample.stack() {
                 *stacks.entry(stack).or_default() += 1;
             }
         });
         let what = match methods.iter().max_by_key(|(_, count)| **count) {
-            Some((method, _)) => format!("running, mostly {method}"),
+            Some(((method, Some(caller)), _)) => format!("running, mostly {method} below {caller}"),
+            Some(((method, None), _)) => format!("running, mostly {method}"),
             None => "running".to_owned(),
         };
         let stack = stacks.into_iter().max_by_key(|(id, count)| (*count, std::cmp::Reverse(*id)));
         let stack = stack.map(|(stack, _)| stack);
-        Doing { heading: Heading::Running, what, moments, span: None, stack, next: ends(EndKey::Running) }
+        Doing { category: Category::Running, what, moments, span: None, stack, next: ends(EndKey::Running) }
     }
 
     /// Time off the CPU under one category, described by the locks that were waited for, by calls
     /// that name a file or a peer, and by the switches themselves.
-    fn off_the_cpu(&self, thread: ThreadId, heading: Heading, own: Intervals, found: &mut Found<'a>) {
-        if heading == Heading::Frozen {
-            let next = ends(end_of(heading));
+    fn off_the_cpu(&self, thread: ThreadId, category: Category, own: Intervals, found: &mut Found<'a>) {
+        if category == Category::Frozen {
+            let next = ends(end_of(category));
             let parts = own.stretches().to_vec();
             let off = self.moments.off(thread);
             let near = off.partition_point(|span| span.t1_ns() <= parts.first().map_or(0, |part| part.0));
-            found.add((heading, heading.words().to_owned(), next), parts, off.get(near).copied());
+            found.add((category, category.words().to_owned(), next), parts, off.get(near).copied());
             return;
         }
         let mut left = own;
         let is_lock = matches!(
-            heading,
-            Heading::Monitor
-                | Heading::Lock
-                | Heading::NativeLock
-                | Heading::Waiting
-                | Heading::TimedWait
-                | Heading::Blocked
+            category,
+            Category::Monitor
+                | Category::Lock
+                | Category::NativeLock
+                | Category::Waiting
+                | Category::TimedWait
+                | Category::Blocked
         );
         if is_lock {
             let locks = [kind::LOCK_MONITOR, kind::LOCK_PARK, kind::LOCK_NATIVE, kind::LOCK_WAIT];
             let locks = self.waits_within(thread, &locks, &left);
-            self.take(&mut left, locks, found, |span| self.lock(thread, heading, span));
+            self.take(&mut left, locks, found, |span| self.lock(thread, category, span));
         }
-        let memory: &[&str] = match heading {
-            Heading::MapLock => &[kind::MEMORY_MAP_LOCK],
-            Heading::MemoryStall => &[kind::MEMORY_STALL],
+        let memory: &[&str] = match category {
+            Category::MapLock => &[kind::MEMORY_MAP_LOCK],
+            Category::MemoryStall => &[kind::MEMORY_STALL],
             _ => &[],
         };
         let naming = record::NAMING.into_iter().chain([kind::PAGE_FAULT, kind::DISK_SYNC]);
@@ -221,19 +225,19 @@ impl<'a> Chains<'a> {
                 return;
             }
             let spans = self.waits_within(thread, &[kind], &left);
-            self.take(&mut left, spans, found, |span| self.call(thread, heading, span));
+            self.take(&mut left, spans, found, |span| self.call(thread, category, span));
         }
         let mut off = Vec::new();
         self.off_within(thread, &left, |_, span, _| off.push(*span));
-        self.take(&mut left, off, found, |span| Some(self.switched(thread, heading, span)));
+        self.take(&mut left, off, found, |span| Some(self.switched(thread, category, span)));
         if !left.is_empty() {
-            let next = match heading {
-                _ if heading.is_stopped() => Next::Stop,
-                Heading::Disk => Next::Disk,
-                Heading::RunQueue => Next::Cpu,
-                _ => ends(end_of(heading)),
+            let next = match category {
+                _ if category.is_stopped() => Next::Stop,
+                Category::Disk => Next::Disk,
+                Category::RunQueue => Next::Cpu,
+                _ => ends(end_of(category)),
             };
-            found.add((heading, heading.words().to_owned(), next), left.stretches().to_vec(), None);
+            found.add((category, category.words().to_owned(), next), left.stretches().to_vec(), None);
         }
     }
 
@@ -264,17 +268,17 @@ impl<'a> Chains<'a> {
     }
 
     /// A lock, and who held it; of a condition, who ended the wait.
-    fn lock(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Option<Key> {
-        let heading_of_span = record::heading(span, &self.stacks);
+    fn lock(&self, thread: ThreadId, category: Category, span: &Span<'a>) -> Option<Key> {
+        let category_of_span = record::category(span, &self.stacks);
         // A pool's thread that waits for a task holds nobody up.
-        if heading_of_span.is_idle() {
+        if category_of_span.is_idle() {
             return None;
         }
-        let heading = if heading == Heading::Blocked { heading_of_span } else { heading };
+        let category = if category == Category::Blocked { category_of_span } else { category };
         let class = if span.name().is_empty() { "a lock" } else { span.name() };
-        if span.kind() == kind::LOCK_WAIT || (span.kind() == kind::LOCK_PARK && heading != Heading::Lock) {
-            if heading == Heading::TimedWait {
-                return Some((heading, format!("{}, on {class}", heading.words()), ends(end_of(heading))));
+        if span.kind() == kind::LOCK_WAIT || (span.kind() == kind::LOCK_PARK && category != Category::Lock) {
+            if category == Category::TimedWait {
+                return Some((category, format!("{}, on {class}", category.words()), ends(end_of(category))));
             }
             let what = match awaits_initialiser(self.recording, self.stack_of(span)) {
                 true => "waiting for another thread to initialise a class".to_owned(),
@@ -283,19 +287,19 @@ impl<'a> Chains<'a> {
             let waker = span.label(label::WAKER).and_then(|name| self.by_name(span.process(), name));
             let waker = waker.or_else(|| self.woken_by(thread, span)).filter(|other| *other != thread);
             let next = waker.map_or_else(|| self.interrupted(thread, span), Next::Thread);
-            return Some((heading, what, next));
+            return Some((category, what, next));
         }
         if let Some(lock) = self.held_lock_of(span) {
-            return Some((heading, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock)));
+            return Some((category, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock)));
         }
         let owner = self.owner(span).filter(|owner| *owner != thread);
         let holder = span.label(label::OWNER).map_or(String::new(), |owner| format!(" that {owner} held"));
         let next = owner.map_or(ends(EndKey::Unknown), Next::Thread);
-        Some((heading, format!("waiting for {class}{holder}"), next))
+        Some((category, format!("waiting for {class}{holder}"), next))
     }
 
     /// A call, with what it names.
-    fn call(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Option<Key> {
+    fn call(&self, thread: ThreadId, category: Category, span: &Span<'a>) -> Option<Key> {
         let with = record::target(span);
         let what = match (span.kind(), with) {
             (kind::NET_DNS, _) => format!("resolving {}", span.name()),
@@ -310,12 +314,12 @@ impl<'a> Chains<'a> {
             (_, Some(with)) => format!("in {}() on {with}", span.name()),
             _ => return None,
         };
-        let answers = with.filter(|_| heading == Heading::Network);
+        let answers = with.filter(|_| category == Category::Network);
         if let Some(other) = answers.and_then(|peer| self.answered_by(thread, peer, span)) {
-            return Some((heading, what, Next::Thread(other)));
+            return Some((category, what, Next::Thread(other)));
         }
         // A call's stack is taken when it returns; what it hung in stands in that of the switch.
-        Some(self.storage(heading, what, self.switched_out(thread, span).or(span.stack())))
+        Some(self.storage(category, what, self.switched_out(thread, span).or(span.stack())))
     }
 
     /// The stack of a wait; where its own record has none, as of one that had begun before the
@@ -333,55 +337,55 @@ impl<'a> Chains<'a> {
     }
 
     /// A switch out that no other record explains.
-    fn switched(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Key {
+    fn switched(&self, thread: ThreadId, category: Category, span: &Span<'a>) -> Key {
         let process = self.recording.threads[thread.index()].process;
-        if let Some(lock) = self.held_lock_at(process, heading, span.stack()) {
-            return (heading, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock));
+        if let Some(lock) = self.held_lock_at(process, category, span.stack()) {
+            return (category, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock));
         }
         let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
         let place =
             self.java_method(span.stack(), is_own).map_or(String::new(), |name| format!(" in {name}"));
         let with = record::target(span).map_or(String::new(), |with| format!(" on {with}"));
-        let what = format!("{}{with}{place}", heading.words());
+        let what = format!("{}{with}{place}", category.words());
         let role = self.recording.threads[thread.index()].role;
         let waker = || self.woken_by(thread, span).filter(|other| *other != thread);
-        let next = match heading {
-            _ if heading.is_stopped() => Next::Stop,
-            Heading::Disk | Heading::PageFault => return self.storage(heading, what, span.stack()),
-            Heading::RunQueue => return (heading, heading.words().to_owned(), Next::Cpu),
+        let next = match category {
+            _ if category.is_stopped() => Next::Stop,
+            Category::Disk | Category::PageFault => return self.storage(category, what, span.stack()),
+            Category::RunQueue => return (category, category.words().to_owned(), Next::Cpu),
             // What the JVM's own threads wait for in a stop is what another of them does.
-            Heading::Idle if matches!(role, Role::Gc | Role::Vm) => {
+            Category::Idle if matches!(role, Role::Gc | Role::Vm) => {
                 waker().map_or(ends(EndKey::Choice), Next::Thread)
             }
-            Heading::NativeLock | Heading::Waiting | Heading::Monitor | Heading::Lock => {
+            Category::NativeLock | Category::Waiting | Category::Monitor | Category::Lock => {
                 waker().map_or_else(|| ended_by_interrupt(span), Next::Thread)
             }
-            Heading::Network => match record::target(span) {
+            Category::Network => match record::target(span) {
                 Some(peer) => {
-                    self.answered_by(thread, peer, span).map_or(ends(end_of(heading)), Next::Thread)
+                    self.answered_by(thread, peer, span).map_or(ends(end_of(category)), Next::Thread)
                 }
-                None => ends(end_of(heading)),
+                None => ends(end_of(category)),
             },
-            Heading::Child => match span.label(label::WAKER) {
+            Category::Child => match span.label(label::WAKER) {
                 Some(other) => Next::Named(format!("{other}, which ended the wait"), EndKey::Outside),
                 None => ends(EndKey::Outside),
             },
-            _ => ends(end_of(heading)),
+            _ => ends(end_of(category)),
         };
-        (heading, what, next)
+        (category, what, next)
     }
 
     /// A wait in a call or a fault: for storage, unless its category or its stack says otherwise.
-    fn storage(&self, heading: Heading, what: String, stack: Option<StackId>) -> Key {
-        let next = match heading {
-            Heading::Disk | Heading::PageFault if self.has_frame(stack, &FROZEN) => {
+    fn storage(&self, category: Category, what: String, stack: Option<StackId>) -> Key {
+        let next = match category {
+            Category::Disk | Category::PageFault if self.has_frame(stack, &FROZEN) => {
                 Next::Named("a frozen file system".into(), EndKey::Outside)
             }
-            Heading::Disk => Next::Disk,
-            Heading::PageFault if self.has_frame(stack, &STORAGE) => Next::Disk,
-            _ => ends(end_of(heading)),
+            Category::Disk => Next::Disk,
+            Category::PageFault if self.has_frame(stack, &STORAGE) => Next::Disk,
+            _ => ends(end_of(category)),
         };
-        (heading, what, next)
+        (category, what, next)
     }
 
     fn has_frame(&self, stack: Option<StackId>, beginnings: &[&str]) -> bool {
@@ -469,13 +473,13 @@ fn ended_by_interrupt(switch: &Span<'_>) -> Next {
 }
 
 /// Why a chain ends at a category that names nothing to go on to.
-fn end_of(heading: Heading) -> EndKey {
-    match heading {
-        Heading::Network | Heading::Dns | Heading::Child | Heading::Throttled | Heading::Frozen => {
+fn end_of(category: Category) -> EndKey {
+    match category {
+        Category::Network | Category::Dns | Category::Child | Category::Throttled | Category::Frozen => {
             EndKey::Outside
         }
-        Heading::Sleep | Heading::TimedWait | Heading::Idle => EndKey::Choice,
-        _ if heading.is_running() => EndKey::Running,
+        Category::Sleep | Category::TimedWait | Category::Idle => EndKey::Choice,
+        _ if category.is_running() => EndKey::Running,
         _ => EndKey::Unknown,
     }
 }

@@ -12,7 +12,7 @@ use super::walk::Walk;
 use super::{Chains, Monitor};
 use super::{End, Link};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::place::place;
 
 /// The locks that changed hands, by the waits for them.
@@ -20,9 +20,9 @@ use crate::waits::place::place;
 pub(crate) struct HeldLocks {
     by_span: FxHashMap<SpanId, usize>,
     /// Waits that no record of a lock covers, by the method of the application that waits.
-    by_place: FxHashMap<(ProcessId, Heading, String), usize>,
+    by_place: FxHashMap<(ProcessId, Category, String), usize>,
     locks: Vec<HeldLock>,
-    own: Vec<(Heading, &'static [&'static str])>,
+    own: Vec<(Category, &'static [&'static str])>,
 }
 
 /// One lock.
@@ -48,15 +48,15 @@ impl<'a> Chains<'a> {
     pub(super) fn held_lock_at(
         &self,
         process: ProcessId,
-        heading: Heading,
+        category: Category,
         stack: Option<StackId>,
     ) -> Option<usize> {
         if self.held_locks.locks.is_empty() {
             return None;
         }
-        let (_, own) = self.held_locks.own.iter().find(|(of, _)| *of == heading)?;
+        let (_, own) = self.held_locks.own.iter().find(|(of, _)| *of == category)?;
         let place = place(self.recording, stack, own);
-        self.held_locks.by_place.get(&(process, heading, place.to_owned())).copied()
+        self.held_locks.by_place.get(&(process, category, place.to_owned())).copied()
     }
 
     /// What a lock that changed hands is called.
@@ -67,15 +67,15 @@ impl<'a> Chains<'a> {
 
 impl HeldLocks {
     /// Methods of the locks of a category themselves, which are not the place that waits: prefixes.
-    pub(crate) fn own(&mut self, heading: Heading, own: &'static [&'static str]) {
-        self.own.push((heading, own));
+    pub(crate) fn own(&mut self, category: Category, own: &'static [&'static str]) {
+        self.own.push((category, own));
     }
 
     /// A lock that changed hands: the waits for it, the methods that wait, who held it when, and
     /// what it is called. A monitor is held within these methods.
     pub(crate) fn add<'w, 'p>(
         &mut self,
-        (process, heading): (ProcessId, Heading),
+        (process, category): (ProcessId, Category),
         spans: impl Iterator<Item = Span<'w>>,
         places: impl Iterator<Item = &'p str>,
         holders: Vec<(ThreadId, Intervals)>,
@@ -84,7 +84,7 @@ impl HeldLocks {
         let held_lock = self.locks.len();
         self.by_span.extend(spans.map(|span| (span.id, held_lock)));
         for place in places {
-            self.by_place.entry((process, heading, place.to_owned())).or_insert(held_lock);
+            self.by_place.entry((process, category, place.to_owned())).or_insert(held_lock);
         }
         self.locks.push(HeldLock { named, holders, monitor });
     }

@@ -8,7 +8,7 @@ use super::doings::{Doing, Next};
 use super::walk::Walk;
 use super::{Chain, Chains, End, Link, Monitor};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// What was done while a lock was held: by whom, where only one did it, by one of them, and the
 /// thing itself.
@@ -20,8 +20,8 @@ const HOLDERS: &str = "its holders, in turn";
 impl<'a> Chains<'a> {
     /// The moments of a thread's life that the ledger charges to a category; `None` when nothing is
     /// known of it.
-    pub(crate) fn under(&self, thread: ThreadId, heading: Heading) -> Option<Intervals> {
-        Some(self.moments.by_heading(thread, &self.stacks)?[heading.index()].clone())
+    pub(crate) fn under(&self, thread: ThreadId, category: Category) -> Option<Intervals> {
+        Some(self.moments.by_category(thread, &self.stacks)?[category.index()].clone())
     }
 
     /// The stacks with which a thread waited under a category in some moments, with nanoseconds:
@@ -29,13 +29,13 @@ impl<'a> Chains<'a> {
     pub(crate) fn stacks_under(
         &self,
         thread: ThreadId,
-        heading: Heading,
+        category: Category,
         moments: &Intervals,
     ) -> Vec<(Option<StackId>, i64)> {
         let mut left = moments.length_ns();
         let mut stacks: BTreeMap<Option<StackId>, i64> = BTreeMap::new();
         let off = self.moments.off(thread).iter();
-        for span in off.filter(|span| self.stacks.heading(span.stack()) == heading) {
+        for span in off.filter(|span| self.stacks.category(span.stack()) == category) {
             let ns = moments.length_within_ns(span.t0_ns(), span.t1_ns());
             left -= ns;
             *stacks.entry(span.stack()).or_default() += ns;
@@ -46,7 +46,7 @@ impl<'a> Chains<'a> {
         let short = self.moments.samples(thread).iter().filter(|sample| {
             Some(sample.kind) != cpu
                 && (from..=to).contains(&sample.t_ns)
-                && self.stacks.heading(sample.stack()) == heading
+                && self.stacks.category(sample.stack()) == category
         });
         let short: Vec<_> = short.map(|sample| (sample.stack(), sample.weight.max(0))).collect();
         let all: i128 = short.iter().map(|(_, ns)| i128::from(*ns)).sum();
@@ -62,8 +62,8 @@ impl<'a> Chains<'a> {
 
     /// The first moment after `from` in which a thread has nothing to do: by then it holds no lock.
     pub(crate) fn idle_after(&self, thread: ThreadId, from: i64, to: i64) -> Option<i64> {
-        let by_heading = self.moments.by_heading(thread, &self.stacks)?;
-        by_heading[Heading::Idle.index()].within(from, to).next().map(|(idle, _)| idle)
+        let by_category = self.moments.by_category(thread, &self.stacks)?;
+        by_category[Category::Idle.index()].within(from, to).next().map(|(idle, _)| idle)
     }
 
     /// A chain from a thread that waits for a lock to what those did who held it, each only while
@@ -71,14 +71,14 @@ impl<'a> Chains<'a> {
     pub(crate) fn of_lock(
         &self,
         thread: ThreadId,
-        heading: Heading,
+        category: Category,
         what: String,
         moments: &Intervals,
         holders: &[(ThreadId, Intervals)],
         held: Option<&Monitor>,
     ) -> Chain {
         let mut walk = Walk::new(self, moments.length_ns());
-        let mut root = walk.link(Some(thread), Some(heading), what, moments);
+        let mut root = walk.link(Some(thread), Some(category), what, moments);
         let (each, mut left) = shared_out(holders, moments);
         root.next = walk.of_holders(&each, (None, held), &mut left);
         if !left.is_empty() && !root.next.is_empty() {
@@ -128,7 +128,7 @@ impl<'a> Walk<'_, 'a> {
         (lock, monitor): (Option<usize>, Option<&Monitor>),
         left: &mut Intervals,
     ) -> Vec<Link> {
-        let mut did: BTreeMap<(Heading, String, Next), Held<'a>> = BTreeMap::new();
+        let mut did: BTreeMap<(Category, String, Next), Held<'a>> = BTreeMap::new();
         let mut back = Vec::new();
         for (holder, own) in held {
             if let Some(end) = self.end_at(*holder) {
@@ -142,7 +142,7 @@ impl<'a> Walk<'_, 'a> {
                     *left = left.or(&doing.moments);
                     continue;
                 }
-                let key = (doing.heading, doing.what.clone(), doing.next.clone());
+                let key = (doing.category, doing.what.clone(), doing.next.clone());
                 match did.get_mut(&key) {
                     Some((first, _, known)) => {
                         *first = first.filter(|first| first == holder);

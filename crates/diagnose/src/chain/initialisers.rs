@@ -10,7 +10,7 @@ const INITIALISES: &str = "InstanceKlass::initialize";
 
 /// Whether a stack waits for a class to be initialised: the JVM does so below the innermost Java
 /// frame. The frame is further out on the stack of who runs the initialiser itself.
-pub(super) fn awaits_initialiser(recording: &Recording, stack: Option<StackId>) -> bool {
+pub(crate) fn awaits_initialiser(recording: &Recording, stack: Option<StackId>) -> bool {
     let mut at = stack;
     while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
         let Some(frame) = recording.frames.get(node.frame.index()) else { return false };

@@ -46,18 +46,19 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::intervals::Intervals;
-use crate::thread_ledger::{self, By, ByHeading, GroupLedger, Moments, Weight};
-use crate::waits::Heading;
+use crate::thread_ledger::{self, By, ByCategory, GroupLedger, Moments, Weight};
+use crate::waits::Category;
 use crate::waits::queues::is_java;
 use crate::waits::stack::ByStack;
 use crate::{Window, quantity};
 
 pub(crate) use held_locks::HeldLocks;
+pub(crate) use initialisers::awaits_initialiser;
 pub use stops::{Part, Stop, StopPart};
 pub(crate) use under_lock::Monitor;
 
 /// Version of the JSON of `fathom chain`.
-pub const SCHEMA: &str = "fathom.chain/1";
+pub const SCHEMA: &str = "fathom.chain/2";
 
 /// What a thread waited for, and what that waited for, to the end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,7 +90,7 @@ pub struct Link {
     pub process: String,
     /// What its time is charged to, as in the ledger of threads; `None` for a device and for what
     /// was not followed.
-    pub heading: Option<Heading>,
+    pub category: Option<Category>,
     /// What it did, in words: "waiting for shop.Cart that worker-7 held", "in write() on
     /// /var/log/app.log".
     pub what: String,
@@ -256,24 +257,25 @@ impl<'a> Chains<'a> {
         let scale = if base_ms > 0.0 { window.length_ns() as f64 / 1e6 / base_ms } else { 0.0 };
         let parts = thread_ledger::parts(window);
         let held_up = |thread: ThreadId| {
-            let by_heading = self.moments.by_heading(thread, &self.stacks)?;
-            let within = |heading: Heading, w: &Window| {
-                by_heading[heading.index()].length_within_ns(w.from_ns, w.to_ns) as f64 / 1e6
+            let by_category = self.moments.by_category(thread, &self.stacks)?;
+            let within = |category: Category, w: &Window| {
+                by_category[category.index()].length_within_ns(w.from_ns, w.to_ns) as f64 / 1e6
             };
-            let held: Vec<Heading> = Heading::ALL.into_iter().filter(|h| h.is_held_up()).collect();
-            let ms: f64 = held.iter().map(|heading| within(*heading, &window)).sum();
+            let held: Vec<Category> = Category::ALL.into_iter().filter(|h| h.is_held_up()).collect();
+            let ms: f64 = held.iter().map(|category| within(*category, &window)).sum();
             if ms <= 0.0 {
                 return None;
             }
             let rank = if base.is_empty() {
                 let mut weight = Weight::of(parts.iter().map(|part| part.length_ns() as f64 / 1e6));
                 for (i, part) in parts.iter().enumerate() {
-                    held.iter().for_each(|heading| weight.add(i, *heading, within(*heading, part)));
+                    held.iter().for_each(|category| weight.add(i, *category, within(*category, part)));
                 }
                 weight.value()
             } else {
-                let usual = |heading| base.iter().map(|w| within(heading, w)).sum::<f64>();
-                let spent = held.iter().map(|heading| (*heading, within(*heading, &window), usual(*heading)));
+                let usual = |category| base.iter().map(|w| within(category, w)).sum::<f64>();
+                let spent =
+                    held.iter().map(|category| (*category, within(*category, &window), usual(*category)));
                 thread_ledger::growth(spent, scale)
             };
             Some((thread, ms, rank))
@@ -293,11 +295,11 @@ impl<'a> Chains<'a> {
 
     /// When a thread was held up within a window.
     pub(crate) fn held_up(&self, thread: ThreadId, window: Window) -> Intervals {
-        let Some(by_heading) = self.moments.by_heading(thread, &self.stacks) else {
+        let Some(by_category) = self.moments.by_category(thread, &self.stacks) else {
             return Intervals::default();
         };
-        let held = Heading::ALL.iter().filter(|h| h.is_held_up());
-        Intervals::of(held.flat_map(|h| by_heading[h.index()].within(window.from_ns, window.to_ns)))
+        let held = Category::ALL.iter().filter(|h| h.is_held_up());
+        Intervals::of(held.flat_map(|h| by_category[h.index()].within(window.from_ns, window.to_ns)))
     }
 
     /// Threads that do the work of a JVM's application, of which anything is known.
@@ -314,9 +316,15 @@ impl<'a> Chains<'a> {
         thread_ledger::over_time_of(self.recording, (&self.moments, &self.stacks), windows, by)
     }
 
+    /// What of the running time that the moments of a JVM's application threads show in windows the
+    /// kernel's accounts and samples bear out, as a share.
+    pub(crate) fn borne_out(&self, jvm: ProcessId, windows: &[Window]) -> f64 {
+        self.moments.borne_out(jvm, &self.stacks, windows)
+    }
+
     /// What a thread spent its life on; `None` when nothing is known of it.
-    pub(crate) fn by_heading(&self, thread: ThreadId) -> Option<Rc<ByHeading>> {
-        self.moments.by_heading(thread, &self.stacks)
+    pub(crate) fn by_category(&self, thread: ThreadId) -> Option<Rc<ByCategory>> {
+        self.moments.by_category(thread, &self.stacks)
     }
 
     /// What a thread waited for in a window, without the time in which it ran, slept or had no
@@ -336,10 +344,10 @@ impl<'a> Chains<'a> {
         let mut off_ms = 0.0;
         for (thread, moments) in moments {
             for doing in self.doings_of_holder(*thread, moments, held) {
-                if doing.heading == Heading::Unknown {
+                if doing.category == Category::Unknown {
                     continue;
                 }
-                off_ms += if doing.heading.is_running() { 0.0 } else { doing.moments.length_ms() };
+                off_ms += if doing.category.is_running() { 0.0 } else { doing.moments.length_ms() };
                 *sums.entry(doing.what).or_default() += doing.moments.length_ms();
             }
         }

@@ -22,7 +22,7 @@ use super::walk::Walk;
 use super::{Chains, End, Link, position};
 use crate::Window;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::log_write::{VM_THREAD, log_writes};
 
 /// The last thread is in when it blocks so shortly before all stood, as a part of the time that it
@@ -275,15 +275,15 @@ impl<'a> Chains<'a> {
             // up.
             let first = off.partition_point(|span| span.t0_ns() < from_ns);
             let within = off[first..].iter().take_while(|span| span.t0_ns() <= to_ns);
-            let blocks = |stack| self.stacks.heading(stack) == Heading::Stopped && !self.has_asked(stack);
+            let blocks = |stack| self.stacks.category(stack) == Category::Stopped && !self.has_asked(stack);
             for span in within.filter(|span| blocks(span.stack())) {
                 if blocked.is_none_or(|(at, ..)| span.t0_ns() > at) {
                     blocked = Some((span.t0_ns(), *span, thread));
                 }
             }
-            let Some(by_heading) = self.moments.by_heading(thread, &self.stacks) else { continue };
-            let on = [Heading::Running, Heading::RunQueue, Heading::Throttled, Heading::PageFault];
-            let on = on.iter().map(|heading| by_heading[heading.index()].and(reach));
+            let Some(by_category) = self.moments.by_category(thread, &self.stacks) else { continue };
+            let on = [Category::Running, Category::RunQueue, Category::Throttled, Category::PageFault];
+            let on = on.iter().map(|category| by_category[category.index()].and(reach));
             let on = on.fold(Intervals::default(), |all, part| all.or(&part));
             let until = on.stretches().last().map_or(from_ns, |s| s.1);
             if busy.is_none_or(|(ns, ..)| on.length_ns() > ns) {

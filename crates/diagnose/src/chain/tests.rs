@@ -251,13 +251,13 @@ fn an_owner_that_runs_sleeps_or_has_no_cpu_is_the_end_of_the_chain() {
     let chain = world.chain(0, (1_000, 2_000));
     adds_up(chain.ms, &chain.links);
     let owner = &chain.links[0].next;
-    let ends: Vec<_> = owner.iter().map(|link| (link.heading, link.ms, link.end)).collect();
+    let ends: Vec<_> = owner.iter().map(|link| (link.category, link.ms, link.end)).collect();
     assert_eq!(
         ends,
         [
-            (Some(Heading::Sleep), 600.0, Some(End::Choice)),
-            (Some(Heading::RunQueue), 300.0, None),
-            (Some(Heading::Running), 100.0, Some(End::Running)),
+            (Some(Category::Sleep), 600.0, Some(End::Choice)),
+            (Some(Category::RunQueue), 300.0, None),
+            (Some(Category::Running), 100.0, Some(End::Running)),
         ]
     );
     assert_eq!(
@@ -304,7 +304,7 @@ fn who_had_the_cpus_is_added_up_over_the_whole_wait_and_by_process() {
         }
     }
     let chain = world.chain(0, (1_000, 4_000));
-    let queue = chain.links.iter().find(|link| link.heading == Some(Heading::RunQueue)).unwrap();
+    let queue = chain.links.iter().find(|link| link.category == Some(Category::RunQueue)).unwrap();
     adds_up(queue.ms, &queue.next);
     let who: Vec<(&str, i64)> =
         queue.next.iter().map(|link| (link.what.as_str(), link.ms.round() as i64)).collect();
@@ -347,7 +347,7 @@ fn a_process_that_is_stopped_by_a_signal_waits_for_nobody_inside() {
     world.add(kind::SCHED_OFF, 0, "sleeping", (1_000, 4_000), &parked, &[], &[(label::WAKER, "pay-7 (101)")]);
     let chain = world.chain(0, (1_000, 4_000));
     let link = &chain.links[0];
-    assert_eq!((link.heading, link.ms, link.end), (Some(Heading::Frozen), 3_000.0, Some(End::Outside)));
+    assert_eq!((link.category, link.ms, link.end), (Some(Category::Frozen), 3_000.0, Some(End::Outside)));
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn a_stop_is_cut_into_its_parts_with_the_last_thread_and_the_blocked_log() {
     for part in &stop.parts {
         adds_up(part.ms, &part.links);
     }
-    assert_eq!(stop.parts[0].links[0].heading, Some(Heading::Running));
+    assert_eq!(stop.parts[0].links[0].category, Some(Category::Running));
     let write = &stop.parts[2].links[0];
     assert_eq!(
         (write.what.as_str(), write.next[0].end),

@@ -7,7 +7,7 @@ use super::Chains;
 use crate::intervals::Intervals;
 use crate::side_by_side::touching;
 use crate::thread_ledger::Taken;
-use crate::waits::{Heading, record};
+use crate::waits::{Category, record};
 
 impl<'a> Chains<'a> {
     /// The recording that they are of.
@@ -74,7 +74,13 @@ impl<'a> Chains<'a> {
 
     /// The record that covers most of what a thread waited for under a category between two
     /// moments.
-    pub(crate) fn wait_at(&self, thread: ThreadId, heading: Heading, from: i64, to: i64) -> Option<Span<'a>> {
+    pub(crate) fn wait_at(
+        &self,
+        thread: ThreadId,
+        category: Category,
+        from: i64,
+        to: i64,
+    ) -> Option<Span<'a>> {
         let mut best: Option<(i64, Span<'a>)> = None;
         let role = self.recording.threads[thread.index()].role;
         let unlisted = self.stacks.of_unlisted(self.moments.off(thread), role);
@@ -83,7 +89,7 @@ impl<'a> Chains<'a> {
             let moments = Intervals::of([(from, to)]);
             touching(row, in_order, ends, &moments, |_, span, _| {
                 let ns = span.overlap_ns(from, to);
-                let matches = unlisted.heading(record::heading(span, &self.stacks)) == heading;
+                let matches = unlisted.category(record::category(span, &self.stacks)) == category;
                 if matches && best.as_ref().is_none_or(|(most, _)| ns > *most) {
                     best = Some((ns, *span));
                 }
@@ -109,15 +115,15 @@ impl<'a> Chains<'a> {
 
     /// Short waits of a thread that were summed up, in order of time: category and sample, whose
     /// weight is the sum up to its time.
-    pub(crate) fn short_waits(&self, thread: ThreadId) -> impl Iterator<Item = (Heading, &Taken)> {
+    pub(crate) fn short_waits(&self, thread: ThreadId) -> impl Iterator<Item = (Category, &Taken)> {
         let [off, queued] =
             [sample::OFF_CPU, sample::RUN_QUEUE].map(|kind| self.recording.strings.find(kind));
         let role = self.recording.threads[thread.index()].role;
         let unlisted = self.stacks.of_unlisted(self.moments.off(thread), role);
         self.moments.samples(thread).iter().filter_map(move |sample| match Some(sample.kind) {
-            kind if kind == queued => Some((Heading::RunQueue, sample)),
+            kind if kind == queued => Some((Category::RunQueue, sample)),
             kind if kind == off => {
-                Some((unlisted.heading(self.stacks.of_role(sample.stack(), role)), sample))
+                Some((unlisted.category(self.stacks.of_role(sample.stack(), role)), sample))
             }
             _ => None,
         })

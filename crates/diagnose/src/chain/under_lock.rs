@@ -11,13 +11,13 @@ use fathom_recording::{StackId, ThreadId};
 use super::Chains;
 use super::doings::{Doing, EndKey, Next, TRANSPARENT};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::place::{Seen, seen_within};
 
 /// A monitor, by what it is waited for under in the ledger and the methods that take it.
 #[derive(Clone, Debug)]
 pub(crate) struct Monitor {
-    pub(crate) heading: Heading,
+    pub(crate) category: Category,
     pub(crate) places: Vec<String>,
 }
 
@@ -33,10 +33,10 @@ impl<'a> Chains<'a> {
         let Some(monitor) = held else { return doings };
         let is_spread = |doing: &Doing<'_>| {
             let spread = doing.span.is_none() && doing.stack.is_none();
-            let waits = !doing.heading.is_running() && !doing.heading.is_stopped();
+            let waits = !doing.category.is_running() && !doing.category.is_stopped();
             spread
                 && waits
-                && !matches!(doing.heading, Heading::Unknown | Heading::RunQueue | Heading::Frozen)
+                && !matches!(doing.category, Category::Unknown | Category::RunQueue | Category::Frozen)
         };
         let (spread, mut doings): (Vec<_>, Vec<_>) = doings.into_iter().partition(is_spread);
         let within = self.short_waits_within(thread, moments, monitor);
@@ -57,26 +57,29 @@ impl<'a> Chains<'a> {
         thread: ThreadId,
         moments: &Intervals,
         monitor: &Monitor,
-    ) -> BTreeMap<(Heading, String), (i64, Option<StackId>)> {
+    ) -> BTreeMap<(Category, String), (i64, Option<StackId>)> {
         let ends = moments.stretches().first().map(|s| s.0).zip(moments.stretches().last().map(|s| s.1));
         let (from, to) = ends.unwrap_or_default();
         let cpu = self.recording.on_cpu_kind();
-        let mut within: BTreeMap<(Heading, String), (i64, Option<StackId>)> = BTreeMap::new();
+        let mut within: BTreeMap<(Category, String), (i64, Option<StackId>)> = BTreeMap::new();
         for sample in self.moments.samples(thread) {
             if Some(sample.kind) == cpu || !(from..=to).contains(&sample.t_ns) {
                 continue;
             }
-            let heading = self.stacks.heading(sample.stack());
-            let Some(stack) = sample.stack().filter(|_| heading != monitor.heading) else { continue };
+            let category = self.stacks.category(sample.stack());
+            let Some(stack) = sample.stack().filter(|_| category != monitor.category) else { continue };
             let is_within = |place: &String| seen_within(self.recording, stack, place) == Seen::Within;
-            if heading.is_running() || heading == Heading::RunQueue || !monitor.places.iter().any(is_within) {
+            if category.is_running()
+                || category == Category::RunQueue
+                || !monitor.places.iter().any(is_within)
+            {
                 continue;
             }
             let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
             let method = crate::waits::place::java_method(self.recording, Some(stack), is_own);
             let place = method.map_or(String::new(), |name| format!(" in {name}"));
             let (ns, _) =
-                within.entry((heading, format!("{}{place}", heading.words()))).or_insert((0, Some(stack)));
+                within.entry((category, format!("{}{place}", category.words()))).or_insert((0, Some(stack)));
             *ns += sample.weight.max(0);
         }
         within.retain(|_, (ns, _)| *ns > 0);
@@ -86,26 +89,28 @@ impl<'a> Chains<'a> {
 
 /// Shares moments out among what was done in them, in proportion.
 fn shared<'a>(
-    within: BTreeMap<(Heading, String), (i64, Option<StackId>)>,
+    within: BTreeMap<(Category, String), (i64, Option<StackId>)>,
     moments: &Intervals,
 ) -> Vec<Doing<'a>> {
     let all: i128 = within.values().map(|(ns, _)| i128::from(*ns)).sum();
     let length = i128::from(moments.length_ns());
     let (mut sum, mut cut, mut left) = (0_i128, 0_i128, moments.clone());
     let mut doings = Vec::new();
-    for ((heading, what), (ns, stack)) in within {
+    for ((category, what), (ns, stack)) in within {
         sum += i128::from(ns);
         let until = length * sum / all.max(1);
         let (own, rest) = left.split_at_ns((until - cut) as i64);
         (left, cut) = (rest, until);
-        let next = match heading {
-            Heading::Disk => Next::Disk,
-            Heading::Network | Heading::Dns | Heading::Child => Next::Named(String::new(), EndKey::Outside),
-            Heading::Sleep | Heading::TimedWait => Next::Named(String::new(), EndKey::Choice),
+        let next = match category {
+            Category::Disk => Next::Disk,
+            Category::Network | Category::Dns | Category::Child => {
+                Next::Named(String::new(), EndKey::Outside)
+            }
+            Category::Sleep | Category::TimedWait => Next::Named(String::new(), EndKey::Choice),
             _ => Next::Named(String::new(), EndKey::Unknown),
         };
         if !own.is_empty() {
-            doings.push(Doing { heading, what, moments: own, span: None, stack, next });
+            doings.push(Doing { category, what, moments: own, span: None, stack, next });
         }
     }
     doings

@@ -6,7 +6,7 @@ use fathom_recording::{Span, StackId, ThreadId};
 use super::doings::{Doing, Next};
 use super::{Chains, End, Link, lesser, position};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// Threads that follow each other. Chains of real programs are three or four long; a longer one is
 /// a queue.
@@ -77,20 +77,20 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     pub(super) fn follow(&mut self, thread: ThreadId, doing: Doing<'a>) -> Link {
-        let mut link = self.link(Some(thread), Some(doing.heading), doing.what, &doing.moments);
+        let mut link = self.link(Some(thread), Some(doing.category), doing.what, &doing.moments);
         self.cite(&mut link, doing.span.as_ref(), doing.stack);
         let is_cut = doing.span.is_some_and(|span| span.label(label::CUT).is_some());
         if let Some(last) = self.path.last_mut() {
             last.1 = is_cut;
         }
         match doing.next {
-            Next::Thread(other) => self.on_to(&mut link, other, doing.heading, &doing.moments),
+            Next::Thread(other) => self.on_to(&mut link, other, doing.category, &doing.moments),
             Next::Lock(_) if self.path.len() >= MOST_DEPTH || self.left == 0 => {
                 link.end = Some(End::NotFollowed);
             }
             Next::Lock(lock) => match self.in_turn(lock, &doing.moments) {
                 // Nobody but a thread that waits for this one.
-                back if back.len() == 1 && back[0].heading.is_none() && back[0].thread.is_some() => {
+                back if back.len() == 1 && back[0].category.is_none() && back[0].thread.is_some() => {
                     link.end = back[0].end;
                 }
                 next => link.next = next,
@@ -115,9 +115,15 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     /// Goes on to another thread in the same moments, unless the chain comes to its end there.
-    pub(super) fn on_to(&mut self, link: &mut Link, other: ThreadId, heading: Heading, moments: &Intervals) {
+    pub(super) fn on_to(
+        &mut self,
+        link: &mut Link,
+        other: ThreadId,
+        category: Category,
+        moments: &Intervals,
+    ) {
         if let Some(end) = self.end_at(other) {
-            link.end = Some(if heading == Heading::Idle { End::Choice } else { end });
+            link.end = Some(if category == Category::Idle { End::Choice } else { end });
         } else if self.path.len() >= MOST_DEPTH || self.left == 0 {
             link.end = Some(End::NotFollowed);
         } else {
@@ -141,7 +147,7 @@ impl<'c, 'a> Walk<'c, 'a> {
     pub(super) fn link(
         &self,
         thread: Option<ThreadId>,
-        heading: Option<Heading>,
+        category: Option<Category>,
         what: String,
         moments: &Intervals,
     ) -> Link {
@@ -160,7 +166,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             thread: name,
             tid,
             process,
-            heading,
+            category,
             what,
             ms,
             share,

@@ -72,4 +72,15 @@ super::metrics! {
     /// How often a control group's quota ran out, and for how long.
     QUOTA = "quota-ran-out",
         "{group}: throttled for {throttled} in all, the quota ran out in {value} periods a second";
+    /// Time that threads waited until another one had initialised a class.
+    INITIALISER_WAITS = "class-initialiser-waits",
+        "{value} of waits for the static initialiser of a class[, by {threads|thread|threads}][, in {places}]";
+    /// Where they waited so.
+    INITIALISER_AT = "class-initialiser-waits-at", "{place} ({value})";
+    /// Who ran the initialiser meanwhile.
+    INITIALISER_RUN = "class-initialiser-run", "{thread} ran the static initialiser of {value}: {did}";
+    /// What it did, by share of the time in which others waited.
+    INITIALISER_PART = "class-initialiser-part", "{what} {value}";
+    /// The longest of these waits.
+    INITIALISER_LONGEST = "class-initialiser-longest-wait", "a wait of {value} until the class was initialised";
 }

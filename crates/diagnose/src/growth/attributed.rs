@@ -5,7 +5,7 @@ use fathom_recording::ProcessId;
 
 use super::{FRAMES, Grown, Growth};
 use crate::Case;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// The loss by what operations took longer for, in the JVM in which they did so most.
 ///
@@ -14,16 +14,16 @@ use crate::waits::Heading;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attributed {
     jvm: Option<ProcessId>,
-    /// Milliseconds of the loss, by [`Heading::index`].
+    /// Milliseconds of the loss, by [`Category::index`].
     ms: Vec<f64>,
 }
 
 impl Attributed {
-    /// What of the loss a JVM's operations lost to a heading, milliseconds. For locks: all of the
+    /// What of the loss a JVM's operations lost to a category, milliseconds. For locks: all of the
     /// waits for them, whatever the holders did meanwhile.
-    pub(crate) fn ms(&self, jvm: ProcessId, heading: Heading) -> f64 {
+    pub(crate) fn ms(&self, jvm: ProcessId, category: Category) -> f64 {
         match self.jvm == Some(jvm) {
-            true => self.ms.get(heading.index()).copied().unwrap_or(0.0),
+            true => self.ms.get(category.index()).copied().unwrap_or(0.0),
             false => 0.0,
         }
     }
@@ -42,9 +42,9 @@ impl Growth<'_> {
         }
         let most_ms = self.most_ms(case) / self.all().max(f64::MIN_POSITIVE);
         let of =
-            |heading: Heading| self.worked().map(|g| g.by() * through(g, heading)).sum::<f64>() * most_ms;
-        let mut ms = vec![0.0; Heading::ALL.len()];
-        Heading::ALL.iter().for_each(|heading| ms[heading.index()] = of(*heading));
+            |category: Category| self.worked().map(|g| g.by() * through(g, category)).sum::<f64>() * most_ms;
+        let mut ms = vec![0.0; Category::ALL.len()];
+        Category::ALL.iter().for_each(|category| ms[category.index()] = of(*category));
         Attributed { jvm: Some(self.jvm), ms }
     }
 }
@@ -53,20 +53,21 @@ impl Growth<'_> {
     /// What of the loss operations spent in page faults, with what their CPU time is credited with;
     /// milliseconds.
     pub(crate) fn of_page_faults(&self, case: &Case<'_>) -> f64 {
-        let in_faults = |g: &&Grown<'_>| matches!(g.key.heading, Heading::KernelFault | Heading::PageFault);
+        let in_faults =
+            |g: &&Grown<'_>| matches!(g.key.category, Category::KernelFault | Category::PageFault);
         let took: f64 = self.worked().filter(in_faults).map(Grown::by).sum();
         self.most_ms(case) * took / self.all().max(f64::MIN_POSITIVE)
     }
 }
 
-/// What of a part's slow time is time under a heading, or was waited for under it.
-fn through(grown: &Grown<'_>, heading: Heading) -> f64 {
-    if !grown.cause.by_lock || !matches!(heading, Heading::Monitor | Heading::Lock) {
-        return if grown.key.heading == heading { 1.0 } else { 0.0 };
+/// What of a part's slow time is time under a category, or was waited for under it.
+fn through(grown: &Grown<'_>, category: Category) -> f64 {
+    if !grown.cause.by_lock || !matches!(category, Category::Monitor | Category::Lock) {
+        return if grown.key.category == category { 1.0 } else { 0.0 };
     }
     let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
     let all: f64 = grown.part.ways.values().map(slow).sum();
     let passing =
-        grown.part.ways.iter().filter(|(way, _)| way.iter().any(|step| step.key.heading == heading));
+        grown.part.ways.iter().filter(|(way, _)| way.iter().any(|step| step.key.category == category));
     passing.map(|(_, ms)| slow(ms)).sum::<f64>() / all.max(f64::MIN_POSITIVE)
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::attribution::Pool;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, quantity};
 
 /// The methods in which the threads of an executor take one task after another and run it.
@@ -60,22 +60,22 @@ pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<
     let mut runs = FxHashMap::default();
     let mut pools: BTreeMap<Pool<'_>, Spent<'_>> = BTreeMap::new();
     for thread in chains.application_threads(jvm) {
-        let Some(by_heading) = chains.by_heading(thread) else { continue };
+        let Some(by_category) = chains.by_category(thread) else { continue };
         if !takes_tasks(case.recording, chains, thread, &mut runs) {
             continue;
         }
         let pool = pools.entry(Pool::of(chains, thread)).or_default();
         pool.threads += 1;
         pool.name = chains.name(thread);
-        for heading in Heading::ALL {
-            let ms = by_heading[heading.index()].and(&slow).length_ms();
+        for category in Category::ALL {
+            let ms = by_category[category.index()].and(&slow).length_ms();
             pool.lived += ms;
-            match heading {
-                Heading::Idle => pool.idle += ms,
-                Heading::RunQueue => pool.on_cpus += ms,
-                Heading::Sleep => pool.asleep += ms,
-                Heading::Unknown => pool.unseen += ms,
-                _ if heading.is_running() => pool.on_cpus += ms,
+            match category {
+                Category::Idle => pool.idle += ms,
+                Category::RunQueue => pool.on_cpus += ms,
+                Category::Sleep => pool.asleep += ms,
+                Category::Unknown => pool.unseen += ms,
+                _ if category.is_running() => pool.on_cpus += ms,
                 _ => {}
             }
         }

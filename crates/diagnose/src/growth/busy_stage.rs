@@ -14,7 +14,7 @@
 mod all_along;
 mod finding;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::label;
 use fathom_recording::{ProcessId, ThreadId};
@@ -25,7 +25,7 @@ use super::{Grown, Growth, MOST, on_threads, words};
 use crate::attribution::{Pool, segments};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Finding, Window};
 pub(crate) use all_along::all_along;
 
@@ -45,6 +45,12 @@ const FEW: usize = 5;
 const NEARLY_ALL: f64 = 0.8;
 /// What of its waits may be long enough to be recorded one by one where work comes all the time.
 const SHORT: f64 = 0.2;
+/// Share of the waits of another pool that a pool must have ended in the base to be what that one
+/// waits for.
+const ENDS: f64 = 0.5;
+/// How many times as long as usual a thread may wait for a CPU for as much running.
+const DEPRIVED: f64 = 1.5;
+
 /// How threads of a pool spent their time in some windows, milliseconds.
 #[derive(Clone, Copy, Default)]
 struct Spent {
@@ -52,16 +58,20 @@ struct Spent {
     /// Idle, or waiting for another thread.
     waited: f64,
     queued: f64,
+    ran: f64,
     unseen: f64,
 }
 
 impl Spent {
-    /// Whether it had no time to spare, and had CPUs.
-    fn is_busy(&self) -> bool {
+    /// Whether it had no time to spare, and had CPUs, or at least as much of them as usually for
+    /// what it ran.
+    fn is_busy(&self, usual: &Self) -> bool {
+        let queues = |spent: &Self| spent.queued / spent.ran.max(f64::MIN_POSITIVE);
+        let as_usual = usual.ran > 0.0 && queues(self) <= DEPRIVED * queues(usual);
         self.lived > 0.0
             && self.waiting_share() <= HAS_NONE
             && self.unseen <= UNSEEN * self.lived
-            && self.queued <= MOST * self.lived
+            && (self.queued <= MOST * self.lived || as_usual)
     }
 
     fn waiting_share(&self) -> f64 {
@@ -90,8 +100,13 @@ pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
     let chains = case.chains();
     let (slow, base) = (Intervals::of_windows(&mostly(&case.slow)), Intervals::of_windows(&case.base));
     let stages = pools(case, jvm, (&slow, &base)).into_iter();
-    let stages = stages.filter(|(_, (_, now, usual))| now.is_busy() && usual.waiting_share() >= HAD_TIME);
-    let fed = stages.filter(|(_, (threads, _, usual))| is_fed(chains, threads, &case.base, usual));
+    let stages =
+        stages.filter(|(_, (_, now, usual))| now.is_busy(usual) && usual.waiting_share() >= HAD_TIME);
+    let mut enders: Option<BTreeSet<Pool<'a>>> = None;
+    let fed = stages.filter(|(pool, (threads, _, usual))| {
+        is_fed(chains, threads, &case.base, usual)
+            || enders.get_or_insert_with(|| enders_of_waits(case, jvm)).contains(pool)
+    });
     let gained = |now: &Spent, usual: &Spent| usual.waiting_share() - now.waiting_share();
     let (pool, (threads, now, usual)) =
         fed.max_by(|a, b| gained(&a.1.1, &a.1.2).total_cmp(&gained(&b.1.1, &b.1.2)))?;
@@ -144,15 +159,16 @@ fn pools<'a>(case: &Case<'a>, jvm: ProcessId, (slow, base): (&Intervals, &Interv
 }
 
 fn add(chains: &Chains<'_>, thread: ThreadId, within: &Intervals, spent: &mut Spent) {
-    let Some(by_heading) = chains.by_heading(thread) else { return };
-    for heading in Heading::ALL {
-        let ms = by_heading[heading.index()].shared_ns(within) as f64 / 1e6;
+    let Some(by_category) = chains.by_category(thread) else { return };
+    for category in Category::ALL {
+        let ms = by_category[category.index()].shared_ns(within) as f64 / 1e6;
         spent.lived += ms;
-        match heading {
-            Heading::RunQueue => spent.queued += ms,
-            Heading::Unknown => spent.unseen += ms,
-            Heading::TimedWait => spent.waited += ms,
-            heading if on_threads(heading) => spent.waited += ms,
+        match category {
+            Category::RunQueue => spent.queued += ms,
+            Category::Unknown => spent.unseen += ms,
+            category if category.is_running() => spent.ran += ms,
+            Category::TimedWait => spent.waited += ms,
+            category if on_threads(category) => spent.waited += ms,
             _ => {}
         }
     }
@@ -177,6 +193,51 @@ fn is_fed(chains: &Chains<'_>, threads: &[ThreadId], windows: &[Window], usual: 
     a_second >= BROUGHT_PER_S || nearly_all || all_the_time
 }
 
+/// The pools that ended half of another pool's waits in the base, and did so often: what those waits
+/// were for, whoever brings these pools their work, be it a timer.
+fn enders_of_waits<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeSet<Pool<'a>> {
+    let chains = case.chains();
+    let mut ended: BTreeMap<Pool<'a>, BTreeMap<Pool<'a>, usize>> = BTreeMap::new();
+    for thread in chains.application_threads(jvm) {
+        let pool = Pool::of(chains, thread);
+        let off = case.base.iter().flat_map(|w| chains.off_between(thread, w.from_ns, w.to_ns));
+        let by = off.filter_map(|span| chains.woken_by(thread, span)).map(|waker| Pool::of(chains, waker));
+        by.for_each(|waker| *ended.entry(pool).or_default().entry(waker).or_default() += 1);
+    }
+    let base_s = Case::length_ms(&case.base) / 1e3;
+    let most = ended.iter().filter_map(|(pool, by)| {
+        let (all, (waker, most)) = (by.values().sum::<usize>(), by.iter().max_by_key(|(_, count)| **count)?);
+        let often = *most as f64 >= BROUGHT_PER_S * base_s;
+        (waker != pool && often && *most as f64 >= ENDS * all as f64).then_some(*waker)
+    });
+    most.collect()
+}
+
+/// Waiting for a CPU is part of the call during which a thread does so, where that call also waits
+/// for something, and else of running, where the thread runs.
+fn with_queueing<'a>(by: &mut BTreeMap<Key<'a>, Doings>) {
+    let is_queue = |key: &Key<'a>| key.category == Category::RunQueue;
+    let mut queued = (0.0, 0.0);
+    let queues: Vec<_> = by.iter().filter(|(key, _)| is_queue(key)).map(|(key, sum)| (*key, *sum)).collect();
+    for (key, (now, usual, _)) in &queues {
+        let same = |other: &Key<'a>| !is_queue(other) && !key.target.is_empty() && other.target == key.target;
+        let calls = by.iter_mut().filter(|(other, _)| same(other));
+        match calls.max_by(|a, b| a.1.0.total_cmp(&b.1.0)) {
+            Some((_, sum)) => (sum.0, sum.1) = (sum.0 + now, sum.1 + usual),
+            None => queued = (queued.0 + now, queued.1 + usual),
+        }
+    }
+    let ran = by.iter().filter(|(key, _)| key.category.is_running());
+    let ran = ran.fold((0.0, 0.0), |all, (_, sum)| (all.0 + sum.0, all.1 + sum.1));
+    if ran.0 > 0.0 {
+        by.retain(|key, _| !is_queue(key));
+        let more = |ran: f64, queued: f64| 1.0 + queued / ran.max(f64::MIN_POSITIVE);
+        for (_, sum) in by.iter_mut().filter(|(key, _)| key.category.is_running()) {
+            (sum.0, sum.1) = (sum.0 * more(ran.0, queued.0), sum.1 * more(ran.1, queued.1));
+        }
+    }
+}
+
 /// What threads were busy with for most of the slow time, with milliseconds slow and in the base,
 /// and the longest of it.
 type Doing<'a> = (Key<'a>, f64, f64, Longest);
@@ -192,7 +253,7 @@ fn mainly<'a>(
     let mut by: BTreeMap<Key<'a>, Doings> = BTreeMap::new();
     for thread in threads {
         for segment in segments::of(case.chains(), &mut places, *thread) {
-            if segment.rests || on_threads(segment.key.heading) {
+            if segment.rests || on_threads(segment.key.category) {
                 continue;
             }
             let ms = |within: &Intervals| within.length_within_ns(segment.from, segment.to) as f64 / 1e6;
@@ -204,21 +265,22 @@ fn mainly<'a>(
             (sum.0, sum.1) = (sum.0 + now, sum.1 + usual);
         }
     }
+    with_queueing(&mut by);
     // Short waits that were summed up have no peer or file, and are the same doing.
-    let mut headings: BTreeMap<Heading, (f64, f64)> = BTreeMap::new();
+    let mut categories: BTreeMap<Category, (f64, f64)> = BTreeMap::new();
     for (key, (now, usual, _)) in &by {
-        let sum = headings.entry(key.heading).or_default();
+        let sum = categories.entry(key.category).or_default();
         (sum.0, sum.1) = (sum.0 + now, sum.1 + usual);
     }
-    let (heading, (now, usual)) = headings.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    let of_it = by.into_iter().filter(|(key, _)| key.heading == heading);
+    let (category, (now, usual)) = categories.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    let of_it = by.into_iter().filter(|(key, _)| key.category == category);
     let is_named = |key: &Key<'_>| !key.place.is_empty() || !key.target.is_empty();
     let (mut named, others): (Vec<_>, Vec<_>) = of_it.partition(|(key, _)| is_named(key));
     named.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
     let most = named.first().filter(|(_, sum)| sum.0 >= MOST * now);
     let (key, longest) = match most {
         Some((key, sum)) => (*key, sum.2),
-        None => (Key { heading, place: "", target: "" }, named.first().or(others.first())?.1.2),
+        None => (Key { category, place: "", target: "" }, named.first().or(others.first())?.1.2),
     };
     (now > 0.0).then_some((key, now, usual, longest))
 }
@@ -228,8 +290,10 @@ impl<'a> Growth<'a> {
     /// connection of nobody in particular, and the stage's own part.
     pub(super) fn behind<'g>(&self, stage: &Stage<'a>, left: &[&'g Grown<'a>]) -> Vec<&'g Grown<'a>> {
         let is_behind = |g: &&&'g Grown<'a>| {
-            let followed = g.key.heading == Heading::Network && g.key.target.is_empty() && g.way().is_some();
-            g.key.heading != Heading::Idle && (on_threads(g.key.heading) || followed || self.is_own(stage, g))
+            let followed =
+                g.key.category == Category::Network && g.key.target.is_empty() && g.way().is_some();
+            g.key.category != Category::Idle
+                && (on_threads(g.key.category) || followed || self.is_own(stage, g))
         };
         left.iter().filter(is_behind).copied().collect()
     }

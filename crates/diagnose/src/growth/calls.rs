@@ -18,7 +18,7 @@ use super::callers::{Callers, frames_of};
 use super::parts::{BASE, FRAMES, Part};
 use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, words};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Confidence, Evidence, Finding, Layer, quantity};
 
 /// What an application asks the kernel for, by what belongs together: where one of these calls is
@@ -177,8 +177,8 @@ impl<'a> Calls<'a> {
     /// Whether a part of the time is the doing of such calls: it grew, and its stacks are in the
     /// call for a good part of it.
     pub(super) fn make(&self, recording: &Recording, grown: &Grown<'_>) -> bool {
-        let could = grown.key.heading.is_running()
-            || matches!(grown.key.heading, Heading::Network | Heading::Disk | Heading::RunQueue);
+        let could = grown.key.category.is_running()
+            || matches!(grown.key.category, Category::Network | Category::Disk | Category::RunQueue);
         if !could || grown.by() <= 0.0 || grown.slow < PART_TIMES * grown.base {
             return false;
         }
@@ -229,7 +229,7 @@ impl<'a> Growth<'a> {
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), &self.per);
         // Who answers runs as long as who asks; who asks waits as well.
-        let waits = |g: &&&Grown<'_>| matches!(g.key.heading, Heading::Network | Heading::Disk);
+        let waits = |g: &&&Grown<'_>| matches!(g.key.category, Category::Network | Category::Disk);
         let asks = made.iter().filter(waits).max_by(|a, b| a.by().total_cmp(&b.by()));
         let place = asks.or(made.first()).map_or("", |g| g.key.place);
         let of_place: Vec<&Part<'_>> =

@@ -9,7 +9,7 @@ use super::lead::Lead;
 use super::parts::{Key, Part};
 use super::{Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, on_threads, sending, words};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
 
 /// Functions that make a connection, of the kernel and the JDK.
@@ -35,16 +35,16 @@ impl<'a> Growth<'a> {
         let Grown { key, part, .. } = lead.part;
         // Without a measured loss, that threads do something else is no loss yet. Code that runs as
         // much as it always does, while fewer operations are done, may do other work.
-        let as_ever = key.heading.is_running() && !lead.part.runs_more;
+        let as_ever = key.category.is_running() && !lead.part.runs_more;
         // Threads that always sleep between operations, and now sleep for longer: that may be all
         // that is asked of them.
-        let paced = key.heading == Heading::Sleep && lead.part.base >= PACE * lead.part.slow;
+        let paced = key.category == Category::Sleep && lead.part.base >= PACE * lead.part.slow;
         let rule = if paced { PACE_RULE } else { RULE };
         // Of windows that somebody chose, without a series, it is not known that anything was lost
         // in them.
         let is_lost = case.loss.lost_ms > 0.0;
         // That threads wait for others, and who ended that is not known, is no cause yet.
-        let ends_in_a_wait = lead.behind.is_empty() && on_threads(key.heading);
+        let ends_in_a_wait = lead.behind.is_empty() && on_threads(key.category);
         let unclear = as_ever || paced || ends_in_a_wait;
         let likely = share >= MOST && lead.part.holds && !by_change && !unclear && is_lost;
         let what = words::doing(key);
@@ -54,19 +54,19 @@ impl<'a> Growth<'a> {
         // Where it is known who woke threads, one that takes from a queue and is called idle has no
         // work; else it may wait for a thing.
         let by_wakers = || case.recording.spans_of(kind::SCHED_OFF).any(|s| s.label(label::WAKER).is_some());
-        let waits = |g: &&&Grown<'_>| g.key.heading != Heading::Idle || !by_wakers();
+        let waits = |g: &&&Grown<'_>| g.key.category != Category::Idle || !by_wakers();
         let mut behind_it = lead.behind.iter().filter(waits).peekable();
         let together = behind_it.peek().copied().map(|first| {
             let most = behind_it.map(|g| g.part.threads.len()).max().unwrap_or(0);
             (most, first.key)
         });
-        let sender = sending::sender(case, part).filter(|_| key.heading == Heading::Network);
+        let sender = sending::sender(case, part).filter(|_| key.category == Category::Network);
         // Who waits for room to send waits for a selector of its own.
         let several = waiting.or(together).filter(|(most, _)| *most > 1 && sender.is_none());
         let behind = several.map_or(String::new(), |(most, first)| {
             format!("; {most} of {threads} threads wait behind it{}", words::within(first.place))
         });
-        let worked = |g: &&&Grown<'_>| g.key.heading != Heading::Idle;
+        let worked = |g: &&&Grown<'_>| g.key.category != Category::Idle;
         let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.cause == g.cause);
         let evidence = grown
             .iter()
@@ -94,12 +94,12 @@ impl<'a> Growth<'a> {
         }
         // Each new connection takes a round trip and whatever the peer does to accept it, and waits
         // on it follow from that.
-        let connects = self.calls.iter().find(|c| c.connects() && key.heading == Heading::Network);
+        let connects = self.calls.iter().find(|c| c.connects() && key.category == Category::Network);
         evidence.extend(connects.map(|calls| {
             Evidence::summed("connections and system calls, counted", words::connections(calls))
         }));
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
-        let mut finding = case.finding_by(rule, words::layer(key.heading), jvm, confidence, cost_ms);
+        let mut finding = case.finding_by(rule, words::layer(key.category), jvm, confidence, cost_ms);
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), per);
         let caller = callers.new_one(&[part], per, key.place);
         let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
@@ -142,13 +142,13 @@ impl<'a> Growth<'a> {
             _ => words::culprit(key),
         };
         let others_wait = way.is_some() || !lead.behind.is_empty();
-        finding.meaning = words::meaning(key.heading, others_wait && sender.is_none()).into();
+        finding.meaning = words::meaning(key.category, others_wait && sender.is_none()).into();
         finding.evidence = evidence;
         finding.remedies = connects.map(|_| words::keep_connections()).into_iter().collect();
         match sender {
             Some(_) => finding.remedies.push(words::take_in_faster()),
             None if connecting(case, key, part) => finding.remedies = vec![words::connect_once()],
-            None => finding.remedies.extend(words::remedies(key.heading)),
+            None => finding.remedies.extend(words::remedies(key.category)),
         }
         if pins(case, key, part) {
             let process = case.recording.processes.get(jvm.index());
@@ -185,7 +185,7 @@ impl Grown<'_> {
 /// Whether most of a wait is one in which a carrier stands with its virtual thread, so that no
 /// other one gets on.
 fn pins(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
-    if key.heading.is_running() || matches!(key.heading, Heading::RunQueue | Heading::Idle) {
+    if key.category.is_running() || matches!(key.category, Category::RunQueue | Category::Idle) {
         return false;
     }
     // A virtual thread that has left its carrier is a thread of its own here, without an id at the
@@ -217,7 +217,7 @@ fn connecting(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
         all += ms[0] + ms[1];
         connecting += if connects(Some(*stack)) { ms[0] + ms[1] } else { 0.0 };
     }
-    key.heading == Heading::Network && connecting > 0.5 * all
+    key.category == Category::Network && connecting > 0.5 * all
 }
 
 /// The slow windows in which any thread was in it; all of them for running time.

@@ -7,7 +7,7 @@ use super::parts::{self, BASE, FRAMES, Kept};
 use super::{Each, Grown, Growth, MORE, Per, calls, carriers, on_threads, passes, several, worked};
 use crate::intervals::Intervals;
 use crate::sight::Sights;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{COVERED, Case, Sight, thread_ledger};
 
 /// The parts of a JVM's time that grew or not, those that grew most first.
@@ -52,7 +52,6 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
             credit,
             holds,
             runs_more,
-            is_late: false,
             several: Vec::new(),
         });
     }
@@ -61,9 +60,12 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
         whole.holds = several::holds(&whole.part.ms, &per.by, &lengths_ms);
     }
     // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
-    let waited: f64 = grown.iter().filter(|g| on_threads(g.key.heading) && worked(g)).map(Grown::by).sum();
-    grown.retain(|g| !g.part.is_new || g.key.heading != Heading::Sleep || g.by() <= waited);
-    carriers::mark_late(case, jvm, &frames, &mut grown);
+    let waited: f64 = grown.iter().filter(|g| on_threads(g.key.category) && worked(g)).map(Grown::by).sum();
+    grown.retain(|g| !g.part.is_new || g.key.category != Category::Sleep || g.by() <= waited);
+    carriers::credit(case, jvm, &frames, &mut grown);
+    if per.each.is_counted() {
+        without_polls(&mut grown, &lengths_ms);
+    }
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     Some(Growth {
         jvm,
@@ -75,6 +77,17 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
         calls,
         of_holders: 0.0,
     })
+}
+
+/// Takes the growth from threads that sleep as long each time as in the base, and slept much of the
+/// base: what they look for every so often comes less often. Where nothing else made operations
+/// take longer by as much, it stays.
+fn without_polls(grown: &mut [Grown<'_>], lengths_ms: &[f64; FRAMES]) {
+    let polls = |g: &Grown<'_>| g.key.category == Category::Sleep && g.part.is_poll(lengths_ms);
+    let others: f64 = grown.iter().filter(|g| worked(g) && !polls(g)).map(Grown::by).sum();
+    for g in grown.iter_mut().filter(|g| polls(g) && g.by() <= others) {
+        g.credit -= g.by();
+    }
 }
 
 /// Moments cut where half of their time has passed.

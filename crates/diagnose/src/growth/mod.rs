@@ -36,7 +36,7 @@ mod sending;
 mod several;
 mod spread;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod words;
 pub(crate) mod work;
 
@@ -47,7 +47,7 @@ use fathom_recording::ProcessId;
 use crate::account::Left;
 use crate::attribution::Path;
 use crate::sight::Sights;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Confidence, Finding, RuledOut, merge, quantity};
 pub(crate) use attributed::Attributed;
 use calls::Calls;
@@ -106,8 +106,6 @@ struct Grown<'a> {
     holds: bool,
     /// Whether it takes more of the wall time than in the base, whatever the operations do.
     runs_more: bool,
-    /// Whether it is sleep of virtual threads that no carrier was free to end.
-    is_late: bool,
     /// What it was put together of, with the share of each; empty where it is one.
     several: Vec<(String, f64)>,
 }
@@ -213,7 +211,7 @@ impl<'a> Growth<'a> {
 
     /// What waits for resources grew by: what lies behind all waits for other threads, too.
     fn resources(&self) -> f64 {
-        self.worked().filter(|g| !on_threads(g.key.heading)).map(Grown::by).sum::<f64>() + self.of_holders
+        self.worked().filter(|g| !on_threads(g.key.category)).map(Grown::by).sum::<f64>() + self.of_holders
     }
 
     /// Cuts findings about resources to what the resource's part of an operation grew by: that
@@ -228,8 +226,8 @@ impl<'a> Growth<'a> {
         }
         let mut too_small: Vec<RuledOut> = Vec::new();
         for finding in findings.iter_mut().filter(|finding| finding.process_id == self.jvm) {
-            let own = |g: &&Grown<'_>| words::is_resource_of(g.key.heading, finding.rule);
-            if !Heading::ALL.iter().any(|heading| words::is_resource_of(*heading, finding.rule)) {
+            let own = |g: &&Grown<'_>| words::is_resource_of(g.key.category, finding.rule);
+            if !Category::ALL.iter().any(|category| words::is_resource_of(*category, finding.rule)) {
                 continue;
             }
             let share = self.worked().filter(own).map(Grown::by).sum::<f64>() / resources;
@@ -276,27 +274,24 @@ impl<'a> Growth<'a> {
 
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
     /// that took CPUs, where operations need more CPU time: threads that run longer wait longer,
-    /// for each other and for their next turn, and virtual threads for a carrier.
+    /// for each other and for their next time slice.
     pub(crate) fn credit_running(&mut self, findings: &[Finding]) {
-        let runs = || self.grown.iter().filter(|g| g.key.heading.is_running());
-        let queues = || self.grown.iter().filter(|g| g.key.heading == Heading::RunQueue);
-        let late: f64 = self.grown.iter().filter(|g| g.is_late).map(Grown::by).sum();
+        let runs = || self.grown.iter().filter(|g| g.key.category.is_running());
+        let queues = || self.grown.iter().filter(|g| g.key.category == Category::RunQueue);
         let (ran, usual) = (runs().map(|g| g.slow).sum::<f64>(), runs().map(|g| g.base).sum::<f64>());
         let (grew, queued) = (runs().map(Grown::by).sum::<f64>(), queues().map(Grown::by).sum::<f64>());
-        if ran < MORE_CPU * usual || grew <= 0.0 || queued + late <= 0.0 {
+        if ran < MORE_CPU * usual || grew <= 0.0 || queued <= 0.0 {
             return;
         }
         let taken =
-            findings.iter().filter(|f| f.process_id == self.jvm && words::is_of(Heading::RunQueue, f.rule));
+            findings.iter().filter(|f| f.process_id == self.jvm && words::is_of(Category::RunQueue, f.rule));
         let taken: f64 = taken.map(|finding| finding.share.unwrap_or(1.0)).sum();
         let own = (1.0 - taken * self.resources() / queued.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         for g in &mut self.grown {
-            if g.key.heading == Heading::RunQueue {
-                g.credit = -g.by() * own;
-            } else if g.is_late {
-                g.credit = -g.by();
-            } else if g.key.heading.is_running() {
-                g.credit = (queued * own + late) * g.by() / grew;
+            if g.key.category == Category::RunQueue {
+                g.credit -= g.by() * own;
+            } else if g.key.category.is_running() {
+                g.credit += queued * own * g.by() / grew;
             }
         }
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
@@ -305,18 +300,25 @@ impl<'a> Growth<'a> {
     /// Whether a finding of a rule reports a part.
     fn is_reported(&self, grown: &Grown<'_>, findings: &[Finding]) -> bool {
         let of_rule = |rule: &str| {
-            words::is_of(grown.key.heading, rule)
-                || (grown.cause.by_lock && words::is_of(Heading::Lock, rule))
+            words::is_of(grown.key.category, rule)
+                || (grown.cause.by_lock && words::is_of(Category::Lock, rule))
         };
         // The JVM's lock of its list of threads is waited for where threads are started.
         let of_starts = |finding: &Finding| {
             finding.rule == "thread-start-slow"
-                && grown.key.heading == Heading::NativeLock
+                && grown.key.category == Category::NativeLock
                 && grown.key.place == finding.culprit
         };
-        findings
-            .iter()
-            .any(|finding| finding.process_id == self.jvm && (of_rule(finding.rule) || of_starts(finding)))
+        // Who waits for an initialiser waits for a thread, and so does who waits for what it runs.
+        let of_initialisers = |finding: &Finding| {
+            finding.rule == "class-init-slow"
+                && (matches!(grown.key.category, Category::Waiting | Category::NativeLock)
+                    || class_of(&finding.culprit) == class_of(grown.key.place))
+        };
+        findings.iter().any(|finding| {
+            finding.process_id == self.jvm
+                && (of_rule(finding.rule) || of_starts(finding) || of_initialisers(finding))
+        })
     }
 
     /// Credits findings about locks with what the holders did meanwhile in their own time: what
@@ -328,7 +330,7 @@ impl<'a> Growth<'a> {
             *waited.entry(g.key).or_default() += g.by();
         }
         for g in &mut self.grown {
-            let is_own = !g.cause.by_lock && g.key.heading != Heading::Idle;
+            let is_own = !g.cause.by_lock && g.key.category != Category::Idle;
             if let Some(waited) = waited.get(&g.key).filter(|_| is_own) {
                 let held = waited.min(g.by());
                 g.credit -= held;
@@ -356,7 +358,7 @@ impl<'a> Growth<'a> {
         let known = |g: &&Grown<'_>| !self.is_reported(g, findings);
         // What the recorder took is said, and is no cause of anything.
         let (recorder, mut left): (Vec<_>, Vec<_>) =
-            self.grown.iter().filter(known).partition(|g| g.key.heading == Heading::Recorder);
+            self.grown.iter().filter(known).partition(|g| g.key.category == Category::Recorder);
         let (lost_ms, all_ms) = (self.most_ms(case), lost_ms(case));
         let mut rest_ms = all_ms * (1.0 - explained.clamp(0.0, 1.0));
         let mut found = Vec::new();
@@ -368,7 +370,7 @@ impl<'a> Growth<'a> {
         let calls = self.calls.iter().map(|calls| (calls, made_by(calls)));
         if let Some((calls, (made, by))) = calls.max_by(|a, b| a.1.1.total_cmp(&b.1.1)).filter(|_| most > 0) {
             let share = by / self.all().max(f64::MIN_POSITIVE);
-            let worked = left.iter().filter(|g| g.key.heading != Heading::Idle);
+            let worked = left.iter().filter(|g| g.key.category != Category::Idle);
             if share >= LEADS && by >= worked.map(|g| g.by()).fold(0.0, f64::max) {
                 let cost_ms = (lost_ms * share).min(rest_ms);
                 rest_ms -= cost_ms;
@@ -378,7 +380,7 @@ impl<'a> Growth<'a> {
         }
         if let Some(spread) = self.spread(case, &left).filter(|_| found.len() < most) {
             let share = spread.by() / self.all().max(f64::MIN_POSITIVE);
-            let worked = left.iter().filter(|g| g.key.heading != Heading::Idle);
+            let worked = left.iter().filter(|g| g.key.category != Category::Idle);
             if share >= LEADS && spread.by() >= worked.map(|g| g.by()).fold(0.0, f64::max) {
                 let cost_ms = (lost_ms * share).min(rest_ms);
                 rest_ms -= cost_ms;
@@ -401,7 +403,7 @@ impl<'a> Growth<'a> {
         while found.len() < most {
             let Some(lead) = lead(case, &left) else { break };
             // The same, which others wait for: it is one cause.
-            let same = |g: &&Grown<'_>| g.key == lead.part.key && g.key.heading != Heading::Idle;
+            let same = |g: &&Grown<'_>| g.key == lead.part.key && g.key.category != Category::Idle;
             let by: f64 = left.iter().copied().filter(same).map(Grown::by).sum();
             let share = match lead.behind.is_empty() {
                 true => by / self.all(),
@@ -415,7 +417,7 @@ impl<'a> Growth<'a> {
             rest_ms -= cost_ms;
             found.push(self.finding(case, &lead, &left, share, cost_ms, by_change));
             let (key, is_resource) = (lead.part.key, !lead.behind.is_empty());
-            left.retain(|g| g.key != key && !(is_resource && on_threads(g.key.heading)));
+            left.retain(|g| g.key != key && !(is_resource && on_threads(g.key.category)));
         }
         // What is small beside the cause and new: a second change, which stays when the first is
         // undone.
@@ -425,7 +427,7 @@ impl<'a> Growth<'a> {
         }
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };
-        let worked = left.iter().filter(|g| g.key.heading != Heading::Idle);
+        let worked = left.iter().filter(|g| g.key.category != Category::Idle);
         let worked = worked.chain(&recorder).filter(|g| g.by() > 0.0);
         Explained { left: worked.map(part).collect(), findings: found, of_holders: self.of_holders / all }
     }
@@ -446,7 +448,8 @@ fn least_growth(case: &Case<'_>) -> f64 {
 /// things: fewer operations are each charged with more of it, and it makes none of them fewer. What
 /// makes threads do less takes time from all else that they do.
 fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> bool {
-    let waits = !key.heading.is_running() && !matches!(key.heading, Heading::RunQueue | Heading::Throttled);
+    let waits =
+        !key.category.is_running() && !matches!(key.category, Category::RunQueue | Category::Throttled);
     let threads = part.threads.len().max(1) as f64;
     let share = |ms: f64, length_ms: f64| ms / (threads * length_ms.max(f64::MIN_POSITIVE));
     let (slow, base) = (share(part.ms[0] + part.ms[1], slow_ms), share(part.ms[BASE], base_ms));
@@ -460,19 +463,24 @@ fn lost_ms(case: &Case<'_>) -> f64 {
     if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) }
 }
 
+/// The class of a method.
+fn class_of(method: &str) -> &str {
+    method.rsplit_once('.').map_or(method, |(class, _)| class)
+}
+
 fn worked(grown: &Grown<'_>) -> bool {
-    grown.key.heading != Heading::Idle
+    grown.key.category != Category::Idle
 }
 
 /// Whether what ends such a wait is a thread.
-fn on_threads(heading: Heading) -> bool {
+fn on_threads(category: Category) -> bool {
     matches!(
-        heading,
-        Heading::Monitor
-            | Heading::Lock
-            | Heading::NativeLock
-            | Heading::Waiting
-            | Heading::Blocked
-            | Heading::Idle
+        category,
+        Category::Monitor
+            | Category::Lock
+            | Category::NativeLock
+            | Category::Waiting
+            | Category::Blocked
+            | Category::Idle
     )
 }

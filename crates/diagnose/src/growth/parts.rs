@@ -1,10 +1,10 @@
-//! What the application's threads of a JVM spent their time on, slow beside base: by heading, by
+//! What the application's threads of a JVM spent their time on, slow beside base: by category, by
 //! the method of the application in which they were, and by what they waited for by name.
 //!
 //! ```text
-//! thread, its moments by heading ─┬─ running ──▶ by CPU samples: the application's method
+//! thread, its moments by category ─┬─ running ──▶ by CPU samples: the application's method
 //!                                 └─ any other ─┬─ times off the CPU ─▶ method of the stack, peer or file of the call
-//!                                               └─ the rest ──────────▶ by heading alone
+//!                                               └─ the rest ──────────▶ by category alone
 //! ```
 //!
 //! Waits for threads are attributed to what those threads did meanwhile ([`crate::attribution`]),
@@ -15,6 +15,7 @@
 
 mod reached;
 mod running;
+mod split;
 
 use std::hash::{Hash, Hasher};
 
@@ -25,9 +26,10 @@ use super::places::{Places, SUMMED_WITHIN_NS, ShortWait, is_of_jdk};
 use crate::attribution::{Attribution, Path, Piece, Pool, is_followed, lives_of_pools};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::waits::{Heading, record};
+use crate::waits::{Category, record};
 use reached::{is_reached, reached};
 use running::{Ran, ms_of, on_cpu, running, sampled};
+use split::attributed;
 
 /// Windows that are held against each other: the first half of the slow time, the second half, the
 /// base.
@@ -39,12 +41,14 @@ pub(super) const BASE: usize = 2;
 const ALIKE: f64 = 0.1;
 /// What waiting for time-outs must usually take of what it takes now to be a habit.
 const HABIT: f64 = 0.25;
+/// How many times as long as in the base each time of a poll may be.
+const POLLS: f64 = 1.5;
 /// A pool that runs as much as this part of what the busiest one does is one of those that do the
 /// operations.
 const WORKS: f64 = 0.25;
 /// What of the time the busiest pool must run for pools to be distinguished by how much they run.
 const HARDLY: f64 = 0.01;
-/// Waits of all threads that are followed at most, by heading and frame, and of one thread at
+/// Waits of all threads that are followed at most, by category and frame, and of one thread at
 /// least: a fair part of very many.
 const MOST_FOLLOWED: usize = 60_000;
 const LEAST_FOLLOWED: usize = 40;
@@ -61,7 +65,7 @@ const FEW: usize = 2;
 /// What a moment is identified by.
 #[derive(Clone, Copy, Debug, Eq, PartialOrd, Ord)]
 pub(crate) struct Key<'a> {
-    pub(crate) heading: Heading,
+    pub(crate) category: Category,
     /// The application's innermost method; empty where no stack was recorded.
     pub(crate) place: &'a str,
     /// A peer, a file or a host; empty where nothing names one.
@@ -73,13 +77,13 @@ impl PartialEq for Key<'_> {
         // Words of a recording stand in it once: the same ones are mostly seen to be so without
         // looking at them.
         let same = |a: &str, b: &str| std::ptr::eq(a, b) || a == b;
-        self.heading == other.heading && same(self.place, other.place) && same(self.target, other.target)
+        self.category == other.category && same(self.place, other.place) && same(self.target, other.target)
     }
 }
 
 impl Hash for Key<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.heading, self.place, self.target).hash(state);
+        (self.category, self.place, self.target).hash(state);
     }
 }
 
@@ -103,7 +107,7 @@ impl<'a> Cause<'a> {
     fn of(path: &Path<'a>, own: Key<'a>) -> Self {
         let Some(end) = path.last() else { return Self::itself(own) };
         let before = &path[..path.len() - 1];
-        let by_lock = before.iter().any(|s| matches!(s.key.heading, Heading::Monitor | Heading::Lock));
+        let by_lock = before.iter().any(|s| matches!(s.key.category, Category::Monitor | Category::Lock));
         Self { key: end.key, other: end.other, by_lock }
     }
 }
@@ -117,8 +121,10 @@ pub(super) struct Part<'a> {
     pub(super) threads: FxHashSet<ThreadId>,
     /// When any thread did, in the slow windows; empty for running time, which samples show.
     pub(super) moments: Vec<(i64, i64)>,
-    /// Times off the CPU that ended, by frame.
+    /// Times off the CPU that ended, by frame, and their milliseconds: those that were long enough
+    /// to be recorded one by one.
     pub(super) ended: [usize; FRAMES],
+    pub(super) ended_ms: [f64; FRAMES],
     /// Of the longest time: how long, nanoseconds, whose, from when to when.
     pub(super) longest: Option<(i64, ThreadId, i64, i64)>,
     /// Whether it is that of threads of a pool that was not there in the base, and that do no
@@ -145,6 +151,7 @@ impl<'a> Part<'a> {
         for frame in 0..FRAMES {
             self.ms[frame] += other.ms[frame];
             self.ended[frame] += other.ended[frame];
+            self.ended_ms[frame] += other.ended_ms[frame];
         }
         self.is_new = other.is_new && (self.is_new || self.threads.is_empty());
         self.threads.extend(other.threads);
@@ -161,6 +168,16 @@ impl<'a> Part<'a> {
         base >= HABIT * (self.ms[0] + self.ms[1]) / slow_ms
     }
 
+    /// Whether it is a habit whose times are each as long as in the base.
+    pub(super) fn is_poll(&self, lengths_ms: &[f64; FRAMES]) -> bool {
+        let each = |ms: f64, ended: usize| ms / ended.max(1) as f64;
+        let ended = self.ended[0] + self.ended[1];
+        let slow = each(self.ended_ms[0] + self.ended_ms[1], ended);
+        let base = each(self.ended_ms[BASE], self.ended[BASE]);
+        let alike = slow <= POLLS * base && base <= POLLS * slow;
+        ended > 0 && self.ended[BASE] > 0 && alike && self.is_habit(lengths_ms)
+    }
+
     /// Whether a thread spends the same part of its time so whatever the operations do: a reader
     /// without a message, a timer's thread. Fewer operations would each be charged with more of it.
     fn is_background(&self, lengths_ms: &[f64; FRAMES]) -> bool {
@@ -171,49 +188,6 @@ impl<'a> Part<'a> {
         let (slow_rate, base_rate) = (ended as f64 / slow_ms, self.ended[BASE] as f64 / base_ms);
         alike && (ended + self.ended[BASE] <= FEW || slow_rate >= (1.0 - 2.0 * ALIKE) * base_rate)
     }
-}
-
-/// The time of one thread under one key, split by what it is attributed to: as much in all as the
-/// key has.
-fn attributed<'a>(key: Key<'a>, mut part: Part<'a>, thread: ThreadId) -> Vec<(Cause<'a>, Part<'a>)> {
-    let mut sums = [0_i64; FRAMES];
-    let length = |from: i64, to: i64| to.saturating_sub(from).max(0);
-    let followed = std::mem::take(&mut part.followed);
-    followed.iter().for_each(|(frame, (_, from, to))| sums[*frame] += length(*from, *to));
-    if followed.is_empty() {
-        return vec![(Cause::itself(key), part)];
-    }
-    let is_new = part.is_new;
-    let mut causes: FxHashMap<Cause<'a>, Part<'a>> = FxHashMap::default();
-    for (frame, (path, from, to)) in followed {
-        let ns = length(from, to);
-        let ms = part.ms[frame] * ns as f64 / sums[frame].max(1) as f64;
-        let of_cause = causes.entry(Cause::of(&path, key)).or_default();
-        of_cause.is_new = is_new;
-        of_cause.ms[frame] += ms;
-        of_cause.ways.entry(path).or_default()[frame] += ms;
-        if frame != BASE {
-            of_cause.threads.insert(thread);
-            of_cause.moments.push((from, to));
-            if of_cause.longest.is_none_or(|(best, ..)| ns > best) {
-                of_cause.longest = Some((ns, thread, from, to));
-            }
-        }
-    }
-    // The stacks are those of the wait: they do not show what it is attributed to elsewhere.
-    let all_ms = part.ms;
-    if let Some(own) = causes.get_mut(&Cause::itself(key)) {
-        let of = |frame: usize| if all_ms[frame] > 0.0 { own.ms[frame] / all_ms[frame] } else { 0.0 };
-        let shares: [f64; FRAMES] = std::array::from_fn(of);
-        let stacks = part.by_stack.iter();
-        own.by_stack = stacks.map(|(s, ms)| (*s, std::array::from_fn(|f| ms[f] * shares[f]))).collect();
-    }
-    // A frame in which none of its waits was followed keeps its time as it is.
-    let rest = (0..FRAMES).filter(|frame| sums[*frame] == 0 && part.ms[*frame] > 0.0);
-    for frame in rest {
-        causes.entry(Cause::itself(key)).or_default().ms[frame] += part.ms[frame];
-    }
-    causes.into_iter().collect()
 }
 
 /// The time of all application threads of a JVM.
@@ -257,7 +231,7 @@ pub(super) fn of<'a>(
     let application = chains.application_threads(jvm);
     let lives = lives_of_pools(chains, jvm);
     let mut attribution = Attribution::of(chains);
-    use Heading::{NativeLock, TimedWait, Waiting};
+    use Category::{NativeLock, TimedWait, Waiting};
     let (most, least) = match kept {
         Kept::AtWork => (MOST_FOLLOWED / FEWER, LEAST_FOLLOWED / FEWER),
         _ => (MOST_FOLLOWED, LEAST_FOLLOWED),
@@ -265,7 +239,7 @@ pub(super) fn of<'a>(
     let most_followed = (most / application.len().max(1)).max(least);
     let at_work = at_work(chains, &application, frames, &lengths_ms);
     for thread in application {
-        let Some(by_heading) = chains.by_heading(thread) else { continue };
+        let Some(by_category) = chains.by_category(thread) else { continue };
         let pool = Pool::of(chains, thread);
         let works = at_work.contains(&pool);
         // Virtual threads run on threads of another pool.
@@ -277,21 +251,21 @@ pub(super) fn of<'a>(
         let short = places.of_short_waits(chains, thread);
         let named = chains.naming(thread);
         for (frame, windows) in frames.iter().enumerate() {
-            for heading in Heading::ALL {
-                let own = by_heading[heading.index()].and(windows);
+            for category in Category::ALL {
+                let own = by_category[category.index()].and(windows);
                 if frame != BASE {
                     lived_ms += own.length_ms();
-                    unseen_ms += if heading == Heading::Unknown { own.length_ms() } else { 0.0 };
+                    unseen_ms += if category == Category::Unknown { own.length_ms() } else { 0.0 };
                 }
-                if own.is_empty() || heading == Heading::Unknown {
+                if own.is_empty() || category == Category::Unknown {
                     continue;
                 }
-                if heading.is_running() {
+                if category.is_running() {
                     ran_ms[frame] += own.length_ms();
                     continue;
                 }
                 let means = (&mut places, &mut attribution, chains);
-                off(&mut own_parts, means, most_followed, thread, heading, own, frame, &short, &named);
+                off(&mut own_parts, means, most_followed, thread, category, own, frame, &short, &named);
             }
             for (place, stack, weight) in sampled(chains, &mut places, thread, windows) {
                 ran.entry((place, stack, thread)).or_default()[frame] += weight;
@@ -301,8 +275,8 @@ pub(super) fn of<'a>(
         // sleep nearly all the time. A thread that does none and sleeps as much as ever, in fewer
         // and longer turns, has a pace of its own.
         let is_new = lives.get(&pool).is_some_and(|life| is_new(life, &frames[BASE]));
-        let stays = |key: &Key<'_>, part: &Part<'_>| match key.heading {
-            Heading::Sleep => works || !without_background || !is_alike(&part.ms, &lengths_ms),
+        let stays = |key: &Key<'_>, part: &Part<'_>| match key.category {
+            Category::Sleep => works || !without_background || !is_alike(&part.ms, &lengths_ms),
             // So it is with one that looks after something every so often.
             TimedWait if !works => !without_background || !part.is_habit(&lengths_ms),
             Waiting | NativeLock if !works => !without_background || !is_alike(&part.ms, &lengths_ms),
@@ -322,6 +296,12 @@ pub(super) fn of<'a>(
     if kept == Kept::AtWork && ran_ms.iter().all(|ms| *ms <= 0.0) {
         ran.values().for_each(|weights| (0..FRAMES).for_each(|f| ran_ms[f] += weights[f] / 1e6));
     }
+    // What neither the kernel's accounts nor samples bear out was not seen.
+    for (frame, windows) in frames.iter().enumerate() {
+        let kept_ms = ran_ms[frame] * chains.borne_out(jvm, &windows.windows());
+        unseen_ms += if frame == BASE { 0.0 } else { ran_ms[frame] - kept_ms };
+        ran_ms[frame] = kept_ms;
+    }
     running(&mut parts.by_cause, chains, ran_ms, ran);
     parts.unseen = unseen_ms / f64::max(lived_ms, f64::MIN_POSITIVE);
     let threads = parts.by_cause.values().flat_map(|part| &part.threads);
@@ -337,8 +317,8 @@ fn is_new(life: &Intervals, base: &Intervals) -> bool {
 /// Whether a thread of the JDK's own waits for its next turn, without any method of the application
 /// on its stack: a timer, a cleaner, a carrier of virtual threads. No operation waits there.
 fn is_of_jdk_alone(key: &Key<'_>) -> bool {
-    use Heading::{NativeLock, Sleep, TimedWait, Waiting};
-    matches!(key.heading, TimedWait | Sleep | Waiting | NativeLock) && is_of_jdk(key.place)
+    use Category::{NativeLock, Sleep, TimedWait, Waiting};
+    matches!(key.category, TimedWait | Sleep | Waiting | NativeLock) && is_of_jdk(key.place)
 }
 
 /// Whether a share of time is the same in the slow time and in the base.
@@ -384,23 +364,23 @@ fn at_work<'a>(
 
 /// Milliseconds for which a thread ran, by frame.
 fn running_by_frame(chains: &Chains<'_>, thread: ThreadId, frames: &[Intervals; FRAMES]) -> [f64; FRAMES] {
-    let Some(by_heading) = chains.by_heading(thread) else { return [0.0; FRAMES] };
-    let running = || Heading::ALL.into_iter().filter(|heading| heading.is_running());
-    frames.each_ref().map(|frame| running().map(|h| by_heading[h.index()].and(frame).length_ms()).sum())
+    let Some(by_category) = chains.by_category(thread) else { return [0.0; FRAMES] };
+    let running = || Category::ALL.into_iter().filter(|category| category.is_running());
+    frames.each_ref().map(|frame| running().map(|h| by_category[h.index()].and(frame).length_ms()).sum())
 }
 
 type ByKey<'a> = FxHashMap<Key<'a>, Part<'a>>;
 type ByCause<'a> = FxHashMap<Cause<'a>, Part<'a>>;
 
 #[allow(clippy::too_many_arguments, reason = "one step of the cut")]
-/// Time of one thread under one heading, by the times that it was off the CPU; what none of them
-/// covers, by the heading alone.
+/// Time of one thread under one category, by the times that it was off the CPU; what none of them
+/// covers, by the category alone.
 fn off<'a>(
     parts: &mut ByKey<'a>,
     (places, attribution, chains): (&mut Places<'a>, &mut Attribution<'_, 'a>, &Chains<'a>),
     most_followed: usize,
     thread: ThreadId,
-    heading: Heading,
+    category: Category,
     own: Intervals,
     frame: usize,
     short: &[ShortWait<'a>],
@@ -408,12 +388,12 @@ fn off<'a>(
 ) {
     let mut left = own.length_ns();
     let (Some(first), Some(last)) = (own.stretches().first(), own.stretches().last()) else { return };
-    let follows = is_followed(heading);
+    let follows = is_followed(category);
     let waits = if follows { chains.off_between(thread, first.0, last.1).count() } else { 0 };
     let each = waits.div_ceil(most_followed).max(1);
     chains.off_within(thread, &own, |at, span, stretches| {
         let key =
-            Key { heading, place: places.of(span.stack()), target: named_at(named, span).unwrap_or("") };
+            Key { category, place: places.of(span.stack()), target: named_at(named, span).unwrap_or("") };
         left = left.saturating_sub(add(parts, key, thread, stretches, frame, span.stack()));
         if follows && at % each == 0 {
             let ended_by = attribution.ended_by(thread, &key, span);
@@ -428,11 +408,11 @@ fn off<'a>(
     // What is left are short waits, which lie before the sample that sums them up.
     let begins = |wait: &&ShortWait<'_>| wait.t_ns.saturating_sub(SUMMED_WITHIN_NS);
     let weights: Vec<_> = (short.iter())
-        .filter(|wait| wait.heading == heading && own.touches(begins(wait), wait.t_ns))
+        .filter(|wait| wait.category == category && own.touches(begins(wait), wait.t_ns))
         .collect();
     let all: f64 = weights.iter().map(|wait| wait.weight as f64).sum();
     let mut add = |place, stack: Option<StackId>, ms| {
-        let part = parts.entry(Key { heading, place, target: "" }).or_default();
+        let part = parts.entry(Key { category, place, target: "" }).or_default();
         part.ms[frame] += ms;
         if let Some(stack) = stack {
             part.by_stack.entry(stack).or_default()[frame] += ms;
@@ -463,6 +443,7 @@ fn add<'a>(
         part.by_stack.entry(stack).or_default()[frame] += ns as f64 / 1e6;
     }
     part.ended[frame] += stretches.len();
+    part.ended_ms[frame] += ns as f64 / 1e6;
     if frame != BASE {
         part.threads.insert(thread);
         part.moments.extend_from_slice(stretches);

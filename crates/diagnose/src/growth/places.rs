@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::chain::Chains;
 use crate::thread_ledger::Taken;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// Within which time short waits are summed up, nanoseconds: those of a thread that waits often are
 /// recorded after a tenth of a second.
@@ -32,7 +32,7 @@ fn is_of_queue(name: &str) -> bool {
 /// Short waits that were summed up.
 pub(crate) struct ShortWait<'a> {
     pub(crate) t_ns: i64,
-    pub(crate) heading: Heading,
+    pub(crate) category: Category,
     pub(crate) place: &'a str,
     pub(crate) stack: Option<StackId>,
     pub(crate) weight: i64,
@@ -52,9 +52,9 @@ impl<'a> Places<'a> {
 
     /// Short waits of a thread by category and method, in order of time.
     pub(crate) fn of_short_waits(&mut self, chains: &Chains<'a>, thread: ThreadId) -> Vec<ShortWait<'a>> {
-        let of = |(heading, sample): (Heading, &Taken)| ShortWait {
+        let of = |(category, sample): (Category, &Taken)| ShortWait {
             t_ns: sample.t_ns,
-            heading,
+            category,
             place: self.of(sample.stack()),
             stack: sample.stack(),
             weight: sample.weight.max(0),

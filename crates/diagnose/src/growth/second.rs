@@ -8,7 +8,7 @@
 use super::calls::Calls;
 use super::lead::Lead;
 use super::{Grown, Growth};
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Finding, quantity};
 
 /// What of the growth a part that is new must make up to be reported beside a cause that explains
@@ -86,9 +86,9 @@ impl<'a> Growth<'a> {
     /// Whether operations hardly did so in the baseline, and it is nothing that follows from
     /// waiting for others.
     fn is_new(&self, grown: &Grown<'_>) -> bool {
-        use Heading::{Disk, Dns, Network, Sleep};
-        let heading = grown.key.heading;
-        let acts = heading.is_running() || matches!(heading, Disk | Dns | Network | Sleep);
+        use Category::{Disk, Dns, Network, Sleep};
+        let category = grown.key.category;
+        let acts = category.is_running() || matches!(category, Disk | Dns | Network | Sleep);
         acts && grown.holds && !grown.key.place.is_empty() && grown.base * NEW_TIMES <= grown.slow
     }
 

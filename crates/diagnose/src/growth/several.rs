@@ -10,7 +10,7 @@
 
 use super::parts::{Cause, Key};
 use super::{FRAMES, Grown};
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// What of a group's growth its largest part must make up to stand for itself.
 const LARGEST: f64 = 0.6;
@@ -22,8 +22,10 @@ const WORTH_NAMING: f64 = 0.05;
 /// processes that differ in the method, where none of them is most of it.
 pub(super) fn joined<'a>(grown: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
     let by_name = join(grown, |cause| Cause { key: Key { target: "", ..cause.key }, ..*cause });
-    join(by_name, |cause| match cause.key.heading {
-        Heading::Disk | Heading::Child => Cause { key: Key { target: "", place: "", ..cause.key }, ..*cause },
+    join(by_name, |cause| match cause.key.category {
+        Category::Disk | Category::Child => {
+            Cause { key: Key { target: "", place: "", ..cause.key }, ..*cause }
+        }
         _ => *cause,
     })
 }
@@ -39,7 +41,7 @@ fn join<'a>(grown: Vec<Grown<'a>>, group_of: impl Fn(&Cause<'a>) -> Cause<'a>) -
 fn of_group<'a>(cause: Cause<'a>, mut parts: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
     parts.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     let all: f64 = parts.iter().map(Grown::by).sum();
-    let is_resource = matches!(cause.key.heading, Heading::Disk | Heading::Network | Heading::Child);
+    let is_resource = matches!(cause.key.category, Category::Disk | Category::Network | Category::Child);
     if !is_resource || parts.len() < 2 || all <= 0.0 || parts[0].by() >= LARGEST * all {
         return parts;
     }

@@ -57,7 +57,7 @@ impl<'a> Growth<'a> {
     /// part alone makes up most of that.
     pub(super) fn spread<'g>(&self, case: &Case<'a>, left: &[&'g Grown<'a>]) -> Option<Spread<'g, 'a>> {
         let running: Vec<&'g Grown<'a>> =
-            left.iter().copied().filter(|g| g.key.heading.is_running() && g.by() > 0.0).collect();
+            left.iter().copied().filter(|g| g.key.category.is_running() && g.by() > 0.0).collect();
         let mut below: FxHashMap<&'a str, Below> = FxHashMap::default();
         let (mut slow, mut base) = (0.0, 0.0);
         for (stack, ms) in running.iter().flat_map(|g| &g.part.by_stack) {
@@ -152,11 +152,11 @@ impl<'a> Growth<'a> {
             Some(caller) => format!("{}, called from {caller}", spread.method),
             None => spread.method.to_owned(),
         };
-        finding.meaning = words::meaning(crate::waits::Heading::Running, false).into();
+        finding.meaning = words::meaning(crate::waits::Category::Running, false).into();
         let own = case.jvm_name(self.jvm);
         let evidence = spread.parts.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));
         finding.evidence = evidence.collect();
-        finding.remedies = words::remedies(crate::waits::Heading::Running);
+        finding.remedies = words::remedies(crate::waits::Category::Running);
         finding.verify = vec![
             format!(
                 "what runs below {} is back at what it was: {}",

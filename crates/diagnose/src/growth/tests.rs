@@ -17,7 +17,7 @@ use fathom_recording::{
     FrameType, Placement, Role, SampleRow, SeriesInfo, SeriesKind, Sink, SpanRow, StackId, ThreadId,
 };
 
-pub(super) const MS: i64 = 1_000_000;
+pub(crate) const MS: i64 = 1_000_000;
 
 pub(super) const S: i64 = 1_000 * MS;
 
@@ -35,13 +35,13 @@ pub(super) const READ: [(&str, FrameType); 3] = [
 
 /// A service of which every switch of a minute was seen, and the operations of every second. The 20
 /// seconds from the 20th on are slow.
-pub(super) struct Service {
-    pub(super) built: Built,
+pub(crate) struct Service {
+    pub(crate) built: Built,
 }
 
 impl Service {
     /// One whose operations nobody counts.
-    pub(super) fn uncounted() -> Self {
+    pub(crate) fn uncounted() -> Self {
         let mut built = Built::jvm("17", "G1", 60.0);
         let placement = Placement { uncertainty_ns: Some(0), ..Placement::default() };
         built.recording.sources[0].placement = placement;
@@ -49,7 +49,7 @@ impl Service {
     }
 
     /// `rates`: operations a second usually, and while it is slow.
-    pub(super) fn of(rates: (f64, f64)) -> Self {
+    pub(crate) fn of(rates: (f64, f64)) -> Self {
         let Self { mut built } = Self::uncounted();
         let source = fathom_recording::SourceId(0);
         let throughput = SeriesInfo {
@@ -68,13 +68,13 @@ impl Service {
         Self { built }
     }
 
-    pub(super) fn thread(&mut self, name: &str) -> ThreadId {
+    pub(crate) fn thread(&mut self, name: &str) -> ThreadId {
         let thread = self.built.recording.thread(self.built.jvm, None, name, Role::App);
         self.row(kind::SCHED_WATCHED, thread, (0, 60_000), None, &[]);
         thread
     }
 
-    pub(super) fn stack(&mut self, frames: &[(&str, FrameType)]) -> StackId {
+    pub(crate) fn stack(&mut self, frames: &[(&str, FrameType)]) -> StackId {
         let recording = &mut self.built.recording;
         let outermost_first = frames.iter().rev();
         let stack = outermost_first.fold(None, |at, (name, frame_type)| {
@@ -85,7 +85,7 @@ impl Service {
         stack.unwrap()
     }
 
-    pub(super) fn row(
+    pub(crate) fn row(
         &mut self,
         kind: &str,
         thread: ThreadId,
@@ -112,7 +112,7 @@ impl Service {
 
     /// A thread that is off the CPU for the first part of each 100 ms, so many milliseconds usually
     /// and while it is slow.
-    pub(super) fn off(
+    pub(crate) fn off(
         &mut self,
         thread: ThreadId,
         frames: &[(&str, FrameType)],
@@ -129,12 +129,12 @@ impl Service {
         }
     }
 
-    pub(super) fn diagnosis(self) -> Diagnosis {
+    pub(crate) fn diagnosis(self) -> Diagnosis {
         diagnose(&self.built.sealed(), &Options::default()).unwrap()
     }
 }
 
-pub(super) fn is_slow(s: i64) -> bool {
+pub(crate) fn is_slow(s: i64) -> bool {
     (20..40).contains(&s)
 }
 
@@ -212,18 +212,17 @@ pub(super) fn without_a_series_the_windows_are_those_in_which_threads_spend_thei
 }
 
 /// What operations of a JVM grew by, by category and method: usual and slow milliseconds.
-pub(super) fn grew(parts: &[(Heading, &'static str, f64, f64)]) -> Growth<'static> {
-    let key = |(heading, place): (&Heading, &'static str)| Key { heading: *heading, place, target: "" };
-    let grown = parts.iter().map(|(heading, place, base, slow)| Grown {
-        key: key((heading, place)),
-        cause: Cause { key: key((heading, place)), other: None, by_lock: false },
+pub(super) fn grew(parts: &[(Category, &'static str, f64, f64)]) -> Growth<'static> {
+    let key = |(category, place): (&Category, &'static str)| Key { category: *category, place, target: "" };
+    let grown = parts.iter().map(|(category, place, base, slow)| Grown {
+        key: key((category, place)),
+        cause: Cause { key: key((category, place)), other: None, by_lock: false },
         part: Part::default(),
         slow: *slow,
         base: *base,
         credit: 0.0,
         holds: true,
         runs_more: true,
-        is_late: false,
         several: Vec::new(),
     });
     let per = Per { each: Each::Operation, by: [100.0; FRAMES] };

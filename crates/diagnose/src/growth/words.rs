@@ -5,35 +5,35 @@ use super::calls::Calls;
 use super::parts::{Cause, Key};
 use crate::attribution::{Path, Pool};
 pub(super) use crate::quantity::of_one as time;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Layer, Remedy, quantity};
 
-/// Whether a rule speaks of time under a heading, so that its finding already has it.
-pub(super) fn is_of(heading: Heading, rule: &str) -> bool {
-    let beginnings: &[&str] = match heading {
-        Heading::Monitor | Heading::Lock => &["lock-"],
-        Heading::StoppedByGc | Heading::AllocationStall => &["gc-", "heap-", "jvm-", "out-of-"],
-        Heading::StoppedByLog => &["gc-log-write"],
-        Heading::StoppedToReach | Heading::Stopped => &["safepoint-", "gc-", "jvm-"],
-        Heading::Dns => &["dns-"],
-        Heading::PageFault | Heading::KernelFault => &["page-fault-", "memory-"],
-        Heading::RunQueue | Heading::Throttled => &["cpu-"],
-        Heading::Frozen => &["process-"],
+/// Whether a rule speaks of time under a category, so that its finding already has it.
+pub(super) fn is_of(category: Category, rule: &str) -> bool {
+    let beginnings: &[&str] = match category {
+        Category::Monitor | Category::Lock => &["lock-"],
+        Category::StoppedByGc | Category::AllocationStall => &["gc-", "heap-", "jvm-", "out-of-"],
+        Category::StoppedByLog => &["gc-log-write"],
+        Category::StoppedToReach | Category::Stopped => &["safepoint-", "gc-", "jvm-"],
+        Category::Dns => &["dns-"],
+        Category::PageFault | Category::KernelFault => &["page-fault-", "memory-"],
+        Category::RunQueue | Category::Throttled => &["cpu-"],
+        Category::Frozen => &["process-"],
         _ => &[],
     };
     beginnings.iter().any(|beginning| rule.starts_with(beginning))
 }
 
-/// Whether a rule speaks of a resource under a heading: its finding explains no more than those
+/// Whether a rule speaks of a resource under a category: its finding explains no more than those
 /// resources grew by. A collector or a lock acts in other ways, too.
-pub(super) fn is_resource_of(heading: Heading, rule: &str) -> bool {
-    let beginnings: &[&str] = match heading {
+pub(super) fn is_resource_of(category: Category, rule: &str) -> bool {
+    let beginnings: &[&str] = match category {
         // Code that is not compiled yet runs longer, also at the other end of a connection;
         // compilers take CPUs.
-        Heading::RunQueue | Heading::Throttled => &["cpu-", "jit-"],
-        Heading::Network => &["jit-"],
-        Heading::Dns => &["dns-"],
-        heading if heading.is_running() => &["jit-"],
+        Category::RunQueue | Category::Throttled => &["cpu-", "jit-"],
+        Category::Network => &["jit-"],
+        Category::Dns => &["dns-"],
+        category if category.is_running() => &["jit-"],
         _ => &[],
     };
     beginnings.iter().any(|beginning| rule.starts_with(beginning))
@@ -45,32 +45,32 @@ pub(super) fn doing(key: &Key<'_>) -> String {
         "" => String::new(),
         target => format!(" {preposition} {target}"),
     };
-    let what = match key.heading {
-        Heading::Network => format!("waiting for the network{}", on("at")),
-        Heading::Disk => format!("waiting for the disk{}", on("at")),
-        Heading::Dns => format!("waiting for the name{}", on("of")),
-        Heading::RunQueue => "waiting for a CPU".to_owned(),
-        Heading::Throttled => "held by the CPU quota of its cgroup".to_owned(),
-        Heading::StoppedByGc => "stopped for a collection".to_owned(),
-        Heading::StoppedToReach => "stopped until the last thread had reached a safepoint".to_owned(),
-        Heading::StoppedByLog => "stopped while the JVM wrote its log".to_owned(),
-        Heading::Stopped => "stopped for another VM operation".to_owned(),
-        Heading::AllocationStall => "stalled by the collector for memory".to_owned(),
-        Heading::MemoryStall => "stalled by the kernel for memory".to_owned(),
-        Heading::Monitor => "waiting for a Java monitor".to_owned(),
-        Heading::Lock => "waiting for a lock of java.util.concurrent".to_owned(),
-        Heading::NativeLock => "waiting for a native lock".to_owned(),
-        Heading::Waiting | Heading::Idle => "waiting for another thread".to_owned(),
-        Heading::PageFault => format!("waiting in page faults{}", on("on")),
-        Heading::KernelFault => "on a CPU in page faults".to_owned(),
-        Heading::MapLock => "waiting for the lock of its address space".to_owned(),
-        Heading::Child => format!("waiting for another process{}", on("at")),
-        Heading::Sleep => "asleep for a time".to_owned(),
-        Heading::TimedWait => "waiting until a time-out".to_owned(),
-        Heading::Frozen => "stopped by a signal or frozen".to_owned(),
-        Heading::Blocked => "blocked on something unknown".to_owned(),
-        Heading::Unknown => "not seen".to_owned(),
-        Heading::Recorder => "running programs of fathom, which recorded it".to_owned(),
+    let what = match key.category {
+        Category::Network => format!("waiting for the network{}", on("at")),
+        Category::Disk => format!("waiting for the disk{}", on("at")),
+        Category::Dns => format!("waiting for the name{}", on("of")),
+        Category::RunQueue => "waiting for a CPU".to_owned(),
+        Category::Throttled => "held by the CPU quota of its cgroup".to_owned(),
+        Category::StoppedByGc => "stopped for a collection".to_owned(),
+        Category::StoppedToReach => "stopped until the last thread had reached a safepoint".to_owned(),
+        Category::StoppedByLog => "stopped while the JVM wrote its log".to_owned(),
+        Category::Stopped => "stopped for another VM operation".to_owned(),
+        Category::AllocationStall => "stalled by the collector for memory".to_owned(),
+        Category::MemoryStall => "stalled by the kernel for memory".to_owned(),
+        Category::Monitor => "waiting for a Java monitor".to_owned(),
+        Category::Lock => "waiting for a lock of java.util.concurrent".to_owned(),
+        Category::NativeLock => "waiting for a native lock".to_owned(),
+        Category::Waiting | Category::Idle => "waiting for another thread".to_owned(),
+        Category::PageFault => format!("waiting in page faults{}", on("on")),
+        Category::KernelFault => "on a CPU in page faults".to_owned(),
+        Category::MapLock => "waiting for the lock of its address space".to_owned(),
+        Category::Child => format!("waiting for another process{}", on("at")),
+        Category::Sleep => "asleep for a time".to_owned(),
+        Category::TimedWait => "waiting until a time-out".to_owned(),
+        Category::Frozen => "stopped by a signal or frozen".to_owned(),
+        Category::Blocked => "blocked on something unknown".to_owned(),
+        Category::Unknown => "not seen".to_owned(),
+        Category::Recorder => "running programs of fathom, which recorded it".to_owned(),
         _ => "running".to_owned(),
     };
     format!("{what}{}", within(key.place))
@@ -131,7 +131,7 @@ fn of(pool: Option<Pool<'_>>, own: &str) -> String {
 /// The address over which the waits led to another thread: " at the other end of 127.0.0.1:7432".
 fn over(way: Option<&Path<'_>>) -> String {
     let before = way.and_then(|way| way.split_last()).map_or(&[][..], |(_, before)| before);
-    let peer = before.iter().find(|s| s.key.heading == Heading::Network && !s.key.target.is_empty());
+    let peer = before.iter().find(|s| s.key.category == Category::Network && !s.key.target.is_empty());
     peer.map_or(String::new(), |step| format!(" at the other end of {}", step.key.target))
 }
 
@@ -139,7 +139,7 @@ fn over(way: Option<&Path<'_>>) -> String {
 /// connection of that thread.
 pub(super) fn event_for(cause: &Cause<'_>, way: Option<&Path<'_>>, own: &str) -> Option<String> {
     let first = way?.first()?;
-    let selects = cause.key.heading == Heading::Network && cause.key.target.is_empty();
+    let selects = cause.key.category == Category::Network && cause.key.target.is_empty();
     let thread = of(cause.other.filter(|_| selects), own);
     let thread = thread.trim_start_matches(" (").trim_end_matches(')');
     (!thread.is_empty()).then(|| {
@@ -179,7 +179,7 @@ pub(super) fn title(
         (false, true) => {
             format!("{slow:.1} threads at a time instead of {base:.1} wait for a thread that is {what}")
         }
-        (false, false) if cause.key.heading.is_running() => format!(
+        (false, false) if cause.key.category.is_running() => format!(
             "{slow:.1} threads at a time instead of {base:.1} are running or waiting for a CPU{}",
             within(cause.key.place)
         ),
@@ -358,31 +358,33 @@ pub(super) fn fewer_calls() -> Vec<Remedy> {
     ]
 }
 
-/// The layer that a heading lies in.
-pub(super) fn layer(heading: Heading) -> Layer {
-    match heading {
-        Heading::Network | Heading::Dns => Layer::Network,
-        Heading::Disk | Heading::StoppedByLog => Layer::Storage,
-        Heading::RunQueue | Heading::Throttled => Layer::Cpu,
-        Heading::PageFault | Heading::KernelFault | Heading::MapLock | Heading::MemoryStall => Layer::Memory,
-        Heading::StoppedByGc | Heading::AllocationStall => Layer::Gc,
-        Heading::StoppedToReach | Heading::Stopped => Layer::Safepoint,
+/// The layer that a category lies in.
+pub(super) fn layer(category: Category) -> Layer {
+    match category {
+        Category::Network | Category::Dns => Layer::Network,
+        Category::Disk | Category::StoppedByLog => Layer::Storage,
+        Category::RunQueue | Category::Throttled => Layer::Cpu,
+        Category::PageFault | Category::KernelFault | Category::MapLock | Category::MemoryStall => {
+            Layer::Memory
+        }
+        Category::StoppedByGc | Category::AllocationStall => Layer::Gc,
+        Category::StoppedToReach | Category::Stopped => Layer::Safepoint,
         _ => Layer::Application,
     }
 }
 
 /// What it means.
-pub(super) fn meaning(heading: Heading, others_behind: bool) -> &'static str {
-    match (heading, others_behind) {
+pub(super) fn meaning(category: Category, others_behind: bool) -> &'static str {
+    match (category, others_behind) {
         (_, true) => {
             "What each of a few threads waits for became slower, and the others wait for those threads: \
              the delay is multiplied by all that share them."
         }
-        (heading, _) if heading.is_running() => {
+        (category, _) if category.is_running() => {
             "Operations need more CPU time than in the base: more work is done for each, or the same work by slower code; or the code does \
              other work than operations."
         }
-        (Heading::Sleep, _) => {
+        (Category::Sleep, _) => {
             "Threads sleep by their own choice for longer: a back-off, a retry, a poll, or a pause because less is asked for. \
              Sleep that came anew is a delay; sleep that was there before and lasts longer may be the pace of what is asked."
         }
@@ -391,28 +393,28 @@ pub(super) fn meaning(heading: Heading, others_behind: bool) -> &'static str {
 }
 
 /// What to look at next.
-pub(super) fn remedies(heading: Heading) -> Vec<Remedy> {
-    let (change, risk) = match heading {
-        Heading::Network => (
+pub(super) fn remedies(category: Category) -> Vec<Remedy> {
+    let (change, risk) = match category {
+        Category::Network => (
             "look at the peer: its own latency at that time, the number of calls an operation makes to it, the connections shared \
              among threads",
             "more connections move the queue to the peer",
         ),
-        Heading::Disk => (
+        Category::Disk => (
             "look at the file and the device: who else writes to it, whether each operation must wait for it",
             "what is not written at once may be lost in a crash",
         ),
-        Heading::RunQueue => ("give the process more CPUs, or run less on the same machine", ""),
-        Heading::Throttled => ("raise the CPU quota of the cgroup, or run fewer threads at once", ""),
-        Heading::Sleep => {
+        Category::RunQueue => ("give the process more CPUs, or run less on the same machine", ""),
+        Category::Throttled => ("raise the CPU quota of the cgroup, or run fewer threads at once", ""),
+        Category::Sleep => {
             ("find what the code sleeps for: a retry, a back-off, a poll with a fixed interval", "")
         }
-        Heading::Child => (
+        Category::Child => (
             "start no process for each operation: keep one running and hand it the work, do the work in the JVM, or start fewer at \
              once; where it is one peer at a pipe, look at what that process does meanwhile",
             "a process that stays must be watched and started again when it ends",
         ),
-        heading if heading.is_running() => (
+        category if category.is_running() => (
             "fathom flame --diff of the two windows shows which callers and which code of the method grew",
             "",
         ),

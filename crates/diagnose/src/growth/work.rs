@@ -10,7 +10,7 @@ use super::callers::methods;
 use super::parts::{self, Cause, Kept, Key, Part, Parts};
 use super::{MOST, sending, words};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Finding, RuledOut, quantity};
 
 /// Methods that are named of the running time at most, and the share of it from which on.
@@ -49,7 +49,7 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
     }
     let mut too_small = Vec::new();
     findings.retain(|finding| {
-        if !words::is_of(Heading::RunQueue, finding.rule) {
+        if !words::is_of(Category::RunQueue, finding.rule) {
             return true;
         }
         let work = of(case, finding.process_id);
@@ -80,7 +80,7 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
 fn below<'a>(case: &Case<'a>, parts: &Parts<'a>, ran_ms: f64) -> Option<&'a str> {
     // By method: milliseconds, and how far from the innermost method it stands, weighted by them.
     let mut sums: FxHashMap<&'a str, (f64, f64)> = FxHashMap::default();
-    let running = parts.by_cause.iter().filter(|(cause, _)| cause.key.heading.is_running());
+    let running = parts.by_cause.iter().filter(|(cause, _)| cause.key.category.is_running());
     for (stack, ms) in running.flat_map(|(_, part)| &part.by_stack) {
         let ms = ms[0] + ms[1];
         let mut seen: Vec<&str> = Vec::new();
@@ -114,7 +114,7 @@ fn are_clients<'t>(targets: impl Iterator<Item = &'t str>) -> bool {
 /// What a thread waits for: an answer or room to send over a connection, where it waits for a
 /// thread that selects.
 fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> String {
-    if cause.key.heading == Heading::Network {
+    if cause.key.category == Category::Network {
         if let Some(sender) = sending::sender(case, part) {
             return format!("waiting for room to send in {sender}");
         }
@@ -141,17 +141,17 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     let mut running: Vec<(String, f64)> = Vec::new();
     for (cause, part) in &parts.by_cause {
         let ms = part.ms[0] + part.ms[1];
-        match cause.key.heading {
-            Heading::Idle => {}
-            heading if heading.is_running() => running.push((cause.key.place.to_owned(), ms)),
+        match cause.key.category {
+            Category::Idle => {}
+            category if category.is_running() => running.push((cause.key.place.to_owned(), ms)),
             // Where a thread lost its CPU is no reason for it.
-            Heading::RunQueue | Heading::Throttled => {
+            Category::RunQueue | Category::Throttled => {
                 let key = Key { place: "", ..cause.key };
                 let what = words::doing(&key);
                 queues.insert(what.clone());
                 *waits.entry(what).or_default() += ms;
             }
-            Heading::Network | Heading::Disk | Heading::Child if !cause.key.target.is_empty() => {
+            Category::Network | Category::Disk | Category::Child if !cause.key.target.is_empty() => {
                 let all = Cause { key: Key { target: "", ..cause.key }, ..*cause };
                 let what = waiting(case, cause, part, own);
                 spread.entry(all).or_default().push((cause.key.target, what, ms));
@@ -164,9 +164,9 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
         if parts.iter().any(|(_, _, ms)| *ms >= LARGEST * sum) {
             parts.into_iter().for_each(|(_, what, ms)| *waits.entry(what).or_default() += ms);
         } else if !are_clients(parts.iter().map(|(target, ..)| *target)) {
-            let several = match all.key.heading {
-                Heading::Network => "peers",
-                Heading::Disk => "files",
+            let several = match all.key.category {
+                Category::Network => "peers",
+                Category::Disk => "files",
                 _ => "pipes and processes",
             };
             let what = format!("{} ({} {several})", words::done_by(&all, own), parts.len());

@@ -80,7 +80,7 @@ pub(super) fn rows(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Ve
     if slow.running <= 0.0 && base.running <= 0.0 {
         return Vec::new();
     }
-    let row = |heading: &str, of: fn(&Split) -> f64| book.figures(heading, true, of(&slow), of(&base));
+    let row = |category: &str, of: fn(&Split) -> f64| book.figures(category, true, of(&slow), of(&base));
     let mut rows = vec![row(STOPPED[0], |split| split.gc)];
     if counted.safepoints.is_some() {
         rows.push(match counted.reaching {
@@ -129,7 +129,7 @@ mod tests {
         let window = Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 };
         let (jvm, recording) = (built.jvm, built.sealed());
         let rows = super::super::ledger(&recording, &[jvm], &[window], &[], &Loss::default());
-        rows.into_iter().map(|row| (row.heading, row.slow_ms.unwrap_or(f64::NAN).round())).collect()
+        rows.into_iter().map(|row| (row.category, row.slow_ms.unwrap_or(f64::NAN).round())).collect()
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
             (live::JVM_SAFEPOINT_SYNC, "", 0.05),
         ]);
         let rows = rows_of(built, (15, 25));
-        let rows: Vec<(&str, f64)> = rows.iter().map(|(heading, ms)| (heading.as_str(), *ms)).collect();
+        let rows: Vec<(&str, f64)> = rows.iter().map(|(category, ms)| (category.as_str(), *ms)).collect();
         assert_eq!(
             rows,
             [

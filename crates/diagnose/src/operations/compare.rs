@@ -9,7 +9,7 @@ use super::{Part, SLOWEST_SCHEMA, Side, Slowest};
 use crate::attribution::Pool;
 use crate::chain::Chains;
 use crate::growth::parts::Key;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Confidence, quantity};
 
 /// Operations of one side that are looked at, spread evenly: more would not change a mean.
@@ -37,7 +37,7 @@ struct Row<'a> {
     place: &'a str,
     counterpart: String,
     /// The category of these words.
-    heading: Heading,
+    category: Category,
 }
 
 impl<'a> Row<'a> {
@@ -47,7 +47,7 @@ impl<'a> Row<'a> {
             (Some(pool), target) => format!("thread {}, {target}", pool.name),
             (None, target) => target.to_owned(),
         };
-        Self { words: pieces::words(key.heading), place: key.place, counterpart, heading: key.heading }
+        Self { words: pieces::words(key.category), place: key.place, counterpart, category: key.category }
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, O
         let more_ms = slow_ms - ordinary_ms;
         let by_lock = sum.by_lock_ms > (sum.slow_ms + sum.ordinary_ms) / 2.0;
         Part {
-            heading: row.heading,
+            category: row.category,
             words: row.words,
             place: row.place.to_owned(),
             counterpart: row.counterpart,
@@ -86,7 +86,7 @@ pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, O
             more_ms,
             share: if longer_ms > 0.0 { more_ms / longer_ms } else { 0.0 },
             in_slow: sum.in_slow as f64 / slow.looked_at.max(1) as f64,
-            covered_by: if by_lock { Some("lock") } else { super::covered_by(row.heading) },
+            covered_by: if by_lock { Some("lock") } else { super::covered_by(row.category) },
         }
     };
     let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
@@ -158,9 +158,9 @@ fn rows<'a>(causes: BTreeMap<Cause<'a>, f64>) -> BTreeMap<Row<'a>, (f64, f64)> {
 /// The finding in a sentence, and how sure it is.
 fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (String, Option<Confidence>, String) {
     let unseen: f64 =
-        parts.iter().filter(|part| part.heading == Heading::Unknown).map(|part| part.share).sum();
+        parts.iter().filter(|part| part.category == Category::Unknown).map(|part| part.share).sum();
     let longer = quantity::millis(longer_ms);
-    let lead = parts.iter().find(|part| part.heading != Heading::Unknown && part.share >= LEADS);
+    let lead = parts.iter().find(|part| part.category != Category::Unknown && part.share >= LEADS);
     let Some(lead) = lead.filter(|_| longer_ms > 0.0) else {
         let why = match slow.on_a_thread {
             0 if coarse => "no thread is known, and stamps are of whole seconds".to_owned(),
@@ -172,7 +172,9 @@ fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (String,
     let place = if lead.place.is_empty() { String::new() } else { format!(" in {}", lead.place) };
     let with = if lead.counterpart.is_empty() { String::new() } else { format!(" ({})", lead.counterpart) };
     let lock = match lead.covered_by {
-        Some("lock") if !matches!(lead.heading, Heading::Monitor | Heading::Lock | Heading::NativeLock) => {
+        Some("lock")
+            if !matches!(lead.category, Category::Monitor | Category::Lock | Category::NativeLock) =>
+        {
             " while a lock is waited for"
         }
         _ => "",
@@ -202,7 +204,7 @@ mod tests {
 
     #[test]
     fn causes_that_read_the_same_are_one_row() {
-        let key = |place| Key { heading: Heading::Sleep, place, target: "" };
+        let key = |place| Key { category: Category::Sleep, place, target: "" };
         let pool = |process| Some(Pool { name: "sleeper", process });
         let causes = BTreeMap::from([
             ((key("shop.Stock.take"), pool("shop"), true), 60.0),

@@ -28,14 +28,14 @@ use serde::Serialize;
 
 use crate::Confidence;
 use crate::chain::Chains;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 pub use pick::{Amount, Choice, OperationsError};
 
 /// Version of the JSON of `fathom diagnose --slowest`.
-pub const SLOWEST_SCHEMA: &str = "fathom.slowest/1";
+pub const SLOWEST_SCHEMA: &str = "fathom.slowest/2";
 /// Version of the JSON of `fathom diagnose --op`.
-pub const OPERATION_SCHEMA: &str = "fathom.operation/1";
+pub const OPERATION_SCHEMA: &str = "fathom.operation/2";
 
 /// The slowest operations of a kind compared with the ordinary ones.
 #[derive(Clone, Debug, Serialize)]
@@ -89,7 +89,7 @@ pub struct Side {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
     /// The category.
-    pub heading: Heading,
+    pub category: Category,
     /// In words.
     pub words: &'static str,
     /// The application's method; empty where no stack was recorded.
@@ -150,7 +150,7 @@ pub struct Piece {
     /// How long, milliseconds.
     pub ms: f64,
     /// What the operation's own thread did.
-    pub heading: Heading,
+    pub category: Category,
     /// In words.
     pub words: &'static str,
     /// The application's method in which it did.
@@ -163,9 +163,9 @@ pub struct Piece {
 }
 
 /// The general cause under which the verdict would report such time.
-pub(crate) fn covered_by(heading: Heading) -> Option<&'static str> {
-    use Heading as H;
-    Some(match heading {
+pub(crate) fn covered_by(category: Category) -> Option<&'static str> {
+    use Category as H;
+    Some(match category {
         H::StoppedByGc | H::AllocationStall => "stop for GC",
         H::StoppedToReach | H::StoppedByLog | H::Stopped => "safepoint",
         H::Monitor | H::Lock | H::NativeLock => "lock",

@@ -14,7 +14,7 @@ use crate::chain::Chains;
 use crate::growth::parts::Key;
 use crate::growth::places::Places;
 use crate::intervals::Intervals;
-use crate::waits::{Heading, record};
+use crate::waits::{Category, record};
 
 /// Pieces of one operation at most; what comes behind is one that was not looked at.
 const MOST_PIECES: usize = 10_000;
@@ -41,9 +41,9 @@ impl<'a> RawPiece<'a> {
 
     /// Whether a lock stands on the way.
     pub(super) fn is_by_lock(&self) -> bool {
-        let is_lock = |heading| super::covered_by(heading) == Some("lock");
-        is_lock(self.own.heading)
-            || self.path.iter().flat_map(|path| path.iter()).any(|step| is_lock(step.key.heading))
+        let is_lock = |category| super::covered_by(category) == Some("lock");
+        is_lock(self.own.category)
+            || self.path.iter().flat_map(|path| path.iter()).any(|step| is_lock(step.key.category))
     }
 
     pub(super) fn described(&self) -> Piece {
@@ -52,8 +52,8 @@ impl<'a> RawPiece<'a> {
             from_ns: self.from,
             to_ns: self.to,
             ms: self.to.saturating_sub(self.from) as f64 / 1e6,
-            heading: self.own.heading,
-            words: words(self.own.heading),
+            category: self.own.category,
+            words: words(self.own.category),
             place: self.own.place.to_owned(),
             counterpart: self.own.target.to_owned(),
             behind: behind.map(step_words).collect(),
@@ -62,10 +62,10 @@ impl<'a> RawPiece<'a> {
 }
 
 /// A category in words; running time is one whatever compiled it.
-pub(super) fn words(heading: Heading) -> &'static str {
-    match heading {
-        Heading::Unknown => "not seen",
-        Heading::Running => "running",
+pub(super) fn words(category: Category) -> &'static str {
+    match category {
+        Category::Unknown => "not seen",
+        Category::Running => "running",
         other => other.words(),
     }
 }
@@ -74,7 +74,7 @@ fn step_words(step: &Step<'_>) -> String {
     let who = step.other.map_or(String::new(), |pool| format!("{}: ", pool.name));
     let place = if step.key.place.is_empty() { String::new() } else { format!(" in {}", step.key.place) };
     let with = if step.key.target.is_empty() { String::new() } else { format!(", {}", step.key.target) };
-    format!("{who}{}{place}{with}", words(step.key.heading))
+    format!("{who}{}{place}{with}", words(step.key.category))
 }
 
 /// Cuts operations of a recording.
@@ -152,10 +152,10 @@ impl<'c, 'a> Cut<'c, 'a> {
         pieces: &mut Vec<RawPiece<'a>>,
     ) {
         let (mut key, mut ended_by) = (segment.key, segment.ended_by);
-        if (key.place.is_empty() || key.target.is_empty() || ended_by.is_none()) && !key.heading.is_running()
+        if (key.place.is_empty() || key.target.is_empty() || ended_by.is_none()) && !key.category.is_running()
         {
             // Without switches the record of the wait itself shows where it was, and for whom.
-            if let Some(wait) = self.chains.wait_at(thread, key.heading, from, to) {
+            if let Some(wait) = self.chains.wait_at(thread, key.category, from, to) {
                 if key.place.is_empty() {
                     key.place = self.places.of(wait.stack());
                 }
@@ -171,7 +171,7 @@ impl<'c, 'a> Cut<'c, 'a> {
                 }
             }
         }
-        if !is_followed(key.heading) || ended_by.is_none() {
+        if !is_followed(key.category) || ended_by.is_none() {
             pieces.push(RawPiece { from, to, own: key, path: None });
             return;
         }
@@ -216,8 +216,8 @@ impl<'c, 'a> Cut<'c, 'a> {
             let other = of(kind::SAFEPOINT).without(&gc);
             Rc::new(Stops { gc, other })
         }));
-        let within = |heading, of: &Intervals| -> Vec<Segment<'a>> {
-            let key = Key { heading, place: "", target: "" };
+        let within = |category, of: &Intervals| -> Vec<Segment<'a>> {
+            let key = Key { category, place: "", target: "" };
             of.within(from, to)
                 .map(|(from, to)| Segment {
                     from,
@@ -225,18 +225,18 @@ impl<'c, 'a> Cut<'c, 'a> {
                     key,
                     ended_by: None,
                     queues: false,
-                    rests: heading == Heading::Idle,
+                    rests: category == Category::Idle,
                 })
                 .collect()
         };
-        let mut all = within(Heading::StoppedByGc, &stops.gc);
-        all.extend(within(Heading::Stopped, &stops.other));
+        let mut all = within(Category::StoppedByGc, &stops.gc);
+        all.extend(within(Category::Stopped, &stops.other));
         all.sort_by_key(|segment| segment.from);
         all
     }
 }
 
 fn not_seen<'a>(from: i64, to: i64) -> Option<RawPiece<'a>> {
-    let own = Key { heading: Heading::Unknown, place: "", target: "" };
+    let own = Key { category: Category::Unknown, place: "", target: "" };
     (from < to).then_some(RawPiece { from, to, own, path: None })
 }

@@ -37,7 +37,7 @@ fn the_sleep_of_the_owner_of_a_lock_makes_the_slow_request_slow() {
     assert_eq!((found.kind.as_str(), found.operations, found.slow.operations), ("shop.Request", 100, 1));
     assert!((found.longer_ms - 80.0).abs() < 1e-6, "{found:?}");
     let lead = &found.parts[0];
-    assert_eq!((lead.heading, lead.covered_by), (Heading::Sleep, Some("lock")), "{found:?}");
+    assert_eq!((lead.category, lead.covered_by), (Category::Sleep, Some("lock")), "{found:?}");
     assert!((lead.more_ms - 80.0).abs() < 1e-6 && lead.ordinary_ms == 0.0, "{lead:?}");
     assert_eq!(lead.counterpart, "thread sleeper", "{lead:?}");
     // One operation alone is a coincidence as well.
@@ -45,7 +45,7 @@ fn the_sleep_of_the_owner_of_a_lock_makes_the_slow_request_slow() {
 
     let id = &found.slow_operations[0].id;
     let explained = explain(&recording, id).unwrap();
-    let waits: Vec<_> = explained.pieces.iter().filter(|p| p.heading == Heading::Monitor).collect();
+    let waits: Vec<_> = explained.pieces.iter().filter(|p| p.category == Category::Monitor).collect();
     assert_eq!(waits.len(), 1, "{explained:?}");
     assert_eq!((waits[0].place.as_str(), waits[0].counterpart.as_str()), ("shop.Stock.take", "shop.Stock"));
     assert_eq!(waits[0].behind, ["sleeper: asleep"], "{explained:?}");
@@ -54,7 +54,7 @@ fn the_sleep_of_the_owner_of_a_lock_makes_the_slow_request_slow() {
 #[test]
 fn what_nobody_saw_is_not_explained() {
     let found = slowest(&shop(false), &choice(Amount::Count(1))).unwrap();
-    assert_eq!((found.confidence, found.parts[0].heading), (None, Heading::Unknown), "{found:?}");
+    assert_eq!((found.confidence, found.parts[0].category), (None, Category::Unknown), "{found:?}");
     assert!((found.parts[0].share - 1.0).abs() < 1e-6);
 }
 
@@ -81,7 +81,7 @@ fn a_request_without_a_thread_is_explained_by_the_stops_of_the_only_jvm() {
     built.pause("Pause Full", "System.gc()", 6.01, 70.0, &[]);
     let recording = built.sealed();
     let found = slowest(&recording, &choice(Amount::Count(1))).unwrap();
-    assert_eq!((found.slow.on_a_thread, found.parts[0].heading), (0, Heading::StoppedByGc), "{found:?}");
+    assert_eq!((found.slow.on_a_thread, found.parts[0].category), (0, Category::StoppedByGc), "{found:?}");
     let explained = explain(&recording, &found.slow_operations[0].id).unwrap();
     assert_eq!((explained.operation.thread, explained.note.as_str()), (None, NO_THREAD));
 }

@@ -33,6 +33,10 @@ const AMONG_THEMSELVES: f64 = 0.5;
 /// Share of its time that the hypervisor may take from a machine without a word.
 const STEAL: f64 = 0.02;
 
+/// By how much larger the share must be of the waiting for a CPU that follows waits for a disk, to be
+/// that of more calls.
+const MORE_AFTER_DISK: f64 = 0.3;
+
 /// The rule.
 pub struct CpuTakenByOthers;
 
@@ -76,7 +80,7 @@ impl Rule for CpuTakenByOthers {
         let taken = Taken::of(&cpu);
         // Nobody lost more than all threads waited together.
         let cost_ms = cpu.lost_to_ms(taken.all_ms(), cpu.slow.running_ms).min(cpu.slow.waiting_ms);
-        let cost_ms = cost_ms * cpu.part_of_more(taken.all_ms());
+        let cost_ms = cost_ms * cpu.part_of_more(taken.all_ms()) * (1.0 - more_after_disk(&cpu));
         let unmeasured = case.loss.lost_ms <= 0.0;
         let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
         // Others take more as well where threads leave the processors to them, for they wait for
@@ -103,6 +107,14 @@ impl Rule for CpuTakenByOthers {
             source: cpu.source(),
         }
     }
+}
+
+/// By how much larger a share of the waiting for a CPU follows waits for a disk than in the base:
+/// threads that make more such calls wait for a CPU after each of them.
+fn more_after_disk(cpu: &Processors<'_, '_>) -> f64 {
+    let usual = cpu.base.as_ref().map_or(0.0, |base| base.after_disk());
+    let more = if cpu.base.is_some() { cpu.slow.after_disk() - usual } else { 0.0 };
+    if more >= MORE_AFTER_DISK { more.min(1.0) } else { 0.0 }
 }
 
 /// What was taken above the base, milliseconds of CPU time.
@@ -213,6 +225,18 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
             format!("{why}; but {} of the waits ended when a thread of its own left the CPU", share(own)),
         ),
         false => (confidence, why.to_owned()),
+    };
+    let after_disk = more_after_disk(cpu);
+    let (confidence, why) = match after_disk > 0.0 {
+        true => (
+            confidence.min(Confidence::ConsistentWith),
+            format!(
+                "{why}; but {} of the waiting follows waits for a disk, {} in the base: who makes more such calls waits for a CPU after each",
+                share(cpu.slow.after_disk()),
+                share(cpu.slow.after_disk() - after_disk)
+            ),
+        ),
+        false => (confidence, why),
     };
     let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
     finding.why_confidence = why;

@@ -9,7 +9,7 @@ use super::processors::Processors;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::quantity::share;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window};
 
 /// The rule.
@@ -52,7 +52,7 @@ impl Rule for CpuThrottledByCgroup {
             return Judgement::NotApplicable;
         }
         let cost_ms = match by_thread {
-            true => cpu.throttled_ms().max(case.attributed.ms(jvm, Heading::Throttled)),
+            true => cpu.throttled_ms().max(case.attributed.ms(jvm, Category::Throttled)),
             false => group.as_ref().map_or(0.0, |group| case.excess_ms(group.slow_ms, group.base_ms)),
         };
         let unmeasured = case.whole_run && case.loss.lost_ms <= 0.0;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::wait_case::Waits;
 use crate::Case;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// Why no look-up can have been slow.
 pub(super) const NOBODY_ASKED: &str = "no name was looked up";
@@ -62,7 +62,7 @@ pub(super) fn is_lock(span: &Span<'_>) -> bool {
 /// wait at a lock of the JDK.
 pub(super) fn with_those_behind<'c, 'a>(lookups: Waits<'c, 'a>) -> Waits<'c, 'a> {
     let chains = lookups.case.chains();
-    let is_behind = |span: &Span<'a>| chains.stacks().heading(span.stack()) == Heading::Dns;
+    let is_behind = |span: &Span<'a>| chains.stacks().category(span.stack()) == Category::Dns;
     LOCKS.into_iter().fold(lookups, |waits, kind| waits.and_of(kind, is_behind))
 }
 

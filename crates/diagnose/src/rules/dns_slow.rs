@@ -7,7 +7,7 @@ use super::dns_case::{self, NOBODY_ASKED, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::facts::{Value, waits as facts};
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
 /// A look-up that takes as long is slow, milliseconds: a resolver near by answers within some, one
@@ -63,7 +63,7 @@ impl Rule for DnsSlow {
         let behind = !waits.slow.is_empty() && !lost;
         let mut waits = if behind { dns_case::with_those_behind(waits) } else { waits };
         if behind {
-            waits.attributed_ms = case.attributed.ms(jvm, Heading::Dns);
+            waits.attributed_ms = case.attributed.ms(jvm, Category::Dns);
         }
         if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
             // What was seen of them in a part of the time rules nothing out.

@@ -7,7 +7,7 @@ use fathom_recording::vocabulary::{fault, figure, kind, live, sample};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId, ThreadId};
 
 use super::cpu_case::sharing;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::place::java_method;
 use crate::waits::stack::ByStack;
 use crate::{Case, Window};
@@ -91,8 +91,8 @@ impl<'c, 'a> Faults<'c, 'a> {
         let shared = (cost(false) + cost(true)).min(Case::length_ms(&self.case.slow));
         // What operations took longer for is known better than by how threads share the time
         // evenly.
-        let by_operations = |heading| self.case.attributed.ms(self.jvm, heading);
-        shared.max(by_operations(Heading::KernelFault) + by_operations(Heading::PageFault))
+        let by_operations = |category| self.case.attributed.ms(self.jvm, category);
+        shared.max(by_operations(Category::KernelFault) + by_operations(Category::PageFault))
     }
 
     /// Mappings by the time above the base's that faults in them took, the dearest first, with the
@@ -151,7 +151,7 @@ impl<'c, 'a> Faults<'c, 'a> {
                 let leaf = s.stack.and_then(|stack| name(recording, stack)).and_then(fault::mapping_of);
                 Some(s.kind) == faults && (mapping.is_none() || leaf == mapping)
             } else {
-                Some(s.kind) == cpu && stacks.heading(s.stack) == Heading::PageFault
+                Some(s.kind) == cpu && stacks.category(s.stack) == Category::PageFault
             }
         };
         let within = |s: &Sample| self.case.slow.iter().any(|w| (w.from_ns..w.to_ns).contains(&s.t_ns));
@@ -238,7 +238,7 @@ fn sampled<'a>(recording: &'a Recording, jvm: ProcessId, windows: &[Window]) -> 
     let mut by: BTreeMap<Place<'a>, Sum> = BTreeMap::new();
     let within = |s: &Sample| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&s.t_ns));
     for s in recording.samples.iter().filter(|s| Some(s.kind) == cpu && s.process == jvm && within(s)) {
-        if stacks.heading(s.stack) == Heading::PageFault {
+        if stacks.category(s.stack) == Category::PageFault {
             by.entry((s.thread, "")).or_default().ms += s.weight.max(0) as f64 / 1e6;
         }
     }

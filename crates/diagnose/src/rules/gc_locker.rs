@@ -10,7 +10,7 @@ use crate::collections::Pause;
 use crate::facts::{Value, pauses};
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, Window, quantity};
 
 /// Share of collections that must be initiated by the locker. Now and then one is usual wherever
@@ -166,9 +166,9 @@ impl Blocked {
         let (slow, base) = (Intervals::of_windows(&case.slow), Intervals::of_windows(&case.base));
         let mut blocked = Self::default();
         for thread in case.chains().application_threads(jvm) {
-            let Some(stalled) = case.chains().under(thread, Heading::AllocationStall) else { continue };
+            let Some(stalled) = case.chains().under(thread, Category::AllocationStall) else { continue };
             let ms = |moments: &Intervals| -> f64 {
-                let stacks = case.chains().stacks_under(thread, Heading::AllocationStall, moments);
+                let stacks = case.chains().stacks_under(thread, Category::AllocationStall, moments);
                 let own = stacks.iter().filter(|(stack, _)| is_below(recording, *stack));
                 own.map(|(_, ns)| *ns as f64 / 1e6).sum()
             };

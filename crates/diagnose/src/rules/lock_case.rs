@@ -10,11 +10,12 @@ use super::gc_case::remedy;
 use super::lock_advice;
 use super::lock_holders::holders;
 use super::lock_identity::{self, Lock};
+use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
 use crate::facts::{Value, locks as facts};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
 use crate::{Case, Confidence, Fact, Finding, Judgement, Rule, quantity};
 
@@ -33,7 +34,7 @@ pub(crate) struct LockWords {
     /// Of the spans that are single waits.
     pub(crate) kind: &'static str,
     /// What the ledger of threads charges such waits to.
-    pub(crate) heading: Heading,
+    pub(crate) category: Category,
     /// Methods of the lock itself, which are not the place that waits: prefixes.
     pub(crate) own: &'static [&'static str],
 }
@@ -48,7 +49,7 @@ pub(crate) fn judge(
     let Some(mut waits) = waits else {
         return unseen(rule, (case, jvm), words.kind, "waits for locks");
     };
-    waits.attributed_ms = case.attributed.ms(jvm, words.heading) * waits.kept_share;
+    waits.attributed_ms = case.attributed.ms(jvm, words.category) * waits.kept_share;
     if waits.threads() == 0 {
         return waits.ruled_out(format!("no thread waited for a {}", words.noun));
     }
@@ -93,12 +94,14 @@ impl Holders {
     /// `None` where no holder is known, or nothing is known of what they did.
     fn of(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords) -> Option<Self> {
         let slow = Intervals::of_windows(&waits.case.slow);
-        let each: Vec<_> = (holders(lock, waits).into_iter())
+        let owners = holders(lock, waits);
+        let owners = if owners.is_empty() { releasers(lock, waits) } else { owners };
+        let each: Vec<_> = (owners.into_iter())
             .map(|(thread, held)| (thread, held.and(&slow)))
             .filter(|(_, held)| !held.is_empty())
             .collect();
         let held_ms = each.iter().map(|(_, held)| held.length_ms()).sum::<f64>();
-        let (did, off_ms) = waits.case.chains().did(&each, lock.as_monitor(words.heading).as_ref());
+        let (did, off_ms) = waits.case.chains().did(&each, lock.as_monitor(words.category).as_ref());
         let known_ms = did.iter().map(|(_, ms)| ms).sum();
         let wanted = Intervals::of(lock.spans(waits).map(|span| (span.t0_ns(), span.t1_ns()))).and(&slow);
         let covered = Intervals::of(each.iter().flat_map(|(_, held)| held.stretches().iter().copied()));
@@ -120,7 +123,7 @@ impl Holders {
 
     /// Whether they waited for a CPU most of that time.
     fn waits_for_a_cpu(&self) -> bool {
-        let queued = self.did.iter().filter(|(what, _)| what.starts_with(Heading::RunQueue.words()));
+        let queued = self.did.iter().filter(|(what, _)| what.starts_with(Category::RunQueue.words()));
         queued.map(|(_, ms)| ms).sum::<f64>() >= MOSTLY * self.held_ms
     }
 
@@ -192,11 +195,11 @@ fn chain(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords, holders: Option<
     let chains = waits.case.chains();
     Some(chains.of_lock(
         thread,
-        words.heading,
+        words.category,
         what,
         &moments,
         &holders?.each,
-        lock.as_monitor(words.heading).as_ref(),
+        lock.as_monitor(words.category).as_ref(),
     ))
     .filter(|chain| chain.links.iter().any(|l| !l.next.is_empty()))
 }
@@ -318,7 +321,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         .collect();
     finding.verify = vec![
         "the same load with half the threads: throughput that stays says that the lock, not the work, is the limit".into(),
-        format!("after the change, fathom ledger shows the time under \"{}\" gone", words.heading.words()),
+        format!("after the change, fathom ledger shows the time under \"{}\" gone", words.category.words()),
     ];
     finding
 }

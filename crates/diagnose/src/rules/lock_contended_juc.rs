@@ -5,7 +5,7 @@ use fathom_recording::{ProcessId, Span};
 
 use super::lock_case::{LockWords, judge};
 use super::wait_case::Waits;
-use crate::waits::{Heading, record};
+use crate::waits::{Category, record};
 use crate::{Case, Judgement, Layer, Rule};
 
 /// The rule.
@@ -14,7 +14,7 @@ pub struct LockContendedJuc;
 pub(crate) const WORDS: LockWords = LockWords {
     noun: "lock",
     kind: kind::LOCK_PARK,
-    heading: Heading::Lock,
+    category: Category::Lock,
     own: &["java.util.concurrent.", "jdk.internal.misc.", "sun.misc.Unsafe.", "java.lang.VirtualThread."],
 };
 
@@ -22,8 +22,8 @@ pub(crate) const WORDS: LockWords = LockWords {
 /// looked.
 pub(crate) fn waits<'c, 'a>(case: &'c Case<'a>, jvm: ProcessId) -> Option<Waits<'c, 'a>> {
     let chains = case.chains();
-    let is_lock = |span: &Span<'a>| record::heading(span, chains.stacks()) == Heading::Lock;
-    Waits::of_locks(case, jvm, (WORDS.kind, WORDS.heading), WORDS.own, is_lock)
+    let is_lock = |span: &Span<'a>| record::category(span, chains.stacks()) == Category::Lock;
+    Waits::of_locks(case, jvm, (WORDS.kind, WORDS.category), WORDS.own, is_lock)
 }
 
 impl Rule for LockContendedJuc {

@@ -5,19 +5,19 @@ use fathom_recording::vocabulary::kind;
 
 use super::lock_case::{LockWords, judge};
 use super::wait_case::Waits;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Judgement, Layer, Rule};
 
 /// The rule.
 pub struct LockContendedMonitor;
 
 pub(crate) const WORDS: LockWords =
-    LockWords { noun: "monitor", kind: kind::LOCK_MONITOR, heading: Heading::Monitor, own: &[] };
+    LockWords { noun: "monitor", kind: kind::LOCK_MONITOR, category: Category::Monitor, own: &[] };
 
 /// What threads of a JVM waited for monitors in the slow windows of a case; `None` where nobody
 /// looked.
 pub(crate) fn waits<'c, 'a>(case: &'c Case<'a>, jvm: ProcessId) -> Option<Waits<'c, 'a>> {
-    Waits::of_locks(case, jvm, (WORDS.kind, WORDS.heading), WORDS.own, |_| true)
+    Waits::of_locks(case, jvm, (WORDS.kind, WORDS.category), WORDS.own, |_| true)
 }
 
 impl Rule for LockContendedMonitor {

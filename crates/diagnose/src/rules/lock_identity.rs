@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::wait_case::{Wait, Waits};
 use crate::chain::Monitor;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
 
 /// Of waits at the same time, the share that names different objects from which on the place locks
@@ -162,9 +162,9 @@ impl Lock {
 
     /// As a monitor, of which it is known that it is held within the methods that take it; `None`
     /// for other locks.
-    pub(crate) fn as_monitor(&self, heading: Heading) -> Option<Monitor> {
+    pub(crate) fn as_monitor(&self, category: Category) -> Option<Monitor> {
         let places = self.places.iter().map(|(place, _)| place).filter(|place| *place != NO_PLACE).cloned();
-        (heading == Heading::Monitor).then(|| Monitor { heading, places: places.collect() })
+        (category == Category::Monitor).then(|| Monitor { category, places: places.collect() })
     }
 
     fn new(class: &str) -> Self {
@@ -231,7 +231,7 @@ mod tests {
     use crate::facts::locks as facts;
     use crate::rules::lock_contended_juc::LockContendedJuc;
     use crate::rules::lock_contended_monitor::LockContendedMonitor;
-    use crate::waits::Heading;
+    use crate::waits::Category;
     use crate::{Finding, Judgement, Rule};
 
     fn wait(built: &mut Built, thread: &str, (class, address, place): (&str, &str, &str), at: (f64, f64)) {
@@ -244,7 +244,7 @@ mod tests {
         let jvm = built.jvm;
         let recording = built.sealed();
         let case = whole_run(&recording);
-        let kind = (kind::LOCK_MONITOR, Heading::Monitor);
+        let kind = (kind::LOCK_MONITOR, Category::Monitor);
         let waits = Waits::of_locks(&case, jvm, kind, &[], |_| true).unwrap();
         locks(&waits, &[]).iter().map(|lock| (lock.named(), lock.several)).collect()
     }
@@ -368,7 +368,7 @@ mod tests {
         let by = crate::thread_ledger::By::Process;
         let ledger = crate::thread_ledger::thread_ledger(&recording, None, None, by);
         let spent: f64 = (ledger.groups.iter().flat_map(|group| &group.spent))
-            .filter(|spent| spent.heading == Heading::Lock)
+            .filter(|spent| spent.category == Category::Lock)
             .map(|spent| spent.ms)
             .sum();
         assert!(

@@ -7,7 +7,7 @@ use fathom_recording::{FrameType, ProcessId, Role, Span};
 
 use super::gc_case::summed;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::log_write::{WRITES, log_writes};
 use crate::waits::stack::ByStack;
 use crate::{Case, Evidence, Window, quantity, written_back};
@@ -145,8 +145,8 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     let off = case.recording.spans_of(kind::SCHED_OFF).filter(|s| s.process() == jvm && vm(s) && fills(s));
     // The JVM's other threads sleep through a stop; the one that does the stop is the one in a call
     // or a fault.
-    off.filter_map(|span| match (span.label(label::SYSCALL), stacks.heading(span.stack())) {
-        (_, Heading::PageFault) => {
+    off.filter_map(|span| match (span.label(label::SYSCALL), stacks.category(span.stack())) {
+        (_, Category::PageFault) => {
             let text = format!("{} was in a page fault for {}", thread(case, &span), in_kernel(&span));
             Some(Kernel::Fault(span, text))
         }

@@ -1,5 +1,6 @@
 //! The rules, one file each, and the list of them.
 
+mod class_init_slow;
 mod cpu_case;
 mod cpu_taken_by_others;
 mod cpu_throttled_by_cgroup;
@@ -34,6 +35,7 @@ pub(crate) mod lock_contended_juc;
 pub(crate) mod lock_contended_monitor;
 pub(crate) mod lock_holders;
 pub(crate) mod lock_identity;
+mod lock_releasers;
 mod log_write;
 mod out_of_memory;
 mod page_fault_storm;
@@ -78,6 +80,7 @@ pub const RULES: &[&dyn Rule] = &[
     &page_fault_storm::PageFaultStorm,
     &safepoint_operation::SafepointOperation,
     &safepoint_slow_to_reach::SafepointSlowToReach,
+    &class_init_slow::ClassInitSlow,
     &lock_contended_monitor::LockContendedMonitor,
     &lock_contended_juc::LockContendedJuc,
     &dns_timeout::DnsTimeout,

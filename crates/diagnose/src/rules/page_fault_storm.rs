@@ -9,7 +9,7 @@ use super::fault_case::{Faults, PAGE};
 use super::gc_case::{WHOLE_RUN_SHARE, blind, summed};
 use crate::facts::{Value, faults as facts};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule, quantity};
 use fathom_recording::vocabulary::{fact, fault, kind};
 use fathom_recording::{ProcessId, ThreadId};
@@ -284,7 +284,7 @@ fn waited_for(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)> {
     let threads = case.recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);
     let faulting = threads.filter_map(|(i, _)| {
         let thread = ThreadId(i as u32);
-        let moments = case.chains().by_heading(thread)?[Heading::PageFault.index()].and(&slow);
+        let moments = case.chains().by_category(thread)?[Category::PageFault.index()].and(&slow);
         (!moments.is_empty()).then_some((thread, moments))
     });
     let moments: Vec<(ThreadId, Intervals)> = faulting.collect();

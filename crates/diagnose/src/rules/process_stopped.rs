@@ -8,7 +8,7 @@ use super::processors::Processors;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::stack::ByStack;
-use crate::waits::{Heading, frozen};
+use crate::waits::{Category, frozen};
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
 /// A stop that is worth a finding whatever it is of the whole, milliseconds: requests time out.
@@ -124,7 +124,7 @@ impl<'a> Traced<'a> {
         let stopped_ms = |windows: &[crate::Window]| {
             let within = Intervals::of_windows(windows);
             let threads = case.chains().application_threads(jvm).into_iter();
-            let of = |id| Some(case.chains().by_heading(id)?[Heading::Frozen.index()].shared_ns(&within));
+            let of = |id| Some(case.chains().by_category(id)?[Category::Frozen.index()].shared_ns(&within));
             threads.filter_map(of).sum::<i64>() as f64 / 1e6
         };
         let share = |windows: &[crate::Window], active_ms: f64| {

@@ -13,8 +13,8 @@ use fathom_recording::{ProcessId, Recording, Series, ThreadId};
 
 use crate::chain::spent::{Ready, Spent};
 use crate::intervals::Intervals;
-use crate::thread_ledger::ByHeading;
-use crate::waits::Heading;
+use crate::thread_ledger::ByCategory;
+use crate::waits::Category;
 use crate::{Case, Window};
 
 /// The collector that has figures of each process on the machine.
@@ -24,19 +24,21 @@ const RECORDER: &str = "fathom";
 /// How much of the windows the figures of the machine must cover to stand for all of them.
 const COVERED: f64 = 0.5;
 
+/// The state of a thread that waits for a disk.
+const UNINTERRUPTIBLE: &str = "uninterruptible";
 /// Into how many pieces moments are cut to be put together.
 const PIECES: i64 = 64;
 
 /// What says nothing of its own: waits for other threads of the JVM, whose time counts, and what
 /// nobody saw.
-const AMONG_THEMSELVES: [Heading; 7] = [
-    Heading::Monitor,
-    Heading::Lock,
-    Heading::NativeLock,
-    Heading::Waiting,
-    Heading::TimedWait,
-    Heading::Blocked,
-    Heading::Unknown,
+const AMONG_THEMSELVES: [Category; 7] = [
+    Category::Monitor,
+    Category::Lock,
+    Category::NativeLock,
+    Category::Waiting,
+    Category::TimedWait,
+    Category::Blocked,
+    Category::Unknown,
 ];
 
 impl Spent<'_> {
@@ -60,6 +62,11 @@ impl Spent<'_> {
     pub(super) fn waiting_to_run(&self) -> f64 {
         let ready_ms = self.running_ms + self.waiting_ms + self.throttled_ms;
         if ready_ms > 0.0 { self.waiting_ms / ready_ms } else { 0.0 }
+    }
+
+    /// What of the waiting for a CPU is at the ends of waits for a disk, as a share.
+    pub(super) fn after_disk(&self) -> f64 {
+        if self.waiting_ms > 0.0 { (self.waiting_after_disk_ms / self.waiting_ms).min(1.0) } else { 0.0 }
     }
 
     /// How many times as long as its running time a piece of work takes, as threads that run wait
@@ -201,23 +208,32 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
     let within = Intervals::of_windows(windows);
     let mut spent = Spent { length_ms: within.length_ms(), ..Spent::default() };
     let mut threads = Vec::new();
-    let counts = |heading: Heading| !heading.is_idle() && !AMONG_THEMSELVES.contains(&heading);
+    let counts = |category: Category| !category.is_idle() && !AMONG_THEMSELVES.contains(&category);
     let watched = case.has(kind::SCHED_WATCHED, jvm);
+    let borne_out = if watched { case.chains().borne_out(jvm, windows) } else { 1.0 };
     for id in case.chains().application_threads(jvm).into_iter().filter(|_| watched) {
-        let Some(by_heading) = case.chains().by_heading(id) else { continue };
+        let Some(by_category) = case.chains().by_category(id) else { continue };
         let mut thread = Ready::default();
         let mut running_ms = 0.0;
-        for heading in Heading::ALL.into_iter().filter(|heading| counts(*heading)) {
-            let ms = by_heading[heading.index()].shared_ns(&within) as f64 / 1e6;
+        for category in Category::ALL.into_iter().filter(|category| counts(*category)) {
+            let seen_ms = by_category[category.index()].shared_ns(&within) as f64 / 1e6;
+            let ms = if category.is_running() { seen_ms * borne_out } else { seen_ms };
             thread.active_ms += ms;
-            match heading {
-                Heading::RunQueue => thread.waiting_ms += ms,
-                Heading::Throttled => thread.throttled_ms += ms,
-                _ if heading.is_running() => running_ms += ms,
+            match category {
+                Category::RunQueue => thread.waiting_ms += ms,
+                Category::Throttled => thread.throttled_ms += ms,
+                _ if category.is_running() => running_ms += ms,
                 _ => {}
             }
         }
-        threads.push(by_heading);
+        for window in windows {
+            let disk = case.chains().off_between(id, window.from_ns, window.to_ns);
+            let disk = disk
+                .filter(|span| span.name() == UNINTERRUPTIBLE && within.touches(span.t1_ns(), span.t1_ns()));
+            let queued: f64 = disk.filter_map(|span| span.figure(figure::RUNQ_NS)).sum();
+            spent.waiting_after_disk_ms += queued / 1e6;
+        }
+        threads.push(by_category);
         thread.ready_ms = running_ms + thread.waiting_ms + thread.throttled_ms;
         spent.running_ms += running_ms;
         spent.waiting_ms += thread.waiting_ms;
@@ -228,21 +244,21 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
         }
     }
     spent.any_active_ms = any_ms(&threads, &within, counts);
-    spent.any_throttled_ms = any_ms(&threads, &within, |heading| heading == Heading::Throttled);
+    spent.any_throttled_ms = any_ms(&threads, &within, |category| category == Category::Throttled);
     machine(recording, jvm, &within, &mut spent);
     spent
 }
 
-/// How long any of the threads had time of some headings in some moments, milliseconds. Put
+/// How long any of the threads had time of some categories in some moments, milliseconds. Put
 /// together piece by piece: those of all threads over hours are many.
-fn any_ms(threads: &[Rc<ByHeading>], within: &Intervals, of: impl Fn(Heading) -> bool) -> f64 {
-    let headings: Vec<Heading> = Heading::ALL.into_iter().filter(|heading| of(*heading)).collect();
+fn any_ms(threads: &[Rc<ByCategory>], within: &Intervals, of: impl Fn(Category) -> bool) -> f64 {
+    let categories: Vec<Category> = Category::ALL.into_iter().filter(|category| of(*category)).collect();
     let each_ns = (within.length_ns() / PIECES).max(1);
     let mut any_ns = 0_i64;
     for (mut from, end) in within.stretches().iter().copied() {
         while from < end {
             let to = end.min(from.saturating_add(each_ns));
-            let sets = threads.iter().flat_map(|thread| headings.iter().map(|h| &thread[h.index()]));
+            let sets = threads.iter().flat_map(|thread| categories.iter().map(|h| &thread[h.index()]));
             let any = Intervals::of(sets.flat_map(|moments| moments.within(from, to)));
             any_ns = any_ns.saturating_add(any.length_ns());
             from = to;

@@ -18,7 +18,7 @@ use crate::collections::{self, Pause};
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::quantity::{millis, plural, share};
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::log_write::log_writes;
 use crate::windows::stops::name_of;
 use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
@@ -42,14 +42,14 @@ const SLICES_MS: f64 = 150.0;
 const VERY_LATE_MS: f64 = 1_000.0;
 /// What keeps a thread from going on to its poll, whatever its code: the cause is that, and has
 /// rules of its own.
-const HELD_BACK: [Heading; 7] = [
-    Heading::RunQueue,
-    Heading::Throttled,
-    Heading::PageFault,
-    Heading::MapLock,
-    Heading::MemoryStall,
-    Heading::Disk,
-    Heading::KernelFault,
+const HELD_BACK: [Category; 7] = [
+    Category::RunQueue,
+    Category::Throttled,
+    Category::PageFault,
+    Category::MapLock,
+    Category::MemoryStall,
+    Category::Disk,
+    Category::KernelFault,
 ];
 /// Share of the lateness from which on what held threads back is its cause.
 const MOSTLY: f64 = 0.8;
@@ -176,8 +176,8 @@ impl Late {
             for part in parts {
                 ms += part.ms;
                 for link in &part.links {
-                    if let Some(heading) = link.heading.filter(|heading| HELD_BACK.contains(heading)) {
-                        *held.entry(heading.words()).or_default() += link.ms;
+                    if let Some(category) = link.category.filter(|category| HELD_BACK.contains(category)) {
+                        *held.entry(category.words()).or_default() += link.ms;
                     }
                 }
                 let most = part.links.first().filter(|_| part.part == Part::Reach && last.is_none());

@@ -10,7 +10,7 @@ use super::gc_case::remedy;
 use super::wait_case::Waits;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::place::java_method;
 use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
 
@@ -146,7 +146,7 @@ impl Rule for ThreadStartSlow {
         parts.sort_by(|a, b| b.1.total_cmp(&a.1));
         // Whoever waits for what such threads do, or for their ends, waits for the same lock.
         let attributed_ms = match parts[0].0 {
-            Part::ThreadsLock => case.attributed.ms(jvm, Heading::NativeLock),
+            Part::ThreadsLock => case.attributed.ms(jvm, Category::NativeLock),
             _ => 0.0,
         };
         let cost_ms = wall_ms(case, jvm).min(waits.cost_ms()).max(attributed_ms);

@@ -9,7 +9,7 @@ use super::gc_case::{cited, marked, summed};
 use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
 use crate::{
     Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Window, quantity,
@@ -100,14 +100,14 @@ impl<'c, 'a> Waits<'c, 'a> {
         self
     }
 
-    /// Waits for locks: what the ledger of threads charges to `heading`, without the time in which
+    /// Waits for locks: what the ledger of threads charges to `category`, without the time in which
     /// the whole JVM was stopped. Spans of a kind that `which` picks show them one by one, each by
     /// as much as the ledger has of it; the rest is known by its place alone. `None`: nobody
     /// looked.
     pub(crate) fn of_locks(
         case: &'c Case<'a>,
         jvm: ProcessId,
-        (kind, heading): (&str, Heading),
+        (kind, category): (&str, Category),
         own: &[&str],
         which: impl Fn(&Span<'a>) -> bool,
     ) -> Option<Self> {
@@ -121,7 +121,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         let stops = stops.iter().fold(Intervals::default(), |all, part| all.or(part));
         let idle = idle_workers(case, jvm, kind, own);
         let in_windows = |windows| {
-            let mut locks = locks_in(case, jvm, (kind, heading), windows, &stops, &which);
+            let mut locks = locks_in(case, jvm, (kind, category), windows, &stops, &which);
             let all_ms = locks.ms();
             if !idle.is_empty() {
                 let at = |span: &Span<'a>| waits_at(case, span, own);
@@ -140,7 +140,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         }
         let mut unlisted: BTreeMap<(ThreadId, &str), f64> = BTreeMap::new();
         for (thread, moments) in &slow.unlisted {
-            for (stack, ns) in case.chains().stacks_under(*thread, heading, moments) {
+            for (stack, ns) in case.chains().stacks_under(*thread, category, moments) {
                 let place = place(case.recording, stack, own);
                 *unlisted.entry((*thread, place)).or_default() += ns as f64 / 1e6;
             }
@@ -320,7 +320,7 @@ impl Locks<'_> {
 fn locks_in<'a>(
     case: &Case<'a>,
     jvm: ProcessId,
-    (kind, heading): (&str, Heading),
+    (kind, category): (&str, Category),
     windows: &[Window],
     stops: &Intervals,
     which: &impl Fn(&Span<'a>) -> bool,
@@ -333,7 +333,7 @@ fn locks_in<'a>(
     let mut listed: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
     let mut charged: BTreeMap<ThreadId, Option<Intervals>> = BTreeMap::new();
     let chains = case.chains();
-    let of = |thread: ThreadId| Some(chains.under(thread, heading)?.and(&within));
+    let of = |thread: ThreadId| Some(chains.under(thread, category)?.and(&within));
     for span in case.spans_in(kind, jvm, windows).filter(|span| which(span)) {
         let all = |moments: &Intervals| moments.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / 1e6;
         let ms = match span.thread() {

@@ -14,7 +14,7 @@ use super::charge::Account;
 use super::gaps::Sampler;
 use crate::Window;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// The most processors that a recording lists one by one; where it lists as many, whether there are
 /// more is not known.
@@ -131,9 +131,9 @@ fn limit(accounts: &mut [&mut Account<'_>], most_ns: f64) {
 }
 
 impl Account<'_> {
-    fn running_ns(&self) -> i64 {
-        let of = |heading: &Heading| self.spent_ns[heading.index()];
-        Heading::ALL.iter().filter(|h| h.is_running()).map(of).sum()
+    pub(super) fn running_ns(&self) -> i64 {
+        let of = |category: &Category| self.spent_ns[category.index()];
+        Category::ALL.iter().filter(|h| h.is_running()).map(of).sum()
     }
 
     /// Moves so much running time, nanoseconds, to the unknown: of each layer in proportion,
@@ -144,11 +144,11 @@ impl Account<'_> {
             return;
         }
         let share = (ns / running as f64).min(1.0);
-        for heading in Heading::ALL.into_iter().filter(|h| h.is_running()) {
-            let there = self.spent_ns[heading.index()];
+        for category in Category::ALL.into_iter().filter(|h| h.is_running()) {
+            let there = self.spent_ns[category.index()];
             let moved = ((there as f64 * share).ceil() as i64).clamp(0, there);
-            self.spent_ns[heading.index()] -= moved;
-            self.spent_ns[Heading::Unknown.index()] += moved;
+            self.spent_ns[category.index()] -= moved;
+            self.spent_ns[Category::Unknown.index()] += moved;
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::Window;
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
 use crate::waits::stack::ByStack;
-use crate::waits::{Heading, record};
+use crate::waits::{Category, record};
 use fathom_recording::vocabulary::{figure, sample};
 use fathom_recording::{ProcessId, Recording, Role, Span, ThreadId};
 use rustc_hash::FxHashMap;
@@ -16,16 +16,16 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-pub(super) const HEADINGS: usize = Heading::ALL.len();
+pub(super) const CATEGORIES: usize = Category::ALL.len();
 
 /// A thread's time by category.
 #[derive(Clone, Debug)]
 pub(super) struct Account<'a> {
     pub(super) thread: ThreadId,
     /// What it waited for by name, with nanoseconds, by category; parts of those.
-    pub(super) on: Vec<(Heading, &'a str, i64)>,
+    pub(super) on: Vec<(Category, &'a str, i64)>,
     /// Nanoseconds by category; they add up to the time that the thread lived in the window.
-    pub(super) spent_ns: [i64; HEADINGS],
+    pub(super) spent_ns: [i64; CATEGORIES],
     /// CPU samples of the thread in the window.
     pub(super) cpu_samples: u64,
     /// What they stand for, nanoseconds; 0 where they count no time.
@@ -69,12 +69,12 @@ pub(crate) struct Moments<'a> {
     covers: (i64, i64),
     seen: Seen<'a>,
     stops: RefCell<FxHashMap<ProcessId, Rc<Parts>>>,
-    charged: RefCell<FxHashMap<ThreadId, Option<Rc<ByHeading>>>>,
+    charged: RefCell<FxHashMap<ThreadId, Option<Rc<ByCategory>>>>,
 }
 
-/// Moments of one thread by category, in the order of [`Heading::ALL`]; together those in which it
+/// Moments of one thread by category, in the order of [`Category::ALL`]; together those in which it
 /// lived.
-pub(crate) type ByHeading = [Intervals; HEADINGS];
+pub(crate) type ByCategory = [Intervals; CATEGORIES];
 
 impl<'a> Moments<'a> {
     pub(crate) fn of(recording: &'a Recording) -> Self {
@@ -88,8 +88,37 @@ impl<'a> Moments<'a> {
         self.seen.threads.keys().copied()
     }
 
+    /// What of the running time that the moments of a process' application threads show is borne
+    /// out by what the kernel accounts to it and by its samples: a share, over all windows. The
+    /// rest was not seen: a switch that was lost, between two that were recorded.
+    pub(crate) fn borne_out(&self, process: ProcessId, stacks: &ByStack, windows: &[Window]) -> f64 {
+        let recording = self.recording;
+        let bounds = Bounds::of(recording, self.seen.means.sampler.clone());
+        let of_process = |id: &ThreadId| recording.threads[id.index()].process == process;
+        let known: Vec<_> = (self.seen.threads.iter().filter(|(id, _)| of_process(id)))
+            .filter_map(|(id, book)| Some((*id, book, self.by_category(*id, stacks)?)))
+            .collect();
+        let (mut all_ns, mut kept_ns) = (0.0, 0.0);
+        for window in windows {
+            let account = |(id, book, charged): &(ThreadId, &Book<'a>, Rc<ByCategory>)| {
+                let charged = (charged.as_ref(), &Named::default());
+                account(recording, *id, book, &self.seen.means.kinds, charged, stacks, *window)
+            };
+            let mut accounts: Vec<Account<'a>> = known.iter().filter_map(account).collect();
+            let running = |accounts: &[Account<'a>]| -> f64 {
+                let of_application =
+                    accounts.iter().filter(|a| recording.threads[a.thread.index()].role == Role::App);
+                of_application.map(|account| account.running_ns() as f64).sum()
+            };
+            all_ns += running(&accounts);
+            bounds.hold(recording, *window, &mut accounts);
+            kept_ns += running(&accounts);
+        }
+        if all_ns > 0.0 { kept_ns / all_ns } else { 1.0 }
+    }
+
     /// What a thread spent its life on; `None` when nothing is known of it.
-    pub(crate) fn by_heading(&self, thread: ThreadId, stacks: &ByStack) -> Option<Rc<ByHeading>> {
+    pub(crate) fn by_category(&self, thread: ThreadId, stacks: &ByStack) -> Option<Rc<ByCategory>> {
         if let Some(known) = self.charged.borrow().get(&thread) {
             return known.clone();
         }
@@ -100,7 +129,7 @@ impl<'a> Moments<'a> {
     }
 
     /// What a thread spent the moments on that are asked for.
-    fn charge(&self, thread: ThreadId, stacks: &ByStack, asked: &Intervals) -> Option<ByHeading> {
+    fn charge(&self, thread: ThreadId, stacks: &ByStack, asked: &Intervals) -> Option<ByCategory> {
         let book = self.seen.threads.get(&thread)?;
         let stops = self.stops(self.recording.threads[thread.index()].process);
         let alive = book.alive(self.covers);
@@ -158,37 +187,38 @@ impl<'a> Moments<'a> {
 }
 
 /// Categories of the parts of stops, in the order of [`Parts::stopped`].
-const STOPPED: [Heading; 5] = [
-    Heading::StoppedByGc,
-    Heading::StoppedToReach,
-    Heading::Stopped,
-    Heading::Stopped,
-    Heading::StoppedByLog,
+const STOPPED: [Category; 5] = [
+    Category::StoppedByGc,
+    Category::StoppedToReach,
+    Category::Stopped,
+    Category::Stopped,
+    Category::StoppedByLog,
 ];
 
 /// Categories under which a thread waits for something that has a name.
-const NAMED: [Heading; 5] = [Heading::Disk, Heading::Network, Heading::Dns, Heading::Child, Heading::Blocked];
+const NAMED: [Category; 5] =
+    [Category::Disk, Category::Network, Category::Dns, Category::Child, Category::Blocked];
 
 /// Parts of moments of which it is known what was waited for, in the order of their beginnings.
-type Named<'a> = Vec<((i64, i64), Heading, &'a str)>;
+type Named<'a> = Vec<((i64, i64), Category, &'a str)>;
 
 /// Names what was waited for in the moments that are asked for; each moment once, by the most
 /// specific record.
-fn named<'a>(book: &Book<'a>, moments: &ByHeading, asked: &Intervals) -> Named<'a> {
+fn named<'a>(book: &Book<'a>, moments: &ByCategory, asked: &Intervals) -> Named<'a> {
     let mut on = Vec::new();
-    let mut left = NAMED.map(|heading| (heading, moments[heading.index()].and(asked)));
+    let mut left = NAMED.map(|category| (category, moments[category.index()].and(asked)));
     for kind in record::NAMING {
         let waits = book.waits.iter().filter(|span| span.kind() == kind);
         let named: Vec<_> = waits.filter_map(|span| Some((span, record::target(span)?))).collect();
-        for (heading, left) in left.iter_mut().filter(|(_, left)| !left.is_empty()) {
+        for (category, left) in left.iter_mut().filter(|(_, left)| !left.is_empty()) {
             for (span, target) in &named {
                 let parts = left.within(span.t0_ns(), span.t1_ns());
-                on.extend(parts.map(|part| (part, *heading, *target)));
+                on.extend(parts.map(|part| (part, *category, *target)));
             }
             *left = left.without(&Intervals::of(named.iter().map(|(span, _)| (span.t0_ns(), span.t1_ns()))));
         }
     }
-    on.sort_unstable_by_key(|(part, heading, _)| (*part, *heading));
+    on.sort_unstable_by_key(|(part, category, _)| (*part, *category));
     on
 }
 
@@ -204,7 +234,7 @@ fn charge(
     stacks: &ByStack,
     alive: (i64, i64),
     asked: &Intervals,
-) -> Option<ByHeading> {
+) -> Option<ByCategory> {
     let mut alive = Intervals::of([alive]).and(asked);
     if recording.threads[id.index()].tid.is_none() && book.is_known_by_waits() {
         alive = alive.and(&Intervals::of(book.waits.iter().map(|span| (span.t0_ns(), span.t1_ns()))));
@@ -214,10 +244,10 @@ fn charge(
     }
     let role = recording.threads[id.index()].role;
     let mut left = alive.clone();
-    let mut lists: [Vec<(i64, i64)>; HEADINGS] = std::array::from_fn(|_| Vec::new());
-    let mut charge = |heading: Heading, moments: &Intervals| {
+    let mut lists: [Vec<(i64, i64)>; CATEGORIES] = std::array::from_fn(|_| Vec::new());
+    let mut charge = |category: Category, moments: &Intervals| {
         let moments = moments.and(&left);
-        lists[heading.index()].extend(moments.stretches());
+        lists[category.index()].extend(moments.stretches());
         left = left.without(&moments);
     };
 
@@ -233,67 +263,70 @@ fn charge(
         (from, from.saturating_add(ns).min(to))
     };
     let unlisted = stacks.of_unlisted(&book.off, role);
-    let heading = |span: &Span<'_>| unlisted.heading(record::heading(span, stacks));
-    let recorded = by_heading(book.waits.iter().map(|span| (heading(span), (span.t0_ns(), span.t1_ns()))));
+    let category = |span: &Span<'_>| unlisted.category(record::category(span, stacks));
+    let recorded = by_category(book.waits.iter().map(|span| (category(span), (span.t0_ns(), span.t1_ns()))));
     let requests = book.waits.iter().filter(|span| record::awaits_request(span));
     let requests = Intervals::of(requests.map(|span| (span.t0_ns(), span.t1_ns())));
-    let off = by_heading(book.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
-    charge(Heading::Throttled, &Intervals::of(book.off.iter().map(throttled)));
-    charge(Heading::RunQueue, &Intervals::of(book.off.iter().map(queued)));
-    for (heading, moments) in &off {
-        if *heading == Heading::Stopped {
-            let parts = STOPPED.iter().zip(&stops.stopped).filter(|(part, _)| **part != Heading::Stopped);
+    let off = by_category(book.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
+    charge(Category::Throttled, &Intervals::of(book.off.iter().map(throttled)));
+    charge(Category::RunQueue, &Intervals::of(book.off.iter().map(queued)));
+    for (category, moments) in &off {
+        if *category == Category::Stopped {
+            let parts = STOPPED.iter().zip(&stops.stopped).filter(|(part, _)| **part != Category::Stopped);
             parts.for_each(|(part, stop)| charge(*part, &moments.and(stop)));
         }
         // Who has asked for a stop waits for its end at a lock of the JVM's own, as do those that
         // want memory meanwhile.
-        if *heading == Heading::NativeLock && role == Role::App {
+        if *category == Category::NativeLock && role == Role::App {
             STOPPED.iter().zip(&stops.stopped).for_each(|(part, stop)| charge(*part, &moments.and(stop)));
         }
-        if matches!(heading, Heading::Blocked | Heading::PageFault | Heading::Disk | Heading::MemoryStall) {
+        if matches!(
+            category,
+            Category::Blocked | Category::PageFault | Category::Disk | Category::MemoryStall
+        ) {
             for narrower in record::NARROWER {
                 recorded.get(&narrower).into_iter().for_each(|waits| charge(narrower, &moments.and(waits)));
             }
         }
-        if *heading == Heading::Network {
-            charge(Heading::Idle, &moments.and(&requests));
+        if *category == Category::Network {
+            charge(Category::Idle, &moments.and(&requests));
         }
         // A futex or nothing at all: the record around it knows better.
-        if matches!(heading, Heading::Blocked | Heading::NativeLock | Heading::Waiting) {
+        if matches!(category, Category::Blocked | Category::NativeLock | Category::Waiting) {
             for (around, waits) in &recorded {
                 charge(*around, &moments.and(waits));
             }
         }
-        charge(*heading, moments);
+        charge(*category, moments);
     }
     let gaps = gaps::of(book, &means.kinds, means.sampler.as_ref(), |sample| {
         let is_queued = recording.strings.get(sample.kind) == sample::RUN_QUEUE;
-        if is_queued { Heading::RunQueue } else { unlisted.heading(stacks.of_role(sample.stack(), role)) }
+        if is_queued { Category::RunQueue } else { unlisted.category(stacks.of_role(sample.stack(), role)) }
     });
-    for (heading, moments) in &by_heading(gaps.short.into_iter()) {
+    for (category, moments) in &by_category(gaps.short.into_iter()) {
         // Short waits whose stacks were not walked get the category of a record around them.
-        if *heading == Heading::Blocked {
+        if *category == Category::Blocked {
             for (around, waits) in &recorded {
                 charge(*around, &moments.and(waits));
             }
         }
-        charge(*heading, moments);
+        charge(*category, moments);
     }
-    charge(Heading::Unknown, &gaps.unknown);
-    charge(Heading::Running, &watched);
+    charge(Category::Unknown, &gaps.unknown);
+    charge(Category::Running, &watched);
 
     // No switches were recorded: what records of waits show, then the stops of the JVM, for the
     // application's threads.
     for narrower in record::NARROWER {
         recorded.get(&narrower).into_iter().for_each(|moments| charge(narrower, moments));
     }
-    for (heading, moments) in &recorded {
-        charge(*heading, moments);
+    for (category, moments) in &recorded {
+        charge(*category, moments);
     }
     if role == Role::App {
-        STOPPED.iter().zip(&stops.stopped).for_each(|(heading, stop)| charge(*heading, stop));
+        STOPPED.iter().zip(&stops.stopped).for_each(|(category, stop)| charge(*category, stop));
     }
-    charge(Heading::Unknown, &alive);
+    charge(Category::Unknown, &alive);
     Some(lists.map(|list| {
         let mut moments = Intervals::of(list);
         moments.shrink();
@@ -308,11 +341,11 @@ fn account<'a>(
     id: ThreadId,
     book: &Book<'_>,
     kinds: &Kinds,
-    (charged, on): (&ByHeading, &Named<'a>),
+    (charged, on): (&ByCategory, &Named<'a>),
     stacks: &ByStack,
     window: Window,
 ) -> Option<Account<'a>> {
-    let mut spent_ns = [0; HEADINGS];
+    let mut spent_ns = [0; CATEGORIES];
     for (spent, moments) in spent_ns.iter_mut().zip(charged) {
         *spent = moments.length_within_ns(window.from_ns, window.to_ns);
     }
@@ -324,19 +357,19 @@ fn account<'a>(
     // Parts do not overlap: their ends are in order too.
     let first = on.partition_point(|(part, ..)| part.1 <= window.from_ns);
     let last = on.partition_point(|(part, ..)| part.0 < window.to_ns).max(first);
-    let mut of: BTreeMap<(Heading, &str), i64> = BTreeMap::new();
-    for ((from, to), heading, target) in &on[first..last] {
+    let mut of: BTreeMap<(Category, &str), i64> = BTreeMap::new();
+    for ((from, to), category, target) in &on[first..last] {
         let ns = to.min(&window.to_ns).saturating_sub(*from.max(&window.from_ns));
         if ns > 0 {
-            *of.entry((*heading, target)).or_default() += ns;
+            *of.entry((*category, target)).or_default() += ns;
         }
     }
-    let on = of.into_iter().map(|((heading, target), ns)| (heading, target, ns)).collect();
+    let on = of.into_iter().map(|((category, target), ns)| (category, target, ns)).collect();
     Some(Account { thread: id, on, spent_ns, cpu_samples, sampled_ns })
 }
 
-fn by_heading(waits: impl Iterator<Item = (Heading, (i64, i64))>) -> BTreeMap<Heading, Intervals> {
-    let mut lists: BTreeMap<Heading, Vec<(i64, i64)>> = BTreeMap::new();
-    waits.for_each(|(heading, ends)| lists.entry(heading).or_default().push(ends));
-    lists.into_iter().map(|(heading, list)| (heading, Intervals::of(list))).collect()
+fn by_category(waits: impl Iterator<Item = (Category, (i64, i64))>) -> BTreeMap<Category, Intervals> {
+    let mut lists: BTreeMap<Category, Vec<(i64, i64)>> = BTreeMap::new();
+    waits.for_each(|(category, ends)| lists.entry(category).or_default().push(ends));
+    lists.into_iter().map(|(category, list)| (category, Intervals::of(list))).collect()
 }

@@ -16,7 +16,7 @@ use fathom_recording::{Recording, StrId};
 
 use super::book::{Book, Taken};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// Short waits are spread in parts as long, nanoseconds: no window that is worth a look is shorter.
 const PART_NS: i64 = 50_000_000;
@@ -134,18 +134,18 @@ impl Row {
 #[derive(Default)]
 pub(super) struct Gaps {
     /// Short waits, where they are spread.
-    pub(super) short: Vec<(Heading, (i64, i64))>,
+    pub(super) short: Vec<(Category, (i64, i64))>,
     /// What is not known.
     pub(super) unknown: Intervals,
 }
 
-/// Looks at the gaps of a thread. `heading`: what a sample of short waits says. Samples are in
+/// Looks at the gaps of a thread. `category`: what a sample of short waits says. Samples are in
 /// order of time.
 pub(super) fn of(
     book: &Book<'_>,
     kinds: &Kinds,
     sampler: Option<&Sampler>,
-    heading: impl Fn(&Taken) -> Heading,
+    category: impl Fn(&Taken) -> Category,
 ) -> Gaps {
     let watched = Intervals::of(book.watched.iter().copied());
     if watched.is_empty() {
@@ -161,14 +161,14 @@ pub(super) fn of(
     let mut short = Vec::new();
     let mut row = Row::default();
     let mut samples = book.samples.iter().peekable();
-    let mut owed: Vec<(Heading, i64)> = Vec::new();
+    let mut owed: Vec<(Category, i64)> = Vec::new();
     let mut from = i64::MIN;
     for to in ends {
         owed.clear();
         let before = row.samples.len();
         while let Some(sample) = samples.next_if(|s| s.t_ns <= to) {
             if kinds.is_short(sample.kind) {
-                owed.push((heading(sample), sample.weight.max(0)));
+                owed.push((category(sample), sample.weight.max(0)));
             } else if kinds.is_on_cpu(sample.kind) {
                 row.samples.push((sample.t_ns, sample.weight.max(0)));
             }
@@ -204,7 +204,7 @@ pub(super) fn of(
 }
 
 /// Lays sums of waits into a gap, evenly, one after the other in each of its parts.
-fn spread(own: &Intervals, owed: &[(Heading, i64)], short: &mut Vec<(Heading, (i64, i64))>) {
+fn spread(own: &Intervals, owed: &[(Category, i64)], short: &mut Vec<(Category, (i64, i64))>) {
     let all = own.length_ns();
     let sum: i128 = owed.iter().map(|(_, ns)| i128::from(*ns)).sum();
     if sum == 0 || all <= 0 {
@@ -219,12 +219,12 @@ fn spread(own: &Intervals, owed: &[(Heading, i64)], short: &mut Vec<(Heading, (i
             let at = |i: i64| from + (i128::from(length) * i128::from(i) / i128::from(parts)) as i64;
             let (begin, end) = (at(part), at(part + 1));
             let mut so_far = 0_i128;
-            for (heading, ns) in owed {
+            for (category, ns) in owed {
                 let place = |sum: i128| begin + (i128::from(end - begin) * sum / fits) as i64;
                 let piece = (place(so_far), place(so_far + i128::from(*ns)));
                 so_far += i128::from(*ns);
                 if piece.0 < piece.1 {
-                    short.push((*heading, piece));
+                    short.push((*category, piece));
                 }
             }
         }

@@ -7,7 +7,7 @@ use fathom_recording::{Recording, Role, ThreadId};
 use super::charge::Account;
 use super::rank::{self, Weight};
 use super::{GroupLedger, Spent, Target};
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// By what threads are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +37,9 @@ impl By {
 /// Sums of a group of threads.
 struct Sum {
     threads: usize,
-    spent_ns: [i64; Heading::ALL.len()],
+    spent_ns: [i64; Category::ALL.len()],
     cpu_samples: u64,
-    on: BTreeMap<Heading, BTreeMap<String, i64>>,
+    on: BTreeMap<Category, BTreeMap<String, i64>>,
 }
 
 /// Names of what was waited for that are listed below a category.
@@ -47,14 +47,14 @@ const MOST_TARGETS: usize = 5;
 
 impl Default for Sum {
     fn default() -> Self {
-        Self { threads: 0, spent_ns: [0; Heading::ALL.len()], cpu_samples: 0, on: BTreeMap::new() }
+        Self { threads: 0, spent_ns: [0; Category::ALL.len()], cpu_samples: 0, on: BTreeMap::new() }
     }
 }
 
 impl Sum {
     fn add(&mut self, account: &Account<'_>) {
-        for (heading, target, ns) in &account.on {
-            let targets = self.on.entry(*heading).or_default();
+        for (category, target, ns) in &account.on {
+            let targets = self.on.entry(*category).or_default();
             match targets.get_mut(*target) {
                 Some(sum) => *sum = sum.saturating_add(*ns),
                 None => {
@@ -68,8 +68,8 @@ impl Sum {
     }
 
     /// What was waited for under a category, the most costly first.
-    fn targets(&self, heading: Heading) -> Vec<Target> {
-        let all = self.on.get(&heading).into_iter().flatten();
+    fn targets(&self, category: Category) -> Vec<Target> {
+        let all = self.on.get(&category).into_iter().flatten();
         let mut targets: Vec<Target> =
             all.map(|(name, ns)| Target { name: name.clone(), ms: *ns as f64 / 1e6 }).collect();
         targets.sort_by(|a, b| b.ms.total_cmp(&a.ms));
@@ -82,8 +82,8 @@ impl Sum {
     }
 
     fn running_ms(&self) -> f64 {
-        let of = |heading: &Heading| self.spent_ns[heading.index()] as f64 / 1e6;
-        Heading::ALL.iter().filter(|h| h.is_running()).map(of).sum()
+        let of = |category: &Category| self.spent_ns[category.index()] as f64 / 1e6;
+        Category::ALL.iter().filter(|h| h.is_running()).map(of).sum()
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) fn rank(
     let mut weights: BTreeMap<(String, String), f64> = BTreeMap::new();
     if let Some(scale) = base_scale {
         for group in groups.iter() {
-            let spent = group.spent.iter().map(|s| (s.heading, s.ms, s.base_ms.unwrap_or(0.0)));
+            let spent = group.spent.iter().map(|s| (s.category, s.ms, s.base_ms.unwrap_or(0.0)));
             weights.insert((group.process.clone(), group.name.clone()), rank::growth(spent, scale));
         }
     } else {
@@ -109,8 +109,8 @@ pub(super) fn rank(
         {
             let weight = spent.entry(key(recording, by, account.thread));
             let weight = weight.or_insert_with(|| Weight::of(parts.iter().map(|(length, _)| *length)));
-            for heading in Heading::ALL {
-                weight.add(part, heading, account.spent_ns[heading.index()] as f64 / 1e6);
+            for category in Category::ALL {
+                weight.add(part, category, account.spent_ns[category.index()] as f64 / 1e6);
             }
         }
         weights.extend(spent.into_iter().map(|(key, weight)| (key, weight.value())));
@@ -169,31 +169,31 @@ pub(super) fn group(
 fn spent(window: &Sum, base: Option<&Sum>, operations: (Option<f64>, Option<f64>)) -> Vec<Spent> {
     let (all, base_all) = (window.ms(), base.map_or(0.0, Sum::ms));
     let share = |ms: f64, all: f64| if all > 0.0 { ms / all } else { 0.0 };
-    let row = |heading: Heading| {
-        let ms = window.spent_ns[heading.index()] as f64 / 1e6;
-        let base_ms = base.map(|base| base.spent_ns[heading.index()] as f64 / 1e6);
+    let row = |category: Category| {
+        let ms = window.spent_ns[category.index()] as f64 / 1e6;
+        let base_ms = base.map(|base| base.spent_ns[category.index()] as f64 / 1e6);
         (ms > 0.0 || base_ms.is_some_and(|ms| ms > 0.0)).then(|| Spent {
-            heading,
-            words: heading.words(),
+            category,
+            words: category.words(),
             ms,
             share: share(ms, all),
             base_ms,
             base_share: base_ms.map(|ms| share(ms, base_all)),
             ms_per_operation: operations.0.map(|n| ms / n),
             base_ms_per_operation: base_ms.zip(operations.1).map(|(ms, n)| ms / n),
-            sampling_error: sampling_error(heading, ms, window, all),
-            on: window.targets(heading),
+            sampling_error: sampling_error(category, ms, window, all),
+            on: window.targets(category),
         })
     };
-    Heading::ALL.into_iter().filter_map(row).collect()
+    Category::ALL.into_iter().filter_map(row).collect()
 }
 
 /// Half of the 95% interval of a layer's share: the running time is measured or sampled, its layers
 /// are sampled. Normal approximation of the binomial, at least half a sample's worth so that few
 /// samples do not look certain.
-fn sampling_error(heading: Heading, ms: f64, window: &Sum, all: f64) -> Option<f64> {
+fn sampling_error(category: Category, ms: f64, window: &Sum, all: f64) -> Option<f64> {
     let running = window.running_ms();
-    if !heading.is_running() || window.cpu_samples == 0 || running <= 0.0 || all <= 0.0 {
+    if !category.is_running() || window.cpu_samples == 0 || running <= 0.0 || all <= 0.0 {
         return None;
     }
     let (p, n) = ((ms / running).min(1.0), window.cpu_samples as f64);

@@ -4,11 +4,11 @@ use fathom_recording::vocabulary::sample;
 use fathom_recording::{FrameType, Recording, Role};
 
 use super::book::{Book, Taken};
-use super::charge::HEADINGS;
+use super::charge::CATEGORIES;
 use super::gaps::Kinds;
 use crate::Window;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::stack::ByStack;
 
 /// Moves time by samples: running time out of the unknown where nobody watched the switches, and
@@ -21,12 +21,12 @@ pub(super) fn by_samples(
     role: Role,
     stacks: &ByStack,
     window: Window,
-    spent_ns: &mut [i64; HEADINGS],
+    spent_ns: &mut [i64; CATEGORIES],
 ) -> (u64, i64) {
     let is_time = kinds.on_cpu == recording.strings.find(sample::CPU);
     let watched = Intervals::of(book.watched.iter().copied());
     let (mut sampled_ns, mut unwatched_ns) = (0_i64, 0_i64);
-    let mut layers = [0_i64; HEADINGS];
+    let mut layers = [0_i64; CATEGORIES];
     let mut cpu_samples = 0;
     let before = |end: i64| book.samples.partition_point(|s| s.t_ns < end);
     for sample in &book.samples[before(window.from_ns)..before(window.to_ns).max(before(window.from_ns))] {
@@ -44,20 +44,20 @@ pub(super) fn by_samples(
         let layer = &mut layers[running(recording, stacks, role, sample).index()];
         *layer = layer.saturating_add(weight);
     }
-    shift(spent_ns, Heading::Unknown, Heading::Running, unwatched_ns);
+    shift(spent_ns, Category::Unknown, Category::Running, unwatched_ns);
     let sampled: i128 = layers.iter().map(|ns| i128::from(*ns)).sum();
-    let measured = spent_ns[Heading::Running.index()];
-    for heading in Heading::ALL {
+    let measured = spent_ns[Category::Running.index()];
+    for category in Category::ALL {
         // The last layer may leave a rest of some nanoseconds with "layer not sampled".
-        let part = i128::from(measured) * i128::from(layers[heading.index()]);
+        let part = i128::from(measured) * i128::from(layers[category.index()]);
         if let Some(part) = part.checked_div(sampled) {
-            shift(spent_ns, Heading::Running, heading, part as i64);
+            shift(spent_ns, Category::Running, category, part as i64);
         }
     }
     (cpu_samples, sampled_ns)
 }
 
-pub(super) fn shift(spent_ns: &mut [i64; HEADINGS], from: Heading, to: Heading, ns: i64) {
+pub(super) fn shift(spent_ns: &mut [i64; CATEGORIES], from: Category, to: Category, ns: i64) {
     let there = spent_ns[from.index()];
     let moved = ns.clamp(0, there.max(0));
     if from != to {
@@ -68,36 +68,36 @@ pub(super) fn shift(spent_ns: &mut [i64; HEADINGS], from: Heading, to: Heading, 
 
 /// The layer of a CPU sample: that of its innermost frame; collectors and compilers by their
 /// threads.
-pub(super) fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Taken) -> Heading {
+pub(super) fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Taken) -> Category {
     let leaf = sample.stack().and_then(|stack| recording.stacks.get(stack.index()));
     let frame = leaf.and_then(|node| recording.frames.get(node.frame.index()));
     match (frame.map(|f| f.frame_type), role) {
-        (Some(FrameType::Kernel), _) if stacks.is_in_recorder(sample.stack()) => Heading::Recorder,
-        (Some(FrameType::Kernel), _) if stacks.heading(sample.stack()) == Heading::PageFault => {
-            Heading::KernelFault
+        (Some(FrameType::Kernel), _) if stacks.is_in_recorder(sample.stack()) => Category::Recorder,
+        (Some(FrameType::Kernel), _) if stacks.category(sample.stack()) == Category::PageFault => {
+            Category::KernelFault
         }
-        (Some(FrameType::Kernel), _) => Heading::Kernel,
-        (_, Role::Gc) => Heading::Gc,
-        (_, Role::Jit) => Heading::Jit,
-        (Some(FrameType::Interpreted), _) => Heading::Interpreted,
-        (Some(FrameType::C1), _) => Heading::C1,
-        (Some(FrameType::C2 | FrameType::Stub), _) => Heading::C2,
+        (Some(FrameType::Kernel), _) => Category::Kernel,
+        (_, Role::Gc) => Category::Gc,
+        (_, Role::Jit) => Category::Jit,
+        (Some(FrameType::Interpreted), _) => Category::Interpreted,
+        (Some(FrameType::C1), _) => Category::C1,
+        (Some(FrameType::C2 | FrameType::Stub), _) => Category::C2,
         // An inlined frame is as compiled as the frame that it was inlined into.
         (Some(FrameType::Inlined), _) => compiled_by(recording, sample),
-        (Some(FrameType::Jvm), _) => Heading::Jvm,
-        (Some(FrameType::Native), _) => Heading::Native,
-        (Some(FrameType::Unknown) | None, _) => Heading::Running,
+        (Some(FrameType::Jvm), _) => Category::Jvm,
+        (Some(FrameType::Native), _) => Category::Native,
+        (Some(FrameType::Unknown) | None, _) => Category::Running,
     }
 }
 
-pub(super) fn compiled_by(recording: &Recording, sample: &Taken) -> Heading {
+pub(super) fn compiled_by(recording: &Recording, sample: &Taken) -> Category {
     let mut at = sample.stack();
     while let Some(node) = at.and_then(|stack| recording.stacks.get(stack.index())) {
         match recording.frames.get(node.frame.index()).map(|f| f.frame_type) {
             Some(FrameType::Inlined) => at = node.parent,
-            Some(FrameType::C1) => return Heading::C1,
+            Some(FrameType::C1) => return Category::C1,
             _ => break,
         }
     }
-    Heading::C2
+    Category::C2
 }

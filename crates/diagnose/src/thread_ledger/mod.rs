@@ -12,8 +12,8 @@
 //!                                 └─ the rest ─────▶ unknown
 //! ```
 //!
-//! Each moment is charged once ([`charge`]), so that the headings of a group add up to threads ×
-//! time to the nanosecond. What samples move from one heading to another never exceeds what is
+//! Each moment is charged once ([`charge`]), so that the categories of a group add up to threads ×
+//! time to the nanosecond. What samples move from one category to another never exceeds what is
 //! there. What ran for longer than the kernel accounts to a thread, to its process or than the
 //! machine has processors did not run: nobody saw what it did ([`gaps`], [`bounds`]).
 
@@ -33,7 +33,7 @@ use fathom_recording::{Recording, SeriesKind};
 use serde::Serialize;
 
 pub(crate) use book::Taken;
-pub(crate) use charge::{ByHeading, Moments};
+pub(crate) use charge::{ByCategory, Moments};
 pub use groups::By;
 pub use rank::{Slice, SlowRank, SlowWeight, Weight};
 pub(crate) use rank::{growth, parts};
@@ -41,7 +41,7 @@ pub use watched::{Watched, watched};
 
 use crate::Window;
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::waits::stack::ByStack;
 
 /// What groups of threads spent a window on.
@@ -81,15 +81,15 @@ pub struct GroupLedger {
     pub base_thread_ms: f64,
     /// CPU samples in the window: the layers of running time are shares of these.
     pub cpu_samples: u64,
-    /// What it was spent on: headings with time in either window, in the order of [`Heading::ALL`].
+    /// What it was spent on: categories with time in either window, in the order of [`Category::ALL`].
     pub spent: Vec<Spent>,
 }
 
-/// A heading's time.
+/// A category's time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Spent {
-    /// The heading.
-    pub heading: Heading,
+    /// The category.
+    pub category: Category,
     /// In words.
     pub words: &'static str,
     /// In the window, milliseconds.
@@ -162,7 +162,7 @@ impl Per {
 }
 
 /// Version of the JSON.
-pub const SCHEMA: &str = "fathom.ledger/1";
+pub const SCHEMA: &str = "fathom.ledger/2";
 
 /// The ledger of a window, and of a base to hold it against. The whole recording, without a window.
 /// Operations are those of the series of throughput.

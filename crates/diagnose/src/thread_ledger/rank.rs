@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Window, stats};
 
 /// Parts that a window is divided into to see what changes in it.
@@ -28,12 +28,12 @@ impl Weight {
         Self { parts: lengths.into_iter().map(|length| (length, 0.0)).collect(), sure: 0.0 }
     }
 
-    /// Adds what was spent under a heading in one of the parts.
-    pub fn add(&mut self, part: usize, heading: Heading, spent: f64) {
-        if heading.is_idle() || heading == Heading::Unknown {
+    /// Adds what was spent under a category in one of the parts.
+    pub fn add(&mut self, part: usize, category: Category, spent: f64) {
+        if category.is_idle() || category == Category::Unknown {
             return;
         }
-        match self.parts.get_mut(part).filter(|_| heading.may_be_idle()) {
+        match self.parts.get_mut(part).filter(|_| category.may_be_idle()) {
             Some((_, ambiguous)) => *ambiguous += spent,
             None => self.sure += spent,
         }
@@ -74,7 +74,7 @@ pub struct SlowWeight {
     run: Weight,
     slow: Weight,
     /// Spent in the slow slices, and in those of the base.
-    by_heading: BTreeMap<Heading, [f64; 2]>,
+    by_category: BTreeMap<Category, [f64; 2]>,
 }
 
 impl SlowWeight {
@@ -85,18 +85,18 @@ impl SlowWeight {
             run: Weight::of(slices.iter().map(|slice| slice.length)),
             slow: Weight::of(slices.iter().map(slow)),
             slices: slices.to_vec(),
-            by_heading: BTreeMap::new(),
+            by_category: BTreeMap::new(),
         }
     }
 
-    /// Adds what was spent under a heading in one of the slices.
-    pub fn add(&mut self, slice: usize, heading: Heading, spent: f64) {
-        self.run.add(slice, heading, spent);
+    /// Adds what was spent under a category in one of the slices.
+    pub fn add(&mut self, slice: usize, category: Category, spent: f64) {
+        self.run.add(slice, category, spent);
         let Some(at) = self.slices.get(slice) else { return };
         if at.is_slow {
-            self.slow.add(slice, heading, spent);
+            self.slow.add(slice, category, spent);
         }
-        let [slow, base] = self.by_heading.entry(heading).or_default();
+        let [slow, base] = self.by_category.entry(category).or_default();
         *slow += if at.is_slow { spent } else { 0.0 };
         *base += if at.is_base { spent } else { 0.0 };
     }
@@ -107,7 +107,7 @@ impl SlowWeight {
             self.slices.iter().filter(|slice| chosen(slice)).map(|slice| slice.length).sum()
         };
         let (slow, base) = (length(|slice| slice.is_slow), length(|slice| slice.is_base));
-        let spent = self.by_heading.iter().map(|(heading, [slow, base])| (*heading, *slow, *base));
+        let spent = self.by_category.iter().map(|(category, [slow, base])| (*category, *slow, *base));
         let grew = if slow > 0.0 && base > 0.0 { growth(spent, slow / base) / slow } else { 0.0 };
         SlowRank {
             grew: if grew < LEAST_GROWTH { 0.0 } else { grew },
@@ -140,12 +140,12 @@ impl SlowRank {
     }
 }
 
-/// What was spent above as much time of a base, heading by heading: what a group ranks by where
+/// What was spent above as much time of a base, category by category: what a group ranks by where
 /// there is a base.
-pub(crate) fn growth(spent: impl Iterator<Item = (Heading, f64, f64)>, base_scale: f64) -> f64 {
-    let counts = |heading: Heading| !heading.is_idle() && heading != Heading::Unknown;
+pub(crate) fn growth(spent: impl Iterator<Item = (Category, f64, f64)>, base_scale: f64) -> f64 {
+    let counts = |category: Category| !category.is_idle() && category != Category::Unknown;
     spent
-        .filter(|(heading, ..)| counts(*heading))
+        .filter(|(category, ..)| counts(*category))
         .map(|(_, ms, base)| (ms - base * base_scale).max(0.0))
         .sum()
 }
@@ -169,9 +169,9 @@ mod tests {
         let (mut reader, mut request, mut locked) =
             (Weight::of(lengths()), Weight::of(lengths()), Weight::of(lengths()));
         for part in 0..24 {
-            reader.add(part, Heading::Network, 990.0 + f64::from(part as u32 % 3));
-            request.add(part, Heading::Network, if part < 6 { 900.0 } else { 100.0 });
-            locked.add(part, Heading::Monitor, 200.0);
+            reader.add(part, Category::Network, 990.0 + f64::from(part as u32 % 3));
+            request.add(part, Category::Network, if part < 6 { 900.0 } else { 100.0 });
+            locked.add(part, Category::Monitor, 200.0);
         }
         assert!(reader.value() < 30.0, "{}", reader.value());
         assert!((request.value() - 4_800.0).abs() < 1.0);
@@ -183,19 +183,20 @@ mod tests {
         // Ten slices of a second; the last two are slow, the others what they are held against.
         let slices: Vec<Slice> =
             (0..10).map(|i| Slice { length: 1_000.0, is_slow: i >= 8, is_base: i < 8 }).collect();
-        let of = |spent: &dyn Fn(usize) -> Vec<(Heading, f64)>| {
+        let of = |spent: &dyn Fn(usize) -> Vec<(Category, f64)>| {
             let mut weight = SlowWeight::of(&slices);
             for slice in 0..10 {
-                spent(slice).into_iter().for_each(|(heading, ms)| weight.add(slice, heading, ms));
+                spent(slice).into_iter().for_each(|(category, ms)| weight.add(slice, category, ms));
             }
             weight.rank()
         };
-        let blocked = of(&|slice| vec![(Heading::Monitor, if slice < 8 { 10.0 } else { 800.0 })]);
-        let busy = of(&|_| vec![(Heading::Monitor, 100.0), (Heading::C2, 890.0)]);
-        let reader = of(&|slice| vec![(Heading::Network, 995.0 + (slice % 2) as f64), (Heading::Idle, 4.0)]);
+        let blocked = of(&|slice| vec![(Category::Monitor, if slice < 8 { 10.0 } else { 800.0 })]);
+        let busy = of(&|_| vec![(Category::Monitor, 100.0), (Category::C2, 890.0)]);
+        let reader =
+            of(&|slice| vec![(Category::Network, 995.0 + (slice % 2) as f64), (Category::Idle, 4.0)]);
         let earlier = of(&|slice| match slice {
-            3 => vec![(Heading::Monitor, 990.0)],
-            _ => vec![(Heading::Idle, 1_000.0)],
+            3 => vec![(Category::Monitor, 990.0)],
+            _ => vec![(Category::Idle, 1_000.0)],
         });
         let mut order = [("reader", reader), ("earlier", earlier), ("busy", busy), ("blocked", blocked)];
         order.sort_by(|a, b| a.1.order(&b.1));

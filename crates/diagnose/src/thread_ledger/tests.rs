@@ -123,8 +123,8 @@ impl Watched {
     }
 }
 
-pub(super) fn ms(group: &GroupLedger, heading: Heading) -> f64 {
-    group.spent.iter().find(|s| s.heading == heading).map_or(0.0, |s| s.ms)
+pub(super) fn ms(group: &GroupLedger, category: Category) -> f64 {
+    group.spent.iter().find(|s| s.category == category).map_or(0.0, |s| s.ms)
 }
 
 impl Watched {
@@ -169,5 +169,5 @@ impl Watched {
 }
 
 pub(super) fn running(group: &GroupLedger) -> f64 {
-    group.spent.iter().filter(|s| s.heading.is_running()).map(|s| s.ms).sum()
+    group.spent.iter().filter(|s| s.category.is_running()).map(|s| s.ms).sum()
 }

@@ -1,14 +1,14 @@
 //! Whether a thread has nothing to do, as far as the stack of its wait alone shows it: for those
 //! who see one wait and not a whole recording.
 //!
-//! That is the ledger's [`Heading::Idle`], but for a queue of the JDK. What distinguishes a worker
+//! That is the ledger's [`Category::Idle`], but for a queue of the JDK. What distinguishes a worker
 //! that takes its next task from a request that takes a connection of a pool is what other threads
 //! do ([`super::queues`]). Of one stack, a queue that a task of a pool takes from counts as a wait
 //! for something; any other as one for work.
 
 use fathom_recording::{FrameType, Recording, Role, Sink, StackId};
 
-use super::Heading;
+use super::Category;
 use super::queues::is_java;
 use super::stack::ByStack;
 
@@ -30,7 +30,7 @@ pub fn is_at_rest(frames: &[(&str, FrameType)], role: Role) -> bool {
         stack = Some(recording.stack(stack, frame));
     }
     let stacks = ByStack::by_frames(&recording);
-    if stacks.of_role(stack, role) != Heading::Idle {
+    if stacks.of_role(stack, role) != Category::Idle {
         return false;
     }
     let runs_task = |(name, frame_type): &(&str, FrameType)| {

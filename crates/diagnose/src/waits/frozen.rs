@@ -7,7 +7,7 @@ use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Recording, Role, Span};
 use rustc_hash::FxHashSet;
 
-use super::Heading;
+use super::Category;
 use super::stack::ByStack;
 use crate::intervals::Intervals;
 
@@ -42,14 +42,14 @@ impl<'a> Frozen<'a> {
 pub(crate) fn of<'a>(recording: &'a Recording, stacks: &ByStack, process: ProcessId) -> Frozen<'a> {
     let mut frozen =
         Frozen { moments: Intervals::default(), longest: None, each: Vec::new(), wakers: BTreeMap::new() };
-    if !stacks.has(Heading::Frozen) {
+    if !stacks.has(Category::Frozen) {
         return frozen;
     }
     let is_app = |span: &Span<'_>| {
         let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
         span.process() == process && thread.is_some_and(|t| matches!(t.role, Role::App | Role::Other))
     };
-    let stood = |span: &Span<'_>| stacks.heading(span.stack()) == Heading::Frozen;
+    let stood = |span: &Span<'_>| stacks.category(span.stack()) == Category::Frozen;
     let mut ends: Vec<(i64, i64)> = Vec::new();
     let mut stopped: FxHashSet<_> = FxHashSet::default();
     for span in recording.spans_of(kind::SCHED_OFF).filter(|span| is_app(span) && stood(span)) {

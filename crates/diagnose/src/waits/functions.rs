@@ -1,7 +1,7 @@
 //! The functions that show what a thread waits for, the most specific first. Names are those of
 //! HotSpot 8 to 25, of the JDK's classes, of libraries with pools of their own and of Linux 4 to 6.
 
-use super::Heading;
+use super::Category;
 
 /// Where a function is looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,13 +14,13 @@ use Layer::{Java, Kernel, Native};
 
 /// The category of the methods of queues, as long as nothing says for what something is taken from
 /// one.
-pub(super) const FROM_QUEUE: Heading = Heading::Idle;
+pub(super) const FROM_QUEUE: Category = Category::Idle;
 
 /// The methods of a semaphore: a lock, as long as nothing says that it is a signal. See `queues`.
 pub(super) const PERMIT: &str = "java.util.concurrent.Semaphore.*";
 
 /// The list. A name that ends in `*` is the beginning of one.
-pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
+pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Category)] = &[
     // kernel/signal.c and kernel/freezer.c: whatever the thread waited for before, it stands until
     // it is let go. `get_signal` takes the functions in that the compiler inlines into it.
     (
@@ -33,39 +33,39 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
             "__refrigerator",
             "get_signal*",
         ],
-        Heading::Frozen,
+        Category::Frozen,
     ),
     // Recordings of other tools; the scheduler's own spans have it as a figure.
-    (Kernel, &["throttle_cfs_rq_work", "throttle_cfs_rq"], Heading::Throttled),
+    (Kernel, &["throttle_cfs_rq_work", "throttle_cfs_rq"], Category::Throttled),
     // Whoever asked for the operation waits for its end in VMThread::execute, and stands still as
     // the others do.
     (
         Native,
         &["SafepointSynchronize::block", "SafepointMechanism::*", "VMThread::execute"],
-        Heading::Stopped,
+        Category::Stopped,
     ),
     // gcLocker.cpp: memory is there only after a collection, which native code that holds an array
     // keeps from beginning.
-    (Native, &["GCLocker::*", "GC_locker::*"], Heading::AllocationStall),
-    (Kernel, &["exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"], Heading::PageFault),
-    (Native, &["getaddrinfo", "__GI_getaddrinfo", "getnameinfo", "gethostbyname*"], Heading::Dns),
+    (Native, &["GCLocker::*", "GC_locker::*"], Category::AllocationStall),
+    (Kernel, &["exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"], Category::PageFault),
+    (Native, &["getaddrinfo", "__GI_getaddrinfo", "getnameinfo", "gethostbyname*"], Category::Dns),
     // The native methods that call those, where the C library's frames could not be walked.
     (
         Java,
         &["java.net.Inet4AddressImpl.lookupAllHostAddr", "java.net.Inet6AddressImpl.lookupAllHostAddr"],
-        Heading::Dns,
+        Category::Dns,
     ),
     (
         Java,
         &["java.net.Inet4AddressImpl.getHostByAddr", "java.net.Inet6AddressImpl.getHostByAddr"],
-        Heading::Dns,
+        Category::Dns,
     ),
     // Of threads that want the same name one asks for it, and the others wait at a lock of its own
     // (JDK 9 and later, JDK 8).
     (
         Java,
         &["java.net.InetAddress$NameServiceAddresses.get", "java.net.InetAddress.checkLookupTable"],
-        Heading::Dns,
+        Category::Dns,
     ),
     (
         Java,
@@ -88,7 +88,7 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
             "sun.nio.ch.ServerSocketChannelImpl.*",
             "sun.nio.ch.NioSocketImpl.accept",
         ],
-        Heading::Idle,
+        Category::Idle,
     ),
     // Without work, unless the thread takes a thing that it needs for the work it has: see
     // `queues`.
@@ -131,7 +131,7 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
             "wbt_wait",
             "rq_qos_wait",
         ],
-        Heading::Disk,
+        Category::Disk,
     ),
     (
         Native,
@@ -147,11 +147,11 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
             "InterpreterRuntime::monitorenter",
             "Runtime1::monitorenter",
         ],
-        Heading::Monitor,
+        Category::Monitor,
     ),
     // A latch is acquired by the same methods as a lock, and held by nobody.
-    (Java, &["java.util.concurrent.CountDownLatch.await"], Heading::Waiting),
-    (Java, &[PERMIT], Heading::Lock),
+    (Java, &["java.util.concurrent.CountDownLatch.await"], Category::Waiting),
+    (Java, &[PERMIT], Category::Lock),
     (
         Java,
         &[
@@ -163,12 +163,12 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
             "java.util.concurrent.locks.ReentrantLock*",
             "java.util.concurrent.locks.ReentrantReadWriteLock*",
         ],
-        Heading::Lock,
+        Category::Lock,
     ),
     (
         Java,
         &["java.lang.Thread.sleep*", "java.lang.Thread.beforeSleep", "java.util.concurrent.TimeUnit.sleep"],
-        Heading::Sleep,
+        Category::Sleep,
     ),
     (
         Java,
@@ -182,7 +182,7 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
             "sun.nio.ch.SocketChannelImpl.*",
             "sun.nio.ch.DatagramChannelImpl.*",
         ],
-        Heading::Network,
+        Category::Network,
     ),
     (
         Kernel,
@@ -199,16 +199,16 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
             "__sys_sendto",
             "__sys_connect",
         ],
-        Heading::Network,
+        Category::Network,
     ),
-    (Kernel, &["inet_csk_accept", "__sys_accept4", "do_accept", "ep_poll", "do_epoll_wait"], Heading::Idle),
+    (Kernel, &["inet_csk_accept", "__sys_accept4", "do_accept", "ep_poll", "do_epoll_wait"], Category::Idle),
     (
         Kernel,
         &["do_wait", "kernel_wait4", "pipe_read", "pipe_write", "anon_pipe_read", "anon_pipe_write"],
-        Heading::Child,
+        Category::Child,
     ),
     // Sockets and pipes are written to through it as well: those have functions of their own.
-    (Kernel, &["vfs_write", "vfs_writev"], Heading::Disk),
+    (Kernel, &["vfs_write", "vfs_writev"], Category::Disk),
     (
         Java,
         &[
@@ -217,10 +217,10 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Heading)] = &[
             "java.util.concurrent.CountDownLatch.await",
             "java.lang.Thread.join",
         ],
-        Heading::Waiting,
+        Category::Waiting,
     ),
-    (Native, &["ObjectMonitor::wait", "JVM_MonitorWait", "Unsafe_Park", "Parker::park"], Heading::Waiting),
-    (Kernel, &["do_nanosleep", "hrtimer_nanosleep", "common_nsleep*"], Heading::Sleep),
-    (Kernel, &["do_sys_poll", "do_poll", "poll_schedule_timeout*", "do_select"], Heading::Network),
-    (Kernel, &["futex_wait*", "do_futex"], Heading::NativeLock),
+    (Native, &["ObjectMonitor::wait", "JVM_MonitorWait", "Unsafe_Park", "Parker::park"], Category::Waiting),
+    (Kernel, &["do_nanosleep", "hrtimer_nanosleep", "common_nsleep*"], Category::Sleep),
+    (Kernel, &["do_sys_poll", "do_poll", "poll_schedule_timeout*", "do_select"], Category::Network),
+    (Kernel, &["futex_wait*", "do_futex"], Category::NativeLock),
 ];

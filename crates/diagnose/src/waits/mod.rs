@@ -6,6 +6,7 @@ pub(crate) mod frozen;
 mod functions;
 pub(crate) mod log_write;
 mod main_thread;
+mod native_rest;
 pub(crate) mod place;
 pub(crate) mod queues;
 pub(crate) mod record;
@@ -19,7 +20,7 @@ use serde::Serialize;
 /// they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Heading {
+pub enum Category {
     /// On a CPU, in interpreted Java.
     Interpreted,
     /// On a CPU, in code of C1.
@@ -96,7 +97,7 @@ pub enum Heading {
     Unknown,
 }
 
-impl Heading {
+impl Category {
     /// All of them, in order.
     pub const ALL: [Self; 35] = [
         Self::Interpreted,
@@ -226,9 +227,9 @@ impl<'a> Causes<'a> {
 
     /// The category of a span of a thread off the CPU. Time on the run queue at its end is not
     /// separated here.
-    pub fn heading(&self, span: &Span<'_>) -> Heading {
-        if span.name() == "preempted" && self.stacks.heading(span.stack()) == Heading::Blocked {
-            return Heading::RunQueue;
+    pub fn category(&self, span: &Span<'_>) -> Category {
+        if span.name() == "preempted" && self.stacks.category(span.stack()) == Category::Blocked {
+            return Category::RunQueue;
         }
         let role = span.thread().and_then(|id| self.recording.threads.get(id.index())).map(|t| t.role);
         self.stacks.of_switch(span, role.unwrap_or(fathom_recording::Role::Other))
@@ -241,9 +242,9 @@ mod tests {
 
     #[test]
     fn the_list_is_complete_and_in_order() {
-        for (i, heading) in Heading::ALL.iter().enumerate() {
-            assert_eq!(heading.index(), i, "{heading:?}");
+        for (i, category) in Category::ALL.iter().enumerate() {
+            assert_eq!(category.index(), i, "{category:?}");
         }
-        assert_eq!(Heading::Unknown.index() + 1, Heading::ALL.len());
+        assert_eq!(Category::Unknown.index() + 1, Category::ALL.len());
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn is_application(recording: &Recording, frame: FrameId) -> bool {
 }
 
 /// Whether a method is one of the JDK's.
-pub(super) fn is_jdk(name: &str) -> bool {
+pub(crate) fn is_jdk(name: &str) -> bool {
     JDK.iter().any(|package| name.starts_with(package))
 }
 
@@ -210,7 +210,7 @@ mod tests {
     use fathom_recording::FrameType::{C2, Kernel};
     use fathom_recording::{Process, Role, Sink, Source, SpanRow};
 
-    use super::super::Heading;
+    use super::super::Category;
     use super::super::stack::ByStack;
     use super::*;
 
@@ -220,20 +220,20 @@ mod tests {
 
     /// Waits of threads 1 to 4 below `frames`: the thread, and who woke it. The category of the
     /// first wait's stack.
-    fn heading(waits: &[(i64, &[&str], &str)]) -> Heading {
+    fn category(waits: &[(i64, &[&str], &str)]) -> Category {
         let waits =
             waits.iter().map(|(tid, frames, waker)| (*tid, *frames, (label::WAKER, (*waker).to_owned())));
-        heading_of(kind::SCHED_OFF, &waits.collect::<Vec<_>>())
+        category_of(kind::SCHED_OFF, &waits.collect::<Vec<_>>())
     }
 
     /// The same of parks: the thread, and the address that it parks at.
-    fn parked(waits: &[(i64, &[&str], i64)]) -> Heading {
+    fn parked(waits: &[(i64, &[&str], i64)]) -> Category {
         let waits =
             waits.iter().map(|(tid, frames, at)| (*tid, *frames, (label::ADDRESS, format!("{at:#x}"))));
-        heading_of(kind::LOCK_PARK, &waits.collect::<Vec<_>>())
+        category_of(kind::LOCK_PARK, &waits.collect::<Vec<_>>())
     }
 
-    fn heading_of(kind: &str, waits: &[(i64, &[&str], (&str, String))]) -> Heading {
+    fn category_of(kind: &str, waits: &[(i64, &[&str], (&str, String))]) -> Category {
         let mut recording = Recording::new();
         let process = recording.add_process(Process { name: "App".into(), jvm: true, ..Process::default() });
         let source = recording.add_source(Source::default());
@@ -254,7 +254,7 @@ mod tests {
             });
         }
         recording.seal();
-        ByStack::of(&recording).heading(first)
+        ByStack::of(&recording).category(first)
     }
 
     fn below<'s>(methods: &[&'s str], rest: &[&'s str]) -> Vec<&'s str> {
@@ -264,14 +264,14 @@ mod tests {
     #[test]
     fn a_request_that_takes_what_other_requests_give_back_waits_for_them_and_a_worker_is_idle() {
         let borrow = below(&["shop.Server.serve", "shop.Pool.borrow"], TAKE);
-        assert_eq!(heading(&[(1, &borrow, "t2 (2)"), (2, &borrow, "t1 (1)")]), Heading::Waiting);
+        assert_eq!(category(&[(1, &borrow, "t2 (2)"), (2, &borrow, "t1 (1)")]), Category::Waiting);
         let work = below(&["shop.Mailer.loop"], TAKE);
-        assert_eq!(heading(&[(1, &work, "acceptor (9)"), (2, &work, "acceptor (9)")]), Heading::Idle);
-        assert_eq!(heading(&[(1, &work, ""), (2, &work, "")]), Heading::Idle, "nobody knows who woke it");
+        assert_eq!(category(&[(1, &work, "acceptor (9)"), (2, &work, "acceptor (9)")]), Category::Idle);
+        assert_eq!(category(&[(1, &work, ""), (2, &work, "")]), Category::Idle, "nobody knows who woke it");
         // Workers that let the next one in after a burst.
         let let_in = [(2, &work[..], "t1 (1)"), (3, &work, "t2 (2)"), (4, &work, "t3 (3)")];
         let brought = [(1, &work[..], "acceptor (9)"), (1, &work, "acceptor (9)")];
-        assert_eq!(heading(&[&brought[..], &let_in].concat()), Heading::Idle);
+        assert_eq!(category(&[&brought[..], &let_in].concat()), Category::Idle);
     }
 
     #[test]
@@ -280,20 +280,20 @@ mod tests {
         let rest =
             ["java.lang.Thread.run", "org.web.io.Pool$Runner.run", "org.web.io.Reserved.await", acquire];
         let (one, other) = ((1, &rest[..], 0x100), (2, &rest[..], 0x200));
-        assert_eq!(parked(&[one, other, one, other, one, other]), Heading::Idle);
+        assert_eq!(parked(&[one, other, one, other, one, other]), Category::Idle);
         let within = ["shop.Server.serve", "shop.Order.handle", "shop.Rpc.call", acquire];
         let own = |tid: i64| (tid, &within[..], tid);
         let at_rest = |tid: i64| (tid, REST, 9);
         assert_eq!(
             parked(&[own(1), at_rest(1), own(2), at_rest(2), own(1), own(2), own(1), own(2)]),
-            Heading::Waiting
+            Category::Waiting
         );
         let permits = |tid: i64| (tid, &within[..], 0x100);
         assert_eq!(
             parked(&[permits(1), permits(2), permits(1), permits(3), permits(2), permits(1)]),
-            Heading::Lock
+            Category::Lock
         );
-        assert_eq!(parked(&[own(1), own(2), own(1), own(2)]), Heading::Lock, "too few to decide");
+        assert_eq!(parked(&[own(1), own(2), own(1), own(2)]), Category::Lock, "too few to decide");
     }
 
     #[test]
@@ -301,15 +301,15 @@ mod tests {
         let run = ["java.util.concurrent.ThreadPoolExecutor.runWorker"];
         let rest = below(&run, REST);
         let answer = below(&[run[0], "shop.Order.handle", "shop.Rpc.call"], TAKE);
-        assert_eq!(heading(&[(1, &answer, "io (9)"), (1, &rest, "io (9)")]), Heading::Waiting);
-        assert_eq!(heading(&[(1, &rest, "io (9)"), (1, &answer, "io (9)")]), Heading::Idle);
+        assert_eq!(category(&[(1, &answer, "io (9)"), (1, &rest, "io (9)")]), Category::Waiting);
+        assert_eq!(category(&[(1, &rest, "io (9)"), (1, &answer, "io (9)")]), Category::Idle);
     }
 
     #[test]
     fn a_back_off_of_the_application_is_sleep_and_a_timed_wait_of_the_jdk_is_not() {
         let nanos = "java.util.concurrent.locks.LockSupport.parkNanos";
-        assert_eq!(heading(&[(1, &["shop.Retry.pause", nanos], "")]), Heading::Sleep);
+        assert_eq!(category(&[(1, &["shop.Retry.pause", nanos], "")]), Category::Sleep);
         let future = ["shop.Order.handle", "java.util.concurrent.FutureTask.awaitDone", nanos];
-        assert_eq!(heading(&[(1, &future, "")]), Heading::Waiting);
+        assert_eq!(category(&[(1, &future, "")]), Category::Waiting);
     }
 }

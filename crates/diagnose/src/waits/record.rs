@@ -4,7 +4,7 @@ use fathom_recording::Span;
 use fathom_recording::vocabulary::lock::is_lock;
 use fathom_recording::vocabulary::{figure, kind, label};
 
-use super::Heading;
+use super::Category;
 use super::stack::ByStack;
 
 /// Kinds of spans that show what their thread waited for.
@@ -30,7 +30,7 @@ pub(crate) const WAITS: [&str; 16] = [
 /// Categories of records that know better than the stack at the switch, where the two differ: the
 /// stack of a thread that waits for the lock of its address space, or looks for memory, is that of
 /// the fault or call in which it does.
-pub(crate) const NARROWER: [Heading; 2] = [Heading::MapLock, Heading::MemoryStall];
+pub(crate) const NARROWER: [Category; 2] = [Category::MapLock, Category::MemoryStall];
 
 /// Kinds that name what was waited for, the most specific first: a look-up is made of system calls,
 /// and so is what the program sees as a read of a file.
@@ -58,50 +58,50 @@ pub(crate) fn awaits_request(span: &Span<'_>) -> bool {
 }
 
 /// What the thread of such a span waited for.
-pub(crate) fn heading(span: &Span<'_>, stacks: &ByStack) -> Heading {
-    let by_stack = stacks.heading(span.stack());
+pub(crate) fn category(span: &Span<'_>, stacks: &ByStack) -> Category {
+    let by_stack = stacks.category(span.stack());
     match span.kind() {
-        kind::LOCK_MONITOR => Heading::Monitor,
-        kind::LOCK_NATIVE => Heading::NativeLock,
+        kind::LOCK_MONITOR => Category::Monitor,
+        kind::LOCK_NATIVE => Category::NativeLock,
         // A pool's idle thread parks and waits as well: only its stack shows that it is idle.
-        kind::LOCK_PARK | kind::LOCK_WAIT if by_stack != Heading::Blocked => by_stack,
-        kind::LOCK_PARK if is_lock(span.name()) => Heading::Lock,
-        kind::LOCK_PARK | kind::LOCK_WAIT => Heading::Waiting,
-        kind::THREAD_SLEEP => Heading::Sleep,
-        kind::IO_FILE | kind::DISK_SYNC => Heading::Disk,
-        kind::IO_SOCKET | kind::NET_CONNECT | kind::NET_TLS => Heading::Network,
-        kind::NET_DNS => Heading::Dns,
-        kind::GC_STALL => Heading::AllocationStall,
-        kind::MEMORY_MAP_LOCK => Heading::MapLock,
-        kind::MEMORY_STALL => Heading::MemoryStall,
-        kind::PAGE_FAULT => Heading::PageFault,
-        kind::SYSCALL if awaits_request(span) => Heading::Idle,
-        kind::SYSCALL if by_stack != Heading::Blocked => by_stack,
+        kind::LOCK_PARK | kind::LOCK_WAIT if by_stack != Category::Blocked => by_stack,
+        kind::LOCK_PARK if is_lock(span.name()) => Category::Lock,
+        kind::LOCK_PARK | kind::LOCK_WAIT => Category::Waiting,
+        kind::THREAD_SLEEP => Category::Sleep,
+        kind::IO_FILE | kind::DISK_SYNC => Category::Disk,
+        kind::IO_SOCKET | kind::NET_CONNECT | kind::NET_TLS => Category::Network,
+        kind::NET_DNS => Category::Dns,
+        kind::GC_STALL => Category::AllocationStall,
+        kind::MEMORY_MAP_LOCK => Category::MapLock,
+        kind::MEMORY_STALL => Category::MemoryStall,
+        kind::PAGE_FAULT => Category::PageFault,
+        kind::SYSCALL if awaits_request(span) => Category::Idle,
+        kind::SYSCALL if by_stack != Category::Blocked => by_stack,
         kind::SYSCALL => syscall(span),
-        _ => Heading::Blocked,
+        _ => Category::Blocked,
     }
 }
 
 /// A system call of which only name and descriptor are known.
-fn syscall(span: &Span<'_>) -> Heading {
+fn syscall(span: &Span<'_>) -> Category {
     let path = span.label(label::PATH).unwrap_or_default();
     match span.name() {
-        "futex" | "futex_wait" => Heading::NativeLock,
-        "nanosleep" | "clock_nanosleep" => Heading::Sleep,
-        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "accept" | "accept4" => Heading::Idle,
-        "wait4" | "waitid" => Heading::Child,
+        "futex" | "futex_wait" => Category::NativeLock,
+        "nanosleep" | "clock_nanosleep" => Category::Sleep,
+        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "accept" | "accept4" => Category::Idle,
+        "wait4" | "waitid" => Category::Child,
         "connect" | "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "poll"
-        | "ppoll" | "select" | "pselect6" => Heading::Network,
+        | "ppoll" | "select" | "pselect6" => Category::Network,
         "fsync" | "fdatasync" | "sync_file_range" | "openat" | "open" | "unlink" | "rename" | "ftruncate" => {
-            Heading::Disk
+            Category::Disk
         }
-        _ if span.label(label::PEER).is_some() => Heading::Network,
+        _ if span.label(label::PEER).is_some() => Category::Network,
         // As /proc names what is no file: a pipe's other end is a process, the others only signal
         // events.
-        _ if path.starts_with("pipe:") => Heading::Child,
-        _ if path.starts_with("anon_inode:") || path.starts_with("/dev/") => Heading::Idle,
-        _ if !path.is_empty() => Heading::Disk,
+        _ if path.starts_with("pipe:") => Category::Child,
+        _ if path.starts_with("anon_inode:") || path.starts_with("/dev/") => Category::Idle,
+        _ if !path.is_empty() => Category::Disk,
         // Most calls that are left do their work rather than wait.
-        _ => Heading::Kernel,
+        _ => Category::Kernel,
     }
 }

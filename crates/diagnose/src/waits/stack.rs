@@ -3,7 +3,7 @@
 //! One list of functions ([`super::functions`]), the most specific first: the earliest line that
 //! any frame of the stack matches decides. A thread in `ThreadPoolExecutor.getTask` is idle
 //! although it is parked, a thread in a page fault under `write()` waits for the fault. What is not
-//! in the list is [`Heading::Blocked`] and shown as such.
+//! in the list is [`Category::Blocked`] and shown as such.
 
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
 use fathom_recording::vocabulary::{interrupt, label};
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::functions::Layer::{self, Java, Kernel, Native};
 use super::functions::{PERMIT, WAIT_FUNCTIONS};
 use super::queues::{self, Takes};
-use super::{Heading, main_thread};
+use super::{Category, main_thread, native_rest};
 
 /// What a class of a queue is called, and its methods that wait for an element, also in libraries
 /// that have queues of their own.
@@ -26,7 +26,7 @@ const LIBRARY_PARTS: usize = 3;
 /// Categories of a recording's stacks, each looked at once. Parents stand before children, so that
 /// one pass does it.
 pub(crate) struct ByStack {
-    headings: Vec<Heading>,
+    categories: Vec<Category>,
     /// Stacks that take from a queue, for whatever.
     from_queue: Vec<bool>,
     /// Stacks with a method of the application.
@@ -65,8 +65,8 @@ pub(crate) struct Unlisted {
 
 impl Unlisted {
     /// The category of such a wait, of which stack or record say this.
-    pub(crate) fn heading(self, known: Heading) -> Heading {
-        if known == Heading::Waiting && self.are_timed { Heading::TimedWait } else { known }
+    pub(crate) fn category(self, known: Category) -> Category {
+        if known == Category::Waiting && self.are_timed { Category::TimedWait } else { known }
     }
 }
 
@@ -91,7 +91,7 @@ impl ByStack {
     /// All that the stacks show, with what the queues that threads wait at are for.
     pub(crate) fn of(recording: &Recording) -> Self {
         let (mut by_stack, lines, whose) = Self::classified(recording);
-        taken_within_tasks(recording, (&lines, &whose), &mut by_stack.headings);
+        taken_within_tasks(recording, (&lines, &whose), &mut by_stack.categories);
         by_stack
     }
 
@@ -112,7 +112,7 @@ impl ByStack {
         let mut limited: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let mut whose: Vec<Whose> = Vec::with_capacity(recording.stacks.len());
         let mut in_recorder: Vec<bool> = Vec::with_capacity(recording.stacks.len());
-        let (sleep, idle) = (place_of(Heading::Sleep), place_of(Heading::Idle));
+        let (sleep, idle) = (place_of(Category::Sleep), place_of(Category::Idle));
         for node in &recording.stacks {
             let parent = node.parent.filter(|parent| parent.index() < lines.len());
             let of = |list: &[bool]| parent.is_some_and(|parent| list[parent.index()]);
@@ -143,15 +143,16 @@ impl ByStack {
             // What a program of the recorder calls in the kernel belongs to it.
             in_recorder.push(flag(|f| f.is_recorder) || (of(&in_recorder) && flag(|f| f.is_kernel)));
         }
-        let headings =
-            lines.iter().zip(&kernel_only).map(|(place, only)| heading_at(*place, *only)).collect();
+        let mut categories: Vec<Category> =
+            lines.iter().zip(&kernel_only).map(|(place, only)| category_at(*place, *only)).collect();
+        native_rest::at_rest(recording, &mut categories);
         let queue = place_from_queue();
         let from_queue = lines.iter().map(|place| Some(usize::from(*place)) == queue).collect();
         let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
         let processes = recording.threads.iter().filter_map(known).collect();
         let keep_alive = main_thread::that_keep_alive(recording);
         (
-            Self { headings, from_queue, of_application, limited, in_recorder, processes, keep_alive },
+            Self { categories, from_queue, of_application, limited, in_recorder, processes, keep_alive },
             lines,
             whose,
         )
@@ -163,8 +164,8 @@ impl ByStack {
     }
 
     /// What a thread waits for whose stack this is.
-    pub(crate) fn heading(&self, stack: Option<StackId>) -> Heading {
-        stack.and_then(|stack| self.headings.get(stack.index()).copied()).unwrap_or(Heading::Blocked)
+    pub(crate) fn category(&self, stack: Option<StackId>) -> Category {
+        stack.and_then(|stack| self.categories.get(stack.index()).copied()).unwrap_or(Category::Blocked)
     }
 
     /// Whether a stack takes from a queue of the JDK, be it for work or for something that the work
@@ -174,52 +175,54 @@ impl ByStack {
     }
 
     /// Whether any stack waits for it.
-    pub(crate) fn has(&self, heading: Heading) -> bool {
-        self.headings.contains(&heading)
+    pub(crate) fn has(&self, one: Category) -> bool {
+        self.categories.contains(&one)
     }
 
     /// The same of a thread of some role: the JVM's own threads that wait on a lock or for nothing
     /// known wait for work, unless they run the application's code (a finalizer).
-    pub(crate) fn of_role(&self, stack: Option<StackId>, role: Role) -> Heading {
-        let heading = self.heading(stack);
-        let waits =
-            matches!(heading, Heading::Blocked | Heading::NativeLock | Heading::Waiting | Heading::TimedWait);
+    pub(crate) fn of_role(&self, stack: Option<StackId>, role: Role) -> Category {
+        let category = self.category(stack);
+        let waits = matches!(
+            category,
+            Category::Blocked | Category::NativeLock | Category::Waiting | Category::TimedWait
+        );
         let is_own = matches!(role, Role::Gc | Role::Jit | Role::Vm);
-        let for_application =
-            stack.is_some_and(|stack| self.of_application.get(stack.index()) == Some(&true));
-        if waits && is_own && !for_application { Heading::Idle } else { heading }
+        let of = |stack: StackId| self.of_application.get(stack.index()) == Some(&true);
+        let for_application = stack.is_some_and(of);
+        if waits && is_own && !for_application { Category::Idle } else { category }
     }
 
     /// What a thread waited for that was off the CPU: one that waits until a moment at the latest,
     /// and that no thread of its process woke, waited until then. Where an interrupt woke it, that
     /// decides what the stack leaves open.
-    pub(crate) fn of_switch(&self, span: &Span<'_>, role: Role) -> Heading {
-        let heading = self.of_role(span.stack(), role);
+    pub(crate) fn of_switch(&self, span: &Span<'_>, role: Role) -> Category {
+        let category = self.of_role(span.stack(), role);
         let keeps_alive = || span.thread().is_some_and(|thread| self.keep_alive.contains(&thread));
-        if heading == Heading::Waiting && keeps_alive() {
-            return Heading::Idle;
+        if category == Category::Waiting && keeps_alive() {
+            return Category::Idle;
         }
-        match (heading, span.label(label::INTERRUPT)) {
-            (Heading::Waiting | Heading::Blocked, Some(interrupt::TIMER)) => return Heading::TimedWait,
-            (Heading::Blocked, Some(interrupt::DISK)) => return Heading::Disk,
-            (Heading::Blocked, Some(interrupt::NETWORK)) => return Heading::Network,
+        match (category, span.label(label::INTERRUPT)) {
+            (Category::Waiting | Category::Blocked, Some(interrupt::TIMER)) => return Category::TimedWait,
+            (Category::Blocked, Some(interrupt::DISK)) => return Category::Disk,
+            (Category::Blocked, Some(interrupt::NETWORK)) => return Category::Network,
             _ => {}
         }
         let is_limited = || span.stack().is_some_and(|stack| self.limited.get(stack.index()) == Some(&true));
-        if heading != Heading::Waiting || span.label(label::CUT).is_some() || !is_limited() {
-            return heading;
+        if category != Category::Waiting || span.label(label::CUT).is_some() || !is_limited() {
+            return category;
         }
         let waker = span.label(label::WAKER).and_then(queues::id_of);
         let is_of_process = waker.and_then(|tid| self.processes.get(&tid)) == Some(&span.process());
-        if is_of_process { heading } else { Heading::TimedWait }
+        if is_of_process { category } else { Category::TimedWait }
     }
 
     /// How the waits for another thread of one thread end of which nobody recorded the end: those
     /// that are counted in sums, and those known by a record of their lock alone. They end as most
     /// of those did that were recorded one by one.
     pub(crate) fn of_unlisted(&self, off: &[Span<'_>], role: Role) -> Unlisted {
-        let waits = off.iter().filter(|span| self.of_role(span.stack(), role) == Heading::Waiting);
-        let ends = waits.map(|span| self.of_switch(span, role) == Heading::TimedWait);
+        let waits = off.iter().filter(|span| self.of_role(span.stack(), role) == Category::Waiting);
+        let ends = waits.map(|span| self.of_switch(span, role) == Category::TimedWait);
         let (all, timed) = ends.fold((0, 0), |(all, timed), is| (all + 1, timed + usize::from(is)));
         Unlisted { are_timed: 2 * timed > all }
     }
@@ -255,22 +258,22 @@ fn frame<'a>(recording: &'a Recording, index: usize, libraries: &mut FxHashMap<&
 }
 
 /// The place of the first line of a category.
-fn place_of(heading: Heading) -> u8 {
-    WAIT_FUNCTIONS.iter().position(|line| line.2 == heading).map_or(NOTHING, |line| line as u8)
+fn place_of(category: Category) -> u8 {
+    WAIT_FUNCTIONS.iter().position(|line| line.2 == category).map_or(NOTHING, |line| line as u8)
 }
 
-fn heading_at(place: u8, kernel_only: bool) -> Heading {
-    match WAIT_FUNCTIONS.get(usize::from(place)).map_or(Heading::Blocked, |line| line.2) {
+fn category_at(place: u8, kernel_only: bool) -> Category {
+    match WAIT_FUNCTIONS.get(usize::from(place)).map_or(Category::Blocked, |line| line.2) {
         // Monitors, parking, joining: all sleep on a futex, and only the caller shows which.
-        Heading::NativeLock if kernel_only => Heading::Blocked,
-        heading => heading,
+        Category::NativeLock if kernel_only => Category::Blocked,
+        category => category,
     }
 }
 
 /// Stacks that take from a queue what their thread needs for its work wait for another thread.
-fn taken_within_tasks(recording: &Recording, (lines, whose): (&[u8], &[Whose]), headings: &mut [Heading]) {
+fn taken_within_tasks(recording: &Recording, (lines, whose): (&[u8], &[Whose]), categories: &mut [Category]) {
     let Some(from_queue) = place_from_queue().map(|line| line as u8) else { return };
-    let at_rest = place_of(Heading::Idle);
+    let at_rest = place_of(Category::Idle);
     let permit = WAIT_FUNCTIONS.iter().position(|line| line.1 == [PERMIT]).map_or(NOTHING, |line| line as u8);
     let takes: Vec<Takes> = (lines.iter())
         .map(|place| match *place {
@@ -284,15 +287,15 @@ fn taken_within_tasks(recording: &Recording, (lines, whose): (&[u8], &[Whose]), 
     if sites.within_tasks.is_empty() && sites.signals.is_empty() {
         return;
     }
-    for (i, heading) in headings.iter_mut().enumerate().filter(|(i, _)| takes[*i] != Takes::No) {
+    for (i, category) in categories.iter_mut().enumerate().filter(|(i, _)| takes[*i] != Takes::No) {
         let Some(method) = queues::method(recording, StackId(i as u32)) else { continue };
         match takes[i] {
-            Takes::FromQueue if sites.within_tasks.contains(&method) => *heading = Heading::Waiting,
+            Takes::FromQueue if sites.within_tasks.contains(&method) => *category = Category::Waiting,
             Takes::Permit => match sites.signals.get(&method) {
                 // As at its queue: a library's thread with nothing of the application on its stack
                 // waits for its next task.
-                Some(true) if !matches!(whose[i], Whose::Library(_)) => *heading = Heading::Waiting,
-                Some(_) => *heading = Heading::Idle,
+                Some(true) if !matches!(whose[i], Whose::Library(_)) => *category = Category::Waiting,
+                Some(_) => *category = Category::Idle,
                 None => {}
             },
             _ => {}
@@ -368,7 +371,7 @@ impl Whose {
 
 /// The place of the line of queues: the second one without work.
 fn place_from_queue() -> Option<usize> {
-    let mut idle = (0..WAIT_FUNCTIONS.len()).filter(|line| WAIT_FUNCTIONS[*line].2 == Heading::Idle);
+    let mut idle = (0..WAIT_FUNCTIONS.len()).filter(|line| WAIT_FUNCTIONS[*line].2 == Category::Idle);
     idle.nth(1)
 }
 
@@ -393,14 +396,14 @@ mod tests {
 
     use super::*;
 
-    fn heading(frames: &[(FrameType, &str)]) -> Heading {
+    fn category(frames: &[(FrameType, &str)]) -> Category {
         let mut recording = Recording::new();
         let mut at = None;
         for (frame_type, name) in frames {
             let frame = recording.frame(name, "", *frame_type, -1);
             at = Some(recording.stack(at, frame));
         }
-        ByStack::of(&recording).heading(at)
+        ByStack::of(&recording).category(at)
     }
 
     #[test]
@@ -410,17 +413,21 @@ mod tests {
         let park = (C2, "java.util.concurrent.locks.LockSupport.park");
         let futex = (Kernel, "futex_wait_queue");
         let take = (C2, "java.util.concurrent.ThreadPoolExecutor.getTask");
-        assert_eq!(heading(&[run, take, park, futex]), Heading::Idle);
+        assert_eq!(category(&[run, take, park, futex]), Category::Idle);
         let acquire = (C2, "java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire");
-        assert_eq!(heading(&[run, (C2, "shop.Orders.add"), acquire, park, futex]), Heading::Lock);
-        assert_eq!(heading(&[run, (C2, "shop.Orders.add"), park, futex]), Heading::Waiting);
-        assert_eq!(heading(&[run, (Native, "pthread_mutex_lock"), futex]), Heading::NativeLock);
+        assert_eq!(category(&[run, (C2, "shop.Orders.add"), acquire, park, futex]), Category::Lock);
+        assert_eq!(category(&[run, (C2, "shop.Orders.add"), park, futex]), Category::Waiting);
+        assert_eq!(category(&[run, (Native, "pthread_mutex_lock"), futex]), Category::NativeLock);
         // Pools of libraries that park by themselves.
         for rest in [
             "org.jboss.threads.EnhancedQueueExecutor$PoolThreadNode.park",
             "okhttp3.internal.concurrent.TaskRunner$RealBackend.coordinatorWait",
         ] {
-            assert_eq!(heading(&[(C2, "web.Worker.run"), (C2, rest), park, futex]), Heading::Idle, "{rest}");
+            assert_eq!(
+                category(&[(C2, "web.Worker.run"), (C2, rest), park, futex]),
+                Category::Idle,
+                "{rest}"
+            );
         }
     }
 
@@ -429,13 +436,13 @@ mod tests {
         use FrameType::{C2, Kernel};
         let (run, main) = ((C2, "java.util.TimerThread.run"), (C2, "java.util.TimerThread.mainLoop"));
         let (wait, futex) = ((C2, "java.lang.Object.wait"), (Kernel, "futex_wait_queue"));
-        assert_eq!(heading(&[run, main, wait, (C2, "java.lang.Object.wait0"), futex]), Heading::Idle);
+        assert_eq!(category(&[run, main, wait, (C2, "java.lang.Object.wait0"), futex]), Category::Idle);
         let stub = (FrameType::Stub, "java.lang.Object.wait");
         assert_eq!(
-            heading(&[run, main, stub, (FrameType::Jvm, "ObjectMonitor::wait"), futex]),
-            Heading::Idle
+            category(&[run, main, stub, (FrameType::Jvm, "ObjectMonitor::wait"), futex]),
+            Category::Idle
         );
-        assert_eq!(heading(&[run, main, (C2, "shop.Report.run"), wait, futex]), Heading::Waiting);
+        assert_eq!(category(&[run, main, (C2, "shop.Report.run"), wait, futex]), Category::Waiting);
     }
 
     #[test]
@@ -444,9 +451,9 @@ mod tests {
         let run = (C2, "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run");
         let poll = (C2, "org.eclipse.jetty.util.BlockingArrayQueue.poll");
         let (park, futex) = ((C2, "java.util.concurrent.locks.LockSupport.park"), (Kernel, "futex_wait"));
-        assert_eq!(heading(&[(C2, "java.lang.Thread.run"), run, poll, park, futex]), Heading::Idle);
-        assert_eq!(heading(&[run, (C2, "shop.Orders.next"), poll, park, futex]), Heading::Waiting);
-        assert_eq!(heading(&[(C2, "Shop.run"), (C2, "ThingQueue.take"), park, futex]), Heading::Waiting);
+        assert_eq!(category(&[(C2, "java.lang.Thread.run"), run, poll, park, futex]), Category::Idle);
+        assert_eq!(category(&[run, (C2, "shop.Orders.next"), poll, park, futex]), Category::Waiting);
+        assert_eq!(category(&[(C2, "Shop.run"), (C2, "ThingQueue.take"), park, futex]), Category::Waiting);
         assert_eq!(library("org.eclipse.jetty.util.thread.Pool.run"), "org.eclipse.jetty");
         assert_eq!(library("shop.stock.Queue.take"), "shop.stock");
         assert_eq!(library("shop.Queue.take"), "");
@@ -457,11 +464,11 @@ mod tests {
     fn a_write_waits_for_what_its_file_is() {
         use FrameType::{C2, Kernel};
         let (channel, write) = ((C2, "sun.nio.ch.IOUtil.write"), (Kernel, "vfs_write"));
-        let of = |rest: &[(FrameType, &str)]| heading(&[&[channel, write], rest].concat());
+        let of = |rest: &[(FrameType, &str)]| category(&[&[channel, write], rest].concat());
         let to_peer = [(Kernel, "sock_write_iter"), (Kernel, "tcp_sendmsg"), (Kernel, "wait_woken")];
-        assert_eq!(of(&to_peer), Heading::Network);
-        assert_eq!(of(&[(Kernel, "anon_pipe_write"), (Kernel, "schedule")]), Heading::Child);
-        assert_eq!(of(&[(Kernel, "new_sync_write"), (Kernel, "schedule")]), Heading::Disk);
+        assert_eq!(of(&to_peer), Category::Network);
+        assert_eq!(of(&[(Kernel, "anon_pipe_write"), (Kernel, "schedule")]), Category::Child);
+        assert_eq!(of(&[(Kernel, "new_sync_write"), (Kernel, "schedule")]), Category::Disk);
     }
 
     #[test]
@@ -469,25 +476,25 @@ mod tests {
         use FrameType::{Jvm, Kernel};
         let log = (Jvm, "LogFileStreamOutput::write");
         let write = (Kernel, "vfs_write");
-        assert_eq!(heading(&[log, write, (Kernel, "balance_dirty_pages")]), Heading::Disk);
+        assert_eq!(category(&[log, write, (Kernel, "balance_dirty_pages")]), Category::Disk);
         assert_eq!(
-            heading(&[log, (Kernel, "asm_exc_page_fault"), (Kernel, "ext4_page_mkwrite")]),
-            Heading::PageFault
+            category(&[log, (Kernel, "asm_exc_page_fault"), (Kernel, "ext4_page_mkwrite")]),
+            Category::PageFault
         );
         assert_eq!(
-            heading(&[(Jvm, "SafepointSynchronize::block"), (Kernel, "futex_wait")]),
-            Heading::Stopped
+            category(&[(Jvm, "SafepointSynchronize::block"), (Kernel, "futex_wait")]),
+            Category::Stopped
         );
         let asked = [(Jvm, "VMThread::execute"), (Jvm, "Monitor::wait"), (Kernel, "futex_wait")];
-        assert_eq!(heading(&asked), Heading::Stopped);
-        assert_eq!(heading(&[(Kernel, "schedule")]), Heading::Blocked);
-        assert_eq!(heading(&[(Kernel, "__x64_sys_futex"), (Kernel, "futex_wait")]), Heading::Blocked);
-        assert_eq!(heading(&[]), Heading::Blocked);
+        assert_eq!(category(&asked), Category::Stopped);
+        assert_eq!(category(&[(Kernel, "schedule")]), Category::Blocked);
+        assert_eq!(category(&[(Kernel, "__x64_sys_futex"), (Kernel, "futex_wait")]), Category::Blocked);
+        assert_eq!(category(&[]), Category::Blocked);
     }
 
     #[test]
     fn a_java_method_that_is_named_like_the_kernels_is_not_the_kernels() {
-        assert_eq!(heading(&[(FrameType::C2, "tcp_recvmsg")]), Heading::Blocked);
-        assert_eq!(heading(&[(FrameType::C2, "java.net.ServerSocket.accept")]), Heading::Idle);
+        assert_eq!(category(&[(FrameType::C2, "tcp_recvmsg")]), Category::Blocked);
+        assert_eq!(category(&[(FrameType::C2, "java.net.ServerSocket.accept")]), Category::Idle);
     }
 }

@@ -24,7 +24,7 @@ use crate::attribution::{Pool, lives_of_pools};
 use crate::chain::Chains;
 use crate::growth::places::{Places, SUMMED_WITHIN_NS, ShortWait};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Window, quantity, stats};
 
 /// Length of a bin at least, nanoseconds, and how many there are at most: a bin must hold many
@@ -57,14 +57,14 @@ const ENOUGH_BASE: f64 = 0.5;
 
 /// What is no change of what threads do: without work, not seen, and stops of all of them, which
 /// are windows of their own ([`super::stops`]).
-const SAYS_NOTHING: [Heading; 7] = [
-    Heading::Unknown,
-    Heading::Idle,
-    Heading::StoppedByGc,
-    Heading::StoppedToReach,
-    Heading::StoppedByLog,
-    Heading::Stopped,
-    Heading::Frozen,
+const SAYS_NOTHING: [Category; 7] = [
+    Category::Unknown,
+    Category::Idle,
+    Category::StoppedByGc,
+    Category::StoppedToReach,
+    Category::StoppedByLog,
+    Category::Stopped,
+    Category::Frozen,
 ];
 
 /// A change that was found.
@@ -177,13 +177,13 @@ impl Bins {
 }
 
 /// Time by category and by the application's method, milliseconds bin by bin.
-type ByPart<'a> = BTreeMap<(Heading, &'a str), Vec<f64>>;
+type ByPart<'a> = BTreeMap<(Category, &'a str), Vec<f64>>;
 
 /// Rows of [`ByPart`] under way: asked for with each interval, mostly of the part that was
 /// asked for before.
 struct Rows<'a> {
     bins: usize,
-    rows: Vec<(Heading, &'a str, Vec<f64>)>,
+    rows: Vec<(Category, &'a str, Vec<f64>)>,
     /// By category, and where the name of the method stands in memory: a recording has each of its
     /// words once.
     known: FxHashMap<Part, usize>,
@@ -192,16 +192,16 @@ struct Rows<'a> {
 }
 
 /// A category, and where the name of a method stands.
-type Part = (Heading, usize, usize);
+type Part = (Category, usize, usize);
 
 impl<'a> Rows<'a> {
-    fn of(&mut self, heading: Heading, place: &'a str) -> &mut [f64] {
+    fn of(&mut self, category: Category, place: &'a str) -> &mut [f64] {
         let at = if place.is_empty() { 0 } else { place.as_ptr() as usize };
-        let part = (heading, at, place.len());
+        let part = (category, at, place.len());
         let last = self.last.filter(|(last, _)| *last == part).map(|(_, row)| row);
         let row = last.unwrap_or_else(|| {
             *self.known.entry(part).or_insert_with(|| {
-                self.rows.push((heading, place, vec![0.0; self.bins]));
+                self.rows.push((category, place, vec![0.0; self.bins]));
                 self.rows.len() - 1
             })
         });
@@ -211,8 +211,8 @@ impl<'a> Rows<'a> {
 
     fn finish(self) -> ByPart<'a> {
         let mut parts = ByPart::new();
-        for (heading, place, times) in self.rows {
-            let sums = parts.entry((heading, place)).or_insert_with(|| vec![0.0; self.bins]);
+        for (category, place, times) in self.rows {
+            let sums = parts.entry((category, place)).or_insert_with(|| vec![0.0; self.bins]);
             sums.iter_mut().zip(times).for_each(|(sum, ms)| *sum += ms);
         }
         parts
@@ -238,19 +238,19 @@ fn in_jvm<'a>(
     bins: &Bins,
 ) -> Option<(f64, Rise)> {
     let parts = parts(recording, chains, jvm, bins);
-    let busy = parts.iter().filter(|((heading, _), _)| *heading != Heading::Sleep).map(|(_, times)| times);
+    let busy = parts.iter().filter(|((category, _), _)| *category != Category::Sleep).map(|(_, times)| times);
     let busy: f64 = busy.flatten().sum::<f64>() / (bins.ms() * bins.count as f64);
     let least = RISES_THREADS.max((RISES_SHARE * busy).min(RISES_ENOUGH));
-    let rises = parts.iter().filter_map(|((heading, place), times)| {
+    let rises = parts.iter().filter_map(|((category, place), times)| {
         let levels: Vec<f64> = times.iter().map(|ms| ms / bins.ms()).collect();
         let (area, runs, usual) = rise(&levels, &bins.seen, least)?;
         let count: usize = runs.iter().map(|(first, end)| end - first).sum();
         let level = runs.iter().flat_map(|(first, end)| &levels[*first..*end]).sum::<f64>() / count as f64;
         let within = if place.is_empty() { String::new() } else { format!(" in {place}") };
-        let doing = match heading {
-            Heading::Running => "running or waiting for a CPU",
-            Heading::RunQueue => "kept from running, waiting for a CPU",
-            heading => heading.words(),
+        let doing = match category {
+            Category::Running => "running or waiting for a CPU",
+            Category::RunQueue => "kept from running, waiting for a CPU",
+            category => category.words(),
         };
         let what = format!("{doing}{within}");
         Some((area, Rise { runs, bins: count, level, usual, what }))
@@ -302,43 +302,43 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
         // them now does so in another part.
         let life = lives.get(&Pool::of(chains, thread));
         let is_new = life.is_some_and(|life| !life.touches(i64::MIN, settled_ns));
-        let Some(by_heading) = chains.by_heading(thread) else { continue };
+        let Some(by_category) = chains.by_category(thread) else { continue };
         let short = places.of_short_waits(chains, thread);
-        for heading in Heading::ALL {
-            let own = &by_heading[heading.index()];
-            let says_nothing = SAYS_NOTHING.contains(&heading) || (is_new && heading == Heading::Sleep);
+        for category in Category::ALL {
+            let own = &by_category[category.index()];
+            let says_nothing = SAYS_NOTHING.contains(&category) || (is_new && category == Category::Sleep);
             if own.is_empty() || says_nothing {
                 continue;
             }
-            if heading.is_running() {
+            if category.is_running() {
                 own.stretches().iter().for_each(|(from, to)| bins.add(&mut ran, *from, *to));
                 continue;
             }
-            if heading == Heading::RunQueue {
+            if category == Category::RunQueue {
                 own.stretches().iter().for_each(|(from, to)| bins.add(&mut queued, *from, *to));
             }
-            let asked = heading;
+            let asked = category;
             // Where CPUs are scarce, code that runs more waits more for them: together they are
             // what it asks for.
-            let heading = if heading == Heading::RunQueue { Heading::Running } else { heading };
+            let category = if category == Category::RunQueue { Category::Running } else { category };
             let mut named: Vec<(i64, i64)> = Vec::new();
             chains.off_within(thread, own, |_, span, parts| {
                 let place = places.of(span.stack());
                 if !place.is_empty() {
                     named.extend_from_slice(parts);
-                    let times = rows.of(heading, place);
+                    let times = rows.of(category, place);
                     parts.iter().for_each(|(from, to)| bins.add(times, *from, *to));
                 }
             });
             let named = Intervals::of(named);
             // Short waits lie before the sample that sums them up.
-            let of_heading: Vec<_> = short.iter().filter(|wait| wait.heading == asked).collect();
+            let of_category: Vec<_> = short.iter().filter(|wait| wait.category == asked).collect();
             let mut next = 0;
             for (from, to) in own.without(&named).stretches() {
-                next += of_heading[next..].iter().take_while(|wait| wait.t_ns < *to).count();
+                next += of_category[next..].iter().take_while(|wait| wait.t_ns < *to).count();
                 let soon = |wait: &&&ShortWait<'_>| wait.t_ns.saturating_sub(*to) <= SUMMED_WITHIN_NS;
-                let place = of_heading.get(next).filter(soon).map_or("", |wait| wait.place);
-                bins.add(rows.of(heading, place), *from, *to);
+                let place = of_category.get(next).filter(soon).map_or("", |wait| wait.place);
+                bins.add(rows.of(category, place), *from, *to);
             }
         }
         for sample in chains.samples(thread).iter().filter(|sample| kinds.contains(&Some(sample.kind))) {
@@ -356,15 +356,15 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
     }
     for bin in 0..bins.count {
         if all[bin] <= 0.0 {
-            parts.entry((Heading::Running, "")).or_insert_with(empty)[bin] += ran[bin];
+            parts.entry((Category::Running, "")).or_insert_with(empty)[bin] += ran[bin];
             continue;
         }
         for (place, weights) in sampled.iter().filter(|(_, weights)| weights[bin] > 0.0) {
-            let times = parts.entry((Heading::Running, place)).or_insert_with(empty);
+            let times = parts.entry((Category::Running, place)).or_insert_with(empty);
             times[bin] += ran[bin] * weights[bin] / all[bin];
         }
     }
-    parts.insert((Heading::RunQueue, ""), kept_from_running(&ran, &queued, &bins.seen));
+    parts.insert((Category::RunQueue, ""), kept_from_running(&ran, &queued, &bins.seen));
     parts
 }
 

@@ -31,8 +31,8 @@ const GROUPINGS: [(By, &str); 3] = [(By::Role, "role"), (By::Pool, "pool"), (By:
 pub(super) struct OverTime {
     /// Where slices begin and end, from the origin: one more than there are slices.
     edges: ColumnId,
-    /// Headings in words, in their order.
-    headings: Vec<&'static str>,
+    /// Categories in words, in their order.
+    categories: Vec<&'static str>,
     groupings: Vec<Grouping>,
 }
 
@@ -43,7 +43,7 @@ struct Grouping {
     groups: Vec<Group>,
     /// How many of the first ran or waited in the slow windows; the rest were idle.
     active: usize,
-    /// Microseconds: `spent[(slice * groups + group) * headings + heading]`.
+    /// Microseconds: `spent[(slice * groups + group) * categories + category]`.
     spent: ColumnId,
 }
 
@@ -66,14 +66,15 @@ pub(super) fn over_time(
     let windows: Vec<Window> =
         edges.windows(2).map(|pair| Window { from_ns: pair[0], to_ns: pair[1] }).collect();
     let slices = ledgers(recording, &windows, &GROUPINGS.map(|(by, _)| by));
-    let mut headings = BTreeMap::new();
+    let mut categories = BTreeMap::new();
     for group in slices.iter().flatten().flatten() {
-        headings.extend(group.spent.iter().map(|spent| (spent.heading, spent.words)));
+        categories.extend(group.spent.iter().map(|spent| (spent.category, spent.words)));
     }
-    if headings.is_empty() {
+    if categories.is_empty() {
         return None;
     }
-    let place: BTreeMap<_, usize> = headings.keys().enumerate().map(|(i, heading)| (*heading, i)).collect();
+    let place: BTreeMap<_, usize> =
+        categories.keys().enumerate().map(|(i, category)| (*category, i)).collect();
     let parts: Vec<Slice> = windows.iter().map(|window| slice(diagnosis, *window)).collect();
     let mut groupings = Vec::new();
     for (at, (_, by)) in GROUPINGS.iter().enumerate() {
@@ -81,7 +82,7 @@ pub(super) fn over_time(
         for (slice, group) in slices.iter().enumerate().flat_map(|(i, s)| s[at].iter().map(move |g| (i, g))) {
             let weight = weights.entry((&group.process, &group.name));
             let weight = weight.or_insert_with(|| SlowWeight::of(&parts));
-            group.spent.iter().for_each(|spent| weight.add(slice, spent.heading, spent.ms));
+            group.spent.iter().for_each(|spent| weight.add(slice, spent.category, spent.ms));
         }
         let mut order: Vec<_> = weights.into_iter().map(|(key, weight)| (key, weight.rank())).collect();
         order.sort_by(|a, b| a.1.order(&b.1));
@@ -96,13 +97,13 @@ pub(super) fn over_time(
         if many {
             groups.push(Group { name: "all others".into(), process: String::new() });
         }
-        let mut spent = vec![0_u64; slices.len() * groups.len() * headings.len()];
+        let mut spent = vec![0_u64; slices.len() * groups.len() * categories.len()];
         for (s, slice) in slices.iter().enumerate() {
             for group in &slice[at] {
                 let key = (group.process.as_str(), group.name.as_str());
                 let g = number.get(&key).copied().unwrap_or(MOST_GROUPS - 1);
                 for one in &group.spent {
-                    let cell = (s * groups.len() + g) * headings.len() + place[&one.heading];
+                    let cell = (s * groups.len() + g) * categories.len() + place[&one.category];
                     spent[cell] += (one.ms * 1e3).round() as u64;
                 }
             }
@@ -111,7 +112,7 @@ pub(super) fn over_time(
     }
     Some(OverTime {
         edges: columns.delta(edges.iter().map(|t| t.saturating_sub(from_ns))),
-        headings: headings.into_values().collect(),
+        categories: categories.into_values().collect(),
         groupings,
     })
 }

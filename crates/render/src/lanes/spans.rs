@@ -5,7 +5,7 @@ mod specs;
 
 use std::collections::HashMap;
 
-use fathom_diagnose::Heading;
+use fathom_diagnose::Category;
 use fathom_diagnose::thread_ledger::Weight;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
@@ -120,7 +120,7 @@ impl<'a> Builder<'a, '_> {
         if total > self.max_spans {
             // Waiting for work is what most long waits are, and what nobody asks about.
             let size = |s: &Span<'_>| {
-                let idle = spec.by_cause && self.causes.heading(s).is_idle();
+                let idle = spec.by_cause && self.causes.category(s).is_idle();
                 std::cmp::Reverse(if idle { s.duration_ns() / 1_000 } else { s.duration_ns() })
             };
             spans.select_nth_unstable_by_key(self.max_spans, size);
@@ -167,11 +167,11 @@ impl<'a> Builder<'a, '_> {
     /// The classes that any of the spans is of, and which each is of.
     fn classes(&self, spans: &[Span<'_>], spec: &Spec) -> (Vec<String>, Vec<u64>) {
         let all: Vec<&str> = match spec.by_cause {
-            true => Heading::ALL.iter().map(|heading| heading.words()).collect(),
+            true => Category::ALL.iter().map(|category| category.words()).collect(),
             false => spec.classes.to_vec(),
         };
         let place = |s: &Span<'_>| match spec.by_cause {
-            true => Heading::ALL.iter().position(|h| *h == self.causes.heading(s)).unwrap_or(0),
+            true => Category::ALL.iter().position(|h| *h == self.causes.category(s)).unwrap_or(0),
             false => (spec.class)(s),
         };
         let of: Vec<usize> = spans.iter().map(place).collect();
@@ -248,18 +248,18 @@ impl<'a> Builder<'a, '_> {
         for span in spans {
             let weight = weights.entry(key(span));
             let weight = weight.or_insert_with(|| Weight::of((0..PARTS).map(|_| step as f64)));
-            let heading = match span.kind() {
-                _ if spec.by_cause => self.causes.heading(span),
-                kind::SYSCALL => Heading::Blocked,
-                _ => Heading::Monitor,
+            let category = match span.kind() {
+                _ if spec.by_cause => self.causes.category(span),
+                kind::SYSCALL => Category::Blocked,
+                _ => Category::Monitor,
             };
-            weight.add(usize::MAX, heading, 1.0);
+            weight.add(usize::MAX, category, 1.0);
             let (mut at, end) = (span.t0_ns(), span.t1_ns());
             while at < end {
                 let part = (at.saturating_sub(first) / step).clamp(0, PARTS - 1);
                 let next =
                     if part + 1 == PARTS { end } else { first.saturating_add((part + 1) * step).min(end) };
-                weight.add(part as usize, heading, next.saturating_sub(at) as f64);
+                weight.add(part as usize, category, next.saturating_sub(at) as f64);
                 at = next;
             }
         }

@@ -115,7 +115,7 @@ fn thread_row(part: &Part, has_base: bool) -> Row {
 fn stop_row(row: &LedgerRow, has_base: bool) -> Row {
     let apart = if row.in_sum { "" } else { " (not in sum)" };
     Row {
-        name: format!("{}{apart}", row.heading),
+        name: format!("{}{apart}", row.category),
         slow: amount(row.slow_ms, row.slow_share),
         base: if has_base { amount(row.base_ms, row.base_share) } else { String::new() },
         grew: has_base && grew(row.slow_share, row.base_share),

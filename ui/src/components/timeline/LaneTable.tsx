@@ -8,7 +8,7 @@ import { duration, quantity } from "../../format";
 import type { Lane, LineLane, SpanLane } from "../../model";
 import { LAYERS, layersIn, type SampleLane } from "../../samples/lane";
 import { SpanIndex } from "../../spans";
-import { type StateLane, statesIn, usedHeadings } from "../../states";
+import { type StateLane, statesIn, usedCategories } from "../../states";
 
 /** Rows that a person still reads. */
 const ROWS = 100;
@@ -129,7 +129,7 @@ function SampleRows({ lane, page }: { lane: SampleLane; page: Page }) {
 }
 
 function StateRows({ lane, page }: { lane: StateLane; page: Page }) {
-  const used = usedHeadings(lane);
+  const used = usedCategories(lane);
   return (
     <table>
       <caption>What threads did in view</caption>
@@ -138,7 +138,7 @@ function StateRows({ lane, page }: { lane: StateLane; page: Page }) {
           <th scope="col">Thread</th>
           {used.map((h) => (
             <th scope="col" class="number" key={h}>
-              {lane.headings[h]}
+              {lane.categories[h]}
             </th>
           ))}
         </tr>

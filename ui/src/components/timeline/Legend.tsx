@@ -2,11 +2,11 @@
 
 import { useMemo } from "preact/hooks";
 import { duration } from "../../format";
-import { headingLook, swatchOf } from "../../headings";
+import { categoryLook, swatchOf } from "../../categories";
 import { classLook, lineInk, partLook } from "../../inks";
 import type { Lane, SpanLane } from "../../model";
 import { LAYER_INKS, LAYERS } from "../../samples/lane";
-import { usedHeadings } from "../../states";
+import { usedCategories } from "../../states";
 
 /** Names that fit beside a lane. */
 const BESIDE = 5;
@@ -66,7 +66,7 @@ function ofSpans(lane: SpanLane): Entry[] {
     const look = classLook(name, i);
     return {
       name,
-      fill: headingLook(name) ? swatchOf(name) : `var(--${look.ink})`,
+      fill: categoryLook(name) ? swatchOf(name) : `var(--${look.ink})`,
       height: look.height,
       capped: look.capped ?? false,
     };
@@ -81,7 +81,7 @@ export function BelowLegend({ lane }: { lane: Lane }) {
         lane.layer.includes(l) ? [[name, `var(--${LAYER_INKS[l]})`] as [string, string]] : [],
       );
     }
-    if (lane.type === "states") return usedHeadings(lane).map((h) => [lane.headings[h], swatchOf(lane.headings[h])]);
+    if (lane.type === "states") return usedCategories(lane).map((h) => [lane.categories[h], swatchOf(lane.categories[h])]);
     return lane.type === "spans" ? ofSpans(lane).map((e) => [e.name, e.fill]) : [];
   }, [lane]);
   const scale =

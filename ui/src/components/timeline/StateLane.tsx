@@ -4,8 +4,8 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import type { Detail, Page } from "../../context";
 import { duration, share } from "../../format";
-import { headingLook } from "../../headings";
-import { levels, type StateLane, statesIn, usedHeadings } from "../../states";
+import { categoryLook } from "../../categories";
+import { levels, type StateLane, statesIn, usedCategories } from "../../states";
 import { ink } from "../../theme";
 import { drawInSight } from "./insight";
 import { FULL, SAMPLE_ROW, TOP } from "./SampleLane";
@@ -14,13 +14,13 @@ import { drawPixels, packed } from "./stacked";
 export function StatePlot({ lane, page, theme }: { lane: StateLane; page: Page; theme: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   // Idle time lies on top, so that what was done stands on the ground.
-  const order = useMemo(() => usedHeadings(lane), [lane]);
+  const order = useMemo(() => usedCategories(lane), [lane]);
   const filled = useMemo(() => levels(lane, order, FULL), [lane, order]);
   useEffect(() => {
     const element = canvas.current;
     if (!element) return;
     const inks = order
-      .map((h) => headingLook(lane.headings[h]) ?? { ink: "quiet", hatch: 0 as const })
+      .map((h) => categoryLook(lane.categories[h]) ?? { ink: "quiet", hatch: 0 as const })
       .map((look) => ({ colour: packed(ink(look.ink)), hatch: look.hatch }));
     const [line, sheet] = [packed(ink("line")), packed(ink("paper"))];
     const slices = lane.edges.length - 1;
@@ -75,11 +75,11 @@ function describe(lane: StateLane, page: Page, t: number, row: number, perPixel:
   const spent = statesIn(lane, row, t - around, t + around);
   const sum = spent.reduce((a, b) => a + b, 0);
   const facts: [string, string][] = [["around", `${page.moment(t)}, ${duration(2 * around)}`]];
-  const order = lane.headings
+  const order = lane.categories
     .map((_, h) => h)
     .filter((h) => spent[h] > 0)
     .sort((a, b) => spent[b] - spent[a]);
-  for (const h of order) facts.push([lane.headings[h], `${duration(spent[h])}, ${share(spent[h] / sum)}`]);
+  for (const h of order) facts.push([lane.categories[h], `${duration(spent[h])}, ${share(spent[h] / sum)}`]);
   if (sum === 0) facts.push(["nothing", "it did not live, or nobody watched"]);
   return { title: shown.name, facts, range: { from: t - around, to: t + around } };
 }

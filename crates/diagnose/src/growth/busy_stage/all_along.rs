@@ -4,7 +4,7 @@ use fathom_recording::{FrameType, ProcessId};
 
 use super::{Longest, STAGE_RULE, Stage, finding, mainly, pools, words};
 use crate::intervals::Intervals;
-use crate::waits::Heading;
+use crate::waits::Category;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
 
 /// The share of its time that one doing must make up, and how many others must
@@ -12,7 +12,7 @@ use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
 const ALL_ALONG: f64 = 0.9;
 const WAITING_ALL_ALONG: f64 = 2.0;
 /// What they wait in then.
-const WAITS: [Heading; 4] = [Heading::Waiting, Heading::Lock, Heading::Monitor, Heading::NativeLock];
+const WAITS: [Category; 4] = [Category::Waiting, Category::Lock, Category::Monitor, Category::NativeLock];
 
 /// Over a whole run, without a baseline: a thread that hardly does anything but write to a file or
 /// a pipe, force it to the disk or wait for a lock of it, while others wait for threads all the
@@ -20,7 +20,7 @@ const WAITS: [Heading; 4] = [Heading::Waiting, Heading::Lock, Heading::Monitor, 
 pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
     let (run, none) = (Intervals::of_windows(&case.slow), Intervals::default());
     let pools = pools(case, jvm, (&run, &none));
-    let busy = pools.iter().filter(|(_, (_, now, _))| now.is_busy());
+    let busy = pools.iter().filter(|(_, (_, now, usual))| now.is_busy(usual));
     let stages = busy.filter_map(|(pool, (threads, now, _))| {
         let (key, ms, _, longest) = mainly(case, threads, (&run, &none))?;
         (ms >= ALL_ALONG * now.lived && hands_to_kernel(case, longest)).then(|| Stage {
@@ -37,15 +37,15 @@ pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
     let others = case.chains().application_threads(jvm).into_iter();
     let waited: f64 = others
         .filter(|thread| !stage.threads.contains(thread))
-        .filter_map(|thread| case.chains().by_heading(thread))
-        .flat_map(|by| WAITS.map(|heading| by[heading.index()].shared_ns(&run) as f64 / 1e6))
+        .filter_map(|thread| case.chains().by_category(thread))
+        .flat_map(|by| WAITS.map(|category| by[category.index()].shared_ns(&run) as f64 / 1e6))
         .sum();
     let waiting = waited / run.length_ms().max(f64::MIN_POSITIVE);
     if waiting < WAITING_ALL_ALONG {
         return None;
     }
     let cost_ms = stage.share.0 * run.length_ms();
-    let layer = words::layer(stage.key.heading);
+    let layer = words::layer(stage.key.category);
     let mut finding = case.finding_by(STAGE_RULE, layer, jvm, Confidence::ConsistentWith, cost_ms);
     let (doing, share) = (words::doing(&stage.key), quantity::share);
     finding.title = format!(

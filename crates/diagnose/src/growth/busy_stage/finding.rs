@@ -25,7 +25,7 @@ impl<'a> Growth<'a> {
         let is_lost = case.loss.lost_ms > 0.0;
         let sure = if is_clear && is_lost { Confidence::Likely } else { Confidence::ConsistentWith };
         let mut finding =
-            case.finding_by(STAGE_RULE, words::layer(stage.key.heading), self.jvm, sure, cost_ms);
+            case.finding_by(STAGE_RULE, words::layer(stage.key.category), self.jvm, sure, cost_ms);
         let share = quantity::share;
         let doing = words::doing(&stage.key);
         let who = stage.who(fewer);

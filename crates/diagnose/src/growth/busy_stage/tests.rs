@@ -104,6 +104,53 @@ fn a_stage_with_time_to_spare_or_that_nobody_hands_anything_to_is_none() {
     assert!(stages(&alone).is_empty(), "{alone:#?}");
 }
 
+/// A ticker of a timetable that ends the waits of the workers, whose reports take `report_ms` of
+/// each 100 ms while it is slow; `ends`: who ends them. What the sessions wait for is not known.
+fn ticking(ends: &str, report_ms: i64) -> Diagnosis {
+    let mut service = Service::of((300.0, 60.0));
+    let (get, take) = (service.stack(&GET), service.stack(&TAKE));
+    let report = service.stack(&[("shop.Reports.hourly", C2), ("shop.Ticker.run", C2)]);
+    let named = |service: &mut Service, tid: i64, name: &str| {
+        let thread = service.built.recording.thread(service.built.jvm, Some(tid), name, Role::App);
+        service.row(kind::SCHED_WATCHED, thread, (0, 60_000), None, &[]);
+        thread
+    };
+    let ticker = named(&mut service, 200, "ticker");
+    let worker = named(&mut service, 210, "worker-0");
+    let sessions: Vec<_> = (0..6).map(|i| named(&mut service, 100 + i, &format!("session-{i}"))).collect();
+    for tenth in 0..600 {
+        let (at, slow) = (tenth * 100, is_slow(tenth / 10));
+        let busy = if slow { report_ms } else { 20 };
+        for session in &sessions {
+            let waits = (at, at + if slow { 98 } else { 40 });
+            service.row(kind::SCHED_OFF, *session, waits, Some(get), &[]);
+        }
+        service.row(kind::SCHED_OFF, ticker, (at + busy, at + 100), Some(take), &[]);
+        service.row(kind::SCHED_OFF, worker, (at + 5, at + 100), Some(take), &[(label::WAKER, ends)]);
+        service.built.recording.sample(&fathom_recording::SampleRow {
+            kind: fathom_recording::vocabulary::sample::CPU,
+            t_ns: at * 1_000_000,
+            process: service.built.jvm,
+            thread: Some(ticker),
+            stack: Some(report),
+            weight: busy * 1_000_000,
+            source: fathom_recording::SourceId(0),
+        });
+    }
+    service.diagnosis()
+}
+
+#[test]
+fn a_stage_whose_work_a_timer_brings_is_known_by_the_waits_that_it_ends() {
+    let busy = ticking("ticker (200)", 98);
+    let [stage] = stages(&busy)[..] else { panic!("{busy:#?}") };
+    assert_eq!(busy.findings[0].rule, STAGE_RULE, "{busy:#?}");
+    assert!(stage.title.starts_with("thread ticker is always busy"), "{stage:#?}");
+    assert_eq!(stage.culprit, "shop.Reports.hourly");
+    let of_nobody = ticking("session-3 (103)", 98);
+    assert!(stages(&of_nobody).is_empty(), "nobody waits for it: {of_nobody:#?}");
+}
+
 #[test]
 fn over_a_whole_run_a_thread_that_only_writes_while_others_wait_is_said() {
     let said = |write_ms: i64, frames: &[(&str, fathom_recording::FrameType)]| {

@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
     use crate::built::{Built, whole_run};
-    use crate::waits::Heading;
+    use crate::waits::Category;
 
     const S: i64 = 1_000_000_000;
 
@@ -213,7 +213,7 @@ mod tests {
         let whole = whole_run(&recording);
         let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
         let latency = Progress::of_latency(&recording, |_| true).unwrap();
-        let grown = crate::growth::tests::grew(&[(Heading::Network, "", 0.5, spent)]);
+        let grown = crate::growth::tests::grew(&[(Category::Network, "", 0.5, spent)]);
         (rose(&case, &latency), Growth { jvm, ..grown }.late_at_clients(&case, &latency))
     }
 

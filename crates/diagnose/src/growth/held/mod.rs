@@ -229,7 +229,7 @@ mod tests {
             ..crate::Loss::default()
         };
         let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
-        let grown = crate::growth::tests::grew(&[(crate::waits::Heading::Network, "", 2.0, spent)]);
+        let grown = crate::growth::tests::grew(&[(crate::waits::Category::Network, "", 2.0, spent)]);
         Growth { jvm, ..grown }.held_back(&case)
     }
 

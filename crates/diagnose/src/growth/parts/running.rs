@@ -9,7 +9,7 @@ use crate::chain::Chains;
 use crate::growth::places::Places;
 use crate::intervals::Intervals;
 use crate::thread_ledger::Taken;
-use crate::waits::Heading;
+use crate::waits::Category;
 
 /// Weights of CPU samples by the application's method, the stack and the thread, by frame.
 pub(super) type Ran<'a> = FxHashMap<(&'a str, Option<StackId>, ThreadId), [f64; FRAMES]>;
@@ -52,11 +52,11 @@ pub(super) fn running<'a>(parts: &mut ByCause<'a>, chains: &Chains<'a>, ran_ms: 
         // What the recorder does in the name of a thread is no work of the method that the thread
         // was in. Nor is a page fault work of the method that happens to touch the memory first.
         let key = match chains.is_in_recorder(stack) {
-            true => Key { heading: Heading::Recorder, place: "", target: "" },
-            false if chains.stacks().heading(stack) == Heading::PageFault => {
-                Key { heading: Heading::KernelFault, place, target: "" }
+            true => Key { category: Category::Recorder, place: "", target: "" },
+            false if chains.stacks().category(stack) == Category::PageFault => {
+                Key { category: Category::KernelFault, place, target: "" }
             }
-            false => Key { heading: Heading::Running, place, target: "" },
+            false => Key { category: Category::Running, place, target: "" },
         };
         let part = parts.entry(Cause::itself(key)).or_default();
         for frame in 0..FRAMES {
@@ -73,7 +73,7 @@ pub(super) fn running<'a>(parts: &mut ByCause<'a>, chains: &Chains<'a>, ran_ms: 
         }
     }
     for frame in (0..FRAMES).filter(|frame| weights[*frame] <= 0.0 && ran_ms[*frame] > 0.0) {
-        let key = Key { heading: Heading::Running, place: "", target: "" };
+        let key = Key { category: Category::Running, place: "", target: "" };
         parts.entry(Cause::itself(key)).or_default().ms[frame] += ran_ms[frame];
     }
 }

@@ -133,7 +133,7 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
         |cost_ms| case.finding_by("cpu-taken-by-others", crate::Layer::Cpu, jvm, Confidence::Proven, cost_ms);
     // A back-off of 15 ms; waiting for a CPU grew by 3.
     let growth =
-        grew(&[(Heading::Sleep, "shop.Retry.backOff", 0.0, 15.0), (Heading::RunQueue, "", 1.0, 4.0)]);
+        grew(&[(Category::Sleep, "shop.Retry.backOff", 0.0, 15.0), (Category::RunQueue, "", 1.0, 4.0)]);
     let mut findings = vec![taken(9_000.0)];
     growth.limit(&case, &mut findings);
     let [finding] = &findings[..] else { panic!("{findings:#?}") };
@@ -141,12 +141,12 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
     assert_eq!(finding.confidence, Confidence::Likely);
     assert!(finding.why_confidence.contains("17% of what an operation's time grew by"), "{finding:#?}");
     // Where nothing else grew it keeps all that it costs.
-    let growth = grew(&[(Heading::RunQueue, "", 1.0, 4.0)]);
+    let growth = grew(&[(Category::RunQueue, "", 1.0, 4.0)]);
     let mut findings = vec![taken(9_000.0)];
     growth.limit(&case, &mut findings);
     assert_eq!((findings[0].cost_ms, findings[0].confidence), (9_000.0, Confidence::Proven));
     // And where waiting for a CPU did not grow it is none.
-    let growth = grew(&[(Heading::Sleep, "", 0.0, 15.0), (Heading::RunQueue, "", 4.0, 4.0)]);
+    let growth = grew(&[(Category::Sleep, "", 0.0, 15.0), (Category::RunQueue, "", 4.0, 4.0)]);
     let [ruled_out] = &growth.limit(&case, &mut findings)[..] else { panic!("{findings:#?}") };
     assert!(findings.is_empty(), "{findings:#?}");
     assert!(
@@ -157,13 +157,13 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
 
 #[test]
 fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_from_it() {
-    let parts = [(Heading::Running, "shop.Price.parse", 0.2, 1.2), (Heading::RunQueue, "", 0.5, 5.5)];
-    let by = |growth: &Growth<'_>, heading| -> f64 {
-        growth.grown.iter().filter(|g| g.key.heading == heading).map(Grown::by).sum()
+    let parts = [(Category::Running, "shop.Price.parse", 0.2, 1.2), (Category::RunQueue, "", 0.5, 5.5)];
+    let by = |growth: &Growth<'_>, category| -> f64 {
+        growth.grown.iter().filter(|g| g.key.category == category).map(Grown::by).sum()
     };
     let mut growth = grew(&parts);
     growth.credit_running(&[]);
-    assert_eq!((by(&growth, Heading::Running), by(&growth, Heading::RunQueue)), (6.0, 0.0));
+    assert_eq!((by(&growth, Category::Running), by(&growth, Category::RunQueue)), (6.0, 0.0));
     // Others that took CPUs have their part of it.
     let service = Service::of((300.0, 100.0));
     let recording = service.built.sealed();
@@ -173,17 +173,18 @@ fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_fro
     taken.share = Some(0.5);
     let mut growth = grew(&parts);
     growth.credit_running(&[taken]);
-    assert!((by(&growth, Heading::RunQueue) - 3.0).abs() < 1e-9, "{}", by(&growth, Heading::RunQueue));
-    assert!((by(&growth, Heading::Running) - 3.0).abs() < 1e-9, "{}", by(&growth, Heading::Running));
+    assert!((by(&growth, Category::RunQueue) - 3.0).abs() < 1e-9, "{}", by(&growth, Category::RunQueue));
+    assert!((by(&growth, Category::Running) - 3.0).abs() < 1e-9, "{}", by(&growth, Category::Running));
     // Without more CPU time the wait has another reason.
-    let mut growth = grew(&[(Heading::Running, "", 1.0, 1.1), (Heading::RunQueue, "", 0.5, 5.5)]);
+    let mut growth = grew(&[(Category::Running, "", 1.0, 1.1), (Category::RunQueue, "", 0.5, 5.5)]);
     growth.credit_running(&[]);
-    assert_eq!(by(&growth, Heading::RunQueue), 5.0);
+    assert_eq!(by(&growth, Category::RunQueue), 5.0);
 }
 
-/// Eight virtual threads that each sleep for a moment in an operation, on one carrier that has time
-/// to spare, and in the slow windows runs `now` of each 100 ms.
-fn sleep_on_a_carrier(now: i64) -> crate::Diagnosis {
+/// Eight virtual threads that each wait for a moment in an operation, on one carrier that has time
+/// to spare, and in the slow windows has something to do for `now` of each 100 ms: it runs, or is
+/// blocked with a virtual thread that is pinned to it.
+fn waits_on_a_carrier(waits: &[(&str, FrameType)], now: i64, pinned: bool) -> crate::Diagnosis {
     let mut service = Service::of((300.0, 60.0));
     let jvm = service.built.jvm;
     let carrier = service.built.recording.thread(jvm, Some(70), "ForkJoinPool-1-worker-1", Role::App);
@@ -195,19 +196,29 @@ fn sleep_on_a_carrier(now: i64) -> crate::Diagnosis {
     ]);
     let total = service
         .stack(&[("shop.Invoice.total", FrameType::C2), ("java.lang.VirtualThread.run", FrameType::C2)]);
-    let sleep = service.stack(&SLEEP);
+    let fsync = service.stack(&[
+        ("ext4_sync_file", FrameType::Kernel),
+        ("sun.nio.ch.FileDispatcherImpl.force0", FrameType::C2),
+        ("shop.Audit.force", FrameType::C2),
+        ("java.lang.VirtualThread.run", FrameType::C2),
+    ]);
+    let wait = service.stack(waits);
     for tenth in 0..600 {
-        let runs = if is_slow(tenth / 10) { now } else { 10 };
-        if runs < 100 {
-            service.row(kind::SCHED_OFF, carrier, (tenth * 100 + runs, tenth * 100 + 100), Some(idle), &[]);
+        let slow = is_slow(tenth / 10);
+        let (at, busy) = (tenth * 100, if slow { now } else { 10 });
+        if slow && pinned {
+            service.row(kind::SCHED_OFF, carrier, (at + 5, at + busy), Some(fsync), &[]);
+        }
+        if busy < 100 {
+            service.row(kind::SCHED_OFF, carrier, (at + busy, at + 100), Some(idle), &[]);
         }
         service.built.recording.sample(&SampleRow {
             kind: sample::CPU,
-            t_ns: tenth * 100 * MS,
+            t_ns: at * MS,
             process: jvm,
             thread: Some(carrier),
             stack: Some(total),
-            weight: runs * MS,
+            weight: if slow && pinned { 5 } else { busy } * MS,
             source: fathom_recording::SourceId(0),
         });
     }
@@ -216,16 +227,31 @@ fn sleep_on_a_carrier(now: i64) -> crate::Diagnosis {
         let thread = service.built.recording.thread(jvm, None, &name, Role::App);
         for tenth in 0..600 {
             let length = if is_slow(tenth / 10) { 90 } else { 20 };
-            service.row(kind::LOCK_PARK, thread, (tenth * 100, tenth * 100 + length), Some(sleep), &[]);
+            service.row(kind::LOCK_PARK, thread, (tenth * 100, tenth * 100 + length), Some(wait), &[]);
         }
     }
     service.diagnosis()
 }
 
+/// A virtual thread that waits for a request or an answer.
+const VIRTUAL_READ: [(&str, FrameType); 3] = [
+    ("java.lang.VirtualThread.yieldContinuation", FrameType::C2),
+    ("sun.nio.ch.NioSocketImpl.park", FrameType::C2),
+    ("shop.Session.serve", FrameType::C2),
+];
+
 #[test]
 fn sleep_of_virtual_threads_that_no_carrier_is_free_to_end_follows_from_what_carriers_run() {
     let culprit = |diagnosis: &crate::Diagnosis| found(diagnosis).culprit.clone();
-    assert_eq!(culprit(&sleep_on_a_carrier(100)), "shop.Invoice.total");
+    assert_eq!(culprit(&waits_on_a_carrier(&SLEEP, 100, false)), "shop.Invoice.total");
     // Where carriers have time to spare, who sleeps longer does so for itself.
-    assert_eq!(culprit(&sleep_on_a_carrier(40)), "shop.Retry.backOff");
+    assert_eq!(culprit(&waits_on_a_carrier(&SLEEP, 40, false)), "shop.Retry.backOff");
+}
+
+#[test]
+fn what_virtual_threads_wait_for_the_network_longer_is_what_takes_their_carriers_time() {
+    let culprit = |now, pinned| found(&waits_on_a_carrier(&VIRTUAL_READ, now, pinned)).culprit.clone();
+    assert_eq!(culprit(100, false), "shop.Invoice.total");
+    assert_eq!(culprit(99, true), "shop.Audit.force");
+    assert_eq!(culprit(40, false), "shop.Session.serve", "with time to spare it is the network");
 }

@@ -105,7 +105,7 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
     let window = |from: i64, to: i64| vec![Window { from_ns: from * S, to_ns: to * S }];
     let whole = crate::built::whole_run(&recording);
     let case = Case { loss, slow: window(20, 40), base: window(0, 20), ..whole };
-    let unseen = |unseen| Growth { unseen, ..grew(&[(Heading::Network, "", 8.0, 8.0)]) };
+    let unseen = |unseen| Growth { unseen, ..grew(&[(Category::Network, "", 8.0, 8.0)]) };
     assert!(unseen(0.05).less_demand(&case).is_some() && unseen(0.2).less_demand(&case).is_none());
 }
 
@@ -167,12 +167,12 @@ fn what_operations_took_longer_explains_no_more_than_it_adds_up_to() {
     let case = Case { loss, slow: window(20, 40), base: window(0, 20), ..whole };
     // 200 operations that take 5 ms longer: one second of the ten that were lost, and who would
     // have waited in the others?
-    let hardly = grew(&[(Heading::Network, "", 4.0, 9.0)]);
+    let hardly = grew(&[(Category::Network, "", 4.0, 9.0)]);
     assert!(!hardly.grew(&case));
     let title = hardly.less_demand(&case).unwrap().title;
     assert!(title.contains("adds up to no more than 10% of what was lost: 9.00 ms"), "{title}");
     // 200 that take 25 ms longer: half of it.
-    let by_half = grew(&[(Heading::Network, "", 4.0, 29.0)]);
+    let by_half = grew(&[(Category::Network, "", 4.0, 29.0)]);
     assert!(by_half.grew(&case) && by_half.less_demand(&case).is_none());
     let explained = by_half.findings(&case, &[], 0.0, false, 1);
     assert_eq!(explained.findings[0].share.map(|share| (share * 100.0).round()), Some(50.0));
@@ -220,7 +220,7 @@ fn a_main_thread_that_keeps_its_jvm_alive_is_without_work() {
         ("java.util.concurrent.CountDownLatch.await", FrameType::C2),
         ("shop.Main.main", FrameType::Interpreted),
     ];
-    let heading = |name: &str, waits: &[(i64, i64)]| {
+    let category = |name: &str, waits: &[(i64, i64)]| {
         let mut service = Service::of((300.0, 300.0));
         let (thread, stack) = (service.thread(name), service.stack(&join));
         for (from, to) in waits {
@@ -230,13 +230,13 @@ fn a_main_thread_that_keeps_its_jvm_alive_is_without_work() {
         }
         let recording = service.built.sealed();
         let causes = crate::waits::Causes::of(&recording);
-        let last = recording.spans_of(kind::SCHED_OFF).last().map(|span| causes.heading(&span));
-        last.unwrap_or(Heading::Unknown)
+        let last = recording.spans_of(kind::SCHED_OFF).last().map(|span| causes.category(&span));
+        last.unwrap_or(Category::Unknown)
     };
-    assert_eq!(heading("main", &[(0, 60_000)]), Heading::Idle);
-    assert_eq!(heading("main", &[(0, 30_000), (30_001, 60_000)]), Heading::Waiting);
-    assert_eq!(heading("main", &[(0, 50_000)]), Heading::Waiting, "it ended");
-    assert_eq!(heading("worker-0", &[(0, 60_000)]), Heading::Waiting);
+    assert_eq!(category("main", &[(0, 60_000)]), Category::Idle);
+    assert_eq!(category("main", &[(0, 30_000), (30_001, 60_000)]), Category::Waiting);
+    assert_eq!(category("main", &[(0, 50_000)]), Category::Waiting, "it ended");
+    assert_eq!(category("worker-0", &[(0, 60_000)]), Category::Waiting);
 }
 
 #[test]

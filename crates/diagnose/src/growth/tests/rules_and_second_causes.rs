@@ -48,6 +48,39 @@ fn a_small_part_that_is_new_is_a_second_finding_beside_the_cause() {
     assert_eq!(of, ["shop.Retry.backOff"]);
 }
 
+#[test]
+fn a_thread_that_polls_and_finds_less_to_do_is_no_cause_beside_another_one() {
+    let diagnosis = |poll_ms: (i64, i64)| {
+        let mut service = Service::of((300.0, 6.0));
+        for i in 0..6 {
+            let thread = service.thread(&format!("worker-{i}"));
+            service.off(thread, &READ, (20, 97), &[(label::PEER, "10.0.0.7:5432")]);
+        }
+        // Sleeps of 5 ms: thirteen of each 100 ms usually, and twenty while there is nothing to do.
+        let poll = service.stack(&SLEEP);
+        for i in 0..3 {
+            let thread = service.thread(&format!("consumer-{i}"));
+            for tenth in 0..600 {
+                let slow = is_slow(tenth / 10);
+                let (each, all) = if slow { (poll_ms.1, 98) } else { (poll_ms.0, 65) };
+                for at in (0..all).step_by(usize::try_from(each).unwrap()) {
+                    let at = tenth * 100 + at;
+                    service.row(kind::SCHED_OFF, thread, (at, at + each), Some(poll), &[]);
+                }
+            }
+        }
+        service.diagnosis()
+    };
+    let of = |d: &Diagnosis| d.findings.iter().map(|f| f.culprit.clone()).collect::<Vec<_>>();
+    let polls = diagnosis((5, 5));
+    assert_eq!(of(&polls), ["10.0.0.7:5432"]);
+    let left = |d: &Diagnosis| d.account.iter().any(|charge| charge.to.contains("shop.Retry.backOff"));
+    assert!(!left(&polls), "{:#?}", polls.account);
+    // Sleeps that became longer are a change of their own.
+    let longer = diagnosis((5, 45));
+    assert!(of(&longer).contains(&"shop.Retry.backOff".into()) || left(&longer), "{longer:#?}");
+}
+
 /// Each of 6 operations a second sleeps for 800 ms, and reads for `read` ms; usually there are 300
 /// of 20 ms.
 fn held_up(read: (i64, i64)) -> Diagnosis {

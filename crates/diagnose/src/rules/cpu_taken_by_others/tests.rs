@@ -110,7 +110,8 @@ fn others_that_take_what_threads_leave_to_them_are_no_cause() {
 #[test]
 fn how_sure_it_is_goes_by_the_part_and_by_how_much_that_is() {
     let sure = |waits: f64, lost: f64| {
-        let recording = workers(2, waits, 1.6).sealed();
+        // Two CPUs: what the workers wait is what others run.
+        let recording = workers(2, waits, waits / 50.0).sealed();
         let case = slow_and_base(&recording, (20, 30), (30, 60), lost);
         let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
             panic!("not found")
@@ -183,4 +184,22 @@ fn its_own_collector_is_named_and_compilers_of_other_jvms_are_left_to_their_rule
     let recording = built.sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     assert!(matches!(CpuTakenByOthers.judge(&case, jvm), Judgement::RuledOut { .. }));
+}
+
+#[test]
+fn waits_for_a_cpu_that_follow_more_waits_for_a_disk_are_those_of_the_calls() {
+    // Each of the workers' waits for a CPU ends a wait for a disk; in the base there are neither.
+    let mut built = workers(2, 0.0, 1.6);
+    for worker in 0..2 {
+        for i in 0..100 {
+            let figures = [(fathom_recording::vocabulary::figure::RUNQ_NS, 60e6)];
+            let name = format!("worker-{worker}");
+            let at = 20.0 + f64::from(i) * 0.1;
+            built.row(kind::SCHED_OFF, "uninterruptible", at, 80.0, &figures, &[], None, Some(&name));
+        }
+    }
+    let recording = built.sealed();
+    let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+    let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
+    assert!(matches!(&judged, Judgement::RuledOut { .. }), "{judged:#?}");
 }

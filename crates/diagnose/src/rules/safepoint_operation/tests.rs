@@ -42,7 +42,8 @@ fn a_heap_dump_of_a_third_of_a_second_is_named_with_who_asked_and_nothing_beside
     let out = |rule: &str| d.ruled_out.iter().any(|row| row.rule == rule);
     assert!(!out("gc-explicit") && !out("jvm-stopped"), "{:?}", d.ruled_out);
     // The ledger has the dump apart from its collection.
-    let slow = |heading: &str| d.ledger.iter().find(|row| row.heading == heading).and_then(|row| row.slow_ms);
+    let slow =
+        |category: &str| d.ledger.iter().find(|row| row.category == category).and_then(|row| row.slow_ms);
     assert_eq!(slow("stopped: GC").map(f64::round), Some(73.0));
     assert_eq!(slow("stopped: other VM operations").map(f64::round), Some(265.0));
 }

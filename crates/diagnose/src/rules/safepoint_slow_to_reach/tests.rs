@@ -66,7 +66,7 @@ fn late_worker(held: bool) -> Judgement {
 fn a_thread_that_was_late_for_want_of_a_cpu_is_no_loop_without_a_poll() {
     let Judgement::RuledOut { figure, .. } = late_worker(true) else { panic!("found") };
     let held_back = figure.fact().find(&facts::HELD_BACK).unwrap_or_else(|| panic!("{figure:?}"));
-    assert_eq!(held_back.name("by"), Some(Heading::RunQueue.words()));
+    assert_eq!(held_back.name("by"), Some(Category::RunQueue.words()));
     let Judgement::Found(found) = late_worker(false) else { panic!("not found") };
     let last = found.fact(&facts::LAST_IN);
     assert_eq!((last.name("value"), last.name("did")), (Some("worker"), Some("running")));

@@ -18,8 +18,10 @@ fn cycles_divide_the_time_that_was_measured_and_are_never_taken_for_time() {
     }
     let ledger = jvm.ledger((0, 1000), By::Role);
     let group = &ledger.groups[0];
-    for (heading, expected) in [(Heading::RunQueue, 600.0), (Heading::C2, 300.0), (Heading::Kernel, 100.0)] {
-        assert!((ms(group, heading) - expected).abs() < 1e-3, "{heading:?}: {}", ms(group, heading));
+    for (category, expected) in
+        [(Category::RunQueue, 600.0), (Category::C2, 300.0), (Category::Kernel, 100.0)]
+    {
+        assert!((ms(group, category) - expected).abs() < 1e-3, "{category:?}: {}", ms(group, category));
     }
 }
 
@@ -40,7 +42,7 @@ fn what_the_recorder_runs_in_the_name_of_a_thread_is_not_the_kernels_work_for_it
     }
     let ledger = jvm.ledger((0, 1000), By::Thread);
     let figures =
-        [Heading::Recorder, Heading::Kernel, Heading::Native].map(|h| ms(&ledger.groups[0], h).round());
+        [Category::Recorder, Category::Kernel, Category::Native].map(|h| ms(&ledger.groups[0], h).round());
     assert_eq!(figures, [600.0, 200.0, 200.0]);
 }
 
@@ -59,7 +61,7 @@ fn the_kernels_work_for_page_faults_stands_by_itself() {
     (0..8).for_each(|i| jvm.sample(sample::CPU, worker, 400 + i, if i < 6 { touched } else { write }, 10));
     let ledger = jvm.ledger((0, 1000), By::Thread);
     let figures =
-        [Heading::KernelFault, Heading::Kernel, Heading::PageFault].map(|h| ms(&ledger.groups[0], h));
+        [Category::KernelFault, Category::Kernel, Category::PageFault].map(|h| ms(&ledger.groups[0], h));
     assert_eq!(figures, [600.0, 200.0, 200.0]);
 }
 
@@ -81,7 +83,7 @@ fn a_thousand_threads_that_nobody_saw_run_did_not_run_together() {
     // samples stand for 300 ms.
     let ran = running(&ledger.groups[0]);
     assert!((ran - 300.0).abs() < 1.0, "{ran}");
-    assert!((ms(&ledger.groups[0], Heading::Unknown) - (10_000.0 - ran)).abs() < 1.0);
+    assert!((ms(&ledger.groups[0], Category::Unknown) - (10_000.0 - ran)).abs() < 1.0);
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn a_watched_thread_of_which_no_sample_says_that_it_ran_is_unknown() {
     jvm.span(kind::SCHED_OFF, Some(brief), (0, 960), None, 0);
     let ledger = jvm.ledger((0, 1000), By::Thread);
     let group = |name: &str| ledger.groups.iter().find(|group| group.name == name).unwrap();
-    assert_eq!((running(group("asleep")), ms(group("asleep"), Heading::Unknown)), (0.0, 800.0));
+    assert_eq!((running(group("asleep")), ms(group("asleep"), Category::Unknown)), (0.0, 800.0));
     assert_eq!((running(group("busy")), running(group("brief"))), (1000.0, 40.0));
 }
 
@@ -118,7 +120,7 @@ fn running_ties_to_the_kernels_account_of_the_thread() {
     jvm.recording.seal();
     let ledger = thread_ledger(&jvm.recording, Some(window(0, 1000)), None, By::Thread);
     let group = &ledger.groups[0];
-    assert_eq!((running(group), ms(group, Heading::Unknown)), (150.0, 750.0));
+    assert_eq!((running(group), ms(group, Category::Unknown)), (150.0, 750.0));
     // It ran where a sample says so.
     let around = thread_ledger(&jvm.recording, Some(window(412, 418)), None, By::Thread);
     assert_eq!(running(&around.groups[0]), 6.0);
@@ -132,7 +134,7 @@ fn short_waits_lie_where_they_were_counted_and_not_where_their_sum_was_recorded(
     jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
     jvm.sample(sample::OFF_CPU, worker, 1000, monitor, 800);
     let ledger = jvm.ledger((0, 500), By::Thread);
-    assert_eq!((ms(&ledger.groups[0], Heading::Monitor), running(&ledger.groups[0])), (400.0, 100.0));
+    assert_eq!((ms(&ledger.groups[0], Category::Monitor), running(&ledger.groups[0])), (400.0, 100.0));
 }
 
 /// 800 ms of waits too short to be listed, whose stacks were not walked; a lock was waited for in
@@ -146,7 +148,7 @@ fn short_waits_without_a_stack_are_classified_by_the_record_around_them() {
     jvm.span(kind::LOCK_NATIVE, Some(worker), (0, 500), None, 0);
     let ledger = jvm.ledger((0, 1000), By::Thread);
     let group = &ledger.groups[0];
-    assert_eq!((ms(group, Heading::NativeLock), ms(group, Heading::Blocked)), (400.0, 400.0));
+    assert_eq!((ms(group, Category::NativeLock), ms(group, Category::Blocked)), (400.0, 400.0));
     assert_eq!(running(group), 200.0);
 }
 
@@ -165,7 +167,7 @@ fn what_a_process_ran_for_is_bounded_by_the_kernels_account_of_it() {
     let group = &ledger.groups[0];
     // Its ticks are of 10 ms: 40 ms may be missing at both ends of both accounts.
     assert!((running(group) - 440.0).abs() < 0.1, "{group:?}");
-    assert!((ms(group, Heading::Unknown) - 4560.0).abs() < 0.1, "{group:?}");
+    assert!((ms(group, Category::Unknown) - 4560.0).abs() < 0.1, "{group:?}");
 }
 
 proptest! {

@@ -13,7 +13,7 @@ fn stopped_at_a_safepoint_is_the_collectors_while_it_collects() {
     jvm.span(kind::GC_PAUSE, None, (25, 50), None, 0);
     let ledger = jvm.ledger((0, 100), By::Thread);
     let group = &ledger.groups[0];
-    assert_eq!((ms(group, Heading::StoppedByGc), ms(group, Heading::Stopped)), (25.0, 15.0));
+    assert_eq!((ms(group, Category::StoppedByGc), ms(group, Category::Stopped)), (25.0, 15.0));
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn whoever_waits_for_the_jvm_at_a_lock_of_its_own_while_it_collects_is_stopped()
     jvm.span(kind::GC_PAUSE, None, (25, 50), None, 0);
     let ledger = jvm.ledger((0, 100), By::Thread);
     let group = &ledger.groups[0];
-    assert_eq!((ms(group, Heading::StoppedByGc), ms(group, Heading::NativeLock)), (25.0, 25.0));
+    assert_eq!((ms(group, Category::StoppedByGc), ms(group, Category::NativeLock)), (25.0, 25.0));
 }
 
 #[test]
@@ -50,13 +50,13 @@ fn a_stop_is_charged_part_by_part_to_who_was_stopped() {
     });
     watched.recording.seal();
     // Only a call named as one that writes is a write.
-    let name = |heading| {
+    let name = |category| {
         let ledger = thread_ledger(&watched.recording, None, None, By::Thread);
         let worker = ledger.groups.into_iter().find(|g| g.name == "worker").unwrap();
-        worker.spent.iter().find(|s| s.heading == heading).map_or(0.0, |s| s.ms)
+        worker.spent.iter().find(|s| s.category == category).map_or(0.0, |s| s.ms)
     };
-    assert_eq!(name(Heading::StoppedToReach), 150.0);
-    assert_eq!(name(Heading::StoppedByLog), 0.0);
+    assert_eq!(name(Category::StoppedToReach), 150.0);
+    assert_eq!(name(Category::StoppedByLog), 0.0);
     let log =
         watched.stack(&[(FrameType::Jvm, "LogFileStreamOutput::write"), (FrameType::Kernel, "vfs_write")]);
     watched.recording.span(&SpanRow {
@@ -67,12 +67,12 @@ fn a_stop_is_charged_part_by_part_to_who_was_stopped() {
     watched.recording.seal();
     let ledger = thread_ledger(&watched.recording, None, None, By::Thread);
     let worker = ledger.groups.into_iter().find(|g| g.name == "worker").unwrap();
-    let spent: Vec<_> = worker.spent.iter().map(|s| (s.heading, s.ms)).collect();
+    let spent: Vec<_> = worker.spent.iter().map(|s| (s.category, s.ms)).collect();
     let expected = [
-        (Heading::Running, 500.0),
-        (Heading::StoppedToReach, 150.0),
-        (Heading::StoppedByLog, 200.0),
-        (Heading::Stopped, 150.0),
+        (Category::Running, 500.0),
+        (Category::StoppedToReach, 150.0),
+        (Category::StoppedByLog, 200.0),
+        (Category::Stopped, 150.0),
     ];
     assert_eq!(spent, expected);
 }

@@ -29,7 +29,7 @@ fn time_per_operation_comes_from_the_throughput_of_each_window() {
 
 proptest! {
     #[test]
-    fn headings_add_up_to_threads_times_time(
+    fn categories_add_up_to_threads_times_time(
         spans in prop::collection::vec((0_usize..9, 0_usize..4, 0_i64..900, 0_i64..400, 0_i64..100), 0..60),
         samples in prop::collection::vec((0_usize..3, 0_usize..4, 0_i64..1000, 0_i64..200), 0..60),
         from in 0_i64..500,

@@ -13,7 +13,7 @@ fn a_thread_that_the_kernel_does_not_know_is_charged_with_its_waits_and_no_rest(
     let ledger = jvm.ledger((200, 1000), By::Thread);
     let group = |name: &str| ledger.groups.iter().find(|group| group.name == name).unwrap();
     let (waiter, carrier) = (group("virtual thread #31"), group("carrier"));
-    assert_eq!((waiter.thread_ms, ms(waiter, Heading::Monitor)), (150.0, 150.0));
+    assert_eq!((waiter.thread_ms, ms(waiter, Category::Monitor)), (150.0, 150.0));
     assert_eq!(carrier.thread_ms, 800.0);
 }
 
@@ -36,15 +36,15 @@ fn a_watched_thread_is_charged_by_its_stacks_and_its_queue_and_runs_the_rest() {
     let group = &ledger.groups[0];
     assert_eq!((group.name.as_str(), group.threads, group.thread_ms), ("application threads", 1, 1000.0));
     let expected = [
-        (Heading::Monitor, 170.0),
-        (Heading::RunQueue, 50.0),
-        (Heading::Disk, 200.0),
-        (Heading::C2, 435.0),
-        (Heading::Kernel, 145.0),
-        (Heading::Unknown, 0.0),
+        (Category::Monitor, 170.0),
+        (Category::RunQueue, 50.0),
+        (Category::Disk, 200.0),
+        (Category::C2, 435.0),
+        (Category::Kernel, 145.0),
+        (Category::Unknown, 0.0),
     ];
-    for (heading, expected) in expected {
-        assert!((ms(group, heading) - expected).abs() < 1e-3, "{heading:?}: {}", ms(group, heading));
+    for (category, expected) in expected {
+        assert!((ms(group, category) - expected).abs() < 1e-3, "{category:?}: {}", ms(group, category));
     }
 }
 
@@ -58,14 +58,15 @@ fn a_thread_whose_switches_were_not_recorded_is_unknown_but_for_its_records_and_
     (0..10).for_each(|i| jvm.sample(sample::CPU, worker, 400 + i * 20, java, 20));
     let ledger = jvm.ledger((0, 1000), By::Thread);
     let group = &ledger.groups[0];
-    let figures = [Heading::Sleep, Heading::Interpreted, Heading::Unknown].map(|h| ms(group, h));
+    let figures = [Category::Sleep, Category::Interpreted, Category::Unknown].map(|h| ms(group, h));
     assert_eq!(figures, [200.0, 200.0, 600.0]);
-    let error = group.spent.iter().find(|s| s.heading == Heading::Interpreted).and_then(|s| s.sampling_error);
+    let error =
+        group.spent.iter().find(|s| s.category == Category::Interpreted).and_then(|s| s.sampling_error);
     assert!(error.is_some_and(|e| e > 0.0), "{error:?}");
 }
 
 #[test]
-fn the_lock_of_the_address_space_and_the_search_for_memory_are_headings_of_their_own() {
+fn the_lock_of_the_address_space_and_the_search_for_memory_are_categories_of_their_own() {
     let mut watched = Watched::new();
     let worker = watched.thread("worker", Role::App);
     let fault = watched.stack(&[(FrameType::C2, "shop.Cart.add"), (FrameType::Kernel, "asm_exc_page_fault")]);
@@ -75,12 +76,12 @@ fn the_lock_of_the_address_space_and_the_search_for_memory_are_headings_of_their
     watched.record(kind::MEMORY_STALL, "direct reclaim", worker, (300, 450), &[]);
     watched.recording.seal();
     let ledger = thread_ledger(&watched.recording, None, None, By::Thread);
-    let spent: Vec<_> = ledger.groups[0].spent.iter().map(|s| (s.heading, s.ms)).collect();
+    let spent: Vec<_> = ledger.groups[0].spent.iter().map(|s| (s.category, s.ms)).collect();
     let expected = [
-        (Heading::Running, 500.0),
-        (Heading::MemoryStall, 150.0),
-        (Heading::PageFault, 150.0),
-        (Heading::MapLock, 200.0),
+        (Category::Running, 500.0),
+        (Category::MemoryStall, 150.0),
+        (Category::PageFault, 150.0),
+        (Category::MapLock, 200.0),
     ];
     assert_eq!(spent, expected);
 }
@@ -102,15 +103,15 @@ fn a_wait_names_its_file_its_peer_or_its_host_once() {
     watched.record(kind::SYSCALL, "poll", thread, (600, 900), &[(label::PEER, "10.0.0.2:53")]);
     watched.record(kind::NET_DNS, "db.test", thread, (590, 905), &[(label::PEER, "10.0.0.2:53")]);
     let ledger = watched.ledger((0, 1000), By::Thread);
-    let on = |heading: Heading| {
-        let spent = ledger.groups[0].spent.iter().find(|spent| spent.heading == heading).unwrap();
+    let on = |category: Category| {
+        let spent = ledger.groups[0].spent.iter().find(|spent| spent.category == category).unwrap();
         let on = spent.on.iter().map(|target| (target.name.as_str(), target.ms)).collect::<Vec<_>>();
         (spent.ms, on)
     };
     // What of a wait lies outside of the call is not the file's.
-    assert_eq!(on(Heading::Disk), (100.0, vec![("/var/log/app.log", 80.0)]));
-    assert_eq!(on(Heading::Network), (200.0, vec![("10.0.0.7:5432", 200.0)]));
-    assert_eq!(on(Heading::Dns), (300.0, vec![("db.test", 300.0)]));
+    assert_eq!(on(Category::Disk), (100.0, vec![("/var/log/app.log", 80.0)]));
+    assert_eq!(on(Category::Network), (200.0, vec![("10.0.0.7:5432", 200.0)]));
+    assert_eq!(on(Category::Dns), (300.0, vec![("db.test", 300.0)]));
 }
 
 #[test]
@@ -133,8 +134,8 @@ fn a_thread_that_waits_for_a_request_on_a_connection_that_it_accepted_has_no_wor
         );
     }
     let ledger = watched.ledger((0, 1000), By::Thread);
-    assert_eq!(ms(&ledger.groups[0], Heading::Idle), 100.0);
-    assert_eq!(ms(&ledger.groups[0], Heading::Network), 350.0, "an answer, and a client that does not read");
+    assert_eq!(ms(&ledger.groups[0], Category::Idle), 100.0);
+    assert_eq!(ms(&ledger.groups[0], Category::Network), 350.0, "an answer, and a client that does not read");
 }
 
 #[test]
@@ -146,9 +147,9 @@ fn a_thread_without_quota_is_throttled_at_the_beginning_of_its_wait_for_a_cpu() 
     // More than its wait for a CPU it cannot be.
     jvm.queued(thread, (500, 550), 50, 900);
     let ledger = jvm.ledger((0, 1000), By::Thread);
-    assert_eq!(ms(&ledger.groups[0], Heading::Throttled), 250.0);
-    assert_eq!(ms(&ledger.groups[0], Heading::RunQueue), 100.0);
-    assert_eq!(ms(&ledger.groups[0], Heading::Running), 650.0);
+    assert_eq!(ms(&ledger.groups[0], Category::Throttled), 250.0);
+    assert_eq!(ms(&ledger.groups[0], Category::RunQueue), 100.0);
+    assert_eq!(ms(&ledger.groups[0], Category::Running), 650.0);
 }
 
 #[test]
@@ -171,15 +172,15 @@ fn a_wait_that_timed_out_and_one_that_another_thread_ended_are_distinguished() {
         ..SpanRow::new(kind::SCHED_OFF, "sleeping", (300 * MS, 500 * MS), process, source)
     });
     let ledger = app.ledger((0, 1_000), By::Role);
-    assert_eq!(ms(&ledger.groups[0], Heading::TimedWait), 300.0);
-    assert_eq!(ms(&ledger.groups[0], Heading::Waiting), 200.0);
+    assert_eq!(ms(&ledger.groups[0], Category::TimedWait), 300.0);
+    assert_eq!(ms(&ledger.groups[0], Category::Waiting), 200.0);
 }
 
 /// A thread waits with a limit of 10 ms; of a third of its waits the end is recorded, of a third
 /// the sum, of a third the lock.
 #[test]
 fn waits_that_are_not_listed_end_as_those_that_are() {
-    for (waker, heading) in [("", Heading::TimedWait), ("notifier (101)", Heading::Waiting)] {
+    for (waker, category) in [("", Category::TimedWait), ("notifier (101)", Category::Waiting)] {
         let mut app = Watched::new();
         let waiting = app.recording.thread(app.process, Some(100), "waiting", Role::App);
         app.recording.thread(app.process, Some(101), "notifier", Role::App);
@@ -204,7 +205,7 @@ fn waits_that_are_not_listed_end_as_those_that_are() {
         let unknown = app.stack(&[(FrameType::Kernel, "futex_wait")]);
         app.span(kind::SCHED_OFF, Some(waiting), (400, 600), unknown, 0);
         let ledger = app.ledger((0, 600), By::Role);
-        assert_eq!(ms(&ledger.groups[0], heading), 600.0, "{waker}: {:?}", ledger.groups[0]);
+        assert_eq!(ms(&ledger.groups[0], category), 600.0, "{waker}: {:?}", ledger.groups[0]);
     }
 }
 
@@ -222,8 +223,8 @@ fn a_jvms_own_thread_that_waits_in_the_applications_code_is_not_idle() {
     app.span(kind::SCHED_OFF, Some(finalizer), (0, 300), own, 0);
     app.span(kind::SCHED_OFF, Some(finalizer), (300, 1_000), rest, 0);
     let ledger = app.ledger((0, 1_000), By::Role);
-    assert_eq!(ms(&ledger.groups[0], Heading::Waiting), 300.0);
-    assert_eq!(ms(&ledger.groups[0], Heading::Idle), 700.0);
+    assert_eq!(ms(&ledger.groups[0], Category::Waiting), 300.0);
+    assert_eq!(ms(&ledger.groups[0], Category::Idle), 700.0);
 }
 
 #[test]
@@ -237,8 +238,8 @@ fn a_sync_that_two_collectors_recorded_is_charged_and_named_once() {
     jvm.record(kind::SYSCALL, "fsync", thread, (18, 61), &file);
     jvm.record(kind::DISK_SYNC, "fsync", thread, (19, 61), &file);
     let ledger = jvm.ledger((0, 100), By::Thread);
-    assert_eq!(ms(&ledger.groups[0], Heading::Disk), 40.0);
-    let disk = ledger.groups[0].spent.iter().find(|s| s.heading == Heading::Disk).unwrap();
+    assert_eq!(ms(&ledger.groups[0], Category::Disk), 40.0);
+    let disk = ledger.groups[0].spent.iter().find(|s| s.category == Category::Disk).unwrap();
     assert_eq!(disk.on, [Target { name: "/var/orders.db".into(), ms: 40.0 }]);
 }
 
@@ -257,16 +258,16 @@ fn what_the_stack_leaves_open_is_decided_by_the_interrupt_that_ended_the_wait() 
             ..SpanRow::new(kind::SCHED_OFF, "sleeping", (0, 300 * MS), process, source)
         });
         let ledger = app.ledger((0, 1_000), By::Role);
-        let spent = Heading::ALL.into_iter().filter(|heading| !heading.is_running());
+        let spent = Category::ALL.into_iter().filter(|category| !category.is_running());
         spent.max_by(|a, b| ms(&ledger.groups[0], *a).total_cmp(&ms(&ledger.groups[0], *b))).unwrap()
     };
     let futex = [(FrameType::Kernel, "futex_wait")];
-    assert_eq!(of("a timer", &futex), Heading::TimedWait);
-    assert_eq!(of("the disk", &futex), Heading::Disk);
-    assert_eq!(of("the network", &futex), Heading::Network);
-    assert_eq!(of("softirq RCU", &futex), Heading::Blocked);
+    assert_eq!(of("a timer", &futex), Category::TimedWait);
+    assert_eq!(of("the disk", &futex), Category::Disk);
+    assert_eq!(of("the network", &futex), Category::Network);
+    assert_eq!(of("softirq RCU", &futex), Category::Blocked);
     // A thread that waits for a lock looks for itself now and then: what it waits for stays the
     // lock.
     let monitor = [(FrameType::Jvm, "ObjectMonitor::enter"), (FrameType::Kernel, "futex_wait")];
-    assert_eq!(of("a timer", &monitor), Heading::Monitor);
+    assert_eq!(of("a timer", &monitor), Category::Monitor);
 }

@@ -1,7 +1,7 @@
-// How the headings of the ledger look: running in the colours of the flame graph (stronger, as no text stands on them), waiting hatched, so that the two are
+// How the categories of the ledger look: running in the colours of the flame graph (stronger, as no text stands on them), waiting hatched, so that the two are
 // distinct without colour.
 
-export interface HeadingLook {
+export interface CategoryLook {
   /** A colour of style/base.css. */
   ink: string;
   /** Whether lines of the paper's colour run through it, and which way. */
@@ -32,26 +32,26 @@ const WAITING: [RegExp, string, 1 | -1][] = [
   [/waiting/, "c5", -1],
 ];
 
-/** Headings that say that a thread had nothing to do, or that nobody saw it. */
-export function isQuiet(heading: string): boolean {
-  return heading === "idle" || heading === "asleep" || heading === "unknown";
+/** Categories that say that a thread had nothing to do, or that nobody saw it. */
+export function isQuiet(category: string): boolean {
+  return category === "idle" || category === "asleep" || category === "unknown";
 }
 
 const KNOWN = /^(running|waiting for|throttled|stopped: |stalled: |blocked)/;
 
-/** Null when it is no heading of the ledger. */
-export function headingLook(heading: string): HeadingLook | null {
-  if (isQuiet(heading)) return { ink: heading === "unknown" ? "line" : "faded", hatch: 0 };
-  if (!KNOWN.test(heading)) return null;
-  if (heading.startsWith("running"))
-    return { ink: RUNNING.find(([word]) => heading.includes(word))?.[1] ?? "l-unknown", hatch: 0 };
-  const found = WAITING.find(([pattern]) => pattern.test(heading));
+/** Null when it is no category of the ledger. */
+export function categoryLook(category: string): CategoryLook | null {
+  if (isQuiet(category)) return { ink: category === "unknown" ? "line" : "faded", hatch: 0 };
+  if (!KNOWN.test(category)) return null;
+  if (category.startsWith("running"))
+    return { ink: RUNNING.find(([word]) => category.includes(word))?.[1] ?? "l-unknown", hatch: 0 };
+  const found = WAITING.find(([pattern]) => pattern.test(category));
   return found ? { ink: found[1], hatch: found[2] } : { ink: "quiet", hatch: 1 };
 }
 
 /** The same as a background. */
-export function swatchOf(heading: string): string {
-  const { ink, hatch } = headingLook(heading) ?? { ink: "quiet", hatch: 0 };
+export function swatchOf(category: string): string {
+  const { ink, hatch } = categoryLook(category) ?? { ink: "quiet", hatch: 0 };
   return hatch === 0
     ? `var(--${ink})`
     : `repeating-linear-gradient(${hatch * 45}deg, var(--${ink}) 0 3px, var(--sheet) 3px 4px)`;
