@@ -91,6 +91,15 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     if chosen.by_change && judged.merged.findings.is_empty() {
         (chosen, judged) = judge_on(FindOn::Stops)?;
     }
+    // On a series that wanders as much as this, noise looks like a dip: where little explains those,
+    // and something explains what the recording itself shows, that is the answer.
+    if chosen.wanders && explained(&judged.merged.findings) < MOSTLY {
+        let (by_recording, again) = judge_on(FindOn::Recording)?;
+        let most = MOSTLY * again.case.yardstick_ms();
+        if !by_recording.whole_run && again.merged.findings.first().is_some_and(|f| f.cost_ms >= most) {
+            (chosen, judged) = (by_recording, again);
+        }
+    }
     // What is less than a dip is looked into where it is enough to be felt, and reported where a
     // cause stands out: the throughput of shared machines varies.
     if chosen.slight.is_some_and(|(_, share)| share >= FELT) {

@@ -36,6 +36,8 @@ pub const STAGE_RULE: &str = "busy-stage";
 /// be while it is slow.
 const HAD_TIME: f64 = 0.25;
 const HAS_NONE: f64 = 0.1;
+/// The same as a share of what they were without work in the base.
+const HAD_NONE: f64 = 0.2;
 /// Share of the time that may be unseen.
 const UNSEEN: f64 = 0.1;
 /// How often a second other threads must have brought such a pool something in the base for it to
@@ -69,7 +71,7 @@ impl Spent {
         let queues = |spent: &Self| spent.queued / spent.ran.max(f64::MIN_POSITIVE);
         let as_usual = usual.ran > 0.0 && queues(self) <= DEPRIVED * queues(usual);
         self.lived > 0.0
-            && self.waiting_share() <= HAS_NONE
+            && self.waiting_share() <= HAS_NONE.max(HAD_NONE * usual.waiting_share())
             && self.unseen <= UNSEEN * self.lived
             && (self.queued <= MOST * self.lived || as_usual)
     }

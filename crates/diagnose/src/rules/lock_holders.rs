@@ -99,7 +99,33 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
             now = holder.map(|holder| (holder, at_ns, place));
         }
     }
-    held.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect()
+    let held: BTreeMap<ThreadId, Intervals> =
+        held.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect();
+    without_own_waits(lock, waits, held)
+}
+
+/// Takes from what threads held the time in which they waited for the same object, also where they
+/// did so in another method: who waits for a lock does not hold it.
+fn without_own_waits(
+    lock: &Lock,
+    waits: &Waits<'_, '_>,
+    held: BTreeMap<ThreadId, Intervals>,
+) -> Vec<(ThreadId, Intervals)> {
+    let address = fathom_recording::vocabulary::label::ADDRESS;
+    let objects: FxHashSet<StrId> = lock.spans(waits).filter_map(|span| span.label_id(address)).collect();
+    let mut own: FxHashMap<ThreadId, Vec<(i64, i64)>> = FxHashMap::default();
+    let kind = lock.spans(waits).next().map(|span| span.kind());
+    for span in waits.case.recording.spans_of(kind.unwrap_or_default()).filter(|_| !objects.is_empty()) {
+        let is_same = span.label_id(address).is_some_and(|object| objects.contains(&object));
+        if let Some(thread) = span.thread().filter(|thread| is_same && held.contains_key(thread)) {
+            own.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
+        }
+    }
+    let without = |(thread, held): (ThreadId, Intervals)| match own.remove(&thread) {
+        Some(own) => (thread, held.without(&Intervals::of(own))),
+        None => (thread, held),
+    };
+    held.into_iter().map(without).filter(|(_, held)| !held.is_empty()).collect()
 }
 
 /// Finds when a thread that took a lock is first seen outside of the method in which it did.

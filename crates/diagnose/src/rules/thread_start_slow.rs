@@ -163,6 +163,11 @@ impl Rule for ThreadStartSlow {
             Some(_) => {
                 (Confidence::ConsistentWith, "the starts were timed; they take less than half of the loss")
             }
+            // Over a whole run they may have taken as long ever since it began.
+            None if case.whole_run => (
+                Confidence::ConsistentWith,
+                "the starts were timed; they took as long all along, and no series shows that they cost anything",
+            ),
             None => {
                 (Confidence::Likely, "the starts were timed; no series shows what they cost the application")
             }

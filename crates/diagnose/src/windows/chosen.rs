@@ -36,6 +36,9 @@ pub(crate) struct Chosen {
     pub(super) base_is: Option<&'static str>,
     /// An interval of it that is lower than usual, by which share, and no dip.
     pub(crate) slight: Option<(Window, f64)>,
+    /// Whether they were found on a series with so much noise that a fall by half would not stand
+    /// out: what looks like a dip may be none.
+    pub(crate) wanders: bool,
     /// That a series has no level of which anything could be lost, as it counts no operation, in
     /// words.
     pub(crate) without_operations: Option<String>,
@@ -124,6 +127,7 @@ pub(super) fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chose
         steady: None,
         base_is: None,
         slight: None,
+        wanders: false,
         without_operations: None,
     }
 }

@@ -101,6 +101,8 @@ fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
 /// says as much as what acted.
 const ENOUGH_NS: i64 = 1_000_000_000;
 
+/// How many times as many operations as usual are a larger load.
+const MORE_ASKED: f64 = 1.25;
 /// The baseline where no series shows what is usual.
 const EVERYTHING_ELSE: &str = "everything else";
 
@@ -116,6 +118,8 @@ pub(crate) enum FindOn {
     Exchanges,
     /// An interval of the series that is lower than usual, and no dip.
     Slight,
+    /// The recording itself, whatever a series shows that wanders too much.
+    Recording,
 }
 
 /// Chooses the windows of a recording.
@@ -147,7 +151,19 @@ pub(crate) fn choose<'a>(
                 Some((latency, slower))
             })
     {
-        (progress, found) = (Some(latency), Some(slower));
+        match (progress.as_ref().and_then(|rate| more_asked(rate, &slower)), &mut found) {
+            // More requests at once are each answered later: a load, and not a slowness.
+            (Some(more), Some(found)) => found.how += &format!("; {} was higher {more}", latency.measured_on),
+            _ => (progress, found) = (Some(latency), Some(slower)),
+        }
+    }
+    let wanders = found.as_ref().is_some_and(|found| !found.slow.is_empty() && !found.would_show);
+    let series = match (&found, find_on) {
+        (Some(found), FindOn::Recording) => format!("{}; too much noise to trust these", found.how),
+        _ => series_without_windows(progress.as_ref()),
+    };
+    if find_on == FindOn::Recording {
+        (progress, found) = (None, None);
     }
     let slight = found.as_ref().and_then(|found| Some((found, found.slight?)));
     let mut chosen = if let Some((found, (window, share))) = slight.filter(|_| find_on == FindOn::Slight) {
@@ -160,7 +176,7 @@ pub(crate) fn choose<'a>(
         );
         chosen(vec![window], base.windows(), how)
     } else if slow.is_empty() {
-        by_finding(recording, jvms, timeline, progress.as_ref(), found.as_ref(), find_on, chains)
+        by_finding(recording, jvms, timeline, series, found.as_ref(), find_on, chains)
     } else {
         by_hand(&slow, timeline, found.as_ref())
     };
@@ -194,6 +210,7 @@ pub(crate) fn choose<'a>(
         });
     }
     chosen.slight = found.as_ref().and_then(|found| found.slight).filter(|_| chosen.steady.is_some());
+    chosen.wanders = wanders && !chosen.whole_run && options.slow.is_empty() && options.base.is_empty();
     let is_found = found.is_some();
     chosen.warm_up = found.and_then(|f| f.warm_up);
     // What is usual the series shows in all of its base, recorded or not.
@@ -258,7 +275,7 @@ fn by_finding<'a>(
     recording: &'a Recording,
     jvms: &[ProcessId],
     timeline: &Timeline<'_>,
-    progress: Option<&Progress>,
+    series: String,
     found: Option<&Found>,
     find_on: FindOn,
     chains: &OnceCell<Chains<'a>>,
@@ -290,13 +307,6 @@ fn by_finding<'a>(
             },
         };
     }
-    let series = match progress {
-        Some(p) => p.without_operations().map_or_else(
-            || format!("{} is too short or too idle to find slow windows on", p.measured_on),
-            |none| format!("{none}: no level to find slow windows on"),
-        ),
-        None => "no series of throughput or latency to find slow windows on".to_owned(),
-    };
     let stopped = stops::find(recording, jvms, timeline.covers);
     // What held threads up for longer than the JVM stood still is the larger loss.
     let length_ns = |windows: &[Window]| Intervals::of_windows(windows).length_ns();
@@ -326,6 +336,26 @@ fn by_finding<'a>(
                 None => whole(format!("{series}, {none}: the whole run is looked at")),
             }
         }
+    }
+}
+
+/// That so many more operations were made in slow windows than in their baseline that the load
+/// explains why each took longer, in words.
+fn more_asked(rate: &Progress, slower: &Found) -> Option<String> {
+    let (slow, base) = (rate.mean_shown(&slower.slow)?, rate.mean_shown(&slower.base)?);
+    (!rate.of_latency && base > 0.0 && slow >= MORE_ASKED * base).then(|| {
+        format!("while {:.1} times as many operations as usual were made: more was asked", slow / base)
+    })
+}
+
+/// Why no windows were found on a series, in words.
+fn series_without_windows(progress: Option<&Progress>) -> String {
+    match progress {
+        Some(p) => p.without_operations().map_or_else(
+            || format!("{} is too short or too idle to find slow windows on", p.measured_on),
+            |none| format!("{none}: no level to find slow windows on"),
+        ),
+        None => "no series of throughput or latency to find slow windows on".to_owned(),
     }
 }
 

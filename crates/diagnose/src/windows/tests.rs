@@ -134,6 +134,21 @@ fn fewer_requests_of_the_same_latency_are_less_demand() {
 }
 
 #[test]
+fn answers_that_come_later_because_more_is_asked_are_no_slow_window() {
+    let diagnosis = |rate_now: f64| {
+        let rate = move |s: i64| if (20..30).contains(&s) { rate_now } else { 400.0 } + wobble(s);
+        let latency = |s: i64| if (20..30).contains(&s) { 9.0 } else { 5.0 } + wobble(s) * 0.01;
+        let series: [Recorded<'_>; 2] =
+            [("requests", SeriesKind::Rate, &rate), ("avg_latency", SeriesKind::Latency, &latency)];
+        diagnose(&recorded(&series), &Options::default()).unwrap()
+    };
+    let more = diagnosis(800.0);
+    assert_eq!(more.windows.found_on, crate::FoundOn::WholeRun, "{}", more.windows.how);
+    assert!(more.windows.how.contains("2.0 times as many operations"), "{}", more.windows.how);
+    assert_eq!(diagnosis(400.0).windows.found_on, crate::FoundOn::Series, "as many, and later");
+}
+
+#[test]
 fn a_window_of_which_hardly_anything_was_recorded_is_not_judged() {
     let window = |from: i64, to: i64| Window { from_ns: from * 1_000_000, to_ns: to * 1_000_000 };
     let recorded = Intervals::of_windows(&[window(1_858, 20_000)]);
