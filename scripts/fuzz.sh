@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
 seconds=${1:-60}; shift || true
-command -v c++ >/dev/null || { echo "fuzz: libFuzzer is built with a C++ compiler; none is here" >&2; exit 3; }
+command -v c++ >/dev/null || { echo "fuzz: libFuzzer is built with a C++ compiler, which is missing here" >&2; exit 3; }
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
  -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1"
 # With --target the flags stay away from build scripts and macros.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What rustfmt and clippy do not look at: Rust files of at most 500 lines, comments within 100 columns.
+"""What rustfmt and clippy do not check: Rust files of at most 500 lines, comments within 100 columns.
 
 Diagrams, tables and blocks of code in comments may be wider.
 """

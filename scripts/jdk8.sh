@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Brings a JDK 8 runtime into ~/.cache/fathom/jdks/8 for the tests of its GC logs, locks and flight recorder, and prints the path of
+# Installs a JDK 8 runtime into ~/.cache/fathom/jdks/8 for the tests of its GC logs, locks and flight recorder, and prints the path of
 # its `java`.
 #
-# Debian's unstable suite has openjdk-8. This machine's own mirror is asked for it, with a package state of its own:
+# Debian's unstable suite has openjdk-8. It is fetched from this machine's own mirror, with a separate package state:
 # nothing is installed, no list of the system is touched. Where the C library here is older than the one that the
-# runtime was built with, unstable's is put beside the runtime and used for it alone.
+# runtime was built with, unstable's is installed next to the runtime and used for it alone.
 #
-# Exit status: 0 there it is; 3 it cannot be had here (said why).
+# Exit status: 0 installed; 3 not available here (the reason is printed).
 set -euo pipefail
 
 home=${XDG_CACHE_HOME:-$HOME/.cache}/fathom/jdks/8
 say() { printf 'jdk8: %s\n' "$*" >&2; }
-give_up() { say "JDK 8 cannot be had here: $*"; exit 3; }
+give_up() { say "JDK 8 cannot be installed here: $*"; exit 3; }
 java=$(find "$home" -path '*/jre/bin/java' 2>/dev/null | head -n 1 || true)
 if [ -n "$java" ] && "$java" -version >/dev/null 2>&1; then echo "$java"; exit 0; fi
 
 for tool in apt-get apt-cache dpkg dpkg-deb; do
-  command -v $tool >/dev/null || give_up "it comes from Debian's packages, and $tool is not here"
+  command -v $tool >/dev/null || give_up "it comes from Debian's packages, and $tool is missing"
 done
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(COMPONENT)' 'Identifier: Packages' 2>/dev/null |
   awk '$2 == "main" && $1 ~ /\/debian\/$/ { print $1; exit }')
@@ -44,7 +44,7 @@ done
 
 jre=$(dirname "$(find "$work/root" -path '*/jre/bin' | head -n 1)")
 if ! "$jre/bin/java" -version >/dev/null 2>&1; then
-  say "the C library here is older than the runtime's: taking unstable's for it"
+  say "the C library here is older than the runtime's: using unstable's for it"
   (cd "$work/packages" && apt-get "${apt[@]}" download libc6 libstdc++6 libgcc-s1 zlib1g >/dev/null 2>&1) ||
     give_up "its C library could not be fetched"
   for package in libc6 libstdc++6 libgcc-s1 zlib1g; do
@@ -52,7 +52,8 @@ if ! "$jre/bin/java" -version >/dev/null 2>&1; then
   done
   mkdir "$jre/libc"
   find "$work/libc" -name '*.so.*' ! -type d ! -path '*/gconv/*' -exec cp -L {} "$jre/libc/" \;
-  # The launcher finds its home beside the program that the kernel started, which is now the loader.
+  # The launcher finds its home next to the program that the kernel started, which is now the
+  # loader.
   loader=$(find "$work/libc" -name 'ld-linux*' | head -n 1)
   cp -L "$loader" "$jre/bin/loader"
   mv "$jre/bin/java" "$jre/bin/java.elf"

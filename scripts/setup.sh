@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Brings what the tests use beyond git, Rust, a JDK and Node, and says what it brings. Anything that cannot be had is said;
-# the tests that need it then skip loudly.
+# Installs what the tests use beyond git, Rust, a JDK and Node, and prints what it installs. What is not available is reported;
+# the tests that need it then skip with a report.
 #
 #   scripts/setup.sh demo    what `make demo` needs: a C linker, a JDK with javac
-#   scripts/setup.sh test    what `make test` needs beside: JDK 11 and 21 runtimes, Chromium, Python with venv
+#   scripts/setup.sh test    what `make test` needs in addition: JDK 11 and 21 runtimes, Chromium, Python with venv
 set -u
 what=${1:-test}
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -19,7 +19,7 @@ apt_install() { # apt_install REASON PACKAGE…
   say "installing $* from the distribution's packages ($reason)"
   if [ -z "$apt_updated" ]; then as_root apt-get update -qq >/dev/null 2>&1 && apt_updated=1; fi
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 ||
-    { say "could not install $*: not root, or not to be had ($reason)"; return 1; }
+    { say "could not install $*: not root, or not available ($reason)"; return 1; }
 }
 
 command -v cc >/dev/null || apt_install "Rust links with it" build-essential

@@ -1,1 +1,1 @@
-"""The lab: workloads with faults that are put in, and a score of what fathom says of them."""
+"""The lab: workloads with injected faults, and a score of fathom's verdicts on them."""

@@ -1,4 +1,4 @@
-"""The cases: what is done to which workload, and what is then true. Read from lab/cases/*.toml."""
+"""The cases: which fault is injected into which workload, and the truth about it. Read from lab/cases/*.toml."""
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ def names(patterns, finding):
 
 
 def truth(entry):
-    """The truth of a table of TOML. What names the culprit also is the site, unless that is given."""
+    """The truth in a TOML table. The culprit's name is also the site, unless that is given."""
     lists = {key: tuple(entry.get(key, ())) for key in ("rules", "says", "site", "links", "categories", "jmc")}
     lists["site"] = lists["site"] or lists["says"]
     return Truth(cause=entry.get("cause", ""), **lists)
@@ -82,7 +82,7 @@ def case(entry, workload):
     truths = (truth(entry), *(truth(also) for also in entry.get("also", [])))
     made = Case(workload=workload, family=family, truths=truths, **rest)
     if not made.quiet and not all(t.rules or t.says for t in truths):
-        raise ValueError(f"case {made.id}: nothing says when a verdict is right")
+        raise ValueError(f"case {made.id}: no rule, pattern or site says when a verdict is right")
     for each in (*(p for t in truths for p in (*t.says, *t.site, *t.links)), *made.decoys):
         re.compile(each)
     return made
@@ -95,6 +95,6 @@ def read():
         for entry in tomllib.loads(file.read_text())["case"]:
             made = case(entry, file.stem)
             if made.id in found:
-                raise ValueError(f"{file.name}: case {made.id} is there twice")
+                raise ValueError(f"{file.name}: case {made.id} occurs twice")
             found[made.id] = made
     return found

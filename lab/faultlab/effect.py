@@ -1,11 +1,11 @@
-"""What a fault cost, measured on the table of the operations, and what a control loses by itself."""
+"""What a fault cost, measured on the table of the operations, and how much a control varies by itself."""
 import csv
 import json
 from dataclasses import dataclass
 
 from .runner import FAULT_FOR, FAULT_FROM, RECORD_SECONDS, RESULT
 
-# Recordings of the lab before there was `result.json` began at this second of the service.
+# Old recordings of the lab, without `result.json`, began at this second of the service.
 OLD_RECORD_FROM = 3
 TICK_S = 0.5
 LEAST_NOISE = 0.03
@@ -13,7 +13,7 @@ LEAST_NOISE = 0.03
 
 @dataclass(frozen=True)
 class Conditions:
-    """When the fault was on, in seconds since the epoch, and under which load that was."""
+    """When the fault was on, in seconds since the epoch, and the load at that time."""
 
     record_from: float
     on: float
@@ -24,12 +24,12 @@ class Conditions:
 
 
 def conditions(folder):
-    """What `result.json` says; of an old recording, what its table tells of the times."""
+    """The content of `result.json`; for an old recording, the times in its table."""
     file = folder / RESULT
     if file.exists():
-        told = json.loads(file.read_text())
-        load = (told["load_before"] + told["load_after"]) / 2
-        return Conditions(told["record_from"], told["on"], told["off"], told["java"], load, told["busy_share"])
+        result = json.loads(file.read_text())
+        load = (result["load_before"] + result["load_after"]) / 2
+        return Conditions(result["record_from"], result["on"], result["off"], result["java"], load, result["busy_share"])
     began = table(folder)[0][0] - TICK_S + OLD_RECORD_FROM
     return Conditions(began, began + FAULT_FROM, began + FAULT_FROM + FAULT_FOR, 0, None, None)
 
@@ -41,7 +41,7 @@ def table(folder):
 
 
 def measured_loss(folder, when):
-    """The share of the operations that is missing while the fault is on; of what ran before it."""
+    """The share of the operations that is missing while the fault is on, compared with the time before it."""
     base, slow, previous = [], [], None
     for end, operations in table(folder):
         start, previous = previous or end - TICK_S, end
@@ -50,10 +50,10 @@ def measured_loss(folder, when):
         elif start >= when.on and end <= min(when.off, when.record_from + RECORD_SECONDS):
             slow.append((operations, end - start))
     rates = [sum(o for o, _ in part) / max(sum(s for _, s in part), TICK_S) for part in (base, slow)]
-    # A service that stands still may write no tick at all.
+    # A service that stands still may not write a single tick.
     return 1 - rates[1] / rates[0] if rates[0] else 0.0
 
 
 def noise(losses):
-    """How much a workload gains or loses without a fault: the largest of its steady controls."""
+    """How much a workload gains or loses without a fault: the largest change of its steady controls."""
     return max([abs(loss) for loss in losses], default=0.0) or LEAST_NOISE

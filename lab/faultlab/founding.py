@@ -1,4 +1,4 @@
-"""The cases that fathom was made for, from the symptom to the fix that helped: pages of docs/cases, made of real runs."""
+"""The cases that fathom was made for, from the symptom to the fix that helped: pages of docs/cases, made from real runs."""
 import json
 import os
 import platform
@@ -17,7 +17,7 @@ from . import workloads
 from .catalogue import LAB
 from .keeper import Keeper
 from .outside import Outside
-from .runner import free_port, tell, wait_ready
+from .runner import free_port, send, wait_ready
 
 FOUNDING = LAB / "founding"
 SECONDS = 20
@@ -60,7 +60,7 @@ class Founding:
     then: tuple = ()
 
     def command(self, java, side, port):
-        """The service on one side, and the program that asks it, if there is one."""
+        """The service on one side, and the program that calls it, if there is one."""
         flags = [f for f in self.flags if side == "before" or f not in self.drop_after]
         flags += self.flags_before if side == "before" else self.flags_after
         args = list(self.program_args) or ["throughput.csv", *(self.before if side == "before" else self.after)]
@@ -85,7 +85,7 @@ def read():
 
 
 def compile_programs(java, out, left_out):
-    """Compiles the programs but those that need a later JDK, and the many methods of which the first case is made."""
+    """Compiles the programs except those that need a later JDK, and the many methods of which the first case consists."""
     classes = out / "classes"
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir(parents=True)
@@ -105,7 +105,7 @@ def remove(path):
 
 
 class Run:
-    """Runs one side of a case and leaves what was recorded in a folder."""
+    """Runs one side of a case and leaves the recording in a folder."""
 
     def __init__(self, case, side, fathom, java, classes, keeper, folder):
         self.case, self.side, self.fathom, self.java = case, side, fathom, java
@@ -169,11 +169,11 @@ class Run:
                 recorder = stack.enter_context(self.keeper.started(command, cwd=self.folder, stdout=said, stderr=said))
             time.sleep(max(0, began + CHANGE_FROM - time.monotonic()))
             if not self.case.always:
-                tell(listeners, b"on\n")
+                send(listeners, b"on\n")
                 outside.begin()
                 outside.hold(self.case.lasts)
                 outside.end()
-                tell(listeners, b"off\n")
+                send(listeners, b"off\n")
             time.sleep(max(0, began + SECONDS - time.monotonic()))
             if recorder:
                 recorder.wait(timeout=SECONDS + 90)
@@ -192,7 +192,7 @@ class Asked:
                               env={**os.environ, "COLUMNS": "120", "NO_COLOR": "1"})
         if done.returncode > 1:
             raise RuntimeError(f"fathom {command}: {done.stderr[-400:]}")
-        # Where this checkout lies is nobody's business.
+        # The path of this checkout must not be shown.
         return ANSI.sub("", done.stdout).replace(f"{self.folder}/", "").rstrip(), done.returncode
 
     def block(self, command):
@@ -208,7 +208,7 @@ def picture(asked, inputs, image):
 
 
 def page(case, asked, java, image):
-    """The page of a case, or why there is none: its verdict must be right, and the fix must have helped."""
+    """The page of a case, or an error: its verdict must be right, and the fix must have helped."""
     before, after = (case.sides()[side] for side in SIDES)
     diagnose = f"diagnose {' '.join(before)}"
     findings = json.loads(asked.text(f"{diagnose} --json")[0])["findings"]
@@ -234,12 +234,12 @@ def page(case, asked, java, image):
     parts += [asked.block(command) for command in case.then]
     parts.append(asked.block(verify))
     parts.append(f"Made by `lab/run cases {case.id}` on {time.strftime('%-d %B %Y')}: JDK {java}, Linux {platform.release()}, "
-                 f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}. The figures are those of that run.\n")
+                 f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}. The numbers are those of that run.\n")
     return "\n".join(parts)
 
 
 def index(cases, docs):
-    """The list of the pages that there are, each with the first line of its verdict."""
+    """The list of all pages, each with the first line of its verdict."""
     lines = ["# From the symptom to the fix\n",
              "The cases that fathom was made for. Each page is made of two real runs, before and after the fix, by `lab/run cases` "
              "([lab/README.md](../../lab/README.md)): what people saw, what fathom says, the fix, and whether it helped.\n",
@@ -254,7 +254,7 @@ def index(cases, docs):
 
 
 def make(args, fathom):
-    """Runs the cases that are named, or all, and writes their pages. What was run before is not run again, unless asked."""
+    """Runs the named cases, or all, and writes their pages. A case that was run before is not run again, unless requested."""
     cases, out, docs = read(), Path(args.out).resolve(), Path(args.pages).resolve()
     if unknown := set(args.cases) - set(cases):
         sys.exit(f"lab/run: no such case: {', '.join(sorted(unknown))}")

@@ -1,10 +1,10 @@
-"""Grades of a verdict beside the truth."""
+"""Grades of a verdict, compared with the truth."""
 import re
 
 from .catalogue import names
 
 LOUD = ("likely", "proven")
-# A link that carries less of the wait than this need not be the injector's.
+# A link with a smaller part of the wait than this need not be the injector's.
 LINK_SHARE = 0.2
 STACK_DEPTH = 12
 
@@ -23,7 +23,7 @@ def grade(case, verdict):
 
 
 def rank(case, found):
-    """The place of the first finding that is right, from 0; None: there is none."""
+    """The index of the first finding that is right; None if there is none."""
     return next((i for i, f in enumerate(found) if any(t.fits(f) for t in case.truths)), None)
 
 
@@ -33,7 +33,7 @@ def in_first_three(case, found):
 
 
 def links(chain):
-    """The links of a chain that carry a good part of the wait, as texts."""
+    """The links of a chain with a considerable part of the wait, as texts."""
     def walk(some, carried):
         for link in some:
             share = carried * min(link["share"], 1)
@@ -53,12 +53,12 @@ def grounded(case, finding):
 
 
 def decoyed(case, found):
-    """Whether the first finding says what the case was made to tempt one to."""
+    """Whether the first finding is the wrong one that the case was designed to suggest."""
     return bool(found) and names(case.decoys, found[0])
 
 
 def abstains(case, verdict):
-    """Whether a verdict on a part of the sources is right to say what it says, or to say nothing."""
+    """Whether a verdict on a part of the sources is right in what it says, or right to say nothing."""
     if verdict is None:
         return False
     loud = [f for f in verdict["findings"] if f["confidence"] in LOUD]

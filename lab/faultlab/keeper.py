@@ -1,7 +1,7 @@
-"""What a run leaves in the system, and how it is taken back, even when the run itself is killed.
+"""What a run leaves in the system, and how it is undone, even when the run itself is killed.
 
-A process of its own holds the other end of a pipe. What is started, mounted, frozen or limited is
-told to it first and taken off its list when it was undone. When the pipe ends it undoes what is
+A separate process holds the other end of a pipe. What is started, mounted, frozen or limited is
+reported to it first and taken off its list when it was undone. When the pipe ends, it undoes what is
 left, newest first: so a lab that was killed leaves no JVM, no control group and no mount behind.
 """
 import contextlib
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def started_at(pid):
-    """The time in ticks at which a process started, by which it is known again."""
+    """The start time of a process in ticks, which identifies it together with its pid."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -23,7 +23,7 @@ def started_at(pid):
 
 
 def end_process(value):
-    """Ends a process, its own children before it."""
+    """Ends a process, its own children first."""
     pid, _, started = value.partition(" ")
     if started_at(pid) != started:
         return
@@ -49,7 +49,7 @@ def end_group(value):
 
 
 def limit_group(group, quota):
-    """Gives a control group `quota` microseconds of each tenth of a second; -1: as much as it likes."""
+    """Gives a control group `quota` microseconds of each tenth of a second; -1: no limit."""
     version_1 = group / "cpu.cfs_quota_us"
     if version_1.exists():
         version_1.write_text(str(quota))
@@ -62,7 +62,7 @@ def thaw(value):
 
 
 def unmount(value):
-    """Unmounts, as soon as whoever was killed has let its files go."""
+    """Unmounts, as soon as the killed processes have released their files."""
     for _ in range(100):
         if not os.path.ismount(value):
             return
@@ -86,19 +86,19 @@ class Keeper:
         self.process = subprocess.Popen([sys.executable, "-m", "faultlab.keeper"], cwd=here, text=True,
                                         stdin=subprocess.PIPE, start_new_session=True)
 
-    def tell(self, sign, kind, value):
+    def report(self, sign, kind, value):
         self.process.stdin.write(f"{sign}{kind} {value}\n")
         self.process.stdin.flush()
 
     @contextlib.contextmanager
     def held(self, kind, value):
-        """Something that is undone at the end of the block, or by the keeper if that never comes."""
-        self.tell("+", kind, value)
+        """Something that is undone at the end of the block, or by the keeper if the end is never reached."""
+        self.report("+", kind, value)
         try:
             yield
         finally:
             UNDO[kind](str(value))
-            self.tell("-", kind, value)
+            self.report("-", kind, value)
 
     @contextlib.contextmanager
     def started(self, command, **options):

@@ -15,7 +15,7 @@ from .runner import RESULT, Runner
 
 
 def choose(cases, args):
-    """The cases that are meant: those named, the quick ones, or all."""
+    """The selected cases: those named, the quick ones, or all."""
     if unknown := set(args.cases) - set(cases):
         sys.exit(f"lab/run: no such case: {', '.join(sorted(unknown))}")
     return [c for c in cases.values()
@@ -33,7 +33,7 @@ def list_cases(args):
 
 
 def run_cases(args):
-    """Runs what has not been run yet. A case that fails is told and run again the next time."""
+    """Runs the cases that have not been run yet. A case that fails is reported and run again the next time."""
     fathom, out = tool(args), Path(args.out).resolve()
     feature, java = workloads.java_home(fathom, args.java)
     chosen = [c for c in choose(catalogue.read(), args) if c.java_min <= feature]
@@ -65,7 +65,7 @@ def run_cases(args):
 
 
 def score_runs(args):
-    """Scores all recordings in the folders, prints what is not right, and writes the page of the accuracy."""
+    """Scores all recordings in the folders, prints those that are not right, and writes the accuracy page."""
     fathom = tool(args)
     folders = [Path(one).resolve() for one in args.out]
     if args.always:
@@ -99,9 +99,9 @@ def tool(args):
 def main():
     parser = argparse.ArgumentParser(prog="lab/run", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, does, about in (("list", list_cases, "what cases there are"),
-                              ("run", run_cases, "run cases, those that are not done yet"),
-                              ("score", score_runs, "say how often fathom is right, beside two rivals"),
+    for name, does, about in (("list", list_cases, "list the cases"),
+                              ("run", run_cases, "run the cases that have not been run yet"),
+                              ("score", score_runs, "report how often fathom is right, compared with two rivals"),
                               ("cases", make_pages, "make the pages of the founding cases, before and after the fix")):
         command = commands.add_parser(name, help=about, description=does.__doc__)
         command.set_defaults(does=does)
@@ -109,16 +109,16 @@ def main():
         command.add_argument("--quick", action="store_true", help="only the quick set, some ten minutes")
         if name in ("run", "cases"):
             command.add_argument("--java", help="release of the JDK; the newest if not given")
-            command.add_argument("--anew", action="store_true", help="also what was run before")
+            command.add_argument("--anew", action="store_true", help="also run cases that were run before")
             command.add_argument("--out", default="/tmp/fathom-lab", help="folder of the recordings")
         if name == "cases":
             command.add_argument("--pages", default=str(LAB.parent / "docs/cases"), help="folder of the pages")
             command.add_argument("--no-pictures", action="store_true", help="without the timelines, which need Chromium")
         if name == "score":
             command.add_argument("--out", nargs="+", default=["/tmp/fathom-lab"], help="folders of recordings")
-            command.add_argument("--page", help="write the page here (docs/accuracy.md)")
+            command.add_argument("--page", help="write the page to this file (docs/accuracy.md)")
             command.add_argument("--note", default="", help="a sentence on the conditions, for the page")
-            command.add_argument("--rows", help="write what is known of each run here, as JSON")
+            command.add_argument("--rows", help="write all data of each run to this file, as JSON")
             command.add_argument("--no-jmc", action="store_true", help="without JMC, which needs its jars")
         if name != "list":
             command.add_argument("--always", action="store_true", help="faults are on from the start, and there is no table")

@@ -1,4 +1,4 @@
-"""What is done to a JVM from outside, and taken back."""
+"""Faults that are applied to a JVM from outside, and undone."""
 import contextlib
 import os
 import shutil
@@ -52,7 +52,7 @@ class Outside:
             (self.group / "cgroup.procs").write_text(str(pid))
 
     def begin(self):
-        """Begins the fault; of those that go on and off it returns what is to be done again and again."""
+        """Begins the fault; for a fault that goes on and off it returns the action that is to be repeated."""
         enter, held, started = self.during.enter_context, self.keeper.held, self.keeper.started
         if self.what == "burn":
             for _ in range(BURNERS):
@@ -73,7 +73,7 @@ class Outside:
             subprocess.run(["fsfreeze", "-f", self.folder / "disk"], check=True)
 
     def hold(self, seconds):
-        """Lets the fault last. Stops that come and go do so here."""
+        """Lets the fault last. Repeated stops happen here."""
         end = time.monotonic() + seconds
         while self.what == "stop-and-go" and time.monotonic() < end:
             with self.keeper.held("stopped", self.pid):

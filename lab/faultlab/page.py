@@ -1,4 +1,4 @@
-"""docs/accuracy.md from the rows of score.py: no figure stands there that was not counted here."""
+"""Makes docs/accuracy.md from the rows of score.py: every number on it was counted here."""
 import math
 from statistics import median
 
@@ -45,15 +45,15 @@ def quiet(rows):
     return [r for r in rows if r["counts"] and r["quiet"]]
 
 
-def told(row):
-    """What the verdict says first, on one line."""
+def first_words(row):
+    """The first thing that the verdict says, on one line."""
     text = row["first"]["title"] if row["first"] else row["headline"]
     return " ".join(text.split()).replace("|", "\\|")[:170]
 
 
 def failures(rows):
-    """Every run that is not right, with its recording, for whoever mends the engine."""
-    return "\n".join(f"{r['grades']['with']:7}{r['case']:28}{r['folder']}\n        {told(r)}"
+    """Every run that is not right, with its recording, for those who fix the engine."""
+    return "\n".join(f"{r['grades']['with']:7}{r['case']:28}{r['folder']}\n        {first_words(r)}"
                      for r in rows if r["counts"] and not right(r)) or "all are right"
 
 
@@ -64,7 +64,7 @@ def conditions(rows, note):
     said = [f"{len(rows)} runs ({javas}) of {len({r['case'] for r in rows})} cases, each of 22 s with the fault on for 7 s."]
     if loads:
         said.append(f"The load average of the machine was {min(loads):.1f} to {max(loads):.1f} during the runs, with a median of"
-                    f" {median(loads):.1f}; its two processors were busy for {min(busy):.0%} to {max(busy):.0%} of a run,"
+                    f" {median(loads):.1f}; its two CPUs were busy for {min(busy):.0%} to {max(busy):.0%} of a run,"
                     f" {median(busy):.0%} in the median, by the lab itself and by other programs.")
     return " ".join([*said, "Each JVM also wrote a flight recording, for JMC.", note]).strip()
 
@@ -83,37 +83,37 @@ def whole(rows):
            line("false alarms, with the table", rate(not right(r) for r in calm)),
            line("false alarms, without the table", rate(not right(r, "without") for r in calm)),
            line("right to abstain or right, given the GC log alone", rate(r["abstains"]["log"] for r in faults + calm)),
-           line("the same, given the GC log and the table", rate(r["abstains"]["table"] for r in faults + calm))]
+           line("right to abstain or right, given the GC log and the table", rate(r["abstains"]["table"] for r in faults + calm))]
     onsets = [abs(r["onset_s"]) for r in faults if r["onset_s"] is not None]
     if onsets:
         near = rate(o <= 1.0 for o in onsets)
         out.append(line("begin of the slow window within 1 s of the injection", f"{near}; median {median(onsets):.2f} s"))
     errors = [abs(r["predicted"] - r["loss"]) for r in faults if right(r) and r["predicted"] is not None]
     if errors:
-        out.append(line("predicted loss of a right first finding beside the measured one",
+        out.append(line("predicted loss of a right first finding, compared with the measured one",
                         f"median error {median(errors) * 100:.0f} points, worst {max(errors) * 100:.0f}"
                         f" ({len(errors)} runs)"))
     return out
 
 
-def beside(rows):
+def compared(rows):
     faults = [r for r in counted(rows) if "jmc" in r and "baseline" in r]
     calm = [r for r in quiet(rows) if "jmc" in r]
-    return ["", "## Beside two rivals", "",
+    return ["", "## Compared with two rivals", "",
             "The same runs, those that left a flight recording.", "",
-            *head("", "top-1", "top-3", "speaks on runs in which nothing is wrong"),
+            *head("", "top-1", "top-3", "finding on runs in which nothing is wrong"),
             line("fathom, with the table", rate(right(r) for r in faults),
                  rate(r["rank"] is not None and r["rank"] < 3 for r in faults), rate(not right(r) for r in calm)),
             line("JMC 9.1.2, automated analysis", rate(r["jmc"]["top_1"] for r in faults),
                  rate(r["jmc"]["top_3"] for r in faults), rate(r["jmc"]["alarms"] > 0 for r in calm)),
-            line("largest relative change", rate(r["baseline"]["right"] for r in faults), "—", "always speaks"), "",
+            line("largest relative change", rate(r["baseline"]["right"] for r in faults), "—", "always"), "",
             "- **JMC** runs all of its rules over the flight recording of the same run (`settings=profile`), once over",
-            "  the whole file and once over the seconds in which the fault was on, which it is told; the better counts.",
+            "  the whole file and once over the seconds in which the fault was on, which it is given; the better counts.",
             "  Right is a result of score 25 or more (what JMC does not call OK) whose rule is about the kind of the",
             "  cause (any of its rules of the collector for any fault of the collector, `JavaBlocking` for any lock,",
-            "  `MethodProfiling` or `Exceptions` for any computing, `CompareCpu` for a taken processor …), or whose text",
+            "  `MethodProfiling` or `Exceptions` for any computing, `CompareCpu` for a CPU that is taken away …), or whose text",
             "  names the culprit. That is less than is asked of fathom, which must name the culprit or the very rule.",
-            "- **The largest relative change** is told the seconds too. It takes the category of the application threads'",
+            "- **The largest relative change** gets these seconds, too. It takes the category of the application threads'",
             "  time or the frame by its own CPU time that grew most in relation. Right is a frame that the truth names, or",
             "  a category of the kind of the cause."]
 
@@ -153,7 +153,7 @@ def each(rows):
         out.append(line(r["case"], r["java"], "—" if r["load"] is None else f"{r['load']:.1f}", f"{r['loss'] * 100:.0f}%",
                         r["grades"]["with"], mark[r["grounded"]] if known else "—", r["grades"]["without"],
                         mark[r.get("jmc", {}).get("top_1")] if known else "—",
-                        mark[r.get("baseline", {}).get("right")] if known else "—", told(r)))
+                        mark[r.get("baseline", {}).get("right")] if known else "—", first_words(r)))
     return out
 
 
@@ -192,7 +192,7 @@ def page(rows, note=""):
     parts = [INTRODUCTION, "## Conditions", "", conditions(rows, note),
              f"{len(counted(rows))} runs with a fault count, and {len(quiet(rows))} in which nothing is wrong"
              f" ({sum(r['family'] == 'control' for r in quiet(rows))} controls).", "",
-             *whole(rows), *beside(rows), *by(rows, "family", "family"), *by(rows, "group", "kind of cause"),
+             *whole(rows), *compared(rows), *by(rows, "family", "family"), *by(rows, "group", "kind of cause"),
              *by(rows, "workload", "workload"), *by(rows, "band", "loss measured"),
              *by(rows, "pair", "pair with the same symptom"), *by_rule(rows), *each(rows), *left_out(rows)]
     return "\n".join(parts) + "\n"

@@ -1,4 +1,4 @@
-"""A resolver that answers each question for an address with 127.0.0.1: at once, or late while it is told `on`.
+"""A resolver that answers each DNS query for an address with 127.0.0.1: at once, or late while it is switched `on`.
 
 python3 -m faultlab.resolver ADDRESS SECONDS
 """
@@ -8,14 +8,15 @@ import threading
 import time
 
 TYPE_A = 1
-# Of the question: flags of an answer without error, one question, no other records. Then the answer: the name at offset 12.
+# Of the query: flags of an answer without error, one question, no other records. Then the answer:
+# the name at offset 12.
 ONE_ANSWER = b"\x81\x80\x00\x01\x00\x01\x00\x00\x00\x00"
 NO_ANSWER = b"\x81\x80\x00\x01\x00\x00\x00\x00\x00\x00"
 LOCALHOST = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x00\x00\x04\x7f\x00\x00\x01"
 
 
 def question(packet):
-    """The bytes of the first question of a packet, and the type that is asked for."""
+    """The bytes of the first question of a packet, and its type."""
     at = 12
     while packet[at]:
         at += packet[at] + 1

@@ -6,8 +6,8 @@ import subprocess
 from .catalogue import LAB
 from .workloads import bring_jars
 
-# Categories of the ledger that name the kind of a cause, where a category can: the baseline is right
-# with the kind alone, which is more than it is asked of fathom.
+# Categories of the ledger that name the kind of a cause, where one does: the baseline is right with
+# the kind alone, while fathom must name more than that.
 CATEGORIES = {
     "lock": ("monitor", "lock", "native-lock", "waiting"), "net": ("network",), "io": ("disk", "file", "kernel", "child"),
     "gc": ("stopped-by-gc",), "stop": ("stopped-by", "waiting-for-a-safepoint"), "sleep": ("sleep",),
@@ -24,7 +24,7 @@ RULES = {
     "host": ("CompareCpu", "HighJvmCpu", "ManyRunningProcesses"), "jit": ("CodeCache",),
     "cpu": ("MethodProfiling", "Exceptions", "Errors", "ClassLoading"),
 }
-# JMC calls scores from here on "information"; below it a result is "OK".
+# JMC calls scores from here on "information"; a result below it is "OK".
 JMC_SPEAKS_FROM = 25.0
 LEAST_SHARE = 0.005
 JMC_JARS = ("flightrecorder.rules.jdk", "flightrecorder.rules", "flightrecorder", "common", "encoder", "lz4-java")
@@ -40,7 +40,7 @@ def ask(fathom, folder, *arguments):
 
 
 def baseline(fathom, folder, zero_ns, when):
-    """What changed most in relation from before the fault to while it was on, which the baseline is told."""
+    """What changed most in relation from before the fault to while it was on; the baseline is given these times."""
     slow, base = ("{:.2f}s..{:.2f}s".format(*(t - zero_ns / 1e9 for t in part))
                   for part in ((when.on, when.off), (max(when.on - 7, zero_ns / 1e9), when.on)))
     candidates = []
@@ -74,7 +74,7 @@ class Jmc:
                         LAB / "rivals/JmcRules.java"], check=True)
 
     def results(self, folder, when):
-        """All results that JMC does not call OK, the highest score first, of both looks."""
+        """All results that JMC does not call OK, the highest score first, of both analyses."""
         looks = []
         for name, times in (("jmc.tsv", ()), ("jmc-slow.tsv", (when.on, when.off))):
             kept = folder / name
@@ -84,7 +84,7 @@ class Jmc:
                 said = subprocess.run(command, capture_output=True, text=True, timeout=120)
                 kept.write_text(said.stdout)
             rows = [line.split("\t") for line in kept.read_text().splitlines()]
-            # The lab speaks to its programs through a pipe: a long read of it is none of the service's.
+            # The lab controls its programs through a pipe: a long read of it is not the service's.
             looks.append([r for r in rows if len(r) == 5 and float(r[0]) >= JMC_SPEAKS_FROM
                           and not (r[2] == "FileRead" and "Unknown File" in r[4])])
         return looks

@@ -16,7 +16,7 @@ FAULT_FROM, FAULT_FOR = 9, 7
 READY_WITHIN = 60
 DUMP_WITHIN = 30
 RESULT = "result.json"
-# Marks the folder of a run that has not ended, or was ended.
+# Marks the folder of a run that has not ended, or was aborted.
 UNFINISHED = "unfinished"
 
 
@@ -27,7 +27,7 @@ def free_port():
 
 
 def wait_ready(process, what):
-    """Waits until a program says `ready`; what else it says is let go."""
+    """Waits until a program prints `ready`; its other output is dropped."""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         until = time.monotonic() + READY_WITHIN
@@ -43,7 +43,7 @@ def wait_ready(process, what):
     raise RuntimeError(f"{what} did not get ready: {said[-300:].decode(errors='replace')}")
 
 
-def tell(processes, line):
+def send(processes, line):
     for process in processes:
         try:
             process.stdin.write(line)
@@ -53,13 +53,13 @@ def tell(processes, line):
 
 
 def busy_ticks():
-    """Ticks that the machine's processors worked and in all."""
+    """Ticks in which the machine's CPUs were busy, and all ticks."""
     ticks = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]))
     return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
 
 
 def flight(java, pid, folder):
-    """Has the JVM write its flight recording; one that cannot answer any more leaves none."""
+    """Has the JVM write its flight recording; one that does not answer any more leaves none."""
     command = [java / "bin/jcmd", str(pid), "JFR.dump", "name=1", f"filename={folder / 'flight.jfr'}"]
     try:
         subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=DUMP_WITHIN)
@@ -110,18 +110,18 @@ class Runner:
             pipes = dict(cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
             jvm = stack.enter_context(self.keeper.started(service, **pipes))
             wait_ready(jvm, "the service")
-            told = [jvm]
+            controlled = [jvm]
             if client:
-                told.append(stack.enter_context(self.keeper.started(client, **pipes)))
-                wait_ready(told[1], "its client")
+                controlled.append(stack.enter_context(self.keeper.started(client, **pipes)))
+                wait_ready(controlled[1], "its client")
             outside.prepare(jvm.pid)
             stack.callback(outside.end)
             if case.always:
-                tell(told, b"on\n")
+                send(controlled, b"on\n")
                 outside.begin()
             if not case.cold:
                 time.sleep(self.workloads[case.workload].warm_seconds)
-            result = self.recorded(case, jvm, told, outside, folder)
+            result = self.recorded(case, jvm, controlled, outside, folder)
             result["flight"] = flight(self.java, jvm.pid, folder)
         discard(folder)
         part = folder / "result.part"
@@ -130,8 +130,8 @@ class Runner:
         (folder / UNFINISHED).unlink()
         return result
 
-    def recorded(self, case, jvm, told, outside, folder):
-        """Records, and puts the fault in meanwhile."""
+    def recorded(self, case, jvm, controlled, outside, folder):
+        """Records, and injects the fault meanwhile."""
         began, load, busy = time.time(), os.getloadavg(), busy_ticks()
         command = [self.fathom, "record", "-p", str(jvm.pid), "-d", f"{RECORD_SECONDS}s", "-o", "run.fathom"]
         with open(folder / "record.out", "w") as said, \
@@ -140,13 +140,13 @@ class Runner:
             on = time.time()
             changes = not case.always and (case.fault != "none" or case.outside)
             if changes:
-                tell(told, b"on\n")
+                send(controlled, b"on\n")
                 outside.begin()
             outside.hold(FAULT_FOR)
             off = time.time()
             if changes:
                 outside.end()
-                tell(told, b"off\n")
+                send(controlled, b"off\n")
             recorder.wait(timeout=RECORD_SECONDS + 90)
         if not (folder / "run.fathom").exists():
             raise RuntimeError(f"nothing was recorded: {(folder / 'record.out').read_text()[-300:]}")

@@ -1,4 +1,4 @@
-"""Scores the recordings of one or more folders: one row a run, kept as JSON beside the page that is made of it."""
+"""Scores the recordings of one or more folders: one row per run, kept as JSON next to the page that is made from it."""
 import json
 import subprocess
 
@@ -22,7 +22,7 @@ def diagnose(fathom, folder, name):
 
 
 def runs(cases, folders):
-    """The recordings that there are of some cases."""
+    """The recordings of some cases."""
     for folder in folders:
         for case in cases:
             one = folder / case.id
@@ -32,7 +32,7 @@ def runs(cases, folders):
 
 
 def onset_error(verdict, when):
-    """Seconds from the fault to the begin of the nearest slow window that fathom found; None: it found none."""
+    """Seconds from the fault to the begin of the nearest slow window that fathom found; None if it found none."""
     if verdict is None or not verdict["loss"]["lost_ms"] or not verdict["wall_clock"]:
         return None
     errors = [w["from_ns"] / 1e9 - when.on for w in verdict["windows"]["slow"]]
@@ -40,7 +40,7 @@ def onset_error(verdict, when):
 
 
 def predicted_loss(verdict, when):
-    """What the first finding says that was lost, as a share of the time that the fault was on."""
+    """The loss according to the first finding, as a share of the time that the fault was on."""
     found = verdict["findings"][:1] if verdict else []
     return found[0]["cost_ms"] / 1000 / (when.off - when.on) if found and found[0]["cost_ms"] else None
 
@@ -49,8 +49,8 @@ def row(case, folder, fathom, jmc):
     """Everything that the page needs of one run."""
     when = effect.conditions(folder)
     verdicts = {name: diagnose(fathom, folder, name) for name in INPUTS}
-    told = verdicts["with"]
-    found = told["findings"] if told else []
+    verdict = verdicts["with"]
+    found = verdict["findings"] if verdict else []
     first = found[0] if found else None
     made = {
         "case": case.id, "folder": str(folder), "workload": case.workload, "family": case.family,
@@ -62,12 +62,12 @@ def row(case, folder, fathom, jmc):
         "rank": grade.rank(case, found), "in_first_three": grade.in_first_three(case, found),
         "grounded": bool(first) and grade.grounded(case, first), "decoyed": grade.decoyed(case, found),
         "abstains": {name: grade.abstains(case, verdicts[name]) for name in ("log", "table")},
-        "onset_s": onset_error(told, when), "predicted": predicted_loss(told, when),
+        "onset_s": onset_error(verdict, when), "predicted": predicted_loss(verdict, when),
         "rules": sorted({r for t in case.truths for r in t.rules}),
         "alarms": [{"rule": f["rule"], "title": f["title"]} for f in found if f["confidence"] in grade.LOUD],
         "first": first and {key: first[key] for key in ("rule", "confidence", "title", "culprit", "share")},
-        "headline": told["headline"] if told else (folder / "with.json").read_text()[:200],
-        "status": told["status"] if told else "failed",
+        "headline": verdict["headline"] if verdict else (folder / "with.json").read_text()[:200],
+        "status": verdict["status"] if verdict else "failed",
     }
     rival = rivals.baseline(fathom, folder, verdicts["without"]["zero_ns"], when) if verdicts["without"] else None
     if rival:
@@ -84,13 +84,13 @@ def row(case, folder, fathom, jmc):
 
 
 def faults_of(case):
-    """What is done to the workload, part by part: classes of faults, and what is done from outside."""
+    """What is done to the workload, part by part: classes of faults, and faults from outside."""
     return sorted({*case.fault.split(","), case.outside} - {"", "none"})
 
 
 def validate(rows):
     """Marks the faults that cost more than a control of the same workload and JDK loses by itself,
-    and of two at once those of which each does so alone."""
+    and, of two simultaneous faults, those of which each does so alone."""
     for made in rows:
         controls = [r["loss"] for r in rows if r["steady"] and r["workload"] == made["workload"]]
         own = [r["loss"] for r in rows if r["steady"] and r["workload"] == made["workload"] and r["java"] == made["java"]]

@@ -1,4 +1,4 @@
-"""The workloads: what they are made of, compiled once a folder of recordings. See lab/workloads.toml."""
+"""The workloads and their parts, compiled once per folder of recordings. See lab/workloads.toml."""
 import hashlib
 import json
 import shutil
@@ -14,7 +14,7 @@ BURST_METHODS = 500
 
 @dataclass(frozen=True)
 class Workload:
-    """A service, and the program that asks it if it is asked over the network."""
+    """A service, and the program that calls it if it is called over the network."""
 
     name: str
     main: str
@@ -31,7 +31,7 @@ def read():
 
 
 def java_home(fathom, wanted):
-    """The home of a JDK that has a compiler and is of the release that is wanted, or the newest."""
+    """The home of a JDK that has a compiler and is of the requested release, or the newest."""
     jdks = json.loads(subprocess.check_output([fathom, "jdks", "--json"]))["jdks"]
     homes = {str(jdk["feature"]): jdk["home"] for jdk in jdks if jdk["javac"]}
     if not homes or wanted and wanted not in homes:
@@ -42,7 +42,7 @@ def java_home(fathom, wanted):
 
 
 def bring_jars(needed, folder):
-    """Has Maven bring the jars of lab/jars.tsv that are missing, and holds each against its checksum."""
+    """Has Maven fetch the jars of lab/jars.tsv that are missing, and compares each with its checksum."""
     folder.mkdir(parents=True, exist_ok=True)
     pinned = {}
     for line in (LAB / "jars.tsv").read_text().splitlines():
@@ -66,11 +66,11 @@ def fetch(coordinates, folder):
     plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
     command = ["mvn", "-q", "-B", f"{plugin}:copy", f"-Dartifact={coordinates}", f"-DoutputDirectory={folder}"]
     if subprocess.run(command, cwd=folder, check=False).returncode:
-        raise SystemExit(f"lab/run: Maven could not bring {coordinates}")
+        raise SystemExit(f"lab/run: Maven could not fetch {coordinates}")
 
 
 def burst_source(folder):
-    """A fault of many methods that become hot at once: code that no person writes out."""
+    """A fault of many methods that become hot at once: code that nobody writes by hand."""
     body = "".join(
         f"  static long m{i}(long x) {{ long s = x; for (int k = 0; k < 90; k++) {{"
         f" s += (s ^ {i * 7919 + 13}L) >>> (k & 7);"
@@ -85,7 +85,7 @@ def burst_source(folder):
 
 
 def compile_workload(workload, java, out):
-    """Compiles a workload into its own folder and says its class path."""
+    """Compiles a workload into its own folder and returns its class path."""
     classes = out / "classes" / workload.name
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir(parents=True)

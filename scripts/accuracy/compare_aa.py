@@ -7,7 +7,7 @@ Two things for each of a few short real commands:
 
 - COMPARISONS (100) whole comparisons of the command with itself, RUNS (10) runs each: verdicts are counted;
 - one long series of the command, kept as FOLDER/NAME.json: `cargo run -p fathom-compare --example calibrate -- FOLDER/*.json`
-  draws from it as many comparisons as one likes, also with a planted ratio.
+  draws any number of comparisons from it, also with a planted ratio.
 
 Prints the table of docs/compare.md, with a 95 % interval (Wilson) of each rate.
 """

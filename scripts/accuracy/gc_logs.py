@@ -1,9 +1,9 @@
-"""What `fathom diagnose` and `fathom gc` say of other people's GC logs, beside what those logs say themselves.
+"""What `fathom diagnose` and `fathom gc` say of other people's GC logs, compared with what those logs say themselves.
 
 What a log names is decided here, by plain searches in its text, and not by fathom's readers. Times (pauses, time covered,
 longest pause) are those of `fathom gc`, which `scripts/count-corpus.sh` checks on its own.
 
-Run by scripts/accuracy-gc.sh, which says where the logs come from.
+Run by scripts/accuracy-gc.sh, which lists where the logs come from.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import zipfile
 
-# Sources, documents and results of other programs are no logs, though they quote some.
+# Sources, documents and results of other programs are not logs, though they quote some.
 NO_LOG = re.compile(
     r"\.(java|kt|scala|groovy|js|mjs|ts|tsx|vue|py|pyc|rb|go|rs|r|sh|bat|md|rst|adoc|html?|css|xml|json|csv|tsv|ya?ml|toml|"
     r"properties|gradle|png|gif|jpe?g|svg|pdf|jar|class|jfr|hprof|ipynb|iml|lock|gitignore)$",
@@ -28,7 +28,7 @@ RECORD = re.compile(
     r"Total time for which application threads were stopped|Garbage Collection \("
 )
 
-# A failure that a log can name: its kind, how the log words it, how a verdict has to word it.
+# A failure that a log can name: its kind, its pattern in logs, its pattern in verdicts.
 FAILURES = [
     ("concurrent mode failure", r"concurrent mode failure", r"concurrent mode failure"),
     ("concurrent mode interrupted", r"concurrent mode interrupted", r"concurrent mode interrupted"),
@@ -60,12 +60,12 @@ FAILURES = [
 ]
 FAILURES = [(kind, re.compile(log, re.I | re.M), re.compile(said, re.I)) for kind, log, said in FAILURES]
 
-# Full collections that nobody asked for, of collectors that are built not to need them.
+# Full collections that were not requested, of collectors that are designed not to need them.
 FULL = re.compile(r"\[Full GC(?: \(([^)]*(?:\(\))?)\))?|Pause Full \(([^)]*(?:\(\))?)\)")
 ASKED = re.compile(r"System|Diagnostic|Heap (?:Inspection|Dump)|JvmtiEnv|Metadata|Permanent|WhiteBox|Periodic")
 FULL_SAID = re.compile(r"full collection|Full GC|Pause Full", re.I)
 
-# What matters, as docs/rules.md has it.
+# The limits of what matters, as in docs/rules.md.
 SHARE, LONG_S, SPAN_S, QUIET = 0.05, 1.0, 10.0, 0.02
 PAUSES = 8
 
@@ -77,7 +77,7 @@ class Log:
 
 
 def text_of(path):
-    """The text of a plain or packed log, the members of an archive after one another; up to 64 MB."""
+    """The text of a plain or compressed log, the members of an archive after one another; up to 64 MB."""
     limit = 64 << 20
     try:
         if path.endswith(".zip"):
@@ -106,7 +106,7 @@ def logs_of(root):
 
 
 def named_by(text):
-    """The failures that a log names, and whether it has a full collection that its collector is built not to need."""
+    """The failures that a log names, and whether it has a full collection that its collector is designed not to need."""
     kinds = [kind for kind, pattern, _ in FAILURES if pattern.search(text)]
     concurrent = re.search(r"\bCMS\b|ParNew|GC pause \(|G1|Shenandoah|concurrent mode", text)
     causes = [a or b or "" for a, b in FULL.findall(text)]
@@ -124,7 +124,7 @@ def run(fathom, command, path):
 
 
 def words(findings):
-    """What findings say of this log: no explanation that stands there whatever the log holds."""
+    """What findings say of this log, without explanations that do not depend on the log."""
     return "\n".join(
         "\n".join([f["title"], f["culprit"]] + [e["text"] for e in f["evidence"]]) for f in findings
     )
@@ -157,8 +157,8 @@ def judged(fathom, log):
     patterns = {kind: pattern for kind, _, pattern in FAILURES}
     missing = [kind for kind in fails if not patterns.get(kind, FULL_SAID).search(said)]
     bad = [m["id"] for j in gc["jvms"] for g in j["groups"] for m in g["metrics"] if m["grade"] == "bad"]
-    # What is bad must be a finding, or be said among the warnings.
-    told = bool(verdict["findings"]) or any("bad by fathom gc" in w for w in verdict["warnings"])
+    # What is bad must be a finding, or be among the warnings.
+    reported = bool(verdict["findings"]) or any("bad by fathom gc" in w for w in verdict["warnings"])
     status = verdict.get("status") or ("found" if verdict["findings"] else "no-cause-found")
     healthy = not verdict["findings"] and "healthy" in verdict["headline"]
     quiet = not fails and longest < LONG_S and covered >= SPAN_S and worst < QUIET
@@ -173,7 +173,7 @@ def judged(fathom, log):
         "fails": fails,
         "missing": missing,
         "bad": bad,
-        "contradicts": bool(bad) and not told,
+        "contradicts": bool(bad) and not reported,
         "status": status,
         "how": how,
         "headline": verdict["headline"],
@@ -187,8 +187,9 @@ def judged(fathom, log):
     }
 
 
-# What the tests of garbagecat assert of a log (facts: the name of a test file and of what is in it), and how a verdict has
-# to word it. Severe ones first. Only what a log says of itself: no advice on flags and on what is logged.
+# What the tests of garbagecat assert of a log (facts: the name of a test file and of its
+# assertion), and the pattern of it in a verdict. Severe ones first. Only what happened in the log:
+# no advice on flags and on what is logged.
 FULL_WORDS = r"full collection|Full GC|Pause Full"
 ASKED_WORDS = r"asked for by|collections? (?:was|were) asked for"
 SEVERE = {
@@ -228,12 +229,12 @@ OTHERS = {
     "WARN_SYS_GT_USER": r"kernel",
 }
 ASSERTED = {**SEVERE, **OTHERS}
-# Asserted as severe, and nothing that happened in the log: flags, versions and the machine's memory.
+# Asserted as severe, but not an event in the log: flags, versions and the machine's memory.
 NO_FAILURE = {
     "ERROR_JDK8_CMS_PAR_NEW_DISABLED": "a flag",
     "ERROR_G1_HUMONGOUS_JDK_OLD": "an old JDK",
     "ERROR_PHYSICAL_MEMORY": "a heap larger than the machine's memory",
-    "ERROR_SHARED_MEMORY_12": "large pages that could not be had",
+    "ERROR_SHARED_MEMORY_12": "large pages that could not be allocated",
 }
 
 
@@ -252,9 +253,9 @@ def asserted(root):
 
 
 def held_against(root, rows):
-    """The asserted analyses, each with whether a verdict has a finding of it, says it among what was ruled out, or neither."""
+    """The asserted analyses, each with whether a verdict has a finding of it, has it among what was ruled out, or neither."""
     by_name = {os.path.basename(row["name"]): row for row in rows}
-    told = []
+    graded = []
     for log, key in asserted(root):
         row = by_name.get(log)
         if key in NO_FAILURE:
@@ -267,13 +268,13 @@ def held_against(root, rows):
             how = "below"
         else:
             how = "missing"
-        told.append((log, key, how))
-    return told
+        graded.append((log, key, how))
+    return graded
 
 
 def gcviewer(jar, path):
-    """Total of pauses, the longest one and the time in full collections, seconds, as GCViewer's summary has them; None when
-    it gives none."""
+    """Total of pauses, the longest one and the time in full collections, seconds, from GCViewer's summary; None when
+    it has none."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "summary.csv")
         command = ["java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-jar", jar, path, out, "-t", "SUMMARY"]
@@ -284,14 +285,14 @@ def gcviewer(jar, path):
         except (OSError, subprocess.TimeoutExpired):
             return None
 
-    def figure(key):
+    def number(key):
         try:
             return float(rows.get(key, "").replace(",", "").strip())
         except ValueError:
             return None
 
-    total = figure("accumPause")
-    return {"total_s": total, "longest_s": figure("maxPause"), "full_s": figure("fullGCPause")} if total else None
+    total = number("accumPause")
+    return {"total_s": total, "longest_s": number("maxPause"), "full_s": number("fullGCPause")} if total else None
 
 
 def agrees(row):
@@ -301,7 +302,7 @@ def agrees(row):
 
 
 def garbagecat(jar, path):
-    """The analyses that garbagecat prints of a log; None when it gives none."""
+    """The analyses that garbagecat prints of a log; None when it prints none."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "report.txt")
         try:
@@ -329,7 +330,7 @@ def page(repos, others, asserts, commits):
         "",
         "Made by `scripts/accuracy-gc.sh`: `fathom gc` and `fathom diagnose` on every GC log of public repositories. What a log",
         "names (a concurrent mode failure, an evacuation failure, …) is found by plain searches in its text, apart from",
-        "fathom's readers; times are those of `fathom gc`, which [counting.md](counting.md) holds against independent counts.",
+        "fathom's readers; times are those of `fathom gc`, which [counting.md](counting.md) compares with independent counts.",
         "The logs themselves are not part of this repository.",
         "",
         "| repository | logs | as of |",
@@ -339,7 +340,7 @@ def page(repos, others, asserts, commits):
     head = ["logs with", "logs", "a finding", "no finding, not called healthy", "called healthy"]
     names = sorted({name for name, _ in others})
     for name in names:
-        head += ["GCViewer gives figures", "the same total of pauses"] if name == "GCViewer" else [f"{name} gives figures"]
+        head += ["GCViewer gives numbers", "the same total of pauses"] if name == "GCViewer" else [f"{name} gives numbers"]
     out += ["", "| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     for what, which in CLASSES:
         here = [r for r in rows if which(r)]
@@ -351,7 +352,7 @@ def page(repos, others, asserts, commits):
         out.append("| " + " | ".join(map(str, cells)) + " |")
     neither = [r for r in rows if r["how"] == "unexplained"]
     within = lambda span_s: sum(r["covered_s"] < span_s for r in neither)
-    out += ["", f"Of the {len(neither)} without a finding that are not called healthy, {within(1.0)} cover less than a second and", f"{within(SPAN_S)} less than {SPAN_S:.0f} s: fragments, of which nobody can tell."]
+    out += ["", f"Of the {len(neither)} without a finding that are not called healthy, {within(1.0)} cover less than a second and", f"{within(SPAN_S)} less than {SPAN_S:.0f} s: fragments, which cannot be judged."]
     out += ["", "Failures that a log names, and how many of these logs' verdicts name them:", "", "| failure | logs | named |", "|---|---:|---:|"]
     for kind in [kind for kind, _, _ in FAILURES] + ["full collection not asked for"]:
         here = [r for r in rows if kind in r["fails"]]
@@ -359,22 +360,22 @@ def page(repos, others, asserts, commits):
     if "GCViewer" in names:
         out += ["", "GCViewer 1.36 has no verdict. What it prints of a log is the total of its pauses, the longest one and the time in", "full collections; it names no failure."]
     if "garbagecat" not in names:
-        out += ["", "garbagecat's own verdict is not beside it: it is in no public registry, and one of its libraries is only in one that", "asks for a login. What its tests assert of its test logs is, below."]
-    for root, told in asserts.items():
+        out += ["", "garbagecat's own verdict is not listed: it is in no public registry, and one of its libraries is only in one that", "asks for a login. What its tests assert of its test logs is, below."]
+    for root, graded in asserts.items():
         out += ["", f"## What the tests of {root} assert of their logs", ""]
         out += ["| | asserted | a finding | below what matters, and said so | not said |", "|---|---:|---:|---:|---:|"]
         for what, keys in (("severe (`ERROR_…`)", SEVERE), ("others (`WARN_…`)", OTHERS)):
-            of = [how for _, key, how in told if key in keys and how != "no log"]
+            of = [how for _, key, how in graded if key in keys and how != "no log"]
             out.append(f"| {what} | {len(of)} | {of.count('found')} | {of.count('below')} | {len(of) - of.count('found') - of.count('below')} |")
-        missing = [f"{key} of `{log}`" for log, key, how in told if how == "missing"]
+        missing = [f"{key} of `{log}`" for log, key, how in graded if how == "missing"]
         out += ["", f"Not said: {', '.join(missing)}."] if missing else []
-        lacking = sum(how == "no log" for _, _, how in told)
+        lacking = sum(how == "no log" for _, _, how in graded)
         out += ["", f"{lacking} more are asserted of no log: the test sets what a log would say."] if lacking else []
-        none = sorted({f"{key} ({NO_FAILURE[key]})" for _, key, how in told if how == "no failure"})
-        number = sum(how == "no failure" for _, _, how in told)
+        none = sorted({f"{key} ({NO_FAILURE[key]})" for _, key, how in graded if how == "no failure"})
+        number = sum(how == "no failure" for _, _, how in graded)
         out += ["", f"{number} more are asserted as severe and are nothing that happened in the log: {', '.join(none)}."] if none else []
     wrong = violations(repos)
-    out += ["", "## What must not be", ""]
+    out += ["", "## What must not happen", ""]
     out += wrong or ["Nothing: no log that is stopped so, or names a failure, without a finding, none called healthy that `fathom gc` calls bad,", "no finding on a quiet one."]
     return "\n".join(out) + "\n"
 
@@ -389,14 +390,14 @@ def violations(repos):
             if r["missing"]:
                 out.append(f"- {name}: does not name {', '.join(r['missing'])}")
             if r["contradicts"]:
-                out.append(f"- {name}: bad by `fathom gc` and not told: {', '.join(r['bad'])}")
+                out.append(f"- {name}: bad by `fathom gc` and not reported: {', '.join(r['bad'])}")
             if r["alarm"]:
                 out.append(f"- {name}: quiet (stopped for {r['stopped']:.2%}, longest {r['longest_s']:.2f} s), and a finding: {', '.join(r['rules'])}")
     return out
 
 
 def commit_of(root):
-    """The commit of a checkout and how many of its files are not there; empty of a folder that is none of its own."""
+    """The commit of a checkout and how many of its files are missing; empty for a folder that is not a checkout."""
     if not os.path.exists(os.path.join(root, ".git")):
         return ""
     done = subprocess.run(["git", "-C", root, "log", "-1", "--format=%h of %cs"], capture_output=True, text=True)
@@ -405,7 +406,7 @@ def commit_of(root):
     listed = subprocess.run(["git", "-C", root, "ls-tree", "-r", "-z", "--name-only", "HEAD"], capture_output=True, text=True)
     names = [name for name in listed.stdout.split("\0") if name and not NO_LOG.search(name)]
     absent = sum(not os.path.lexists(os.path.join(root, name)) for name in names)
-    return done.stdout.strip() + (f", {absent} of its files not at hand" if absent else "")
+    return done.stdout.strip() + (f", {absent} of its files missing" if absent else "")
 
 
 def main():
@@ -413,16 +414,16 @@ def main():
     args.add_argument("--fathom", required=True)
     args.add_argument("--gcviewer", metavar="JAR")
     args.add_argument("--garbagecat", metavar="JAR")
-    args.add_argument("--raw", help="write what was found here, as JSON")
-    args.add_argument("--page", help="write the table here, as Markdown")
+    args.add_argument("--raw", help="write the results to this file, as JSON")
+    args.add_argument("--page", help="write the table to this file, as Markdown")
     args.add_argument("roots", nargs="+")
     args = args.parse_args()
-    others = [(name, tell, jar) for name, tell, jar in (("GCViewer", gcviewer, args.gcviewer), ("garbagecat", garbagecat, args.garbagecat)) if jar]
+    others = [(name, run, jar) for name, run, jar in (("GCViewer", gcviewer, args.gcviewer), ("garbagecat", garbagecat, args.garbagecat)) if jar]
 
     def one(log):
         row = judged(args.fathom, log)
         if row:
-            row["others"] = {name: tell(jar, log.path) for name, tell, jar in others}
+            row["others"] = {name: run(jar, log.path) for name, run, jar in others}
         return row
 
     repos, asserts, commits = {}, {}, {}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds fathom's counts against independent ones, file by file. Run by scripts/count-corpus.sh.
+"""Compares fathom's counts with independent ones, file by file. Run by scripts/count-corpus.sh.
 
 usage: corpus.py COUNTER DIR        COUNTER: the program that prints fathom's counts (crates/ingest/examples/gc_pauses)
 
 Every file below DIR is read, members of .gz and .zip included. Which independent counter judges a file depends on the
-format that fathom's reader told from its content. What fathom refuses is judged by the JDK 6-8 counter all the same,
+format that fathom's reader recognised by its content. What fathom refuses is judged by the JDK 6-8 counter all the same,
 so that a log refused by mistake is seen.
 """
 
@@ -40,11 +40,11 @@ def unpacked(folder, scratch):
             else:
                 yield name, path
         except (OSError, EOFError, zipfile.BadZipFile) as why:
-            print(f"{name}\t-\t-\tcannot be unpacked: {why}")
+            print(f"{name}\t-\t-\tcannot be decompressed: {why}")
 
 
 def ours(counter, paths):
-    """What fathom says of each path: (format, pauses, total, longest)."""
+    """fathom's counts for each path: (format, pauses, total, longest)."""
     said = {}
     for start in range(0, len(paths), 200):
         part = [str(p) for p in paths[start : start + 200]]

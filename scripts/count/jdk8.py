@@ -3,7 +3,7 @@
 
 usage: jdk8.py FILE…          prints: file, pauses, total seconds, longest, full ones (labelled), tab-separated
 
-Method, on purpose another than the reader's: the whole file is one string. What is known not to be a record is
+The method differs from the reader's on purpose: the whole file is one string. What is known not to be a record is
 blanked out by regular expressions (concurrent phases, CPU times, address ranges, class histograms). Then every "[GC"
 or "[Full GC" that is not inside a record already counted is followed to the bracket that closes it, and the seconds
 just before that bracket are its duration. Outermost records only; seconds as printed.
@@ -47,7 +47,7 @@ def records(text):
             if depth > 0 and START.match(text, here):
                 same_line = "\n" not in text[start.start():here]
                 if not same_line and not HOLDS_ANOTHER.search(text[start.start():here]):
-                    break  # the record was cut off by the next one
+                    break  # the record was truncated by the next one
             depth += 1
         if end is None:
             at = start.start() + 1

@@ -3,7 +3,7 @@
 
 usage: unified.py FILE…          prints: file, pauses, total seconds, longest, tab-separated
 
-Method, on purpose another than the reader's: one regular expression over the whole text finds every closing record
+The method differs from the reader's on purpose: one regular expression over the whole text finds every closing record
 ("GC(7) Pause … 1.5ms" at the end of a line) and every opening one (the same without a duration). Openings and closings
 are brackets: a record that closes while one of an older collection is open is part of that one. Where a log has no
 openings, a full collection is part of the young one that closes right after it, has the id before its own, and is not

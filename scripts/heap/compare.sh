@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/heap/compare.sh DUMP [N]: the N objects (300) that keep most, as the heap library of NetBeans computes them, beside fathom's
-# figures for the same objects. The library comes from Maven Central into a folder outside of the checkout ($XDG_CACHE_HOME/fathom/heap).
+# scripts/heap/compare.sh DUMP [N]: the N objects (300) that retain most, as the heap library of NetBeans computes them, next to fathom's
+# numbers for the same objects. The library comes from Maven Central into a folder outside of the checkout ($XDG_CACHE_HOME/fathom/heap).
 #
 # Exit status: 3 when Maven or a JDK is missing.
 set -euo pipefail
@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 dump=$(realpath "$1")
 most=${2:-300}
 version=RELEASE250
-for tool in mvn javac java; do command -v $tool >/dev/null || { echo "compare: $tool is not here" >&2; exit 3; }; done
+for tool in mvn javac java; do command -v $tool >/dev/null || { echo "compare: $tool is missing" >&2; exit 3; }; done
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fathom/heap
 jar=$cache/org-netbeans-lib-profiler-$version.jar
 mkdir -p "$cache"
@@ -16,7 +16,7 @@ mkdir -p "$cache"
 javac -cp "$jar" -d "$cache" "$here/NetBeansRetained.java"
 cargo build -q --release -p fathom-heap --example measure --manifest-path "$here/../../Cargo.toml"
 target=$(cargo metadata --format-version 1 --no-deps --manifest-path "$here/../../Cargo.toml" | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
-# The library keeps its indexes beside the dump's folder of temporary files; heaps need some three times the memory of the objects.
+# The library keeps its indexes next to the dump's folder of temporary files; heaps need some three times the memory of the objects.
 java -Xmx"${JAVA_HEAP:-4g}" -cp "$cache:$jar" NetBeansRetained "$dump" "$most" >"$cache/netbeans.txt"
 "$target/release/examples/measure" "$dump" 1000000 >"$cache/fathom.txt"
 awk 'NR == FNR { theirs[$1] = $2; next }

@@ -55,7 +55,7 @@ fn read(written: WrittenFile, covers_ns: (i64, i64), writer: &mut Writer) -> Res
     for i in 0..log.sources.len() {
         place(&mut log, SourceId(i as u32), start);
     }
-    let rows = log.replay(writer, covers_ns, |_, _| process);
+    let rows = log.copy_into(writer, covers_ns, |_, _| process);
     let shown = path.display();
     Ok(Some(format!(
         "{shown}, which the JVM (pid {pid}) writes, was read too ({}): {rows} records",
@@ -95,7 +95,7 @@ fn place(log: &mut Recording, id: SourceId, start: Option<(i64, i64)>) {
         how,
     };
     let placement = match (source.clock, &source.anchor, start) {
-        (ClockBasis::Epoch, _, _) => wall(0, 0, "its stamps are wall-clock time".into()),
+        (ClockBasis::Epoch, _, _) => wall(0, 0, "its timestamps are wall-clock time".into()),
         (_, Some(anchor), _) => wall(anchor.zero_epoch_ns, anchor.uncertainty_ns, anchor.how.clone()),
         (ClockBasis::JvmUptime, None, Some((zero_ns, uncertainty_ns))) => {
             wall(zero_ns, uncertainty_ns, "counts from the start of the JVM, which the kernel knows".into())

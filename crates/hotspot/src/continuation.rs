@@ -1,13 +1,13 @@
-//! The way from a `JavaThread` to the virtual thread that it carries, where `JavaThread::_vthread`
-//! does not tell: JDK 21 to 24 make the carrier the current thread again before a virtual thread
-//! leaves it, and after it has come back (`VirtualThread.yieldContinuation`).
+//! From a `JavaThread` to the virtual thread that it carries, where `JavaThread::_vthread` does not
+//! name it: JDK 21 to 24 make the carrier the current thread again before a virtual thread leaves
+//! it, and after it has come back (`VirtualThread.yieldContinuation`).
 //!
 //! ```text
 //!   JavaThread ──_cont_entry──▶ ContinuationEntry (on its stack) ──_cont──▶ VThreadContinuation ──target──▶ Runnable ──val$vthread──▶ it
 //! ```
-//! The JVM does not tell where the first two fields lie. They are found where a thread carries a
-//! virtual one at that moment: a word of the `JavaThread` that points into its own stack, behind
-//! which an object of this class stands.
+//! The JVM does not export where the first two fields lie. They are found on a thread that carries
+//! a virtual thread at that time: a word of the `JavaThread` that points into its own stack, where
+//! an object of this class lies.
 
 use crate::layout::LockLayout;
 use crate::memory::Memory;
@@ -17,7 +17,7 @@ use crate::{Result, Vm};
 const CONTINUATION: &str = "java/lang/VirtualThread$VThreadContinuation";
 /// `java.lang.VirtualThread.VThreadContinuation.wrap`.
 const TARGET: &str = "java/lang/VirtualThread$VThreadContinuation$1";
-/// More of a `JavaThread` is not looked through.
+/// The most bytes of a `JavaThread` that are searched.
 const MOST_BYTES: u64 = 8192;
 /// Words of a `ContinuationEntry` that may be the continuation (continuationEntry.hpp).
 const WORDS: u64 = 4;
@@ -25,7 +25,7 @@ const WORDS: u64 = 4;
 /// Where to read what: bytes from the beginning of each object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContinuationConstants {
-    /// `JavaThread`: its `ContinuationEntry*`, in which nothing is carried when it is null.
+    /// `JavaThread`: its `ContinuationEntry*`; null when nothing is carried.
     pub entry: u32,
     /// `ContinuationEntry`: the continuation, a plain reference.
     pub continuation: u32,
@@ -35,8 +35,8 @@ pub struct ContinuationConstants {
     pub virtual_thread: u32,
 }
 
-/// Found by a thread that carries a virtual thread now; `None` when this one does not, or was at it
-/// just then.
+/// Finds the fields on a thread that carries a virtual thread now; `None` when this thread does
+/// not, or is just switching.
 pub(crate) fn find<M: Memory>(
     vm: &Vm<M>,
     layout: &LockLayout,

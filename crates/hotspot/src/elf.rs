@@ -28,7 +28,7 @@ const SYMBOL_SIZE: u64 = 24;
 pub struct LoadedElf {
     /// What to add to an address of the file to get one of memory.
     pub bias: u64,
-    /// First address behind its last segment.
+    /// First address after its last segment.
     pub end: u64,
     symbols: u64,
     strings: u64,

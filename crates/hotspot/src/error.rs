@@ -1,4 +1,4 @@
-//! What can stand in the way of reading a JVM.
+//! Reasons why a JVM cannot be read.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use crate::attach::AttachError;
 use crate::memory::Unreadable;
 
 /// Why a JVM could not be read. Each message names the thing that failed and, where there is one,
-/// the way out.
+/// the fix.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -41,9 +41,10 @@ pub enum Error {
         /// The process.
         pid: u32,
     },
-    /// A libjvm.so is there, but it does not export the tables of HotSpot, or is no 64-bit library.
+    /// A libjvm.so is there, but it does not export the tables of HotSpot, or is not a 64-bit
+    /// library.
     #[error(
-        "process {pid} has {path}, which is no 64-bit HotSpot JVM (OpenJ9, 32-bit and others are not read)"
+        "process {pid} has {path}, which is not a 64-bit HotSpot JVM (OpenJ9, 32-bit and others are not read)"
     )]
     NotHotSpot {
         /// The process.
@@ -51,32 +52,32 @@ pub enum Error {
         /// The library.
         path: String,
     },
-    /// It runs Java, and not on a 64-bit HotSpot JVM.
+    /// It runs Java, but not on a 64-bit HotSpot JVM.
     #[error("process {pid} is {what}")]
     Foreign {
         /// The process.
         pid: u32,
-        /// What it is, and the way out.
+        /// What it is, and what to do instead.
         what: &'static str,
     },
-    /// The JVM is younger than its own tables: it has not got through its start.
+    /// The JVM has not finished starting, so that its tables are incomplete.
     #[error("the JVM has not started up yet: {what} is not there")]
     NotReady {
         /// What is not there yet.
         what: &'static str,
     },
-    /// Its collector keeps objects in a way that is not walked from outside.
+    /// Its collector keeps objects in a way that fathom does not read from outside.
     #[error(
-        "the heap of this JVM is not read from outside: that is done with G1, Parallel and Serial; a dump (--dump FILE) or jcmd PID GC.class_histogram does it with any collector"
+        "the heap of this JVM cannot be read from outside, which works with G1, Parallel and Serial only; a dump (--dump FILE) or jcmd PID GC.class_histogram works with any collector"
     )]
     NotWalked,
-    /// What is asked for is not read of a JVM that runs so.
-    #[error("{what} are not read from outside")]
+    /// fathom does not read this in a JVM with these options.
+    #[error("{what} cannot be read from outside")]
     Unsupported {
         /// What is not read.
         what: String,
     },
-    /// A field or constant that is needed is not among the JVM's exported ones.
+    /// A field or constant that is needed is not exported by the JVM.
     #[error("JVM symbol {symbol} not found in {jvm}: this release of HotSpot is not known to fathom")]
     MissingSymbol {
         /// All names under which it was looked for, "A or B".
@@ -84,7 +85,7 @@ pub enum Error {
         /// Which JVM.
         jvm: String,
     },
-    /// Something that the JVM told cannot be true.
+    /// A value that was read from the JVM cannot be right.
     #[error("{what} of the JVM cannot be right: {value:#x}")]
     Implausible {
         /// What was read.
@@ -100,7 +101,7 @@ pub enum Error {
     Attach(#[from] AttachError),
 }
 
-/// What reading a JVM gives.
+/// The result of reading a JVM.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[cfg(test)]

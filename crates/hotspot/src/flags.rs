@@ -1,5 +1,5 @@
-//! The flags of a live JVM with what set them, as `jcmd PID VM.flags -all` tells them, without
-//! asking the JVM.
+//! The flags of a live JVM and where each was set, as `jcmd PID VM.flags -all` prints them, without
+//! a request to the JVM.
 
 use std::fmt;
 
@@ -64,7 +64,7 @@ pub enum Origin {
     Internal,
     /// The run-time image.
     Jimage,
-    /// A number that is not known.
+    /// An unknown number.
     Unknown(u8),
 }
 

@@ -10,18 +10,18 @@ use crate::{Error, Result, Vm};
 const WORD: u64 = 8;
 /// A heap is smaller than what user space can address.
 const USER_SPACE: u64 = 1 << 47;
-/// Compressed class pointers reach so far behind their base: 32 bits, unshifted in all releases
-/// that have an archive (`CompressedKlassPointers::initialize`).
+/// Compressed class pointers cover this many bytes from their base: 32 bits, unshifted in all
+/// releases that have an archive (`CompressedKlassPointers::initialize`).
 const CLASS_SPACE: u64 = 1 << 32;
 
 /// Parts of a JVM's address space that it has reserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapBounds {
-    /// The Java heap at its largest. `None` with ZGC, whose heap is told by the name of its
+    /// The Java heap at its largest. `None` with ZGC, whose heap is recognised by the name of its
     /// mapping.
     pub heap: Option<Range<u64>>,
-    /// Where classes are that compressed pointers reach; `None` where pointers are not compressed,
-    /// or compressed without a base.
+    /// The address range of classes that compressed pointers cover; `None` where pointers are not
+    /// compressed, or compressed without a base.
     pub classes: Option<Range<u64>>,
 }
 

@@ -8,23 +8,23 @@ use crate::attach::Attach;
 
 impl Attach {
     /// Runs a diagnostic command with its arguments in one line, as `jcmd PID …` takes it, and
-    /// gives what it prints.
+    /// returns what it prints.
     ///
-    /// A command that the JVM does not know, and one that fails inside it, is
+    /// A command that the JVM does not know, or that fails inside it, is
     /// [`AttachError::Refused`](crate::attach::AttachError::Refused) with the JVM's own words.
     pub fn jcmd(&self, command: &str) -> Result<String> {
         self.execute("jcmd", &[command])
     }
 
-    /// The same of a command that may take long.
+    /// Like [`Attach::jcmd`], for a command that may take long.
     pub fn jcmd_within(&self, patience: Duration, command: &str) -> Result<String> {
         self.execute_within(patience, "jcmd", &[command])
     }
 }
 
-/// A value for a diagnostic command's argument (`name=value`): in quotes, as HotSpot's
-/// `DCmdArgIter` takes them apart. `None`: it holds both kinds of quotes, or a line break, and
-/// cannot be said.
+/// Quotes a value for a diagnostic command's argument (`name=value`) in the way that HotSpot's
+/// `DCmdArgIter` understands. `None`: it holds both kinds of quotes, or a line break, and cannot be
+/// quoted.
 pub fn quoted(value: &str) -> Option<String> {
     let quote = ['"', '\''].into_iter().find(|quote| !value.contains(*quote))?;
     (!value.contains(['\n', '\r', '\0'])).then(|| format!("{quote}{value}{quote}"))

@@ -1,4 +1,4 @@
-//! A HotSpot JVM read from outside: nothing is loaded into it and nothing is asked of its flags.
+//! Reads a HotSpot JVM from outside: nothing is loaded into it and no flag of it is needed.
 //!
 //! What is read comes from a process that may end, or lie, at any time: every size is bounded,
 //! every pointer may be wrong, and a field that a JDK does not have is an error that names it.

@@ -5,7 +5,7 @@ use crate::maps::{self, Mapping};
 use crate::memory::ProcessMemory;
 use crate::{Error, Result};
 
-/// The symbol by which a HotSpot JVM is known.
+/// The symbol that identifies a HotSpot JVM.
 const TABLE: &str = "gHotSpotVMStructs";
 
 /// `libjvm.so` of a HotSpot JVM, found in a process.
@@ -24,13 +24,13 @@ pub struct Libjvm {
 }
 
 impl Libjvm {
-    /// Finds it, and gives the memory of the process with it.
+    /// Finds it, and returns it with the memory of the process.
     pub fn find(pid: u32) -> Result<(Self, ProcessMemory)> {
         let mappings = maps::read(pid)?;
         Self::among(pid, &mappings)
     }
 
-    /// The same among mappings that were read already.
+    /// Like [`Libjvm::find`], among mappings that were read already.
     pub fn among(pid: u32, mappings: &[Mapping]) -> Result<(Self, ProcessMemory)> {
         let candidates = || mappings.iter().filter(|m| m.offset == 0 && m.file_name() == "libjvm.so");
         let mut foreign = None;

@@ -1,5 +1,5 @@
-//! Locks that threads wait for, as they lie in the memory of the JVM: whose they are, and the class
-//! of what is locked.
+//! Locks that threads wait for, as they lie in the memory of the JVM: who owns them, and the class
+//! of the locked object.
 //!
 //! ```text
 //!   synchronized          JavaThread ──_current_pending_monitor──▶ ObjectMonitor ──_owner──▶ a thread
@@ -7,8 +7,8 @@
 //!   java.util.concurrent  JavaThread ──▶ java.lang.Thread ──parkBlocker──▶ object ──▶ class
 //!                                                                            └──exclusiveOwnerThread──▶ Thread ──eetop──▶ JavaThread
 //! ```
-//! What is read of a thread is true only while it waits: an eBPF program does that
-//! ([`LockConstants`] tells it where). This module finds the places and names what was found.
+//! What is read of a thread is true only while it waits, so an eBPF program reads it
+//! ([`LockConstants`] gives it the offsets). This module finds the fields and names what was found.
 
 use std::collections::HashMap;
 
@@ -21,16 +21,16 @@ use crate::{Error, Result, Vm};
 
 /// Class that keeps the owner of an exclusive lock (java.util.concurrent.locks, JDK 6 on).
 const OWNABLE: &str = "java/util/concurrent/locks/AbstractOwnableSynchronizer";
-/// Classes of locks that are remembered.
+/// The most classes of locks that are cached.
 const MOST_CLASSES: usize = 4096;
-/// Threads asked for the fields of `java.lang.Thread` until one tells.
+/// Threads that are tried for the fields of `java.lang.Thread` until one has them.
 const MOST_ASKED: usize = 64;
-/// A monitor refers to its object by a handle since JDK 16 (JDK-8247281), before directly.
+/// A monitor refers to its object by a handle since JDK 16 (JDK-8247281), before that directly.
 const FIRST_WITH_HANDLES: u32 = 16;
-/// An owner that is not told: the lock was inflated by who waits for it, and its owner has not
+/// An unknown owner: the lock was inflated by the thread that waits for it, and its owner has not
 /// noticed yet (`ObjectMonitor::ANONYMOUS_OWNER`).
 const ANONYMOUS: u64 = 1;
-/// Objects that a thread can have locked so (`LockStack::CAPACITY` is 8).
+/// The most objects that a thread can have locked in this way (`LockStack::CAPACITY` is 8).
 const MOST_LOCKED: u32 = 16;
 /// Nothing lies in the first page; owners that are numbers are small.
 const LOWEST_ADDRESS: u64 = 4096;
@@ -94,22 +94,22 @@ pub enum WaitsFor {
     Permit,
 }
 
-/// A wait, as it stands in the memory of the JVM.
+/// A wait, as it lies in the memory of the JVM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// What for.
     pub what: WaitsFor,
     /// The monitor, or the blocker.
     pub lock: u64,
-    /// Who holds it: of a monitor as it says, of a blocker a `JavaThread`; 0: not told.
+    /// Who holds it: the owner field of a monitor, the `JavaThread` of a blocker; 0: unknown.
     pub owner: u64,
-    /// Thread id of the owner, if the owner is a `JavaThread`; 0: not told.
+    /// Thread id of the owner, if the owner is a `JavaThread`; 0: unknown.
     pub owner_tid: u32,
     /// First 16 bytes of the object that is locked; zeros when it could not be read.
     pub header: [u64; 2],
 }
 
-/// A Java thread as an owner of locks may be told.
+/// The forms in which a Java thread may appear as the owner of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnerKeys {
     /// Its number as an owner of monitors (JDK 24 on); a carrier has that of the thread which it
@@ -117,7 +117,8 @@ pub struct OwnerKeys {
     pub owner_id: Option<u64>,
     /// Its own number in Java (`Thread.threadId()`); 0: not known.
     pub number: u64,
-    /// Its stack, lowest and highest address: an owner may be told by a place on it (until JDK 23).
+    /// Its stack, lowest and highest address: an owner may be given by an address on it (until JDK
+    /// 23).
     pub stack: (u64, u64),
 }
 
@@ -144,7 +145,7 @@ impl Locks {
         })
     }
 
-    /// Where things lie, told by the fields of any of some `JavaThread`s.
+    /// Finds the offsets from the fields of any of some `JavaThread`s.
     pub fn constants<M: Memory>(&mut self, vm: &Vm<M>, threads: &[u64]) -> Result<LockConstants> {
         const THREAD: &str = "java/lang/Thread";
         let memory = &vm.memory;
@@ -186,7 +187,7 @@ impl Locks {
         })
     }
 
-    /// The class of an object by the first 16 bytes of it, as they were when it was waited for.
+    /// The class of an object from its first 16 bytes, as they were during the wait.
     pub fn class<M: Memory>(&mut self, vm: &Vm<M>, header: [u64; 2]) -> Result<LockClass> {
         self.class_at(vm, self.oops.klass_of_header(header))
     }
@@ -220,13 +221,13 @@ impl Locks {
         Ok(self.class(vm, header)?.name == "jdk.internal.misc.CarrierThread")
     }
 
-    /// The way from a thread to the virtual thread that it carries, where the JDK needs one (before
-    /// 25): told by a thread that carries one at this moment.
+    /// From a thread to the virtual thread that it carries, where the JDK needs it (before 25):
+    /// found on a thread that carries one at this time.
     pub fn continuation<M: Memory>(&mut self, vm: &Vm<M>, thread: u64) -> Option<ContinuationConstants> {
         continuation::find(vm, &self.layout, &mut self.oops, thread).ok().flatten()
     }
 
-    /// What a thread waits for, as the program in the kernel reads it. True only of a thread that
+    /// What a thread waits for, as the program in the kernel reads it. Valid only for a thread that
     /// is known to sleep all the while.
     pub fn waiting<M: Memory>(&self, vm: &Vm<M>, at: &LockConstants, thread: u64) -> Result<Option<Waiting>> {
         let memory = &vm.memory;
@@ -264,8 +265,8 @@ impl Locks {
     }
 
     /// Which of some threads, by id and address, has locked the object of the monitor that a thread
-    /// waits for without a monitor: who was there before the monitor does not stand in it until it
-    /// looks at the lock again (JDK 21 on).
+    /// waits for, without a monitor of its own: a thread that locked it before the monitor was
+    /// created is not entered as its owner until it looks at the lock again (JDK 21 on).
     pub fn holder<M: Memory>(
         &self,
         vm: &Vm<M>,
@@ -299,7 +300,7 @@ impl Locks {
         u32::try_from(self.layout.thread_id.read(&vm.memory, os_thread).ok()?).ok()
     }
 
-    /// The number of a thread in Java, its own where it carries another.
+    /// The number of a thread in Java: its own, even where it carries another.
     fn number<M: Memory>(&self, vm: &Vm<M>, at: &LockConstants, thread: u64) -> Result<u64> {
         let memory = &vm.memory;
         let slot = thread.wrapping_add(u64::from(at.carrier_object));
@@ -308,7 +309,7 @@ impl Locks {
         Ok(memory.read_u64(object.wrapping_add(u64::from(at.thread_number)))?)
     }
 
-    /// How a thread is told as an owner.
+    /// The forms in which a thread appears as an owner.
     pub fn owner_keys<M: Memory>(&self, vm: &Vm<M>, at: &LockConstants, thread: u64) -> Result<OwnerKeys> {
         let memory = &vm.memory;
         let number = self.number(vm, at, thread).unwrap_or(0);
@@ -318,20 +319,20 @@ impl Locks {
         Ok(OwnerKeys { owner_id, number, stack: (base.saturating_sub(size), base) })
     }
 
-    /// A number that changes whenever a thread starts or ends; `None` where it is not told (before
+    /// A number that changes whenever a thread starts or ends; `None` where there is none (before
     /// JDK 16).
     pub fn list_of_threads<M: Memory>(&self, vm: &Vm<M>) -> Option<u64> {
         self.layout.list.and_then(|list| list.read_u64(&vm.memory).ok())
     }
 
-    /// Whether a monitor's owner says nothing.
+    /// Whether a monitor's owner field does not identify the owner.
     pub fn is_anonymous(owner: u64) -> bool {
         owner <= ANONYMOUS
     }
 }
 
-/// "package.Class" of "package/Class", "java.lang.Object[]" of "[Ljava/lang/Object;". What makes a
-/// hidden class unique stays away.
+/// "package.Class" of "package/Class", "java.lang.Object[]" of "[Ljava/lang/Object;". The suffix
+/// that makes a hidden class unique is left out.
 pub(crate) fn external_name(internal: &str) -> String {
     let element = internal.trim_start_matches('[');
     let dimensions = internal.len() - element.len();

@@ -1,7 +1,7 @@
-//! What depends on the processor and is not exported by the JVM. x86-64 is all there is now;
-//! another processor is another set of these figures.
+//! What depends on the CPU architecture and is not exported by the JVM. x86-64 is the only one now;
+//! another architecture needs another set of these numbers.
 
-/// Slots of an interpreted frame, in words from the frame pointer, and the registers that stand for
+/// Slots of an interpreted frame, in words from the frame pointer, and the registers that hold
 /// them in the youngest frame (src/hotspot/cpu/x86/frame_x86.hpp).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterpreterFrame {
@@ -23,8 +23,8 @@ pub struct InterpreterFrame {
 }
 
 impl InterpreterFrame {
-    /// Of a release. JDK 9 put the mirror between method and profile (JDK-8154580), which moved
-    /// what lies below.
+    /// The slots of a release. JDK 9 put the mirror between method and profile (JDK-8154580), which
+    /// moved what lies below.
     pub fn of(feature: u32) -> Self {
         let shift = i32::from(feature >= 9);
         Self {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::{Error, Result};
 
-/// Mappings that are read at most: `vm.max_map_count` is 65530 by default, some hosts raise it
+/// The most mappings that are read: `vm.max_map_count` is 65530 by default, some hosts raise it
 /// tenfold.
 const MOST_MAPPINGS: usize = 1 << 20;
 
@@ -15,7 +15,7 @@ const MOST_MAPPINGS: usize = 1 << 20;
 pub struct Mapping {
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// First address after it.
     pub end: u64,
     /// Whether it may be read.
     pub readable: bool,
@@ -38,7 +38,7 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Whether it is of a file of a file system.
+    /// Whether it maps a file of a file system.
     pub fn is_file(&self) -> bool {
         self.inode != 0 && self.path.starts_with('/')
     }
@@ -71,7 +71,7 @@ pub fn read(pid: u32) -> Result<Vec<Mapping>> {
     Ok(parse(&String::from_utf8_lossy(&bytes)))
 }
 
-/// The mappings of the text of a `maps` file; lines that are none are left out.
+/// The mappings in the text of a `maps` file; lines that are not mappings are left out.
 pub fn parse(text: &str) -> Vec<Mapping> {
     text.lines().filter_map(line).take(MOST_MAPPINGS).collect()
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_with_blanks_deleted_files_and_nameless_mappings_are_told_apart() {
+    fn paths_with_blanks_deleted_files_and_nameless_mappings_are_distinguished() {
         let text = "7f10-7f20 r-xp 0001a000 fe:01 1234                       /opt/my java/libjvm.so (deleted)\n\
                     7f20-7f30 rw-p 00000000 00:00 0 \n\
                     7f30-7f40 r-xp 00000000 00:00 0                          [vdso]\n\

@@ -1,8 +1,8 @@
 //! Objects of the Java heap, as far as names of threads need them.
 //!
-//! The collector may move an object while it is read: what comes out is checked (a string's class
-//! must be `java.lang.String`) and otherwise given up, never guessed. How a reference looks depends
-//! on the collector and on flags: compressed (32 bits), plain, or with the colours of ZGC.
+//! The collector may move an object while it is read: the result is checked (a string's class must
+//! be `java.lang.String`) and otherwise dropped, never guessed. The form of a reference depends on
+//! the collector and on flags: compressed (32 bits), plain, or with the colours of ZGC.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const LONGEST_STRING: u64 = 256;
 const MOST_FIELDS: usize = 4096;
 /// Superclasses looked at.
 const DEEPEST: usize = 64;
-/// Where the class stands in a compact object header (`markWord::klass_shift` on 64 bits).
+/// Where the class lies in a compact object header (`markWord::klass_shift` on 64 bits).
 const COMPACT_KLASS_SHIFT: u32 = 42;
 
 /// Reads objects.
@@ -99,8 +99,8 @@ impl Oops {
     /// The class of an object: a `Klass*`.
     fn klass(&self, memory: &impl Memory, oop: u64) -> Result<u64> {
         let narrow = if self.compact_headers {
-            // A mark word that a lock displaced does not hold it; the caller sees that this is no
-            // class.
+            // A mark word that a lock displaced does not hold it; the caller finds that this is not
+            // a class.
             memory.read_u64(oop)? >> COMPACT_KLASS_SHIFT
         } else if self.compressed_klass {
             u64::from(memory.read_u32(self.layout.narrow_klass.of(oop))?)
@@ -123,7 +123,7 @@ impl Oops {
         false
     }
 
-    /// The same by the first 16 bytes of the object.
+    /// Like `klass`, from the first 16 bytes of the object.
     pub(crate) fn klass_of_header(&self, [mark, klass]: [u64; 2]) -> u64 {
         let narrow = match (self.compact_headers, self.compressed_klass) {
             (true, _) => mark >> COMPACT_KLASS_SHIFT,
@@ -133,7 +133,7 @@ impl Oops {
         self.klass_base.wrapping_add(narrow << self.klass_shift)
     }
 
-    /// How references within objects look: compressed, coloured, base and shift.
+    /// The form of references within objects: compressed, coloured, base and shift.
     pub(crate) fn references(&self) -> (bool, bool, u64, u32) {
         (self.compressed_oops, self.coloured, self.oop_base, self.oop_shift)
     }
@@ -152,7 +152,7 @@ impl Oops {
         if self.compressed_oops { 4 } else { 8 }
     }
 
-    /// The object that a reference points to which was read with the object that it is in.
+    /// The object that a reference points to, where the reference was read as a part of its object.
     pub(crate) fn decode(&self, reference: u64) -> u64 {
         match (self.compressed_oops, reference) {
             (true, 0) => 0,
@@ -166,8 +166,8 @@ impl Oops {
         read_symbol(memory, &self.names, self.names.klass_name.read_u64(memory, klass)?)
     }
 
-    /// The reference in a field that a class of this name declares, of an object of it or of a
-    /// subclass.
+    /// The reference in a field that a class of this name declares, in an object of that class or
+    /// of a subclass.
     pub(crate) fn reference(
         &mut self,
         memory: &impl Memory,
@@ -203,7 +203,7 @@ impl Oops {
         Err(Error::Implausible { what: format!("class of an object that should be {class}"), value: oop })
     }
 
-    /// Where a class, or the superclass of it that has this name, put a field that it declares.
+    /// The offset of a field that a class declares, or the superclass of it that has this name.
     pub(crate) fn declared(&self, memory: &impl Memory, klass: u64, class: &str, field: &str) -> Result<u64> {
         let mut at = klass;
         for _ in 0..DEEPEST {
@@ -218,7 +218,7 @@ impl Oops {
         Err(no_field(field, klass))
     }
 
-    /// Where a class put a field that it declares.
+    /// The offset of a field that a class declares.
     fn declared_offset(&self, memory: &impl Memory, klass: u64, field: &str) -> Result<u64> {
         let pool = self.layout.constants.read_u64(memory, klass)?;
         let length = self.names.pool_length.read_u64(memory, pool)?;
@@ -238,7 +238,7 @@ impl Oops {
                 jvm: format!("JDK {}", self.feature),
             });
         };
-        // Six numbers a field: flags, name, signature, initial value, offset << 2 | tag in two
+        // Six numbers per field: flags, name, signature, initial value, offset << 2 | tag in two
         // halves (src/hotspot/share/oops/fieldInfo.hpp).
         let array = fields.read_u64(memory, klass)?;
         let count = (count.read_u64(memory, klass)? as usize).min(MOST_FIELDS);
@@ -252,9 +252,9 @@ impl Oops {
         Err(no_field(field, klass))
     }
 
-    /// The same where fields are a stream: counts of own and of injected ones; each is name,
-    /// signature, offset, access, flags, and one number more for flags 0, 2 and 4 (fieldInfo.hpp
-    /// since JDK 21).
+    /// Like `declared_offset`, where fields are a stream: counts of own and of injected fields; each is
+    /// name, signature, offset, access, flags, and one number more for flags 0, 2 and 4
+    /// (fieldInfo.hpp since JDK 21).
     fn streamed_offset(
         &self,
         memory: &impl Memory,

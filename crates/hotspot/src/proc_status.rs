@@ -1,4 +1,4 @@
-//! What the kernel tells of a process: `/proc/PID/status` and `stat` (proc_pid_status(5),
+//! What the kernel reports of a process: `/proc/PID/status` and `stat` (proc_pid_status(5),
 //! proc_pid_stat(5)).
 
 use std::fs;
@@ -6,13 +6,13 @@ use std::io;
 
 use crate::{Error, Result};
 
-/// SIGQUIT's bit in the signal masks of `status`: bit n-1 stands for signal n.
+/// SIGQUIT's bit in the signal masks of `status`: bit n-1 is signal n.
 const SIGQUIT_BIT: u64 = 1 << (libc::SIGQUIT - 1);
 
-/// What is asked of a process. Any user may read it, unless `/proc` is mounted with `hidepid`.
+/// The status of a process. Any user may read it, unless `/proc` is mounted with `hidepid`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcStatus {
-    /// Name of its main thread, cut to 15 bytes by the kernel: "java".
+    /// Name of its main thread, truncated to 15 bytes by the kernel: "java".
     pub command: String,
     /// 'R', 'S', 'T' (stopped), 'Z' (ended, not yet waited for) …
     pub state: char,
@@ -26,25 +26,24 @@ pub struct ProcStatus {
     pub caught_signals: u64,
     /// Its threads.
     pub threads: u32,
-    /// When it started, clock ticks since boot: with the pid, what tells it from a later process of
-    /// that number.
+    /// When it started, clock ticks since boot: together with the pid it identifies the process.
     pub start_ticks: u64,
 }
 
 impl ProcStatus {
-    /// Of a process.
+    /// Reads it for a process.
     pub fn of(pid: u32) -> Result<Self> {
         let status = read(pid, "status")?;
-        let mut told = Self::parse(&status).ok_or(Error::NoProcess { pid })?;
-        told.start_ticks = start_ticks(&read(pid, "stat")?).ok_or(Error::NoProcess { pid })?;
-        if told.ns_pids.is_empty() {
-            // Kernels before 4.1 do not tell.
-            told.ns_pids.push(pid);
+        let mut status_of = Self::parse(&status).ok_or(Error::NoProcess { pid })?;
+        status_of.start_ticks = start_ticks(&read(pid, "stat")?).ok_or(Error::NoProcess { pid })?;
+        if status_of.ns_pids.is_empty() {
+            // Kernels before 4.1 do not report it.
+            status_of.ns_pids.push(pid);
         }
-        Ok(told)
+        Ok(status_of)
     }
 
-    /// The text of a `status` file; `None`: it is none.
+    /// Parses the text of a `status` file; `None`: it is not one.
     fn parse(text: &str) -> Option<Self> {
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -76,7 +75,7 @@ impl ProcStatus {
         self.ns_pids.len() > 1
     }
 
-    /// Whether SIGQUIT calls a handler of it. The signal ends a process that has none.
+    /// Whether it has a handler for SIGQUIT. The signal ends a process that has none.
     pub fn catches_sigquit(&self) -> bool {
         self.caught_signals & SIGQUIT_BIT != 0
     }
@@ -116,7 +115,7 @@ fn read(pid: u32, file: &str) -> Result<String> {
     }
 }
 
-/// What an error on a file of `/proc/PID` says.
+/// What an error on a file of `/proc/PID` means.
 pub(crate) fn proc_error(pid: u32, path: String, source: io::Error) -> Error {
     match source.kind() {
         io::ErrorKind::NotFound => Error::NoProcess { pid },
@@ -131,12 +130,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_in_a_container_is_told_with_both_of_its_ids() {
+    fn a_process_in_a_container_is_reported_with_both_of_its_ids() {
         let text = "Name:\tjava\nState:\tS (sleeping)\nTgid:\t4711\nUid:\t0\t100999\t0\t0\nGid:\t0\t99\t0\t0\n\
                     NSpid:\t4711\t1\nThreads:\t29\nSigCgt:\t2000000181005cef\n";
-        let told = ProcStatus::parse(text).unwrap();
-        assert_eq!((told.command.as_str(), told.uid, told.gid, told.threads), ("java", 100_999, 99, 29));
-        assert_eq!((told.own_pid(), told.in_pid_namespace(), told.catches_sigquit()), (1, true, true));
+        let status = ProcStatus::parse(text).unwrap();
+        assert_eq!(
+            (status.command.as_str(), status.uid, status.gid, status.threads),
+            ("java", 100_999, 99, 29)
+        );
+        assert_eq!((status.own_pid(), status.in_pid_namespace(), status.catches_sigquit()), (1, true, true));
         assert!(ProcStatus::parse("nonsense").is_none() && ProcStatus::parse("").is_none());
     }
 
@@ -149,9 +151,9 @@ mod tests {
 
     #[test]
     fn this_process_is_alive_and_does_not_catch_sigquit() {
-        let told = ProcStatus::of(std::process::id()).unwrap();
-        assert!(!told.has_ended() && !told.is_stopped() && !told.catches_sigquit());
-        assert!((0.0..86_400.0).contains(&uptime_s(told.start_ticks)));
+        let status = ProcStatus::of(std::process::id()).unwrap();
+        assert!(!status.has_ended() && !status.is_stopped() && !status.catches_sigquit());
+        assert!((0.0..86_400.0).contains(&uptime_s(status.start_ticks)));
         assert!(matches!(ProcStatus::of(u32::MAX >> 1), Err(Error::NoProcess { .. })));
     }
 }

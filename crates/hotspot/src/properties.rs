@@ -26,7 +26,8 @@ impl Attach {
     }
 }
 
-/// The text that `java.util.Properties.store` writes: a pair a line, what is special escaped.
+/// Parses the text that `java.util.Properties.store` writes: one pair per line, special characters
+/// escaped.
 fn parse(text: &str) -> BTreeMap<String, String> {
     let pairs = text.lines().filter(|line| !line.starts_with(['#', '!'])).filter_map(|line| {
         // The first `=` or `:` that is not escaped; `store` always writes `=`.
@@ -74,10 +75,13 @@ mod tests {
     fn escapes_of_a_stored_file_are_undone() {
         let text =
             "#Sat Nov 21 14:00:00 UTC 2026\na\\=b=c\\:d\nsep=\\n\nface=\\uD83D\\uDE00x\nempty=\nnonsense\n";
-        let told = parse(text);
-        assert_eq!(told["a=b"], "c:d");
-        assert_eq!((told["sep"].as_str(), told["face"].as_str(), told["empty"].as_str()), ("\n", "😀x", ""));
-        assert_eq!(told.len(), 4);
+        let parsed = parse(text);
+        assert_eq!(parsed["a=b"], "c:d");
+        assert_eq!(
+            (parsed["sep"].as_str(), parsed["face"].as_str(), parsed["empty"].as_str()),
+            ("\n", "😀x", "")
+        );
+        assert_eq!(parsed.len(), 4);
     }
 
     proptest::proptest! {

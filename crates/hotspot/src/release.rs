@@ -29,8 +29,8 @@ impl Release {
             0 => return Err(Error::NotReady { what: "its version" }),
             address => memory.read_c_string(address, LONGEST_VERSION)?,
         };
-        // `JDK_Version` (JDK 8 to 21) tells JDK 8, whose HotSpot calls itself 25; later ones tell
-        // by themselves.
+        // `JDK_Version` (JDK 8 to 21) identifies JDK 8, whose HotSpot calls itself 25; the version
+        // of later ones is their own.
         let major = structs.field("JDK_Version._major").map(|major| major.place);
         let feature = match (structs.static_field("JDK_Version._current"), major) {
             (Some(current), Some(Place::Offset(major))) => {

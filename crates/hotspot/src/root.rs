@@ -3,7 +3,7 @@
 //!
 //! A container is not trusted. Its `/tmp` may be a link to `/etc`, which must mean the container's
 //! and never ours: paths are resolved within the root (`openat2` with `RESOLVE_IN_ROOT`, Linux
-//! 5.6); where that is missing, no link is followed.
+//! 5.6); where that is missing, links are not followed.
 
 use std::os::fd::OwnedFd;
 
@@ -21,7 +21,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// Of a process. Needs the right to trace it (ptrace(2), PTRACE_MODE_READ).
+    /// Opens it for a process. Needs the right to trace it (ptrace(2), PTRACE_MODE_READ).
     pub fn of(pid: u32) -> Result<Self> {
         let path = format!("/proc/{pid}/root");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -31,14 +31,14 @@ impl Root {
         }
     }
 
-    /// Opens one of its files or folders, by its absolute path in the process' view. No device, no
-    /// pipe is waited for.
+    /// Opens one of its files or folders, by its absolute path in the process' view. Devices are
+    /// not opened and pipes are not waited for.
     pub fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let inside = path.trim_start_matches('/');
         let opened = match openat2(&self.fd, inside, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
-            // Old kernels have no openat2, and some containers' filters refuse what they do not
-            // know.
+            // Old kernels have no openat2, and some containers' filters refuse unknown system
+            // calls.
             Err(Errno::NOSYS | Errno::PERM) => self.open_without_links(inside, flags),
             opened => opened,
         };
@@ -48,7 +48,7 @@ impl Root {
         })
     }
 
-    /// Its `/tmp`, where HotSpot keeps what others are to find.
+    /// Its `/tmp`, where HotSpot keeps what other processes look for.
     pub fn tmp(&self) -> Result<OwnedFd> {
         self.open("/tmp", OFlags::RDONLY | OFlags::DIRECTORY)
     }

@@ -1,4 +1,4 @@
-//! What the threads of a running JVM do at this moment, as `jstack` prints it.
+//! What the threads of a running JVM are doing, as `jstack` prints it.
 
 use crate::Result;
 use crate::attach::Attach;
@@ -32,7 +32,7 @@ pub struct DumpedThread {
 pub struct ThreadDump {
     /// The threads, Java's and the JVM's own.
     pub threads: Vec<DumpedThread>,
-    /// What the JVM says of deadlocks that it found, as it says it; empty: none.
+    /// What the JVM reports of deadlocks that it found; empty: none.
     pub deadlocks: String,
 }
 
@@ -45,7 +45,7 @@ impl Attach {
 }
 
 impl ThreadDump {
-    /// From the text of a dump of JDK 8 to 25. Lines that are none of a thread's are left out.
+    /// Parses the text of a dump of JDK 8 to 25. Lines that do not belong to a thread are left out.
     pub fn parse(text: &str) -> Self {
         let mut dump = Self::default();
         let mut lines = text.lines();
@@ -117,9 +117,9 @@ mod tests {
             \"VM Thread\" os_prio=0 cpu=1.0ms elapsed=1.0s tid=0x00007f nid=4720 runnable\n\n\
             Found one Java-level deadlock:\n=====\n\"a\":\n  waiting\n";
         let dump = ThreadDump::parse(text);
-        let told: Vec<_> = dump.threads.iter().map(|t| (t.name.as_str(), t.native_id, t.java_id)).collect();
+        let parsed: Vec<_> = dump.threads.iter().map(|t| (t.name.as_str(), t.native_id, t.java_id)).collect();
         assert_eq!(
-            told,
+            parsed,
             [
                 ("my \"pool\" 1", Some(0x1a2b), Some(12)),
                 ("main", Some(4712), Some(1)),

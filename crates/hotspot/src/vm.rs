@@ -10,7 +10,8 @@ use crate::release::Release;
 use crate::vm_structs::VmStructs;
 
 /// A HotSpot JVM whose tables were read. What is built on it (code cache, symbols, threads, flags)
-/// looks its own fields up, so that a field which one of them misses does not take the others away.
+/// looks up its own fields, so that a field that is missing for one of them does not disable the
+/// others.
 #[derive(Clone, Debug)]
 pub struct Vm<M = Arc<ProcessMemory>> {
     /// Its memory.
@@ -32,7 +33,7 @@ impl Vm {
 }
 
 impl<M: Memory> Vm<M> {
-    /// The same of a library that was found already, in any memory.
+    /// Like [`Vm::open`], for a library that was found already, in any memory.
     pub fn of(libjvm: Libjvm, memory: M) -> Result<Self> {
         let structs = Arc::new(VmStructs::read(&memory, &libjvm.elf)?);
         let release = Release::read(&memory, &structs)?;

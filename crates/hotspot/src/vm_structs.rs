@@ -2,8 +2,8 @@
 //! `…IntConstants`, `…LongConstants` (src/hotspot/share/runtime/vmStructs.hpp, made for the
 //! serviceability agent and exported by every build since JDK 6).
 //!
-//! They are walked in the live process, whose pointers are relocated. The tables are told to be of
-//! the JVM but come from memory that anyone may have written: strides, rows and names are bounded.
+//! They are read in the live process, whose pointers are relocated. The tables should be the JVM's
+//! but lie in memory that anyone may have written: strides, rows and names are bounded.
 
 use std::collections::HashMap;
 
@@ -30,12 +30,12 @@ pub struct FieldEntry {
     pub place: Place,
 }
 
-/// Where a field is.
+/// The place of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Static: at this address.
     Static(u64),
-    /// In each object: so many bytes from its beginning.
+    /// In each object: this many bytes from its beginning.
     Offset(u64),
 }
 
@@ -63,7 +63,7 @@ impl VmStructs {
         let mut all = Self::default();
         tables.fields(&mut all)?;
         tables.types(&mut all)?;
-        // On JDK 8 to 25 no name stands in both tables of constants.
+        // On JDK 8 to 25 no name is in both tables of constants.
         tables.constants("Int", &mut all)?;
         tables.constants("Long", &mut all)?;
         if all.fields.is_empty() || all.types.is_empty() {
@@ -95,7 +95,7 @@ impl VmStructs {
         self.constants.get(name).copied()
     }
 
-    /// All fields: "Type._name" and what the table tells of it, in no order.
+    /// All fields: "Type._name" and its row of the table, in no particular order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &FieldEntry)> {
         self.fields.iter().map(|(name, entry)| (name.as_str(), entry))
     }
@@ -105,12 +105,12 @@ impl VmStructs {
         (self.fields.len(), self.types.len(), self.constants.len())
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
-    /// Tables made by hand, for tests of what reads them.
+    /// Tables built by tests of what reads them.
     #[cfg(test)]
     pub(crate) fn made(fields: &[(&str, &str, Place)], types: &[(&str, u64)]) -> Self {
         let entry = |type_name: &str, place| FieldEntry { type_name: type_name.to_owned(), place };
@@ -127,7 +127,7 @@ impl VmStructs {
     }
 }
 
-/// The tables on their way out of memory.
+/// Reads the tables out of memory.
 struct Tables<'a, M> {
     memory: Paged<&'a M>,
     elf: &'a LoadedElf,
@@ -187,7 +187,7 @@ impl<M: Memory> Tables<'_, M> {
         let mut rows = Vec::new();
         for i in 0..MOST_ROWS as u64 {
             let row = first.wrapping_add(i * stride);
-            // Offsets within a row are added without a check behind this line.
+            // Offsets within a row are added without a check after this line.
             if row > u64::MAX - 2 * WIDEST_ROW {
                 break;
             }

@@ -1,9 +1,9 @@
-//! The Java frames of a thread that has left Java, walked from outside.
+//! The Java frames of a thread that has left Java, unwound from outside.
 //!
 //! A thread in native code or in the JVM left an anchor behind: stack pointer, pc and frame pointer
 //! of its youngest Java frame. From there frames are complete, so that no prologue or epilogue has
 //! to be distinguished. It is what the unwinder in the kernel is checked against when it attaches:
-//! when this walk reaches the thread's root, the constants that both use are right for this JVM.
+//! when this walk arrives at the thread's root, the constants that both use are right for this JVM.
 //!
 //! ```text
 //!   interpreted:  [fp+8] return address, [fp] caller's fp, slots below (see `machine`)
@@ -71,8 +71,8 @@ pub struct Walk {
     pub end: WalkEnd,
 }
 
-/// Walks the Java frames of a thread from its anchor. The thread must stay where it is: one that
-/// went on meanwhile gives an error or a walk that does not reach its root.
+/// Unwinds the Java frames of a thread from its anchor. The thread must stay where it is: one that
+/// went on meanwhile gives an error, or a walk that does not arrive at its root.
 pub fn walk<M: Memory>(
     vm: &Vm<M>,
     code: &CodeCache,

@@ -13,7 +13,7 @@ use fathom_hotspot::attach::{Attach, AttachError};
 use fathom_hotspot::find::arguments;
 use jvm::{Jdk, Jvm, classes, jdks, may_trace};
 
-/// Names of files in `/tmp` by which a JVM is called.
+/// Names of the files in `/tmp` by which a JVM is called.
 fn calls_left(pid: u32) -> Vec<String> {
     let names = std::fs::read_dir("/tmp").unwrap().flatten().map(|e| e.file_name().into_string().unwrap());
     names.filter(|name| *name == format!(".attach_pid{pid}")).collect()
@@ -91,8 +91,8 @@ fn root_asks_the_jvm_of_another_user_and_stays_root() {
             continue;
         }
         let jvm = Jvm::of(command, &jdk);
-        // What a killed JVM of root's with the same number leaves: in a sticky folder the JVM
-        // cannot replace it.
+        // What a killed JVM of root's with the same pid leaves: in a sticky folder the JVM cannot
+        // replace it.
         let socket = format!("/tmp/.java_pid{}", jvm.pid());
         let _ = std::fs::remove_file(&socket);
         drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
@@ -109,7 +109,7 @@ fn open_to_all(folder: &std::path::Path) {
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A JDK below root's home is out of reach for others.
+/// Other users cannot read a JDK below root's home.
 fn runs_as_nobody(jdk: &Jdk) -> bool {
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&jdk.java).arg("-version");
@@ -163,7 +163,7 @@ fn what_is_no_jvm_is_not_signalled_and_goes_on() {
 }
 
 #[test]
-fn a_jvm_that_forbids_it_or_is_stopped_is_told_and_goes_on() {
+fn a_jvm_that_forbids_it_or_is_stopped_is_reported_and_goes_on() {
     let Some(jdk) = jdks().pop() else { return };
     if !may_trace() {
         return;

@@ -1,4 +1,4 @@
-//! The code cache of live JVMs, held against what the JVM itself lists.
+//! The code cache of live JVMs, compared with what the JVM itself lists.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 

@@ -48,7 +48,7 @@ fn a_jvm_that_publishes_no_counters_is_described_from_what_the_kernel_shows() {
 }
 
 #[test]
-fn collectors_are_told_as_the_jvm_was_asked_for_them() {
+fn collectors_are_reported_as_the_options_choose_them() {
     let asked = [
         ("-XX:+UseParallelGC", Collector::Parallel, 8..=u32::MAX),
         ("-XX:+UseConcMarkSweepGC", Collector::Cms, 8..=13),
@@ -74,7 +74,7 @@ fn counters_are_those_that_the_jvm_itself_prints() {
         if !may_trace() {
             return;
         }
-        // Printing adds counters of its own: what is published is read behind it.
+        // Printing adds counters of its own, so what is published is read after it.
         let Some(printed) = jvm.jcmd(&["PerfCounter.print"]) else { return };
         let status = ProcStatus::of(jvm.pid()).unwrap();
         let data = perf_data::read(jvm.pid(), &status).unwrap();

@@ -1,4 +1,4 @@
-//! Flags of live JVMs, held against `jcmd VM.flags -all`.
+//! Flags of live JVMs, compared with `jcmd VM.flags -all`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -23,7 +23,7 @@ fn all_flags_their_values_and_origins_are_those_of_jcmd() {
         assert_eq!(flags.get("UseSerialGC").unwrap().origin, Origin::CommandLine);
         assert_eq!(flags.get("MaxHeapFreeRatio").unwrap().value.to_string(), "71");
         let Some(text) = jvm.jcmd(&["VM.flags", "-all"]) else { return };
-        let mut told = 0;
+        let mut agreeing = 0;
         // `   uintx MaxHeapFreeRatio    = 71     {manageable} {command line}`; on JDK 8 ":=" and no origin.
         for line in text.lines().filter(|line| line.contains('{')) {
             let (left, right) = line.split_once('=').unwrap();
@@ -40,10 +40,10 @@ fn all_flags_their_values_and_origins_are_those_of_jcmd() {
                 let is_default = !left.ends_with(':');
                 assert_eq!(found.origin == Origin::Default, is_default, "{}: {name}", vm.release);
             }
-            told += 1;
+            agreeing += 1;
         }
-        eprintln!("{}: {told} of {} flags agree with jcmd", vm.release, flags.iter().len());
+        eprintln!("{}: {agreeing} of {} flags agree with jcmd", vm.release, flags.iter().len());
         // The JVM does not print the diagnostic and experimental ones unless they are unlocked.
-        assert!(told > 400, "{told}");
+        assert!(agreeing > 400, "{agreeing}");
     }
 }

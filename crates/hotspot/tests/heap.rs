@@ -1,4 +1,4 @@
-//! Where the heap of live JVMs lies, held against how large it may get and what is mapped there.
+//! Where the heap of live JVMs lies, compared with its maximum size and with what is mapped there.
 
 #![allow(clippy::unwrap_used)]
 

@@ -16,29 +16,29 @@ use fathom_hotspot::histogram::{Histogram, read};
 use fathom_hotspot::memory::{Memory, ProcessMemory, Unreadable};
 use jvm::{Jdk, Jvm, jdks, may_trace};
 
-/// Reads of so many bytes of the heap are windows of a walk, and no fields of the JVM.
+/// Reads of this many bytes of the heap are windows of a pass, and not fields of the JVM.
 const A_WINDOW: usize = 16 << 10;
 
-/// What happens when a walk begins.
+/// What happens when a pass begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Meanwhile {
     Nothing,
     /// The program makes some more objects.
     Allocates,
-    /// A collection of all of the heap, behind which the program makes its objects anew.
+    /// A collection of the whole heap, after which the program creates its objects again.
     Collects,
 }
 
-/// Memory of a JVM to which something happens between the reading of its regions and the walk
+/// Memory of a JVM in which something happens between the reading of its regions and the pass
 /// through them.
 struct Eventful {
     truth: Arc<ProcessMemory>,
     jvm: RefCell<Jvm>,
     heap: std::ops::Range<u64>,
     meanwhile: Meanwhile,
-    /// In so many walks more.
+    /// In this many more passes.
     walks: Cell<u32>,
-    /// Windows of this walk. No address is read twice in one.
+    /// Windows of this pass. No address is read twice in one.
     windows: RefCell<HashSet<u64>>,
 }
 
@@ -140,7 +140,7 @@ fn a_walk_during_which_a_collection_ran_is_made_again() {
 }
 
 #[test]
-fn where_a_collection_runs_in_every_walk_what_moved_is_told() {
+fn where_a_collection_runs_in_every_pass_what_moved_is_reported() {
     each(|jdk, collector| {
         let Some((seen, _)) = walked(jdk, collector, Meanwhile::Collects, 3) else { return };
         let what = format!("JDK {} {collector}: {} of {} B", jdk.release, seen.moved_bytes, seen.read_bytes);

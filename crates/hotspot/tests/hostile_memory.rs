@@ -29,7 +29,7 @@ const MOST_READS: u64 = 8_000_000;
 #[derive(Debug)]
 struct Lying<M> {
     truth: Option<M>,
-    /// One read of so many is damaged.
+    /// One read of this many is damaged.
     rarity: u64,
     random: Cell<u64>,
     reads: Cell<u64>,

@@ -1,4 +1,4 @@
-//! Names of Java frames of live JVMs, held against the JVM's own thread dump and its list of
+//! Names of Java frames of live JVMs, compared with the JVM's own thread dump and its list of
 //! compiled methods.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
@@ -18,7 +18,7 @@ use jvm::{Jdk, Jvm};
 /// (class.method, line), youngest first, of each thread by its name.
 type Stacks = BTreeMap<String, Vec<(String, Option<u32>)>>;
 
-/// What the JVM says: `Thread.print`.
+/// What the JVM reports: `Thread.print`.
 fn dumped(text: &str) -> Stacks {
     let mut stacks = Stacks::new();
     let mut name = String::new();
@@ -83,7 +83,7 @@ fn check_stacks(jdk: &Jdk, options: &[&str]) -> Option<BTreeMap<String, Vec<Java
     let vm = Vm::open(jvm.pid()).unwrap();
     let code = CodeCache::read(&vm).unwrap();
     let mut symbols = Symbolizer::new(vm.clone(), code).unwrap();
-    let told = dumped(&jvm.jcmd(&["Thread.print"])?);
+    let expected = dumped(&jvm.jcmd(&["Thread.print"])?);
     let (mut found, details) = walked(&vm, &mut symbols);
     let mut frames = 0;
     for name in [
@@ -101,9 +101,9 @@ fn check_stacks(jdk: &Jdk, options: &[&str]) -> Option<BTreeMap<String, Vec<Java
         "Reference Handler",
         "Finalizer",
     ] {
-        let (told, found) = (&told[name], found.remove(name));
-        assert_eq!(found.as_ref(), Some(told), "{} {options:?}: {name}", vm.release);
-        frames += told.len();
+        let (expected, found) = (&expected[name], found.remove(name));
+        assert_eq!(found.as_ref(), Some(expected), "{} {options:?}: {name}", vm.release);
+        frames += expected.len();
     }
     let counts = symbols.counts();
     eprintln!("{} {options:?}: {frames} frames agree with the thread dump; {counts:?}", vm.release);
@@ -125,8 +125,8 @@ fn stacks_of_threads_that_stand_still_are_those_of_the_thread_dump() {
         assert_eq!(types[..2], [FrameType::Inlined; 2], "{}: {warm:?}", jdk.release);
         assert!(matches!(types[2], FrameType::C2 | FrameType::C1), "{}: {warm:?}", jdk.release);
         assert!(mixed["cold-wait"].iter().any(|frame| frame.frame_type == FrameType::Interpreted));
-        // The code that relied on there being one `Shape` was given up while it ran; its frame is
-        // told all the same.
+        // The code that relied on there being one `Shape` was deoptimised while it ran; its frame
+        // is found all the same.
         let given_up = &mixed["given up"];
         let measure = given_up.iter().find(|frame| &*frame.name == "Known.measure").unwrap();
         assert!(matches!(measure.frame_type, FrameType::C2 | FrameType::C1), "{}: {given_up:?}", jdk.release);
@@ -196,7 +196,7 @@ fn methods_of_all_compiled_code_are_those_of_the_codelist() {
         let code = CodeCache::read(&vm).unwrap();
         let mut symbols = Symbolizer::new(vm.clone(), code.clone()).unwrap();
         let Some(text) = jvm.jcmd(&["Compiler.codelist"]) else { return };
-        let told = listed(&text);
+        let expected = listed(&text);
         let (mut agree, mut only_here, mut stale) = (0, 0, 0);
         for blob in code.blobs(&vm.memory).unwrap().iter().filter(|blob| blob.kind.is_nmethod()) {
             let id = symbols.compile_id(blob.address).unwrap();
@@ -204,13 +204,13 @@ fn methods_of_all_compiled_code_are_those_of_the_codelist() {
                 stale += 1;
                 continue;
             };
-            let Some(name) = told.get(&id) else {
+            let Some(name) = expected.get(&id) else {
                 only_here += 1;
                 continue;
             };
             let found = without_address(&format!("{}.{}", method.class, method.name)) + &method.signature;
-            let (told_name, signature) = name.split_at(name.find('(').unwrap());
-            assert_eq!(found, without_address(told_name) + signature, "{}", vm.release);
+            let (expected_name, signature) = name.split_at(name.find('(').unwrap());
+            assert_eq!(found, without_address(expected_name) + signature, "{}", vm.release);
             agree += 1;
             // Every pc that the compiler described leads to frames, the last of which is the method
             // itself.
@@ -225,10 +225,10 @@ fn methods_of_all_compiled_code_are_those_of_the_codelist() {
         eprintln!(
             "{}: {agree} of {} methods agree with the codelist, {only_here} not in it, {stale} stale; {:?}",
             vm.release,
-            told.len(),
+            expected.len(),
             symbols.counts()
         );
-        assert!(agree * 100 >= told.len() * 98 && agree > 300, "{agree} of {}", told.len());
+        assert!(agree * 100 >= expected.len() * 98 && agree > 300, "{agree} of {}", expected.len());
     }
 }
 

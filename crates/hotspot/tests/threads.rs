@@ -1,4 +1,4 @@
-//! Threads of live JVMs, held against `jcmd Thread.print`.
+//! Threads of live JVMs, compared with `jcmd Thread.print`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -38,15 +38,15 @@ fn names_ids_and_roles_of_all_threads_are_those_of_the_thread_dump() {
         let vm = Vm::open(jvm.pid()).unwrap();
         let mut threads = Threads::new(&vm).unwrap();
         let Some(text) = jvm.jcmd(&["Thread.print"]) else { return };
-        let told = dumped(&text);
+        let dumped_names = dumped(&text);
         let all = threads.all(&vm).unwrap();
         let java = all.iter().filter(|thread| thread.java.is_some());
         for thread in java.clone() {
-            assert_eq!(told.get(&thread.tid), Some(&thread.name), "{}", vm.release);
+            assert_eq!(dumped_names.get(&thread.tid), Some(&thread.name), "{}", vm.release);
         }
         // All that the JVM prints as Java threads have a "#": those must be there.
-        let expected = text.lines().filter(|l| l.starts_with('"') && l.contains("\" #")).count();
-        assert_eq!(java.count(), expected, "{}", vm.release);
+        let java_threads = text.lines().filter(|l| l.starts_with('"') && l.contains("\" #")).count();
+        assert_eq!(java.count(), java_threads, "{}", vm.release);
         let role = |name: &str| all.iter().find(|thread| thread.name == name).map(|thread| thread.role);
         assert_eq!(role("main"), Some(Role::App));
         assert_eq!(role("Übergröße ☃"), Some(Role::App));
@@ -55,7 +55,7 @@ fn names_ids_and_roles_of_all_threads_are_those_of_the_thread_dump() {
         let mut roles: BTreeMap<String, usize> = BTreeMap::new();
         for thread in &all {
             *roles.entry(format!("{:?}", thread.role)).or_default() += 1;
-            let Some(name) = told.get(&thread.tid) else { continue };
+            let Some(name) = dumped_names.get(&thread.tid) else { continue };
             // The dump names native threads in full.
             let expected = match name {
                 name if name.starts_with("GC ") || name.starts_with("ParGC ") => Role::Gc,
@@ -102,7 +102,7 @@ fn threads_of_a_jvm_in_a_pid_namespace_have_the_ids_of_this_one() {
 }
 
 #[test]
-fn what_a_compiler_compiles_is_told_while_it_does() {
+fn what_a_compiler_compiles_is_named_while_it_does() {
     if !jvm::may_trace() {
         return;
     }

@@ -1,5 +1,5 @@
-//! Virtual threads of live JVMs: what they wait in is told from outside, for all that the program
-//! started.
+//! Virtual threads of live JVMs: what they wait in is read from outside, for all threads that the
+//! program started.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -33,7 +33,7 @@ fn names(symbols: &mut Symbolizer, thread: &VirtualThread) -> Vec<String> {
 }
 
 #[test]
-fn what_virtual_threads_wait_in_is_told_with_each_collector() {
+fn what_virtual_threads_wait_in_is_found_with_each_collector() {
     if !jvm::may_trace() {
         return;
     }
@@ -58,11 +58,11 @@ fn what_virtual_threads_wait_in_is_told_with_each_collector() {
             let (snapshot, k) = reader.read(&vm, 1000, 0).unwrap();
             let took = begun.elapsed();
             assert_eq!((k, snapshot.is_cut), (1, false));
-            let mut told: BTreeMap<&str, usize> = BTreeMap::new();
+            let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
             let (mut blockers, mut pollers) = (0, 0);
             for thread in snapshot.threads.iter().filter(|thread| !thread.frames.is_empty()) {
                 let names = names(&mut symbols, thread);
-                assert_eq!(thread.cut, None, "{options:?} {names:?}");
+                assert_eq!(thread.truncated, None, "{options:?} {names:?}");
                 assert!(
                     names.last().unwrap().ends_with("enter"),
                     "{options:?}: the root is missing: {names:?}"
@@ -76,7 +76,7 @@ fn what_virtual_threads_wait_in_is_told_with_each_collector() {
                 let methods = ["sleeps", "locks", "takes", "reads", "rests", "enters"];
                 let method = methods.into_iter().find(|method| of(&format!("Parked.{method}")));
                 let method = method.unwrap_or_else(|| panic!("{options:?}: {names:?}"));
-                *told.entry(method).or_default() += 1;
+                *counted.entry(method).or_default() += 1;
                 match method {
                     "sleeps" => assert!(of("java.lang.Thread.sleep"), "{names:?}"),
                     "locks" => {
@@ -88,14 +88,14 @@ fn what_virtual_threads_wait_in_is_told_with_each_collector() {
                 }
             }
             eprintln!(
-                "{} {options:?}: {} in {took:?}, skipped {}: {told:?}",
+                "{} {options:?}: {} in {took:?}, skipped {}: {counted:?}",
                 vm.release, snapshot.all, snapshot.skipped
             );
             let expected = [("sleeps", 120), ("locks", 60), ("takes", 60), ("reads", 30)];
             for (method, count) in expected {
-                assert_eq!(told.get(method), Some(&count), "{options:?} {method}");
+                assert_eq!(counted.get(method), Some(&count), "{options:?} {method}");
             }
-            assert_eq!(told.get("enters").copied().unwrap_or(0), if monitors { 30 } else { 0 });
+            assert_eq!(counted.get("enters").copied().unwrap_or(0), if monitors { 30 } else { 0 });
             assert_eq!(blockers, 60);
             assert_eq!(snapshot.all - pollers, if monitors { 320 } else { 290 });
             // In parts: each thread is in one of them.

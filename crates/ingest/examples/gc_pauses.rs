@@ -1,5 +1,5 @@
 //! Counts the pauses that the readers see in each file named: pauses, seconds, longest, full ones,
-//! lines not understood. `scripts/count-corpus.sh` holds these figures against an independent
+//! lines not understood. `scripts/count-corpus.sh` compares these numbers with an independent
 //! count.
 
 use std::fs::File;

@@ -3,18 +3,18 @@
 //! In this order, the first that holds for a source:
 //!
 //! 1. by hand (`--align`, [`by_hand`]);
-//! 2. its stamps are wall-clock time;
+//! 2. its timestamps are wall-clock time;
 //! 3. it counts from the start of a JVM, and some source of that JVM knows when that was: unified
 //!    logging's `uptime`, LogCompilation's `stamp`, JDK 8's leading seconds and PrintCompilation's
-//!    first column share one zero (the VM's elapsed counter), so one date beside one of them places
-//!    all of them. Which files tell of one JVM is found by [`same_jvm`]. A flight recording of the
-//!    same collections is such a date as well ([`collections`]);
+//!    first column share one zero (the VM's elapsed counter), so one date next to one of them
+//!    places all of them. Which files are of one JVM is found by [`same_jvm`]. A flight recording
+//!    of the same collections is such a date as well ([`shared_collections`]);
 //! 4. when something else is in wall-clock time: the file was last written when its last line was,
-//!    if that puts it beside the others;
+//!    if that makes it overlap with the others;
 //! 5. a table that counts from a start of its own: by correlation with what the JVMs did
 //!    ([`correlation`]);
-//! 6. not at all. It keeps its own stamps, [`Placement::uncertainty_ns`] is `None`, and the user is
-//!    told.
+//! 6. not at all. It keeps its own timestamps, [`Placement::uncertainty_ns`] is `None`, and the
+//!    user is warned.
 //!
 //! When nothing is in wall-clock time, everything stays on seconds since the start of the first
 //! JVM.
@@ -22,10 +22,10 @@
 mod activity;
 mod by_correlation;
 mod by_hand;
-mod collections;
 mod correlation;
 mod duplicates;
 mod same_jvm;
+mod shared_collections;
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -49,12 +49,12 @@ pub(crate) fn align(
     report: &mut Report,
 ) -> Result<(), InputsError> {
     same_jvm::merge(recording, first_new, &mut report.warnings);
-    recording.unify_threads();
+    recording.merge_threads();
     crate::jit::join(recording, first_new);
-    collections::anchor(recording, first_new);
+    shared_collections::anchor(recording, first_new);
     let by_hand = by_hand::parse(arguments, recording, first_new)?;
     let mut clock = Clock { recording, first_new, placements: BTreeMap::new() };
-    clock.by_stamps();
+    clock.by_timestamps();
     clock.by_hand(&by_hand);
     clock.by_jvm();
     clock.by_modification(report);
@@ -62,7 +62,7 @@ pub(crate) fn align(
     clock.by_correlation(&mut report.warnings);
     clock.leave_the_rest(&mut report.warnings);
     clock.apply();
-    collections::drop_repeated(recording, first_new);
+    shared_collections::drop_repeated(recording, first_new);
     Ok(())
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn align(
 struct Clock<'a> {
     recording: &'a mut Recording,
     first_new: usize,
-    /// What has been decided, by index of the source.
+    /// The decisions so far, by index of the source.
     placements: BTreeMap<usize, Placement>,
 }
 
@@ -80,14 +80,14 @@ impl Clock<'_> {
         (self.first_new..self.recording.sources.len()).filter(|i| !self.placements.contains_key(i)).collect()
     }
 
-    /// The placement of any source, of an opened recording too.
+    /// The placement of any source, also of an opened recording.
     fn placement(&self, index: usize) -> Option<&Placement> {
         let before = || self.recording.sources.get(index).map(|s| &s.placement);
         self.placements.get(&index).or_else(|| if index < self.first_new { before() } else { None })
     }
 
-    /// When the clock of a process showed zero, by any source that knows, the surest first: epoch
-    /// nanoseconds, uncertainty, and how.
+    /// When the clock of a process showed zero, by the surest source that has it: epoch
+    /// nanoseconds, uncertainty, and how it is known.
     fn zero_of(&self, process: u32) -> Option<Anchor> {
         let of_process =
             self.recording.sources.iter().enumerate().filter(|(_, source)| {
@@ -107,15 +107,15 @@ impl Clock<'_> {
         zeros.min_by_key(|anchor| anchor.uncertainty_ns)
     }
 
-    fn by_stamps(&mut self) {
+    fn by_timestamps(&mut self) {
         for i in self.open() {
             let source = &self.recording.sources[i];
             let placement = match (source.clock, &source.anchor) {
-                // Stamps of an access log are cut to seconds.
+                // Timestamps of an access log are truncated to seconds.
                 (ClockBasis::Epoch, Some(anchor)) if anchor.zero_epoch_ns == 0 => {
                     wall(0, anchor.uncertainty_ns, anchor.how.clone())
                 }
-                (ClockBasis::Epoch, _) => wall(0, 0, "its stamps are wall-clock time".to_owned()),
+                (ClockBasis::Epoch, _) => wall(0, 0, "its timestamps are wall-clock time".to_owned()),
                 (ClockBasis::JvmUptime | ClockBasis::SinceStart, Some(anchor)) => {
                     wall(anchor.zero_epoch_ns, anchor.uncertainty_ns, anchor.how.clone())
                 }
@@ -125,8 +125,8 @@ impl Clock<'_> {
         }
     }
 
-    /// Moves what the user names: what has wall-clock time of its own by so much, anything else so
-    /// much after the start of the first JVM.
+    /// Applies the user's offsets: what has wall-clock time of its own is moved by the offset,
+    /// anything else is placed that much after the start of the first JVM.
     fn by_hand(&mut self, by_hand: &[ByHand]) {
         for ByHand { source, shift, argument } in by_hand {
             let own = self.placements.get(source).map(|placed| placed.offset_ns);
@@ -143,8 +143,8 @@ impl Clock<'_> {
         }
     }
 
-    /// When the first JVM (else the first other source in wall-clock time) started, for a source
-    /// placed by hand.
+    /// When the first JVM (otherwise the first other source in wall-clock time) started, for a
+    /// source placed by hand.
     fn start(&self, except: usize) -> Option<i64> {
         let others = 0..self.recording.sources.len();
         let placed: Vec<_> = others
@@ -170,8 +170,8 @@ impl Clock<'_> {
         }
     }
 
-    /// Takes the time at which a file was written for that of its last line, when there is
-    /// something in wall-clock time that it then lies beside.
+    /// Takes the time at which a file was written for that of its last line, if the file then
+    /// overlaps with what is in wall-clock time.
     fn by_modification(&mut self, report: &Report) {
         let Some((from, to)) = self.wall_covers() else { return };
         for i in self.open() {
@@ -179,8 +179,8 @@ impl Clock<'_> {
             let (ClockBasis::JvmUptime, Some((_, last))) = (source.clock, source.covers_ns) else { continue };
             let modified = report.modified(SourceId(i as u32)).and_then(epoch_ns);
             let Some(zero) = modified.and_then(|m| m.checked_sub(last)) else { continue };
-            let beside = zero < to && zero.saturating_add(last) > from;
-            if beside {
+            let overlaps = zero < to && zero.saturating_add(last) > from;
+            if overlaps {
                 let how = "guessed: the file was last written when its last line was".to_owned();
                 self.placements.insert(i, wall(zero, MTIME_UNCERTAINTY_NS, how));
             }
@@ -200,9 +200,10 @@ impl Clock<'_> {
         placed.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
-    /// Without any wall-clock time the clock is that of the first JVM, else of the first source.
+    /// Without any wall-clock time the clock is that of the first JVM, otherwise of the first
+    /// source.
     fn by_being_the_only_one(&mut self) {
-        // What was placed by hand so much after the start of a JVM that knows no wall-clock time
+        // A source that was placed by hand relative to the start of a JVM without wall-clock time
         // waits for that JVM.
         let known = (0..self.recording.sources.len())
             .any(|i| self.placement(i).is_some_and(|p| p.is_known() && (p.wall || i < self.first_new)));
@@ -227,23 +228,23 @@ impl Clock<'_> {
         }
     }
 
-    /// What cannot be related to the rest keeps its own stamps, and that is said, once for all runs
-    /// in a file.
+    /// What cannot be related to the rest keeps its own timestamps, with a warning, once for all
+    /// runs in a file.
     fn leave_the_rest(&mut self, warnings: &mut Vec<String>) {
-        let mut told: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
+        let mut unplaced: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
         for i in self.open() {
             let source = &self.recording.sources[i];
             let why = match source.clock {
-                ClockBasis::None => "has no time stamps",
-                ClockBasis::JvmUptime => "counts from the start of its JVM, and nothing tells when that was",
-                ClockBasis::SinceStart => "counts from a start of its own, and nothing tells when that was",
+                ClockBasis::None => "has no timestamps",
+                ClockBasis::JvmUptime => "counts from the start of its JVM, and nothing shows when that was",
+                ClockBasis::SinceStart => "counts from a start of its own, and nothing shows when that was",
                 ClockBasis::Epoch => continue,
             };
             let file = same_jvm::file(&source.name).to_owned();
-            told.entry((file, why)).or_default().push(source.name.clone());
+            unplaced.entry((file, why)).or_default().push(source.name.clone());
             self.placements.insert(i, Placement { how: why.to_owned(), ..Placement::default() });
         }
-        for ((_, why), names) in told {
+        for ((_, why), names) in unplaced {
             let Some(name) = names.first() else { continue };
             let more = match names.len() {
                 1 => String::new(),

@@ -1,11 +1,11 @@
-//! Which format some content is: asked of every format, told by content and never by name.
+//! Recognises the format of some content: every format is asked, by content and never by name.
 
 use crate::{Confidence, FORMATS, Format};
 
-/// How much of the first line is shown of content that nobody knows, characters.
+/// How much of the first line of unknown content is shown, characters.
 const SHOWN: usize = 60;
 
-/// The formats that take `head` for their own, the surest first; of equals the one that stands
+/// The formats that recognise `head` as their own, the surest first; of equals the one that is
 /// first in the list.
 pub(crate) fn candidates(head: &[u8]) -> Vec<&'static dyn Format> {
     let mut sure: Vec<_> = FORMATS.iter().map(|f| (f.sniff(head), *f)).collect();
@@ -14,14 +14,14 @@ pub(crate) fn candidates(head: &[u8]) -> Vec<&'static dyn Format> {
     sure.into_iter().map(|(_, format)| format).collect()
 }
 
-/// Whether content is no text: a reader of text may still find a line in it that looks like one of
+/// Whether content is not text: a reader of text may still find a line in it that looks like one of
 /// its own.
 pub(crate) fn is_binary(head: &[u8]) -> bool {
     head.contains(&0) || by_magic(head).is_some()
 }
 
-/// Whether a line was written as text: at most a tenth of it are control characters or were no
-/// UTF-8. A name from memory that was overwritten may stand in a line of text.
+/// Whether a line was written as text: at most a tenth of it are control characters or invalid
+/// UTF-8. A line of text may hold a name from memory that was overwritten.
 pub(crate) fn is_text(line: &str) -> bool {
     let strange = line.chars().filter(|c| *c == '\u{fffd}' || (c.is_control() && !c.is_whitespace())).count();
     strange * 10 <= line.chars().count()
@@ -52,7 +52,7 @@ pub(crate) fn looks_like(head: &[u8]) -> String {
     if shown.is_empty() { "blank lines only".to_owned() } else { format!("text: {shown}") }
 }
 
-/// Well-known kinds of files that people hand over by mistake, with what to do.
+/// Well-known kinds of files that people pass by mistake, with what to do.
 fn by_magic(head: &[u8]) -> Option<&'static str> {
     Some(match head {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "an xz archive: unpack it first",
@@ -70,24 +70,24 @@ fn by_magic(head: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Profiles in forms that fathom does not read, with what would be of use instead.
+/// Profiles in formats that fathom does not read, with what to use instead.
 fn by_text(head: &[u8]) -> Option<&'static str> {
     let holds = |words: &[u8]| memchr::memmem::find(head, words).is_some();
     if holds(b"speedscope.app/file-format-schema.json") {
-        return Some("a speedscope profile: give what it was made from, or folded stacks");
+        return Some("a speedscope profile: pass the profile that it was made from, or folded stacks");
     }
     if is_of_gperftools(head) {
         return Some(
-            "a profile in the old form of gperftools: make it one of pprof (pprof -proto PROGRAM PROFILE)",
+            "a profile in the old format of gperftools: convert it to pprof (pprof -proto PROGRAM PROFILE)",
         );
     }
     is_perf_without_time(head).then_some(
-        "what perf script prints without the time: print it with -F comm,pid,tid,cpu,time,period,event,ip,sym,dso",
+        "the output of perf script without the time: print it with -F comm,pid,tid,cpu,time,period,event,ip,sym,dso",
     )
 }
 
-/// `gperftools/docs/cpuprofile-fileformat.html`: words of the machine, 0, 3, 0, the period, 0; a
-/// heap profile is text.
+/// `gperftools/docs/cpuprofile-fileformat.html`: machine words, 0, 3, 0, the period, 0; a heap
+/// profile is text.
 fn is_of_gperftools(head: &[u8]) -> bool {
     let word =
         |i: usize| head.get(8 * i..).and_then(<[u8]>::first_chunk).map(|b: &[u8; 8]| u64::from_le_bytes(*b));
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn profiles_in_forms_that_are_not_read_are_told_by_name() {
+    fn profiles_in_forms_that_are_not_read_are_named() {
         let speedscope =
             b"{\"version\":\"0.0.1\",\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",";
         assert!(looks_like(speedscope).starts_with("a speedscope profile"));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_content_is_told_in_words() {
+    fn unknown_content_is_described_in_words() {
         assert_eq!(looks_like(b""), "empty");
         assert_eq!(looks_like(b"\n\n"), "blank lines only");
         assert_eq!(looks_like(b"\nhello world\nmore"), "text: hello world");

@@ -1,4 +1,4 @@
-//! What can go wrong so that nothing of an input can be used.
+//! Errors after which nothing of an input can be used.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ pub enum IngestError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         cause: std::io::Error,
     },
-    /// No reader knows its content.
+    /// No reader recognises its content.
     #[error("{path}: not a format that fathom knows ({seen})", path = path.display())]
     Unknown {
         /// The file.
@@ -22,7 +22,7 @@ pub enum IngestError {
         /// What it looks like: "empty", "binary data", "text: first line …".
         seen: String,
     },
-    /// A reader took it and found no record in it.
+    /// A reader recognised it and found no record in it.
     #[error("{path}: looks like {format}, but holds no record that could be read", path = path.display())]
     Empty {
         /// The file.
@@ -30,12 +30,12 @@ pub enum IngestError {
         /// The reader's id.
         format: &'static str,
     },
-    /// A reader knows what it is, and that it cannot be read.
+    /// A reader recognised it, and cannot read it.
     #[error("{path}: {why}", path = path.display())]
     Refused {
         /// The file.
         path: PathBuf,
-        /// What it is, and what would be of use instead.
+        /// What it is, and what to use instead.
         why: &'static str,
     },
 }

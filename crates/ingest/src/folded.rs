@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! [worker-6 tid=32734];java/lang/Thread.run_[j];LockStorm.hotSection_[j];__schedule_[k] 42
-//! └ thread (async-profiler -t)  └ frames, the root first, with what kind of code they are    └ weight
+//! └ thread (async-profiler -t)  └ frames, the root first, with their kind of code    └ weight
 //! ```
 //!
-//! One sample a line, of no moment: there is no time in it. What the weight counts the format does
-//! not tell either, so samples are of kind "event".
+//! One sample per line, without a time. The format does not say what the weight counts either, so
+//! samples are of kind "event".
 
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{
@@ -22,9 +22,9 @@ pub(crate) struct Folded;
 
 const ID: &str = "folded";
 
-/// How many lines of the head are looked at to tell the format.
+/// How many lines of the head are looked at to recognise the format.
 const SNIFFED: usize = 200;
-/// Frames of a stack that are kept, those nearest to what ran.
+/// Frames of a stack that are kept, the innermost ones.
 const DEEPEST: usize = 4096;
 
 impl Format for Folded {
@@ -41,20 +41,20 @@ impl Format for Folded {
         let mut lines =
             head.split(|b| *b == b'\n').filter(|l| !l.trim_ascii().is_empty()).take(SNIFFED).peekable();
         while let Some(line) = lines.next() {
-            // The head may end in a line.
+            // The head may end within a line.
             if lines.peek().is_none() && all > 0 {
                 break;
             }
             all += 1;
             let line = String::from_utf8_lossy(line);
-            // Bytes of any kind have semicolons too, and now and then end in a digit.
+            // Arbitrary bytes have semicolons too, and now and then end in a digit.
             if let Some((stack, _)) = split(&line).filter(|_| is_text(&line)) {
                 ours += u32::from(stack.split(';').all(is_frame));
                 deep += u32::from(stack.contains(';'));
             }
         }
-        // A table parted by semicolons has cells of numbers; a stack has words, and some stack has
-        // more than one.
+        // A table separated by semicolons has cells of numbers; a stack has words, and some stack
+        // has more than one.
         let surely = ours > 0 && ours * 10 >= all * 9 && deep * 2 >= all;
         Confidence(if surely { 70 } else { 0 })
     }
@@ -68,7 +68,7 @@ impl Format for Folded {
                 continue;
             }
             let text = String::from_utf8_lossy(line.bytes);
-            let Some((stack, weight)) = split(&text).filter(|_| !line.cut) else {
+            let Some((stack, weight)) = split(&text).filter(|_| !line.truncated) else {
                 tally.unknown(line.number, line.bytes);
                 continue;
             };
@@ -83,8 +83,8 @@ impl Format for Folded {
         let Some(out) = out else {
             return Err(IngestError::Empty { path: input.name.clone().into(), format: ID });
         };
-        let cut = input.lines.ends_in_line() && tally.skipped > 0;
-        out.finish(tally, cut);
+        let truncated = input.lines.ends_in_line() && tally.skipped > 0;
+        out.finish(tally, truncated);
         Ok(())
     }
 }
@@ -102,7 +102,7 @@ fn is_frame(frame: &str) -> bool {
     frame.is_empty() || frame.chars().any(|c| c.is_alphabetic() || c == '[' || c == '<')
 }
 
-/// Where samples go.
+/// Writes samples.
 struct Out<'s> {
     sink: &'s mut dyn Sink,
     source: SourceId,
@@ -157,15 +157,15 @@ impl<'s> Out<'s> {
         self.sink.thread(self.process, tid, name, Role::of_named(name, Some(false)))
     }
 
-    fn finish(self, tally: Tally, cut: bool) {
+    fn finish(self, tally: Tally, truncated: bool) {
         self.sink.process_mut(self.process).jvm = self.java;
         let source = self.sink.source_mut(self.source);
-        source.cut = cut;
+        source.cut = truncated;
         tally.add_to(source);
     }
 }
 
-/// Name and id of the thread that a root names: `[worker-6 tid=32734]`, `[tid=32734]`,
+/// Name and id of the thread in a root frame: `[worker-6 tid=32734]`, `[tid=32734]`,
 /// `java-32656/32734`.
 fn thread(root: &str) -> Option<(&str, Option<i64>)> {
     if let Some(inside) = root.strip_prefix('[').and_then(|r| r.strip_suffix(']')) {
@@ -178,7 +178,7 @@ fn thread(root: &str) -> Option<(&str, Option<i64>)> {
     (is_pid && !name.is_empty()).then_some((name, Some(tid.parse().ok()?)))
 }
 
-/// Name and type of a frame: what stands in its suffix, else what its name looks like.
+/// Name and type of a frame: by its suffix, otherwise by the form of its name.
 pub(crate) fn frame_of(frame: &str) -> (String, FrameType) {
     let suffixed = frame.strip_suffix(']').and_then(|f| f.rsplit_once("_["));
     let known = suffixed.and_then(|(name, suffix)| {
@@ -312,10 +312,10 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,200}", cut in 0..4_000_usize) {
+        fn no_text_makes_it_panic(text in "\\PC{0,200}", length in 0..4_000_usize) {
             read(&text);
             let whole = fixture();
-            read(&String::from_utf8_lossy(&whole.as_bytes()[..cut.min(whole.len())]));
+            read(&String::from_utf8_lossy(&whole.as_bytes()[..length.min(whole.len())]));
         }
     }
 }

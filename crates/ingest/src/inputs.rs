@@ -1,8 +1,8 @@
-//! Everything that the user named, read into one recording: the way in for the command line.
+//! Reads everything that the user named into one recording: the entry point for the command line.
 //!
 //! paths → items ([`crate::open`]) → format ([`crate::detect`]) → its reader → one clock
-//! ([`crate::align`]). One bad input among good ones is told and the rest is used; when nothing can
-//! be used, that is an error.
+//! ([`crate::align`]). One bad input among good ones is reported and the rest is used; when nothing
+//! can be used, that is an error.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use std::time::SystemTime;
 
 use fathom_recording::{Recording, Sink, Source, SourceId};
 
-use crate::open::rotation::{self, Joined, Part, Stamp};
+use crate::open::rotation::{self, Joined, Part, Timestamp};
 use crate::open::{self, Expansion, Item, Meter, Opener, Place, Progress};
 use crate::{Format, IngestError, Input, Lines, align, detect, names};
 
-/// How many files of no use are shown by name.
+/// How many unusable files are listed by name.
 const MOST_UNUSED: usize = 5;
 
 /// How inputs are read.
@@ -22,47 +22,47 @@ const MOST_UNUSED: usize = 5;
 pub struct Options {
     /// `FILE=OFFSET` as on the command line: what is placed on the clock by hand.
     pub align: Vec<String>,
-    /// Told how far the reading is.
+    /// Is called with the progress of reading.
     pub progress: Option<Progress>,
-    /// How much packed inputs may grow.
+    /// How much compressed inputs may expand.
     pub expansion: Expansion,
 }
 
-/// What became of the inputs.
+/// The result of reading the inputs.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// One entry an input, in the order of reading.
+    /// One entry per input, in the order of reading.
     pub inputs: Vec<InputReport>,
-    /// What the user should know of how the inputs were put together: clocks, processes.
+    /// Warnings about how the inputs were combined: clocks, processes.
     pub warnings: Vec<String>,
 }
 
-/// What became of one input.
+/// The result of reading one input.
 #[derive(Debug)]
 pub struct InputReport {
     /// Its name.
     pub name: String,
-    /// What happened to it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What the user should know of it.
+    /// Warnings about it.
     pub warnings: Vec<String>,
     /// When its file was last written, where that is known.
     pub modified: Option<SystemTime>,
 }
 
-/// What happened to an input.
+/// The outcome for an input.
 #[derive(Debug)]
 pub enum Outcome {
     /// It was read.
     Read {
         /// By the reader of this format.
         format: &'static str,
-        /// Into these sources, one a JVM run.
+        /// Into these sources, one per JVM run.
         sources: Vec<SourceId>,
     },
     /// It could not be used, although the user named it.
     Refused(IngestError),
-    /// It was found in a directory or an archive and is of no use.
+    /// It was found in a directory or an archive and cannot be used.
     NotUsed(IngestError),
 }
 
@@ -72,7 +72,7 @@ pub enum InputsError {
     /// None of the inputs could be used.
     #[error("{}", all(.0))]
     Nothing(Vec<IngestError>),
-    /// `--align` was given something that cannot be followed.
+    /// `--align` was given an argument that cannot be used.
     #[error("--align {argument}: {why}")]
     Align {
         /// What was given.
@@ -102,7 +102,7 @@ impl Report {
         self.inputs.iter().find(of)?.modified
     }
 
-    /// All that the user should know, ready to be shown, one line each.
+    /// All warnings, ready to be shown, one line each.
     pub fn messages(&self) -> Vec<String> {
         let mut messages = Vec::new();
         let mut unused = Vec::new();
@@ -137,7 +137,7 @@ impl Report {
     }
 }
 
-/// Reads all `paths` into `recording`, puts them on one clock and seals the recording.
+/// Reads all `paths` into `recording`, aligns their clocks and seals the recording.
 pub fn read_inputs(
     paths: &[PathBuf],
     options: &Options,
@@ -173,8 +173,8 @@ pub fn read_inputs(
     Ok(report)
 }
 
-/// Leaves out what is named a second time, also by another path: read twice, every figure would be
-/// twice as large.
+/// Drops a file that is named a second time, also by another path: read twice, every number would
+/// be doubled.
 fn once(items: &mut Vec<Item>, report: &mut Report) {
     let mut seen = HashSet::new();
     items.retain(|item| {
@@ -191,20 +191,22 @@ fn once(items: &mut Vec<Item>, report: &mut Report) {
     });
 }
 
-/// Logs of a JVM that are most likely one under two names: as many lines, bytes and records over
-/// the same length of time. They are read all the same, for only their owner can tell.
+/// Finds logs of a JVM that are most likely the same under two names: equal numbers of lines, bytes
+/// and records over the same length of time. They are read all the same, because only the user can
+/// know.
 fn copies(recording: &Recording, first_new: usize) -> Vec<String> {
-    let told = |s: &&Source| s.process.is_some() && s.records > 0;
+    let is_log = |s: &&Source| s.process.is_some() && s.records > 0;
     let length_ns = |s: &Source| s.covers_ns.map(|(from, to)| to.saturating_sub(from));
     let same = |a: &Source, b: &Source| {
         (&a.format, a.lines, a.bytes, a.records, length_ns(a))
             == (&b.format, b.lines, b.bytes, b.records, length_ns(b))
     };
     let mut warnings = Vec::new();
-    for (i, source) in recording.sources.iter().enumerate().skip(first_new).filter(|(_, s)| told(s)) {
-        if let Some(other) = recording.sources.iter().take(i).filter(told).find(|other| same(source, other)) {
+    for (i, source) in recording.sources.iter().enumerate().skip(first_new).filter(|(_, s)| is_log(s)) {
+        if let Some(other) = recording.sources.iter().take(i).filter(is_log).find(|other| same(source, other))
+        {
             warnings.push(format!(
-                "{}: seems to be the same log as {}; if it is, leave one out, or every figure is doubled",
+                "{}: seems to be the same log as {}; if it is, leave one out, or every number is doubled",
                 source.name, other.name
             ));
         }
@@ -212,8 +214,8 @@ fn copies(recording: &Recording, first_new: usize) -> Vec<String> {
     warnings
 }
 
-/// Items whose names make them parts of one rotated set, put together; in the order in which the
-/// first of each came.
+/// Groups items whose names make them parts of one rotated set, in the order in which the first of
+/// each came.
 fn sets(items: Vec<Item>) -> Vec<Vec<Item>> {
     let mut sets: Vec<Vec<Item>> = Vec::new();
     let mut by_base: HashMap<String, usize> = HashMap::new();
@@ -232,7 +234,7 @@ fn sets(items: Vec<Item>) -> Vec<Vec<Item>> {
     sets
 }
 
-/// Reads a set as one input where its files are all of one format, and of one that rotates; else
+/// Reads a set as one input if its files are all of one format, and of one that rotates; otherwise
 /// each alone.
 fn read_set(set: Vec<Item>, opener: &Opener, recording: &mut Recording, report: &mut Report) {
     let numbered = |item: &Item| rotation::part_of(&item.name).1 != Part::Base;
@@ -254,20 +256,20 @@ fn read_set(set: Vec<Item>, opener: &Opener, recording: &mut Recording, report: 
     }
 }
 
-/// A file of a set, the format that it is, and its first stamp.
-type PartOfSet = (Item, &'static dyn Format, Option<Stamp>);
+/// A file of a set, its format, and its first timestamp.
+type PartOfSet = (Item, &'static dyn Format, Option<Timestamp>);
 
 /// The files of a set that are of one rotating format, and the others.
 fn parts(set: Vec<Item>, opener: &Opener) -> (Vec<PartOfSet>, Vec<Item>) {
     let (mut parts, mut alone): (Vec<PartOfSet>, Vec<Item>) = (Vec::new(), Vec::new());
     for item in set {
-        let told = opener.lines(&item).ok().and_then(|mut lines| {
+        let found = opener.lines(&item).ok().and_then(|mut lines| {
             let head = lines.peek();
             let format = detect::candidates(head).into_iter().next().filter(|format| format.rotates())?;
-            Some((format, rotation::first_stamp(head)))
+            Some((format, rotation::first_timestamp(head)))
         });
         let fits = |format: &dyn Format| parts.first().is_none_or(|(_, first, _)| first.id() == format.id());
-        match told {
+        match found {
             Some((format, stamp)) if fits(format) => parts.push((item, format, stamp)),
             _ => alone.push(item),
         }
@@ -278,7 +280,7 @@ fn parts(set: Vec<Item>, opener: &Opener) -> (Vec<PartOfSet>, Vec<Item>) {
     (parts, alone)
 }
 
-fn stamps(parts: &[PartOfSet]) -> Vec<(Part, Option<Stamp>)> {
+fn stamps(parts: &[PartOfSet]) -> Vec<(Part, Option<Timestamp>)> {
     parts.iter().map(|(item, _, stamp)| (rotation::part_of(&item.name).1, *stamp)).collect()
 }
 
@@ -290,19 +292,20 @@ fn read_joined(
     recording: &mut Recording,
 ) -> InputReport {
     let modified = items.last().and_then(|item| item.modified);
-    let (joined, told) = Joined::new(opener.clone(), items);
+    let (joined, joined_files) = Joined::new(opener.clone(), items);
     let input = Input { name: name.clone(), modified, lines: Lines::new(Box::new(joined)) };
     let mut warnings = Vec::new();
     let outcome = match read_with(format, input, recording, &mut warnings) {
         Ok(sources) => {
-            if let Ok(told) = told.lock() {
+            if let Ok(joined_files) = joined_files.lock() {
                 for id in &sources {
                     let source = recording.source_mut(*id);
-                    source.segments.clone_from(&told.segments);
-                    source.cut |= !told.failures.is_empty();
+                    source.segments.clone_from(&joined_files.segments);
+                    source.cut |= !joined_files.failures.is_empty();
                 }
-                warnings
-                    .extend(told.failures.iter().map(|failure| format!("part of it is missing: {failure}")));
+                warnings.extend(
+                    joined_files.failures.iter().map(|failure| format!("part of it is missing: {failure}")),
+                );
             }
             Outcome::Read { format: format.id(), sources }
         }
@@ -325,7 +328,7 @@ fn read_item(item: &Item, opener: &Opener, recording: &mut Recording) -> InputRe
     InputReport { name: item.name.clone(), outcome, warnings, modified: item.modified }
 }
 
-/// Reads an opened item with the surest format; when that finds no record after all, with the next.
+/// Reads an opened item with the surest format; if that finds no record after all, with the next.
 fn read_lines(
     item: &Item,
     mut lines: Lines,
@@ -360,12 +363,12 @@ fn read_lines(
         }
     }
     let unknown = || IngestError::Unknown { path: item.name.clone().into(), seen };
-    // What a reader of text says of binary content is of no help.
+    // What a reader of text reports of binary content does not help.
     let fits = first_error.filter(|(_, reads_bytes)| *reads_bytes == binary);
     Err(fits.map(|(error, _)| error).unwrap_or_else(unknown))
 }
 
-/// A file that the user named is read alone; that there is more of it is said.
+/// A file that the user named is read alone; the user is warned that there are more parts of it.
 fn warn_of_siblings(item: &Item, format: &dyn Format, warnings: &mut Vec<String>) {
     let siblings = if item.found || !format.rotates() { 0 } else { open::siblings(item) };
     if siblings > 0 {
@@ -394,7 +397,7 @@ fn read_with(
             0 => format!("byte {}", input.lines.bytes()),
             line => format!("line {line}"),
         };
-        warnings.push(format!("cut off after {place}: {failure}"));
+        warnings.push(format!("truncated after {place}: {failure}"));
         if let Some(last) = recording.sources.last_mut() {
             last.cut = true;
         }

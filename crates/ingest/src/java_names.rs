@@ -1,7 +1,7 @@
 //! Names of classes, methods and native functions in one spelling, whatever tool wrote them.
 //!
-//! "package.Class.method" without signature; lambda and other hidden classes without what makes
-//! each of them unique, so that a million of them are one frame; C++ and Rust demangled.
+//! "package.Class.method" without signature; lambda and other hidden classes without the suffix
+//! that makes each of them unique, so that a million of them are one frame; C++ and Rust demangled.
 
 use std::borrow::Cow;
 
@@ -36,13 +36,13 @@ pub(crate) fn method(name: &str) -> Cow<'_, str> {
     if may_have_address(name) || name.contains('$') { without_address(name) } else { Cow::Borrowed(name) }
 }
 
-/// Whether "0x" is in a name: nearly all have none, and to look for two bytes is quicker than to
-/// look for a text.
+/// Whether "0x" occurs in a name: nearly all have none, and searching for two bytes is quicker than
+/// searching for a text.
 fn may_have_address(name: &str) -> bool {
     name.as_bytes().windows(2).any(|two| two == b"0x")
 }
 
-/// Takes the address out of the name of a hidden class, and the number out of a lambda's.
+/// Removes the address from the name of a hidden class, and the number from a lambda's.
 ///
 /// `Main$$Lambda$14/0x0000000800c03000` up to JDK 17 or so, `Main$$Lambda/0x000001bc01000400`
 /// since, with `+` or `.` for the slash in flight recordings and stack traces.
@@ -56,7 +56,7 @@ fn without_address(name: &str) -> Cow<'_, str> {
             break;
         }
         let mut end = at + 3 + digits;
-        // "+0x00007f…/1234567": the identity hash of the class behind it.
+        // "+0x00007f…/1234567": the identity hash of the class follows it.
         if let Some(hash) = name[end..].strip_prefix('/') {
             end += 1 + hash.bytes().take_while(u8::is_ascii_digit).count();
         }

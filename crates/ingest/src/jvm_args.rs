@@ -1,4 +1,4 @@
-//! Figures in a JVM's command line. Secrets are masked by [`fathom_recording::secrets`] before a
+//! Numbers in a JVM's command line. Secrets are masked by [`fathom_recording::secrets`] before a
 //! recording keeps it.
 
 pub(crate) use fathom_recording::secrets::masked;

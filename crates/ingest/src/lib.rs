@@ -1,9 +1,10 @@
-//! Files into a recording: one module a format, formats told by content and not by name.
+//! Reads files into a recording: one module per format; formats are recognised by content and not
+//! by name.
 //!
-//! A format implements [`Format`] and stands in [`FORMATS`], one line each. Readers are strict
-//! about nothing and honest about everything: a line is taken, known to be of no interest, or
-//! counted as unknown and kept as a sample. Input is hostile: no reader panics, hangs, or holds
-//! more than a bounded part of a file.
+//! A format implements [`Format`] and is one line of [`FORMATS`]. Readers accept everything and
+//! hide nothing: a line is read, known to be of no interest, or counted as unknown and kept as a
+//! sample. Input is untrusted: no reader panics, hangs, or holds more than a bounded part of a
+//! file.
 
 mod access_log;
 mod align;
@@ -17,6 +18,7 @@ mod jdk8;
 mod jfr;
 mod jit;
 mod jvm_args;
+mod jvm_warnings;
 mod lines;
 mod names;
 mod open;
@@ -25,7 +27,6 @@ mod pprof;
 mod strace;
 mod table;
 mod tally;
-mod trouble;
 mod unified;
 
 pub use align::leave_out_duplicates;

@@ -1,12 +1,12 @@
 //! Lines of a stream, in bounded memory.
 //!
-//! One buffer, no allocation per line. A line longer than [`MAX_LINE`] is handed over cut, its rest
+//! One buffer, no allocation per line. A line longer than [`MAX_LINE`] is truncated and its rest
 //! skipped: a file that is one gigabyte without a line break costs one buffer.
 
 use std::io::{self, Read};
 
-/// The longest line that is handed over whole. LogCompilation's `<args>` with a long class path is
-/// the longest honest line that we know (some 100 kB).
+/// The longest line that is not truncated. LogCompilation's `<args>` with a long class path is the
+/// longest legitimate line that we know (some 100 kB).
 pub const MAX_LINE: usize = 1 << 20;
 
 /// How much is read at a time. 256 kB keeps system calls below 1% of the time at 1 GB/s and stays
@@ -16,15 +16,15 @@ const CHUNK: usize = 256 << 10;
 /// A line without its line break.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
-    /// Its number, from 1.
+    /// Its number, 1-based.
     pub number: u64,
     /// Its bytes; not necessarily UTF-8.
     pub bytes: &'a [u8],
-    /// Whether it was longer than [`MAX_LINE`] and lost its rest.
-    pub cut: bool,
+    /// Whether it was longer than [`MAX_LINE`] and truncated.
+    pub truncated: bool,
 }
 
-/// Hands out the lines of a stream one by one.
+/// Returns the lines of a stream one by one.
 pub struct Lines {
     input: Box<dyn Read + Send>,
     buffer: Vec<u8>,
@@ -55,7 +55,7 @@ impl Lines {
     }
 
     /// The next line; `None` at the end. A read error ends the lines and is kept in
-    /// [`Lines::failure`]: what was read up to there counts.
+    /// [`Lines::failure`]: what was read before it counts.
     #[allow(clippy::should_implement_trait, reason = "a lending iterator cannot be an Iterator")]
     pub fn next(&mut self) -> Option<Line<'_>> {
         let mut searched = 0;
@@ -84,14 +84,13 @@ impl Lines {
         }
     }
 
-    /// The content as bytes, from where the lines have come. A read error ends it like its end and
-    /// is kept in
-    /// [`Lines::failure`].
+    /// The content as bytes, from the current position. A read error ends it like its end and is
+    /// kept in [`Lines::failure`].
     pub fn content(&mut self) -> impl Read + use<'_> {
         Content(self)
     }
 
-    /// Number of the line handed out last; 0 while no line was asked for.
+    /// Number of the last line returned; 0 before the first.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -101,7 +100,7 @@ impl Lines {
         self.bytes
     }
 
-    /// Whether the last line had no line break: the file may be cut there.
+    /// Whether the last line had no line break: the file may be truncated there.
     pub fn ends_in_line(&self) -> bool {
         self.ends_in_line
     }
@@ -111,27 +110,27 @@ impl Lines {
         self.failure.as_ref()
     }
 
-    /// Takes the read error over, to be told as the reason why nothing was read.
+    /// Takes the read error, to be reported as the reason why nothing was read.
     pub(crate) fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
 
-    /// Up to `CHUNK` bytes of what comes next, without taking them.
+    /// Up to `CHUNK` bytes of what comes next, without consuming them.
     pub fn peek(&mut self) -> &[u8] {
         while self.to - self.from < CHUNK / 2 && self.fill() {}
         &self.buffer[self.from..self.to]
     }
 
-    fn hand_over(&mut self, line: std::ops::Range<usize>, cut: bool) -> Line<'_> {
+    fn hand_over(&mut self, line: std::ops::Range<usize>, truncated: bool) -> Line<'_> {
         self.number += 1;
         let mut bytes = &self.buffer[line];
         if let [head @ .., b'\r'] = bytes {
             bytes = head;
         }
-        Line { number: self.number, bytes, cut }
+        Line { number: self.number, bytes, truncated }
     }
 
-    /// Reads more behind the unread part. False at the end of the stream.
+    /// Reads more after the unread part. False at the end of the stream.
     fn fill(&mut self) -> bool {
         if self.ended {
             return false;
@@ -163,7 +162,7 @@ impl Lines {
         false
     }
 
-    /// Leaves the handed-over part of an overlong line in place and throws away what follows it.
+    /// Keeps the returned part of an overlong line in place and discards what follows it.
     fn skip_rest_of_line(&mut self) {
         let keep_end = self.from + MAX_LINE;
         if let Some(at) = memchr::memchr(b'\n', &self.buffer[keep_end..self.to]) {
@@ -235,7 +234,7 @@ mod tests {
         let mut lines = Lines::new(Box::new(io::Cursor::new(bytes.to_vec())));
         let mut seen = Vec::new();
         while let Some(line) = lines.next() {
-            seen.push((line.number, line.bytes.len(), line.cut));
+            seen.push((line.number, line.bytes.len(), line.truncated));
         }
         seen
     }
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlong_line_is_cut_and_the_next_one_is_whole() {
+    fn an_overlong_line_is_truncated_and_the_next_one_is_whole() {
         let mut bytes = vec![b'x'; 3 * MAX_LINE + 17];
         bytes.extend_from_slice(b"\nnext\nand");
         assert_eq!(all(&bytes), [(1, MAX_LINE, true), (2, 4, false), (3, 3, false)]);

@@ -1,6 +1,7 @@
 //! Short names of sources, for reading: "gc.log" and not "/srv/incident/2026-11-20/node-7/gc.log".
 //!
-//! A name is cut to the fewest last parts of its path that still tell it from every other input.
+//! A name is shortened to the last parts of its path that still distinguish it from every other
+//! input.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +12,7 @@ use fathom_recording::Recording;
 pub fn shorten(recording: &mut Recording, first: usize) {
     let mut full: BTreeSet<String> = BTreeSet::new();
     for (i, source) in recording.sources.iter().enumerate() {
-        // Names of sources that were there before stay, and keep new ones from becoming equal to
-        // them.
+        // Names of sources that were there before stay, and new ones must not become equal to them.
         full.insert(source.name.clone());
         if i >= first {
             full.extend(source.segments.iter().map(|segment| segment.name.clone()));
@@ -31,7 +31,7 @@ pub fn shorten(recording: &mut Recording, first: usize) {
     recording.processes.iter_mut().for_each(|process| new(&mut process.name));
 }
 
-/// The shortest distinguishing tail of each path.
+/// The shortest distinguishing suffix of each path.
 fn shortest(full: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut tails: BTreeMap<&str, usize> = BTreeMap::new();
     for name in full {
@@ -48,8 +48,8 @@ fn shortest(full: &BTreeSet<String>) -> BTreeMap<String, String> {
 
 /// "c", "b/c", "a/b/c" of "a/b/c".
 fn tails_of(name: &str) -> impl Iterator<Item = &str> {
-    let cuts = name.rmatch_indices('/').map(|(at, _)| &name[at + 1..]);
-    cuts.chain(std::iter::once(name))
+    let suffixes = name.rmatch_indices('/').map(|(at, _)| &name[at + 1..]);
+    suffixes.chain(std::iter::once(name))
 }
 
 #[cfg(test)]
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_keeps_as_much_of_its_path_as_tells_it_apart() {
+    fn a_name_keeps_as_much_of_its_path_as_distinguishes_it() {
         let full = ["/x/a/gc.log", "/x/b/gc.log", "/x/b/jit.xml", "-", "dir/"].map(String::from);
         let short = shortest(&full.into_iter().collect());
         let short: Vec<_> = short.values().map(String::as_str).collect();

@@ -1,8 +1,8 @@
-//! From a path to a stream of lines: files, standard input, packed or plain.
+//! From a path to a stream of lines: files, standard input, compressed or plain.
 //!
-//! What the user names becomes [`Item`]s: one for a plain or packed file, one for each member of a
-//! zip archive, one for each file of a directory. An item can be opened more than once unless it is
-//! a stream (standard input, a pipe); that is what lets a rotated set be put in order before it is
+//! What the user names becomes [`Item`]s: one for a file, compressed or not, one for each member of
+//! a zip archive, one for each file of a directory. An item can be opened more than once unless it
+//! is a stream (standard input, a pipe), so that a rotated set can be put in order before it is
 //! read.
 
 pub(crate) mod rotation;
@@ -25,8 +25,8 @@ use zip::Member;
 
 use crate::{IngestError, Lines};
 
-/// Told how many bytes of how many have been read, packed ones; the total is 0 while it is not
-/// known (a stream).
+/// Is called with how many bytes of how many have been read, compressed; the total is 0 while it is
+/// unknown (a stream).
 pub type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// Counts what is read from disk, over all inputs.
@@ -49,11 +49,11 @@ impl Meter {
     }
 }
 
-/// A directory or an archive with more files than this is not gone through: a mistaken `/` would
-/// take hours.
+/// A directory or an archive with more files than this is not read: a mistaken `/` would take
+/// hours.
 pub(crate) const MOST_FILES: usize = 10_000;
 
-/// Where the bytes of an item are.
+/// The place of the bytes of an item.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     Stdin,
@@ -70,7 +70,8 @@ pub(crate) enum Place {
 /// One thing to read.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    /// As the user named it; "archive.zip/member" or "directory/file" for what was found inside.
+    /// Its name as the user gave it; "archive.zip/member" or "directory/file" for what was found
+    /// inside.
     pub(crate) name: String,
     pub(crate) modified: Option<SystemTime>,
     /// Its size on disk; 0 for a stream.
@@ -92,7 +93,7 @@ impl Item {
     }
 }
 
-/// Counts bytes on their way in, for the progress.
+/// Counts bytes as they are read, for the progress.
 struct Metered<R> {
     inner: R,
     meter: Arc<Meter>,
@@ -106,7 +107,7 @@ impl<R: Read> Read for Metered<R> {
     }
 }
 
-/// Counts the packed bytes of a stream, whose size is not known beforehand.
+/// Counts the compressed bytes of a stream, whose size is not known beforehand.
 struct Counted<R> {
     inner: R,
     budget: Arc<Budget>,
@@ -128,7 +129,7 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    /// The unpacked bytes of an item, text as UTF-8 with line feeds.
+    /// The decompressed bytes of an item, text as UTF-8 with line feeds.
     pub(crate) fn stream(&self, item: &Item) -> io::Result<Box<dyn Read + Send>> {
         let own = || Budget::new(self.limit, item.bytes);
         let (raw, budget): (Box<dyn Read + Send>, _) = match &item.place {
@@ -156,7 +157,7 @@ impl Opener {
     }
 }
 
-/// The items that a path on the command line names: one, or what is in the directory or the
+/// The items that a path on the command line names: one, or the content of the directory or the
 /// archive.
 pub(crate) fn expand(path: &Path, limit: Expansion) -> Result<Vec<Item>, IngestError> {
     let error = |cause| IngestError::Io { path: path.to_owned(), cause };
@@ -185,8 +186,8 @@ fn is_zip(path: &Path) -> io::Result<bool> {
     Ok(packing == Packing::Zip)
 }
 
-/// The regular files of a directory, in order of their names. What is in directories within it is
-/// not looked at.
+/// The regular files of a directory, in order of their names. Directories within it are not
+/// searched.
 fn directory(path: &Path, limit: Expansion) -> Result<Vec<Item>, IngestError> {
     let error = |cause| IngestError::Io { path: path.to_owned(), cause };
     let mut files: Vec<PathBuf> = Vec::new();
@@ -203,7 +204,7 @@ fn directory(path: &Path, limit: Expansion) -> Result<Vec<Item>, IngestError> {
     files.sort();
     let mut items = Vec::new();
     for file in files {
-        // A file that cannot be opened is one that is not used; the others are.
+        // A file that cannot be opened is reported; the others are used.
         let found = expand(&file, limit).unwrap_or_else(|failure| {
             let why = match failure {
                 IngestError::Io { cause, .. } => cause.to_string(),
@@ -217,7 +218,7 @@ fn directory(path: &Path, limit: Expansion) -> Result<Vec<Item>, IngestError> {
     Ok(items)
 }
 
-/// Files beside a named one that look like parts of its rotated set.
+/// Files in the directory of a named one that look like parts of its rotated set.
 pub(crate) fn siblings(item: &Item) -> usize {
     let Place::File(path) = &item.place else { return 0 };
     let name = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

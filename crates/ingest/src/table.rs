@@ -1,19 +1,19 @@
 //! Tables of throughput or latency: what benchmarks and monitoring scripts print.
 //!
 //! CSV, TSV, semicolons, bars or blanks between the cells; with a header or without; instances as
-//! columns or as rows (time, instance, value); stamps as seconds, milli-, micro- or nanoseconds
-//! since a start or the epoch, or as dates. What the columns are is told in [`shape`] and
-//! [`words`], how counts become rates in [`ticks`]. Lines that are no rows (output of the JVM above
-//! the table, a broken row) are counted as skipped.
+//! columns or as rows (time, instance, value); timestamps as seconds, milli-, micro- or nanoseconds
+//! since a start or the epoch, or as dates. [`shape`] and [`column_names`] recognise the columns,
+//! [`ticks`] turns counts into rates. Lines that are not rows (output of the JVM above the table, a
+//! broken row) are counted as skipped.
 //!
-//! Limits: a cell with a line break in quotes is not read as one; dates without a zone are taken
-//! for UTC; a log with free text on every line is no table.
+//! Limits: a cell with a line break in quotes is not read as one; dates without a zone are read as
+//! UTC; a log with free text on every line is not a table.
 
+mod column_names;
 mod rows;
 mod shape;
-mod stamps;
 mod ticks;
-mod words;
+mod timestamps;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -24,9 +24,9 @@ use fathom_recording::clock::seconds;
 use fathom_recording::{Check, ClockBasis, SeriesInfo, Sink, Source, SourceId};
 
 use crate::{Confidence, Format, IngestError, Input, Tally};
+use column_names::{Cells, Measure};
 use shape::{MAX_INSTANCES, Shape};
 use ticks::{Convention, GoesBack, Out, Ticks};
-use words::{Cells, Measure};
 
 /// The format.
 pub(crate) struct Table;
@@ -59,7 +59,7 @@ impl Format for Table {
     }
 }
 
-/// Reads rows into series; a table that starts over (a second run appended to the file) becomes a
+/// Reads rows into series; a table that starts again (a second run appended to the file) becomes a
 /// second source.
 struct Reader<'a> {
     shape: &'a Shape,
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a row; false when it is none.
+    /// Takes a row; false when it is not one.
     fn row(&mut self, number: u64, cells: &[Cow<'_, str>], sink: &mut dyn Sink) -> bool {
         let shape = self.shape;
         let Some(stamp_ns) = shape.stamp(cells) else { return false };
@@ -152,8 +152,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a row begins a new run: a table since a start is back at its beginning, for an
-    /// instance that has been further already.
+    /// Whether a row begins a new run: a table that counts from a start is back at its beginning,
+    /// for an instance that had been further already.
     fn starts_over(&self, stamp_ns: i64, key: &(String, String)) -> bool {
         let Some(run) = &self.run else { return false };
         let begin = self.shape.first_ns.saturating_add(self.shape.tick_ns / 2);
@@ -185,16 +185,16 @@ impl<'a> Reader<'a> {
         let guesses = &self.shape.guesses;
         let tick = seconds(self.shape.tick_ns);
         let covered = match self.convention {
-            Convention::Before => "a row tells of the time up to its stamp",
-            Convention::After => "a row tells of the time from its stamp on",
+            Convention::Before => "a row covers the time up to its timestamp",
+            Convention::After => "a row covers the time from its timestamp on",
         };
         let counts =
             self.shape.values.iter().any(|v| matches!(v.measure.cells, Cells::Count | Cells::Counter));
-        let divided = if counts { ", by whose length its counts are divided" } else { "" };
+        let divided = if counts { ", and its counts are divided by that time" } else { "" };
         let covered = format!("{covered}{divided}");
         vec![
             Check {
-                claim: "the table says what its columns are".to_owned(),
+                claim: "the table names its columns".to_owned(),
                 holds: guesses.is_empty(),
                 detail: if guesses.is_empty() {
                     format!("stamps are {}, one every {tick} s; {covered}", self.shape.stamps.words())
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
                 },
             },
             Check {
-                claim: "stamps never go back".to_owned(),
+                claim: "timestamps never go back".to_owned(),
                 holds: run.went_back == 0,
                 detail: format!("{} rows of {} go back and were skipped", run.went_back, run.tally.records),
             },
@@ -248,13 +248,13 @@ fn outs(
     // Several files of one column each are distinguished by their names.
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy()).unwrap_or_default();
     let mut out = |measure: &Measure| {
-        let measure = if metric.is_empty() { measure.clone() } else { words::measure(metric) };
+        let measure = if metric.is_empty() { measure.clone() } else { column_names::measure(metric) };
         let parts = [instance, &measure.instance].into_iter().filter(|part| !part.is_empty());
-        let told = parts.collect::<Vec<_>>().join(" ");
+        let instance = parts.collect::<Vec<_>>().join(" ");
         let info = SeriesInfo {
             name: measure.name.clone(),
             unit: measure.unit.clone(),
-            instance: if told.is_empty() { stem.to_string() } else { told },
+            instance: if instance.is_empty() { stem.to_string() } else { instance },
             kind: measure.kind,
             process: None,
             source,

@@ -1,4 +1,4 @@
-//! Counting what a reader takes and what it does not understand.
+//! Counts what a reader reads and what it does not understand.
 
 use fathom_recording::{Source, UnknownLine};
 
@@ -12,7 +12,7 @@ const SAMPLE_BYTES: usize = 160;
 /// The counters of one source while it is read.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Records taken.
+    /// Records read.
     pub records: u64,
     /// Lines that were not understood.
     pub skipped: u64,
@@ -20,12 +20,12 @@ pub struct Tally {
     pub lost: u64,
     /// Samples of the lines not understood.
     pub unknown: Vec<UnknownLine>,
-    /// Those of them that stand for a sort of lines, by what tells it.
+    /// Those of them that represent a sort of lines, by the sort's key.
     sorts: Vec<(Vec<u8>, usize)>,
 }
 
 impl Tally {
-    /// Counts a line that nobody understands, and keeps the first few.
+    /// Counts a line that is not understood, and keeps the first few.
     pub fn unknown(&mut self, number: u64, bytes: &[u8]) {
         self.skipped += 1;
         if self.unknown.len() - self.sorts.len() < SAMPLES {
@@ -33,8 +33,8 @@ impl Tally {
         }
     }
 
-    /// The same of a line of a sort that can be told: the first of each sort is kept, with how many
-    /// there are.
+    /// The same for a line whose sort is recognised: the first of each sort is kept, with the
+    /// number of them.
     pub fn unknown_of(&mut self, sort: &[u8], number: u64, bytes: &[u8]) {
         self.skipped += 1;
         let known = self.sorts.iter().find(|(known, _)| known == sort);

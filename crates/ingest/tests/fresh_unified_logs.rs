@@ -1,8 +1,8 @@
 //! Logs of JVMs that run now: every JDK that this machine has, every collector of each, read and
 //! counted again by another method.
 //!
-//! The oracle knows nothing of records: it takes the lines that say "Pause" and end in "ms", and
-//! leaves out those whose interval lies within that of the next one.
+//! The oracle knows nothing of records: it takes the lines that contain "Pause" and end in "ms",
+//! and leaves out those whose interval lies within that of the next one.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -46,7 +46,7 @@ fn counts_and_sums_of_fresh_logs_are_those_of_another_method() {
         fathom_testing::skip(&format!("no JDK {release} was found"));
     }
     assert!(seen.logs > 0, "not one JVM ran");
-    // How far the load comes in its time is the machine's business.
+    // The progress of the load in its time depends on the machine.
     if seen.full == 0 || seen.failures == 0 {
         fathom_testing::skip(&format!(
             "in part: the machine was too busy for the load to make full collections ({}) and evacuation failures ({})",
@@ -55,7 +55,7 @@ fn counts_and_sums_of_fresh_logs_are_those_of_another_method() {
     }
 }
 
-/// What all logs together had.
+/// Totals of all logs.
 #[derive(Default)]
 struct Seen {
     logs: u32,
@@ -90,9 +90,9 @@ fn check(log: &Path, name: &str, seen: &mut Seen) {
     eprintln!("{name}: {} pauses, {:.3} s, {} stalls", read.0, read.1 as f64 / 1e6, stalls);
 }
 
-/// Count, sum and maximum of the pauses in microseconds, by intervals: each closing line
-/// tells when it ended (its number) and which collections it may hold (those with a later id,
-/// closed right before it, not longer).
+/// Count, sum and maximum of the pauses in microseconds, by intervals: each closing line gives its
+/// end (its number) and the collections that it may contain (those with a later id, closed right
+/// before it, not longer).
 fn by_another_method(text: &str) -> (usize, i64, i64) {
     let mut pauses: Vec<(u64, i64, String)> = Vec::new();
     for line in text.lines().filter(|l| l.ends_with("ms") && l.contains(" Pause ")) {
@@ -101,8 +101,8 @@ fn by_another_method(text: &str) -> (usize, i64, i64) {
         else {
             continue;
         };
-        let figure = line.trim_end_matches("ms").rsplit(' ').next().unwrap();
-        let digits: String = figure.chars().filter(char::is_ascii_digit).collect();
+        let printed = line.trim_end_matches("ms").rsplit(' ').next().unwrap();
+        let digits: String = printed.chars().filter(char::is_ascii_digit).collect();
         let us: i64 = digits.parse().unwrap();
         let young = line.contains(" Pause Young (");
         let held = pauses.last().is_some_and(|(inner, inner_us, sort)| {
@@ -114,8 +114,8 @@ fn by_another_method(text: &str) -> (usize, i64, i64) {
         let sort = if line.contains(" Pause Full ") { "full" } else { "other" };
         pauses.push((id, us, sort.to_owned()));
     }
-    let figures = pauses.iter().map(|p| p.1);
-    (pauses.len(), figures.clone().sum(), figures.max().unwrap_or(0))
+    let durations = pauses.iter().map(|p| p.1);
+    (pauses.len(), durations.clone().sum(), durations.max().unwrap_or(0))
 }
 
 struct Jdk {
@@ -191,14 +191,14 @@ fn collectors(jdk: &Jdk) -> Vec<(&'static str, Vec<&'static str>)> {
     all
 }
 
-/// Runs the load. False: the JVM knows no such collector.
+/// Runs the load. False: the JVM has no such collector.
 fn run(jdk: &Jdk, options: &[&str], log: &Path, classes: &Path) -> bool {
     let available = Command::new(&jdk.java).args(options).arg("-version").output();
     if !available.is_ok_and(|output| output.status.success()) {
         return false;
     }
-    // Epsilon never collects: it ends with an error when the heap is full, and its log is whole all
-    // the same.
+    // Epsilon never collects: it ends with an error when the heap is full, and its log is complete
+    // all the same.
     let status = Command::new(&jdk.java)
         .args(options)
         .args(["-Xmx200m", "-cp"])

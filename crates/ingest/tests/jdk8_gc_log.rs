@@ -1,5 +1,5 @@
 //! The reader of JDK 6–8 GC logs: golden tests on logs of a real JDK 8 and on a written one full of
-//! traps, and what must hold for any input.
+//! special cases, and invariants for any input.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ fn read(bytes: &[u8]) -> Recording {
     let lines = Lines::new(Box::new(std::io::Cursor::new(bytes.to_vec())));
     let mut input = Input { name: "gc.log".to_owned(), modified: None, lines };
     let mut recording = Recording::new();
-    // An error says that there was no record; the recording is then empty, and that is judged by
-    // the test.
+    // An error means that there was no record; the recording is then empty, and the test judges
+    // that.
     let _ = reader().read(&mut input, &mut recording);
     recording.seal();
     recording
@@ -30,7 +30,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// All that was read, in lines that a person can check against the log.
-fn told(recording: &Recording, spans_of_a_kind: usize) -> String {
+fn summary(recording: &Recording, spans_of_a_kind: usize) -> String {
     let mut text = String::new();
     for (source, process) in recording.sources.iter().zip(&recording.processes) {
         let _ = writeln!(
@@ -87,7 +87,7 @@ fn line_of(span: &Span<'_>) -> String {
 
 #[test]
 fn every_trap_of_the_written_log_is_read_as_its_notes_say() {
-    insta::assert_snapshot!(told(&read(&fixture("traps.log")), 100));
+    insta::assert_snapshot!(summary(&read(&fixture("traps.log")), 100));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn logs_of_a_real_jdk_8_are_read_as_before() {
         "statistics-only",
     ] {
         let recording = read(&fixture(&format!("{name}.log")));
-        insta::assert_snapshot!(name, told(&recording, 12));
+        insta::assert_snapshot!(name, summary(&recording, 12));
         for source in &recording.sources {
             assert_eq!(source.unknown, [], "{name}: every line of a real log is known");
             assert!(source.checks.iter().all(|c| c.holds), "{name}: {:?}", source.checks);
@@ -141,7 +141,7 @@ fn what_a_scavenge_within_a_remark_failed_at_the_stop_failed_at() {
 }
 
 #[test]
-fn what_is_left_of_a_record_tells_that_it_failed_or_was_full_and_it_is_no_pause() {
+fn the_rest_of_a_record_shows_that_it_failed_or_was_full_and_it_is_no_pause() {
     let recording = read(
         b"455.096: [GC 455.096: [ParNew (promotion failed): 153344K->153344K(153344K), 0.6818450 secs]455.778: \
           [CMS459.090: [CMS-concurrent-mark: 3.439/4.155 secs] [Times: user=8.27 sys=0.17, real=4.16 secs]\n\
@@ -151,12 +151,12 @@ fn what_is_left_of_a_record_tells_that_it_failed_or_was_full_and_it_is_no_pause(
           469.451: [Full GC (Allocation Failure) 469.451: [CMS470.427: [CMS-concurrent-mark: 0.976/0.982 secs] \n",
     );
     assert_eq!(recording.spans_of(kind::GC_PAUSE).count(), 1);
-    let cut: Vec<_> = recording
+    let truncated: Vec<_> = recording
         .spans_of(kind::GC_CUT)
         .map(|c| (c.t0_ns() / 1_000_000, c.name().to_owned(), failures(&c), c.figure(figure::FULL)))
         .collect();
     let failed = (455_096, "GC".to_owned(), vec!["promotion failed".to_owned()], None);
-    assert_eq!(cut, [failed, (469_451, "Full GC".to_owned(), vec![], Some(1.0))]);
+    assert_eq!(truncated, [failed, (469_451, "Full GC".to_owned(), vec![], Some(1.0))]);
     assert_eq!(recording.sources[0].lost, 3);
 }
 
@@ -180,7 +180,7 @@ fn a_second_run_in_the_file_is_a_source_and_a_process_of_its_own() {
 }
 
 #[test]
-fn stamps_of_two_threads_before_an_application_time_are_no_unknown_line() {
+fn timestamps_of_two_threads_before_an_application_time_are_not_an_unknown_line() {
     let date = "2026-11-21T04:48:47.562+0000";
     let log = format!(
         "{date}: 0.132: [GC 10K->5K(20K), 0.0100000 secs]\n\
@@ -197,7 +197,7 @@ fn lines_that_overtake_each_other_are_no_second_run() {
 }
 
 #[test]
-fn dates_alone_are_wall_clock_time_and_no_stamps_are_no_time() {
+fn dates_alone_are_wall_clock_time_and_without_timestamps_there_is_no_time() {
     use fathom_recording::ClockBasis;
     let recording = read(b"2015-05-13T13:28:51.504-0400: [GC 10K->5K(20K), 0.0100000 secs]\n");
     assert_eq!(recording.sources[0].clock, ClockBasis::Epoch);
@@ -250,12 +250,12 @@ fn the_id_of_a_cycle_that_a_full_gc_gave_up_before_it_wrote_a_line_is_not_missin
     assert!(!ids.holds, "8 and 10 follow no initial mark");
     assert_eq!(
         ids.detail,
-        "2 missing below 12, the first is 8, 1 of a cycle given up before it wrote a line"
+        "2 missing below 12, the first is 8, 1 of a cycle that was aborted before it wrote a line"
     );
 }
 
 #[test]
-fn a_heap_dump_behind_what_another_thread_left_of_its_stamps_is_no_unknown_line() {
+fn a_heap_dump_after_the_rest_of_its_timestamps_is_not_an_unknown_line() {
     let log = "\
 0.104: #9: [GC pause (G1 Evacuation Pause) (young), 0.0015004 secs]
 2026-11-23T02:03:44.297+0000 concurrent mark-sweep generation:  total 21888K, used 11947K [0x00000000feaa0000)
@@ -269,7 +269,7 @@ fn a_heap_dump_behind_what_another_thread_left_of_its_stamps_is_no_unknown_line(
 }
 
 #[test]
-fn a_pause_whose_stamp_another_thread_tore_stands_where_its_line_does() {
+fn a_pause_whose_timestamp_another_thread_tore_is_where_its_line_is() {
     let log = "\
 0.181: [GC pause (G1 Evacuation Pause) (young) (initial-mark)-- 31744K->31744K(32768K), 0.0025525 secs]
 0.183: [GC concurrent-root-region-scan-start]
@@ -285,7 +285,7 @@ fn a_pause_whose_stamp_another_thread_tore_stands_where_its_line_does() {
     assert!(recording.sources[0].checks.iter().all(|c| c.holds), "{:?}", recording.sources[0].checks);
 }
 
-/// What must hold of every recording, whatever the input was.
+/// Invariants of every recording, whatever the input was.
 fn holds(recording: &Recording) {
     for kind in [kind::GC_PAUSE, kind::GC_NESTED, kind::GC_CONCURRENT, kind::SAFEPOINT, kind::RUN] {
         for span in recording.spans_of(kind) {
@@ -298,13 +298,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn a_log_cut_anywhere_is_read_up_to_there(share in 0.0f64..1.0, which in 0usize..4) {
+    fn a_log_truncated_anywhere_is_read_up_to_there(share in 0.0f64..1.0, which in 0usize..4) {
         let name = ["traps", "cms-both-fls-stopped", "g1-both-id-stopped-statistics", "icms-date"][which];
         let whole = fixture(&format!("{name}.log"));
-        let cut = &whole[..(whole.len() as f64 * share) as usize];
-        let (cut, whole) = (read(cut), read(&whole));
-        holds(&cut);
-        prop_assert!(cut.spans_of(kind::GC_PAUSE).len() <= whole.spans_of(kind::GC_PAUSE).len());
+        let part = &whole[..(whole.len() as f64 * share) as usize];
+        let (part, whole) = (read(part), read(&whole));
+        holds(&part);
+        prop_assert!(part.spans_of(kind::GC_PAUSE).len() <= whole.spans_of(kind::GC_PAUSE).len());
     }
 
     #[test]
@@ -331,7 +331,7 @@ proptest! {
 }
 
 #[test]
-fn compilations_and_warnings_between_the_records_are_told_as_well() {
+fn compilations_and_warnings_between_the_records_are_read_as_well() {
     let log = "\
 1.000: [GC 10K->5K(20K), 0.0100000 secs]
    1100   45       3       java.lang.String::hashCode (55 bytes)
@@ -354,7 +354,7 @@ fn labels(recording: &Recording, kind: &str, key: &str) -> Vec<String> {
 }
 
 /// A phase of the concurrent thread ends within the full collection that takes its place, and
-/// prints a later stamp there.
+/// prints a later timestamp there.
 const CONCURRENT_MODE_FAILURE: &str = "\
 100.000: [GC 100.001: [ParNew: 18874K->2096K(18874K), 0.2000000 secs] 109623K->98424K(207618K), 0.2001000 secs] [Times: user=0.9 sys=0.01, real=0.2 secs]
 200.000: [Full GC 200.000: [CMS210.500: [CMS-concurrent-sweep: 12.000/14.000 secs] [Times: user=41.93 sys=0.01, real=14.0 secs]
@@ -376,9 +376,9 @@ fn a_phase_that_ends_within_a_full_collection_is_no_restart() {
 }
 
 #[test]
-fn a_restart_is_one_also_when_the_record_before_it_was_cut_off() {
-    let cut = CONCURRENT_MODE_FAILURE.find(" (concurrent mode failure)").expect("it is there");
-    let log = format!("{}\n{CONCURRENT_MODE_FAILURE}", &CONCURRENT_MODE_FAILURE[..cut]);
+fn a_restart_is_detected_after_a_truncated_record() {
+    let end = CONCURRENT_MODE_FAILURE.find(" (concurrent mode failure)").expect("it is there");
+    let log = format!("{}\n{CONCURRENT_MODE_FAILURE}", &CONCURRENT_MODE_FAILURE[..end]);
     let recording = read(log.as_bytes());
     let of_run =
         |run: usize| recording.spans_of(kind::GC_PAUSE).filter(|p| p.process().index() == run).count();
@@ -437,8 +437,8 @@ java.lang.OutOfMemoryError: GC overhead limit exceeded
     assert_eq!(recording.sources[0].skipped, 0);
 }
 
-/// G1 counts the objects of each class behind the record of a full collection, and within its stop:
-/// the CPU line, which comes last, has both.
+/// G1 counts the objects of each class after the record of a full collection, and within its stop:
+/// the CPU line, which comes last, covers both.
 #[test]
 fn a_class_histogram_after_a_full_collection_is_part_of_its_stop() {
     let log = "2021-10-07T10:05:34.135+0100: 69302.241: [Full GC (System.gc()) 2021-10-07T10:05:34.135+0100: 69302.241: \

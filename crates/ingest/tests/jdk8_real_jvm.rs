@@ -1,6 +1,6 @@
 //! A real JDK 8 under every collector and flag set, read by us and counted by another program.
 //!
-//! Skips, and says so, where there is no JDK 8 (`scripts/jdk8.sh` brings one), no javac or no
+//! Skips, with a report, where there is no JDK 8 (`scripts/jdk8.sh` installs one), no javac or no
 //! Python.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
@@ -100,7 +100,7 @@ fn read(log: &Path) -> Recording {
     let mut input = Input { name: log.display().to_string(), modified: None, lines };
     let head = input.lines.peek().to_vec();
     let format = FORMATS.iter().max_by_key(|f| f.sniff(&head)).unwrap();
-    assert_eq!(format.id(), "jdk8-gc-log", "told by content");
+    assert_eq!(format.id(), "jdk8-gc-log", "recognised by content");
     let mut recording = Recording::new();
     format.read(&mut input, &mut recording).unwrap();
     recording.seal();

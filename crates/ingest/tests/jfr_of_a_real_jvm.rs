@@ -1,5 +1,5 @@
-//! Real JVMs record themselves and write a GC log that knows no wall-clock time: the recording must
-//! say what the JDK's own tool says, and both files must be one picture.
+//! Real JVMs record themselves and write a GC log without wall-clock time: the recording must agree
+//! with the JDK's own tool, and both files must be aligned.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -31,7 +31,7 @@ fn jdks() -> BTreeMap<u32, PathBuf> {
     found
 }
 
-/// What `jfr summary` counts, by kind.
+/// The counts of `jfr summary`, by kind.
 fn summary(home: &Path, file: &Path) -> BTreeMap<String, u64> {
     let out = Command::new(home.join("bin/jfr")).arg("summary").arg(file).output().unwrap();
     let text = String::from_utf8(out.stdout).unwrap();
@@ -44,15 +44,15 @@ fn summary(home: &Path, file: &Path) -> BTreeMap<String, u64> {
     text.lines().filter_map(row).collect()
 }
 
-/// The innermost frames of the samples as `jfr print` tells them; as text, it would leave methods
+/// The innermost frames of the samples as `jfr print` reports them; as text, it would leave methods
 /// out that the JVM calls hidden.
 fn printed_tops(home: &Path, file: &Path) -> BTreeMap<String, u64> {
     let mut command = Command::new(home.join("bin/jfr"));
     command.args(["print", "--json", "--events", "jdk.ExecutionSample", "--stack-depth", "1"]);
     let out = command.arg(file).output().unwrap();
-    let told: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let printed: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     let mut tops = BTreeMap::new();
-    for event in told["recording"]["events"].as_array().unwrap() {
+    for event in printed["recording"]["events"].as_array().unwrap() {
         let method = &event["values"]["stackTrace"]["frames"][0]["method"];
         if let (Some(class), Some(name)) = (method["type"]["name"].as_str(), method["name"].as_str()) {
             *tops.entry(without_address(&format!("{}.{name}", class.replace('/', ".")))).or_default() += 1;
@@ -73,12 +73,12 @@ fn tops(recording: &Recording) -> BTreeMap<String, u64> {
     tops
 }
 
-/// A method's name without what makes a hidden class unique:
+/// A method's name without the suffix that makes a hidden class unique:
 /// "java.lang.invoke.LambdaForm$MH+0x00007f.invoke".
 fn without_address(name: &str) -> String {
     let Some((class, method)) = name.rsplit_once('.') else { return name.to_owned() };
     let class = class.split("+0x").next().unwrap_or(class);
-    // Until JDK 20 the address stood behind a slash.
+    // Until JDK 20 the address came after a slash.
     let class = class.split(".0x").next().unwrap_or(class);
     format!("{class}.{method}")
 }
@@ -127,7 +127,7 @@ fn load(paths: &[PathBuf]) -> Recording {
 /// The recording against the JDK's own tool.
 fn alone(home: &Path, jfr: &Path, name: &str) {
     let recording = load(&[jfr.to_owned()]);
-    let told = summary(home, jfr);
+    let counted = summary(home, jfr);
     let count = |kind: &str| recording.spans_of(kind).count() as u64;
     for (kind, events) in [
         (kind::LOCK_MONITOR, &["jdk.JavaMonitorEnter"][..]),
@@ -139,7 +139,7 @@ fn alone(home: &Path, jfr: &Path, name: &str) {
         (kind::VM_OPERATION, &["jdk.ExecuteVMOperation"]),
         (kind::SAFEPOINT, &["jdk.SafepointBegin"]),
     ] {
-        let expected: u64 = events.iter().map(|event| told.get(*event).copied().unwrap_or(0)).sum();
+        let expected: u64 = events.iter().map(|event| counted.get(*event).copied().unwrap_or(0)).sum();
         assert_eq!(count(kind), expected, "{name}: {kind}");
     }
     assert_eq!(tops(&recording), printed_tops(home, jfr), "{name}: innermost frames");

@@ -13,7 +13,7 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 /// A Java home, by feature release.
 type Jdks = BTreeMap<u32, PathBuf>;
 
-/// Every JDK and runtime of this machine, one a feature release, those with a compiler first.
+/// Every JDK and runtime of this machine, one per feature release, those with a compiler first.
 fn jdks() -> Jdks {
     let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
@@ -37,7 +37,7 @@ fn jdks() -> Jdks {
     found
 }
 
-/// The feature release that a Java home says it is, when its `java` can be run.
+/// The feature release that a Java home reports, if its `java` can be run.
 fn feature(home: &Path) -> Option<u32> {
     let release = std::fs::read_to_string(home.join("release")).ok()?;
     let version = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""))?;
@@ -46,7 +46,7 @@ fn feature(home: &Path) -> Option<u32> {
     version.split(['.', '"', '-', '+']).next()?.parse().ok()
 }
 
-/// The program, compiled; `None`, and a line about it, where there is no compiler.
+/// The program, compiled; `None`, with a report, where there is no compiler.
 fn program(jdks: &Jdks, into: &Path) -> Option<()> {
     let Some(javac) = jdks.values().map(|home| home.join("bin/javac")).find(|javac| javac.exists()) else {
         fathom_testing::skip("no JDK with javac was found (JAVA_HOME, /usr/lib/jvm)");
@@ -64,17 +64,17 @@ fn load(paths: &[PathBuf]) -> Recording {
     recording
 }
 
-/// What a log tells of a compilation.
-struct Told {
+/// What a log has of a compilation.
+struct Logged {
     what: (u8, String),
     start_ms: i64,
 }
 
-/// What a log tells by compile id.
-type Compilations = BTreeMap<i64, Told>;
+/// What a log has, by compile id.
+type Compilations = BTreeMap<i64, Logged>;
 
-/// Tier and method of the compilations that a recording tells of. Stale tasks (nobody wants them
-/// any more when a compiler gets to them) are in LogCompilation alone.
+/// Tier and method of the compilations in a recording. Stale tasks (not wanted any more when a
+/// compiler gets to them) are in LogCompilation alone.
 fn compilations(recording: &Recording) -> Compilations {
     let failures = recording.spans_of(kind::JIT_FAILURE);
     let stale: BTreeSet<_> =
@@ -85,12 +85,13 @@ fn compilations(recording: &Recording) -> Compilations {
         .filter(|s| !stale.contains(&s.key()))
         .map(|s| {
             let what = (s.figure(figure::TIER).unwrap_or(-1.0) as u8, s.name().to_owned());
-            (s.key(), Told { what, start_ms: uptime_ms(s.t0_ns()) })
+            (s.key(), Logged { what, start_ms: uptime_ms(s.t0_ns()) })
         })
         .collect()
 }
 
-/// The same from unified logging, read here in its own way: "[0.089s][debug][jit,compilation]  1  3  A::b (22 bytes)".
+/// The same from unified logging, read here in another way: "[0.089s][debug][jit,compilation]  1  3
+/// A::b (22 bytes)".
 fn unified(log: &Path) -> Compilations {
     let text = std::fs::read_to_string(log).expect("the unified log");
     let mut found = BTreeMap::new();
@@ -102,7 +103,7 @@ fn unified(log: &Path) -> Compilations {
         let tier = words[at - 1].parse().expect("a tier");
         let stamp = line.trim_start_matches('[').split('s').next().expect("a stamp");
         let start_ms = stamp.replace('.', "").parse().expect("seconds with three digits");
-        found.insert(id, Told { what: (tier, words[at].replacen("::", ".", 1)), start_ms });
+        found.insert(id, Logged { what: (tier, words[at].replacen("::", ".", 1)), start_ms });
     }
     found
 }
@@ -140,25 +141,26 @@ fn three_logs_of_one_jvm_agree_on_ids_tiers_and_methods() {
         assert!(log.len() > 50, "JDK {feature}: {} compilations", log.len());
         for other in [&printed, &unified] {
             // At the exit, logs are closed one after the other while the compiler threads go on.
-            let last_ms = log.values().chain(other.values()).map(|told| told.start_ms).max().expect("some");
+            let last_ms =
+                log.values().chain(other.values()).map(|logged| logged.start_ms).max().expect("some");
             for id in ids(&log).symmetric_difference(&ids(other)) {
-                let told = log.get(id).or(other.get(id)).expect("one of them");
-                assert!(told.start_ms + 1000 > last_ms, "JDK {feature}: {id}, {:?}", told.what);
+                let logged = log.get(id).or(other.get(id)).expect("one of them");
+                assert!(logged.start_ms + 1000 > last_ms, "JDK {feature}: {id}, {:?}", logged.what);
             }
-            for (id, told) in other.iter().filter(|(id, _)| log.contains_key(id)) {
-                assert_eq!(told.what, log[id].what, "JDK {feature}, id {id}");
-                assert!((told.start_ms - log[id].start_ms).abs() < 1000, "JDK {feature}, id {id}");
+            for (id, logged) in other.iter().filter(|(id, _)| log.contains_key(id)) {
+                assert_eq!(logged.what, log[id].what, "JDK {feature}, id {id}");
+                assert!((logged.start_ms - log[id].start_ms).abs() < 1000, "JDK {feature}, id {id}");
             }
         }
 
-        // Together they tell of the same compilations, and not of twice as many.
+        // Together they have the same compilations, and not twice as many.
         let together = load(&[xml, out]);
         let all = ids(&log).union(&ids(&printed)).count();
         assert_eq!(compilations(&together).len(), all, "JDK {feature}");
         let processes: BTreeSet<_> = together.spans_of(kind::JIT_COMPILE).map(|s| s.process()).collect();
-        assert_eq!(processes.len(), 1, "JDK {feature}: told by the compilations themselves");
-        let told: BTreeSet<_> = together.spans_of(kind::JIT_COMPILE).map(|s| s.key()).collect();
-        assert_eq!(together.spans_of(kind::JIT_COMPILE).len(), told.len(), "JDK {feature}: each once");
+        assert_eq!(processes.len(), 1, "JDK {feature}: recognised by the compilations themselves");
+        let logged: BTreeSet<_> = together.spans_of(kind::JIT_COMPILE).map(|s| s.key()).collect();
+        assert_eq!(together.spans_of(kind::JIT_COMPILE).len(), logged.len(), "JDK {feature}: each once");
     }
 }
 

@@ -1,15 +1,15 @@
-//! Cuts an interval out of a recording, for fixtures that are small enough to be kept beside a
+//! Copies an interval out of a recording, for fixtures that are small enough to be kept with a
 //! test.
 //!
 //!     cargo run --release -p fathom-recording --example cut_recording -- run.fathom small.fathom
 //!     10 24 \
 //!         lock.wait syscall=1000 sched.off-cpu=200
 //!
-//! FROM and TO are seconds from the start of the recording; what lasts beyond them is cut there. A
-//! kind that is named is left out, of spans and of samples; with `=US` only its spans that are
-//! shorter than so many microseconds are. Series without a point in the interval are left out, and
-//! so are stacks that nothing names. Whatever is left out is for the fixture's README to say: sums
-//! over it are no longer those of the run.
+//! FROM and TO are seconds from the start of the recording; spans that extend beyond them are
+//! truncated there. A kind that is named is left out, of spans and of samples; with `=US` only its
+//! spans that are shorter than this many microseconds are. Series without a point in the interval
+//! are left out, and so are stacks that nothing refers to. The fixture's README must say what was
+//! left out: sums over the fixture are no longer those of the run.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use fathom_recording::{
 };
 use rustc_hash::FxHashMap;
 
-/// What is left out: kinds, with the length in microseconds from which on their spans are kept.
+/// What is left out: kinds, with the length in microseconds from which their spans are kept.
 type LeftOut = Vec<(String, Option<f64>)>;
 
 fn main() -> ExitCode {
@@ -48,13 +48,13 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A recording on its way into a smaller one.
+/// A recording while it is reduced to a smaller one.
 struct Cut<'a> {
     recording: &'a Recording,
     writer: Writer,
     window: (i64, i64),
     left_out: LeftOut,
-    /// Stacks that are named, by their place before.
+    /// Stacks that are referred to: their new ids by their old ones.
     stacks: FxHashMap<StackId, StackId>,
 }
 

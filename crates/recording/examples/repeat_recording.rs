@@ -1,12 +1,12 @@
-//! Repeats a recording with its rows moved on in time, to see what an hour of the same service
+//! Repeats a recording with its rows shifted in time, to measure what an hour of the same service
 //! costs.
 //!
 //!     cargo run --release -p fathom-recording --example repeat_recording -- run.fathom 55
 //!     hour.fathom
 //!
-//! Processes, threads, stacks and series are the same ones in each repetition, and what lasts
-//! longer than the recording is cut at its end, so that the rows are those of one service that goes
-//! on. Clocks and facts stay as they are.
+//! Processes, threads, stacks and series are the same ones in each repetition, and spans that last
+//! longer than the recording are truncated at its end, so that the rows are those of one service
+//! that goes on. Clocks and facts stay as they are.
 
 use std::path::Path;
 use std::process::ExitCode;

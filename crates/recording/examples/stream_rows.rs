@@ -1,10 +1,10 @@
-//! Streams many rows through the writer and says how fast, and how much memory it took.
+//! Streams many rows through the writer and reports the speed and the memory used.
 //!
 //!     cargo run --release -p fathom-recording --example stream_rows -- 20000000 2000000
 //!     /tmp/big.fathom
 //!
-//! The bound that the writer keeps is 128 MB of resident memory with 50,000 stacks, whatever the
-//! number of rows; this ends with status 1 when it is passed.
+//! The writer must stay within 128 MB of resident memory with 50,000 stacks, whatever the number of
+//! rows; this ends with status 1 when that is exceeded.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     if rss_kb > MAX_RSS_KB { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// The most memory that this process had resident, from the kernel's account of it.
+/// The largest resident memory of this process so far, as the kernel reports it.
 fn peak_rss_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

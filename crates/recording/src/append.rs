@@ -1,11 +1,12 @@
-//! Several recordings as one.
+//! Appends one recording to another.
 
 use crate::narrow::{NONE, Sparse};
 use crate::{FrameId, ProcessId, Recording, SourceId, StackId, StrId};
 
 impl Recording {
-    /// Adds all rows of `other`, with the ids that they get here. Times stay as they are: both are
-    /// on the one clock. Processes stay apart, also where both are of one JVM. Seal it afterwards.
+    /// Adds all rows of `other`, with new ids. Times stay as they are: both must be on the same
+    /// clock. Processes stay separate, even where both are of one JVM. Seal the recording
+    /// afterwards.
     pub fn append(&mut self, other: Self) {
         if self.sources.is_empty() && self.processes.is_empty() && self.strings.is_empty() {
             *self = other;

@@ -1,9 +1,9 @@
 //! One clock: nanoseconds since the Unix epoch, `i64`.
 //!
-//! A source stamps its records on a clock of its own. While it is read, its rows carry that clock's
-//! nanoseconds; when all sources are known, each is *placed* once by an offset
-//! ([`crate::Recording::place`]). How sure the placement is stands in [`Placement`] and is shown to
-//! the user; what could not be placed says so.
+//! A source timestamps its records by a clock of its own. While it is read, its rows carry that
+//! clock's nanoseconds; when all sources are known, each is *placed* once by an offset
+//! ([`crate::Recording::place`]). The uncertainty is in [`Placement`] and is shown to
+//! the user; a source that could not be placed is marked so.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// The clock on which a source stamped its records.
+/// The clock by which a source timestamped its records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockBasis {
@@ -34,7 +34,7 @@ pub enum ClockBasis {
     JvmUptime,
     /// Seconds since some start that the file does not name (a benchmark's tick column).
     SinceStart,
-    /// No stamps at all; rows are in order but not in time.
+    /// No timestamps at all; rows are in order but not in time.
     #[default]
     None,
 }
@@ -44,19 +44,19 @@ pub enum ClockBasis {
 pub struct Placement {
     /// Whether the rows are in wall-clock time.
     pub wall: bool,
-    /// What was added to the source's own stamps, in nanoseconds.
+    /// What was added to the source's own timestamps, in nanoseconds.
     pub offset_ns: i64,
-    /// How far the placement may be off, in nanoseconds; `None` when nothing relates the source to
-    /// the recording's clock: it then keeps its own stamps, see [`Placement::is_known`].
+    /// The largest error of the placement, in nanoseconds; `None` when nothing relates the source
+    /// to the recording's clock: it then keeps its own timestamps, see [`Placement::is_known`].
     pub uncertainty_ns: Option<i64>,
-    /// In words, how the offset was found: "date stamp next to uptime in 3,200 lines", "by hand
+    /// In words, how the offset was found: "date next to uptime in 3,200 records", "by hand
     /// (--align)".
     pub how: String,
 }
 
 impl Placement {
-    /// Whether the source is on the recording's clock. Times of one that is not must not be held
-    /// against those of other sources.
+    /// Whether the source is on the recording's clock. Times of one that is not must not be
+    /// compared with those of other sources.
     pub fn is_known(&self) -> bool {
         self.uncertainty_ns.is_some()
     }
@@ -68,7 +68,7 @@ impl Placement {
 pub struct Anchor {
     /// Epoch nanoseconds of the source clock's zero.
     pub zero_epoch_ns: i64,
-    /// How far that may be off, in nanoseconds.
+    /// The largest error of that, in nanoseconds.
     pub uncertainty_ns: i64,
     /// Where it comes from.
     pub how: String,

@@ -1,19 +1,19 @@
-//! What can go wrong with a recording on disk.
+//! Errors of recordings on disk.
 
 use std::path::{Path, PathBuf};
 
 /// A recording that could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// The system refused.
+    /// The operating system refused.
     #[error("{path}: {cause}", path = path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         cause: std::io::Error,
     },
-    /// What was to be opened is no recording at all.
+    /// What was to be opened is not a recording.
     #[error("{path}: not a fathom recording ({why})", path = path.display())]
     NotARecording {
         /// The file or directory.
@@ -21,7 +21,7 @@ pub enum RecordingError {
         /// What is missing or different.
         why: String,
     },
-    /// A later fathom wrote it.
+    /// It was written by a later version.
     #[error(
         "{path}: written with recording schema {found} by {tool}; this fathom reads up to {known}: use a newer one",
         path = path.display()
@@ -55,20 +55,20 @@ pub enum RecordingError {
     /// There is something already where it was to be written.
     #[error("{path}: {why}", path = path.display())]
     Exists {
-        /// The place.
+        /// The path.
         path: PathBuf,
-        /// What is there, and what can be done about it.
+        /// What is there, and what the user can do about it.
         why: &'static str,
     },
 }
 
 impl RecordingError {
-    /// Makes an error of the system's, for `map_err`.
+    /// Wraps an error of the operating system, for `map_err`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         |cause| Self::Io { path: path.to_path_buf(), cause }
     }
 
-    /// Makes an error about damage, for `map_err`.
+    /// Wraps damage, for `map_err`.
     pub(crate) fn damaged<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self + '_ {
         |detail| Self::Damaged { path: path.to_path_buf(), detail: detail.to_string() }
     }

@@ -1,11 +1,11 @@
-//! The figures of all spans, small: a 4 GB GC log has a million pauses with some forty figures
-//! each.
+//! The figures (numeric fields) of all spans, stored compactly: a 4 GB GC log has a million pauses
+//! with some forty figures each.
 //!
-//! Two facts make them small. Spans of a kind have mostly the same keys in the same order, so that
-//! a span keeps the id of its *shape* (a list of keys that is stored once) in place of the keys.
-//! And most figures are counts, whole kilobytes, or times printed in thousandths, which one word of
-//! 32 bits holds exactly in one of three [forms](form); any other takes two. Which form a figure
-//! has is given by bits in front of a span's values. No bit of a figure is lost by it.
+//! Two properties make them small. Spans of a kind have mostly the same keys in the same order, so
+//! that a span keeps the id of its *shape* (a list of keys that is stored once) in place of the
+//! keys. And most figures are counts, whole kilobytes, or times printed in thousandths, which one
+//! word of 32 bits holds exactly in one of three [forms](form); any other takes two. The form of a
+//! figure is given by bits in front of a span's values. The encoding is lossless.
 
 use std::collections::HashMap;
 
@@ -24,9 +24,9 @@ pub(crate) struct Figures {
     shape: Vec<u32>,
     /// Where each span's words start below.
     start: Narrow,
-    /// For each span: two bits a figure that say its form (in whole words), then the figures.
+    /// For each span: two bits per figure that give its form (in whole words), then the figures.
     words: Vec<u32>,
-    /// Keys of the span that is being added; kept for its memory.
+    /// Keys of the span that is being added; kept to reuse its memory.
     keys: Vec<StrId>,
 }
 
@@ -37,13 +37,13 @@ struct Shape {
     /// The smallest key.
     first: u32,
     /// Where each key from the smallest to the largest is in the list, [`NOWHERE`] where it is not:
-    /// asked for of every span of a recording. Empty for the shapes that are too many or too wide
+    /// looked up for every span of a recording. Empty for the shapes that are too many or too wide
     /// for it, which are searched.
     places: Box<[u16]>,
 }
 
 /// How many shapes have `places`, and how far apart their keys may be. A log has a few dozen shapes
-/// of words that were among its first; each takes two bytes for each key between.
+/// with keys from the beginning of the dictionary; each takes two bytes per key between.
 const PLACED: (usize, usize) = (256, 2048);
 const NOWHERE: u16 = u16::MAX;
 
@@ -53,7 +53,7 @@ impl Shape {
         let width = keys.iter().map(|key| (key.0 - first) as usize + 1).max().unwrap_or(0);
         let fits = placed && width <= PLACED.1 && keys.len() < usize::from(NOWHERE);
         let mut places = vec![NOWHERE; if fits { width } else { 0 }];
-        // Of a key that is there twice the first one counts.
+        // If a key occurs twice, the first one counts.
         for (n, key) in keys.iter().enumerate().rev().filter(|_| fits) {
             places[(key.0 - first) as usize] = n as u16;
         }
@@ -73,7 +73,7 @@ impl Shape {
 /// How many forms one word encodes.
 const FORMS: usize = u32::BITS as usize / 2;
 
-/// How a figure is written.
+/// The encoding of a figure.
 mod form {
     /// The bits of an `f32`: whole numbers up to 2²⁴, and larger ones that are multiples of powers
     /// of two.
@@ -98,7 +98,7 @@ impl Figures {
     }
 
     /// Adds the figures of the next span with keys that are still text. They are probably those of
-    /// span `like`, which is cheaper to see than to look each of them up.
+    /// span `like`, which is cheaper to check than to look each of them up.
     pub(crate) fn push_texts(&mut self, figures: &[(&str, f64)], like: Option<usize>, strings: &mut Strings) {
         let is_like = |i: &usize| {
             let model = self.keys_of(*i);
@@ -136,7 +136,7 @@ impl Figures {
         self.push_values(shape, other.of(i).map(|(_, value)| value));
     }
 
-    /// Adds the figures of all spans of `other`; `text` gives the keys their ids here.
+    /// Adds the figures of all spans of `other`; `text` maps keys to their ids here.
     pub(crate) fn append(&mut self, other: Self, text: impl Fn(StrId) -> StrId) {
         let mut shapes = Vec::with_capacity(other.shapes.len());
         for shape in &other.shapes {
@@ -159,14 +159,14 @@ impl Figures {
         shapes + 4 * (self.shape.capacity() + self.start.len() + self.words.capacity())
     }
 
-    /// Gives back what is reserved for more.
+    /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         self.shape.shrink_to_fit();
         self.start.shrink();
         self.words.shrink_to_fit();
     }
 
-    /// Forgets the spans. Shapes stay: the next spans will have them too.
+    /// Drops the spans. Shapes stay: the next spans will have them too.
     #[cfg(feature = "disk")]
     pub(crate) fn clear(&mut self) {
         self.shape.clear();
@@ -193,7 +193,7 @@ impl Figures {
         Some(self.value(i, n))
     }
 
-    /// Gives the figure of span `i` with a key another value. `false`: it has none with this key.
+    /// Changes the value of a figure of span `i`. `false`: it has none with this key.
     pub(crate) fn set(&mut self, i: usize, key: StrId, value: f64) -> bool {
         let Some(n) = self.shapes[self.shape[i] as usize].place(key) else { return false };
         let start = self.start_of(i);
@@ -207,8 +207,8 @@ impl Figures {
                 self.words[at] = word;
             }
             (_, None) => {
-                // It has outgrown its word: the span's words are written anew at the end, the old
-                // ones are lost.
+                // It has outgrown its word: the span's words are rewritten at the end, the old ones
+                // are wasted.
                 let mut values: Vec<f64> = self.of(i).map(|(_, value)| value).collect();
                 values[n] = value;
                 self.start.set(i, self.words.len() as u64);
@@ -273,8 +273,8 @@ impl Figures {
         self.words[start + n / FORMS] >> (2 * (n % FORMS)) & form::WIDE
     }
 
-    /// Where the `n`th figure of span `i` is: behind those before it and as many words more as they
-    /// have wide ones.
+    /// The position of the `n`th figure of span `i`: after those before it, of which wide ones take
+    /// one word more.
     fn place(&self, i: usize, n: usize) -> usize {
         let start = self.start_of(i);
         let wide = |forms: u32| (forms & forms >> 1 & form::LOWER).count_ones();
@@ -299,13 +299,13 @@ impl Figures {
     }
 }
 
-/// The form and the word of a value, where one word holds it to the last bit.
+/// The form and the word of a value, where one word holds it exactly.
 fn packed(value: f64) -> Option<(u32, u32)> {
     let short = value as f32;
     if f64::from(short).to_bits() == value.to_bits() {
         return Some((form::SHORT, short.to_bits()));
     }
-    // Casts saturate: what does not fit does not come back the same.
+    // Casts saturate: a value that does not fit does not convert back to itself.
     let whole = value as u32;
     if f64::from(whole).to_bits() == value.to_bits() {
         return Some((form::WHOLE, whole));

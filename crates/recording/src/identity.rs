@@ -1,10 +1,10 @@
-//! What a recording is of, in words that hold outside of it: rows of many recordings can lie in one
+//! What a recording is of, in terms that hold outside of it: rows of many recordings can lie in one
 //! table.
 //!
 //! All ids within a recording ([`crate::ProcessId`] …) are its own. Host, boot, container, service
-//! and version are what distinguishes the rows of one machine from those of another. What was not
-//! seen is `None`, never made up: a recording of log files has no host unless the user names it,
-//! and one of an older fathom has nothing of this at all.
+//! and version are what distinguishes the rows of one machine from those of another. What is
+//! unknown is `None`, never invented: a recording of log files has no host unless the user names
+//! it, and one of an older version has none of this.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -22,7 +22,7 @@ const MOST_LABELS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServiceFrom {
-    /// The user said it.
+    /// The user named it.
     Given,
     /// Derived from the variable `OTEL_SERVICE_NAME` in the environment of what is recorded.
     OtelServiceName,
@@ -33,7 +33,7 @@ pub enum ServiceFrom {
 }
 
 impl ServiceFrom {
-    /// In words, after the name.
+    /// In words, to be shown after the name.
     pub fn words(self) -> &'static str {
         match self {
             Self::Given => "given",
@@ -43,7 +43,7 @@ impl ServiceFrom {
         }
     }
 
-    /// The word in tables: as in `meta.json`.
+    /// The value in tables, as in `meta.json`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Given => "given",
@@ -74,7 +74,7 @@ pub struct Identity {
     pub service_from: Option<ServiceFrom>,
     /// Version of the service, as the user names it.
     pub version: Option<String>,
-    /// What else the user said.
+    /// Further labels that the user gave.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -107,7 +107,7 @@ impl Identity {
         }
     }
 
-    /// What holds of both, for a recording that is made of two. Its id is neither's.
+    /// What holds for both, for a recording that is made of two. It has the id of neither.
     pub fn in_common(&mut self, other: &Self) {
         let keep = |ours: &mut Option<String>, theirs: &Option<String>| {
             if ours != theirs {
@@ -127,8 +127,7 @@ impl Identity {
         self.labels.retain(|key, value| other.labels.get(key) == Some(value));
     }
 
-    /// Of a file from somebody else: an id that is none is an error, and texts are cut and made
-    /// plain.
+    /// Of an untrusted file: an invalid id is an error, and texts are truncated and cleaned.
     pub fn checked(mut self) -> Result<Self, String> {
         if let Some(id) = self.recording.as_ref().filter(|id| !Self::is_recording_id(id)) {
             return Err(format!("the recording's id is not 32 hexadecimal digits: {}", plain(id)));

@@ -1,5 +1,5 @@
-//! The labels of all spans, small: pauses of one cause have the same ones, which are then kept
-//! once.
+//! The labels of all spans, stored compactly: pauses of one cause have the same ones, which are
+//! then kept once.
 
 use crate::{StrId, Strings};
 
@@ -15,8 +15,8 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    /// Adds the labels of the next span. They may be those of span `like`, which takes no memory
-    /// then.
+    /// Adds the labels of the next span. They may be those of span `like`, which then takes no
+    /// memory.
     pub(crate) fn push_texts(&mut self, labels: &[(&str, &str)], like: Option<usize>, strings: &mut Strings) {
         let same = |(known, new): (&(StrId, StrId), &(&str, &str))| {
             strings.is(known.0, new.0) && strings.is(known.1, new.1)
@@ -40,7 +40,7 @@ impl Labels {
         self.end_list(from);
     }
 
-    /// Adds the labels of the next span. They are kept once when they are those of the span before.
+    /// Adds the labels of the next span. They are shared if they equal those of the span before.
     pub(crate) fn push(&mut self, labels: impl Iterator<Item = (StrId, StrId)>) {
         let from = self.entries.len();
         self.entries.extend(labels);
@@ -61,7 +61,7 @@ impl Labels {
         }
     }
 
-    /// Adds the labels of all spans of `other`; `text` gives keys and values their ids here.
+    /// Adds the labels of all spans of `other`; `text` maps keys and values to their ids here.
     pub(crate) fn append(&mut self, other: Self, text: impl Fn(StrId) -> StrId) {
         let (lists, entries) = (self.ends.len() as u32, self.entries.len() as u32);
         self.list.extend(other.list.into_iter().map(|list| if list == 0 { 0 } else { list + lists }));
@@ -82,25 +82,25 @@ impl Labels {
         &self.entries[from..self.ends[i] as usize]
     }
 
-    /// How many entries are kept.
+    /// The number of entries that are kept.
     #[cfg(any(feature = "disk", test))]
     pub(crate) fn entries(&self) -> usize {
         self.entries.len()
     }
 
-    /// Memory that they take, bytes.
+    /// Memory in use, bytes.
     pub(crate) fn bytes(&self) -> usize {
         4 * (self.list.capacity() + self.ends.capacity()) + 8 * self.entries.capacity()
     }
 
-    /// Gives back what is reserved for more.
+    /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         self.list.shrink_to_fit();
         self.ends.shrink_to_fit();
         self.entries.shrink_to_fit();
     }
 
-    /// Forgets all of them.
+    /// Drops all of them.
     #[cfg(feature = "disk")]
     pub(crate) fn clear(&mut self) {
         self.list.clear();

@@ -2,8 +2,8 @@
 //!
 //! | table | one row |
 //! |---|---|
-//! | samples | a stack seen at a moment, standing for a weight |
-//! | spans | something that lasted, on a thread, a process or the host |
+//! | samples | a stack taken at one time, with a weight |
+//! | spans | something with a beginning and an end, on a thread, a process or the host |
 //! | series | a number over time |
 //!
 //! with the dictionaries of strings, frames, stacks, threads, processes and sources. `ingest` and
@@ -11,34 +11,34 @@
 //! used in it are in [`vocabulary`]; what it is on disk is in `disk` (feature `disk`, on by
 //! default).
 
-mod amend;
 mod append;
 pub mod clock;
+mod copy_rows;
 #[cfg(feature = "disk")]
 pub mod disk;
+mod duplicates;
 #[cfg(feature = "disk")]
 mod error;
 mod figures;
 pub mod identity;
 mod ids;
 mod labels;
+mod merge_threads;
 mod narrow;
-mod once;
-mod origins;
 mod process_names;
 mod recording;
-mod replay;
 mod ring;
 mod roles;
+mod row_origins;
 mod samples;
 pub mod secrets;
 mod series;
 mod sources;
+mod span_edits;
 mod spans;
 mod stack_census;
 mod stack_index;
 mod strings;
-mod unify;
 pub mod vocabulary;
 
 pub use clock::{Anchor, ClockBasis, Placement};

@@ -1,10 +1,9 @@
-//! Columns of numbers that are nearly all small or absent, which a large recording pays for row by
-//! row.
+//! Columns of numbers that are nearly all small or absent, stored compactly because a large
+//! recording has many rows.
 
 use std::ops::Range;
 
-/// Numbers in 32 bits each as long as all of them fit, and in 64 from the first one on that does
-/// not.
+/// Numbers in 32 bits each until one does not fit; from then on all are kept in 64 bits.
 #[derive(Clone, Debug)]
 pub(crate) enum Narrow {
     /// All fit so far.
@@ -28,7 +27,7 @@ impl Narrow {
         }
     }
 
-    /// The numbers in 64 bits each from here on.
+    /// Converts to 64 bits.
     fn widened(&mut self) -> &mut Vec<u64> {
         if let Self::Words(words) = self {
             *self = Self::Wide(words.iter().map(|word| u64::from(*word)).collect());
@@ -48,7 +47,7 @@ impl Narrow {
         }
     }
 
-    /// Gives row `i` another number.
+    /// Changes the number of row `i`.
     pub(crate) fn set(&mut self, i: usize, value: u64) {
         match (&mut *self, u32::try_from(value)) {
             (Self::Words(words), Ok(word)) => words[i] = word,
@@ -61,7 +60,7 @@ impl Narrow {
         rows.map(|i| self.get(i))
     }
 
-    /// Gives back what is reserved for more.
+    /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         match self {
             Self::Words(words) => words.shrink_to_fit(),
@@ -69,7 +68,7 @@ impl Narrow {
         }
     }
 
-    /// Memory that they take, bytes.
+    /// Memory in use, bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Words(words) => 4 * words.capacity(),
@@ -77,7 +76,7 @@ impl Narrow {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Words(words) => words.len(),
@@ -85,7 +84,7 @@ impl Narrow {
         }
     }
 
-    /// Forgets all rows.
+    /// Drops all rows.
     #[cfg(feature = "disk")]
     pub(crate) fn clear(&mut self) {
         match self {
@@ -98,13 +97,13 @@ impl Narrow {
 /// "None" in a column of ids.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Ids that most recordings have few or none of: what lies behind the last one is [`NONE`] and
-/// takes no memory.
+/// Ids that most recordings have few or none of: rows after the last one are [`NONE`] and take no
+/// memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sparse(Vec<u32>);
 
 impl Sparse {
-    /// Says the id of row `i`, which no later row has done.
+    /// Sets the id of row `i`; no later row may have been set.
     pub(crate) fn put(&mut self, i: usize, id: u32) {
         if id != NONE {
             self.0.resize(i, NONE);
@@ -124,22 +123,22 @@ impl Sparse {
         rows.map(|i| self.get(i))
     }
 
-    /// Memory that they take, bytes.
+    /// Memory in use, bytes.
     pub(crate) fn bytes(&self) -> usize {
         4 * self.0.capacity()
     }
 
-    /// Gives back what is reserved for more.
+    /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         self.0.shrink_to_fit();
     }
 
-    /// The ids up to the last one that there is.
+    /// The ids up to the last one that is set.
     pub(crate) fn into_iter(self) -> impl Iterator<Item = u32> {
         self.0.into_iter()
     }
 
-    /// Forgets all rows.
+    /// Drops all rows.
     #[cfg(feature = "disk")]
     pub(crate) fn clear(&mut self) {
         self.0.clear();

@@ -1,19 +1,18 @@
-//! What each process of a recording is called, so that no two JVMs go by one name.
+//! Display names of the processes of a recording, so that no two JVMs have the same one.
 //!
-//! A JVM is called by its main class. Where several of one main class are there, replicas or
-//! members of a cluster, each is called by the class without its package, the part of its arguments
-//! that distinguishes it from the others, and its pid: "StartUp db2 2 [pid 1234]". Other processes
-//! keep the name of their program, also where many run the same.
+//! A JVM is named by its main class. Where several have the same main class (replicas, members of a
+//! cluster), each is named by the class without its package, the part of its arguments that
+//! distinguishes it from the others, and its pid: "StartUp db2 2 [pid 1234]". Other processes keep
+//! the name of their program, even where many run the same one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::vocabulary::fact;
 use crate::{ClockBasis, Process, ProcessId, Recording, Source};
 
-/// Characters of arguments in a name: what is longer is a path or a list, for which the pid does as
-/// well.
+/// Characters of arguments in a name: longer ones are paths or lists, for which the pid is enough.
 const ARGUMENTS: usize = 40;
-/// What stands for a value that was masked, which distinguishes nothing.
+/// The placeholder of a masked value, which distinguishes nothing.
 const MASKED: &str = "***";
 
 /// Names by process.
@@ -45,15 +44,16 @@ impl ProcessNames {
 }
 
 impl Recording {
-    /// What a process is called, which is no other JVM's name. Before [`Recording::seal`], and of a
-    /// process that was added after it, the name that it was given; empty for one that is not
-    /// there.
+    /// The display name of a process, which no other JVM has. Before [`Recording::seal`], and for a
+    /// process that was added after it, the name that it was given; empty for one that does not
+    /// exist.
     pub fn process_name(&self, id: ProcessId) -> &str {
         let given = || self.processes.get(id.index()).map_or("", |process| process.name.as_str());
         self.names.get(id).unwrap_or_else(given)
     }
 
-    /// When a process started, nanoseconds on the recording's clock, where a source counts from
+    /// When a process started, nanoseconds on the recording's clock, where a source counts from its
+    /// start.
     /// there.
     pub fn process_started_ns(&self, id: ProcessId) -> Option<i64> {
         let own = |source: &&Source| {
@@ -65,8 +65,8 @@ impl Recording {
     }
 }
 
-/// Of each namesake the arguments that not all of them have: the program's own, else the properties
-/// that it was given.
+/// For each process of the same name the arguments that not all of them have: the program's own,
+/// otherwise its system properties.
 fn distinguishing(processes: &[Process], members: &[usize]) -> Vec<String> {
     let words = |key: &str, wanted: fn(&str) -> Option<&str>| -> Vec<Vec<String>> {
         let of = |i: &usize| processes[*i].fact(key).unwrap_or_default();
@@ -95,8 +95,9 @@ fn differing(all: &[Vec<String>]) -> Vec<String> {
     all.iter().map(of).collect()
 }
 
-/// Of each namesake what no other has: "pid 1234"; with the file that it is known from where pids
-/// are unknown or, of several machines, equal; with its row where that is no difference either.
+/// For each process of the same name what no other has: "pid 1234"; the file that it is known from
+/// as well where pids are unknown or, on several machines, equal; and its row where that does not
+/// distinguish them either.
 fn marks(processes: &[Process], sources: &[Source], members: &[usize]) -> Vec<String> {
     let pid = |i: &usize| processes[*i].pid.map(|pid| format!("pid {pid}"));
     let file = |i: &usize| {
@@ -122,7 +123,7 @@ fn marks(processes: &[Process], sources: &[Source], members: &[usize]) -> Vec<St
 fn without_package(main: &str) -> &str {
     let file = main.rsplit('/').next().unwrap_or(main);
     let last = file.rsplit('.').next().unwrap_or(file);
-    // What ends in small letters is the name of a file.
+    // An extension in small letters: the name of a file.
     if last.chars().next().is_some_and(char::is_uppercase) { last } else { file }
 }
 
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn jvms_of_one_main_class_are_told_apart_by_pid_and_by_what_their_arguments_differ_in() {
+    fn jvms_of_one_main_class_are_distinguished_by_pid_and_by_what_their_arguments_differ_in() {
         let all = [
             (Some(11), "org.db.StartUp", "conf.xml db1 1"),
             (Some(12), "org.db.StartUp", "conf.xml db2 2"),

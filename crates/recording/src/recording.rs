@@ -1,6 +1,6 @@
 //! A recording in memory: what readers fill, what rules and views read.
 //!
-//! Life of one: readers push rows stamped on their own clocks → [`Recording::place`] moves each
+//! Its life: readers push rows timestamped on their own clocks → [`Recording::place`] moves each
 //! source onto the one clock → [`Recording::seal`] sorts the index → it is read. On disk it is
 //! Parquet; see [`crate::disk`].
 
@@ -19,7 +19,7 @@ use crate::vocabulary::sample;
 use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 pub use span::Span;
 
-/// How many spans back one of the same kind is looked for, which probably has the same figures: a
+/// How many spans back to look for one of the same kind, which probably has the same figures: a
 /// pause, its safepoint and what is concurrent with them alternate.
 const MODELS: usize = 4;
 
@@ -31,7 +31,7 @@ fn behind(node: StackId) -> Option<StackId> {
 /// Where readers and collectors write. [`Recording`] keeps rows in memory; the disk writer spools
 /// them.
 ///
-/// Times handed over are on the source's own clock.
+/// Times passed in are on the source's own clock.
 pub trait Sink {
     /// Adds a source; its counters are updated later through [`Sink::source_mut`].
     fn add_source(&mut self, source: Source) -> SourceId;
@@ -41,11 +41,11 @@ pub trait Sink {
     fn add_process(&mut self, process: Process) -> ProcessId;
     /// A process that was added.
     fn process_mut(&mut self, id: ProcessId) -> &mut Process;
-    /// The id of a thread, adding it when it is new. A thread is identified by process, tid and
+    /// The id of a thread, which is added if it is new. A thread is identified by process, tid and
     /// name.
     fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: crate::Role) -> ThreadId;
-    /// Gives a thread another name: one that is seen before it has named itself is called as its
-    /// maker.
+    /// Renames a thread: one that is seen before it has set its own name has the name of its
+    /// parent.
     fn rename_thread(&mut self, id: ThreadId, name: &str, role: crate::Role);
     /// Adds a span. A `t1_ns` before `t0_ns` is raised to it.
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId;
@@ -53,11 +53,12 @@ pub trait Sink {
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId;
     /// Adds a point to a series: `value` over `[t_ns, t_ns + dt_ns)`.
     fn point(&mut self, series: SeriesId, t_ns: i64, dt_ns: i64, value: f64);
-    /// The id of a frame, adding it when it is new.
+    /// The id of a frame, which is added if it is new.
     fn frame(&mut self, name: &str, module: &str, frame_type: crate::FrameType, line: i32) -> FrameId;
-    /// The id of a stack node, adding it when it is new.
+    /// The id of a stack node, which is added if it is new.
     fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId;
-    /// The same of many frames, each called by the one before it: adds their nodes to `nodes`.
+    /// Like [`Sink::stack`] for many frames, each called by the one before it: adds their nodes to
+    /// `nodes`.
     fn path(&mut self, mut parent: Option<StackId>, frames: &[FrameId], nodes: &mut Vec<StackId>) {
         for frame in frames {
             let node = self.stack(parent, *frame);
@@ -90,16 +91,16 @@ pub struct Recording {
     pub processes: Vec<Process>,
     /// Sources.
     pub sources: Vec<Source>,
-    /// Whether the writer of the recording was cut off before it finished.
+    /// Whether the recording is truncated: its writer ended before it was finished.
     pub cut: bool,
-    /// What it is of, for those who hold it against others.
+    /// Its identity, for comparisons with other recordings.
     pub identity: crate::Identity,
     thread_ids: FxHashMap<Thread, ThreadId>,
     frame_ids: FxHashMap<Frame, FrameId>,
     stack_ids: StackIndex,
     /// Span ids by kind, each list sorted by start; made by [`Recording::seal`].
     by_kind: FxHashMap<StrId, Vec<SpanId>>,
-    /// What processes are called; made by [`Recording::seal`].
+    /// Display names of processes; made by [`Recording::seal`].
     pub(crate) names: ProcessNames,
 }
 
@@ -142,7 +143,7 @@ impl Sink for Recording {
 
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
         let spans = &mut self.spans;
-        // To see that a word is that of a row before is cheaper than to look it up.
+        // Checking whether a name is that of an earlier row is cheaper than a look-up.
         let like = spans.kind.iter().rev().take(MODELS).position(|kind| self.strings.is(*kind, row.kind));
         let like = like.map(|back| spans.len() - 1 - back);
         let (kind, name) = like.map(|i| (spans.kind[i], spans.name[i])).unzip();
@@ -228,24 +229,24 @@ impl Recording {
         Self::default()
     }
 
-    /// Memory of spans and samples, frames and stacks and the strings of all, bytes, as far as it
-    /// grows with them.
+    /// Memory of spans and samples, frames and stacks and all strings, bytes, as far as it grows
+    /// with them.
     pub(crate) fn bytes(&self) -> usize {
-        // A row of a dictionary stands in its list and in the index by which it is found, a third
-        // of whose places are free.
+        // A row of a dictionary is in its list and in the index by which it is found, a third of
+        // which is free.
         let rows = 3 * (self.frames.len() * size_of::<Frame>() + self.stacks.len() * size_of::<StackNode>());
         self.strings.bytes() + self.spans.bytes() + self.samples.bytes() + rows
     }
 
-    /// Gives back what is reserved for more rows.
+    /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         self.strings.shrink();
         self.spans.shrink();
         self.samples.shrink();
     }
 
-    /// Adds a thread as a row of its own, also where one is equal (processes that were merged
-    /// leave such).
+    /// Adds a thread as a row of its own, even if an equal one exists (merging processes leaves
+    /// such).
     pub(crate) fn add_thread(&mut self, thread: Thread) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
         self.thread_ids.entry(thread.clone()).or_insert(id);
@@ -273,7 +274,7 @@ impl Recording {
     #[inline]
     pub(crate) fn add_stack(&mut self, node: StackNode) -> StackId {
         let id = StackId(self.stacks.len() as u32);
-        // Most nodes of a stack are added right behind their callers, where they are found without
+        // Most nodes of a stack are added right after their callers, where they are found without
         // an index.
         if node.parent.and_then(behind) != Some(id) {
             self.stack_ids.add(&node, id);
@@ -282,10 +283,10 @@ impl Recording {
         id
     }
 
-    /// Adds `offset_ns` to every time of one source (spans, series, samples, what it covers),
-    /// saturating.
+    /// Adds `offset_ns` to every time of one source (spans, series, samples, the interval that it
+    /// covers), saturating.
     ///
-    /// Callers set the source's [`crate::Placement`] to say why.
+    /// Callers record the reason in the source's [`crate::Placement`].
     pub fn place(&mut self, source: SourceId, offset_ns: i64) {
         if offset_ns == 0 {
             return;
@@ -311,8 +312,8 @@ impl Recording {
         }
     }
 
-    /// Moves everything of process `from` to process `into`, when two files turn out to be of one
-    /// JVM. `from` keeps its row, with name and facts moved over where `into` has none of its own.
+    /// Moves all rows of process `from` to process `into`, when two files turn out to be of one
+    /// JVM. `from` keeps its row; name and facts are moved where `into` has none of its own.
     pub fn merge_process(&mut self, from: ProcessId, into: ProcessId) {
         if from == into {
             return;
@@ -345,8 +346,8 @@ impl Recording {
         }
     }
 
-    /// Sorts the index by which spans are found and names JVMs of one main class apart. Call once
-    /// after the last row and the last placement.
+    /// Sorts the index by which spans are found, and gives JVMs of one main class distinct names.
+    /// Call it once, after the last row and the last placement.
     pub fn seal(&mut self) {
         self.names = ProcessNames::of(&self.processes, &self.sources);
         self.by_kind.clear();
@@ -356,8 +357,8 @@ impl Recording {
         let t0 = &self.spans.t0_ns;
         for ids in self.by_kind.values_mut() {
             if !ids.is_sorted_by_key(|id| t0[id.index()]) {
-                // The stable sort takes what threads wrote one after another as the rows in order
-                // that they are.
+                // The stable sort uses the order that rows already have, because each thread writes
+                // its own in order.
                 let mut by_start: Vec<(i64, SpanId)> = ids.iter().map(|id| (t0[id.index()], *id)).collect();
                 by_start.sort_by_key(|(t0_ns, _)| *t0_ns);
                 ids.iter_mut().zip(by_start).for_each(|(id, (_, sorted))| *id = sorted);
@@ -380,7 +381,7 @@ impl Recording {
         ids.iter().map(|id| Span { recording: self, id: *id })
     }
 
-    /// The kinds of spans that there are, with their counts, sorted by name.
+    /// The kinds of spans that occur, with their counts, sorted by name.
     pub fn kinds(&self) -> Vec<(&str, usize)> {
         let mut kinds: Vec<_> =
             self.by_kind.iter().map(|(k, ids)| (self.strings.get(*k), ids.len())).collect();
@@ -388,7 +389,7 @@ impl Recording {
         kinds
     }
 
-    /// The kinds of samples that there are, with their counts, sorted by name.
+    /// The kinds of samples that occur, with their counts, sorted by name.
     pub fn sample_kinds(&self) -> Vec<(&str, usize)> {
         let mut counts = FxHashMap::default();
         self.samples.kinds().for_each(|kind| *counts.entry(kind).or_insert(0) += 1);
@@ -397,23 +398,23 @@ impl Recording {
         kinds
     }
 
-    /// The kind of samples that shows what ran on CPUs: time where it was sampled by time, else
-    /// cycles; `None` where there are neither.
+    /// The kind of samples that shows what ran on CPUs: time where samples were taken by time,
+    /// otherwise cycles; `None` if there are neither.
     pub fn on_cpu_kind(&self) -> Option<StrId> {
-        // The word alone may be there without a sample: some other kind of thing is called so.
+        // The string may exist without a sample of that kind, as the name of something else.
         let has_samples = |kind: &StrId| self.samples.kinds().any(|of| of == *kind);
         sample::ON_CPU.iter().filter_map(|kind| self.strings.find(kind)).find(has_samples)
     }
 
-    /// Gives one figure of this recording's spans. For loops over many: its word is looked up once
+    /// Reads one figure of this recording's spans. For loops over many: its key is looked up once
     /// for all of them.
     pub fn figure_of(&self, key: &str) -> impl Fn(&Span<'_>) -> Option<f64> + Copy + use<> {
         let key = self.strings.find(key);
         move |span| span.spans().figures.get(span.id.index(), key?)
     }
 
-    /// Gives one label of this recording's spans, as the id of its text. For loops over many, as
-    /// [`Recording::figure_of`] is.
+    /// Reads one label of this recording's spans, as the id of its text. For loops over many, like
+    /// [`Recording::figure_of`].
     pub fn label_of(&self, key: &str) -> impl Fn(&Span<'_>) -> Option<StrId> + Copy + use<> {
         let key = self.strings.find(key);
         move |span| {
@@ -428,8 +429,8 @@ impl Recording {
     }
 
     /// First and last time of anything that is on the recording's clock, nanoseconds. A source that
-    /// nothing relates to it ([`crate::Placement::is_known`]) would stretch it by decades; it
-    /// counts only when no other is there.
+    /// nothing relates to that clock ([`crate::Placement::is_known`]) would extend it by decades,
+    /// so it counts only when there is no other.
     pub fn covers_ns(&self) -> Option<(i64, i64)> {
         let known: Vec<bool> = self.sources.iter().map(|s| s.placement.is_known()).collect();
         let none_is = !known.contains(&true);
@@ -456,7 +457,7 @@ mod tests {
     use crate::{Placement, SeriesKind};
 
     #[test]
-    fn a_source_that_is_not_on_the_clock_does_not_stretch_what_the_recording_covers() {
+    fn a_source_that_is_not_on_the_clock_does_not_extend_what_the_recording_covers() {
         let mut recording = Recording::new();
         let mut add = |t_ns: i64, known: bool| {
             let uncertainty_ns = known.then_some(0);

@@ -1,33 +1,34 @@
-//! What a thread is for, by its name: the one place that knows HotSpot's names.
+//! The role of a thread by its name: the one place that knows HotSpot's names.
 //!
 //! Names are those that HotSpot of JDK 8 to 25 gives (`compileBroker.cpp`, `vmThread.cpp`, the
 //! collectors' sources) and those of the Java threads that it and its class library start. The
-//! kernel keeps 15 bytes of a name ("C2 CompilerThre"), so a name is known whole and cut.
+//! kernel truncates a name to 15 bytes ("C2 CompilerThre"), so whole and truncated names are
+//! recognised.
 
 use serde::{Deserialize, Serialize};
 
-/// What a thread is for.
+/// The role of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// The application's own.
+    /// A thread of the application.
     App,
-    /// A garbage collector's worker.
+    /// A worker of the garbage collector.
     Gc,
-    /// A JIT compiler's.
+    /// A thread of a JIT compiler.
     Jit,
-    /// Another of the JVM's own.
+    /// Another thread of the JVM.
     Vm,
-    /// Not known, or of another kind.
+    /// Unknown, or none of these.
     Other,
 }
 
-/// How much of a name the kernel keeps, bytes (`TASK_COMM_LEN` of 16, with the zero at the end).
+/// Bytes of a name that the kernel keeps (`TASK_COMM_LEN` of 16, with the zero at the end).
 const KEPT: usize = 15;
 /// How names of compiler threads begin; a number follows.
 const JIT: &[&str] = &["C1 Compiler", "C2 Compiler", "JVMCI Compiler", "JVMCI-native Co", "Graal Compiler"];
-/// How names of the collectors' threads begin; most have a number or what the thread does behind
-/// it. Serial has none: it runs on the VM thread. None of them is a Java thread.
+/// How names of the collectors' threads begin; most are followed by a number or by what the thread
+/// does. Serial has none: it runs on the VM thread. None of them is a Java thread.
 const GC: &[&str] = &[
     "GC Thread#",
     "GC task thread#",
@@ -86,17 +87,17 @@ const VM_NAMES: &[&str] = &[
 ];
 
 impl Role {
-    /// What a thread of a JVM is for. `java` says whether it is a Java thread, where that is known:
-    /// an application may name its threads as it likes, so that one of them is never a collector's,
-    /// and what is neither the JVM's nor a Java thread is [`Role::Other`]. Where it is not known,
-    /// what is none of the JVM's is the application's.
+    /// The role of a thread of a JVM. `java`: whether it is a Java thread, where that is known: an
+    /// application may name its threads as it likes, so that a Java thread is never a collector's,
+    /// and a thread that is neither the JVM's nor a Java thread is [`Role::Other`]. Where it is not
+    /// known, a thread that is not the JVM's is the application's.
     pub fn of_named(name: &str, java: Option<bool>) -> Self {
         let begins = |beginnings: &[&str]| beginnings.iter().any(|known| name.starts_with(known));
-        let cut = |whole: &str| name.len() >= KEPT && whole.starts_with(name);
+        let truncated = |whole: &str| name.len() >= KEPT && whole.starts_with(name);
         match () {
             () if begins(JIT) => Self::Jit,
             () if java != Some(true) && begins(GC) => Self::Gc,
-            () if begins(VM) || VM_NAMES.iter().any(|whole| name == *whole || cut(whole)) => Self::Vm,
+            () if begins(VM) || VM_NAMES.iter().any(|whole| name == *whole || truncated(whole)) => Self::Vm,
             () if java == Some(false) => Self::Other,
             () => Self::App,
         }
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roles_are_told_by_names_whole_or_cut() {
+    fn roles_follow_from_whole_and_truncated_names() {
         let roles = [
             ("C2 CompilerThread0", Role::Jit),
             ("C2 CompilerThre", Role::Jit),

@@ -1,10 +1,9 @@
-//! Samples: a stack seen at a moment, standing for a weight; with the dictionaries of frames and
-//! stacks.
+//! Samples: a stack taken at one time, with a weight; and the dictionaries of frames and stacks.
 
 use serde::{Deserialize, Serialize};
 
 use crate::narrow::Narrow;
-use crate::origins::Origins;
+use crate::row_origins::Origins;
 use crate::{FrameId, ProcessId, SourceId, StackId, StrId, ThreadId};
 
 /// What kind of code a frame is.
@@ -27,7 +26,7 @@ pub enum FrameType {
     Jvm,
     /// The kernel.
     Kernel,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
@@ -53,26 +52,26 @@ pub struct StackNode {
     pub frame: FrameId,
 }
 
-/// One sample on its way into a recording.
+/// One sample to be added to a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleRow<'a> {
     /// What was sampled: "cpu", "wall", "alloc".
     pub kind: &'a str,
     /// When, nanoseconds on the source's clock.
     pub t_ns: i64,
-    /// Of which process.
+    /// Its process.
     pub process: ProcessId,
-    /// On which thread.
+    /// Its thread.
     pub thread: Option<ThreadId>,
-    /// The stack seen.
+    /// The stack.
     pub stack: Option<StackId>,
-    /// What it stands for: nanoseconds, bytes or counts, as the kind says.
+    /// Its weight: nanoseconds, bytes or counts, depending on the kind.
     pub weight: i64,
-    /// The source that it is from.
+    /// Its source.
     pub source: SourceId,
 }
 
-/// All samples, in the order in which they came.
+/// All samples, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     pub(crate) origins: Origins<(StrId, ProcessId, SourceId)>,
@@ -89,18 +88,18 @@ impl Samples {
         self.origins.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Memory that they take, bytes.
+    /// Memory in use, bytes.
     pub(crate) fn bytes(&self) -> usize {
         let ids = self.thread.capacity() + self.stack.capacity();
         self.origins.bytes() + 8 * self.t_ns.capacity() + 4 * ids + self.weight.bytes()
     }
 
-    /// Gives back what is reserved for more.
+    /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         self.origins.shrink();
         self.t_ns.shrink_to_fit();
@@ -119,7 +118,7 @@ impl Samples {
         self.origins.rows(0..self.len()).map(|(kind, ..)| kind)
     }
 
-    /// The sample at a place in their order; `None` behind the last.
+    /// The sample at an index; `None` beyond the last.
     pub fn get(&self, place: usize) -> Option<Sample> {
         (place < self.len()).then(|| self.at(place))
     }
@@ -146,15 +145,15 @@ pub struct Sample {
     pub kind: StrId,
     /// When, nanoseconds.
     pub t_ns: i64,
-    /// Of which process.
+    /// Its process.
     pub process: ProcessId,
-    /// On which thread.
+    /// Its thread.
     pub thread: Option<ThreadId>,
-    /// The stack seen.
+    /// The stack.
     pub stack: Option<StackId>,
-    /// What it stands for: nanoseconds, bytes or counts, as the kind says.
+    /// Its weight: nanoseconds, bytes or counts, depending on the kind.
     pub weight: i64,
-    /// The source that it is from.
+    /// Its source.
     pub source: SourceId,
 }
 
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_come_back_whatever_they_stand_for_and_whoever_told_them() {
+    fn samples_come_back_whatever_their_weight_and_source() {
         let mut recording = Recording::new();
         let process = recording.add_process(Process::default());
         let sources = [recording.add_source(Source::default()), recording.add_source(Source::default())];

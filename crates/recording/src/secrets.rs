@@ -1,21 +1,21 @@
-//! Secrets in a JVM's command line and properties, masked so that a recording or a screen can be
+//! Masks secrets in a JVM's command line and properties, so that a recording or a screen can be
 //! shown to somebody else.
 //!
-//! All that begins with a JVM's arguments goes through here. What is masked is decided by the name
-//! in front of the `=`: `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, the options of
-//! agents (`-javaagent:apm.jar=token=…,host=…`) and the parameters of URLs (`…?user=u&password=…`);
-//! and in a URL by its place, behind the user's name (`jdbc:mysql://u:…@host/db`,
-//! `jdbc:oracle:thin:u/…@host`).
+//! Everything that comes from a JVM's arguments goes through here. The name in front of the `=`
+//! decides what is masked: `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, the options
+//! of agents (`-javaagent:apm.jar=token=…,host=…`) and the parameters of URLs
+//! (`…?user=u&password=…`); within a URL its position after the user's name does
+//! (`jdbc:mysql://u:…@host/db`, `jdbc:oracle:thin:u/…@host`).
 //!
-//! Limit: a secret under an innocent name (`-Dx=hunter2`) is not known as one.
+//! Limit: a secret under an innocent name (`-Dx=hunter2`) is not recognised.
 
-/// Parts of names whose values are nobody's business, lower case.
+/// Parts of names, in lower case, whose values are secret.
 const SECRET: [&str; 8] = ["password", "passwd", "passphrase", "secret", "token", "key", "credential", "pwd"];
 
 /// The arguments with the values of secrets replaced by "***".
 ///
-/// The logs print arguments with spaces between and no quotes, so that a value may go on behind a
-/// space: what follows a secret up to the next word that begins with `-` is dropped with it.
+/// Logs print arguments separated by spaces and without quotes, so that a value may continue after
+/// a space: what follows a secret up to the next word that begins with `-` is dropped with it.
 pub fn masked(args: &str) -> String {
     let mut out = String::with_capacity(args.len());
     let mut in_secret = false;
@@ -34,12 +34,12 @@ pub fn masked(args: &str) -> String {
     out
 }
 
-/// Whether an argument is the name of a secret that stands in the next one: `--password hunter2`.
+/// Whether an argument is the name of a secret whose value is the next one: `--password hunter2`.
 fn names_the_next(word: &str) -> bool {
     word.starts_with("--") && !word.contains('=') && is_secret(word)
 }
 
-/// What ends the user and the host of a URL.
+/// The characters that end the user and the host of a URL.
 const BEHIND_HOST: [char; 5] = ['/', '?', '#', ';', ','];
 
 /// A text with the passwords in its URLs replaced by "***": what stands between the user's name and
@@ -64,17 +64,17 @@ pub fn masked_urls(text: &str) -> String {
     masked_oracle(out)
 }
 
-/// Where the password stands in a URL without its scheme: from the colon behind the user to the
-/// last `@`, as a password that was not encoded may hold both `@` and `/`. A path with an `@`
-/// behind a password is masked with it, rather than a password be shown in part.
+/// Where the password is in a URL without its scheme: from the colon after the user to the last
+/// `@`, because a password that was not encoded may contain both `@` and `/`. A path with an `@`
+/// after a password is masked as well, so that no part of a password is shown.
 fn password_in(url: &str) -> Option<(usize, usize)> {
     let url = &url[..url.find(char::is_whitespace).unwrap_or(url.len())];
-    // Another URL of a list begins behind the last comma before its scheme.
+    // The next URL of a list begins after the last comma before its scheme.
     let next = url.find("://").map(|scheme| url[..scheme].rfind([',', ';']).unwrap_or(scheme));
     let url = &url[..next.unwrap_or(url.len())];
     let end = url.find(BEHIND_HOST).unwrap_or(url.len());
     let colon = url[..end].find(':').filter(|_| !url.starts_with('['))?;
-    // A port has digits only, and no password is behind it.
+    // A port has digits only, and is not followed by a password.
     let is_port = url[colon + 1..end].bytes().all(|byte| byte.is_ascii_digit());
     if is_port && end < url.len() {
         return None;
@@ -84,11 +84,11 @@ fn password_in(url: &str) -> Option<(usize, usize)> {
     Some((colon + 1, at))
 }
 
-/// Names of users are shorter, and tokens longer.
+/// User names are shorter than this, and tokens longer.
 const TOKEN_FROM: usize = 16;
 
-/// Where a token stands alone before the host, as `https://TOKEN@host`: a long name without a
-/// password is one on the web, and elsewhere where it has digits among its letters, as names of
+/// Where a token stands alone before the host, as in `https://TOKEN@host`: on the web a long name
+/// without a password is one, and elsewhere if it has digits among its letters, which names of
 /// accounts hardly have.
 fn token_in(url: &str, is_web: bool) -> Option<(usize, usize)> {
     let end = url.find(BEHIND_HOST).unwrap_or(url.len());
@@ -122,8 +122,8 @@ fn mask_word(word: &str, out: &mut String) -> bool {
         out.push_str(&rest[..=at]);
         if is_secret(&name[name_from..]) {
             out.push_str("***");
-            // Agents take lists of options: the next one stands behind a comma. A comma within a
-            // secret must not lay its rest open, so that what follows counts only as "name=value".
+            // Agents take lists of options: the next one follows a comma. A comma within a secret
+            // must not expose the rest of it, so that only "name=value" counts as the next option.
             if let Some(end) = value.find(['&', ';']).filter(|_| is_parameter) {
                 rest = &value[end..];
                 continue;
@@ -140,7 +140,7 @@ fn mask_word(word: &str, out: &mut String) -> bool {
     }
 }
 
-/// Whether a name speaks of a secret, so that its value is nobody's business.
+/// Whether a name denotes a secret, whose value must not be shown.
 pub fn is_secret(name: &str) -> bool {
     // "db.pass" and "dbPass" are passwords; "bypass" and "passes" are not.
     let last = name.rsplit(['.', '-', '_']).next().unwrap_or(name);
@@ -149,8 +149,8 @@ pub fn is_secret(name: &str) -> bool {
     is_pass || SECRET.iter().any(|part| name.contains(part))
 }
 
-/// The same of arguments that are separated, as `/proc/PID/cmdline` has them: a value ends where
-/// its argument ends.
+/// Like the above, for arguments that are separated, as `/proc/PID/cmdline` has them: a value ends
+/// where its argument ends.
 pub fn masked_argument(argument: &str) -> String {
     let mut out = String::with_capacity(argument.len());
     mask_word(&masked_urls(argument), &mut out);
@@ -162,14 +162,14 @@ const PROGRAM_ARGUMENTS: usize = 8;
 /// Characters of an argument of a program: keys and tokens are longer than names of members.
 const PROGRAM_ARGUMENT: usize = 32;
 
-/// What may be kept of the arguments of a program itself, to distinguish members of a cluster: the
-/// first ones that are short, without values that a name before them calls secret (`--password=x`,
-/// `--password x`) and without addresses that name a user (`db://user:word@host`).
+/// The arguments of a program that may be kept, to distinguish members of a cluster: the first
+/// short ones, without values that a name before them marks as secret (`--password=x`, `--password
+/// x`) and without addresses that name a user (`db://user:word@host`).
 pub fn program_arguments<'a>(arguments: impl Iterator<Item = &'a str>) -> String {
     let mut kept: Vec<String> = Vec::new();
     let mut in_secret = false;
     for word in arguments.flat_map(str::split_whitespace).take(PROGRAM_ARGUMENTS) {
-        // A value may have gone on behind a space: only the next option ends it.
+        // A value may continue after a space: only the next option ends it.
         if word.starts_with('-') {
             in_secret = is_secret(word) && !word.contains('=');
         } else if in_secret {

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ProcessId, SourceId};
 
-/// What a series' values are, which decides how instances are added up and gaps are read.
+/// What the values of a series are, which decides how instances are summed and gaps are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeriesKind {
     /// Events per second over each point's interval, already divided by the elapsed time. Adds up
     /// over instances.
     Rate,
-    /// A level at a moment or over an interval (bytes, a queue's length). Adds up over instances.
+    /// A level at one time or over an interval (bytes, a queue's length). Adds up over instances.
     Gauge,
     /// A latency or another statistic of one instance. Does not add up; larger is worse.
     Latency,
@@ -20,17 +20,17 @@ pub enum SeriesKind {
 /// What a series is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesInfo {
-    /// The word for it: "throughput", "avg_latency", "codecache.used".
+    /// Its key: "throughput", "avg_latency", "codecache.used".
     pub name: String,
     /// Unit of the values: "ops/s", "ms", "bytes".
     pub unit: String,
-    /// Which of several alike: a client, a column, a process; empty when there is one.
+    /// Which of several instances: a client, a column, a process; empty if there is only one.
     pub instance: String,
     /// How values behave.
     pub kind: SeriesKind,
-    /// The process that it belongs to, when known.
+    /// The process that it belongs to, where that is known.
     pub process: Option<ProcessId>,
-    /// The source that it is from.
+    /// Its source.
     pub source: SourceId,
 }
 
@@ -41,7 +41,7 @@ pub struct Series {
     pub info: SeriesInfo,
     /// Start of the interval that each value covers, nanoseconds.
     pub t_ns: Vec<i64>,
-    /// Length of the interval, nanoseconds; 0 for a value at a moment.
+    /// Length of the interval, nanoseconds; 0 for a value at one time.
     pub dt_ns: Vec<i64>,
     /// The values.
     pub value: Vec<f64>,

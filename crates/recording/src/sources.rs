@@ -14,11 +14,11 @@ pub struct Source {
     pub name: String,
     /// Which reader or collector: "unified-log", "jdk8-gc-log", "log-compilation", "table" …
     pub format: String,
-    /// The process that it is of, when it is one.
+    /// Its process, if it belongs to one.
     pub process: Option<u32>,
-    /// The clock of its own stamps.
+    /// The clock of its own timestamps.
     pub clock: ClockBasis,
-    /// Wall-clock time of its own clock's zero, when the file itself says it.
+    /// Wall-clock time of its own clock's zero, if the file itself has it.
     pub anchor: Option<Anchor>,
     /// How it was put on the recording's clock; set by `ingest`'s alignment.
     pub placement: Placement,
@@ -26,26 +26,26 @@ pub struct Source {
     pub bytes: u64,
     /// Lines read.
     pub lines: u64,
-    /// Files that it was put together from, in order, when it is a rotated set: see
-    /// [`Source::position`].
+    /// The files of a rotated set that it was read from, in order: see [`Source::position`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<Segment>,
-    /// Records taken into the recording.
+    /// Records that were added to the recording.
     pub records: u64,
-    /// Lines or records that were not understood. Known to be of no interest is not skipped.
+    /// Lines or records that were not understood. Lines that are known to be of no interest do not
+    /// count.
     pub skipped: u64,
     /// Records that are known to be missing (dropped by the JVM's asynchronous log, rotated away).
     pub lost: u64,
     /// A few of the lines that were not understood.
     pub unknown: Vec<UnknownLine>,
-    /// Whether the input ends in the middle of something.
+    /// Whether the input is truncated.
     pub cut: bool,
     /// Self-checks that were run on it.
     pub checks: Vec<Check>,
-    /// What it was asked for and could not see.
+    /// What it should have recorded and could not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Unseen>,
-    /// What its CPU samples were taken by, when it takes any.
+    /// What its CPU samples were triggered by, if it takes any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
     /// First and last time that it covers, nanoseconds on its own clock until it is placed, then on
@@ -60,10 +60,10 @@ pub struct Sampling {
     pub event: String,
     /// What a sample's weight counts: "ns", "cycles".
     pub unit: String,
-    /// Samples a second that were asked for, of each processor while it is busy.
+    /// Requested samples per second per CPU while it is busy.
     pub rate_hz: u32,
-    /// What lies between two samples, in the unit; `None` where the kernel keeps the rate by moving
-    /// it.
+    /// The period between two samples, in the unit; `None` where the kernel varies it to keep the
+    /// rate.
     pub period: Option<u64>,
 }
 
@@ -72,12 +72,13 @@ pub struct Sampling {
 pub struct Segment {
     /// The file.
     pub name: String,
-    /// Number of its first line within the whole source, from 1.
+    /// Number of its first line within the whole source, 1-based.
     pub first_line: u64,
 }
 
 impl Source {
-    /// Where a line of this source stands, to be shown: "gc.log:1234"; the file alone for line 0.
+    /// The position of a line of this source, to be shown: "gc.log:1234"; the file alone for line
+    /// 0.
     pub fn position(&self, line: u64) -> String {
         match self.place(line) {
             (file, Some(line)) => format!("{file}:{line}"),
@@ -85,7 +86,7 @@ impl Source {
         }
     }
 
-    /// The file of a line of this source and the line within it, from 1; no line for line 0.
+    /// The file of a line of this source and the line within it, 1-based; no line for line 0.
     pub fn place(&self, line: u64) -> (&str, Option<u64>) {
         let segment = self.segments.iter().rev().find(|s| s.first_line <= line);
         match (line, segment) {
@@ -99,11 +100,11 @@ impl Source {
 /// A line that no reader understood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownLine {
-    /// Its number, from 1.
+    /// Its number, 1-based.
     pub line: u64,
     /// Its first characters.
     pub text: String,
-    /// How many lines of this source are like it: that many of its skipped ones. 1 where lines are
+    /// The number of similar lines in this source: that many of its skipped ones. 1 where lines are
     /// not compared.
     #[serde(default = "one")]
     pub alike: u64,
@@ -113,44 +114,44 @@ fn one() -> u64 {
     1
 }
 
-/// A self-check of an input: what must hold of it, and whether it does.
+/// A self-check of an input: an invariant, and whether it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What must hold: "no pause is negative".
+    /// The invariant: "no pause is negative".
     pub claim: String,
-    /// Whether it does.
+    /// Whether it holds.
     pub holds: bool,
-    /// The figures.
+    /// The numbers.
     pub detail: String,
 }
 
-/// Something that a live collector was asked for and could not see: a blind spot of the recording,
-/// not an error.
+/// Something that a live collector should have recorded and could not: a blind spot of the
+/// recording, not an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
     /// What is missing: "safepoints of the JVM (pid 4711)".
     pub what: String,
     /// Why: "its libjvm.so has no probes and no symbols".
     pub why: String,
-    /// What would let it be seen: a command, a flag, a package; empty when nothing would.
+    /// What would make it visible: a command, a flag, a package; empty if nothing would.
     pub remedy: String,
 }
 
-/// A process. For JVMs one row is one run.
+/// A process. A JVM has one row per run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its id at the kernel, when known.
+    /// Its pid in the kernel, where that is known.
     pub pid: Option<i64>,
     /// A short name to show: main class, else the file that it is known from.
     pub name: String,
     /// Whether it is a JVM.
     pub jvm: bool,
-    /// What is known of it, by the words of [`crate::vocabulary::fact`].
+    /// What is known of it, by the keys of [`crate::vocabulary::fact`].
     pub facts: BTreeMap<String, String>,
 }
 
 impl Process {
-    /// A fact by its word of [`crate::vocabulary::fact`].
+    /// A fact by its key of [`crate::vocabulary::fact`].
     pub fn fact(&self, key: &str) -> Option<&str> {
         self.facts.get(key).map(String::as_str)
     }
@@ -166,10 +167,10 @@ impl Process {
 pub struct Thread {
     /// Its process.
     pub process: ProcessId,
-    /// Its id at the kernel, when known.
+    /// Its tid in the kernel, where that is known.
     pub tid: Option<i64>,
     /// Its name, empty when unknown.
     pub name: StrId,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
 }

@@ -1,53 +1,53 @@
-//! The spans table: everything that lasted from `t0` to `t1`. An event at a moment has `t0 == t1`.
+//! The spans table: everything with a beginning `t0` and an end `t1`. An event has `t0 == t1`.
 //!
 //! Column by column in memory, because a 4 GB GC log becomes millions of rows. Figures (numbers)
-//! and labels (strings) hang on a span as short lists ([`crate::figures`], [`crate::labels`]);
-//! their keys are the words of
-//! [`crate::vocabulary`].
+//! and labels (strings) of a span are short lists ([`crate::figures`], [`crate::labels`]); their
+//! keys are those of [`crate::vocabulary`].
 
 use crate::figures::Figures;
 use crate::labels::Labels;
 pub(crate) use crate::narrow::NONE;
 use crate::narrow::{Narrow, Sparse};
-use crate::origins::Origins;
+use crate::row_origins::Origins;
 use crate::{ProcessId, SourceId, SpanId, StackId, StrId, ThreadId};
 
-/// One span on its way into a recording.
+/// One span to be added to a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanRow<'a> {
-    /// What kind of thing lasted: one of [`crate::vocabulary::kind`].
+    /// Its kind: one of [`crate::vocabulary::kind`].
     pub kind: &'a str,
-    /// Its own name, in the field's words: "Pause Young (Normal)", "G1CollectForAllocation", a
-    /// method.
+    /// Its own name, in the terms of its source: "Pause Young (Normal)", "G1CollectForAllocation",
+    /// a method.
     pub name: &'a str,
     /// Start, nanoseconds on the source's clock.
     pub t0_ns: i64,
     /// End, nanoseconds on the source's clock; never before `t0_ns`.
     pub t1_ns: i64,
-    /// The process that it happened in.
+    /// Its process.
     pub process: ProcessId,
-    /// The thread that it happened on, where that is known.
+    /// Its thread, where that is known.
     pub thread: Option<ThreadId>,
-    /// The stack of that thread: where it waited or what it ran, as the kind says; where that was
-    /// seen.
+    /// The stack of that thread, where it was recorded: where it waited or what it ran, depending
+    /// on the kind.
     pub stack: Option<StackId>,
-    /// The source that it is from.
+    /// Its source.
     pub source: SourceId,
-    /// Where in the source: line number from 1 of the record's main line, 0 when it has none.
+    /// Its position in the source: 1-based line number of the record's main line, 0 when it has
+    /// none.
     pub line: u64,
     /// The record's own number there (GC id, compile id), or -1.
     pub key: i64,
     /// The span that this one is part of (a Full GC nested in a young collection).
     pub parent: Option<SpanId>,
-    /// Numbers, by the words of [`crate::vocabulary::figure`].
+    /// Numbers, by the keys of [`crate::vocabulary::figure`].
     pub figures: &'a [(&'a str, f64)],
-    /// Strings, by the words of [`crate::vocabulary::label`].
+    /// Strings, by the keys of [`crate::vocabulary::label`].
     pub labels: &'a [(&'a str, &'a str)],
 }
 
 impl<'a> SpanRow<'a> {
-    /// A span of a process from a source, of which no more is known: the rest by
-    /// `SpanRow { thread, ..SpanRow::new(…) }`. Times are start and end.
+    /// A span of a process from a source, without anything else: the rest by `SpanRow { thread,
+    /// ..SpanRow::new(…) }`. Times are start and end.
     pub const fn new(
         kind: &'a str,
         name: &'a str,
@@ -73,7 +73,7 @@ impl<'a> SpanRow<'a> {
     }
 }
 
-/// All spans, in the order in which they came.
+/// All spans, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     pub(crate) kind: Vec<StrId>,
@@ -92,17 +92,17 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// How many spans there are.
+    /// The number of spans.
     pub fn len(&self) -> usize {
         self.kind.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
     }
 
-    /// Memory that they take, bytes.
+    /// Memory in use, bytes.
     pub(crate) fn bytes(&self) -> usize {
         let words = self.kind.capacity() + self.name.capacity() + self.line.len() + self.key.len();
         let times = self.t0_ns.capacity() + self.t1_ns.capacity();
@@ -110,7 +110,7 @@ impl Spans {
         4 * words + 8 * times + ids + self.figures.bytes() + self.labels.bytes()
     }
 
-    /// Gives back what is reserved for more.
+    /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         self.kind.shrink_to_fit();
         self.name.shrink_to_fit();

@@ -1,4 +1,4 @@
-//! How many of a recording's CPU samples of Java threads have a stack that reaches the thread's
+//! How many of a recording's CPU samples of Java threads have a complete stack, up to the thread's
 //! root, and why the others do not.
 
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use crate::{FrameType, Recording, Role, StackId};
 pub struct StackCensus {
     /// CPU samples with a stack.
     pub samples: u64,
-    /// Of them, Java samples: of a thread of the application of a JVM, or with a Java frame.
+    /// Of them, Java samples: of an application thread of a JVM, or with a Java frame.
     pub java_samples: u64,
-    /// Java samples whose stack reaches the root of its thread.
+    /// Java samples whose stack is complete.
     pub java_whole: u64,
-    /// Java samples whose stack does not, by the reason for which it was cut.
+    /// Java samples with a truncated stack, by reason.
     pub cut_by_reason: BTreeMap<String, u64>,
-    /// Other samples whose stack does not, by reason: native threads, the JVM's own threads, other
-    /// processes.
+    /// Other samples with a truncated stack, by reason: native threads, the JVM's own threads,
+    /// other processes.
     pub other_cut_by_reason: BTreeMap<String, u64>,
 }
 
@@ -35,11 +35,11 @@ impl StackCensus {
             let is_jvm = recording.processes.get(row.process.index()).is_some_and(|process| process.jvm);
             let java = shape.java || (is_jvm && thread.is_some_and(|thread| thread.role == Role::App));
             census.java_samples += u64::from(java);
-            let cut = shape.root.and_then(|root| {
+            let truncated = shape.root.and_then(|root| {
                 let name = recording.frames.get(recording.stacks[root.index()].frame.index())?.name;
                 frame::cut_reason(recording.strings.get(name))
             });
-            match (cut, java) {
+            match (truncated, java) {
                 (None, true) => census.java_whole += 1,
                 (None, false) => {}
                 (Some(reason), java) => {
@@ -52,7 +52,7 @@ impl StackCensus {
         census
     }
 
-    /// The share of Java samples with a whole stack; `None` where there is no Java sample.
+    /// The share of Java samples with a complete stack; `None` where there are no Java samples.
     pub fn whole_share(&self) -> Option<f64> {
         (self.java_samples > 0).then(|| self.java_whole as f64 / self.java_samples as f64)
     }
@@ -68,7 +68,7 @@ struct Shape {
 fn shapes(recording: &Recording) -> Vec<Shape> {
     let mut shapes: Vec<Shape> = Vec::with_capacity(recording.stacks.len());
     for (i, node) in recording.stacks.iter().enumerate() {
-        // Parents stand before children.
+        // Parents come before their children.
         let above = match node.parent {
             Some(parent) => shapes.get(parent.index()).copied().unwrap_or_default(),
             None => Shape { root: Some(StackId(i as u32)), java: false },
@@ -90,18 +90,18 @@ mod tests {
     use crate::{Process, SampleRow, Sink, Source};
 
     #[test]
-    fn java_samples_are_whole_or_cut_for_a_reason() {
+    fn java_samples_are_complete_or_truncated_for_a_reason() {
         let mut recording = Recording::default();
         let source = recording.add_source(Source::default());
         let process = recording.add_process(Process { jvm: true, ..Process::default() });
         let app = recording.thread(process, Some(1), "main", Role::App);
         let gc = recording.thread(process, Some(2), "GC Thread#0", Role::Gc);
         let root = recording.frame("start_thread", "libc.so.6", FrameType::Native, -1);
-        let cut = recording.frame(&frame::cut("no unwind row"), "", FrameType::Unknown, -1);
+        let truncated = recording.frame(&frame::cut("no unwind row"), "", FrameType::Unknown, -1);
         let method = recording.frame("A.b", "", FrameType::C2, 3);
         let whole = recording.stack(None, root);
         let whole_java = recording.stack(Some(whole), method);
-        let broken = recording.stack(None, cut);
+        let broken = recording.stack(None, truncated);
         let broken_java = recording.stack(Some(broken), method);
         for (thread, stack) in
             [(app, whole), (app, broken), (gc, whole), (gc, broken), (gc, whole_java), (app, broken_java)]

@@ -1,20 +1,19 @@
 //! Finds the node of a frame below the node of its caller.
 //!
-//! A recording asks for a node with each frame of each stack that is added, and it has millions
-//! of them: what is compared stands in the table itself, so that a look-up is one access to memory
-//! that is not in the cache. A node right behind its caller is not in here: whoever asks looks
-//! there first.
+//! A recording looks up a node for each frame of each stack that is added, and it has millions of
+//! them: the keys are in the table itself, so that a look-up is one cache miss. A node right after
+//! its caller is not in here: the caller of this module checks there first.
 
 use crate::samples::StackNode;
 use crate::{FrameId, StackId};
 
-/// In the place of a caller: there is none. In the place of a node: nothing is here.
+/// As a caller: none. As a node: a free slot.
 const NONE: u32 = u32::MAX;
 
 /// Nodes by caller and frame.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StackIndex {
-    /// Open addressing; the length is a power of two, and a quarter or more of the places are free.
+    /// Open addressing; the length is a power of two, and at least a quarter of the slots are free.
     places: Vec<Place>,
     len: usize,
 }
@@ -29,7 +28,7 @@ struct Place {
 const FREE: Place = Place { parent: NONE, frame: NONE, node: NONE };
 
 impl StackIndex {
-    /// The node that is kept for a caller and a frame.
+    /// The node of a caller and a frame.
     #[inline]
     pub(crate) fn get(&self, node: &StackNode) -> Option<StackId> {
         if self.places.is_empty() {
@@ -39,7 +38,7 @@ impl StackIndex {
         (place.node != NONE).then_some(StackId(place.node))
     }
 
-    /// Keeps a node, unless there is one of the same caller and frame.
+    /// Adds a node, unless there is one of the same caller and frame.
     pub(crate) fn add(&mut self, node: &StackNode, id: StackId) {
         if (self.len + 1) * 4 > self.places.len() * 3 {
             self.grow();
@@ -52,7 +51,7 @@ impl StackIndex {
         }
     }
 
-    /// Where a node is, or where it belongs. There has to be a free place.
+    /// The slot of a node, or the free one that it belongs in. There has to be a free slot.
     #[inline]
     fn find(&self, parent: u32, frame: FrameId) -> usize {
         let mask = self.places.len() - 1;

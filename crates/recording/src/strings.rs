@@ -1,6 +1,6 @@
 //! The dictionary: each distinct string once, referred to by a dense id.
 //!
-//! Kept in one arena, so that a hundred thousand method names cost their bytes and not a hundred
+//! Stored in one arena, so that a hundred thousand method names cost their bytes and not a hundred
 //! thousand allocations.
 
 use rustc_hash::FxHasher;
@@ -21,10 +21,10 @@ pub struct Strings {
 const FREE: u32 = u32::MAX;
 
 impl Strings {
-    /// The id of `text`, adding it when it is new.
+    /// The id of `text`, which is added if it is new.
     ///
-    /// The arena holds at most 4 GiB; a string that would pass that is mapped to the empty string's
-    /// id rather than growing without bound (hostile input).
+    /// The arena holds at most 4 GiB; a string that would exceed that is mapped to the empty
+    /// string's id, so that untrusted input cannot grow it without bound.
     pub fn intern(&mut self, text: &str) -> StrId {
         if (self.ends.len() + 1) * 4 > self.slots.len() * 3 {
             self.grow();
@@ -72,7 +72,7 @@ impl Strings {
         &self.arena[from..self.ends[i] as usize]
     }
 
-    /// Whether an id is that of `text`: cheaper than to ask for the string and compare.
+    /// Whether an id is that of `text`: cheaper than to get the string and compare.
     #[inline]
     pub(crate) fn is(&self, id: StrId, text: &str) -> bool {
         let i = id.index();
@@ -80,17 +80,17 @@ impl Strings {
         same(&self.arena.as_bytes()[from..self.ends[i] as usize], text.as_bytes())
     }
 
-    /// How many distinct strings there are.
+    /// The number of distinct strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Memory that they take, bytes.
+    /// Memory in use, bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.arena.capacity() + 4 * (self.ends.capacity() + self.slots.capacity())
     }
 
-    /// Gives back what is reserved for more.
+    /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         self.arena.shrink_to_fit();
         self.ends.shrink_to_fit();
@@ -115,8 +115,8 @@ impl Strings {
     }
 }
 
-/// Whether two texts are the same, by their first and last few bytes, which overlap in between:
-/// words are some twenty bytes long, and that is quicker than a call.
+/// Whether two texts are equal, by their first and last few bytes, which overlap in between: keys
+/// are some twenty bytes long, and this is quicker than a call.
 #[inline]
 fn same(a: &[u8], b: &[u8]) -> bool {
     fn ends<const N: usize>(a: &[u8], b: &[u8]) -> bool {

@@ -1,7 +1,8 @@
 //! A recording is read by DuckDB and pandas as it is: what they compute is what is in it, and every
 //! example of docs/recording-format.md runs.
 //!
-//! The engines come from PyPI into `target/tmp`; where that cannot be, the tests say SKIPPED.
+//! The engines come from PyPI into `target/tmp`; where that is impossible, the tests report
+//! SKIPPED.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -18,7 +19,7 @@ use fathom_recording::{Check, Overwrite, Recording, Sink, SpanId, SpanRow, Stack
 use serde_json::{Value, json};
 
 /// Runs what comes on standard input, `{"sql": […], "python": […]}`, in the directory of the
-/// recording; prints the rows of each query and, after each piece of Python, the value that it gave
+/// recording; prints the rows of each query and, after each piece of Python, the value of its
 /// `result`.
 const RUN: &str = r#"
 import json, sys, duckdb
@@ -51,7 +52,7 @@ fn python() -> Option<&'static Path> {
         made.then_some(python)
     });
     if made.is_none() {
-        fathom_testing::skip("DuckDB and pandas cannot be had here (python3 with venv, and PyPI)");
+        fathom_testing::skip("DuckDB and pandas cannot be installed here (python3 with venv, and PyPI)");
     }
     made.as_deref()
 }
@@ -76,7 +77,7 @@ fn ask(recording: &Recording, sql: &[&str], code: &[&str]) -> Option<Vec<Value>>
     let work = json!({"sql": sql, "python": code}).to_string();
     child.stdin.take().unwrap().write_all(work.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "the engines failed; what they said stands above");
+    assert!(output.status.success(), "the engines failed; see their output above");
     Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
@@ -185,7 +186,7 @@ fn depth(recording: &Recording, stack: Option<StackId>) -> u64 {
 }
 
 #[test]
-fn of_a_label_that_is_told_twice_duckdb_takes_the_first_as_fathom_does() {
+fn of_a_label_that_occurs_twice_duckdb_takes_the_first_as_fathom_does() {
     let mut recording = Recording::new();
     let filled = Filled::new(&mut recording, 1);
     recording.span(&SpanRow {
@@ -232,5 +233,5 @@ fn a_query_on_a_window_skips_the_row_groups_of_other_times() {
     let Some(answers) = ask(&recording, &[groups], &[]) else { return };
     let row = answers[0][0].as_array().unwrap();
     assert!(row[0].as_u64().unwrap() >= 3, "{row:?}");
-    assert_eq!(row[0], row[1], "each row group has its first time");
+    assert_eq!(row[0], row[1], "each row group has its own first time");
 }

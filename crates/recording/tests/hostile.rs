@@ -1,5 +1,5 @@
-//! Recordings that are damaged, foreign or made to do harm: an error that names the file, never a
-//! panic, never a file outside of the place, never memory without bound.
+//! Recordings that are damaged, foreign or malicious: an error that names the file, never a panic,
+//! never a file outside of the directory, never unbounded memory.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -30,7 +30,7 @@ fn written(dir: &Path) -> PathBuf {
     path
 }
 
-/// The same as the first fathoms wrote it: nothing says what bytes the tables must have.
+/// The same as the first versions wrote it: without checksums of the tables.
 fn without_checksums(path: &Path) {
     let meta = path.join("meta.json");
     let mut json: serde_json::Value = serde_json::from_slice(&fs::read(&meta).unwrap()).unwrap();
@@ -148,7 +148,7 @@ fn a_damaged_spool_gives_the_rows_before_the_damage_and_never_a_panic() {
 }
 
 #[test]
-fn every_file_that_is_missing_or_cut_short_is_named() {
+fn every_file_that_is_missing_or_truncated_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = written(dir.path());
     for file in files(&path) {
@@ -245,7 +245,7 @@ fn only_its_user_can_read_a_recording() {
     files(&path).iter().for_each(|file| assert_eq!(mode(file), 0o600, "{file:?}"));
 }
 
-// Archives made to do harm.
+// Malicious archives.
 
 fn archive(entries: &[(&str, tar::EntryType, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
@@ -307,7 +307,7 @@ fn an_archive_names_its_recording_only_plainly() {
 }
 
 #[test]
-fn a_packed_recording_that_is_cut_short_or_damaged_is_refused_or_read_and_never_panics() {
+fn a_packed_recording_that_is_truncated_or_damaged_is_refused_or_read_and_never_panics() {
     let dir = tempfile::tempdir().unwrap();
     let mut whole = Vec::new();
     pack(&written(dir.path()), &mut whole, Path::new("memory")).unwrap();
@@ -322,7 +322,7 @@ fn a_packed_recording_that_is_cut_short_or_damaged_is_refused_or_read_and_never_
         mutate(&mut bytes, &mut filled);
         fs::write(&packed, &bytes).unwrap();
         // Only that it returns counts; damage in the data of a table can go unnoticed, as Parquet
-        // pages have no sum.
+        // pages have no checksum.
         let _ = open(&packed);
     }
 }

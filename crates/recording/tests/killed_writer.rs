@@ -1,4 +1,4 @@
-//! A writer that is killed leaves a recording that opens, says that it is cut, and has every row
+//! A writer that is killed leaves a recording that opens, is marked as truncated, and has every row
 //! that was saved.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
@@ -32,7 +32,8 @@ fn child_that_writes_until_it_is_killed() {
     }
 }
 
-/// Starts the child, kills it once it says that it saved `rows` samples, and opens what it left.
+/// Starts the child, kills it once it has reported that it saved `rows` samples, and opens what it
+/// left.
 fn killed_after(rows: u64, path: &Path) -> Recording {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_that_writes_until_it_is_killed", "--nocapture"])
@@ -50,7 +51,7 @@ fn killed_after(rows: u64, path: &Path) -> Recording {
 }
 
 #[test]
-fn what_was_saved_before_the_kill_is_there_and_the_recording_says_that_it_is_cut() {
+fn what_was_saved_before_the_kill_is_there_and_the_recording_is_marked_as_truncated() {
     let dir = tempfile::tempdir().unwrap();
     for rows in [50_000, 200_000] {
         let recording = killed_after(rows, &dir.path().join(format!("{rows}.fathom")));
@@ -64,18 +65,18 @@ fn what_was_saved_before_the_kill_is_there_and_the_recording_says_that_it_is_cut
 }
 
 #[test]
-fn a_cut_recording_that_is_written_again_still_says_that_it_is_cut() {
+fn a_truncated_recording_that_is_written_again_is_still_marked_as_truncated() {
     let dir = tempfile::tempdir().unwrap();
-    let cut = killed_after(50_000, &dir.path().join("cut.fathom"));
+    let truncated = killed_after(50_000, &dir.path().join("cut.fathom"));
     let again = dir.path().join("again.fathom");
-    fathom_recording::write(&cut, &again, Overwrite::Never).unwrap();
+    fathom_recording::write(&truncated, &again, Overwrite::Never).unwrap();
     let read = open(&again).unwrap();
     assert!(read.cut);
-    assert_eq!(read.samples.len(), cut.samples.len());
+    assert_eq!(read.samples.len(), truncated.samples.len());
 }
 
 #[test]
-fn a_spool_cut_anywhere_keeps_the_whole_batches_before_the_cut() {
+fn a_spool_truncated_anywhere_keeps_the_whole_batches_before_the_end() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cut.fathom");
     let mut writer = Writer::create(&path, Overwrite::Never).unwrap();
@@ -88,10 +89,10 @@ fn a_spool_cut_anywhere_keeps_the_whole_batches_before_the_cut() {
         whole.push(spans.metadata().unwrap().len());
     }
     drop(writer);
-    for cut in (0..whole[19]).rev().step_by(97) {
-        std::fs::File::options().write(true).open(&spans).unwrap().set_len(cut).unwrap();
-        let batches = whole.iter().filter(|end| **end <= cut).count();
-        assert_eq!(open(&path).unwrap().spans.len(), batches * 50, "cut at {cut}");
+    for length in (0..whole[19]).rev().step_by(97) {
+        std::fs::File::options().write(true).open(&spans).unwrap().set_len(length).unwrap();
+        let batches = whole.iter().filter(|end| **end <= length).count();
+        assert_eq!(open(&path).unwrap().spans.len(), batches * 50, "truncated at {length}");
     }
 }
 
@@ -103,7 +104,8 @@ fn a_writer_that_cannot_write_says_so_and_what_it_wrote_before_opens() {
     let mut filled = Filled::new(&mut writer, 10);
     (0..100).for_each(|i| _ = filled.span(&mut writer, i));
     writer.flush().unwrap();
-    // The place of a small table is taken: it cannot be written any more, whoever runs the test.
+    // The path of a small table is occupied: it cannot be written any more, whichever user runs the
+    // test.
     let sources = path.join("spool/sources.arrows.zst");
     std::fs::remove_file(&sources).unwrap();
     std::fs::create_dir_all(sources.join("in the way")).unwrap();

@@ -225,7 +225,7 @@ fn open(vm: &Vm) -> Result<Reader> {
 /// The stack of a thread, as far as it can be named.
 fn stack(symbols: &mut Symbolizer, thread: &VirtualThread, cx: &mut Context<'_>) -> Option<StackId> {
     let mut stack = None;
-    if thread.cut.is_some() {
+    if thread.truncated.is_some() {
         let frame = cx.sink.frame(CUT, "", FrameType::Unknown, -1);
         stack = Some(cx.sink.stack(None, frame));
     }

@@ -1,7 +1,6 @@
-//! Calling a JVM that does not listen yet: a file that says that it is meant, and SIGQUIT.
-//!
-//! Without the file the signal makes the JVM print its threads; without a handler it ends the
-//! process.
+//! Calling a JVM that does not listen yet: a file in its directory that announces the request, and
+//! SIGQUIT. Without the file the signal makes the JVM print its threads; without a handler for the
+//! signal it ends the process.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -12,25 +11,26 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_s
 use super::AttachError;
 use crate::proc_status::ProcStatus;
 
-/// A call that stands. Its file goes away with it.
+/// A call in progress. Its file is removed when it is dropped.
 pub(super) struct Call<'a> {
     pid: u32,
     start_ticks: u64,
     tmp: BorrowedFd<'a>,
     name: String,
-    /// The process itself, whatever its number may come to mean; `None` before Linux 5.3.
+    /// A descriptor of the process itself, which stays right when the pid is reused; `None` before
+    /// Linux 5.3.
     process: Option<OwnedFd>,
     repeated: bool,
 }
 
 impl<'a> Call<'a> {
-    /// Calls a JVM. To be done as its user: the JVM looks at the owner of the file.
+    /// Calls a JVM. Must run as the JVM's user, because the JVM checks the owner of the file.
     pub fn make(pid: u32, found: &ProcStatus, tmp: &'a impl AsFd) -> Result<Self, AttachError> {
         let raw = Pid::from_raw(pid.cast_signed()).ok_or(AttachError::Ended { pid })?;
         let process = match pidfd_open(raw, PidfdFlags::empty()) {
             Ok(process) => Some(process),
             Err(Errno::SRCH) => return Err(AttachError::Ended { pid }),
-            // Also refused by filters of containers.
+            // Some containers' seccomp filters refuse it, too.
             Err(_) => None,
         };
         let name = file_name(found);
@@ -52,7 +52,8 @@ impl<'a> Call<'a> {
         self.signal()
     }
 
-    /// Whether the signal does no harm: the same process, with a handler, able to run it.
+    /// Whether the signal is safe to send: it is the same process, it has a handler, and it can
+    /// run.
     fn check(&self) -> Result<(), AttachError> {
         let pid = self.pid;
         let now = ProcStatus::of(pid).map_err(|_| AttachError::Ended { pid })?;
@@ -72,7 +73,7 @@ impl<'a> Call<'a> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let create = || openat(self.tmp, &self.name, flags, Mode::RUSR | Mode::WUSR).map(drop);
         let created = match create() {
-            // Left by somebody who was killed at this point; nobody but them needs it.
+            // Left by a client that was killed at this point; nobody else needs it.
             Err(Errno::EXIST) if self.is_regular() => self.remove().and_then(|()| create()),
             created => created,
         };
@@ -103,18 +104,18 @@ impl<'a> Call<'a> {
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        // Gone already when the /tmp of the JVM is cleaned; there is nobody to tell.
+        // It may be gone already when the JVM's /tmp was cleaned; that is no error.
         let _ = self.remove();
     }
 }
 
-/// The file that says that a JVM is meant by its SIGQUIT.
+/// The file that shows the JVM that its SIGQUIT is a request to attach.
 fn file_name(found: &ProcStatus) -> String {
     format!(".attach_pid{}", found.own_pid())
 }
 
-/// Removes the file that a client which was killed has left of a JVM that listens by now: nobody
-/// needs it.
+/// Removes the file that a killed client has left, once the JVM listens and nobody needs it any
+/// more.
 pub(super) fn remove_left(tmp: &impl AsFd, found: &ProcStatus) {
     let name = file_name(found);
     if is_regular(tmp, &name) {

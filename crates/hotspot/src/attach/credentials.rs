@@ -1,17 +1,17 @@
 //! Acting as the user of a JVM.
 //!
-//! HotSpot answers its own effective user only (JDK 8 to 10), or that and root (from 11,
-//! JDK-8197387), and looks at the files that it is called by in the same way. Root becomes that
-//! user for as long as it talks to the JVM: what fathom then creates belongs to the right one, and
-//! what the target's user may not touch, fathom cannot be tricked into.
+//! HotSpot answers its own effective user only (JDK 8 to 10), or that user and root (from 11,
+//! JDK-8197387), and checks the files that it is called by in the same way. Root therefore becomes
+//! that user for as long as it talks to the JVM: files that fathom creates belong to the right
+//! user, and fathom cannot be tricked into touching what the target's user may not touch.
 
 use std::io;
 
-/// Runs something with the effective user and group of a JVM, when this is root and the JVM
-/// somebody else's.
+/// Runs something with the effective user and group of a JVM if we are root and the JVM belongs to
+/// somebody else.
 ///
-/// Linux gives credentials to threads, and only the C library spreads them over a process: a thread
-/// of its own changes them by system calls and ends, so that nothing has to be put back.
+/// Linux gives credentials to threads, and only the C library spreads them over a process: a
+/// separate thread changes them by system calls and ends, so that nothing has to be restored.
 pub(super) fn acting_as<T: Send>(uid: u32, gid: u32, act: impl FnOnce() -> T + Send) -> io::Result<T> {
     let (own_uid, own_gid) = (rustix::process::geteuid(), rustix::process::getegid());
     if !own_uid.is_root() || (own_uid.as_raw(), own_gid.as_raw()) == (uid, gid) {

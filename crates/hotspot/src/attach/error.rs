@@ -1,4 +1,4 @@
-//! What can stand in the way of asking a JVM.
+//! Reasons why a JVM cannot be attached to.
 
 use std::io;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub enum AttachError {
         /// The process.
         pid: u32,
     },
-    /// Only the JVM's own user and root may.
+    /// Only the JVM's own user and root may attach.
     #[error("JVM {pid} belongs to another user (uid {uid}): run fathom as that user or as root")]
     NotYours {
         /// The JVM.
@@ -41,9 +41,9 @@ pub enum AttachError {
     Timeout {
         /// The JVM.
         pid: u32,
-        /// What it was waited for: "open its socket", "answer jcmd".
+        /// What it was expected to do: "open its socket", "answer jcmd".
         what: String,
-        /// How long.
+        /// How long was waited.
         waited: Duration,
     },
     /// Somebody else listens where the JVM should.
@@ -62,14 +62,14 @@ pub enum AttachError {
         /// The JVM.
         pid: u32,
     },
-    /// What it answered is no reply of the protocol.
-    #[error("JVM {pid} answered {command} with {bytes} bytes that are no reply")]
+    /// The answer is not a reply of the protocol.
+    #[error("JVM {pid} answered {command} with {bytes} bytes that are not a reply")]
     NoReply {
         /// The JVM.
         pid: u32,
         /// What it was asked.
         command: String,
-        /// How many bytes came.
+        /// How many bytes were received.
         bytes: usize,
     },
     /// The JVM refused or failed.
@@ -79,13 +79,15 @@ pub enum AttachError {
         command: String,
         /// Its status.
         status: i32,
-        /// What it said, whole.
+        /// The text of its answer, unabridged.
         text: String,
     },
     /// The request is longer than this JVM understands, or holds a NUL.
-    #[error("{command}: the request cannot be said to this JVM (1024 bytes an argument before JDK 24)")]
+    #[error(
+        "{command}: the request cannot be encoded for this JVM (at most 1024 bytes per argument before JDK 24)"
+    )]
     TooLong {
-        /// What it was to be asked.
+        /// What it was going to be asked.
         command: String,
     },
     /// The system refused something.

@@ -12,7 +12,7 @@
 //! mount namespace.
 //!
 //! What it costs the JVM: a signal and a thread on the first contact ("Attach Listener", which
-//! stays), a socket file that the JVM itself keeps until it ends. What it may harm: SIGQUIT ends a
+//! stays), and a socket file that the JVM itself keeps until it ends. The risk: SIGQUIT ends a
 //! process that does not catch it. It is sent only to a process that has libjvm mapped and catches
 //! it, through a descriptor that cannot come to mean another process.
 //!
@@ -40,31 +40,32 @@ use call::Call;
 pub use error::AttachError;
 use wire::Request;
 
-/// How long a JVM is waited for: what `jcmd` takes, too (`sun.tools.attach.attachTimeout`).
+/// How long to wait for a JVM: the same as `jcmd` (`sun.tools.attach.attachTimeout`).
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest reply kept, bytes: a dump of ten thousand threads has some 30 MB.
 const LONGEST_REPLY: u64 = 256 << 20;
 /// Pause between two looks for the socket.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A JVM that can be asked. Nothing is kept open between two questions.
+/// A JVM that can be asked. No connection is kept open between two requests.
 #[derive(Debug)]
 pub struct Attach {
     pid: u32,
-    /// What the process was when it was found: a later one of its number is told by its start.
+    /// The status of the process when it was found: its start time distinguishes it from a later
+    /// process with the same pid.
     status: ProcStatus,
     tmp: OwnedFd,
     patience: Duration,
 }
 
 impl Attach {
-    /// Makes a JVM ready to be asked: calls it, when it does not listen yet.
+    /// Connects to a JVM; calls it first if it does not listen yet.
     pub fn to(pid: u32) -> Result<Self> {
         Self::with_patience(pid, PATIENCE)
     }
 
-    /// The same with another limit on how long the JVM is waited for, for the contact and for each
-    /// answer.
+    /// Like [`Attach::to`], with another limit on how long to wait for the JVM, for the contact and
+    /// for each answer.
     pub fn with_patience(pid: u32, patience: Duration) -> Result<Self> {
         let status = ProcStatus::of(pid)?;
         if status.has_ended() {
@@ -91,7 +92,7 @@ impl Attach {
         self.pid
     }
 
-    /// What the process was when it was attached to.
+    /// The status of the process when it was attached to.
     pub fn status(&self) -> &ProcStatus {
         &self.status
     }
@@ -107,12 +108,12 @@ impl Attach {
         now.is_ok_and(|now| now.start_ticks == self.status.start_ticks && !now.has_ended())
     }
 
-    /// Asks one thing and gives the text of the answer.
+    /// Sends one command and returns the text of the answer.
     pub fn execute(&self, command: &str, arguments: &[&str]) -> Result<String> {
         self.execute_within(self.patience, command, arguments)
     }
 
-    /// The same with its own limit on how long the answer may take.
+    /// Like [`Attach::execute`], with its own limit on how long the answer may take.
     pub fn execute_within(&self, patience: Duration, command: &str, arguments: &[&str]) -> Result<String> {
         let request = Request { command, arguments };
         let version = self.version_for(&request)?;
@@ -127,7 +128,7 @@ impl Attach {
             .map_err(Error::from)
     }
 
-    /// The version of the protocol in which a request can be said.
+    /// The lowest version of the protocol that can express a request.
     fn version_for(&self, request: &Request<'_>) -> Result<u8> {
         if request.is_sayable() {
             if request.fits_version_1() {
@@ -135,8 +136,8 @@ impl Attach {
             }
             // JVMs before 24 refuse the question, and so do those whose version 2 is switched off.
             let question = Request { command: "getversion", arguments: &["options"] };
-            let told = self.ask(self.patience, &question, 1).unwrap_or_default();
-            if told.split_whitespace().next() == Some("2") {
+            let answer = self.ask(self.patience, &question, 1).unwrap_or_default();
+            if answer.split_whitespace().next() == Some("2") {
                 return Ok(2);
             }
         }
@@ -160,7 +161,7 @@ impl Attach {
         })?;
         match wire::reply(&answer) {
             Some((0, text)) => Ok(text),
-            Some((status, text)) => Err(AttachError::Refused { command: told_as(request), status, text }),
+            Some((status, text)) => Err(AttachError::Refused { command: shown_as(request), status, text }),
             None if !self.is_alive() => Err(AttachError::Ended { pid: self.pid }),
             None => Err(AttachError::NoReply {
                 pid: self.pid,
@@ -170,7 +171,7 @@ impl Attach {
         }
     }
 
-    /// Sees to it that the JVM listens.
+    /// Makes sure that the JVM listens.
     fn make_listen(&self) -> Result<(), AttachError> {
         let deadline = Instant::now() + self.patience;
         if self.connect(deadline)?.is_some() {
@@ -197,25 +198,26 @@ impl Attach {
         Err(AttachError::Timeout { pid: self.pid, what: "open its socket".to_owned(), waited: self.patience })
     }
 
-    /// Whether the command line says that nobody may attach: the signal would only make the JVM
-    /// print its threads.
+    /// Whether the command line forbids attaching: the signal would only make the JVM print its
+    /// threads.
     fn is_disabled(&self) -> bool {
         let arguments = crate::find::arguments(self.pid);
         let option = arguments.iter().rev().find_map(|a| a.strip_suffix("DisableAttachMechanism"));
         option == Some("-XX:+")
     }
 
-    /// Removes the socket of a JVM that had this number before and ran as another user. The JVM
-    /// puts its own socket in that place by `rename`, which a sticky `/tmp` forbids it for a file
-    /// of somebody else's: it would never listen. A JVM that is killed leaves its socket, and in
-    /// containers that keep `/tmp` each one has the same number.
+    /// Removes the socket of an earlier JVM with the same pid that ran as another user. The JVM
+    /// puts its own socket in that place by `rename`, which a sticky `/tmp` forbids for a file of
+    /// somebody else's, so that it would never listen. A JVM that is killed leaves its socket, and
+    /// in containers that keep `/tmp` every JVM has the same pid.
     fn remove_socket_left_by_another_user(&self) -> Result<(), AttachError> {
         let name = self.socket_name();
         let stat = match statat(&self.tmp, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_socket() => stat,
             _ => return Ok(()),
         };
-        // One that somebody listens at stays: it is told as an impostor. Nothing is waited for.
+        // A socket that somebody listens at is kept: it is reported as an impostor. Nothing is
+        // waited for.
         if stat.st_uid != self.status.uid && self.connect(Instant::now())?.is_none() {
             rustix::fs::unlinkat(&self.tmp, &name, AtFlags::empty()).map_err(self.failed_at(&name))?;
         }
@@ -251,7 +253,7 @@ impl Attach {
         loop {
             match rustix::net::connect(&socket, &address) {
                 Ok(()) => break,
-                // Left by a JVM that had this number before, or went away between the two looks.
+                // Left by an earlier JVM with this pid, or removed between the two checks.
                 Err(Errno::CONNREFUSED | Errno::NOENT) => return Ok(None),
                 // Its queue is full: five others wait (`listen` in attachListener_posix.cpp).
                 Err(Errno::AGAIN | Errno::INTR) if Instant::now() < deadline => std::thread::sleep(LOOK),
@@ -268,7 +270,7 @@ impl Attach {
     }
 }
 
-/// Who listens at the other end. Its pid is 0 when it lives in a namespace that is not ours to see.
+/// Who listens at the other end. Its pid is 0 if it lives in a pid namespace that we cannot see.
 fn peer(socket: &OwnedFd) -> io::Result<libc::ucred> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;
@@ -285,7 +287,7 @@ fn peer(socket: &OwnedFd) -> io::Result<libc::ucred> {
 fn exchange(mut socket: UnixStream, request: &[u8], deadline: Instant) -> io::Result<Vec<u8>> {
     let left = || {
         let left = deadline.saturating_duration_since(Instant::now());
-        // A limit of zero would mean none.
+        // A limit of zero would mean no limit.
         Some(left.max(Duration::from_millis(1)))
     };
     socket.set_write_timeout(left())?;
@@ -313,8 +315,8 @@ fn exchange(mut socket: UnixStream, request: &[u8], deadline: Instant) -> io::Re
     Ok(answer)
 }
 
-/// A request in a message: "jcmd VM.version".
-fn told_as(request: &Request<'_>) -> String {
+/// A request as messages show it: "jcmd VM.version".
+fn shown_as(request: &Request<'_>) -> String {
     let first = request.arguments.first().and_then(|argument| argument.split_whitespace().next());
     [Some(request.command), first].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   version 1   "1\0" command\0 argument\0 argument\0 argument\0        always three, each of 1024 bytes at most
-//!   version 2   "2\0" size\0 command\0 argument\0 …                     from JDK 24; size: bytes behind its own NUL
+//!   version 2   "2\0" size\0 command\0 argument\0 …                     from JDK 24; size: bytes after its own NUL
 //!   reply       status in digits \n text …                              until the JVM closes; status 0: done
 //! ```
 
@@ -24,7 +24,7 @@ pub(super) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Whether it can be said at all: NUL ends a word.
+    /// Whether it can be encoded at all: NUL ends an argument.
     pub fn is_sayable(&self) -> bool {
         !self.words().any(|word| word.contains('\0'))
     }

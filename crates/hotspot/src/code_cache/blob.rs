@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// Longest blob name read: "Stub<adapter>" and the like; the longest of JDK 25 has some 60
 /// characters.
 const LONGEST_NAME: usize = 128;
-/// A blob of more than this is none.
+/// Anything larger than this is not a blob.
 const LARGEST_BLOB: u64 = 256 << 20;
 
 /// What a blob holds, by its name (the `CodeBlob` subclasses of
@@ -26,7 +26,7 @@ pub enum BlobKind {
     Adapter,
     /// Stubs of method handles.
     MethodHandle,
-    /// Where frames go that are deoptimised.
+    /// Where deoptimised frames go.
     Deoptimization,
     /// Anything else: stubs of the runtime, of C1, intrinsics.
     Stub,
@@ -67,7 +67,7 @@ pub struct Blob {
     pub size: u64,
     /// First instruction.
     pub code_begin: u64,
-    /// First address behind its instructions.
+    /// First address after its instructions.
     pub code_end: u64,
     /// Words of its frame with the return address; 0 where it has none of a fixed size.
     pub frame_size: u32,
@@ -88,11 +88,11 @@ impl Blob {
 }
 
 impl CodeCache {
-    /// The blob at an address that is known to be one's.
+    /// The blob at an address that is known to be the address of a blob.
     pub fn blob_at(&self, memory: &impl Memory, address: u64) -> Result<Blob> {
         let layout = &self.blob;
         let head = memory.read_bytes(address, layout.size_of.0 as usize)?;
-        // The head is what `sizeof` says, so a field beyond it cannot be.
+        // The header has the size that `sizeof` reports, so that no field can lie beyond it.
         let field = |field: crate::layout::Field| {
             let offset = u64::from(field.offset);
             field
@@ -135,7 +135,7 @@ impl CodeCache {
     }
 }
 
-/// Neither spelling of where code begins is there.
+/// Neither of the fields by which code begins is exported.
 pub(super) fn no_code_begin() -> Error {
     Error::MissingSymbol {
         symbol: "CodeBlob._code_begin or CodeBlob._code_offset".to_owned(),

@@ -7,7 +7,7 @@ use crate::machine::InterpreterFrame;
 use crate::memory::Memory;
 use crate::{Error, Result, Vm};
 
-/// How an object tells where something of its own begins.
+/// How an object records where a part of it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeStart {
     /// The field holds an address.
@@ -16,7 +16,7 @@ pub enum CodeStart {
     Offset(Field),
 }
 
-/// What does not change during the life of a JVM and what frames are distinguished and walked by.
+/// What does not change during the life of a JVM and is needed to distinguish and unwind frames.
 /// Every field has its offset (bytes), width (bytes) and sign within the object named.
 #[derive(Clone, Debug)]
 pub struct UnwindConstants {
@@ -24,17 +24,18 @@ pub struct UnwindConstants {
     pub feature: u32,
     /// The heaps of the code cache: bounds, segment map, shift. At most [`super::MOST_HEAPS`].
     pub heaps: Vec<CodeHeap>,
-    /// Bytes of the `HeapBlock` that stands before each `CodeBlob`: 16, 8 since JDK 25.
+    /// Bytes of the `HeapBlock` that precedes each `CodeBlob`: 16, 8 since JDK 25.
     pub block_size: u32,
     /// `sizeof(CodeBlob)`; the fields of all blobs lie within.
     pub blob_size_of: u32,
-    /// `CodeBlob`: `const char*`, its name; see [`super::BlobKind::of`]. The first 8 bytes tell
-    /// those apart that are walked differently: "nmethod", "native n", "Interpre", "vtable c",
-    /// "I2C/C2I ", "MethodHa", "Deoptimi".
+    /// `CodeBlob`: `const char*`, its name; see [`super::BlobKind::of`]. The first 8 bytes
+    /// distinguish the kinds that are unwound differently: "nmethod", "native n", "Interpre",
+    /// "vtable c", "I2C/C2I ", "MethodHa", "Deoptimi".
     pub blob_name: Field,
     /// `CodeBlob`: bytes of all of it.
     pub blob_size: Field,
-    /// `CodeBlob`: words of its frame, return address included; 0 or less: none of a fixed size.
+    /// `CodeBlob`: words of its frame, return address included; 0 or less: no frame of a fixed
+    /// size.
     pub blob_frame_size: Field,
     /// `CodeBlob`: bytes from the beginning of its code until the frame is complete; negative:
     /// never (2 bytes wide since JDK 23).
@@ -55,21 +56,21 @@ pub struct UnwindConstants {
     /// `nmethod`: bytes from the stack pointer of its (complete) frame to the slot that keeps the
     /// true pc, once the return address into it was replaced by that of its deoptimisation handler.
     pub nmethod_orig_pc_offset: Field,
-    /// `nmethod`: the deoptimisation handler: a pc equal to it stands for the one in the slot
+    /// `nmethod`: the deoptimisation handler: a pc equal to it means the one in the slot
     /// above.
     pub nmethod_deopt_handler: CodeStart,
     /// `nmethod`: the handler of calls through method handles; gone in JDK 26.
     pub nmethod_deopt_mh_handler: Option<CodeStart>,
     /// First address of the interpreter's code.
     pub interpreter_begin: u64,
-    /// First address behind the interpreter's code.
+    /// First address after the interpreter's code.
     pub interpreter_end: u64,
     /// Slots of an interpreted frame.
     pub interpreter_frame: InterpreterFrame,
     /// `Method`: its `ConstMethod*`.
     pub method_const_method: Field,
-    /// `sizeof(ConstMethod)`: bytecodes begin so far behind it, and a bytecode index is a bytecode
-    /// pointer less that.
+    /// `sizeof(ConstMethod)`: bytecodes begin this many bytes after it, and a bytecode index is a
+    /// bytecode pointer minus that address.
     pub const_method_size_of: u32,
     /// `ConstMethod`: bytes of bytecodes.
     pub const_method_code_size: Field,

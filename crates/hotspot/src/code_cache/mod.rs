@@ -4,10 +4,10 @@
 //! ```text
 //! heap.low                                                   high       reserved_end
 //!  | block | CodeBlob … code … data | block | free … | block | … |  not committed  |
-//!  segment map:  0    1   2   3   4 …   0xff 0xff       0    1        a byte a segment
+//!  segment map:  0    1   2   3   4 …   0xff 0xff       0    1        one byte per segment
 //! ```
-//! The byte of a segment tells how many segments further down its block begins, or a part of that
-//! way; 0xff is free (src/hotspot/share/memory/heap.cpp, `CodeHeap::find_block_for`).
+//! The byte of a segment is how many segments further down its block begins, or a step on the path
+//! to it; 0xff is free (src/hotspot/share/memory/heap.cpp, `CodeHeap::find_block_for`).
 
 mod blob;
 mod constants;
@@ -19,19 +19,19 @@ use crate::layout::{CodeBlobLayout, CodeCacheLayout, InterpreterLayout, NmethodL
 use crate::memory::Memory;
 use crate::{Error, Result, Vm};
 
-/// Heaps of a code cache at most. JDK 9 to 25 have up to 3, JDK 26 may add one for hot code.
+/// The most heaps of a code cache. JDK 9 to 25 have up to 3, JDK 26 may add one for hot code.
 pub const MOST_HEAPS: usize = 8;
 /// The code cache is limited to 2 GiB (`CODE_CACHE_SIZE_LIMIT` in globalDefinitions.hpp).
 const LARGEST_HEAP: u64 = 2 << 30;
-/// Steps down the segment map at most. A step covers up to 254 segments of 64 or 128 bytes, so this
-/// is a blob of 33 MB; maps that were not merged for long need some more steps.
+/// The most steps down the segment map. A step covers up to 254 segments of 64 or 128 bytes, so
+/// this is a blob of 33 MB; maps that were not merged for a long time need some more steps.
 const MOST_STEPS: usize = 2048;
 /// Mark of a free segment.
 const FREE: u8 = 0xff;
-/// Blobs visited at most by one walk. Large applications have some 50,000.
+/// The most blobs visited by one pass. Large applications have some 50,000.
 const MOST_BLOBS: usize = 1 << 19;
 
-/// Codelets of an interpreter at most; there are some 300.
+/// The most codelets of an interpreter; there are some 300.
 const MOST_CODELETS: usize = 1 << 14;
 /// Longest name of a codelet read.
 const LONGEST_CODELET_NAME: usize = 128;
@@ -39,25 +39,25 @@ const LONGEST_CODELET_NAME: usize = 128;
 /// A piece of the interpreter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Codelet {
-    /// First address behind its head: padding, then its code.
+    /// First address after its head: padding, then its code.
     pub begin: u64,
-    /// First address behind it.
+    /// First address after it.
     pub end: u64,
     /// What it is: "invokevirtual", "method entry point (kind = zerolocals)".
     pub name: String,
 }
 
-/// One heap of the code cache. Bounds are those of the reserved range, so that a heap that grows
-/// stays the same.
+/// One heap of the code cache. Bounds are those of the reserved range, so that they do not change
+/// when the heap grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeHeap {
     /// First address of its code; segment 0 begins here.
     pub low: u64,
-    /// First address behind what is reserved for code.
+    /// First address after what is reserved for code.
     pub reserved_end: u64,
     /// The segment map's first byte.
     pub segment_map: u64,
-    /// First address behind what is reserved for the segment map.
+    /// First address after what is reserved for the segment map.
     pub segment_map_end: u64,
     /// Shift from bytes to segments: 6 or 7.
     pub segment_shift: u32,
@@ -75,9 +75,9 @@ impl CodeHeap {
 /// The code cache of a JVM.
 #[derive(Clone, Debug)]
 pub struct CodeCache {
-    /// Its heaps, by address. Once the JVM has started, they do not change.
+    /// Its heaps, by address. They do not change once the JVM has started.
     pub heaps: Vec<CodeHeap>,
-    /// First address of the interpreter and the first one behind it.
+    /// First address of the interpreter and the first one after it.
     pub interpreter: (u64, u64),
     pub(crate) cache: CodeCacheLayout,
     pub(crate) blob: CodeBlobLayout,
@@ -86,7 +86,7 @@ pub struct CodeCache {
 }
 
 impl CodeCache {
-    /// Reads where it is. [`Error::NotReady`] while the JVM has not made it yet: try again.
+    /// Reads where it lies. [`Error::NotReady`] while the JVM has not created it yet: try again.
     pub fn read<M: Memory>(vm: &Vm<M>) -> Result<Self> {
         let mut this = Self {
             heaps: Vec::new(),
@@ -187,7 +187,7 @@ impl CodeCache {
     }
 
     /// The pieces of the interpreter, by address: a template for each bytecode, entries of methods,
-    /// and so on. The `InterpreterCodelet` stands before the code of each.
+    /// and so on. The `InterpreterCodelet` precedes the code of each.
     pub fn codelets(&self, memory: &impl Memory) -> Result<Vec<Codelet>> {
         let layout = &self.interpreter_layout;
         let (mut at, end) = self.interpreter;
@@ -259,7 +259,7 @@ impl CodeCache {
             let mut block = heap.low;
             while block < end && all.len() < MOST_BLOBS {
                 let segments = self.cache.block_length.read_u64(memory, block)?;
-                // A block that was never used is all zero; nothing comes behind it.
+                // A block that was never used is all zero; nothing follows it.
                 if segments == 0 || segments > (heap.reserved_end - block) >> heap.segment_shift {
                     break;
                 }

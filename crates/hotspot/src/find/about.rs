@@ -1,5 +1,5 @@
-//! What a JVM runs, and on what: from the counters that it publishes, else from what the kernel
-//! shows of it.
+//! What a JVM runs, and on what: from the counters that it publishes, otherwise from what the
+//! kernel reports of it.
 
 use std::fs;
 use std::io::Read;
@@ -64,8 +64,8 @@ impl Collector {
         })
     }
 
-    /// By the names of threads that only one of them has. Parallel's are also G1's, so that they
-    /// count last.
+    /// By the names of threads that only one of them has. G1 has Parallel's as well, so those are
+    /// looked at last.
     fn of_threads(names: &[String]) -> Option<Self> {
         const OWN: [(&str, Collector); 8] = [
             ("G1 ", Collector::G1),
@@ -121,7 +121,7 @@ pub struct About {
 }
 
 impl About {
-    /// Of a process.
+    /// Describes a process.
     pub fn of(pid: u32, status: &ProcStatus, kind: &Kind) -> Self {
         let line = CommandLine::of(&arguments(pid));
         if !matches!(kind, Kind::HotSpot { .. } | Kind::ThirtyTwoBit) {
@@ -149,7 +149,7 @@ impl About {
         about
     }
 
-    /// From the counters of a JVM.
+    /// Reads it from the counters of a JVM.
     fn of_counters(counters: &PerfData) -> Self {
         let text = |name: &str| counters.text(name).map(str::to_owned);
         // "com.example.Main arguments…": what follows the first word is the program's own.
@@ -176,8 +176,8 @@ impl About {
         }
     }
 
-    /// From the file `release` of its JDK, which it carries since JDK 7. Of a JDK that was updated
-    /// under the JVM it would tell the wrong version: then it is not read.
+    /// Reads the file `release` of its JDK, which exists since JDK 7. If the JDK was updated under
+    /// the running JVM, the file has the wrong version and is not read.
     fn read_release_file(&mut self, pid: u32) {
         let Some(home) = &self.home else { return };
         let replaced = fs::read_to_string(format!("/proc/{pid}/maps"))
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collectors_are_told_by_policy_threads_and_options() {
+    fn collectors_are_recognised_by_policy_threads_and_options() {
         assert_eq!(Collector::of_policy("ParScav:MSC"), Some(Collector::Parallel));
         assert_eq!(Collector::of_policy("Copy:MSC"), Some(Collector::Serial));
         assert_eq!(Collector::of_policy("ParNew:CMS"), Some(Collector::Cms));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn homes_and_releases_are_told_in_old_and_new_layouts() {
+    fn homes_and_releases_are_found_in_old_and_new_layouts() {
         assert_eq!(home("/usr/lib/jvm/jdk/lib/server/libjvm.so"), Some("/usr/lib/jvm/jdk"));
         assert_eq!(home("/opt/jdk8/jre/lib/amd64/server/libjvm.so"), Some("/opt/jdk8/jre"));
         let of =

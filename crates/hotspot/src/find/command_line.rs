@@ -1,8 +1,8 @@
 //! A java command line, split into the JVM's options and what it runs.
 //!
-//! Source: the launcher's own help and `java.base/share/native/libjli/java.c`. What the program
-//! itself is given may hold anything: of it is kept what tells members of a cluster apart, and may
-//! be no secret.
+//! Source: the launcher's own help and `java.base/share/native/libjli/java.c`. The program's own
+//! arguments may hold anything: only those are kept that distinguish the members of a cluster and
+//! cannot be secrets.
 
 use std::path::Path;
 
@@ -42,35 +42,35 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// From the arguments of a process. The launcher need not be the first: a loader
-    /// (`ld.so … java`) may stand before it. Of a program that is no `java` nothing is told: its
-    /// arguments are its own affair.
+    /// Parses the arguments of a process. The launcher need not be the first: a loader (`ld.so …
+    /// java`) may stand before it. For a program that is not `java` nothing is returned: its
+    /// arguments are private.
     pub fn of(arguments: &[String]) -> Self {
-        let mut told = Self::default();
+        let mut parsed = Self::default();
         let Some(launcher) = arguments.iter().position(|argument| is_launcher(argument)) else {
-            return told;
+            return parsed;
         };
         let mut arguments = arguments.iter().skip(launcher + 1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "-jar" | "-m" | "--module" => {
-                    told.main = arguments.next().cloned();
+                    parsed.main = arguments.next().cloned();
                     break;
                 }
                 option if option.starts_with('-') || option.starts_with('@') => {
-                    told.options.push(masked_argument(option));
+                    parsed.options.push(masked_argument(option));
                     if WITH_VALUE.contains(&option) {
-                        told.options.extend(arguments.next().map(|value| masked_argument(value)));
+                        parsed.options.extend(arguments.next().map(|value| masked_argument(value)));
                     }
                 }
                 main => {
-                    told.main = Some(main.to_owned());
+                    parsed.main = Some(main.to_owned());
                     break;
                 }
             }
         }
-        told.program = program_arguments(arguments.map(String::as_str));
-        told
+        parsed.program = program_arguments(arguments.map(String::as_str));
+        parsed
     }
 }
 
@@ -107,10 +107,10 @@ mod tests {
 
     #[test]
     fn options_end_where_the_program_begins_and_its_own_secrets_are_not_kept() {
-        let told = of("java|-Xmx1g|-cp|a.jar:b|-Dapi.key=x y|com.example.Main|--password=z|-Xint");
-        assert_eq!(told.main.as_deref(), Some("com.example.Main"));
-        assert_eq!(told.options, ["-Xmx1g", "-cp", "a.jar:b", "-Dapi.key=***"]);
-        assert_eq!(told.program, "--password=*** -Xint");
+        let parsed = of("java|-Xmx1g|-cp|a.jar:b|-Dapi.key=x y|com.example.Main|--password=z|-Xint");
+        assert_eq!(parsed.main.as_deref(), Some("com.example.Main"));
+        assert_eq!(parsed.options, ["-Xmx1g", "-cp", "a.jar:b", "-Dapi.key=***"]);
+        assert_eq!(parsed.program, "--password=*** -Xint");
         assert_eq!(of("java|-jar|/opt/a b/s.jar|x").main.as_deref(), Some("/opt/a b/s.jar"));
         assert_eq!(of("java|--add-opens|a/b=c|-m|m/a.B").main.as_deref(), Some("m/a.B"));
         assert_eq!(of("java|@args|-version").main, None);

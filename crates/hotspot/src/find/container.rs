@@ -1,6 +1,6 @@
 //! The container and the control group of a process, from `/proc/PID/cgroup` (cgroups(7)).
 
-/// Hexadecimal digits of a container's id: Docker, containerd, CRI-O and Podman all take a SHA-256.
+/// Hexadecimal digits of a container's id: Docker, containerd, CRI-O and Podman all use a SHA-256.
 const ID_DIGITS: usize = 64;
 
 /// Where a process is confined.
@@ -13,13 +13,13 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// Of a process; nothing where it cannot be read.
+    /// Reads it for a process; empty where it cannot be read.
     pub fn of(pid: u32) -> Self {
         std::fs::read_to_string(format!("/proc/{pid}/cgroup"))
             .map_or_else(|_| Self::default(), |t| Self::parse(&t))
     }
 
-    /// From the text of a `cgroup` file: `hierarchy:controllers:path` a line.
+    /// Parses the text of a `cgroup` file: `hierarchy:controllers:path` per line.
     fn parse(text: &str) -> Self {
         let lines = || {
             text.lines().filter_map(|line| {
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn the_group_of_the_cpu_controller_counts_where_v2_is_empty() {
-        let told = Confinement::parse("4:cpu,cpuacct:/app\n0::/\n");
-        assert_eq!(told.cgroup.as_deref(), Some("/app"));
+        let confinement = Confinement::parse("4:cpu,cpuacct:/app\n0::/\n");
+        assert_eq!(confinement.cgroup.as_deref(), Some("/app"));
         assert_eq!(Confinement::parse("0::/a:b\n").cgroup.as_deref(), Some("/a:b"));
         assert_eq!(Confinement::parse(""), Confinement::default());
     }

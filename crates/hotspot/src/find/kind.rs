@@ -15,7 +15,7 @@ pub enum Kind {
     HotSpot {
         /// Its libjvm.so, as the process names it.
         libjvm: String,
-        /// The file was deleted or replaced since the JVM started: a JDK was updated under it.
+        /// The file was deleted or replaced since the JVM started, as when the JDK was updated.
         deleted: bool,
     },
     /// A 32-bit JVM.
@@ -29,20 +29,20 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a process. Needs the right to read its maps.
+    /// Determines it for a process. Needs the right to read its maps.
     pub fn of(pid: u32) -> Result<Self> {
         Ok(Self::among(pid, &maps::read(pid)?))
     }
 
-    /// The same of mappings that were read already.
+    /// Like [`Kind::of`], from mappings that were read already.
     pub fn among(pid: u32, mappings: &[Mapping]) -> Self {
-        // OpenJ9 has a libjvm.so too, which hands everything on to its own library.
+        // OpenJ9 has a libjvm.so too, which forwards everything to its own library.
         if mappings.iter().any(|m| m.file_name().starts_with("libj9vm")) {
             return Self::OpenJ9;
         }
         let libjvm = mappings.iter().find(|m| m.is_file() && m.file_name() == "libjvm.so");
         match libjvm {
-            // A 32-bit process has nothing above 4 GB, and a 64-bit one its stack.
+            // A 32-bit process has nothing above 4 GB, whereas a 64-bit one has its stack there.
             Some(_) if mappings.iter().all(|m| m.end <= 1 << 32 || m.path == "[vsyscall]") => {
                 Self::ThirtyTwoBit
             }
@@ -52,11 +52,11 @@ impl Kind {
         }
     }
 
-    /// Why nobody can attach to a process that is no HotSpot JVM.
+    /// Why nobody can attach to a process that is not a HotSpot JVM.
     pub(crate) fn why_not_attach(&self, pid: u32) -> Error {
         let what = match self {
             Self::HotSpot { .. } | Self::Other => return Error::NoLibjvm { pid },
-            Self::ThirtyTwoBit => "a 32-bit JVM, which fathom does not read; run the service on a 64-bit JDK",
+            Self::ThirtyTwoBit => "a 32-bit JVM, which fathom cannot read; run the service on a 64-bit JDK",
             Self::OpenJ9 => {
                 "OpenJ9, not HotSpot: fathom reads HotSpot only (record it with perf or with its own tools)"
             }
@@ -69,7 +69,7 @@ impl Kind {
     }
 }
 
-/// A native image carries its heap in a section of that name (`com.oracle.objectfile`, SVM heap
+/// A native image carries its heap in a section of this name (`com.oracle.objectfile`, SVM heap
 /// section).
 fn is_native_image(pid: u32) -> bool {
     let Ok(file) = File::open(format!("/proc/{pid}/exe")) else { return false };
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn runtimes_are_told_by_their_libraries() {
+    fn runtimes_are_recognised_by_their_libraries() {
         let hotspot = "7f10000000-7f20000000 r-xp 0 fe:01 12 /opt/jdk/lib/server/libjvm.so (deleted)\n";
         let libjvm = "/opt/jdk/lib/server/libjvm.so".to_owned();
         assert_eq!(kind(hotspot), Kind::HotSpot { libjvm, deleted: true });
@@ -111,8 +111,8 @@ mod tests {
         for (kind, name) in
             [(Kind::OpenJ9, "OpenJ9"), (Kind::ThirtyTwoBit, "32-bit"), (Kind::NativeImage, "native image")]
         {
-            let told = kind.why_not_attach(7).to_string();
-            assert!(told.contains(name) && told.contains('7'), "{told}");
+            let reason = kind.why_not_attach(7).to_string();
+            assert!(reason.contains(name) && reason.contains('7'), "{reason}");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The JVMs of a machine, found from outside: nothing is asked of them and nothing is changed.
+//! The JVMs of a machine, found from outside: no request is sent to them and nothing is changed.
 //!
 //! A JVM is a process that has libjvm.so mapped, whatever its program is called: launchers,
 //! application servers and databases embed one. What it runs comes from the counters that it
-//! publishes (see [`crate::perf_data`]), else from its command line. Secrets of command lines are
-//! masked.
+//! publishes (see [`crate::perf_data`]), otherwise from its command line. Secrets in command lines
+//! are masked.
 
 mod about;
 mod command_line;
@@ -23,7 +23,7 @@ pub use kind::Kind;
 pub struct Jvm {
     /// Its process.
     pub pid: u32,
-    /// What the kernel tells of it.
+    /// What the kernel reports of it.
     pub status: ProcStatus,
     /// Which runtime it is.
     pub kind: Kind,
@@ -33,12 +33,12 @@ pub struct Jvm {
     pub uptime_s: f64,
     /// Its container and control group.
     pub confinement: Confinement,
-    /// Whether it has another mount namespace than we: paths that it names are not ours.
+    /// Whether its mount namespace differs from ours: paths that it names are then not ours.
     pub own_mounts: bool,
 }
 
 impl Jvm {
-    /// The one of a process. `Ok(None)`: it is no runtime of Java.
+    /// Looks at one process. `Ok(None)`: it is not a runtime of Java.
     pub fn of(pid: u32) -> Result<Option<Self>> {
         let mappings = maps::read(pid)?;
         let kind = Kind::among(pid, &mappings);
@@ -66,14 +66,14 @@ impl Jvm {
     }
 }
 
-/// A process that looks like a JVM from what everybody may see of it, and may not be looked into.
+/// A process that looks like a JVM by what everybody may see of it, but may not be inspected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hidden {
     /// The process.
     pub pid: u32,
     /// Its effective user.
     pub uid: u32,
-    /// What its command line says that it runs, where that may be read.
+    /// What it runs according to its command line, where that may be read.
     pub main: Option<String>,
 }
 
@@ -84,12 +84,12 @@ pub struct Found {
     pub jvms: Vec<Jvm>,
     /// Processes called "java" that belong to somebody else.
     pub hidden: Vec<Hidden>,
-    /// All processes that may not be looked into, those included: a JVM may be among them under
+    /// All processes that may not be inspected, those included: a JVM may be among them under
     /// another name.
     pub closed: usize,
 }
 
-/// All of this machine, or of the pid namespace that fathom runs in.
+/// Finds all JVMs of this machine, or of the pid namespace that fathom runs in.
 pub fn all() -> Result<Found> {
     let failed = |source| Error::Proc { path: "/proc".to_owned(), why: source };
     let mut found = Found::default();
@@ -103,14 +103,14 @@ pub fn all() -> Result<Found> {
                 found.closed += 1;
                 found.hidden.extend(hidden(pid));
             }
-            // It went away while it was looked at.
+            // It ended in the meantime.
             Err(_) => {}
         }
     }
     Ok(found)
 }
 
-/// A process that may not be looked into, when its name says "java".
+/// A process that may not be inspected, if it is called "java".
 fn hidden(pid: u32) -> Option<Hidden> {
     let status = ProcStatus::of(pid).ok()?;
     let arguments = arguments(pid);

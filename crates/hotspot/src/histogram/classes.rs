@@ -1,4 +1,4 @@
-//! Classes of objects, told by their headers, and sizes.
+//! The class of an object, from its header, and its size.
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +12,7 @@ use crate::{Result, Vm};
 const SLOW_PATH: i32 = 1;
 /// Alignments that `-XX:ObjectAlignmentInBytes` takes.
 const ALIGNMENTS: std::ops::RangeInclusive<u64> = 8..=256;
-/// Classes at most; a real JVM has thousands.
+/// The most classes; a real JVM has thousands.
 const MOST: usize = 1 << 22;
 
 /// How large objects are.
@@ -45,7 +45,7 @@ impl Sizes {
         Ok(Self { alignment, length_at, mirror_size_at })
     }
 
-    /// Bytes of the beginning of an object that tell its class and length.
+    /// Bytes at the beginning of an object that give its class and length.
     pub(super) fn header_bytes(&self) -> usize {
         self.length_at + 4
     }
@@ -76,7 +76,7 @@ struct Class {
     is_mirror: bool,
 }
 
-/// Classes that were met.
+/// Classes that occurred.
 pub(super) struct Classes<'a, M> {
     memory: &'a M,
     oops: Oops,
@@ -98,7 +98,7 @@ impl<'a, M: Memory> Classes<'a, M> {
         })
     }
 
-    /// The class that a header names; `None` where it names none.
+    /// The class that a header names; `None` where it names no class.
     pub(super) fn class(&mut self, header: &[u8; 24]) -> Option<u32> {
         let word = |at: usize| Some(u64::from_le_bytes(header.get(at..at + 8)?.try_into().ok()?));
         let klass = self.oops.klass_of_header([word(0)?, word(8)?]);

@@ -1,19 +1,20 @@
-//! What is in the heap of a running JVM, by class, read from outside: the JVM is not stopped and
-//! not asked.
+//! The heap of a running JVM by class, read from outside: the JVM is not stopped and no request is
+//! sent to it.
 //!
-//! Regions and spaces are walked object by object between their bottom and their top: the header
-//! names the class, the class the size. What is in them changes meanwhile, so nothing is believed:
-//! a class pointer must be a class whose superclasses end at `java.lang.Object`; where it is none,
-//! the walk goes on at the next place from which several objects in a row are sound, and the bytes
-//! in between are counted as skipped. Dead objects count until they are collected, as in
+//! Regions and spaces are read object by object between their bottom and their top: the header
+//! names the class, the class gives the size. Their content changes meanwhile, so everything is
+//! checked: a class pointer must be a class whose superclasses end at `java.lang.Object`; where it
+//! is not, reading goes on at the next address from which several objects in a row are valid, and
+//! the bytes in between are counted as skipped. Dead objects count until they are collected, as in
 //! `jcmd GC.class_histogram -all`.
 //!
-//! A collection moves objects while they are walked: those that were copied into what is read later
-//! would count twice. So the bounds of all regions are read again behind a walk, and where more
-//! than a hundredth of what was read lay in regions whose objects moved, the heap is walked again.
+//! A collection moves objects while they are read: those that were copied into a part that is read
+//! later would count twice. So the bounds of all regions are read again after a pass, and where
+//! more than a hundredth of what was read lay in regions whose objects moved, the heap is read
+//! again.
 //!
-//! A large heap is read in part: ranges drawn at random, from which the rest follows with an
-//! interval.
+//! Of a large heap a part is read: ranges drawn at random, from which the whole is estimated with a
+//! confidence interval.
 
 mod classes;
 mod spaces;
@@ -29,20 +30,19 @@ use crate::{Error, Result, Vm};
 
 /// Bytes that are read at a time.
 const WINDOW: u64 = 8 << 20;
-/// Of a large heap so many bytes are read.
+/// The most bytes that are read of a large heap.
 const SAMPLED: u64 = 768 << 20;
-/// Up to so many bytes a heap is read whole.
+/// Heaps up to this size are read whole.
 const WHOLE: u64 = 1 << 30;
-/// The ranges of which one is drawn or not, where a space is not made of regions.
+/// The unit of sampling where a space is not made of regions.
 const PIECE: u64 = 4 << 20;
-/// So many objects in a row must be sound where a walk begins in the middle.
+/// This many objects in a row must be valid where reading begins in the middle of a range.
 const IN_A_ROW: usize = 6;
-/// A heap is walked so often at most: in one that collects all the time, each walk is like the
-/// last.
+/// The most passes over a heap: in one that collects all the time, more passes do not help.
 const MOST_WALKS: u32 = 3;
-/// A walk is good when no more than one of so many bytes moved meanwhile.
+/// A pass is good when at most one in this many bytes moved meanwhile.
 const MAY_MOVE: u64 = 100;
-/// 95% of a normal distribution lie within so many standard errors.
+/// 95% of a normal distribution lie within this many standard errors.
 const WITHIN: f64 = 1.96;
 
 /// A class in the heap.
@@ -54,11 +54,11 @@ pub struct Row {
     pub instances: f64,
     /// Their bytes.
     pub bytes: f64,
-    /// The bytes are off by at most as much in 19 of 20 cases; 0 where the heap was read whole.
+    /// Half of the 95% confidence interval of the bytes; 0 where the heap was read whole.
     pub bytes_within: f64,
 }
 
-/// What is in a heap.
+/// The content of a heap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     /// "G1", "Parallel", "Serial".
@@ -67,31 +67,31 @@ pub struct Histogram {
     pub used_bytes: u64,
     /// Bytes of them that were read.
     pub read_bytes: u64,
-    /// Of these, bytes in which no sound object was found: moved meanwhile, or dead with their
-    /// class.
+    /// Of these, bytes in which no valid object was found: moved meanwhile, or dead together with
+    /// their class.
     pub skipped_bytes: u64,
     /// Of these, bytes that threads had reserved and not used.
     pub reserved_bytes: u64,
     /// Of these, bytes in regions and spaces that a collection emptied or moved objects out of
     /// meanwhile: what was there may be counted twice, or not at all.
     pub moved_bytes: u64,
-    /// How often the heap was walked; this is the walk during which least of it moved.
+    /// How many passes were made; this is the pass during which the fewest bytes moved.
     pub walks: u32,
     /// Largest first.
     pub rows: Vec<Row>,
 }
 
-/// A range that is read or not as one.
+/// A range that is sampled as one unit.
 struct Piece {
     at: Range<u64>,
-    /// The range that it is of.
+    /// The range that it is part of.
     range: usize,
-    /// Whether an object begins at its beginning.
+    /// Whether an object begins at its first byte.
     begins: bool,
     end_of_space: u64,
 }
 
-/// What one piece has by class: objects and bytes.
+/// The content of one piece by class: objects and bytes.
 type Counts = BTreeMap<u32, (u64, u64)>;
 
 struct Walk<'a, M> {
@@ -105,7 +105,7 @@ struct Walk<'a, M> {
     window_at: u64,
 }
 
-/// Reads what is in the heap. `seed` picks the ranges of a large one.
+/// Reads the content of the heap. `seed` selects the ranges of a large one.
 pub fn read<M: Memory>(vm: &Vm<M>, seed: u64) -> Result<Histogram> {
     let flags = Flags::read(vm)?;
     let mut spaces = Spaces::read(vm, &flags)?;
@@ -129,7 +129,7 @@ fn moved_share(histogram: &Histogram) -> f64 {
     histogram.moved_bytes as f64 / histogram.read_bytes.max(1) as f64
 }
 
-/// One walk over what was found, and what the regions and spaces are behind it.
+/// One pass over the ranges, and the state of the regions and spaces after it.
 fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Result<(Histogram, Spaces)> {
     let length = |at: &Range<u64>| at.end - at.start;
     let ranges = &spaces.ranges;
@@ -152,7 +152,7 @@ fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Resu
         walk.one_object(&range.at, &mut whole);
     }
     let parted = || ranges.iter().enumerate().filter(|(_, range)| !range.one_object);
-    let mut pieces: Vec<Piece> = parted().flat_map(|(number, range)| cut(number, range)).collect();
+    let mut pieces: Vec<Piece> = parted().flat_map(|(number, range)| pieces_of(number, range)).collect();
     let parted_bytes: u64 = pieces.iter().map(|piece| length(&piece.at)).sum();
     let part = used > WHOLE && parted_bytes > SAMPLED;
     if part {
@@ -198,8 +198,8 @@ fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Resu
     Ok((histogram, later))
 }
 
-/// A range in pieces.
-fn cut(number: usize, range: &Extent) -> impl Iterator<Item = Piece> {
+/// Divides a range into pieces.
+fn pieces_of(number: usize, range: &Extent) -> impl Iterator<Item = Piece> {
     let (start, end) = (range.at.start, range.at.end);
     (start..end).step_by(PIECE as usize).map(move |from| Piece {
         at: from..(from + PIECE).min(end),
@@ -209,7 +209,7 @@ fn cut(number: usize, range: &Extent) -> impl Iterator<Item = Piece> {
     })
 }
 
-/// Fisher and Yates, by the generator of Steele, Lea and Flood (SplitMix64).
+/// Shuffle by Fisher and Yates, with the generator of Steele, Lea and Flood (SplitMix64).
 fn shuffle(pieces: &mut [Piece], seed: u64) {
     let mut state = seed;
     for last in (1..pieces.len()).rev() {
@@ -220,8 +220,8 @@ fn shuffle(pieces: &mut [Piece], seed: u64) {
     }
 }
 
-/// Classes by bytes; of a part of the heap the rest follows by its size, and the interval from how
-/// unlike the pieces are.
+/// Classes by bytes; where a part of the heap was read, the whole is estimated by its size, and the
+/// interval from the variance between the pieces.
 fn rows<M: Memory>(
     classes: &Classes<'_, M>,
     whole: &Counts,
@@ -266,7 +266,7 @@ fn rows<M: Memory>(
 }
 
 impl<M: Memory> Walk<'_, M> {
-    /// The bytes from an address on, as far as they are in the window; it is moved where they are
+    /// The bytes from an address on, as far as they are in the window, which is moved if they are
     /// not.
     fn bytes(&mut self, at: u64, length: usize, end: u64) -> Option<&[u8]> {
         let from = at.checked_sub(self.window_at).map(|from| from as usize);
@@ -318,7 +318,7 @@ impl<M: Memory> Walk<'_, M> {
         self.window.clear();
         let mut at = match piece.begins {
             true => piece.at.start,
-            false => match self.sound_from(piece.at.start, piece.at.end, end) {
+            false => match self.next_valid(piece.at.start, piece.at.end, end) {
                 Some(at) => at,
                 None => return,
             },
@@ -335,7 +335,7 @@ impl<M: Memory> Walk<'_, M> {
                     at += size;
                 }
                 None => {
-                    let next = self.sound_from(at + 8, piece.at.end, end).unwrap_or(piece.at.end);
+                    let next = self.next_valid(at + 8, piece.at.end, end).unwrap_or(piece.at.end);
                     self.skipped += next - at;
                     at = next;
                 }
@@ -343,8 +343,8 @@ impl<M: Memory> Walk<'_, M> {
         }
     }
 
-    /// The next place from which several objects in a row are sound.
-    fn sound_from(&mut self, from: u64, until: u64, end: u64) -> Option<u64> {
+    /// The next address from which several objects in a row are valid.
+    fn next_valid(&mut self, from: u64, until: u64, end: u64) -> Option<u64> {
         let mut at = from;
         while at < until {
             if let Some((_, behind)) = self.gaps.range(..=at).next_back().filter(|(_, behind)| **behind > at)

@@ -12,23 +12,23 @@ use crate::memory::Memory;
 use crate::threads::Threads;
 use crate::{Error, Result, Vm};
 
-/// Regions of G1 at most: it makes some 2048, and more of at most 32 MB each in heaps above 64 GB.
+/// The most regions of G1: it makes some 2048, and more of at most 32 MB each in heaps above 64 GB.
 const MOST_REGIONS: u64 = 1 << 20;
-/// The bit of a region's sort that says that one object fills it and those behind it
+/// The bit of a region's type that marks the first region of an object that spans several
 /// (g1HeapRegionType.hpp, JDK 8 to 25).
 const HUMONGOUS: i64 = 4;
-/// The bit that tells regions behind the first of such an object.
+/// The bit that marks the other regions of such an object.
 const CONTINUES: i64 = 1;
-/// A buffer keeps two words at least, for an object that fills it up (`alignment_reserve`).
+/// A buffer keeps at least two words for an object that fills it up (`alignment_reserve`).
 const FILLER_WORDS: u64 = 2;
-/// The bit of a region's sort that tells eden and survivors.
+/// The bit of a region's type that marks eden and survivors.
 const YOUNG: i64 = 2;
 
-/// A range of the heap that is full of objects, but for gaps.
+/// A range of the heap that is full of objects, except for gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) at: Range<u64>,
-    /// Whether it is one object, of which only the beginning is looked at.
+    /// Whether it is one object, of which only the beginning is read.
     pub(super) one_object: bool,
     /// Whether every collection empties it.
     pub(super) young: bool,
@@ -36,8 +36,7 @@ pub(super) struct Extent {
     pub(super) sort: i64,
 }
 
-/// All ranges, and those parts of them that allocation buffers have not used: by beginning,
-/// their end.
+/// All ranges, and the unused parts of allocation buffers in them: their end by their beginning.
 pub(super) struct Spaces {
     pub(super) ranges: Vec<Extent>,
     pub(super) gaps: BTreeMap<u64, u64>,
@@ -65,7 +64,7 @@ impl Spaces {
         Ok(Self { ranges, gaps: gaps(vm, &heap)?, collector, collections: collections(vm)? })
     }
 
-    /// The ranges of `self` in which objects moved before `later` was read. One whose end grew
+    /// The ranges of `self` in which objects moved before `later` was read. A range whose end grew
     /// was allocated in, and its objects are where they were; but a collection may have emptied a
     /// young one that has been filled again since.
     pub(super) fn moved(&self, later: &Self) -> Vec<bool> {
@@ -111,7 +110,7 @@ fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Extent>> {
         if sort & HUMONGOUS != 0 && sort & CONTINUES != 0 {
             continue;
         }
-        // Pointers, whose types the table has with "const" and "volatile" behind them.
+        // Pointers, whose types the table has followed by "const" and "volatile".
         let pointer = |field: crate::layout::Field| memory.read_u64(field.of(region));
         let at = pointer(layout.bottom)?..pointer(layout.top)?;
         ranges.push(Extent { at, one_object: sort & HUMONGOUS != 0, young: sort & YOUNG != 0, sort });
@@ -145,7 +144,7 @@ fn serial<M: Memory>(vm: &Vm<M>) -> Result<Vec<Extent>> {
         .collect()
 }
 
-/// What threads have reserved for objects to come.
+/// What threads have reserved for future objects.
 fn gaps<M: Memory>(vm: &Vm<M>, heap: &Range<u64>) -> Result<BTreeMap<u64, u64>> {
     let (memory, layout) = (&vm.memory, ObjectLayout::of(vm.source())?);
     let reserve = layout.reserve.and_then(|reserve| reserve.read(memory).ok()).unwrap_or(0);

@@ -15,19 +15,19 @@ group! {
         array_data: Field = ["GrowableArray<int>._data"];
         /// The code of a heap: a `VirtualSpace`.
         heap_memory: Field = ["CodeHeap._memory"];
-        /// The segment map of a heap: a `VirtualSpace` with a byte a segment.
+        /// The segment map of a heap: a `VirtualSpace` with one byte per segment.
         heap_segment_map: Field = ["CodeHeap._segmap"];
         /// Shift from bytes to segments.
         heap_shift: Field = ["CodeHeap._log2_segment_size"];
         /// First address reserved.
         space_low_boundary: Field = ["VirtualSpace._low_boundary"];
-        /// First address behind what is reserved.
+        /// First address after what is reserved.
         space_high_boundary: Field = ["VirtualSpace._high_boundary"];
         /// First address in use.
         space_low: Field = ["VirtualSpace._low"];
-        /// First address behind what is in use.
+        /// First address after what is in use.
         space_high: Field = ["VirtualSpace._high"];
-        /// What stands before each blob.
+        /// What precedes each blob.
         block: Size = ["HeapBlock"];
         /// Segments of a block.
         block_length: Field = ["HeapBlock::Header._length"];
@@ -41,18 +41,17 @@ group! {
     CodeBlobLayout {
         /// Its own size.
         size_of: Size = ["CodeBlob"];
-        /// `const char*`: its name, which tells its kind.
+        /// `const char*`: its name, which shows its kind.
         name: Field = ["CodeBlob._name"];
         /// Bytes of the blob with its head.
         size: Field = ["CodeBlob._size"];
-        /// Words of its frame, return address included; 0 or less where it has none of a fixed
-        /// size.
+        /// Words of its frame, return address included; 0 or less where the size is not fixed.
         frame_size: Field = ["CodeBlob._frame_size"];
         /// Bytes from the beginning of its code until its frame is complete; negative: never.
         frame_complete: Field = ["CodeBlob._frame_complete_offset"];
         /// First instruction, an address (JDK 9 to 22).
         code_begin: Option<Field> = ["CodeBlob._code_begin"];
-        /// First address behind its instructions (JDK 9 to 22).
+        /// First address after its instructions (JDK 9 to 22).
         code_end: Option<Field> = ["CodeBlob._code_end"];
         /// First instruction, bytes from the blob (JDK 8, since JDK 23).
         code_offset: Option<Field> = ["CodeBlob._code_offset"];
@@ -85,7 +84,7 @@ group! {
         state: Field = ["nmethod._state"];
         /// Where calls that need no check of the receiver's class begin, an address (JDK 8 to 22).
         verified_entry: Option<Field> = ["nmethod._verified_entry_point"];
-        /// The same, bytes from its first instruction (since JDK 23).
+        /// Like `verified_entry`, bytes from its first instruction (since JDK 23).
         verified_entry_offset: Option<Field> = ["nmethod._verified_entry_offset"];
         /// Bytes from the stack pointer to the slot that keeps the pc of a deoptimised frame.
         orig_pc_offset: Field = ["nmethod._orig_pc_offset"];

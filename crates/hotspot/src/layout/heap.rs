@@ -1,19 +1,19 @@
-//! Fields that tell where the Java heap and the class space lie.
+//! Fields that describe where the Java heap and the class space lie.
 
 use super::{Field, Static, group};
 
 group! {
-    /// The heap as every collector tells of it (src/hotspot/share/memory/universe.hpp,
+    /// The heap as every collector describes it (src/hotspot/share/memory/universe.hpp,
     /// gc/shared/collectedHeap.hpp, memory/memRegion.hpp, oops/compressedKlass.hpp).
     HeapLayout {
         /// `CollectedHeap*`.
         heap: Static = ["Universe._collectedHeap"];
         /// `CollectedHeap`: what it has reserved, a `MemRegion`. ZGC leaves it empty.
         reserved: Field = ["CollectedHeap._reserved"];
-        /// `CollectedHeap`: collections so far, by which a space that was emptied and filled again
-        /// is told from one that was left alone.
+        /// `CollectedHeap`: collections so far, which distinguish a space that was emptied and
+        /// filled again from one that did not change.
         collections: Option<Field> = ["CollectedHeap._total_collections"];
-        /// `CollectedHeap`: whether one is under way that stops the JVM.
+        /// `CollectedHeap`: whether a stop-the-world collection is in progress.
         collecting: Option<Field> = ["CollectedHeap._is_stw_gc_active", "CollectedHeap._is_gc_active"];
         /// `MemRegion`: its first address.
         start: Field = ["MemRegion._start"];

@@ -17,7 +17,7 @@ group! {
         constants: Field = ["ConstMethod._constants"];
         /// `ConstMethod`: words of all of it.
         const_method_words: Field = ["ConstMethod._constMethod_size"];
-        /// `ConstMethod`: flags; one tells of a line number table.
+        /// `ConstMethod`: flags; one of them marks a line number table.
         flags: Field = ["ConstMethod._flags", "ConstMethod._flags._flags"];
         /// The flag of a line number table.
         has_line_numbers: Constant = [

@@ -1,8 +1,8 @@
-//! Which fields of which JDK are needed, and where they lie in the JVM at hand.
+//! Which fields of which JDK are needed, and where they lie in this JVM.
 //!
 //! Each group below is a declaration: a field of ours, its kind, and all names under which HotSpot
-//! releases export it, newest spelling last. Nothing is known by number: offsets and widths come
-//! from the tables of the live JVM, so a new release that moves a field needs no change, and one
+//! releases export it, newest spelling last. No offset is hard-coded: offsets and widths come from
+//! the tables of the live JVM, so that a new release that moves a field needs no change, and one
 //! that renames it gives an error that names the symbol.
 
 mod class;
@@ -113,8 +113,8 @@ pub struct Size(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constant(pub i64);
 
-/// What a group is looked up in: the tables, and the release for the message when something is not
-/// there.
+/// What a group is looked up in: the tables, and the release for the message when a symbol is
+/// missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The tables.
@@ -193,8 +193,8 @@ fn shape(structs: &VmStructs, type_name: &str, offset: u32) -> Field {
         1 | 2 | 4 | 8 => size as u8,
         // Types that some releases use for a field but do not list.
         _ => match name {
-            // Listed without a type: a pointer (`JVMFlag._addr`), or a body of which only the place
-            // is asked for.
+            // Listed without a type: a pointer (`JVMFlag._addr`), or an object of which only the
+            // address is needed.
             "" => 8,
             "address" | "size_t" | "intptr_t" | "uintptr_t" | "uint64_t" | "int64_t" | "long"
             | "pthread_t" | "intx" | "uintx" => 8,

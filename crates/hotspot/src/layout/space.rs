@@ -1,4 +1,4 @@
-//! Fields that tell which parts of the Java heap have objects in them.
+//! Fields that describe which parts of the Java heap hold objects.
 
 use super::{Field, Static, group};
 
@@ -16,9 +16,9 @@ group! {
         length: Field = ["G1HeapRegionTable._length"];
         /// A region: its first address.
         bottom: Field = ["HeapRegion._bottom", "G1HeapRegion._bottom", "Space._bottom"];
-        /// A region: behind its last object.
+        /// A region: after its last object.
         top: Field = ["HeapRegion._top", "G1HeapRegion._top", "G1ContiguousSpace._top", "ContiguousSpace._top"];
-        /// A region: of which sort it is.
+        /// A region: its type.
         sort: Field = ["HeapRegion._type", "G1HeapRegion._type"];
     }
 }
@@ -38,7 +38,7 @@ group! {
         tenured: Field = ["TenuredGeneration._the_space"];
         /// A space: its first address.
         bottom: Field = ["Space._bottom", "ContiguousSpace._bottom"];
-        /// A space: behind its last object.
+        /// A space: after its last object.
         top: Field = ["ContiguousSpace._top"];
     }
 }
@@ -59,7 +59,7 @@ group! {
         tenured: Field = ["PSOldGen._object_space"];
         /// A space: its first address.
         bottom: Field = ["MutableSpace._bottom", "ImmutableSpace._bottom"];
-        /// A space: behind its last object.
+        /// A space: after its last object.
         top: Field = ["MutableSpace._top"];
     }
 }
@@ -75,11 +75,11 @@ group! {
         mirror_size: Static = ["java_lang_Class._oop_size_offset", "java_lang_Class.oop_size_offset"];
         /// `Thread`: its allocation buffer, a part of it.
         buffer: Field = ["Thread._tlab"];
-        /// The buffer: behind the last object in it.
+        /// The buffer: after the last object in it.
         buffer_top: Field = ["ThreadLocalAllocBuffer._top"];
         /// The buffer: its end, but for what is kept to fill it up.
         buffer_end: Field = ["ThreadLocalAllocBuffer._end"];
-        /// Words behind that end at most that belong to it.
+        /// Words after that end, at most, that belong to it.
         reserve: Option<Static> = ["ThreadLocalAllocBuffer._reserve_for_allocation_prefetch"];
     }
 }

@@ -1,4 +1,4 @@
-//! Memory kept from a process: what a test reads when no JVM is there.
+//! Memory captured from a process: what a test reads when there is no JVM.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,14 +6,15 @@ use std::io::{self, Read, Write};
 
 use super::{Memory, Unreadable};
 
-/// Bytes of a page of a capture. Small, so that a capture holds little beside what was asked for.
+/// Bytes of a page of a capture. Small, so that a capture holds little more than what was asked
+/// for.
 const PAGE: u64 = 256;
 /// Pages that a capture read from a file may have (64 MiB).
 const MOST_PAGES: usize = 1 << 18;
 /// First bytes of a capture on disk.
 const MAGIC: &[u8; 8] = b"fthmmem1";
 
-/// Memory that was kept: ranges by address.
+/// Captured memory: ranges by address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// Page number to its bytes.
@@ -82,7 +83,8 @@ impl Memory for Captured {
     }
 }
 
-/// A memory that keeps every page it was asked for, to make a [`Captured`] of what a reader needs.
+/// A memory that records every page that is read from it, to make a [`Captured`] of what a reader
+/// needs.
 #[derive(Debug)]
 pub struct Capture<M> {
     below: M,

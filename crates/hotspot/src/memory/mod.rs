@@ -1,7 +1,7 @@
 //! Reading memory of another process, or of a capture of one.
 //!
-//! Nothing read is trusted: who asks for a length bounds it first, and every read may fail at any
-//! time because the process goes on running, frees what was there, and ends.
+//! Nothing that is read is trusted: the caller bounds a length before it reads, and every read may
+//! fail at any time because the process goes on running, frees what was there, and ends.
 
 mod captured;
 mod paged;
@@ -17,9 +17,9 @@ pub use process::ProcessMemory;
 pub struct Unreadable {
     /// Where it begins.
     pub address: u64,
-    /// How many bytes were asked for.
+    /// How many bytes were requested.
     pub length: usize,
-    /// What the kernel answered (`errno`); 0 where no kernel was asked.
+    /// The kernel's error (`errno`); 0 where no kernel was asked.
     pub errno: i32,
 }
 
@@ -48,7 +48,7 @@ pub trait Memory {
         Ok(u64::from_le_bytes(self.read_array(address)?))
     }
 
-    /// So many bytes as they are.
+    /// This many bytes as they are.
     fn read_array<const N: usize>(&self, address: u64) -> Result<[u8; N], Unreadable> {
         let mut bytes = [0; N];
         self.read(address, &mut bytes)?;
@@ -62,8 +62,8 @@ pub trait Memory {
         Ok(bytes)
     }
 
-    /// A C string of at most `longest` bytes without its end; longer ones are cut. What is not
-    /// UTF-8 is replaced.
+    /// A C string of at most `longest` bytes without its end; longer ones are truncated. What is
+    /// not UTF-8 is replaced.
     fn read_c_string(&self, address: u64, longest: usize) -> Result<String, Unreadable> {
         let mut text = Vec::new();
         while text.len() < longest {

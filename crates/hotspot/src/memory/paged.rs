@@ -9,13 +9,12 @@ use super::{Memory, Unreadable};
 const PAGE: u64 = 4096;
 
 /// A cache of whole pages over another memory: the tables of HotSpot are some 5000 pieces in some
-/// 100 pages. What was read stays as it was, so only what the JVM does not change is read through
-/// it.
+/// 100 pages. A page is read once, so only what the JVM does not change is read through it.
 #[derive(Debug)]
 pub struct Paged<M> {
     below: M,
     pages: RefCell<HashMap<u64, Box<[u8]>>>,
-    /// Pages kept at most; then all are let go.
+    /// The most pages kept; beyond that all are dropped.
     most: usize,
 }
 

@@ -14,12 +14,12 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct ProcessMemory {
     pid: u32,
-    /// Opened once, when the call was refused for another reason than a bad address.
+    /// Opened once, if the call was refused for another reason than a bad address.
     file: OnceLock<Option<File>>,
 }
 
 impl ProcessMemory {
-    /// The memory of a process. Whether it may be read is tried on the first bytes of `probe`, an
+    /// The memory of a process. Whether it may be read is tested on the first bytes of `probe`, an
     /// address that is known to be mapped.
     pub fn open(pid: u32, probe: u64) -> Result<Self> {
         let memory = Self { pid, file: OnceLock::new() };
@@ -48,7 +48,7 @@ impl ProcessMemory {
         usize::try_from(read).map_err(|_| io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
     }
 
-    /// The same through the file.
+    /// Like `read_once`, through `/proc/PID/mem`.
     fn read_file(&self, address: u64, into: &mut [u8]) -> std::result::Result<(), i32> {
         let file = self.file.get_or_init(|| File::open(format!("/proc/{}/mem", self.pid)).ok());
         let file = file.as_ref().ok_or(libc::EPERM)?;

@@ -1,7 +1,7 @@
-//! Counters that a HotSpot JVM publishes in a file: hsperfdata, what `jstat` and `jps` read.
+//! Counters that a HotSpot JVM publishes in a file: hsperfdata, which `jstat` and `jps` read.
 //!
-//! Every JVM keeps them unless it was started with `-XX:-UsePerfData`, updates them in place, and
-//! need not be asked: reading costs it nothing. Written from HotSpot's `runtime/perfMemory.hpp` and
+//! Every JVM keeps them unless it was started with `-XX:-UsePerfData`, and updates them in place,
+//! so that reading them costs it nothing. Written from HotSpot's `runtime/perfMemory.hpp` and
 //! `perfData.hpp` (layout 2.0, the same since JDK 5):
 //!
 //! ```text
@@ -9,8 +9,8 @@
 //!   entry      length · name at · elements · type · flags · unit · variability · data at │ name\0 │ data
 //! ```
 //!
-//! Limit: it is read while the JVM writes. A value of 8 bytes is whole; several counters are not of
-//! one moment.
+//! Limit: it is read while the JVM writes. A value of 8 bytes is consistent; several counters may
+//! be of different times.
 
 mod place;
 
@@ -25,7 +25,7 @@ const PROLOGUE: usize = 32;
 const ENTRY_HEAD: usize = 20;
 /// Counters read at most; JDK 8 to 25 have 200 to 600.
 const MOST_COUNTERS: usize = 1 << 16;
-/// Longest name or text kept, bytes. Command lines are cut to 4 kB by the JVM itself
+/// Longest name or text kept, bytes. The JVM itself truncates command lines to 4 kB
 /// (`PerfMaxStringConstLength`).
 const LONGEST_TEXT: usize = 1 << 16;
 
@@ -42,7 +42,7 @@ pub enum Unit {
     Events,
     /// A text.
     Text,
-    /// Events a second.
+    /// Events per second.
     Hertz,
     /// One that this reader does not know.
     Unknown(u8),
@@ -93,14 +93,14 @@ pub struct PerfData {
     pub modified_ticks: i64,
 }
 
-/// What is wrong with a file.
+/// Why a file cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// It is none.
+    /// It is not an hsperfdata file.
     #[error("it does not begin as hsperfdata does")]
     NotPerfData,
-    /// A layout that is not known.
-    #[error("its layout is version {0}.{1}, and 2.0 is known")]
+    /// An unknown layout.
+    #[error("its layout is version {0}.{1}; only 2.0 is known")]
     Version(u8, u8),
     /// The JVM has not filled it yet.
     #[error("the JVM has not filled it yet")]
@@ -123,8 +123,7 @@ impl PerfData {
         let mut data = Self { modified_ticks: input.long(16).unwrap_or(0), ..Self::default() };
         let mut at = input.int(24).and_then(|first| usize::try_from(first).ok()).unwrap_or(usize::MAX);
         for read in 0..entries {
-            // An entry that is shorter than its head would not lead on: what is left cannot be
-            // found.
+            // An entry that is shorter than its header would not lead on: the rest cannot be found.
             let length = input.int(at).and_then(|l| usize::try_from(l).ok()).filter(|l| *l >= ENTRY_HEAD);
             let Some(entry) = length.and_then(|length| input.part(at, length)) else {
                 data.skipped += (entries - read) as u32;
@@ -216,7 +215,7 @@ impl<'a> Input<'a> {
         Some((name, Counter { value, unit, variability }))
     }
 
-    /// A text that ends with NUL, or after so many bytes, or with the entry.
+    /// A text that ends with NUL, or after this many bytes, or with the entry.
     fn text(&self, at: usize, longest: usize) -> Option<String> {
         let rest = self.bytes.get(at..)?;
         let rest = &rest[..rest.len().min(longest)];
@@ -238,7 +237,7 @@ mod tests {
         [int(112), int(0)].iter().for_each(|bytes| out.extend(bytes));
         out.extend(long(77));
         [int(32), int(2)].iter().for_each(|bytes| out.extend(bytes));
-        // "a.b": 3 bytes and NUL behind the head, then the number.
+        // "a.b": 3 bytes and NUL after the header, then the number.
         [int(32), int(20), int(0)].iter().for_each(|bytes| out.extend(bytes));
         out.extend([b'J', 1, 3, 2]);
         out.extend(int(24));
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_counters_is_told() {
+    fn what_is_not_a_file_of_counters_is_an_error() {
         assert_eq!(PerfData::parse(b"nonsense"), Err(Damage::NotPerfData));
         let mut bytes = file(false);
         bytes[7] = 0;
@@ -287,10 +286,10 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_bytes_make_it_panic(cut in 0_usize..112, at in 0_usize..112, value: u8, big_endian: bool) {
+        fn no_bytes_make_it_panic(length in 0_usize..112, at in 0_usize..112, value: u8, big_endian: bool) {
             let mut bytes = file(big_endian);
             bytes[at] = value;
-            bytes.truncate(cut);
+            bytes.truncate(length);
             if let Ok(data) = PerfData::parse(&bytes) {
                 assert!(data.counters.len() <= 2);
             }

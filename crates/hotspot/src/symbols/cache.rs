@@ -1,11 +1,11 @@
-//! A bounded cache that forgets what was not asked for lately.
+//! A bounded cache that drops what was not used lately.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Two generations: what is asked for moves to the young one; when that has half of the weight
-/// allowed, it becomes the old one and the old one is dropped. At most the allowed weight is held,
-/// and a lookup costs one or two hashes, with no list to keep as a strict LRU needs.
+/// Two generations: what is used moves to the young one; when that has half of the allowed weight,
+/// it becomes the old one and the old one is dropped. At most the allowed weight is held, and a
+/// lookup costs one or two hashes, without the list that a strict LRU needs.
 #[derive(Debug)]
 pub(crate) struct Cache<K, V> {
     young: HashMap<K, (V, usize)>,
@@ -15,7 +15,7 @@ pub(crate) struct Cache<K, V> {
 }
 
 impl<K: Hash + Eq, V: Clone> Cache<K, V> {
-    /// A cache of so much weight.
+    /// A cache of at most this weight.
     pub(crate) fn new(most: usize) -> Self {
         Self { young: HashMap::new(), old: HashMap::new(), weight: 0, most: most.max(2) }
     }

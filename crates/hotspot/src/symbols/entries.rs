@@ -1,13 +1,13 @@
-//! Where methods are entered: the compiled code that a call of one reaches now, and what no entry
-//! tells of it.
+//! Where methods are entered: the compiled code that a call of a method runs now, and the
+//! executions that pass no entry.
 //!
-//! A `Method` points to the nmethod that calls of it reach (`Method::_code`). All of them pass its
+//! A `Method` points to the nmethod that calls of it run (`Method::_code`). All of them pass its
 //! *verified entry*: calls whose receiver is still to be checked begin a few instructions before
 //! and fall through to it (src/hotspot/share/code/nmethod.hpp). Three kinds of executions pass no
 //! entry: those inlined into other compiled methods, those in the interpreter, and loops that went
-//! on in compiled code in the middle of a call (on-stack replacement). Copies are told by the debug
-//! information of the code that holds them: one that has no call, no check that may fail and no
-//! loop, such as a getter's, leaves nothing there and is not told.
+//! on in compiled code in the middle of a call (on-stack replacement). Inlined copies are found in
+//! the debug information of the code that holds them: a copy that has no call, no check that may
+//! fail and no loop, such as a getter's, leaves nothing there and is not found.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use crate::layout::{Field, MethodLayout};
 use crate::memory::{Memory, ProcessMemory};
 use crate::{Error, Result, Vm};
 
-/// Names of methods kept between surveys: more than the largest applications compile.
+/// Names of methods kept between two scans: more than the largest applications compile.
 const MOST_NAMES: usize = 1 << 18;
-/// Copies of wanted methods in others' code that are told.
+/// The most inlined copies of wanted methods that are reported.
 const MOST_COPIES: usize = 1 << 14;
 /// `InvocationEntryBci`: an nmethod that is entered where its method begins.
 const WHOLE_METHOD: i64 = -1;
 /// `nmethod::in_use`, the same in JDK 8 to 25.
 const IN_USE: i64 = 0;
 
-/// Compiled code that calls of a method reach.
+/// Compiled code that calls of a method run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compiled {
     /// Address of the nmethod.
@@ -39,11 +39,11 @@ pub struct Compiled {
     pub level: u8,
     /// Its verified entry.
     pub entry: u64,
-    /// Where its state stands: a byte that is 0 while it may be entered.
+    /// The address of its state: a byte that is 0 while it may be entered.
     pub state: u64,
 }
 
-/// A method whose name was asked for and that compiled code tells of.
+/// A wanted method that occurs in compiled code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matched {
     /// The `Method*`.
@@ -94,11 +94,11 @@ pub struct Entries<M = Arc<ProcessMemory>> {
     is_wanted: Box<dyn Fn(&Method) -> bool>,
     /// Whether a method is wanted, by `Method*` and `ConstMethod*`.
     known: HashMap<(u64, u64), Option<Arc<Method>>>,
-    /// Compilations that were looked at.
+    /// Compilations that were scanned.
     seen: HashSet<(u64, u32)>,
     /// Methods found so far, by `Method*`.
     pub methods: Vec<Matched>,
-    /// Places where they are inlined, in code that was in use at any of the surveys.
+    /// Places where they are inlined, in code that was in use at any of the scans.
     pub inlined: Vec<Inlined>,
     /// Their on-stack replacements, likewise.
     pub on_stack: Vec<OnStack>,
@@ -107,7 +107,7 @@ pub struct Entries<M = Arc<ProcessMemory>> {
 }
 
 impl<M: Memory> Entries<M> {
-    /// Looks for methods of which `is_wanted` holds.
+    /// Looks for methods for which `is_wanted` holds.
     pub fn new(vm: Vm<M>, code: CodeCache, is_wanted: Box<dyn Fn(&Method) -> bool>) -> Result<Self> {
         let layout = MethodLayout::of(vm.source())?;
         let missing =
@@ -132,8 +132,9 @@ impl<M: Memory> Entries<M> {
         })
     }
 
-    /// The compiled code that calls of a method reach now; `None`: they are interpreted. Two small
-    /// reads while nothing has changed, so that it can be asked a few hundred times a second.
+    /// The compiled code that calls of a method run now; `None`: they are interpreted. This is two
+    /// small reads while nothing has changed, so that it can be called a few hundred times per
+    /// second.
     pub fn current(&self, method: u64, before: Option<Compiled>) -> Result<Option<Compiled>> {
         let nmethod = self.current.read_u64(&self.memory, method)?;
         if nmethod == 0 {
@@ -164,7 +165,7 @@ impl<M: Memory> Entries<M> {
         }))
     }
 
-    /// Looks through the compiled code for what is new since the last time.
+    /// Scans the compiled code for what is new since the last time.
     pub fn survey(&mut self) -> Result<()> {
         let blobs = self.code.blobs(&self.memory)?;
         let mut there: HashSet<(u64, u32)> = HashSet::with_capacity(blobs.len());
@@ -198,7 +199,7 @@ impl<M: Memory> Entries<M> {
         self.code.nmethod.state.read(&self.memory, nmethod).is_ok_and(|state| state == IN_USE)
     }
 
-    /// What one nmethod tells of the methods that are wanted.
+    /// Finds the wanted methods in one nmethod.
     fn look(&mut self, blob: &Blob) -> Result<()> {
         let nmethod = Nmethod::read(&self.memory, &self.code, blob.address)?;
         let entry_bci = self.code.nmethod.entry_bci.read(&self.memory, blob.address)? as i32;
@@ -237,7 +238,7 @@ impl<M: Memory> Entries<M> {
         Ok(Method::read(&self.memory, &self.layout, self.feature, method)?.full_name())
     }
 
-    /// The method, where it is wanted; it is then one of those that were found.
+    /// The method, if it is wanted; it is then one of those that were found.
     fn wanted(&mut self, method: u64) -> Option<Arc<Method>> {
         let key = (method, self.layout.const_method.read_u64(&self.memory, method).ok()?);
         if let Some(known) = self.known.get(&key) {

@@ -6,7 +6,7 @@ use crate::layout::MethodLayout;
 use crate::memory::Memory;
 use crate::{Error, Result};
 
-/// Bytes of a name kept; class files allow 65535, longer names than this are cut.
+/// Bytes of a name kept; class files allow 65535, longer names than this are truncated.
 const LONGEST_NAME: usize = 1024;
 /// A `ConstMethod` has up to 65535 bytes of bytecodes, and tables; this is beyond what the class
 /// file format yields.
@@ -107,7 +107,7 @@ impl Method {
         best.map(|(_, line)| u32::from(line))
     }
 
-    /// About how many bytes it holds.
+    /// Approximate bytes that it holds.
     pub(super) fn weight(&self) -> usize {
         128 + self.class.len() + self.name.len() + self.signature.len() + self.lines.len() * 4
     }
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn lines_are_found_between_and_at_the_entries_of_the_table() {
-        // (0, 10) by a pair of signed numbers, (3, 11) and (8, 13) by a byte each, and a loop's (2,
-        // 15) behind them.
+        // (0, 10) as a pair of signed numbers, (3, 11) and (8, 13) as a byte each, and a loop's (2,
+        // 15) after them.
         let table = [0xff, 0, 20, 3 << 3 | 1, 5 << 3 | 2, 0xff, 11, 4, 0, 99];
         let lines = decode_lines(&table, 8);
         assert_eq!(lines, [(0, 10), (3, 11), (8, 13), (2, 15)]);

@@ -1,12 +1,12 @@
-//! Java frames by address: what a stack that was walked outside of the JVM is called.
+//! Java frames by address: the names of a stack that was unwound outside of the JVM.
 //!
 //! ```text
 //! pc ──▶ blob ──▶ nmethod (still the same compilation?) ──▶ PcDesc ──▶ scopes ──▶ Method* ─┐
 //!          └──▶ stub, adapter: its name        interpreted: Method*, bytecode index ────────┴▶ class.method:line
 //! ```
 //! The JVM runs on while its memory is read. Code that was freed or replaced since a stack was
-//! taken is told by the number of its compilation, read before and after; its frames are then lost,
-//! and counted, never guessed.
+//! taken is detected by the number of its compilation, read before and after; its frames are then
+//! lost and counted, never guessed.
 
 mod cache;
 mod entries;
@@ -59,7 +59,7 @@ pub struct JavaFrame {
     pub bci: i32,
 }
 
-/// Why frames of an address cannot be told.
+/// Why the frames of an address cannot be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
     /// The code was freed, or replaced by another compilation.
@@ -83,8 +83,8 @@ pub struct Counts {
     pub damaged: u64,
 }
 
-/// Names Java frames of one JVM. What it has read it keeps, within bounds, so that names outlive
-/// code that is freed.
+/// Names Java frames of one JVM. Names are cached, within bounds, so that they outlive code that is
+/// freed.
 #[derive(Debug)]
 pub struct Symbolizer<M = Arc<ProcessMemory>> {
     memory: M,
@@ -127,15 +127,16 @@ impl<M: Memory> Symbolizer<M> {
         })
     }
 
-    /// How it went so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
     /// The frames of a pc in compiled code, innermost first. All but the last are inlined.
     ///
-    /// `nmethod` is the address of the blob and `compile_id` the number that stood in it when the
-    /// stack was walked. `pc` is where the frame goes on, a return address in all but the youngest.
+    /// `nmethod` is the address of the blob and `compile_id` the number that it had when the stack
+    /// was unwound. `pc` is where the frame goes on: a return address in all frames except the
+    /// youngest.
     pub fn compiled(
         &mut self,
         nmethod: u64,
@@ -216,8 +217,8 @@ impl<M: Memory> Symbolizer<M> {
         Ok(nmethod)
     }
 
-    /// Whether a compilation is (still) the one at an address. Asked twice for each new pc, so it
-    /// costs three reads: that a block in use begins there, and its head.
+    /// Whether a compilation is (still) the one at an address. Called twice for each new pc, so it
+    /// costs three reads: whether a block in use begins there, and its header.
     fn still(&mut self, address: u64, compile_id: u32) -> bool {
         self.code.is_blob(&self.memory, address).is_ok_and(|is| is)
             && self.nmethod_head(address).is_ok_and(|id| id == Some(compile_id))
@@ -259,9 +260,9 @@ impl<M: Memory> Symbolizer<M> {
 
     /// The frame of an interpreted method.
     ///
-    /// `const_method` is what the `Method` pointed to when the stack was walked, where that was
-    /// recorded: it guards against a method that was unloaded and another one that lies at its
-    /// address since.
+    /// `const_method` is what the `Method` pointed to when the stack was unwound, where that was
+    /// recorded: it detects a method that was unloaded and another one that lies at its address
+    /// since.
     pub fn interpreted(
         &mut self,
         method: u64,
@@ -307,7 +308,7 @@ impl<M: Memory> Symbolizer<M> {
         Ok(named)
     }
 
-    /// What is known of the method at an address (a `Method*`).
+    /// The method at an address (a `Method*`).
     pub fn method_at(&mut self, method: u64) -> std::result::Result<Method, Lost> {
         Ok(self.method(method, None)?.method.clone())
     }
@@ -327,7 +328,7 @@ impl<M: Memory> Symbolizer<M> {
     }
 
     /// The frames of a pc anywhere in the code cache as it is now, innermost first. An interpreted
-    /// frame cannot be told by its pc: it is that of the interpreter.
+    /// frame cannot be identified by its pc, which is that of the interpreter.
     pub fn at(&mut self, pc: u64) -> std::result::Result<Arc<[JavaFrame]>, Lost> {
         let blob = match self.code.find(&self.memory, pc) {
             Ok(Some(blob)) => blob,

@@ -1,9 +1,9 @@
 //! How classes are called in a recording (crates/recording, `vocabulary::frame`).
 
-/// "java.lang.String" of the JVM's "java/lang/String". What makes a hidden class unique is left
-/// out, so that the same lambda has the same name in every run: "Foo$$Lambda$14+0x0000000800c03000"
-/// (JDK 15 on) and "Foo$$Lambda$14/1234" (before) are "Foo$$Lambda"; "LambdaForm$MH+0x…" is
-/// "LambdaForm$MH".
+/// "java.lang.String" of the JVM's "java/lang/String". The suffix that makes a hidden class unique
+/// is left out, so that the same lambda has the same name in every run:
+/// "Foo$$Lambda$14+0x0000000800c03000" (JDK 15 on) and "Foo$$Lambda$14/1234" (before) are
+/// "Foo$$Lambda"; "LambdaForm$MH+0x…" is "LambdaForm$MH".
 pub(crate) fn class_name(internal: &str) -> String {
     let mut name = internal;
     if let Some((class, address)) = name.rsplit_once(['+', '/'])

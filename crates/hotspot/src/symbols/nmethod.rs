@@ -1,8 +1,8 @@
-//! A compiled method: which Java frames stand behind a pc of it.
+//! A compiled method: which Java frames a pc of it has.
 //!
 //! The compiler leaves a table of `PcDesc`: (pc offset, where in the scopes). A record holds for
 //! the instructions up to and including its pc, so the frame of a pc is that of the first record at
-//! or behind it, as in HotSpot's own `pc_desc_near`. At a call it is exact; elsewhere it is the
+//! or after it, as in HotSpot's own `pc_desc_near`. At a call it is exact; elsewhere it is the
 //! next point the compiler described, which may be a few instructions on unless the JVM runs with
 //! `-XX:+DebugNonSafepoints`.
 //!
@@ -18,7 +18,7 @@ use crate::layout::Field;
 use crate::memory::Memory;
 use crate::{Error, Result};
 
-/// `sizeof(PcDesc)`; the table of types says 16 on every JDK from 8 to 25.
+/// `sizeof(PcDesc)`; it is 16 in the table of types on every JDK from 8 to 25.
 const PC_DESC: usize = 16;
 /// Bytes of one table of an nmethod at most. Compiled code is limited to some 64 KB of bytecodes
 /// inlined; the largest tables seen have some 200 KB.
@@ -38,7 +38,7 @@ pub(super) struct Scope {
     pub(super) bci: i32,
 }
 
-/// The debug information of a compiled method, copied at one moment.
+/// The debug information of a compiled method, copied at one time.
 #[derive(Debug)]
 pub(super) struct Nmethod {
     /// `Method*` of the method that was compiled.
@@ -142,8 +142,8 @@ impl Nmethod {
     pub(super) fn scopes(&self, pc: u64, feature: u32) -> Vec<Scope> {
         let offset = pc.wrapping_sub(self.code_begin);
         let Ok(offset) = i32::try_from(offset) else { return Vec::new() };
-        // The prologue belongs to the method itself, not to what the first record tells, which may
-        // be inlined.
+        // The prologue belongs to the method itself, not to the scope of the first record, which
+        // may be inlined.
         if offset < self.frame_complete {
             return Vec::new();
         }
@@ -152,9 +152,9 @@ impl Nmethod {
         self.chain(*scope, feature)
     }
 
-    /// Methods that are inlined somewhere in it, each with how many places there are: scopes of
-    /// different callers or bytecodes, or the same one copied by the compiler (of an unrolled loop,
-    /// say).
+    /// Methods that are inlined somewhere in it, each with the number of places: scopes of
+    /// different callers or bytecodes, or copies that the compiler made of one (when it unrolls a
+    /// loop, for example).
     pub(super) fn inlined(&self, feature: u32) -> HashMap<u64, u32> {
         let mut places: HashSet<(u64, Vec<(u64, i32)>)> = HashSet::new();
         let mut seen: HashSet<u32> = HashSet::new();
@@ -195,7 +195,7 @@ impl Nmethod {
         frames
     }
 
-    /// About how many bytes it holds.
+    /// Approximate bytes that it holds.
     pub(super) fn weight(&self) -> usize {
         128 + self.pcs.len() * 8 + self.scopes.len() + self.metadata.len() * 8
     }

@@ -1,5 +1,5 @@
-//! Names of what functions of the JVM are called with: a compilation's task, a class. For whoever
-//! watches such functions from outside and gets addresses.
+//! Names of the arguments of JVM functions: a compilation's task, a class. For probes on such
+//! functions, which get addresses.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Objects<M = Arc<ProcessMemory>> {
 }
 
 impl<M: Memory> Objects<M> {
-    /// Prepares for a JVM. An error names the field that its tables miss.
+    /// Prepares for a JVM. An error names the field that is missing from its tables.
     pub fn new(vm: Vm<M>) -> Result<Self> {
         Ok(Self {
             feature: vm.release.feature,
@@ -33,7 +33,7 @@ impl<M: Memory> Objects<M> {
         })
     }
 
-    /// What a task is about, of its bytes; `None` where they are too few.
+    /// The compilation of a task, from its bytes; `None` where they are too few.
     pub fn compiling(&self, task: &[u8]) -> Option<Compiling> {
         let layout = &self.compiler;
         let osr_bci = layout.osr_bci.in_bytes(task)? as i32;

@@ -1,9 +1,9 @@
 //! Names of the stubs that share a blob: array copies, cryptography, the entry into Java.
 //!
 //! HotSpot keeps a list of all of them (`StubCodeDesc::_list`,
-//! src/hotspot/share/runtime/stubCodeGenerator.hpp), which is not exported, but builds that ship
-//! their symbol table tell where it is. Others (Debian's JDK 8) have the entry points of most among
-//! the exported fields `StubRoutines._…`.
+//! src/hotspot/share/runtime/stubCodeGenerator.hpp). It is not exported, but builds that ship their
+//! symbol table show where it is. Others (Debian's JDK 8) export the entry points of most of them
+//! in the fields `StubRoutines._…`.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -15,10 +15,9 @@ use crate::maps;
 use crate::memory::Memory;
 use crate::{Result, Vm};
 
-/// `StubCodeDesc::_list` as the compiler spells it, with the ends of the names before and of its
-/// own.
+/// `StubCodeDesc::_list` as the compiler mangles it, with the delimiters around it.
 const LIST: &[u8] = b"\0_ZN12StubCodeDesc5_listE\0";
-/// Larger tables of symbols are not looked into; those of JDK 25 have 2 and 5 MB.
+/// Larger symbol tables are not read; those of JDK 25 have 2 and 5 MB.
 const LARGEST_TABLE: u64 = 64 << 20;
 /// Stubs read at most; JDK 25 has some 400.
 const MOST_STUBS: usize = 1 << 14;
@@ -28,12 +27,12 @@ const LONGEST_NAME: usize = 128;
 /// Stubs by address.
 #[derive(Debug, Default)]
 pub(super) struct StubNames {
-    /// First instruction, first address behind the stub, name; by address.
+    /// First instruction, first address after the stub, name; by address.
     stubs: Vec<(u64, u64, Arc<str>)>,
 }
 
 impl StubNames {
-    /// Reads them. What cannot be read is left out: then the name of the blob has to do.
+    /// Reads them. What cannot be read is left out: then the name of the blob is used.
     pub(super) fn read<M: Memory>(vm: &Vm<M>, code: &CodeCache) -> Self {
         let mut stubs = list_symbol(vm)
             .and_then(|list| listed(vm, code, list).ok())
@@ -55,11 +54,11 @@ impl StubNames {
 fn list_symbol<M: Memory>(vm: &Vm<M>) -> Option<u64> {
     let mappings = maps::read(vm.libjvm.pid).ok()?;
     let mapping = mappings.iter().find(|mapping| mapping.start == vm.libjvm.base)?;
-    // Another file than the mapped one would give a wrong address, which what follows finds out.
+    // A file other than the mapped one would give a wrong address, which the checks below detect.
     mapping.files(vm.libjvm.pid).iter().find_map(|path| {
         let file = ReadCache::new(File::open(path).ok()?);
         let elf = object::File::parse(&file).ok()?;
-        // Both tables at once: names that are asked for one by one are as many reads of the file.
+        // Both tables at once: single names would need as many reads of the file.
         let table = |name: &str| {
             let section = elf.section_by_name(name).filter(|section| section.size() <= LARGEST_TABLE)?;
             section.data().ok()
@@ -87,7 +86,7 @@ fn listed<M: Memory>(vm: &Vm<M>, code: &CodeCache, list: u64) -> Result<Vec<(u64
         let is_stub = |(begin, end): (u64, u64)| {
             begin <= end && code.heap_of(begin).is_some_and(|heap| end <= heap.reserved_end)
         };
-        // The first element tells which of the two shapes it is.
+        // The first element shows which of the two layouts it is.
         let at = match begin_at {
             Some(at) => at,
             None if is_stub(range(24)?) => 24,
@@ -107,7 +106,8 @@ fn listed<M: Memory>(vm: &Vm<M>, code: &CodeCache, list: u64) -> Result<Vec<(u64
     Ok(stubs)
 }
 
-/// The stubs among the exported fields: each reaches to the next one, or to the end of its blob.
+/// The stubs among the exported fields: each ends where the next one begins, or at the end of its
+/// blob.
 fn exported<M: Memory>(vm: &Vm<M>, code: &CodeCache) -> Vec<(u64, u64, Arc<str>)> {
     let mut entries: Vec<(u64, Arc<str>)> = vm
         .structs

@@ -9,7 +9,7 @@ const SHIFT: u32 = 6;
 /// Bytes of a number at most.
 const LONGEST: u32 = 5;
 
-/// Reads numbers out of bytes. Never beyond them: behind the last one there is nothing.
+/// Reads numbers out of bytes. Never beyond them: after the last one there is nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unsigned5<'a> {
     bytes: &'a [u8],
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_cut_off_is_none() {
+    fn a_truncated_number_is_refused() {
         assert_eq!(Unsigned5::new(&[200], 0, 8).number(), None);
         assert_eq!(Unsigned5::new(&[0], 0, 25).number(), None, "no byte is zero since JDK 20");
         assert_eq!(Unsigned5::new(&[7], 5, 8).number(), None);

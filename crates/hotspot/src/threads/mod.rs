@@ -16,7 +16,7 @@ use crate::{Error, Result, Vm};
 /// Java threads read at most.
 const MOST_THREADS: usize = 1 << 16;
 
-/// What a Java thread is doing, as the JVM has it (`JavaThreadState`,
+/// What a Java thread is doing, according to the JVM (`JavaThreadState`,
 /// src/hotspot/share/utilities/globalDefinitions.hpp; transitions belong to the state that is
 /// left).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ pub enum ThreadState {
     Java,
     /// Blocked in the JVM.
     Blocked,
-    /// A number that is not known.
+    /// An unknown number.
     Unknown(u32),
 }
 
@@ -53,7 +53,7 @@ impl ThreadState {
 pub struct Anchor {
     /// Stack pointer of its youngest Java frame.
     pub sp: u64,
-    /// Where that frame goes on; 0: the word below the stack pointer tells.
+    /// Where that frame goes on; 0: it is in the word below the stack pointer.
     pub pc: u64,
     /// Its frame pointer; 0 where it was not kept.
     pub fp: u64,
@@ -66,7 +66,7 @@ pub struct JavaThread {
     pub address: u64,
     /// Its id at the kernel, as the pid namespace of the JVM has it.
     pub tid: u32,
-    /// Its name; `None` when it could not be read just now (the collector may be moving it): ask
+    /// Its name; `None` when it could not be read just now (the collector may be moving it): try
     /// again.
     pub name: Option<String>,
     /// What it is doing.
@@ -82,8 +82,8 @@ pub struct ThreadInfo {
     pub tid: u32,
     /// Its name: that of the Java thread in full, or what the kernel has (15 characters).
     pub name: String,
-    /// Whether the JVM told the name; the kernel's may be that of the thread's maker, until it
-    /// names itself.
+    /// Whether the name is the JVM's; the kernel's may be that of the parent thread until the
+    /// thread names itself.
     pub named_by_jvm: bool,
     /// What it is for.
     pub role: Role,
@@ -117,7 +117,7 @@ pub struct Threads {
 
 impl Threads {
     /// Prepares for a JVM. Names need more of its internals than the rest: where those are not
-    /// known, names are those of the kernel.
+    /// known, the kernel's names are used.
     pub fn new<M: Memory>(vm: &Vm<M>) -> Result<Self> {
         let oops = Flags::read(vm).and_then(|flags| Oops::new(vm, &flags)).ok();
         Ok(Self {
@@ -152,7 +152,7 @@ impl Threads {
         Ok(threads)
     }
 
-    /// Addresses and ids of the Java threads, without their names: cheap enough to be asked
+    /// Addresses and ids of the Java threads, without their names: cheap enough to be called
     /// whenever a thread starts.
     pub fn java_ids<M: Memory>(&self, vm: &Vm<M>) -> Result<Vec<(u64, u32)>> {
         let addresses = self.addresses(vm)?.into_iter();
@@ -173,9 +173,9 @@ impl Threads {
             .into_iter()
             .map(|task| {
                 let java = by_tid.get(&task.tid_inside);
-                let told = java.and_then(|thread| thread.name.clone());
-                let named_by_jvm = told.is_some();
-                let name = told.unwrap_or(task.name);
+                let java_name = java.and_then(|thread| thread.name.clone());
+                let named_by_jvm = java_name.is_some();
+                let name = java_name.unwrap_or(task.name);
                 let role = Role::of_named(&name, Some(java.is_some()));
                 ThreadInfo {
                     tid: task.tid,
@@ -192,8 +192,8 @@ impl Threads {
         Ok(all)
     }
 
-    /// What a compiler thread compiles now; `None` while it is idle. For other threads there is no
-    /// answer, so the role is asked for first.
+    /// What a compiler thread compiles now; `None` while it is idle. Other threads have no answer,
+    /// so the role is checked first.
     pub fn compiling<M: Memory>(&self, vm: &Vm<M>, thread: &ThreadInfo) -> Result<Option<Compiling>> {
         let (Some(layout), Some(java), Role::Jit) = (&self.compiler, thread.java, thread.role) else {
             return Ok(None);
@@ -214,7 +214,7 @@ impl Threads {
             level: layout.comp_level.read(memory, task)? as u8,
             osr_bci: (osr_bci >= 0).then_some(osr_bci),
         };
-        // Finished meanwhile: the task may be another's by now.
+        // It finished meanwhile: the task may be another's by now.
         let same = layout.env.read_u64(memory, java)? == env && layout.task.read_u64(memory, env)? == task;
         Ok(Some(compiling).filter(|_| same))
     }

@@ -1,15 +1,15 @@
-//! Threads of a JVM that names none of its native ones (JDK 8).
+//! Threads of a JVM that does not name its native ones (JDK 8).
 //!
-//! What a thread is for by its name stands in [`Role::of_named`].
+//! The role of a thread by its name is [`Role::of_named`].
 
 use fathom_recording::Role;
 
 use super::ThreadInfo;
 
-/// Roles of the native threads of a JVM that names none of them (JDK 8). They are told by the order
-/// in which it starts threads (`Threads::create_vm`): the main Java thread, those of the collector,
-/// the VM thread, then the first Java threads of its own ("Reference Handler") and the one that
-/// keeps its time.
+/// Roles of the native threads of a JVM that does not name them (JDK 8). They are recognised by the
+/// order in which it starts threads (`Threads::create_vm`): the main Java thread, those of the
+/// collector, the VM thread, then the first Java threads of its own ("Reference Handler") and its
+/// watcher thread.
 pub(super) fn roles(all: &mut [ThreadInfo]) {
     all.sort_by_key(|thread| thread.tid);
     let handler = all.iter().position(|thread| thread.java.is_some() && thread.name == "Reference Handler");
@@ -19,7 +19,7 @@ pub(super) fn roles(all: &mut [ThreadInfo]) {
     if main >= handler {
         return;
     }
-    // The first one behind is the VM's own clock; what comes later may be of anyone.
+    // The next one is the VM's own clock; later ones may be any.
     let watcher = (handler..all.len()).find(|i| all[*i].java.is_none());
     for (i, thread) in all.iter_mut().enumerate().filter(|(_, thread)| thread.java.is_none()) {
         thread.role = match i {

@@ -12,7 +12,7 @@ pub(super) struct Task {
     pub(super) tid: u32,
     /// Its id in its own pid namespace (a container's), as the JVM has it.
     pub(super) tid_inside: u32,
-    /// What the kernel has for a name.
+    /// The kernel's name.
     pub(super) name: String,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn read(pid: u32) -> Result<Vec<Task>> {
         _ => Error::Proc { path: path.clone(), why: source },
     })?;
     let inside = |tid: u32| namespace_tid(&fs::read_to_string(format!("{path}/{tid}/status")).ok()?);
-    // One answer tells whether the namespaces differ at all.
+    // One task is enough to see whether the namespaces differ at all.
     let same = inside(pid).is_none_or(|tid| tid == pid);
     let tids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let mut tasks: Vec<Task> = tids
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn own_threads_are_listed_with_their_names() {
-        let (tell, wait) = std::sync::mpsc::channel::<()>();
+        let (end, wait) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::Builder::new().name("tasks-test".to_owned());
         let thread = thread.spawn(move || wait.recv()).unwrap();
         // The name is set by the new thread itself.
@@ -65,7 +65,7 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(10));
             read(std::process::id()).unwrap().iter().any(|task| task.name == "tasks-test")
         });
-        drop(tell);
+        drop(end);
         let _ = thread.join();
         assert!(found);
     }

@@ -6,14 +6,14 @@ use crate::layout::{Field, HeapLayout};
 use crate::memory::Memory;
 use crate::{Result, Vm};
 
-/// How long a collection that is under way is waited for, at most.
+/// The longest wait for a collection that is in progress.
 const LOOKS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Where a JVM counts its collections.
 #[derive(Debug)]
 pub(super) struct Collections {
-    /// The object that counts; the count, and whether one is under way, where they are known.
+    /// The object that counts; the count, and whether one is in progress, where they are known.
     heap: u64,
     count: Option<Field>,
     under_way: Option<Field>,
@@ -26,8 +26,8 @@ impl Collections {
         Ok(Self { heap, count: layout.collections, under_way: layout.collecting })
     }
 
-    /// How many collections there were; waits for one that is under way. `None` where that is not
-    /// known, or it takes long.
+    /// The number of collections so far; waits for one that is in progress. `None` where that is
+    /// not known, or it takes too long.
     pub(super) fn so_far(&self, memory: &impl Memory) -> Option<i64> {
         for _ in 0..LOOKS {
             match self.under_way.map(|field| field.read(memory, self.heap)) {

@@ -1,16 +1,17 @@
 //! Virtual threads that wait without a carrier, read from outside: what each of them waits in, with
-//! its stack as it lies in the Java heap. Nothing in the JVM is stopped, probed or asked.
+//! its stack as it lies in the Java heap. Nothing in the JVM is stopped or probed, and no request
+//! is sent.
 //!
 //! ```text
 //!   sets of the JDK ──▶ VirtualThread ──state──▶ parked, blocked, waiting …
 //!   (sets.rs)                └──cont──▶ Continuation ──tail──▶ StackChunk ──▶ frames (stack.rs) ──parent──▶ StackChunk …
 //! ```
-//! The JVM runs on meanwhile. Where it collected while threads were read, objects were moved, and
-//! they are read again, some times at most. Each object's class is checked; a thread whose state or
-//! stack is another one after it was read than before is skipped and counted. JDK 21 to 25, with
-//! collectors whose references are plain: of ZGC and Shenandoah the reader says that it cannot.
-//! Threads of a structured scope (`ThreadFlock`) hang on the stack of their owner only and are not
-//! listed; nor are those of the root container with `-Djdk.trackAllThreads=false`.
+//! The JVM runs on meanwhile. If it collected while threads were read, objects were moved, and they
+//! are read again, a few times at most. Each object's class is checked; a thread whose state or
+//! stack changed while it was read is skipped and counted. JDK 21 to 25, with collectors whose
+//! references are plain: for ZGC and Shenandoah the reader reports that it cannot. Threads of a
+//! structured scope (`ThreadFlock`) hang on the stack of their owner only and are not listed; nor
+//! are those of the root container with `-Djdk.trackAllThreads=false`.
 
 mod collections;
 mod objects;
@@ -32,7 +33,7 @@ const CHUNK: &str = "jdk/internal/vm/StackChunk";
 const OWNABLE: &str = "java/util/concurrent/locks/AbstractOwnableSynchronizer";
 /// The first release whose virtual threads are final.
 const FIRST: u32 = 21;
-/// How often threads are read until no collection comes between.
+/// How often threads are read until no collection intervenes.
 const TRIES: usize = 4;
 /// Names of `VirtualThread`'s states without a carrier, as it declares them; those of monitors
 /// since JDK 24.
@@ -67,13 +68,13 @@ pub enum State {
 pub struct Blocker {
     /// Where it lies.
     pub at: u64,
-    /// Its first 16 bytes, which tell its class ([`crate::locks::Locks::class`]).
+    /// Its first 16 bytes, which identify its class ([`crate::locks::Locks::class`]).
     pub header: [u64; 2],
     /// The number of the thread that owns it, where it is a lock that is owned.
     pub owner: Option<u64>,
 }
 
-/// A virtual thread as it was at one moment.
+/// A virtual thread as it was at one time.
 #[derive(Clone, Debug)]
 pub struct VirtualThread {
     /// Its number (`Thread.threadId()`).
@@ -85,19 +86,19 @@ pub struct VirtualThread {
     /// Its frames, youngest first; empty unless it waits without a carrier.
     pub frames: Vec<WalkedFrame>,
     /// Why the oldest of them are missing.
-    pub cut: Option<Cut>,
+    pub truncated: Option<Truncation>,
 }
 
-/// Why a stack is not whole.
+/// Why a stack is truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// A frame that is none of those that lie in the heap, or code that is not there any more.
+pub enum Truncation {
+    /// A frame of a kind that does not occur in the heap, or code that is not there any more.
     Unknown,
-    /// There are more frames than are walked.
+    /// There are more frames than are unwound.
     TooDeep,
 }
 
-/// The virtual threads of a JVM at one moment.
+/// The virtual threads of a JVM at one time.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// All that the JDK lists.
@@ -166,8 +167,8 @@ impl VirtualThreads {
         })
     }
 
-    /// Reads them. Of many, about `most`: those whose number leaves a rest of `part` modulo the k
-    /// that is told beside them.
+    /// Reads them. If there are many, about `most`: those whose number modulo k is `part`; k is
+    /// returned with them.
     pub fn read<M: Memory>(&mut self, vm: &Vm<M>, most: usize, part: u32) -> Result<(Snapshot, u32)> {
         for _ in 1..TRIES {
             let before = self.collections.so_far(&vm.memory);
@@ -176,7 +177,7 @@ impl VirtualThreads {
                 return read;
             }
         }
-        // A JVM that collects all the time: as good as it gets.
+        // A JVM that collects all the time: this is the best that can be read.
         self.read_once(vm, most, part)
     }
 
@@ -205,21 +206,21 @@ impl VirtualThreads {
         Some(known.map_or(State::Other, |(_, state)| *state))
     }
 
-    /// A thread; `None` where it is none, or another than a moment ago.
+    /// A thread; `None` where it is not one, or not the same as just before.
     fn thread(&mut self, memory: &impl Memory, at: u64) -> Option<VirtualThread> {
         let thread = self.objects.object(memory, at)?;
         let number = self.objects.long(memory, &thread, (THREAD, "tid"))?;
-        // One that is bound to a thread of the platform, without continuations
+        // A thread that is bound to a platform thread, without continuations
         // (-XX:-VMContinuations), is of another class.
         let state = if &*thread.class == VIRTUAL { self.state(memory, &thread)? } else { State::Other };
-        let mut read = VirtualThread { number, state, blocker: None, frames: Vec::new(), cut: None };
+        let mut read = VirtualThread { number, state, blocker: None, frames: Vec::new(), truncated: None };
         if matches!(state, State::Runnable | State::Other) {
             return Some(read);
         }
         let cont = self.objects.reference(memory, &thread, (VIRTUAL, "cont"))?;
         let cont = self.objects.object(memory, cont)?;
         let tail = self.objects.reference(memory, &cont, ("jdk/internal/vm/Continuation", "tail"))?;
-        (read.frames, read.cut) = self.stacks.walk(memory, &mut self.objects, tail)?;
+        (read.frames, read.truncated) = self.stacks.walk(memory, &mut self.objects, tail)?;
         if state == State::Parked {
             let blocker = self.objects.reference(memory, &thread, (THREAD, "parkBlocker"))?;
             read.blocker = self.blocker(memory, blocker);

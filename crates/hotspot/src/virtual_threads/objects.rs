@@ -1,4 +1,4 @@
-//! Objects of the Java heap read whole, whose class is checked before anything in them is believed.
+//! Objects of the Java heap read whole, whose class is checked before their content is used.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use crate::memory::Memory;
 use crate::oops::Oops;
 use crate::{Error, Result, Vm};
 
-/// What is read of an object at once: the largest that is asked for, a `VirtualThread`, has some
-/// 160 bytes.
+/// Bytes that are read of an object at once: the largest that is needed, a `VirtualThread`, has
+/// some 160 bytes.
 const BYTES: usize = 192;
 const PAGE: u64 = 4096;
-/// Classes that are remembered; what is asked for are some twenty.
+/// The most classes that are cached; some twenty are needed.
 const MOST_CLASSES: usize = 4096;
-/// Loaders, and classes of one, that are looked through.
+/// The most loaders, and classes of one, that are searched.
 const MOST_LOADERS: usize = 1 << 20;
 const MOST_OF_LOADER: usize = 1 << 20;
-/// References of an array that are read: the table of a set of as many threads.
+/// The most references of an array that are read: the table of a set of as many threads.
 const MOST_ELEMENTS: usize = 1 << 22;
 
-/// An object as it was at one moment.
+/// An object as it was at one time.
 pub(super) struct Object {
     pub(super) at: u64,
     pub(super) klass: u64,
@@ -66,14 +66,14 @@ impl Objects {
         })
     }
 
-    /// An object; `None` where there is none, such as when it was moved meanwhile.
+    /// An object; `None` where there is none, for example because it was moved meanwhile.
     pub(super) fn object(&mut self, memory: &impl Memory, at: u64) -> Option<Object> {
         if at == 0 || !at.is_multiple_of(8) {
             return None;
         }
         let mut bytes = vec![0; BYTES];
         if memory.read(at, &mut bytes).is_err() {
-            // The next page may be none of the heap's.
+            // The next page may not belong to the heap.
             bytes.truncate(((PAGE - at % PAGE) as usize).min(BYTES));
             memory.read(at, &mut bytes).ok()?;
         }
@@ -93,13 +93,13 @@ impl Objects {
             self.classes.clear();
             self.offsets.clear();
         }
-        // Where nothing was, there may be a class later.
+        // A class may appear later where there was none.
         let name: Option<Arc<str>> = Some(name?.into());
         self.classes.insert(klass, name.clone());
         name
     }
 
-    /// Where a field lies that the class of an object declares, or a superclass of it called so.
+    /// The offset of a field that the class of an object declares, or a superclass of it called so.
     fn offset(&mut self, memory: &impl Memory, klass: u64, class: &str, field: &'static str) -> Option<u64> {
         if let Some(known) = self.offsets.get(&(klass, field)) {
             return *known;

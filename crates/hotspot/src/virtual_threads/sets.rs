@@ -21,17 +21,17 @@ const VIEW: &str = "java/util/concurrent/ConcurrentHashMap$CollectionView";
 const NODE: &str = "java/util/concurrent/ConcurrentHashMap$Node";
 const TREE_BIN: &str = "java/util/concurrent/ConcurrentHashMap$TreeBin";
 const FORWARDING: &str = "java/util/concurrent/ConcurrentHashMap$ForwardingNode";
-/// What has threads, and the field with the set of them.
+/// A class that has threads, and the field with the set of them.
 const SETS: [(&str, &str); 3] = [
     ("java/util/concurrent/ThreadPerTaskExecutor", "threads"),
     ("jdk/internal/vm/SharedThreadContainer", "virtualThreads"),
     ("jdk/internal/misc/ThreadFlock", "threads"),
 ];
-/// Threads that are listed: each costs a read.
+/// The most threads that are listed: each costs a read.
 const MOST: usize = 1 << 17;
-/// Nodes of one bin: of a tree all of it.
+/// The most nodes of one bin: all nodes, if it is a tree.
 const MOST_OF_BIN: usize = 1 << 16;
-/// Tables that forward to each other.
+/// The most tables that forward to each other.
 const MOST_TABLES: usize = 4;
 
 /// A thread by where it lies, and its number as far as the hash of a map has it
@@ -41,7 +41,7 @@ pub(super) struct Listed {
     pub(super) hash: u32,
 }
 
-/// What was found, and how often something lay there that was none of what it should be.
+/// What was found, and how often something unexpected lay there.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) threads: Vec<Listed>,

@@ -5,24 +5,24 @@
 //!   StackChunk | header, fields | unused … | return address | frame … | return address | frame … |
 //!              0                begin        sp - 1 word      sp                          bottom (words from begin)
 //! ```
-//! Compiled frames are as on a stack: the size tells the caller's, and right below it is the
-//! address to return to. Of interpreted ones what points into the stack is words from their own
-//! frame pointer, whose place is two words below the stack pointer.
+//! Compiled frames are as on a stack: the size gives the caller's frame, and right below it is the
+//! return address. In interpreted frames, pointers into the stack are stored as words relative to
+//! their own frame pointer, which lies two words below the stack pointer.
 
 use std::collections::HashMap;
 
 use super::objects::Objects;
-use super::{CHUNK, Cut};
+use super::{CHUNK, Truncation};
 use crate::code_cache::{BlobKind, CodeCache, CodeStart, UnwindConstants};
 use crate::memory::Memory;
 use crate::walk::WalkedFrame;
 
-/// Frames walked at most, and chunks; a thread mostly has one chunk.
+/// The most frames unwound, and the most chunks; a thread mostly has one chunk.
 const MOST_FRAMES: usize = 512;
 const MOST_CHUNKS: usize = 64;
-/// Words of a chunk at most: a stack is limited to 1 GB, and a parked one has kilobytes.
+/// The most words of a chunk: a stack is limited to 1 GB, and a parked one has kilobytes.
 const MOST_WORDS: i32 = 1 << 17;
-/// Codes that are remembered in a round.
+/// The most code blobs that are cached in a pass.
 const MOST_CODES: usize = 1 << 14;
 
 /// The code that a return address is in.
@@ -34,14 +34,14 @@ enum Code {
     Unknown,
 }
 
-/// Walks stacks.
+/// Unwinds stacks.
 #[derive(Debug)]
 pub(super) struct Stacks {
     code: CodeCache,
     constants: UnwindConstants,
     /// Where a chunk's stack begins: its fields end there.
     begin: u64,
-    /// By return address; code that is freed has its address again only after a while.
+    /// By return address; an address is reused only some time after its code was freed.
     codes: HashMap<u64, Code>,
 }
 
@@ -60,36 +60,36 @@ impl Stacks {
         Self { code, constants, begin, codes: HashMap::new() }
     }
 
-    /// What was known of code may not be true any more.
+    /// What was known of code may have become wrong.
     pub(super) fn begin_round(&mut self) {
         self.codes.clear();
     }
 
-    /// The frames of a stack, by its youngest chunk; `None` where it is none, or changes.
+    /// The frames of a stack, by its youngest chunk; `None` where there is no stack, or it changes.
     pub(super) fn walk(
         &mut self,
         memory: &impl Memory,
         objects: &mut Objects,
         tail: u64,
-    ) -> Option<(Vec<WalkedFrame>, Option<Cut>)> {
+    ) -> Option<(Vec<WalkedFrame>, Option<Truncation>)> {
         let (mut frames, mut at) = (Vec::new(), tail);
         for _ in 0..MOST_CHUNKS {
             if at == 0 {
                 return (!frames.is_empty()).then_some((frames, None));
             }
             let chunk = self.chunk(memory, objects, at)?;
-            let cut = self.walk_chunk(memory, &chunk, &mut frames);
+            let truncated = self.walk_chunk(memory, &chunk, &mut frames);
             // A thread that went on meanwhile has left another stack there.
             let after = self.chunk(memory, objects, at)?;
             if after.words != chunk.words || after.parent != chunk.parent {
                 return None;
             }
-            if cut.is_some() {
-                return Some((frames, cut));
+            if truncated.is_some() {
+                return Some((frames, truncated));
             }
             at = chunk.parent;
         }
-        Some((frames, Some(Cut::TooDeep)))
+        Some((frames, Some(Truncation::TooDeep)))
     }
 
     fn chunk(&self, memory: &impl Memory, objects: &mut Objects, at: u64) -> Option<Chunk> {
@@ -97,7 +97,7 @@ impl Stacks {
         let parent = objects.reference(memory, &object, (CHUNK, "parent"))?;
         let size = objects.int(memory, &object, (CHUNK, "size"))?;
         let sp = objects.int(memory, &object, (CHUNK, "sp"))?;
-        // JDK 21 had the words of arguments behind instead, in its first releases.
+        // JDK 21 had the words of arguments at the end instead, in its first releases.
         let bottom = objects.int(memory, &object, (CHUNK, "bottom"));
         let bottom = bottom.or_else(|| Some(size - objects.int(memory, &object, (CHUNK, "argsize"))?))?;
         if !(0..=MOST_WORDS).contains(&size) || bottom > size || sp > bottom {
@@ -120,15 +120,15 @@ impl Stacks {
         memory: &impl Memory,
         chunk: &Chunk,
         frames: &mut Vec<WalkedFrame>,
-    ) -> Option<Cut> {
+    ) -> Option<Truncation> {
         let word = |at: usize| chunk.words.get(at).copied();
-        // A place that a word tells by its distance from a frame pointer.
+        // An address that a word gives by its distance from a frame pointer.
         let relative = |fp: usize, words: u64| fp.checked_add_signed(words.cast_signed() as isize);
         let slots = self.constants.interpreter_frame;
         let (mut sp, mut unextended) = (chunk.sp, None);
         while sp < chunk.bottom {
             if frames.len() >= MOST_FRAMES {
-                return Some(Cut::TooDeep);
+                return Some(Truncation::TooDeep);
             }
             let mut step = || -> Option<(usize, Option<usize>)> {
                 let pc = word(sp.checked_sub(1)?)?;
@@ -170,7 +170,7 @@ impl Stacks {
             };
             match step() {
                 Some((next, from)) if next > sp => (sp, unextended) = (next, from),
-                _ => return Some(Cut::Unknown),
+                _ => return Some(Truncation::Unknown),
             }
         }
         None

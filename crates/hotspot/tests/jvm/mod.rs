@@ -24,8 +24,8 @@ impl Jdk {
     }
 }
 
-/// The JDKs of this machine, one of each release, oldest first; the missing ones of 8, 11, 17, 21,
-/// 25 are told.
+/// The JDKs of this machine, one of each release, oldest first; those missing from 8, 11, 17, 21,
+/// 25 are reported.
 pub fn jdks() -> Vec<Jdk> {
     let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
     let cache = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/fathom/jdks"));
@@ -69,7 +69,8 @@ fn release(java: &Path) -> Option<u32> {
     }
 }
 
-/// The folder with the compiled programs of `tests/java`; `None`, loudly, when no JDK can compile.
+/// The folder with the compiled programs of `tests/java`; `None`, with a report, when no JDK can
+/// compile.
 pub fn classes() -> Option<&'static Path> {
     static CLASSES: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
     let folder = CLASSES.get_or_init(|| {
@@ -106,7 +107,8 @@ impl Jvm {
         Some(Self::of(command, jdk))
     }
 
-    /// The same of a command that ends in a JVM, such as one that enters a namespace first.
+    /// Like [`Jvm::start`], for a command that ends in a JVM, such as one that enters a namespace
+    /// first.
     pub fn of(mut command: Command, jdk: &Jdk) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
@@ -126,9 +128,9 @@ impl Jvm {
         }
     }
 
-    /// Tells the program something and waits until it has answered "done".
-    pub fn say(&mut self, told: &str) {
-        self.child.stdin.as_mut().unwrap().write_all(told.as_bytes()).unwrap();
+    /// Sends the program a line and waits until it has answered "done".
+    pub fn say(&mut self, line: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
         self.wait_for("done");
     }
 
@@ -137,8 +139,8 @@ impl Jvm {
         self.child.id()
     }
 
-    /// What `jcmd PID …` of some JDK of this machine answers; `None`, loudly, when there is no
-    /// jcmd.
+    /// What `jcmd PID …` of some JDK of this machine answers; `None`, with a report, when there is
+    /// no jcmd.
     pub fn jcmd(&self, command: &[&str]) -> Option<String> {
         let Some(jcmd) = jdks().iter().rev().find_map(|jdk| jdk.program("jcmd")) else {
             fathom_testing::skip("no jcmd was found");
@@ -154,12 +156,12 @@ impl Drop for Jvm {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // A JVM that is killed leaves the socket it was asked at.
+        // A JVM that is killed leaves the socket at which it was asked.
         let _ = std::fs::remove_file(format!("/tmp/.java_pid{}", self.pid()));
     }
 }
 
-/// Whether this user may look into a child of its own; says so when not.
+/// Whether this user may inspect a child process of its own; reports a skip when not.
 pub fn may_trace() -> bool {
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     // 1 allows a parent to trace its children, which is what tests do.

@@ -1,17 +1,16 @@
-//! Which field behind the status is the duration.
+//! Which field after the status is the duration.
 //!
 //! A log format appends what its author chose. A field is the duration when its name says so, or
 //! when it is the only one that can be: of decimal numbers the one that is never less than another
-//! (nginx's `$request_time` beside `$upstream_response_time`), else the only whole number. Where
-//! two can be, none is taken, and that is said.
+//! (nginx's `$request_time` next to `$upstream_response_time`), otherwise the only whole number.
+//! Where two fields qualify, none is used, and that is reported.
 //!
-//! What cannot be a duration is no candidate: a number in quotes without a name (nginx's
-//! `compression` format ends in `"$gzip_ratio"`), moments (`$msec`), and whole numbers that are
-//! ids: one for all lines, a few that are close to each other (processes), or ones that count up
-//! (connections).
+//! These cannot be a duration: a number in quotes without a name (nginx's `compression` format ends
+//! in `"$gzip_ratio"`), points in time (`$msec`), and whole numbers that are ids: one for all
+//! lines, a few that are close to each other (processes), or ones that count up (connections).
 
 use super::line::{Field, Number, fields, number};
-use super::stamp;
+use super::timestamp;
 use super::unit::Unit;
 
 /// Names of a whole request's duration.
@@ -33,34 +32,35 @@ const NAMES: [&str; 13] = [
 /// Names of parts of one.
 const PARTS: [&str; 10] =
     ["upstream", "urt", "uct", "uht", "connect", "header", "queue", "backend", "ttfb", "first"];
-/// nginx' times of a request and of its upstream come of cached clocks of milliseconds, seconds.
+/// nginx takes the times of a request and of its upstream from cached clocks of milliseconds,
+/// seconds.
 const CLOCKS_S: f64 = 0.0025;
-/// Share of lines in which a field must be a number, or "-", to be one of numbers.
+/// Share of lines in which a field must be a number, or "-", to be a numeric one.
 const MOSTLY: f64 = 0.8;
-/// Numbers that must be seen before all being one, or counting up, tells an id.
+/// Numbers that must be seen before "all equal" or "counting up" shows that they are ids.
 const FEWEST: usize = 30;
-/// Numbers of which a few values within a factor of two are ids: so many durations have a longer
-/// tail, …
+/// If a few values within a factor of two make up this many numbers, they are ids: as many
+/// durations have a longer tail, …
 const MANY: usize = 200;
-/// … and so many values are few: the processes of a server.
+/// … and this many values are few: the processes of a server.
 const FEW_VALUES: usize = 16;
 /// Share of the changes from one line to the next that go up in a number that counts.
 const COUNTS_UP: f64 = 0.9;
 
-/// Where the duration of a request stands.
+/// Where the duration of a request is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
-    /// Which field behind the status.
+    /// The index of the field after the status.
     index: usize,
-    /// Its unit, where its name, its form or the field behind it says.
+    /// Its unit, where its name, its form or the next field gives it.
     pub(super) unit: Option<Unit>,
-    /// Whether it is of decimal numbers, which usually are seconds.
+    /// Whether it has decimal numbers, which usually are seconds.
     pub(super) decimal: bool,
-    /// How it is known, in words.
+    /// How it was recognised, in words.
     pub(super) how: String,
 }
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {
     Column(Column),
@@ -77,7 +77,7 @@ struct Candidate {
     numbers: Vec<Option<Number>>,
     /// Whether most are in quotes without a name.
     quoted: bool,
-    /// A unit in a field of its own behind it: morgan's `12.345 ms`.
+    /// A unit in the next field: morgan's `12.345 ms`.
     unit_behind: Option<Unit>,
 }
 
@@ -97,14 +97,14 @@ impl Candidate {
         (any && mostly(fitting)).then_some(Self { index, key, numbers, quoted, unit_behind })
     }
 
-    /// Whether its numbers can be durations, whatever they are called.
+    /// Whether its numbers can be durations, whatever its name.
     fn can_be(&self) -> bool {
         let all = || self.numbers.iter().flatten();
-        let moments = all().all(|n| n.unit.is_none() && stamp::is_moment(n.value));
-        !moments && (self.is_named() || (!self.quoted && !self.is_id()))
+        let epoch_times = all().all(|n| n.unit.is_none() && timestamp::is_epoch_time(n.value));
+        !epoch_times && (self.is_named() || (!self.quoted && !self.is_id()))
     }
 
-    /// Whether it is of whole numbers that behave like ids.
+    /// Whether it has whole numbers that behave like ids.
     fn is_id(&self) -> bool {
         let all: Vec<Number> = self.numbers.iter().flatten().copied().collect();
         if all.len() < FEWEST || self.unit().is_some() || all.iter().any(|n| n.decimals > 0) {
@@ -119,7 +119,7 @@ impl Candidate {
         values.sort_unstable_by(f64::total_cmp);
         values.dedup();
         let (least, most) = (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(0.0));
-        // Zeros are durations that a coarse clock did not see.
+        // Zeros are durations below the resolution of a coarse clock.
         let few = all.len() >= MANY && values.len() <= FEW_VALUES && most < 2.0 * least;
         counts || few || (values.len() == 1 && least > 0.0)
     }
@@ -128,7 +128,7 @@ impl Candidate {
         PARTS.iter().any(|part| self.key.contains(part))
     }
 
-    /// Whether its name is that of a duration, its unit aside.
+    /// Whether its name, without the unit, is that of a duration.
     fn is_named(&self) -> bool {
         let name = self.key.trim_start_matches('$');
         let without =
@@ -145,8 +145,8 @@ impl Candidate {
         self.numbers.iter().flatten().all(|n| n.decimals > 0)
     }
 
-    /// Whether it is nowhere less than another one, by more than what clocks of milliseconds differ
-    /// by.
+    /// Whether it is never less than another one, by more than the resolution of millisecond
+    /// clocks.
     fn is_never_less(&self, other: &Self) -> bool {
         self.numbers.iter().zip(&other.numbers).all(|pair| match pair {
             (Some(a), Some(b)) => a.value + CLOCKS_S >= b.value,
@@ -156,7 +156,7 @@ impl Candidate {
 
     fn column(&self, how: &str) -> Column {
         let named = match self.key.as_str() {
-            "" => format!("field {} behind the status", self.index + 1),
+            "" => format!("field {} after the status", self.index + 1),
             key => format!("the field {key:?}"),
         };
         let how = format!("{named}, {how}");
@@ -164,7 +164,7 @@ impl Candidate {
     }
 }
 
-/// The unit that most lines have in the field behind one.
+/// The unit that most lines have in the field after one.
 fn unit_behind(index: usize, lines: &[Vec<Field<'_>>]) -> Option<Unit> {
     let behind = || lines.iter().filter_map(|line| line.get(index + 1));
     let unit_of =
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_duration_is_told_by_its_name_or_its_form() {
+    fn the_duration_is_recognised_by_its_name_or_its_form() {
         let seconds = Some(Unit::Seconds);
         assert_eq!(found(&["512 \"-\" \"curl\"", "17 \"-\" \"curl\""]), (None, 0));
         assert_eq!(found(&["512 \"-\" \"curl/8\" 0.012", "- \"-\" \"x\" 1.000"]), (Some((3, seconds)), 1));
@@ -257,14 +257,14 @@ mod tests {
             found(&lines.iter().map(String::as_str).collect::<Vec<_>>())
         };
         let seconds = |i: usize| format!("0.{:03}", 5 + i * 37 % 90);
-        // nginx' `compression` format, alone and with $request_time behind it.
+        // nginx' `compression` format, alone and followed by $request_time.
         let ratio = |i: usize| if i.is_multiple_of(3) { "-".to_owned() } else { format!("{}.25", 2 + i % 2) };
         assert_eq!(of(&|i| format!("5 \"-\" \"x\" \"{}\"", ratio(i))), (None, 0));
         let both = of(&|i| format!("5 \"-\" \"x\" \"{}\" {}", ratio(i), seconds(i)));
         assert_eq!(both, (Some((4, Some(Unit::Seconds))), 1));
         let named = of(&|i| format!("5 \"-\" \"x\" rt=\"{}\"", seconds(i)));
         assert_eq!(named, (Some((3, Some(Unit::Seconds))), 1));
-        // $msec, alone, with $request_time behind it, and under a name that durations have.
+        // $msec, alone, followed by $request_time, and under a name that durations have.
         let msec = |i: usize| format!("17956000{:02}.{:03}", i / 60, i % 60 * 10);
         assert_eq!(of(&|i| format!("5 \"-\" {}", msec(i))), (None, 0));
         let both = of(&|i| format!("5 \"-\" {} {}", msec(i), seconds(i)));
@@ -275,8 +275,8 @@ mod tests {
         assert_eq!(of(&|i| format!("5 \"-\" {}", 4711 + i * 7 % 4)), (None, 0));
         assert_eq!(of(&|_| "5 \"-\" 8080".to_owned()), (None, 0));
         assert_eq!(of(&|_| "5 \"-\" 0".to_owned()), (Some((2, None)), 1));
-        let beside = of(&|i| format!("5 \"-\" {} {}", 4711 + i * 7 % 4, 3 + i * i * 37 % 900));
-        assert_eq!(beside, (Some((3, None)), 1));
+        let with_ids = of(&|i| format!("5 \"-\" {} {}", 4711 + i * 7 % 4, 3 + i * i * 37 % 900));
+        assert_eq!(with_ids, (Some((3, None)), 1));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! An access log of JSON lines, with the keys that are usual: nginx's and Envoy's variables, Caddy,
-//! the Elastic schema.
+//! An access log of JSON lines, with the usual keys: nginx's and Envoy's variables, Caddy, the
+//! Elastic schema.
 //!
 //! ```text
 //! {"time":"2026-11-24T11:49:06+00:00","request":"GET /orders/17 HTTP/1.1","status":200,"request_time":0.012}
@@ -8,10 +8,10 @@
 
 use serde_json::{Map, Value};
 
-use super::decide::StampOf;
+use super::decide::TimestampOf;
 use super::line::{Number, number};
-use super::stamp::{self, Stamp};
 use super::template;
+use super::timestamp::{self, Timestamp};
 use super::unit::Unit;
 
 const TIMES: [&str; 10] = [
@@ -52,7 +52,7 @@ const PATHS: [&str; 11] = [
     "request.path",
 ];
 const REQUESTS: [&str; 4] = ["request", "request_line", "requestline", "http_request"];
-/// Keys of a duration, without the unit that may stand behind them.
+/// Keys of a duration, without the unit that may follow.
 const DURATIONS: [&str; 13] = [
     "request_time",
     "duration",
@@ -72,18 +72,18 @@ const DURATIONS: [&str; 13] = [
 /// A request, as its line has it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
-    pub(super) stamp: Stamp,
-    /// What its key says that the stamp is of.
-    pub(super) stamp_of: Option<StampOf>,
+    pub(super) stamp: Timestamp,
+    /// What the timestamp marks, according to its key.
+    pub(super) stamp_of: Option<TimestampOf>,
     pub(super) method: String,
     pub(super) target: String,
     pub(super) status: u16,
     pub(super) took: Option<Number>,
-    /// Where the duration stands.
+    /// Where the duration is.
     pub(super) took_key: &'static str,
 }
 
-/// A line as a request. `None`: it is none.
+/// Parses a line as a request. `None`: it is not one.
 pub(super) fn parse(line: &[u8]) -> Option<Request> {
     let line = line.trim_ascii();
     if line.first() != Some(&b'{') || line.last() != Some(&b'}') {
@@ -91,15 +91,16 @@ pub(super) fn parse(line: &[u8]) -> Option<Request> {
     }
     let Value::Object(object) = serde_json::from_slice(line).ok()? else { return None };
     let object = Keys::of(&object);
-    let (time_key, stamp) = TIMES.iter().find_map(|key| Some((*key, stamp::of_json(object.get(key)?)?)))?;
+    let (time_key, stamp) =
+        TIMES.iter().find_map(|key| Some((*key, timestamp::of_json(object.get(key)?)?)))?;
     let status = STATUS.iter().find_map(|key| status(object.get(key)?))?;
     let text = |keys: &[&str]| keys.iter().find_map(|key| object.get(key)?.as_str()).map(str::to_owned);
     let (method, target) = match (text(&METHODS), text(&PATHS)) {
         (Some(method), Some(path)) => (method, path),
         (method, path) => {
             let line = text(&REQUESTS)?;
-            let (told, target) = template::split(&line);
-            (method.unwrap_or_else(|| told.to_owned()), path.unwrap_or_else(|| target.to_owned()))
+            let (named, target) = template::split(&line);
+            (method.unwrap_or_else(|| named.to_owned()), path.unwrap_or_else(|| target.to_owned()))
         }
     };
     let (took_key, took) = took(&object).unzip();
@@ -107,20 +108,20 @@ pub(super) fn parse(line: &[u8]) -> Option<Request> {
     Some(Request { stamp, stamp_of: stamp_of(time_key), method, target, status, took, took_key })
 }
 
-/// Envoy's and nginx's variables have one meaning each: nginx's are the time at which the line is
+/// Envoy's and nginx's variables have one meaning each: nginx's is the time at which the line is
 /// written.
-fn stamp_of(key: &str) -> Option<StampOf> {
+fn stamp_of(key: &str) -> Option<TimestampOf> {
     match key {
-        "start_time" => Some(StampOf::Start),
-        "time_local" | "time_iso8601" | "msec" => Some(StampOf::End),
+        "start_time" => Some(TimestampOf::Start),
+        "time_local" | "time_iso8601" | "msec" => Some(TimestampOf::End),
         _ => None,
     }
 }
 
-/// The keys of an object and of the objects in it, as "request.method"; letters are small.
+/// The keys of an object and of the objects in it, as "request.method", in lower case.
 struct Keys<'a>(Vec<(String, &'a Value)>);
 
-/// Keys of a line that are looked at.
+/// The most keys of a line that are looked at.
 const MOST_KEYS: usize = 256;
 
 impl<'a> Keys<'a> {
@@ -157,10 +158,10 @@ fn status(value: &Value) -> Option<u16> {
     (number == 0 || (100..=999).contains(&number)).then_some(number)
 }
 
-/// The duration, with its unit where a key or the server is known to have it.
+/// The duration, with its unit where a key or the server defines it.
 fn took(object: &Keys<'_>) -> Option<(&'static str, Number)> {
     DURATIONS.iter().find_map(|name| {
-        let told = object.0.iter().find_map(|(key, value)| {
+        let found = object.0.iter().find_map(|(key, value)| {
             let rest = key.strip_prefix(name)?;
             let unit = match rest {
                 "" => None,
@@ -168,7 +169,7 @@ fn took(object: &Keys<'_>) -> Option<(&'static str, Number)> {
             };
             Some((unit, *value))
         });
-        let (unit, value) = told?;
+        let (unit, value) = found?;
         let written = match value {
             Value::Number(number) => self::number(&number.to_string()).or_else(|| {
                 let value = number.as_f64().filter(|v| *v >= 0.0 && *v < 1e18)?;
@@ -210,7 +211,7 @@ mod tests {
                 r.target,
                 r.status,
                 r.took.map(|t| (t.value, t.unit)),
-                r.stamp_of == Some(StampOf::Start),
+                r.stamp_of == Some(TimestampOf::Start),
             ))
         };
         let seen = |method: &str, target: &str, status, took, start| {
@@ -244,7 +245,7 @@ mod tests {
             of(r#"{"timestamp":1795520946310,"verb":"PUT","url":"/x","status":200,"latency_ms":3.5}"#),
             seen("PUT", "/x", 200, Some((3.5, Some(Unit::Millis))), false)
         );
-        // A whole number without a unit, and a fraction of nobody knows what.
+        // A whole number without a unit, and a fraction of an unknown unit.
         for (took, value) in [("12", 12.0), ("12.5", 12.5)] {
             let line = format!(
                 r#"{{"time":"2026-11-24T11:49:06Z","method":"GET","uri":"/","status":200,"elapsed":{took}}}"#

@@ -1,41 +1,41 @@
-//! A line of an access log, taken apart.
+//! Parses a line of an access log.
 //!
 //! ```text
 //! 10.0.0.7 - alice [24/Nov/2026:11:49:06 +0000] "GET /orders/17?q=x HTTP/1.1" 200 5120 "-" "curl/8.5" 0.012 0.011
-//! └ never looked at  └ stamp                     └ request                     └ status, bytes, what was appended
+//! └ never looked at  └ timestamp                 └ request                     └ status, bytes, what was appended
 //! [2026-11-24T11:49:06.310Z] "GET /orders/17 HTTP/1.1" 200 - 0 123 12 10 "-" "curl/8.5" …      Envoy
 //! └ START_TIME                └ request                └ status, flags, received, sent, DURATION (ms), upstream
 //! ```
 
-use super::stamp::{Stamp, bracketed};
+use super::timestamp::{Timestamp, bracketed};
 use super::unit::Unit;
 
-/// Brackets in front of a request that are looked at for its stamp: addresses may stand in brackets
+/// Brackets before a request that are searched for its timestamp: addresses may stand in brackets
 /// as well.
 const MOST_BRACKETS: usize = 8;
-/// Fields behind the request that are looked at: appended formats have a dozen.
+/// Fields after the request that are looked at: appended formats have a dozen.
 const MOST_FIELDS: usize = 40;
 
 /// A request, as its line has it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line<'a> {
-    pub(super) stamp: Stamp,
+    pub(super) stamp: Timestamp,
     /// The first line of the request, "GET /orders/17?q=x HTTP/1.1", or "-".
     pub(super) request: &'a str,
     pub(super) status: u16,
     /// What follows the status.
     pub(super) rest: &'a str,
-    /// Whether it begins with its stamp, as Envoy's does.
+    /// Whether it begins with its timestamp, as Envoy's does.
     pub(super) stamp_first: bool,
 }
 
-/// A field behind the status.
+/// A field after the status.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Field<'a> {
-    /// What stands in front of `=` or `:`.
+    /// The name before `=` or `:`.
     pub(super) key: &'a str,
     pub(super) value: &'a str,
-    /// Whether it stands in quotes of its own, without a key.
+    /// Whether it is in quotes of its own, without a key.
     pub(super) quoted: bool,
 }
 
@@ -43,13 +43,13 @@ pub(super) struct Field<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
-    /// Digits behind the point.
+    /// Digits after the point.
     pub(super) decimals: usize,
     /// Its unit, where it has one: `12ms`.
     pub(super) unit: Option<Unit>,
 }
 
-/// Takes a line apart. `None`: it is none of an access log.
+/// Parses a line. `None`: it is not one of an access log.
 pub(super) fn parse(line: &str) -> Option<Line<'_>> {
     let line = line.trim();
     let (at, stamp, rest) = line.match_indices('[').take(MOST_BRACKETS).find_map(|(at, _)| {
@@ -65,7 +65,7 @@ pub(super) fn parse(line: &str) -> Option<Line<'_>> {
     Some(Line { stamp, request, status, rest, stamp_first: at == 0 })
 }
 
-/// A string in double quotes in front of `text`, escapes left as they are, and what follows it.
+/// A string in double quotes at the beginning of `text`, with its escapes, and what follows it.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('"')?;
     let mut escaped = false;
@@ -77,7 +77,7 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     Some((inside.get(..end)?, inside.get(end + 1..)?))
 }
 
-/// The fields of what follows a status.
+/// The fields after a status.
 pub(super) fn fields(rest: &str) -> impl Iterator<Item = Field<'_>> {
     let mut rest = rest.trim_start();
     std::iter::from_fn(move || {
@@ -128,7 +128,7 @@ pub(super) fn number(text: &str) -> Option<Number> {
 }
 
 /// The duration of a line in Envoy's default format, and in Istio's, which has three more fields
-/// behind the flags. `None`: it is no such line; `Some(None)`: it has no duration.
+/// after the flags. `None`: it is not such a line; `Some(None)`: it has no duration.
 pub(super) fn of_envoy(line: &Line<'_>) -> Option<Option<Number>> {
     if !line.stamp_first || line.stamp.resolution_ns > fathom_recording::clock::MILLI_NS {
         return None;

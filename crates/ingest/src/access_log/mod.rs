@@ -1,29 +1,30 @@
 //! Access logs of nginx, Apache, Tomcat, Jetty and Envoy, and such logs as JSON lines.
 //!
-//! A line is a request with its stamp, method, path, status and, if the format was told to, its
-//! duration. They become operations and series ([`out`]). What lines do not say is decided once,
-//! from the first [`HELD`] requests ([`decide`]): the unit of whole numbers, and whether stamps are
-//! starts or ends. Neither addresses nor users, query strings or whatever else a client sends are
-//! taken over ([`template`]).
+//! A line is a request with its timestamp, method, path, status and, if the format includes it, its
+//! duration. They become operations and series ([`out`]). What lines do not state is inferred once,
+//! from the first [`HELD`] requests ([`decide`]): the unit of whole numbers, and whether timestamps
+//! are starts or ends. Addresses, users, query strings and whatever else a client sends are not
+//! recorded ([`template`]).
 //!
 //! Limits: the status must follow the request, as in the Common Log Format; a path whose segments
 //! name things with words shows the first of them; a log that several processes write in blocks
-//! (nginx with `buffer=`) is not in the order of its ends, so that nothing is decided by it.
+//! (nginx with `buffer=`) is not in the order of its ends, so that nothing can be inferred from
+//! that.
 
-mod back;
+mod clock_set_back;
 mod column;
 mod decide;
 mod json;
 mod line;
 mod out;
-mod stamp;
 mod template;
+mod timestamp;
 mod unit;
 
 use fathom_recording::Sink;
 
 use self::column::{Column, Found};
-use self::decide::{Known, StampOf, Timed, decide};
+use self::decide::{Known, Timed, TimestampOf, decide};
 use self::line::Number;
 use self::out::Out;
 use self::template::Templates;
@@ -34,11 +35,11 @@ pub(crate) struct AccessLog;
 
 const ID: &str = "access-log";
 
-/// How many lines of the head are looked at to tell the format.
+/// How many lines of the head are looked at to recognise the format.
 const SNIFFED: usize = 200;
-/// How many lines of the head tell which field is the duration.
+/// How many lines of the head are looked at to find the field of the duration.
 const SAMPLED: usize = 1000;
-/// How many requests are held back to decide what the lines do not say: some hundred bytes each.
+/// How many requests are held back to infer what the lines do not state: some hundred bytes each.
 const HELD: usize = 20_000;
 /// What is shown of a line that is not understood: it may hold an address, a user, a query.
 const HIDDEN: &[u8] = b"(not shown, as a line of an access log may hold secrets)";
@@ -73,7 +74,7 @@ impl Format for AccessLog {
             if line.bytes.trim_ascii().is_empty() {
                 continue;
             }
-            if line.cut || !reader.line(line.number, line.bytes) {
+            if line.truncated || !reader.line(line.number, line.bytes) {
                 reader.tally.unknown(line.number, HIDDEN);
             }
         }
@@ -84,22 +85,22 @@ impl Format for AccessLog {
     }
 }
 
-/// When the first request in `head` was: what puts the files of a rotated set in order.
-pub(crate) fn first_stamp_ns(head: &[u8]) -> Option<i64> {
+/// The time of the first request in `head`, by which the files of a rotated set are ordered.
+pub(crate) fn first_timestamp_ns(head: &[u8]) -> Option<i64> {
     whole_lines(head).take(SNIFFED).find_map(|line| {
         let text = std::str::from_utf8(line).ok()?;
         line::parse(text).map(|line| line.stamp).or_else(|| Some(json::parse(line)?.stamp)).map(|s| s.at_ns)
     })
 }
 
-/// The lines of a head that have something in them; a last one that is cut is none, unless it is
-/// the only one.
+/// The lines of a head that are not empty; a truncated last one is left out, unless it is the only
+/// one.
 fn whole_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = memchr::memrchr(b'\n', head).and_then(|end| head.get(..end)).unwrap_or(head);
     whole.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
 }
 
-/// What lines look like.
+/// The form of the lines.
 #[derive(Debug, PartialEq)]
 enum Shape {
     Common(Found),
@@ -123,18 +124,18 @@ impl Shape {
         Self::Common(Column::find(&rests))
     }
 
-    /// Where durations stand, in words.
+    /// Where durations are, in words.
     fn durations(&self, json_key: &str) -> String {
         match self {
             Self::Common(Found::Column(column)) => column.how.clone(),
-            Self::Common(Found::None) => "no field behind the status can be a duration".to_owned(),
+            Self::Common(Found::None) => "no field after the status can be a duration".to_owned(),
             Self::Common(Found::Several(n)) => {
                 format!(
-                    "{n} fields behind the status can be the duration (name it in the log's format, as rt=…)"
+                    "{n} fields after the status can be the duration (name it in the log's format, as rt=…)"
                 )
             }
             Self::Envoy => "DURATION of Envoy's default format".to_owned(),
-            Self::Json if json_key.is_empty() => "no key is one of a duration".to_owned(),
+            Self::Json if json_key.is_empty() => "no key is that of a duration".to_owned(),
             Self::Json => format!("the key {json_key:?}"),
         }
     }
@@ -151,7 +152,7 @@ struct Row {
     took: Option<Number>,
 }
 
-/// Reads lines, holds the first ones back until it is decided what they mean, and hands the others
+/// Reads lines, holds the first ones back until their meaning is inferred, and passes the others
 /// on.
 struct Reader<'s> {
     name: String,
@@ -161,7 +162,7 @@ struct Reader<'s> {
     templates: Templates,
     held: Vec<Row>,
     resolution_ns: i64,
-    stamp: Option<StampOf>,
+    stamp: Option<TimestampOf>,
     json_key: &'static str,
     tally: Tally,
 }
@@ -170,7 +171,7 @@ impl<'s> Reader<'s> {
     fn new(name: &str, shape: Shape, sink: &'s mut dyn Sink) -> Self {
         Self {
             name: name.to_owned(),
-            stamp: (shape == Shape::Envoy).then_some(StampOf::Start),
+            stamp: (shape == Shape::Envoy).then_some(TimestampOf::Start),
             shape,
             sink: Some(sink),
             out: None,
@@ -182,7 +183,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Takes a line; false when it is no request.
+    /// Takes a line; false when it is not a request.
     fn line(&mut self, number: u64, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         let (row, resolution_ns) = if let Some(line) = line::parse(&text) {
@@ -222,13 +223,13 @@ impl<'s> Reader<'s> {
         true
     }
 
-    /// Decides what the lines do not say, and hands on what was held back.
+    /// Infers what the lines do not state, and passes on what was held back.
     fn decide(&mut self) {
         let Some(sink) = self.sink.take() else { return };
         let held = std::mem::take(&mut self.held);
         let timed: Vec<Timed> = held
             .iter()
-            // A connection that became something else lasts as long as that.
+            // The duration of an upgraded connection is that of the connection.
             .filter(|row| row.status != 101)
             .filter_map(|row| {
                 Some(Timed {
@@ -253,8 +254,8 @@ impl<'s> Reader<'s> {
         }
         let Some(out) = self.out else { return false };
         let durations = self.shape.durations(self.json_key);
-        let cut = ends_in_line && self.tally.skipped > 0;
-        out.finish(&durations, self.tally, cut);
+        let truncated = ends_in_line && self.tally.skipped > 0;
+        out.finish(&durations, self.tally, truncated);
         true
     }
 }

@@ -1,12 +1,12 @@
-//! Requests into a recording: an operation for each whose duration is known, and how many there
-//! were, how many of them were not answered with an error of the server, and how long they took,
-//! tick by tick.
+//! Writes requests into a recording: an operation for each whose duration is known, and series per
+//! tick: how many requests there were, how many of them succeeded (no server error), and how long
+//! they took.
 //!
-//! A request counts where it ended. Ticks are a tenth of a second when stamps are that fine and
-//! there are many requests, else a second, ten or sixty: the shortest in which enough end on
-//! average that chance alone makes no dip. Between the first and the last request a tick without
-//! any is a zero, as a server logs every request. The first and the last tick are left out: the log
-//! holds but a part of them.
+//! A request counts when it ended. Ticks are a tenth of a second when timestamps are precise enough
+//! and there are many requests, otherwise a second, ten or sixty: the shortest in which enough
+//! requests end on average that chance alone makes no dip. A tick without any between the first and
+//! the last request is a zero, as a server logs every request. The first and the last tick are left
+//! out, because the log holds only a part of them.
 
 use std::path::Path;
 
@@ -18,8 +18,8 @@ use fathom_recording::{
 };
 use rustc_hash::FxHashMap;
 
-use super::back::Back;
-use super::decide::{Decision, StampOf};
+use super::clock_set_back::ClockSetBack;
+use super::decide::{Decision, TimestampOf};
 use super::template::Templates;
 use super::unit::Unit;
 use super::{ID, Row};
@@ -28,7 +28,7 @@ use crate::Tally;
 /// Lengths of ticks, nanoseconds, and how many requests must end in one on average.
 const TICKS: [(i64, f64); 4] =
     [(100 * MILLI_NS, 50.0), (SECOND_NS, 2.0), (10 * SECOND_NS, 2.0), (60 * SECOND_NS, 0.0)];
-/// Ticks without a request are written one by one up to so many for each with one; beyond, a
+/// Ticks without a request are written one by one up to this many for each with one; a longer
 /// interval of them is one point.
 const MOST_EMPTY: i64 = 10;
 
@@ -52,7 +52,7 @@ impl Bin {
     }
 }
 
-/// Where requests go.
+/// Writes requests.
 pub(super) struct Out<'s> {
     sink: &'s mut dyn Sink,
     name: String,
@@ -60,12 +60,12 @@ pub(super) struct Out<'s> {
     process: ProcessId,
     decision: Decision,
     resolution_ns: i64,
-    /// The ticks that are counted in; they are put together when all is read.
+    /// The fine ticks in which requests are counted; they are merged when all is read.
     fine_ns: i64,
     bins: FxHashMap<i64, Bin>,
     covers_ns: Option<(i64, i64)>,
     untimed: u64,
-    back: Back,
+    back: ClockSetBack,
 }
 
 impl<'s> Out<'s> {
@@ -78,7 +78,7 @@ impl<'s> Out<'s> {
             anchor: Some(Anchor {
                 zero_epoch_ns: 0,
                 uncertainty_ns: resolution_ns,
-                how: format!("its stamps are wall-clock time, cut to {} s", seconds(resolution_ns)),
+                how: format!("its timestamps are wall-clock time, truncated to {} s", seconds(resolution_ns)),
             }),
             ..Source::default()
         });
@@ -94,7 +94,7 @@ impl<'s> Out<'s> {
             bins: FxHashMap::default(),
             covers_ns: None,
             untimed: 0,
-            back: Back::default(),
+            back: ClockSetBack::default(),
         }
     }
 
@@ -104,13 +104,13 @@ impl<'s> Out<'s> {
         self.untimed += u64::from(took_ns.is_none());
         self.back.stamp(row.line, row.at_ns);
         let (t0_ns, t1_ns) = match self.decision.stamp {
-            StampOf::Start => (row.at_ns, row.at_ns.saturating_add(took_ns.unwrap_or(0))),
-            StampOf::End => (row.at_ns.saturating_sub(took_ns.unwrap_or(0)), row.at_ns),
+            TimestampOf::Start => (row.at_ns, row.at_ns.saturating_add(took_ns.unwrap_or(0))),
+            TimestampOf::End => (row.at_ns.saturating_sub(took_ns.unwrap_or(0)), row.at_ns),
         };
         let covers = self.covers_ns.get_or_insert((t0_ns, t1_ns));
         *covers = (covers.0.min(t0_ns), covers.1.max(t1_ns));
-        // A start that is cut to its second was half a second later in the middle.
-        let middle_ns = if self.decision.stamp == StampOf::Start { self.resolution_ns / 2 } else { 0 };
+        // A start that is truncated to its second was half a second later on average.
+        let middle_ns = if self.decision.stamp == TimestampOf::Start { self.resolution_ns / 2 } else { 0 };
         let tick = t1_ns.saturating_add(middle_ns).div_euclid(self.fine_ns);
         let ms = took_ns.map(|ns| ns as f64 / MILLI_NS as f64);
         self.bins.entry(tick).or_default().add(&Bin {
@@ -135,8 +135,8 @@ impl<'s> Out<'s> {
         }
     }
 
-    /// Writes the series and what is to be said of the log.
-    pub(super) fn finish(mut self, durations: &str, tally: Tally, cut: bool) {
+    /// Writes the series and the checks of the log.
+    pub(super) fn finish(mut self, durations: &str, tally: Tally, truncated: bool) {
         let tick_ns = self.series();
         let requests = tally.records;
         let decision = &self.decision;
@@ -149,34 +149,34 @@ impl<'s> Out<'s> {
                 decision.unit_is, self.untimed
             ),
         };
-        let stamps = format!(
-            "stamps are the {} of requests, {}; cut to {resolution} s; requests count where they end, one point every {} s",
-            if decision.stamp == StampOf::Start { "start" } else { "end" },
+        let timestamps = format!(
+            "timestamps are the {} of requests, {}; truncated to {resolution} s; requests count where they end, one point every {} s",
+            if decision.stamp == TimestampOf::Start { "start" } else { "end" },
             decision.stamp_is,
             seconds(tick_ns),
         );
         let mut checks: Vec<Check> = Vec::new();
-        // Many formats have no duration, the combined one of Apache and nginx among them: nothing
-        // is wrong with such a log.
+        // Many formats have no duration, the combined one of Apache and nginx among them: that is
+        // not an error.
         let no_duration = Unseen {
-            what: "how long requests took".to_owned(),
+            what: "the durations of requests".to_owned(),
             why: format!("{durations}: {}", decision.unit_is),
             remedy: "a duration in the format: %D (Apache httpd, Tomcat, Jetty), $request_time (nginx), %DURATION% (Envoy)"
                 .to_owned(),
         };
         if timed > 0 {
-            let claim = "the log says how long requests took".to_owned();
+            let claim = "the log has the durations of requests".to_owned();
             checks.push(Check { claim, holds: true, detail: unit });
         }
         checks.extend([Check {
-            claim: "the log says what its stamps are of".to_owned(),
+            claim: "the log shows what its timestamps mark".to_owned(),
             // Without durations nothing depends on it.
             holds: decision.stamp_known || timed == 0,
-            detail: stamps,
+            detail: timestamps,
         }]);
-        if let Some(detail) = self.back.told() {
+        if let Some(detail) = self.back.message() {
             checks.push(Check {
-                claim: "the clock of the log only goes on".to_owned(),
+                claim: "the clock of the log only goes forward".to_owned(),
                 holds: false,
                 detail,
             });
@@ -186,7 +186,7 @@ impl<'s> Out<'s> {
         source.covers_ns = covers_ns;
         source.checks = checks;
         source.unseen.extend((timed == 0).then_some(no_duration));
-        source.cut = cut;
+        source.cut = truncated;
         tally.add_to(source);
     }
 
@@ -273,7 +273,7 @@ impl<'s> Out<'s> {
     }
 }
 
-/// The unit that all durations of these requests have, where any says it.
+/// The unit of all durations of these requests, where any of them has one.
 pub(super) fn written_unit(rows: &[Row]) -> Option<Unit> {
     rows.iter().find_map(|row| row.took?.unit)
 }

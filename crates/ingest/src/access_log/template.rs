@@ -1,27 +1,26 @@
-//! What a request is called: its method and its path, with `*` for whatever tells one request from
-//! another.
+//! The name of a request: its method and its path, with `*` for whatever distinguishes one request
+//! from another.
 //!
-//! Nothing that may be a secret or a person gets into a recording: no query string, no parameters
-//! of a path, no host, and of a path only segments that look like a route ("orders", "v1",
-//! "oauth2"). A segment that has other digits, an escape, a sign, more letters than a word or many
-//! of both cases is `*`. So is what makes a place in the path have too many names: words alone do
-//! not show that they name users.
+//! Nothing that may be a secret or a person is recorded: no query string, no parameters of a path,
+//! no host, and of a path only segments that look like a route ("orders", "v1", "oauth2"). A
+//! segment that has other digits, an escape, a sign, more letters than a word or many of both cases
+//! is `*`. So are positions in the path with too many names, because words may name users as well.
 
 use rustc_hash::FxHashMap;
 
-/// Longer segments are no words of a route, characters.
+/// Longer segments are not words of a route, characters.
 const LONGEST_WORD: usize = 32;
 /// Letters that a hexadecimal number may consist of by chance: "decade", "facade" are words.
 const SHORTEST_HEX: usize = 8;
-/// So many letters of both cases are a token: names of routes in them are not worth a secret.
+/// This many letters of both cases are a token: readable route names are not worth a leaked secret.
 const SHORTEST_TOKEN: usize = 12;
-/// Names at one place of a path; more are the names of things.
+/// Names at one position of a path; more are the names of things.
 const MOST_NAMES: usize = 48;
-/// Names of requests in all.
+/// Names of requests in total.
 const MOST_TEMPLATES: usize = 2048;
-/// Segments of a path that are told.
+/// Segments of a path that are kept.
 const DEEPEST: usize = 8;
-/// Methods that are named; another one may be anything.
+/// Methods that are named; anything else may be arbitrary text.
 const METHODS: [&str; 16] = [
     "GET",
     "POST",
@@ -40,15 +39,15 @@ const METHODS: [&str; 16] = [
     "LOCK",
     "UNLOCK",
 ];
-/// What a line without a request is called: a client that connected and sent nothing, or no HTTP.
+/// The name of a line without a request: a client that connected and sent nothing, or not HTTP.
 const NO_REQUEST: &str = "no request";
 
-/// The names of requests that were seen.
+/// The names of requests so far.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
     names: Vec<String>,
     ids: FxHashMap<String, u32>,
-    /// How many names there are at a place, by what leads to it.
+    /// The number of names at a position, by the path that leads to it.
     children: FxHashMap<String, usize>,
 }
 
@@ -108,8 +107,8 @@ pub(super) fn split(request: &str) -> (&str, &str) {
 }
 
 /// The segments of a target's path: without scheme and host, query and fragment, and each without
-/// its parameters. A host without a scheme (`//host/path`) may as well be a path with a slash too
-/// many: it is `*`.
+/// its parameters. A host without a scheme (`//host/path`) may as well be a path with a redundant
+/// slash: it is `*`.
 fn segments(target: &str) -> impl Iterator<Item = &str> {
     let path = match target.split_once("://") {
         Some((_, rest)) => rest.split_once('/').map_or("", |(_, path)| path),
@@ -123,7 +122,7 @@ fn segments(target: &str) -> impl Iterator<Item = &str> {
     names.enumerate().map(move |(i, name)| if host && i == 0 { "*" } else { name })
 }
 
-/// A segment as it is told.
+/// A segment as it is recorded.
 fn word(segment: &str) -> &str {
     let signs = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let digits = segment.bytes().filter(u8::is_ascii_digit).count();
@@ -138,8 +137,8 @@ fn word(segment: &str) -> &str {
     if routed { segment } else { "*" }
 }
 
-/// Whether a segment is of many letters in both cases, other than a capital in front of each of its
-/// words.
+/// Whether a segment has many letters in both cases, other than a capital at the beginning of each
+/// of its words.
 fn is_token(segment: &str) -> bool {
     let letters = segment.bytes().filter(u8::is_ascii_alphabetic).count();
     let capital_within = |word: &str| word.bytes().skip(1).any(|b| b.is_ascii_uppercase());
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_one_request_from_another_is_not_told() {
+    fn what_distinguishes_one_request_from_another_is_left_out() {
         for (request, expected) in [
             ("GET /orders/17/items?token=secret HTTP/1.1", "GET /orders/*/items"),
             ("GET / HTTP/1.1", "GET /"),

@@ -1,4 +1,4 @@
-//! Logs of real servers, made ones, and damaged ones.
+//! Logs of real servers, synthetic ones, and damaged ones.
 
 use std::io::Cursor;
 
@@ -39,15 +39,16 @@ fn made(count: i64, step_ms: i64, line: impl Fn(i64, &str) -> String) -> String 
 
 const FROM_NS: i64 = 1_795_520_946 * SECOND_NS;
 
-/// What was read of a real log: how it was understood, series, and operations by name.
+/// A summary of what was read from a real log: how it was understood, series, and operations by
+/// name.
 fn summary(recording: &Recording) -> String {
     let source = &recording.sources[0];
-    let mut told = vec![format!("{} requests, {} skipped", source.records, source.skipped)];
-    told.extend(source.checks.iter().map(|c| format!("{}: {} ({})", c.claim, c.holds, c.detail)));
-    told.extend(source.unseen.iter().map(|u| format!("not seen: {} ({})", u.what, u.why)));
+    let mut summary = vec![format!("{} requests, {} skipped", source.records, source.skipped)];
+    summary.extend(source.checks.iter().map(|c| format!("{}: {} ({})", c.claim, c.holds, c.detail)));
+    summary.extend(source.unseen.iter().map(|u| format!("not seen: {} ({})", u.what, u.why)));
     for s in &recording.series {
         let mean = s.value.iter().sum::<f64>() / s.value.len() as f64;
-        told.push(format!(
+        summary.push(format!(
             "{} ({}, {}): {} points, mean {mean:.3}",
             s.info.name,
             s.info.unit,
@@ -57,8 +58,8 @@ fn summary(recording: &Recording) -> String {
     }
     let mut names = std::collections::BTreeMap::<&str, usize>::new();
     recording.spans_of(kind::OPERATION).for_each(|op| *names.entry(op.name()).or_default() += 1);
-    told.extend(names.into_iter().map(|(name, count)| format!("{count} {name}")));
-    told.join("\n")
+    summary.extend(names.into_iter().map(|(name, count)| format!("{count} {name}")));
+    summary.join("\n")
 }
 
 const REAL: [&str; 9] = [
@@ -108,7 +109,8 @@ fn requests_become_series_and_operations_without_what_clients_send() {
     });
     let recording = read(log.as_bytes());
     let requests = series(&recording, series::REQUESTS);
-    // Ten a second over ten seconds, of which the first and the last are not known to be whole.
+    // Ten per second over ten seconds, of which the first and the last are not known to be
+    // complete.
     assert_eq!(requests.value, vec![10.0; 8]);
     assert_eq!((requests.t_ns[0], requests.dt_ns[0]), (FROM_NS + SECOND_NS, SECOND_NS));
     assert_eq!(series(&recording, series::REQUESTS_WITHOUT_5XX).value, vec![9.0; 8]);
@@ -151,7 +153,7 @@ fn a_second_without_a_request_is_a_zero() {
         "nothing is wrong with such a log: {:?}",
         source.checks
     );
-    assert_eq!(source.unseen[0].what, "how long requests took");
+    assert_eq!(source.unseen[0].what, "the durations of requests");
 }
 
 #[test]
@@ -175,7 +177,7 @@ fn a_start_is_moved_to_where_the_request_ended() {
 }
 
 #[test]
-fn many_requests_with_fine_stamps_have_fine_ticks() {
+fn many_requests_with_precise_timestamps_have_short_ticks() {
     let log: String = (0..2000)
         .map(|i| format!("{{\"time\":\"2026-11-24T11:49:{:02}.{:03}Z\",\"method\":\"GET\",\"uri\":\"/\",\"status\":200,\"duration_ms\":1}}\n", 6 + i / 1000, i % 1000))
         .collect();
@@ -208,7 +210,7 @@ fn a_clock_that_falls_back_is_said() {
             .cloned()
     };
     let fell = check(&format!("{on}{}", on.replace("2026:11:", "2026:10:"))).unwrap();
-    assert!(fell.detail.contains("from line 301 on stamps are 3899 s earlier"), "{}", fell.detail);
+    assert!(fell.detail.contains("from line 301 on timestamps are 3899 s earlier"), "{}", fell.detail);
     assert!(check(&on).is_none());
 }
 
@@ -237,7 +239,7 @@ fn other_texts_are_none() {
 }
 
 #[test]
-fn wild_stamps_ask_for_no_wild_memory() {
+fn implausible_timestamps_take_no_memory() {
     let log: String = (0..100)
         .map(|i| {
             format!("- - - [24/Nov/{}:11:49:06 +0000] \"GET / HTTP/1.1\" 200 5 0.1\n", 1970 + i * 37 % 300)
@@ -252,7 +254,7 @@ proptest! {
 
     #[test]
     fn no_damage_makes_it_panic(
-        cut in 0.0..1.0_f64,
+        share in 0.0..1.0_f64,
         flips in prop::collection::vec((0.0..1.0_f64, 0..8_u8), 0..64),
         form in 0..3_usize,
     ) {
@@ -268,7 +270,7 @@ proptest! {
                 *byte ^= 1 << bit;
             }
         }
-        data.truncate((all as f64 * cut) as usize);
+        data.truncate((all as f64 * share) as usize);
         let _ = AccessLog.sniff(&data);
         if let Ok(recording) = try_read("access.log", &data) {
             prop_assert!(recording.spans_of(kind::OPERATION).all(|op| op.t1_ns() >= op.t0_ns()));

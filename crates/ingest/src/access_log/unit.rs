@@ -22,7 +22,7 @@ impl Unit {
         }
     }
 
-    /// A duration of so many, nanoseconds.
+    /// A duration of this many, nanoseconds.
     pub(super) fn of(self, value: f64) -> i64 {
         (value * self.ns() as f64).round() as i64
     }
@@ -37,7 +37,7 @@ impl Unit {
         }
     }
 
-    /// A unit that stands behind a number, or in the name of a key.
+    /// A unit that follows a number, or stands in the name of a key.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         Some(match word.to_ascii_lowercase().as_str() {
             "s" | "sec" | "secs" | "second" | "seconds" => Self::Seconds,
@@ -48,7 +48,7 @@ impl Unit {
         })
     }
 
-    /// The unit that a key names: `duration_ms`, `durationMs`, `latency.micros`.
+    /// The unit in the name of a key: `duration_ms`, `durationMs`, `latency.micros`.
     pub(super) fn of_key(key: &str) -> Option<Self> {
         let last = key.rsplit(['_', '-', '.', '(']).next()?.trim_end_matches(')');
         let camel = key.rfind(|c: char| c.is_ascii_uppercase()).and_then(|at| key.get(at..));

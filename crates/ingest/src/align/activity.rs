@@ -1,8 +1,8 @@
-//! What the JVMs of a recording did over time, as witnesses of when the work of a table was done.
+//! What the JVMs of a recording did over time, as evidence of when the work of a table was done.
 //!
 //! - Allocation: from the heap after one collection to the heap before the next. Work allocates.
-//! - What happens once or so for each piece of work: waits for locks, system calls, packets,
-//!   samples on a CPU.
+//! - What happens about once for each unit of work: waits for locks, system calls, packets, samples
+//!   on a CPU.
 //! - CPU time and traffic, as a live recording or a flight recording has them from second to
 //!   second.
 //! - Compilation: tasks queued or started. It follows a change of work, and takes time from it:
@@ -16,7 +16,7 @@ use fathom_recording::{ProcessId, Recording, SpanId};
 
 use super::correlation::Witness;
 
-/// Spans that work makes: their number rises and falls with it.
+/// Spans that work causes: their number rises and falls with it.
 const WORK: [&str; 14] = [
     kind::SYSCALL,
     kind::LOCK_MONITOR,
@@ -48,15 +48,14 @@ const BUSY: [&str; 12] = [
     live::NET_SENT.name,
     live::TCP_SEGMENTS.name,
 ];
-/// More witnesses than this are not heard: those of the processes that come first stay.
+/// The most witnesses that are used: those of the first processes.
 const MOST: usize = 128;
 
-/// What one kind of event is counted by.
+/// The key by which one kind of event is counted.
 type Key = (&'static str, ProcessId);
 
-/// Witnesses of all processes. `placed` says what has been decided to add to the stamps of a
-/// source; `None` leaves it out. Seconds count from `origin_ns`; events are counted in steps of
-/// `step_s`.
+/// Witnesses of all processes. `placed` gives the offset of a source as decided so far; `None`
+/// leaves it out. Seconds count from `origin_ns`; events are counted in steps of `step_s`.
 pub(super) fn witnesses(
     recording: &Recording,
     placed: &dyn Fn(usize) -> Option<i64>,
@@ -98,7 +97,8 @@ pub(super) fn witnesses(
             count((sample::CPU, row.process), at(row.t_ns, offset_ns), row.weight as f64);
         }
     }
-    // Where both are known, when it was queued says more than when a compiler came to it.
+    // Where both are known, the time at which it was queued says more than when a compiler started
+    // it.
     let queued: Vec<ProcessId> =
         counts.keys().filter(|(kind, _)| *kind == kind::JIT_QUEUE).map(|key| key.1).collect();
     counts.retain(|(kind, process), _| *kind != kind::JIT_COMPILE || !queued.contains(process));
@@ -125,7 +125,7 @@ pub(super) fn witnesses(
     all.take(MOST).collect()
 }
 
-/// A witness in words that stand behind "the changes of".
+/// A witness in words that follow "the changes of".
 pub(super) fn in_words(what: &'static str) -> &'static str {
     match what {
         kind::SYSCALL => "its system calls",
@@ -146,7 +146,7 @@ struct Pause {
     after: f64,
 }
 
-/// Events by the number of the step they fell into.
+/// Events by the number of the step in which they happened.
 type Counts = BTreeMap<i64, f64>;
 
 /// Bytes allocated so far, at the start of each pause.
@@ -156,7 +156,7 @@ fn allocated(mut pauses: Vec<Pause>) -> Vec<(f64, f64)> {
     let mut after: Option<f64> = None;
     let mut sums: Vec<(f64, f64)> = Vec::with_capacity(pauses.len());
     for pause in pauses {
-        // A heap that is smaller than after the last collection was emptied in between (a
+        // A heap that is smaller than after the last collection was emptied in between (by a
         // concurrent cycle).
         sum += after.map_or(0.0, |after| (pause.before - after).max(0.0));
         sums.push((pause.from_s, sum));
@@ -180,7 +180,7 @@ fn counted(counts: &Counts, step_s: f64) -> Vec<(f64, f64)> {
     sums
 }
 
-/// A rate that is known for intervals, added up. Where nothing is known it goes on as in the
+/// A rate that is known for intervals, summed up. Where nothing is known it continues as in the
 /// interval before.
 pub(super) fn integral(points: impl Iterator<Item = (f64, f64, f64)>) -> Vec<(f64, f64)> {
     let mut sums: Vec<(f64, f64)> = Vec::new();

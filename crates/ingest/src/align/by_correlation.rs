@@ -1,4 +1,4 @@
-//! Tables that count from a start of their own, placed by what the JVMs did meanwhile.
+//! Places tables that count from a start of their own by what the JVMs did meanwhile.
 
 use fathom_recording::clock::{ns_from_seconds, seconds};
 use fathom_recording::vocabulary::series::THROUGHPUT;
@@ -8,22 +8,22 @@ use super::Clock;
 use super::activity;
 use super::correlation::{self, Match, Tick};
 
-/// Tables of one length within this share may have run together.
+/// Tables whose lengths differ by less than this share may have run together.
 const LIKE_LENGTH: f64 = 0.1;
 
-/// Events are not counted in shorter steps than this.
+/// The shortest step in which events are counted.
 const SHORTEST_STEP_S: f64 = 0.05;
 
 /// Tables that started together, or one alone.
 struct Group {
     /// Indexes of the sources.
     sources: Vec<usize>,
-    /// Their throughput together.
+    /// The sum of their throughput.
     ticks: Vec<Tick>,
 }
 
 impl Clock<'_> {
-    /// Places tables where the match is certain, offers it in a warning where it is not.
+    /// Places tables where the match is certain, and offers it in a warning where it is not.
     pub(super) fn by_correlation(&mut self, warnings: &mut Vec<String>) {
         let mut groups = groups(self.recording, self.first_new);
         groups.retain(|group| !self.follows(group));
@@ -43,8 +43,7 @@ impl Clock<'_> {
         }
     }
 
-    /// Places the tables that started together with one that has its place already. False when none
-    /// has.
+    /// Places the tables that started together with one that is placed already. False when none is.
     fn follows(&mut self, group: &Group) -> bool {
         let placed = |i: &usize| Some((*i, self.placement(*i).filter(|p| p.is_known())?.clone()));
         let Some((leader, placement)) = group.sources.iter().find_map(placed) else { return false };
@@ -78,9 +77,9 @@ impl Clock<'_> {
         let offset = at(found.offset_s);
         let agree = match found.agree {
             0 | 1 => String::new(),
-            n => format!("; {n} JVMs say so each by itself"),
+            n => format!("; {n} JVMs show it independently"),
         };
-        let figures = format!(
+        let evidence = format!(
             "±{:.1} s; its changes correlate with those of {} by {:.2}{agree}; probability {}",
             found.uncertainty_s,
             activity::in_words(found.by),
@@ -89,7 +88,7 @@ impl Clock<'_> {
         );
         if found.is_certain() {
             warnings.push(format!(
-                "{names}: placed by correlation: second 0 is {offset} after the start of the JVM ({figures}); \
+                "{names}: placed by correlation: second 0 is {offset} after the start of the JVM ({evidence}); \
                  override with --align {first}=+SECONDS"
             ));
         } else {
@@ -99,7 +98,7 @@ impl Clock<'_> {
                 if others.is_empty() { String::new() } else { format!("; else {}", others.join(", ")) };
             warnings.push(format!(
                 "{names}: not placed in time, so not compared with the JVMs: second 0 may be {offset} after the start of \
-                 the JVM ({figures}{others}), which is too uncertain to be used; if you know it, say --align {first}={offset}"
+                 the JVM ({evidence}{others}), which is too uncertain to be used; if you know it, say --align {first}={offset}"
             ));
         }
         let placement = match found.is_certain() {
@@ -107,11 +106,11 @@ impl Clock<'_> {
                 wall: origin.1,
                 offset_ns: origin.0.saturating_add(ns_from_seconds(found.offset_s)),
                 uncertainty_ns: Some(ns_from_seconds(found.uncertainty_s)),
-                how: format!("by correlation: {offset} after the start of the JVM, {figures}"),
+                how: format!("by correlation: {offset} after the start of the JVM, {evidence}"),
             },
             false => Placement {
                 how: format!(
-                    "not placed: perhaps {offset} after the start of the JVM, {figures}: say --align {first}={offset} if \
+                    "not placed: perhaps {offset} after the start of the JVM, {evidence}: say --align {first}={offset} if \
                      you know it"
                 ),
                 ..Placement::default()
@@ -123,7 +122,7 @@ impl Clock<'_> {
     }
 }
 
-/// Tables that count from a start of their own, those that started together put together.
+/// Tables that count from a start of their own, grouped by those that started together.
 fn groups(recording: &Recording, first_new: usize) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for i in first_new..recording.sources.len() {
@@ -147,7 +146,7 @@ fn groups(recording: &Recording, first_new: usize) -> Vec<Group> {
     groups
 }
 
-/// Whether two tables have the same ticks and about the same length, and go up and down together.
+/// Whether two tables have the same ticks and about the same length, and rise and fall together.
 fn alike(a: &[Tick], b: &[Tick]) -> bool {
     let same_ticks =
         a.iter().zip(b).all(|(a, b)| (a.from_s - b.from_s).abs() < 0.5 * a.length_s.min(b.length_s));

@@ -1,9 +1,9 @@
 //! `--align FILE=OFFSET`: a source placed by hand.
 //!
-//! `FILE` is a source by its full name, its file name, or any end of its path that only one source
-//! has; the second run in a file is `FILE#2`. `OFFSET` is `+12.3s`, `-200ms`, `1.5min`, `2h`, a
-//! plain number of seconds, or `@2026-11-20T22:00:00Z` (`@1795212000` as epoch seconds), which says
-//! when the file's own stamps were zero.
+//! `FILE` is a source by its full name, its file name, or any suffix of its path that only one
+//! source has; the second run in a file is `FILE#2`. `OFFSET` is `+12.3s`, `-200ms`, `1.5min`,
+//! `2h`, a plain number of seconds, or `@2026-11-20T22:00:00Z` (`@1795212000` as epoch seconds),
+//! the time at which the file's own timestamps were zero.
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
 use fathom_recording::{Recording, Source};
@@ -26,13 +26,13 @@ const UNITS: &[(&str, i64)] = &[
 /// How a source is moved, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
-    /// By so much.
+    /// By this offset.
     By(i64),
-    /// So that its zero is then.
+    /// So that its zero is at this time.
     Zero(i64),
 }
 
-/// One argument, understood.
+/// One argument, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ByHand {
     /// Index of the source.
@@ -42,7 +42,7 @@ pub(super) struct ByHand {
     pub(super) argument: String,
 }
 
-/// Understands all arguments against the sources from `first_new` on.
+/// Parses all arguments against the sources from `first_new` on.
 pub(super) fn parse(
     arguments: &[String],
     recording: &Recording,
@@ -96,7 +96,7 @@ fn offset_of(text: &str) -> Option<Move> {
     let (number, unit_ns) = unit.unwrap_or((text, SECOND_NS));
     let value: f64 = number.trim().parse().ok()?;
     let ns = value * unit_ns as f64;
-    // 9·10¹⁸ ns are 285 years: what is beyond is a slip.
+    // 9·10¹⁸ ns are 285 years: anything beyond is a typing error.
     (ns.is_finite() && ns.abs() < 9e18).then_some(Move::By(ns.round() as i64))
 }
 

@@ -1,22 +1,22 @@
-//! At which offset a table of work done fits what the JVMs did, and how probable that is.
+//! At which offset a table of completed work fits what the JVMs did, and how probable that is.
 //!
-//! Each [`Witness`] (the allocation of a JVM, its system calls, its CPU time …) is cut into
+//! Each [`Witness`] (the allocation of a JVM, its system calls, its CPU time …) is divided into
 //! intervals, at several scales, and at every offset the change of its rate from interval to
-//! interval is correlated with the change of the table's. Changes, not levels: two unrelated things
-//! that drift or have phases correlate by chance, their changes do not. Changes are clipped at a
-//! few times their usual size: one dip in each of two unrelated things can always be laid over one
-//! another, and must not decide. So what counts is many small changes that fit, and those are what
-//! only the right offset has.
+//! interval is correlated with the change of the table's. Changes, not levels: two unrelated
+//! quantities that drift or have phases correlate by chance, their changes do not. Changes are
+//! clipped at a few times their usual size: one dip in each of two unrelated quantities can always
+//! be aligned, and must not decide. So what counts is many small changes that fit, and only the
+//! right offset has those.
 //!
-//! A correlation's significance is measured in deviations of what the same witness shows at all
-//! other offsets, so whatever makes chance matches likely, a common period say, counts against it.
-//! It becomes a Bayes factor of "related, at this offset" against "unrelated". Witnesses are not
-//! multiplied, as they are not independent: their factors are averaged (one of them is the one that
-//! counts, and it is not known which), and what several JVMs say together is a witness of its own
-//! ([`vote`]). With all offsets, and "unrelated", equally probable beforehand, the result is the
-//! probability of the best offset.
+//! The significance of a correlation is measured in deviations of what the same witness shows at
+//! all other offsets, so that whatever makes chance matches likely, such as a common period, counts
+//! against it. It becomes a Bayes factor of "related, at this offset" against "unrelated".
+//! Witnesses are not independent, so their factors are averaged and not multiplied (one of them is
+//! the right one, and it is not known which), and what several JVMs show together is a witness of
+//! its own ([`vote`]). With all offsets, and "unrelated", equally probable a priori, the result is
+//! the probability of the best offset.
 //!
-//! What that amounts to on real and made-up runs: docs/alignment.md.
+//! What that yields on real and synthetic runs: docs/alignment.md.
 
 mod statistics;
 
@@ -26,51 +26,51 @@ use fathom_recording::ProcessId;
 
 use statistics::{clip, fisher, pearson, shifts, spread, turned};
 
-/// More ticks than this are put together: what is left is still finer than any phase of a run.
+/// More ticks than this are merged: what is left is still finer than any phase of a run.
 const MOST_TICKS: usize = 600;
-/// Fewer ticks than this say nothing about when they were.
+/// Fewer ticks than this show nothing about when they were.
 const FEWEST_TICKS: usize = 20;
-/// Fewer than this do not show that two tables go up and down together.
+/// Fewer ticks than this do not show that two tables rise and fall together.
 const FEWEST_TOGETHER: usize = 60;
-/// Fewest changes that are correlated.
+/// The fewest changes that are correlated.
 const FEWEST_CHANGES: usize = 16;
-/// How much of the table, or of what a witness covers if that is shorter, must lie within the
+/// How much of the table, or of what a witness covers if that is shorter, must overlap with the
 /// other.
 const OVERLAP: f64 = 0.8;
-/// Offsets tried for each tick; one where there are very many.
+/// Offsets tried per tick; one where there are very many.
 const STEPS_A_TICK: f64 = 2.0;
-/// More offsets than this are not tried.
+/// The most offsets that are tried.
 const MOST_OFFSETS: f64 = 8_000.0;
 /// Lengths of the intervals, in ticks: from what a single tick shows to phases of a run.
 const SCALES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-/// Intervals that are looked at in all, over all offsets and witnesses: some seconds.
+/// The most intervals over all offsets and witnesses: some seconds of work.
 const MOST_WORK: usize = 300_000_000;
-/// Intervals of one witness at one scale: those of a run that is that much longer than its table
-/// are not looked at.
+/// The most intervals of one witness at one scale: a run that is longer than its table by more is
+/// not searched.
 const MOST_INTERVALS: usize = 20_000;
-/// Changes are clipped at so many of their usual size (the median's deviation as a standard
+/// Changes are clipped at this many times their usual size (the median's deviation as a standard
 /// deviation).
 const CLIPPED_AT: f64 = 2.5;
 /// Fewer offsets than this do not show what chance does.
 const FEWEST_OFFSETS: usize = 20;
-/// The changes of noise follow each other with a correlation of -0.5, which makes that of two
-/// noises vary by a half more.
+/// The changes of noise follow each other with a correlation of -0.5, which increases the variation
+/// of that of two noises by a half.
 const CHANGES_VARY: f64 = 1.5;
-/// One part of the table in so many may be all that fits, and be a coincidence; without it …
+/// One part in this many of the table may be all that fits, and be a coincidence; without it …
 const PARTS: usize = 5;
-/// … this significance must be left.
+/// … this significance must remain.
 const LEAST_WITHOUT_A_PART: f64 = 2.5;
 /// The probability from which an offset is used.
 const PROBABLE: f64 = 0.99;
 /// The best offset is one within this share of the table's length …
 const WIDE: f64 = 0.025;
-/// … or so many ticks: a phase of a run is longer.
+/// … or this many ticks: a phase of a run is longer.
 const WIDE_TICKS: f64 = 5.0;
-/// Of all that is probable near the best offset, the uncertainty holds so much.
+/// The share of the probability near the best offset that the uncertainty must cover.
 const HELD: f64 = 0.99;
-/// A witness that is so many deviations sure by itself counts as one that agrees.
+/// A witness that is this many deviations sure by itself counts as one that agrees.
 const AGREES: f64 = 4.0;
-/// Other offsets that are offered.
+/// The most other offsets that are offered.
 const OFFERED: usize = 3;
 
 /// One tick of a table, seconds on the table's clock.
@@ -81,35 +81,35 @@ pub(super) struct Tick {
     pub(super) value: f64,
 }
 
-/// A quantity that adds up over time and goes with the work.
+/// A quantity that accumulates over time and follows the work.
 #[derive(Clone, Debug)]
 pub(super) struct Witness {
-    /// What it is, for people.
+    /// What it is, in words.
     pub(super) what: &'static str,
-    /// Of which process; none of the machine.
+    /// Its process; none for the machine.
     pub(super) process: Option<ProcessId>,
     /// Whether it may go against the work as well as with it.
     pub(super) either_way: bool,
-    /// (seconds, sum so far): what is between two of them is not known more closely.
+    /// (seconds, sum so far): the course between two of them is unknown.
     pub(super) sums: Vec<(f64, f64)>,
 }
 
-/// The best offset and what speaks for it.
+/// The best offset and the evidence for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Match {
-    /// What to add to the table's seconds.
+    /// The offset to add to the table's seconds.
     pub(super) offset_s: f64,
     pub(super) uncertainty_s: f64,
-    /// How probable it is that the offset is right to within the uncertainty.
+    /// The probability that the offset is right to within the uncertainty.
     pub(super) probability: f64,
-    /// What speaks for it most, and the correlation of its changes with the table's there.
+    /// The strongest witness, and the correlation of its changes with the table's there.
     pub(super) by: &'static str,
     pub(super) correlation: f64,
-    /// How many processes say the same each by itself.
+    /// The number of processes that show the same independently.
     pub(super) agree: usize,
-    /// Whether more than one part of the table says so.
+    /// Whether more than one part of the table shows it.
     pub(super) steady: bool,
-    /// Other offsets, the most probable first, and how probable.
+    /// Other offsets, the most probable first, with their probability.
     pub(super) others: Vec<(f64, f64)>,
 }
 
@@ -120,8 +120,7 @@ impl Match {
     }
 }
 
-/// The best offset of a table by what the witnesses say; `None` when there is too little to say
-/// anything.
+/// The best offset of a table according to the witnesses; `None` when there is too little evidence.
 pub(super) fn best_offset(table: &[Tick], witnesses: &[Witness]) -> Option<Match> {
     let table = Table::new(table)?;
     let offsets = offsets(&table, witnesses)?;
@@ -138,7 +137,7 @@ pub(super) fn best_offset(table: &[Tick], witnesses: &[Witness]) -> Option<Match
         return None;
     }
     let factors = factors(heard.iter().chain(&votes), offsets.len());
-    // The sum of what is probable: "unrelated" is as probable beforehand as all offsets together.
+    // The sum of all probabilities: "unrelated" is as probable a priori as all offsets together.
     let peak = factors.iter().copied().fold(0.0, f64::max);
     let each = |log: f64| (log - peak).exp() / factors.len() as f64;
     let masses: Vec<f64> = factors.iter().map(|log| each(*log)).collect();
@@ -159,7 +158,8 @@ pub(super) fn best_offset(table: &[Tick], witnesses: &[Witness]) -> Option<Match
     let voices: Vec<_> =
         heard.iter().filter_map(|h| Some((h, h.sure_near(&offsets, offset_s, wide_s)?))).collect();
     let agree: BTreeSet<_> = voices.iter().filter_map(|(h, _)| h.witness.process).collect();
-    // Where it lies is settled: the finer one looked, and the surer, the closer it is known.
+    // The scale is settled: the finer the scale and the surer the match, the smaller the
+    // uncertainty.
     let weights = || voices.iter().map(|(h, (own_s, z))| (*own_s, (z / h.scale).powi(2)));
     let weight: f64 = weights().map(|(_, w)| w).sum();
     let mean = |of: &dyn Fn(f64) -> f64| weights().map(|(own_s, w)| w * of(own_s)).sum::<f64>() / weight;
@@ -181,7 +181,7 @@ pub(super) fn best_offset(table: &[Tick], witnesses: &[Witness]) -> Option<Match
     })
 }
 
-/// Other offsets that are probable, one for each wide surrounding.
+/// Other offsets that are probable, one in each wide neighbourhood.
 fn others(offsets: &[f64], masses: &[f64], all: f64, (best_s, wide_s): (f64, f64)) -> Vec<(f64, f64)> {
     let mut taken = vec![best_s];
     let mut found = Vec::new();
@@ -196,11 +196,11 @@ fn others(offsets: &[f64], masses: &[f64], all: f64, (best_s, wide_s): (f64, f64
     found
 }
 
-/// The table, its work added up.
+/// The table, its work accumulated.
 struct Table {
     tick_s: f64,
     from_s: f64,
-    /// Work so far at even distances of `step_s`.
+    /// Work so far, in equal steps of `step_s`.
     step_s: f64,
     sums: Vec<f64>,
 }
@@ -246,11 +246,11 @@ impl Table {
     }
 }
 
-/// A witness cut into intervals of at least some length.
+/// A witness divided into intervals of at least some length.
 struct Intervals {
-    /// Where they begin and end; one more than there are.
+    /// The boundaries; one more than there are intervals.
     edges: Vec<f64>,
-    /// Change of the rate from each to the next; one less than there are.
+    /// Change of the rate from each to the next; one less than there are intervals.
     changes: Vec<f64>,
 }
 
@@ -259,7 +259,7 @@ impl Intervals {
         let mut edges: Vec<f64> = Vec::new();
         let mut rates: Vec<f64> = Vec::new();
         let mut last: Option<(f64, f64)> = None;
-        let mut cut = |from: (f64, f64), to: (f64, f64)| {
+        let mut divide = |from: (f64, f64), to: (f64, f64)| {
             if edges.is_empty() {
                 edges.push(from.0);
             }
@@ -271,11 +271,11 @@ impl Intervals {
                 last = last.or(Some((*t, *sum)));
                 continue;
             };
-            // What is measured every second comes a little early or late.
+            // What is measured every second comes slightly early or late.
             if t - from_s < 0.9 * least_s {
                 continue;
             }
-            cut((from_s, from), (*t, *sum));
+            divide((from_s, from), (*t, *sum));
             last = Some((*t, *sum));
         }
         let enough = rates.len() > FEWEST_CHANGES && rates.len() <= MOST_INTERVALS;
@@ -286,8 +286,7 @@ impl Intervals {
         self.edges.last().zip(self.edges.first()).map_or(0.0, |(last, first)| last - first)
     }
 
-    /// The changes of the table and of the witness at an offset, where enough of one lies within
-    /// the other.
+    /// The changes of the table and of the witness at an offset, where they overlap enough.
     fn pairs(&self, table: &Table, offset_s: f64) -> Option<(Vec<f64>, Vec<f64>)> {
         let (from_s, to_s) = (table.from_s + offset_s, table.from_s + offset_s + table.length_s());
         let first = self.edges.partition_point(|e| *e < from_s - 1e-6);
@@ -313,8 +312,8 @@ struct Heard<'a> {
     witness: &'a Witness,
     scale: f64,
     intervals: Option<Intervals>,
-    /// Significance, in deviations of what the other offsets show, and how many changes that is of;
-    /// nothing where too little overlaps.
+    /// Significance, in deviations of what the other offsets show, and the number of changes that
+    /// it is of; none where too little overlaps.
     curve: Vec<Option<(f64, usize)>>,
 }
 
@@ -334,9 +333,9 @@ impl<'a> Heard<'a> {
         Some(Self { witness, scale, intervals: Some(intervals), curve })
     }
 
-    /// The logarithm of the Bayes factor of "related, at this offset" against "unrelated". The
-    /// effect is beforehand as probable to be anything up to half of the variation, so chance must
-    /// be beaten by the more the more was seen.
+    /// The logarithm of the Bayes factor of "related, at this offset" against "unrelated". A priori
+    /// the effect is equally probable up to half of the variation, so that chance must be exceeded
+    /// by more the more was observed.
     fn evidence(&self, at: usize) -> Option<f64> {
         let (z, n) = self.curve.get(at).copied().flatten()?;
         let spread = 0.5 * (1.0 + n as f64 / 4.0).ln();
@@ -351,7 +350,7 @@ impl<'a> Heard<'a> {
         Some(pearson(&x, &y))
     }
 
-    /// Its own best offset and its significance, when it is sure of that by itself and it is near.
+    /// Its own best offset and its significance, if it is sure by itself and the offset is near.
     fn sure_near(&self, offsets: &[f64], near_s: f64, wide_s: f64) -> Option<(f64, f64)> {
         let size = |z: f64| if self.witness.either_way { z.abs() } else { z };
         let all = offsets.iter().zip(&self.curve).filter_map(|(o, c)| Some((*o, size(c.as_ref()?.0))));
@@ -359,7 +358,7 @@ impl<'a> Heard<'a> {
         (z >= AGREES && (own - near_s).abs() <= wide_s).then_some((own, z))
     }
 
-    /// Whether it is more than one part of the table that fits.
+    /// Whether more than one part of the table fits.
     fn steady(&self, table: &Table, offset_s: f64) -> bool {
         let pairs = self.intervals.as_ref().and_then(|i| i.pairs(table, offset_s));
         let Some((x, y)) = pairs else { return false };
@@ -377,9 +376,9 @@ impl<'a> Heard<'a> {
     }
 }
 
-/// What the same witness says of several JVMs, together: each may be too unsure by itself. It is
-/// measured anew against what chance does to the sum, as JVMs that share work are alike in what
-/// chance does to them, too.
+/// What the same witness shows for several JVMs, together: each may be too unsure by itself. It is
+/// compared anew with what chance does to the sum, because JVMs that share work also have chance in
+/// common.
 fn vote<'a>(heard: &[Heard<'a>]) -> Vec<Heard<'a>> {
     let mut groups: BTreeMap<(&str, u64), Vec<&Heard<'a>>> = BTreeMap::new();
     for one in heard.iter().filter(|h| h.witness.process.is_some() && !h.witness.either_way) {
@@ -399,7 +398,7 @@ fn vote<'a>(heard: &[Heard<'a>]) -> Vec<Heard<'a>> {
     groups.values().filter_map(together).collect()
 }
 
-/// Significances in deviations of what all offsets show, where those are more than theory has it.
+/// Significances in deviations of what all offsets show, where those are larger than in theory.
 fn measured(mut curve: Vec<Option<(f64, usize)>>) -> Option<Vec<Option<(f64, usize)>>> {
     let mut sizes: Vec<f64> = curve.iter().flatten().map(|(z, _)| z.abs()).collect();
     if sizes.len() < FEWEST_OFFSETS {
@@ -412,11 +411,11 @@ fn measured(mut curve: Vec<Option<(f64, usize)>>) -> Option<Vec<Option<(f64, usi
     Some(curve)
 }
 
-/// The logarithms of the Bayes factors at all offsets: the mean over all that was heard.
+/// The logarithms of the Bayes factors at all offsets: the mean over all witnesses.
 fn factors<'h, 'a: 'h>(heard: impl Iterator<Item = &'h Heard<'a>>, offsets: usize) -> Vec<f64> {
     let heard: Vec<_> = heard.collect();
     let at = |i: usize| {
-        // What says nothing at an offset makes it neither more nor less probable.
+        // A witness that shows nothing at an offset makes it neither more nor less probable.
         let logs = || heard.iter().map(|h| h.evidence(i).unwrap_or(0.0));
         let most = logs().fold(0.0, f64::max);
         most + (logs().map(|log| (log - most).exp()).sum::<f64>() / heard.len().max(1) as f64).ln()
@@ -424,7 +423,7 @@ fn factors<'h, 'a: 'h>(heard: impl Iterator<Item = &'h Heard<'a>>, offsets: usiz
     (0..offsets).map(at).collect()
 }
 
-/// All offsets at which the table may lie over what the witnesses cover.
+/// All offsets at which the table may overlap what the witnesses cover.
 fn offsets(table: &Table, witnesses: &[Witness]) -> Option<Vec<f64>> {
     let from_s = witnesses.iter().filter_map(|w| Some(w.sums.first()?.0)).reduce(f64::min)?;
     let to_s = witnesses.iter().filter_map(|w| Some(w.sums.last()?.0)).reduce(f64::max)?;
@@ -445,14 +444,14 @@ fn significance(r: f64, n: usize) -> f64 {
     fisher(r) * (n.saturating_sub(3) as f64 / CHANGES_VARY).sqrt()
 }
 
-/// Whether two tables of the same kind started together: they correlate at no offset, and better so
-/// than by chance.
+/// Whether two tables of the same kind started together: they correlate best without an offset, and
+/// better than by chance.
 pub(super) fn together(a: &[Tick], b: &[Tick]) -> bool {
     let n = a.len().min(b.len());
     if n < FEWEST_TOGETHER {
         return false;
     }
-    // Both are put together in the same way, as they have the same ticks.
+    // Both are merged in the same way, as they have the same ticks.
     let values = |ticks: &[Tick]| {
         let ticks = coarse(ticks.get(..n).unwrap_or_default());
         ticks.iter().map(|t| t.value).collect::<Vec<_>>()
@@ -465,7 +464,7 @@ pub(super) fn together(a: &[Tick], b: &[Tick]) -> bool {
     at_once > mean + 3.0 * deviation
 }
 
-/// Neighbouring ticks put together until there are few enough.
+/// Merges neighbouring ticks until there are few enough.
 fn coarse(table: &[Tick]) -> Vec<Tick> {
     let together = table.len().div_ceil(MOST_TICKS).max(1);
     let merge = |ticks: &[Tick]| {

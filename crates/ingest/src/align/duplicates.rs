@@ -1,14 +1,14 @@
-//! What a live collector and a log have of the same JVM counts once, and so does a log that was
-//! picked up while recording when it is given again beside the recording.
+//! Events that a live collector and a log have of the same JVM count once, and so does a log that
+//! was picked up while recording when it is also given as an input.
 
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Source, SourceId, SpanId};
 
-/// Takes the records out of a log that was picked up while recording when the same log is given
-/// beside the recording, and puts those together that several sources have
-/// ([`Recording::merge_duplicates`]). Before the recording is sealed.
+/// Removes the records of a log that was picked up while recording when the same log is also given
+/// as an input, and merges the records that several sources have ([`Recording::merge_duplicates`]).
+/// Called before the recording is sealed.
 pub fn leave_out_duplicates(recording: &mut Recording) {
     leave_out_picked_up(recording);
     recording.merge_duplicates();
@@ -59,7 +59,7 @@ mod tests {
     use fathom_recording::{Process, Sink, Source, SpanRow};
 
     #[test]
-    fn a_pause_that_the_log_tells_of_is_counted_once_and_what_it_missed_stays() {
+    fn a_pause_that_the_log_has_is_counted_once_and_what_it_missed_stays() {
         let mut recording = Recording::new();
         let process = recording.add_process(Process { jvm: true, ..Process::default() });
         let other = recording.add_process(Process { jvm: true, ..Process::default() });
@@ -75,7 +75,7 @@ mod tests {
         span(kind::GC_PAUSE, live, process, 151, 161);
         span(kind::GC_PAUSE, live, process, 50, 60); // before the log begins
         span(kind::GC_PAUSE, live, other, 151, 161); // another JVM
-        span(kind::SAFEPOINT, live, process, 149, 162); // the log tells of no safepoints
+        span(kind::SAFEPOINT, live, process, 149, 162); // the log has no safepoints
         leave_out_duplicates(&mut recording);
         recording.seal();
         let pauses: Vec<_> =
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_was_picked_up_and_is_given_again_is_told_once() {
+    fn a_log_that_was_picked_up_and_is_given_again_is_counted_once() {
         let mut recording = Recording::new();
         let process = recording.add_process(Process { jvm: true, ..Process::default() });
         let mut source = |name: &str, lines| {

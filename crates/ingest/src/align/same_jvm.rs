@@ -1,57 +1,59 @@
-//! Which files tell of one and the same JVM.
+//! Which files are of one and the same JVM.
 //!
 //! Evidence, any of which is enough: both name the same process id; the JVM arguments in one name
 //! the other as a log file. Failing that, a single log with collections and a single one with
-//! compilations in one directory are assumed to belong together, and that is said. A flight
-//! recording and a log have the same collections; a trace of system calls is taken for one of the
-//! only JVM there is. Never the same: two runs in one file, different JDK versions, different ids,
-//! or starts that are known and apart.
+//! compilations in one directory are assumed to belong together, with a warning. A flight recording
+//! and a log have the same collections; a trace of system calls is taken for one of the only JVM
+//! that there is. Never the same: two runs in one file, different JDK versions, different ids, or
+//! known starts that differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::fact;
 use fathom_recording::{ClockBasis, ProcessId, Recording, Source, SpanId};
 
-/// How far two files' ideas of when their JVM started may be apart. Wall clocks are read once at
-/// the start (LogCompilation's `time_ms`) or taken from decorations in milliseconds; a clock step
-/// in between is rare.
+/// How far the start of the JVM may differ between two files. Wall clocks are read once at the
+/// start (LogCompilation's `time_ms`) or taken from decorations in milliseconds; a clock step in
+/// between is rare.
 const SAME_START_NS: i64 = 2 * fathom_recording::clock::SECOND_NS;
 
-/// And of one that was recorded live, whose start the kernel tells: stamps of logs are rounded to
-/// milliseconds, and JVMs that a script starts one after the other are further apart.
+/// The same for a JVM that was recorded live, whose start the kernel reports: timestamps of logs
+/// are rounded to milliseconds, and JVMs that a script starts one after the other are further
+/// apart.
 const LIVE_START_NS: i64 = 50_000_000;
 
-/// Process ids up to this are no evidence: in containers every JVM is process 1, or a small number.
+/// Process ids up to this are not evidence: in containers every JVM is process 1, or a small
+/// number.
 const CONTAINER_PID: i64 = 32;
 
-/// What the sources of one process tell.
+/// What the sources of one process have.
 #[derive(Default)]
-struct Told {
+struct Content {
     /// Names of its sources.
     names: Vec<String>,
-    /// Whether collections or safepoints, and whether compilations are in them.
+    /// Whether they have collections or safepoints, and compilations.
     gc: bool,
     jit: bool,
-    /// Whether system calls are in them.
+    /// Whether they have system calls.
     traced: bool,
-    /// First and last moment of those in wall-clock time.
+    /// First and last time of those in wall-clock time.
     covers_ns: Option<(i64, i64)>,
-    /// When it started, epoch nanoseconds, and how far that may be off.
+    /// When it started, epoch nanoseconds, and the uncertainty of that.
     zero: Option<(i64, i64)>,
     /// Whether it was recorded live.
     live: bool,
 }
 
-/// The source format of a JVM that was recorded live: it names the process and its start.
+/// The source format of a JVM that was recorded live: it has the process and its start.
 const LIVE: &str = fathom_recording::vocabulary::source::JVM;
 
-/// Merges the processes that new sources tell of where they are one.
+/// Merges the processes of new sources where they are the same.
 pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut Vec<String>) {
-    for (from, into) in sampled_beside(recording, first_new) {
+    for (from, into) in sampled_processes(recording, first_new) {
         recording.merge_process(from, into);
     }
     let processes: BTreeSet<u32> =
-        recording.sources.iter().enumerate().filter_map(|(i, s)| tells(i, s, first_new)).collect();
+        recording.sources.iter().enumerate().filter_map(|(i, s)| process_of(i, s, first_new)).collect();
     if processes.len() < 2 {
         return;
     }
@@ -71,71 +73,72 @@ pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut 
     }
 }
 
-/// Processes that a new source has samples of and that none is of by itself, with those of the same
-/// id that another is of: what `perf` saw of a whole machine, and the JVMs on it that have logs.
-fn sampled_beside(recording: &Recording, first_new: usize) -> Vec<(ProcessId, ProcessId)> {
+/// Processes of which a new source has samples but that no source belongs to, paired with those of
+/// the same id that a source belongs to: what `perf` saw of a whole machine, and the JVMs on it
+/// that have logs.
+fn sampled_processes(recording: &Recording, first_new: usize) -> Vec<(ProcessId, ProcessId)> {
     let owned: BTreeSet<u32> = recording.sources.iter().filter_map(|source| source.process).collect();
     let rows = || recording.samples.iter().map(|row| (row.process, row.source.index() >= first_new));
     let (new, old): (BTreeSet<_>, BTreeSet<_>) = rows().partition(|(_, new)| *new);
     let old: BTreeSet<ProcessId> = old.into_iter().map(|(process, _)| process).collect();
-    let beside = new.into_iter().map(|(process, _)| process);
-    let beside = beside.filter(|process| !owned.contains(&process.0) && !old.contains(process));
+    let sampled = new.into_iter().map(|(process, _)| process);
+    let sampled = sampled.filter(|process| !owned.contains(&process.0) && !old.contains(process));
     let pid = |process: ProcessId| recording.processes.get(process.index()).and_then(|p| p.pid);
-    let pairs = beside.filter_map(|process| {
+    let pairs = sampled.filter_map(|process| {
         let own = pid(process).filter(|pid| *pid > CONTAINER_PID)?;
         let mut same = owned.iter().map(|id| ProcessId(*id)).filter(|other| pid(*other) == Some(own));
-        // Of two runs with one id nobody knows which.
+        // Of two runs with one id it is unknown which one it is.
         Some((process, same.next().filter(|_| same.next().is_none())?))
     });
     pairs.collect()
 }
 
-/// Two processes of which there is evidence that they are one: the later, the earlier.
+/// Two processes with evidence that they are one: the later, the earlier.
 fn next_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, ProcessId)> {
-    let told = told(recording, first_new);
-    for (i, (a, in_a)) in told.iter().enumerate() {
-        for (b, in_b) in told.iter().skip(i + 1).filter(|(_, in_b)| !(in_a.live && in_b.live)) {
+    let contents = contents(recording, first_new);
+    for (i, (a, in_a)) in contents.iter().enumerate() {
+        for (b, in_b) in contents.iter().skip(i + 1).filter(|(_, in_b)| !(in_a.live && in_b.live)) {
             if compatible(recording, (*a, in_a), (*b, in_b)) && evidence(recording, (*a, in_a), (*b, in_b)) {
                 return Some((*b, *a));
             }
         }
     }
-    // A log whose JVM started when one that was recorded live did, and no other of those.
-    told.iter().filter(|(_, in_log)| !in_log.live).find_map(|(log, in_log)| {
-        let started_with = |(jvm, in_jvm): &&(ProcessId, Told)| {
+    // A log whose JVM started when exactly one JVM that was recorded live did.
+    contents.iter().filter(|(_, in_log)| !in_log.live).find_map(|(log, in_log)| {
+        let started_with = |(jvm, in_jvm): &&(ProcessId, Content)| {
             in_jvm.live
                 && started_together(in_jvm, in_log)
                 && compatible(recording, (*jvm, in_jvm), (*log, in_log))
         };
-        let mut fitting = told.iter().filter(started_with);
+        let mut fitting = contents.iter().filter(started_with);
         let (jvm, _) = fitting.next().filter(|_| fitting.next().is_none())?;
         Some((*log, *jvm))
     })
 }
 
-/// Whether both starts are known and are the same as far as they are.
-fn started_together(a: &Told, b: &Told) -> bool {
+/// Whether both starts are known and agree within their uncertainty.
+fn started_together(a: &Content, b: &Content) -> bool {
     a.zero.zip(b.zero).is_some_and(|((x, ux), (y, uy))| {
         x.saturating_sub(y).saturating_abs() <= LIVE_START_NS.saturating_add(ux).saturating_add(uy)
     })
 }
 
-/// Two processes with the same collections, if nothing speaks against their being one.
+/// Two processes with the same collections, if nothing contradicts that they are one.
 fn same_collections(recording: &Recording, first_new: usize) -> Option<(ProcessId, ProcessId)> {
-    let told: BTreeMap<_, _> = told(recording, first_new).into_iter().collect();
+    let contents: BTreeMap<_, _> = contents(recording, first_new).into_iter().collect();
     let fits = |(a, b): &(ProcessId, ProcessId)| {
-        told.get(a).zip(told.get(b)).is_some_and(|(x, y)| compatible(recording, (*a, x), (*b, y)))
+        contents.get(a).zip(contents.get(b)).is_some_and(|(x, y)| compatible(recording, (*a, x), (*b, y)))
     };
-    super::collections::pairs(recording, first_new).into_iter().find(fits)
+    super::shared_collections::pairs(recording, first_new).into_iter().find(fits)
 }
 
-/// The process that a source tells of, where it is one that may be merged.
-fn tells(index: usize, source: &Source, first_new: usize) -> Option<u32> {
+/// The process of a source, if it is one that may be merged.
+fn process_of(index: usize, source: &Source, first_new: usize) -> Option<u32> {
     source.process.filter(|_| source.format == LIVE || index >= first_new)
 }
 
-fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
-    let mut told: BTreeMap<u32, Told> = BTreeMap::new();
+fn contents(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Content)> {
+    let mut contents: BTreeMap<u32, Content> = BTreeMap::new();
     let mut by_source = vec![(false, false, false); recording.sources.len()];
     for i in 0..recording.spans.len() {
         let span = recording.span_at(SpanId(i as u32));
@@ -148,8 +151,8 @@ fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
     }
     for (i, (source, (gc, jit, traced))) in recording.sources.iter().zip(by_source).enumerate() {
         let live = source.format == LIVE;
-        let Some(process) = tells(i, source, first_new) else { continue };
-        let entry = told.entry(process).or_default();
+        let Some(process) = process_of(i, source, first_new) else { continue };
+        let entry = contents.entry(process).or_default();
         entry.names.push(source.name.clone());
         entry.gc |= gc;
         entry.jit |= jit;
@@ -159,7 +162,7 @@ fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
             let (first, last) = entry.covers_ns.unwrap_or((from, to));
             entry.covers_ns = Some((first.min(from), last.max(to)));
         }
-        // A flight recording says when its JVM was ready, which takes up to a second.
+        // A flight recording has the time at which its JVM was ready, which takes up to a second.
         let ready = recording.processes.get(process as usize).and_then(|p| p.fact_number(fact::JVM_START_NS));
         if let (ClockBasis::Epoch, Some(ready_ns)) = (source.clock, ready) {
             entry.zero = entry.zero.or(Some((ready_ns as i64, fathom_recording::clock::SECOND_NS)));
@@ -168,11 +171,15 @@ fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
             entry.zero = entry.zero.or(Some((anchor.zero_epoch_ns, anchor.uncertainty_ns)));
         }
     }
-    told.into_iter().map(|(process, told)| (ProcessId(process), told)).collect()
+    contents.into_iter().map(|(process, content)| (ProcessId(process), content)).collect()
 }
 
-/// Whether nothing speaks against two processes being one.
-fn compatible(recording: &Recording, (a, in_a): (ProcessId, &Told), (b, in_b): (ProcessId, &Told)) -> bool {
+/// Whether nothing contradicts that two processes are one.
+fn compatible(
+    recording: &Recording,
+    (a, in_a): (ProcessId, &Content),
+    (b, in_b): (ProcessId, &Content),
+) -> bool {
     let (pa, pb) = (&recording.processes[a.index()], &recording.processes[b.index()]);
     let same_file = in_a.names.iter().any(|x| in_b.names.iter().any(|y| file(x) == file(y)));
     let other_pid = pa.pid.zip(pb.pid).is_some_and(|(x, y)| x != y);
@@ -183,7 +190,11 @@ fn compatible(recording: &Recording, (a, in_a): (ProcessId, &Told), (b, in_b): (
     !(same_file || other_pid || differ(fact::JVM_VERSION) || differ(fact::JDK) || apart)
 }
 
-fn evidence(recording: &Recording, (a, in_a): (ProcessId, &Told), (b, in_b): (ProcessId, &Told)) -> bool {
+fn evidence(
+    recording: &Recording,
+    (a, in_a): (ProcessId, &Content),
+    (b, in_b): (ProcessId, &Content),
+) -> bool {
     let (pa, pb) = (&recording.processes[a.index()], &recording.processes[b.index()]);
     let same_pid = pa.pid.is_some_and(|pid| pid > CONTAINER_PID && Some(pid) == pb.pid);
     let names = |args: Option<&str>, files: &[String]| {
@@ -192,21 +203,22 @@ fn evidence(recording: &Recording, (a, in_a): (ProcessId, &Told), (b, in_b): (Pr
     same_pid || names(pa.fact(fact::JVM_ARGS), &in_b.names) || names(pb.fact(fact::JVM_ARGS), &in_a.names)
 }
 
-/// One log with collections and one with compilations, both alone of their kind, in one directory.
+/// One log with collections and one with compilations, both the only ones of their kind, in one
+/// directory.
 fn assumed_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, ProcessId, String)> {
-    let told = told(recording, first_new);
-    let one = |wanted: fn(&Told) -> bool| {
-        let mut found = told.iter().filter(|(_, t)| wanted(t));
+    let contents = contents(recording, first_new);
+    let one = |wanted: fn(&Content) -> bool| {
+        let mut found = contents.iter().filter(|(_, t)| wanted(t));
         found.next().filter(|_| found.next().is_none())
     };
     let ((gc, in_gc), (jit, in_jit)) = (one(|t| t.gc)?, one(|t| t.jit)?);
     let directory =
-        |t: &Told| t.names.first().map(|name| name.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned());
-    let beside = directory(in_gc) == directory(in_jit);
-    let fits = gc != jit && beside && compatible(recording, (*gc, in_gc), (*jit, in_jit));
+        |t: &Content| t.names.first().map(|name| name.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned());
+    let same_directory = directory(in_gc) == directory(in_jit);
+    let fits = gc != jit && same_directory && compatible(recording, (*gc, in_gc), (*jit, in_jit));
     fits.then(|| {
         let why = format!(
-            "{} and {} are assumed to tell of one JVM: they lie side by side, and neither names another",
+            "{} and {} are assumed to be of one JVM: they are in one directory, and neither names another",
             in_gc.names.join(", "),
             in_jit.names.join(", ")
         );
@@ -214,12 +226,12 @@ fn assumed_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, P
     })
 }
 
-/// One trace of system calls and one JVM, at the same time: what else would have been traced.
+/// One trace of system calls and one JVM, at the same time: nothing else could have been traced.
 fn traced_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, ProcessId, String)> {
-    let told = told(recording, first_new);
+    let contents = contents(recording, first_new);
     let is_jvm = |id: &ProcessId| recording.processes.get(id.index()).is_some_and(|p| p.jvm);
-    let one = |wanted: &dyn Fn(&(ProcessId, Told)) -> bool| {
-        let mut found = told.iter().filter(|entry| wanted(entry));
+    let one = |wanted: &dyn Fn(&(ProcessId, Content)) -> bool| {
+        let mut found = contents.iter().filter(|entry| wanted(entry));
         found.next().filter(|_| found.next().is_none())
     };
     let (trace, in_trace) = one(&|(_, t)| t.traced)?;
@@ -249,8 +261,8 @@ fn first_word(text: &str) -> &str {
 }
 
 /// Whether JVM arguments name a file as one that the JVM writes: `-Xlog:…:file=/logs/gc.log:…`,
-/// `-Xloggc:gc.log`, `-XX:LogFile=jit.xml`. `%p` and `%t` in the argument stand for anything;
-/// endings of packing do not count.
+/// `-Xloggc:gc.log`, `-XX:LogFile=jit.xml`. `%p` and `%t` in the argument match anything;
+/// extensions of compression are ignored.
 fn names_file(args: &str, name: &str) -> bool {
     let name = file(name).rsplit('/').next().unwrap_or_default();
     let name = [".gz", ".zst", ".bz2"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
@@ -259,8 +271,8 @@ fn names_file(args: &str, name: &str) -> bool {
     parts.filter(|part| part.len() > 1).any(|part| matches_pattern(part, name))
 }
 
-/// Whether `name` is `pattern`, in which `%p` and `%t` (HotSpot's process id and start time) stand
-/// for any text.
+/// Whether `name` matches `pattern`, in which `%p` and `%t` (HotSpot's process id and start time)
+/// match any text.
 fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut rest = name;
     let mut parts = pattern.split("%p").flat_map(|part| part.split("%t")).peekable();

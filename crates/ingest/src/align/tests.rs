@@ -1,4 +1,4 @@
-//! Placement of made-up sources.
+//! Placement of synthetic sources.
 
 use std::time::Duration;
 
@@ -97,8 +97,8 @@ fn the_same_process_id_joins_unless_the_starts_are_apart_or_it_is_that_of_a_cont
     assert!(!joined(1, ZERO));
 }
 
-/// One dip in a table and one pause in a log fit each other, and so would many others: that is no
-/// place.
+/// One dip in a table and one pause in a log fit each other, and so would many others: that is not
+/// enough.
 #[test]
 fn a_table_of_which_one_dip_fits_is_not_placed_and_what_it_may_be_is_offered() {
     let dir = tempfile::tempdir().unwrap();
@@ -138,8 +138,8 @@ fn a_table_of_which_one_dip_fits_is_not_placed_and_what_it_may_be_is_offered() {
     );
 }
 
-/// perf sees every process of a machine: those that have logs are known by their id, whichever of
-/// them perf saw most of.
+/// perf sees every process of a machine: those that have logs are recognised by their id, whichever
+/// of them perf saw most of.
 #[test]
 fn samples_of_perf_are_of_the_jvms_with_their_ids() {
     let dir = tempfile::tempdir().unwrap();
@@ -200,7 +200,7 @@ fn without_any_wall_clock_the_first_jvm_is_the_clock() {
 }
 
 #[test]
-fn the_time_of_the_last_write_is_used_only_beside_something_in_wall_clock_time() {
+fn the_time_of_the_last_write_is_used_only_if_it_overlaps_with_wall_clock_time() {
     let placed = |apart_s: i64, other: bool| {
         let mut r = Recording::new();
         let gc = add(&mut r, "gc.log", ClockBasis::JvmUptime, kind::GC_PAUSE, &[]);
@@ -220,14 +220,14 @@ fn the_time_of_the_last_write_is_used_only_beside_something_in_wall_clock_time()
         align(&mut r, 0, &[], &mut report).unwrap();
         r.sources[gc].placement.clone()
     };
-    let beside = placed(7, true);
-    assert!(beside.wall && beside.how.contains("guessed"));
-    assert_eq!(beside.offset_ns, ZERO + 7 * SECOND_NS);
+    let guessed = placed(7, true);
+    assert!(guessed.wall && guessed.how.contains("guessed"));
+    assert_eq!(guessed.offset_ns, ZERO + 7 * SECOND_NS);
     assert!(!placed(5000, true).is_known());
     assert!(!placed(7, false).wall);
 }
 
-/// A table of a load that swings a lot, the same for the same seed; `share` scales it.
+/// A table of a load that varies a lot, the same for the same seed; `share` scales it.
 fn load(r: &mut Recording, name: &str, share: f64) -> usize {
     let source = add(r, name, ClockBasis::SinceStart, kind::RUN, &[]);
     let series = r.add_series(fathom_recording::SeriesInfo {

@@ -1,5 +1,5 @@
-//! Whole inputs from disk: packings, archives, directories, rotated sets, and everything that can
-//! be wrong with them.
+//! Whole inputs from disk: compressed files, archives, directories, rotated sets, and everything
+//! that can be wrong with them.
 
 use std::fs;
 use std::io::Write;
@@ -53,7 +53,7 @@ fn records(recording: &Recording) -> Vec<u64> {
     recording.sources.iter().map(|source| source.records).collect()
 }
 
-/// What PowerShell's `>` makes of a log, and what is left of one whose line feeds were taken away.
+/// What PowerShell's `>` makes of a log, and a log whose line feeds were removed.
 #[test]
 fn a_log_in_utf16_or_with_carriage_returns_gives_the_same_rows_at_the_same_lines() {
     let dir = TempDir::new().unwrap();
@@ -89,7 +89,7 @@ fn every_packing_of_a_file_gives_the_same_rows() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_with_its_name_and_reason() {
+fn what_cannot_be_used_is_reported_with_its_name_and_reason() {
     let dir = TempDir::new().unwrap();
     let missing = dir.path().join("missing.log");
     assert!(refusal(&missing).contains("missing.log: No such file"), "{}", refusal(&missing));
@@ -103,8 +103,8 @@ fn what_cannot_be_used_is_told_with_its_name_and_reason() {
         ("broken.zip", zip(&[("t.csv", TABLE)])[..40].to_vec(), "broken.zip"),
     ];
     for (name, bytes, reason) in cases {
-        let told = refusal(&put(&dir, name, bytes));
-        assert!(told.contains(name) && told.contains(reason), "{name}: {told}");
+        let message = refusal(&put(&dir, name, bytes));
+        assert!(message.contains(name) && message.contains(reason), "{name}: {message}");
     }
     let empty_directory = dir.path().join("nothing");
     fs::create_dir(&empty_directory).unwrap();
@@ -112,7 +112,7 @@ fn what_cannot_be_used_is_told_with_its_name_and_reason() {
 }
 
 #[test]
-fn one_bad_input_among_good_ones_is_told_and_the_rest_is_used() {
+fn one_bad_input_among_good_ones_is_reported_and_the_rest_is_used() {
     let dir = TempDir::new().unwrap();
     let paths = [put(&dir, "bad", b"prose\n"), put(&dir, "t.csv", TABLE), dir.path().join("missing")];
     let (report, recording) = read(&paths);
@@ -136,7 +136,7 @@ fn a_directory_is_all_its_known_files_and_the_others_are_listed() {
 }
 
 #[test]
-fn a_cut_archive_keeps_what_was_read_and_says_so() {
+fn a_truncated_archive_keeps_what_was_read_and_reports_it() {
     let dir = TempDir::new().unwrap();
     let text = jdk8_log(0, 30_000);
     for (name, packed) in [("zst", zstd(text.as_bytes())), ("gz", gzip(text.as_bytes()))] {
@@ -145,17 +145,17 @@ fn a_cut_archive_keeps_what_was_read_and_says_so() {
         let source = &recording.sources[0];
         assert!(
             source.cut && source.records > 1000,
-            "{name}: {} records, cut {}",
+            "{name}: {} records, truncated {}",
             source.records,
             source.cut
         );
         let messages = report.unwrap().messages();
-        assert!(messages.iter().any(|m| m.contains("cut off after line")), "{messages:?}");
+        assert!(messages.iter().any(|m| m.contains("truncated after line")), "{messages:?}");
     }
 }
 
 #[test]
-fn a_damaged_member_of_a_zip_is_told() {
+fn a_damaged_member_of_a_zip_is_reported() {
     let dir = TempDir::new().unwrap();
     let text = jdk8_log(0, 2000);
     let mut bytes = zip(&[("gc.log", text.as_bytes())]);
@@ -163,7 +163,7 @@ fn a_damaged_member_of_a_zip_is_told() {
     bytes[middle] ^= 0x55;
     let (report, recording) = read(&[put(&dir, "d.zip", bytes)]);
     let messages = report.unwrap().messages();
-    assert!(messages.iter().any(|m| m.contains("cut off after line")), "{messages:?}");
+    assert!(messages.iter().any(|m| m.contains("truncated after line")), "{messages:?}");
     assert!(recording.sources.iter().any(|source| source.cut));
 }
 
@@ -183,14 +183,14 @@ fn bombs_are_stopped_and_cost_no_memory() {
     for (name, bytes) in [("z.zst", zstd(&rows)), ("g.gz", gzip(&rows)), ("b.zip", zip(&members))] {
         let (report, recording) = read_with_limit(&[put(&dir, name, bytes)], limit);
         let messages = report.unwrap().messages();
-        assert!(messages.iter().any(|m| m.contains("no honest archive")), "{name}: {messages:?}");
+        assert!(messages.iter().any(|m| m.contains("looks like a decompression bomb")), "{name}: {messages:?}");
         let read: u64 = recording.sources.iter().map(|source| source.bytes).sum();
         assert!(read <= 768 << 10, "{name}: {read}");
     }
 }
 
 #[test]
-fn a_gigabyte_without_a_line_break_is_refused_or_cut_in_bounded_memory() {
+fn a_gigabyte_without_a_line_break_is_refused_or_truncated_in_bounded_memory() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("long");
     let file = fs::File::create(&path).unwrap();
@@ -204,7 +204,7 @@ fn a_gigabyte_without_a_line_break_is_refused_or_cut_in_bounded_memory() {
     assert!(refusal(&path).contains("binary data"));
 }
 
-/// A rotated set of JDK 8: uptimes tell the order.
+/// A rotated set of JDK 8: uptimes give the order.
 fn rotated(dir: &TempDir, names: &[(&str, u32)]) {
     for (name, from) in names {
         let text = jdk8_log(*from, 10);
@@ -303,7 +303,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn damage_anywhere_in_an_archive_is_told_or_harmless(
+    fn damage_anywhere_in_an_archive_is_reported_or_harmless(
         packing in 0usize..4,
         at in any::<proptest::sample::Index>(),
         flip in 1u8..=255,

@@ -5,27 +5,28 @@
 //!   stamps  [  GC stamps   [  ParNew: …     ]  heap, seconds    ]   [Times: …]
 //! ```
 //!
-//! A record is told by its nesting and never by the look of a line, because lines do not hold it
-//! together: tenuring tables, heap dumps, free-list statistics and whole records of the concurrent
-//! threads are printed into the middle of it. What stands between two brackets is a *text*, and a
-//! text is searched for the few shapes that mean something: stamps before a bracket, "a->b(c)",
-//! "0.1 secs", a word in parentheses.
+//! A record is recognised by its nesting and never by the form of a line, because lines do not hold
+//! it together: tenuring tables, heap dumps, free-list statistics and whole records of the
+//! concurrent threads are printed into the middle of it. What stands between two brackets is a
+//! *text*, and a text is searched for the few forms that mean something: timestamps before a
+//! bracket, "a->b(c)", "0.1 secs", a word in parentheses.
 //!
 //! One record may hold another: a CMS remark with CMSScavengeBeforeRemark. Any other start of a
-//! record inside an open one means that the open one was cut off (a killed JVM, a lost piece of a
+//! record inside an open one means that the open one was truncated (a killed JVM, a lost piece of a
 //! rotated log).
 
 use memchr::{memchr, memchr2};
 
 use super::numbers::{Change, exact_ns, last_change, number_after, seconds_ns, trailing_decimal};
 use super::pause::{Collector, Pause, Times};
-use super::stamp::Stamp;
+use super::timestamp::Timestamp;
 
 /// How deep brackets nest: a scavenge before remark with reference processing has four levels.
 const MAX_DEPTH: usize = 12;
 
-/// How many lines a record may stay open. The longest honest filling is a class histogram before a
-/// full collection, one line a class; 50,000 classes are more than any heap that we know.
+/// How many lines a record may stay open. The longest legitimate content is a class histogram
+/// before a full collection, one line per class; 50,000 classes are more than any heap that we
+/// know.
 const MAX_OPEN_LINES: u64 = 50_000;
 
 /// What `-XX:+PrintClassHistogramAfterFullGC` prints.
@@ -34,36 +35,37 @@ const COUNT_AFTER: &[u8] = b"Class Histogram (after";
 /// Part names are kept to this length ("ASCMS-concurrent-abortable-preclean-start" has 41).
 const NAME_LEN: usize = 48;
 
-/// What a record closed as.
+/// What was completed.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A record begins that lies in no other. Only these come in the order of their stamps: what is
-    /// printed within a record is later than the record's own start ("200.0: [Full GC 200.0:
-    /// [CMS210.5: [CMS-concurrent-sweep: …").
-    Begins(Stamp),
+    /// A record begins that lies in no other. Only these come in the order of their timestamps:
+    /// what is printed within a record is later than the record's own start ("200.0: [Full GC
+    /// 200.0: [CMS210.5: [CMS-concurrent-sweep: …").
+    Begins(Timestamp),
     /// A stop-the-world record. Its CPU times and details may follow.
     Pause(Box<Pause>),
-    /// A phase beside the application has ended: its stamp is its end.
+    /// A concurrent phase has ended: its timestamp is its end.
     Concurrent(Concurrent),
     /// The CPU times of the pause that closed last.
     Times(Times),
-    /// G1 says that the next cycle is started for a humongous allocation.
+    /// G1 reports that the next cycle is started for a humongous allocation.
     HumongousRequest,
     /// Something with a GC id began: a record, a concurrent phase, a collection of the old
     /// generation inside a record.
-    Identified(Stamp),
-    /// G1 has counted the objects of each class after a full collection, and took so long: the stop
-    /// that it was part of ends with it, and the collection's own record does not hold it.
+    Identified(Timestamp),
+    /// G1 has counted the objects of each class after a full collection, with the time that it
+    /// took: the stop that it was part of ends with it, and the collection's own record does not
+    /// contain it.
     CountedObjects(i64),
-    /// A record was cut off before its end; the pause so far as it was read, where it is one.
-    Cut(Option<Box<Pause>>),
+    /// A record was truncated; the pause as far as it was read, if it is one.
+    Truncated(Option<Box<Pause>>),
 }
 
-/// A concurrent phase that ended or was given up.
+/// A concurrent phase that ended or was aborted.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Concurrent {
     pub line: u64,
-    pub stamp: Stamp,
+    pub stamp: Timestamp,
     pub name: String,
     /// Wall time; absent for an event.
     pub wall_ns: Option<i64>,
@@ -83,7 +85,7 @@ enum Kind {
     Unknown,
 }
 
-/// What begins with `text`, the bytes after a bracket.
+/// What `text`, the bytes after a bracket, begins.
 fn kind_of(text: &[u8]) -> Kind {
     const CONCURRENT: &[&[u8]] = &[b"CMS-concurrent", b"ASCMS-concurrent", b"GC concurrent", b"Concurrent "];
     // Phases of a G1 remark and details whose names begin with "GC".
@@ -117,7 +119,7 @@ struct Frame {
     name_len: Option<usize>,
     change: Option<Change>,
     secs_ns: Option<i64>,
-    stamp: Stamp,
+    stamp: Timestamp,
     line: u64,
 }
 
@@ -135,7 +137,7 @@ impl Frame {
     }
 }
 
-/// Puts records together, line by line.
+/// Assembles records, line by line.
 #[derive(Default)]
 pub(super) struct Brackets {
     frames: Vec<Frame>,
@@ -143,7 +145,7 @@ pub(super) struct Brackets {
     pauses: Vec<Pause>,
     /// Whether the record that closed last is a concurrent one: the next times are its.
     times_are_concurrent: bool,
-    /// What closed, in order; the reader drains it after every line.
+    /// What was completed, in order; the reader drains it after every line.
     pub events: Vec<Event>,
 }
 
@@ -158,7 +160,7 @@ impl Brackets {
         self.pauses.last_mut()
     }
 
-    /// Gives up an open record, and says so.
+    /// Drops an open record, and reports it as truncated.
     pub fn abandon(&mut self) {
         if !self.frames.is_empty() {
             self.frames.clear();
@@ -169,7 +171,7 @@ impl Brackets {
             } else {
                 drop(pauses);
             }
-            self.events.push(Event::Cut(outer.map(Box::new)));
+            self.events.push(Event::Truncated(outer.map(Box::new)));
         }
     }
 
@@ -194,7 +196,7 @@ impl Brackets {
                 rest = rest.get(end..).unwrap_or_default();
                 continue;
             }
-            let (before, stamp) = Stamp::trailing(text);
+            let (before, stamp) = Timestamp::trailing(text);
             self.text(before);
             known |= self.open(number, stamp, rest);
         }
@@ -202,8 +204,8 @@ impl Brackets {
         known
     }
 
-    /// Starts what `head` begins with. False when that is nothing to be taken at depth 0.
-    fn open(&mut self, line: u64, stamp: Stamp, head: &[u8]) -> bool {
+    /// Starts what `head` begins with. False when that cannot begin at depth 0.
+    fn open(&mut self, line: u64, stamp: Timestamp, head: &[u8]) -> bool {
         let mut kind = kind_of(head);
         if kind == Kind::Pause && self.is_open() && !self.may_nest(line) {
             self.abandon();
@@ -340,9 +342,9 @@ impl Brackets {
         self.times_are_concurrent = false;
         match self.pauses.last_mut() {
             _ if pause.duration_ns.is_none() => {
-                // "[Pause Init Mark, start]" announces a pause that is told when it ends.
+                // "[Pause Init Mark, start]" announces a pause that is reported when it ends.
                 if pause.collector != Some(Collector::Shenandoah) {
-                    self.events.push(Event::Cut(Some(Box::new(pause))));
+                    self.events.push(Event::Truncated(Some(Box::new(pause))));
                 }
             }
             Some(outer) => {
@@ -399,8 +401,8 @@ fn has_failure_mark(text: &[u8]) -> bool {
 
 /// "CMS (concurrent mode failure)" is the part "CMS".
 fn strip_failure(name: &[u8]) -> &[u8] {
-    let cut = memchr::memmem::find(name, b"(concurrent mode").or(memchr::memmem::find(name, b"(promotion"));
-    cut.and_then(|at| name.get(..at)).unwrap_or(name).trim_ascii_end()
+    let end = memchr::memmem::find(name, b"(concurrent mode").or(memchr::memmem::find(name, b"(promotion"));
+    end.and_then(|at| name.get(..at)).unwrap_or(name).trim_ascii_end()
 }
 
 /// The groups in parentheses of a text that are words: "(young)", "(System.gc())"; not "(138624K)".

@@ -1,4 +1,4 @@
-//! What G1 prints behind an evacuation pause: its phases, workers and regions.
+//! What G1 prints after an evacuation pause: its phases, workers and regions.
 //!
 //! ```text
 //!    [Parallel Time: 54.9 ms, GC Workers: 2]          3 spaces: an outermost phase
@@ -20,19 +20,18 @@ use super::pause::{Collector, Pause};
 /// From this indentation on, a line is inside an outermost phase.
 const INNER_INDENT: usize = 5;
 
-/// Outermost phases, for logs that lost their indentation on the way to us (a log collector trimmed
-/// the lines).
+/// Outermost phases, for logs that lost their indentation (a log collector trimmed the lines).
 const OUTERMOST: &[&[u8]] =
     &[b"Parallel Time", b"Code Root", b"String Dedup Fixup", b"Clear CT", b"SATB Drain Time", b"Other"];
 
-/// Takes the details that follow a pause.
+/// Reads the details that follow a pause.
 #[derive(Default)]
 pub(super) struct Details {
     in_other: bool,
 }
 
 impl Details {
-    /// Takes a line of details for `pause`. False when it is none.
+    /// Takes a line of details for `pause`. False when it is not one.
     pub fn line(&mut self, pause: &mut Pause, line: &[u8]) -> bool {
         let text = line.trim_ascii_start();
         let indent = line.len() - text.len();
@@ -73,7 +72,7 @@ impl Details {
     }
 }
 
-/// Whether a line says how long or how many: "Ext Root Scanning (ms):  2.8", "Processed Buffers:  0".
+/// Whether a line gives a time or a count: "Ext Root Scanning (ms):  2.8", "Processed Buffers:  0".
 fn is_measure(inner: &[u8]) -> bool {
     let value = memchr::memchr(b':', inner).and_then(|at| inner.get(at + 1..));
     value.is_some_and(|v| v.trim_ascii_start().first().is_some_and(|b| b.is_ascii_digit() || *b == b'M'))

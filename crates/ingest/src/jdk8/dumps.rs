@@ -1,9 +1,9 @@
-//! Lines that are known and tell us nothing that we keep: heap dumps, free lists, size policies.
+//! Lines that are known and of which nothing is kept: heap dumps, free lists, size policies.
 //!
-//! They are recognised so that what remains unknown is really unknown, and so that their brackets
-//! and seconds are not taken for a record's.
+//! They are recognised so that the remaining unknown lines are really unknown, and so that their
+//! brackets and seconds are not taken for a record's.
 
-/// Beginnings of such lines, spaces in front removed, grouped by the flag that prints them.
+/// Beginnings of such lines, without leading spaces, grouped by the flag that prints them.
 const KNOWN: &[&[u8]] = &[
     // PrintHeapAtGC, and the heap at exit with PrintGCDetails
     b"{Heap before",
@@ -152,19 +152,19 @@ const KNOWN: &[&[u8]] = &[
     // Class histograms
     b"num     #instances",
     b"num   #instances",
-    // PrintSafepointStatistics, beside its rows
+    // PrintSafepointStatistics, around its rows
     b"vmop  ",
     b"Polling page always armed",
     b"Maximum sync time",
     b"Maximum vm operation time",
     b"VM operations coalesced",
-    // A JVM built for macOS prints this behind its header
+    // A JVM built for macOS prints this after its header
     b"/proc/meminfo:",
 ];
 
-/// Whether a line, spaces in front removed, stands beside the rows of PrintSafepointStatistics: its
-/// heading, and what it sums up at the end.
-pub(crate) fn is_beside_safepoint_rows(line: &[u8]) -> bool {
+/// Whether a line, without leading spaces, belongs to PrintSafepointStatistics but is not a row:
+/// its column headers, and its summary at the end.
+pub(crate) fn is_around_safepoint_rows(line: &[u8]) -> bool {
     const WORDS: [&[u8]; 4] =
         [b"vmop  ", b"Polling page always armed", b"Maximum sync time", b"Maximum vm operation time"];
     WORDS.iter().any(|words| line.starts_with(words))
@@ -172,7 +172,7 @@ pub(crate) fn is_beside_safepoint_rows(line: &[u8]) -> bool {
         || is_operation_total(line)
 }
 
-/// Whether a line, spaces in front removed, is one of a dump.
+/// Whether a line, without leading spaces, is one of a dump.
 pub(super) fn is_dump(line: &[u8]) -> bool {
     let Some(first) = line.first() else { return true };
     match first {

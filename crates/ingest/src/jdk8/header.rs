@@ -1,5 +1,5 @@
-//! What the first three lines of a log (JDK 7u2 on, again in every rotated file) tell of the JVM
-//! and its machine.
+//! The first three lines of a log (JDK 7u2 on, again in every rotated file) describe the JVM and
+//! its machine.
 //!
 //! ```text
 //! OpenJDK 64-Bit Server VM (25.252-b09) for linux-amd64 JRE (1.8.0_252-8u252-b09-1ubuntu1-b09), built on …
@@ -7,26 +7,26 @@
 //! CommandLine flags: -XX:InitialHeapSize=4294967296 -XX:+UseG1GC
 //! ```
 //!
-//! The flags are those that differ from the JVM's defaults, so that a boolean that is not there is
-//! off. System properties do not stand here, and with them no secrets.
+//! The flags are those that differ from the JVM's defaults, so that a boolean that is missing is
+//! off. System properties are not among them, and thus no secrets.
 
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::fact;
 use memchr::memmem;
 
-/// Flags are kept to this length.
+/// Flags are truncated to this length.
 const MAX_ARGS: usize = 8192;
 
-/// Facts told by a header so far.
+/// Facts of a header so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Header {
-    /// By the words of [`fact`].
+    /// By the keys of [`fact`].
     pub facts: BTreeMap<String, String>,
 }
 
 impl Header {
-    /// Takes a line; false when it belongs to no header.
+    /// Takes a line; false when it does not belong to a header.
     pub fn line(&mut self, line: &[u8]) -> bool {
         if let Some(flags) = line.strip_prefix(b"CommandLine flags:") {
             self.flags(&String::from_utf8_lossy(flags.get(..MAX_ARGS).unwrap_or(flags)));

@@ -5,27 +5,27 @@
 //!   line ─▶ header? ─▶ stop? ─▶ detail of the last pause? ─▶ dump? ─▶ brackets ─▶ events ─▶ run ─▶ recording
 //! ```
 //!
-//! | file | its job |
+//! | file | purpose |
 //! |---|---|
 //! | `brackets` | records by their nesting, across lines |
 //! | `pause` | what a record's words mean |
-//! | `details` | the phases that G1 prints behind a record |
-//! | `stamp`, `numbers` | stamps, seconds, sizes |
+//! | `details` | the phases that G1 prints after a record |
+//! | `timestamp`, `numbers` | timestamps, seconds, sizes |
 //! | `safepoints` | stopped lines and safepoint statistics |
 //! | `header` | version, memory, flags |
 //! | `dumps` | lines that are known and dropped |
 //! | `run` | one JVM run: clock, spans, self-checks |
 //!
-//! Times: a stamp in front of a pause is its start; in front of a concurrent phase or a stopped
-//! line it is the end. With uptime in the log, its clock is the JVM's uptime, anchored where dates
-//! stand beside it; with dates alone it is wall-clock time; without stamps the rows are in order
-//! and not in time: one follows the other.
+//! Times: a timestamp before a pause is its start; before a concurrent phase or a stopped line it
+//! is the end. With uptime in the log, its clock is the JVM's uptime, anchored where dates stand
+//! next to it; with dates alone it is wall-clock time; without timestamps the rows are in order but
+//! not in time: one follows the other.
 //!
-//! Lines of PrintCompilation in between are taken as the reader of such logs takes them; warnings
-//! of the JVM as well.
+//! Lines of PrintCompilation in between are read as in PrintCompilation's own logs; warnings of the
+//! JVM as well.
 //!
-//! Limits: sizes of free lists and heap dumps are not kept. Restarts are seen by uptime
-//! falling back; a log without uptime shows them only by a second header.
+//! Limits: sizes of free lists and heap dumps are not kept. Restarts are detected by uptime falling
+//! back; in a log without uptime only by a second header.
 
 mod brackets;
 mod details;
@@ -35,7 +35,7 @@ mod numbers;
 mod pause;
 mod run;
 pub(crate) mod safepoints;
-pub(crate) mod stamp;
+pub(crate) mod timestamp;
 
 use fathom_recording::{ClockBasis, Sink};
 use memchr::memmem;
@@ -46,9 +46,9 @@ use self::header::Header;
 use self::pause::Pause;
 use self::run::Run;
 use self::safepoints::{Row, StoppedLine, application_ns};
-use self::stamp::Stamp;
+use self::timestamp::Timestamp;
 use crate::jit::print_compilation::parse_line;
-use crate::{Confidence, Format, IngestError, Input, Tally, trouble};
+use crate::{Confidence, Format, IngestError, Input, Tally, jvm_warnings};
 
 const ID: &str = "jdk8-gc-log";
 
@@ -77,15 +77,16 @@ impl Format for Jdk8GcLog {
     fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError> {
         let mut reader = Reader::new(&input.name, basis_of(input.lines.peek()));
         while let Some(line) = input.lines.next() {
-            let (number, cut) = (line.number, line.cut);
-            if reader.line(sink, number, line.bytes) == Known::No || cut {
+            let (number, truncated) = (line.number, line.truncated);
+            if reader.line(sink, number, line.bytes) == Known::No || truncated {
                 reader.unknown(number, line.bytes);
             }
             reader.bytes_seen = input.lines.bytes();
         }
-        let cut = input.lines.ends_in_line() && reader.brackets.is_open() || input.lines.failure().is_some();
+        let truncated =
+            input.lines.ends_in_line() && reader.brackets.is_open() || input.lines.failure().is_some();
         let position = (input.lines.number(), input.lines.bytes());
-        if reader.finish(sink, position, cut) {
+        if reader.finish(sink, position, truncated) {
             Ok(())
         } else {
             Err(IngestError::Empty { path: input.name.clone().into(), format: ID })
@@ -95,7 +96,7 @@ impl Format for Jdk8GcLog {
 
 /// How sure one line makes us.
 fn sniff_line(line: &[u8]) -> Confidence {
-    let (_, rest) = Stamp::leading(line);
+    let (_, rest) = Timestamp::leading(line);
     let rest = rest
         .strip_prefix(b"#")
         .map_or(rest, |r| r.get(r.iter().position(|b| *b == b'[').unwrap_or(0)..).unwrap_or(r));
@@ -119,11 +120,11 @@ fn sniff_line(line: &[u8]) -> Confidence {
     Confidence(0)
 }
 
-/// The clock that the first stamps speak of.
+/// The clock of the first timestamps.
 fn basis_of(head: &[u8]) -> ClockBasis {
     let mut found = ClockBasis::None;
     for line in head.split(|b| *b == b'\n').take(5000) {
-        let stamp = Stamp::leading(line).0;
+        let stamp = Timestamp::leading(line).0;
         if stamp.uptime_ns.is_some() {
             return ClockBasis::JvmUptime;
         }
@@ -154,10 +155,10 @@ struct Reader {
     records: bool,
     brackets: Brackets,
     details: Details,
-    /// The pause that closed last, waiting for its times and details.
+    /// The last completed pause, waiting for its times and details.
     pending: Option<Box<Pause>>,
     header: Option<Header>,
-    /// A rotated file begins: its header is no restart.
+    /// A rotated file begins: its header is not a restart.
     rotated: bool,
     humongous_asked: bool,
     /// Lines not understood before the first run.
@@ -219,7 +220,7 @@ impl Reader {
         if !self.brackets.events.is_empty() {
             self.drain(sink);
         }
-        if let Some(said) = trouble::limit_in(text) {
+        if let Some(said) = jvm_warnings::limit_in(text) {
             self.this_run(sink).trouble(sink, number, &said);
         }
         if text.ends_with(b"seconds") && self.glued_stop(sink, number, text) || known {
@@ -228,34 +229,34 @@ impl Reader {
         self.leftover(sink, number, line, text)
     }
 
-    /// A stopped line behind something else on its line: "[CMS-concurrent-mark: …]Total time …", or
-    /// behind the stamps of two threads that wrote at once.
+    /// A stopped line after something else on its line: "[CMS-concurrent-mark: …]Total time …", or
+    /// after the timestamps of two threads that wrote at once.
     fn glued_stop(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8]) -> bool {
         let Some(at) = memmem::find(text, b"Total time for which application") else {
-            // Where there are stamps, nothing is taken from the time between stops; but it is no
-            // unknown line.
+            // Where there are timestamps, nothing is taken from the time between stops; but it is
+            // not an unknown line.
             let at = memmem::find(text, b"Application time:");
             return at.is_some_and(|at| application_ns(&text[at..]).is_some());
         };
         let (before, rest) = text.split_at(at);
-        let Some(told) = StoppedLine::parse(rest) else { return false };
-        let leading = Stamp::leading(before).0;
-        let stamp = if leading.uptime_ns.is_some() { leading } else { Stamp::trailing(before).1 };
+        let Some(stopped) = StoppedLine::parse(rest) else { return false };
+        let leading = Timestamp::leading(before).0;
+        let stamp = if leading.uptime_ns.is_some() { leading } else { Timestamp::trailing(before).1 };
         self.flush(sink);
-        self.stopped(sink, number, stamp, told);
+        self.stopped(sink, number, stamp, stopped);
         true
     }
 
-    fn stopped(&mut self, sink: &mut dyn Sink, number: u64, stamp: Stamp, told: StoppedLine) {
+    fn stopped(&mut self, sink: &mut dyn Sink, number: u64, stamp: Timestamp, stopped: StoppedLine) {
         let run = self.run_for(sink, stamp);
-        run.stopped(number, stamp, told);
+        run.stopped(number, stamp, stopped);
         run.write_stops(sink);
         self.records = true;
     }
 
-    /// Lines that are whole in themselves, whether a record is open or not.
+    /// Lines that are complete in themselves, whether a record is open or not.
     fn side_line(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8], first: u8) -> Option<Known> {
-        // Most lines begin with a bracket, a stamp or spaces before a bracket and hold no such
+        // Most lines begin with a bracket, a timestamp or spaces before a bracket and hold no such
         // word.
         match first {
             b'[' | b']' | b':' | b',' | b'(' => return None,
@@ -272,8 +273,8 @@ impl Reader {
             _ => {}
         }
         let (stamp, rest) = match first {
-            b'T' | b'A' | b'G' => (Stamp::default(), text),
-            b'0'..=b'9' => Stamp::leading(text),
+            b'T' | b'A' | b'G' => (Timestamp::default(), text),
+            b'0'..=b'9' => Timestamp::leading(text),
             _ => return None,
         };
         // "2016-04-14 22:37:22 GC log file created gc.log.1", in local time and without a zone.
@@ -283,9 +284,9 @@ impl Reader {
         }
         match rest.first() {
             Some(b'T') => {
-                let told = StoppedLine::parse(rest)?;
+                let stopped = StoppedLine::parse(rest)?;
                 self.flush(sink);
-                self.stopped(sink, number, stamp, told);
+                self.stopped(sink, number, stamp, stopped);
             }
             Some(b'A') => {
                 let ns = application_ns(rest)?;
@@ -299,7 +300,7 @@ impl Reader {
             Some(b'[') | None => return None,
             Some(_) if !stamp.is_empty() && !self.brackets.is_open() => {
                 let row = Row::parse(text)?;
-                let run = self.run_for(sink, Stamp::default());
+                let run = self.run_for(sink, Timestamp::default());
                 if !run.statistics(number, row) {
                     return None;
                 }
@@ -310,7 +311,7 @@ impl Reader {
         Some(Known::Yes)
     }
 
-    /// Whether a header that comes now begins another run, in a log where uptime cannot tell.
+    /// Whether a header at this point begins another run, in a log where uptime cannot show it.
     fn pending_restart_without_uptime(&mut self) -> bool {
         let restart = self.basis != ClockBasis::JvmUptime
             && !self.rotated
@@ -322,35 +323,36 @@ impl Reader {
     /// PrintCompilation and warnings of the JVM, which share standard output with the GC log.
     fn compiler_line(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8]) -> bool {
         if let Some(compilation) = parse_line(line) {
-            let known = self.run_for(sink, Stamp::default()).compilation(sink, number, &compilation);
+            let known = self.run_for(sink, Timestamp::default()).compilation(sink, number, &compilation);
             self.records |= known;
             return known;
         }
         let warning = memmem::find(line, b" VM warning: ").is_some();
         if warning {
-            self.run_for(sink, Stamp::default()).warning(sink, number, line);
+            self.run_for(sink, Timestamp::default()).warning(sink, number, line);
         }
         warning
     }
 
-    /// What the JVM says of its trouble, without a stamp. Lines of records and stamps are spared
-    /// the search.
+    /// Warnings of the JVM, without a timestamp. Lines of records and timestamps are not searched
+    /// for them.
     fn trouble(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8]) -> bool {
         let said = text.first().filter(|b| b.is_ascii_alphabetic() || **b == b'#');
-        let Some(said) = said.and_then(|_| trouble::said_in(text)) else { return false };
+        let Some(said) = said.and_then(|_| jvm_warnings::said_in(text)) else { return false };
         self.flush(sink);
         self.this_run(sink).trouble(sink, number, &said);
         true
     }
 
-    /// What no record took: a dump, a compilation, or a line that nobody knows.
+    /// A line that no record took: a dump, a compilation, or an unknown line.
     fn leftover(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8], text: &[u8]) -> Known {
-        // Details may stand behind the stamp of another thread: "371.856:    [Parallel Time: 268.0 ms]".
+        // Details may follow the timestamp of another thread: "371.856:    [Parallel Time: 268.0
+        // ms]".
         let spaces = |at: &usize| line.get(..*at).map_or(0, |head| head.len() - head.trim_ascii_end().len());
         let detail = memchr::memchr(b'[', line).and_then(|at| line.get(at - spaces(&at)..)).unwrap_or(line);
-        let known = self.trouble(sink, number, Stamp::stripped(text))
+        let known = self.trouble(sink, number, Timestamp::stripped(text))
             || dumps::is_dump(text)
-            || dumps::is_dump(Stamp::stripped(text))
+            || dumps::is_dump(Timestamp::stripped(text))
             || self.pending.as_deref_mut().is_some_and(|pause| self.details.line(pause, detail))
             || self.compiler_line(sink, number, line)
             || Row::parse(text).is_some();
@@ -366,9 +368,9 @@ impl Reader {
                     self.details.reset();
                     let run = self.this_run(sink);
                     if pause.stamp.is_empty() {
-                        // Another thread wrote into it: "0.1830.183: : [Full GC". Lines to come may
-                        // be later.
-                        pause.stamp = run.stamp_here();
+                        // Another thread wrote into it: "0.1830.183: : [Full GC". Later lines may
+                        // have later times.
+                        pause.stamp = run.current_timestamp();
                     }
                     run.reached(pause.stamp);
                     self.pending = Some(pause);
@@ -393,9 +395,9 @@ impl Reader {
                     }
                 }
                 Event::HumongousRequest => self.humongous_asked = true,
-                Event::Cut(pause) => {
+                Event::Truncated(pause) => {
                     if let Some(pause) = pause.filter(|pause| pause.full || !pause.failures.is_empty()) {
-                        self.this_run(sink).cut(sink, &pause);
+                        self.this_run(sink).truncated(sink, &pause);
                     }
                     if let Some(run) = &mut self.run {
                         run.tally.lost += 1;
@@ -409,7 +411,7 @@ impl Reader {
     fn flush(&mut self, sink: &mut dyn Sink) {
         let Some(mut pause) = self.pending.take() else { return };
         if self.humongous_asked && pause.cause.is_none() && pause.name.contains("initial-mark") {
-            // JDK 7 without PrintGCCause: the policy says why it starts a cycle.
+            // JDK 7 without PrintGCCause: the policy gives the reason for a cycle.
             pause.cause = Some("G1 Humongous Allocation");
         }
         if pause.name.contains("initial-mark") {
@@ -421,15 +423,15 @@ impl Reader {
         }
     }
 
-    /// The run that a record with this stamp belongs to; a new one when there is none or the JVM
-    /// was restarted.
-    fn run_for(&mut self, sink: &mut dyn Sink, stamp: Stamp) -> &mut Run {
+    /// The run that a record with this timestamp belongs to; a new one when there is none or the
+    /// JVM was restarted.
+    fn run_for(&mut self, sink: &mut dyn Sink, stamp: Timestamp) -> &mut Run {
         self.end_run_unless_it_holds(sink, stamp);
         self.this_run(sink)
     }
 
-    /// Ends the run when what begins with this stamp cannot be of it.
-    fn end_run_unless_it_holds(&mut self, sink: &mut dyn Sink, stamp: Stamp) {
+    /// Ends the run if a record with this timestamp cannot belong to it.
+    fn end_run_unless_it_holds(&mut self, sink: &mut dyn Sink, stamp: Timestamp) {
         let after_header = self.header.is_some();
         if self.run.as_ref().is_some_and(|run| !run.holds(stamp, after_header)) {
             self.end_run(sink);
@@ -472,7 +474,7 @@ impl Reader {
     }
 
     /// Ends the last run. False when there was no record.
-    fn finish(mut self, sink: &mut dyn Sink, end: (u64, u64), cut: bool) -> bool {
+    fn finish(mut self, sink: &mut dyn Sink, end: (u64, u64), truncated: bool) -> bool {
         self.brackets.abandon();
         self.drain(sink);
         self.flush(sink);
@@ -480,7 +482,7 @@ impl Reader {
             run.take_header(header);
         }
         if let Some(run) = self.run.take() {
-            run.finish(sink, end, cut);
+            run.finish(sink, end, truncated);
         }
         self.records
     }

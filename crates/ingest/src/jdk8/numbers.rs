@@ -1,4 +1,4 @@
-//! Numbers as these logs print them: seconds taken exactly, sizes with units, either decimal sign.
+//! Numbers as these logs print them: exact seconds, sizes with units, either decimal sign.
 //!
 //! HotSpot prints with the C library's locale, so `0.0123` may read `0,0123` (a JVM started with
 //! `LC_NUMERIC` of most of Europe). Seconds become nanoseconds digit by digit, never through a
@@ -13,7 +13,7 @@ pub(super) struct Change {
     pub before: Option<f64>,
     /// Bytes after.
     pub after: f64,
-    /// The figure in parentheses behind it.
+    /// The number in parentheses after it.
     pub capacity: Option<f64>,
 }
 
@@ -33,7 +33,8 @@ pub(super) fn leading_number(text: &[u8]) -> Option<(f64, usize)> {
                     divisor *= 10.0;
                 }
             }
-            // A sign that no digit follows belongs to the sentence: "0.5 ms, GC Workers: 4".
+            // A sign that is not followed by a digit belongs to the sentence: "0.5 ms, GC Workers:
+            // 4".
             b'.' | b',' if !in_fraction && at > 0 && text.get(at + 1).is_some_and(u8::is_ascii_digit) => {
                 in_fraction = true;
             }
@@ -45,7 +46,7 @@ pub(super) fn leading_number(text: &[u8]) -> Option<(f64, usize)> {
     (at > 0 && value.is_finite()).then_some((value, at))
 }
 
-/// The whole number at the start of `text`, spaces before it passed over.
+/// The whole number at the start of `text`, after leading spaces.
 pub(super) fn leading_integer(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let end = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
@@ -56,8 +57,8 @@ pub(super) fn leading_integer(text: &[u8]) -> Option<i64> {
     Some(value)
 }
 
-/// Decimal seconds such as "0.0559082" as nanoseconds, exactly; digits beyond the ninth are
-/// dropped. A leading minus is taken: clocks that stepped back made JDK 6 print such durations.
+/// Decimal seconds such as "0.0559082" as nanoseconds, exactly; digits after the ninth are dropped.
+/// A leading minus is accepted: clocks that were set back made JDK 6 print such durations.
 pub(super) fn exact_ns(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -86,7 +87,7 @@ pub(super) fn exact_ns(text: &[u8]) -> Option<i64> {
     Some(if negative { -ns } else { ns })
 }
 
-/// Where `needle` stands last in `text`. Texts are short and most hold none, so that looking for
+/// The last position of `needle` in `text`. Texts are short and most hold none, so that looking for
 /// the needle's rarest byte is twice as fast as preparing a searcher for each.
 fn last(text: &[u8], needle: &[u8], rare: usize) -> Option<usize> {
     let mut end = text.len();
@@ -99,7 +100,7 @@ fn last(text: &[u8], needle: &[u8], rare: usize) -> Option<usize> {
     }
 }
 
-/// The seconds in front of the last " sec" of `text`, in nanoseconds.
+/// The seconds before the last " sec" of `text`, in nanoseconds.
 pub(super) fn seconds_ns(text: &[u8]) -> Option<i64> {
     exact_ns(trailing_decimal(text.get(..last(text, b" sec", 1)?)?))
 }

@@ -1,4 +1,4 @@
-//! One stop-the-world record while it is put together, and what its name and parentheses mean.
+//! One stop-the-world record while it is assembled, and the meaning of its name and parentheses.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,15 +6,15 @@ use std::fmt::Write as _;
 use fathom_recording::vocabulary::failure;
 
 use super::numbers::Change;
-use super::stamp::Stamp;
+use super::timestamp::Timestamp;
 
-/// Qualifiers in parentheses that tell which kind of pause it is, and so belong to its name
+/// Qualifiers in parentheses that distinguish kinds of pauses, and so belong to the name
 /// (`g1CollectedHeap.cpp`, `log_gc_header`).
 const KINDS: &[&[u8]] = &[b"young", b"mixed", b"partial", b"initial-mark"];
 
-/// What a collection may fail at, as JDK 6 to 8 print it in parentheses, and the recording's word
-/// for it: G1 ran out of to-space, a scavenge could not promote, CMS lost its race, or somebody
-/// else's collection broke it off.
+/// Failures of a collection, as JDK 6 to 8 print them in parentheses, and the recording's value for
+/// each: G1 ran out of to-space, a scavenge could not promote, CMS was not done in time, or an
+/// explicit collection aborted it.
 const FAILURES: &[(&[u8], &str)] = &[
     (b"to-space exhausted", failure::EVACUATION_FAILURE),
     (b"to-space overflow", failure::EVACUATION_FAILURE),
@@ -24,7 +24,7 @@ const FAILURES: &[(&[u8], &str)] = &[
     (b"concurrent mode interrupted", failure::CONCURRENT_MODE_INTERRUPTED),
 ];
 
-/// Qualifiers that say nothing that is not said elsewhere.
+/// Qualifiers that add nothing.
 const NEUTRAL: &[&[u8]] = &[b"non-parallel", b"parallel"];
 
 /// Also "(full 7)" of a heap dump that begins within the record's line.
@@ -32,7 +32,7 @@ fn is_neutral(text: &[u8]) -> bool {
     NEUTRAL.contains(&text) || text.strip_prefix(b"full ").is_some_and(|n| n.iter().all(u8::is_ascii_digit))
 }
 
-/// `GCCause::to_string` of HotSpot 8 (`gcCause.cpp`); "System" is how JDK 6 and 7 call
+/// `GCCause::to_string` of HotSpot 8 (`gcCause.cpp`); "System" is `System.gc()` in JDK 6 and 7.
 /// `System.gc()`.
 const CAUSES: &[&str] = &[
     "System.gc()",
@@ -70,14 +70,14 @@ const CAUSES: &[&str] = &[
     "unknown GCCause",
 ];
 
-/// Names grow by their qualifiers up to this length, bytes.
+/// Names are extended by their qualifiers up to this length, bytes.
 const MAX_NAME: usize = 120;
 
 /// How many qualifiers and phases a record may have before the rest is dropped: real ones have
 /// under ten.
 const MAX_ITEMS: usize = 32;
 
-/// Which collector a record's shape tells.
+/// The collector that a record's form shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Collector {
     Serial,
@@ -112,7 +112,7 @@ pub(super) struct Times {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pause {
     pub line: u64,
-    pub stamp: Stamp,
+    pub stamp: Timestamp,
     pub name: Cow<'static, str>,
     pub cause: Option<&'static str>,
     pub qualifiers: Vec<String>,
@@ -137,7 +137,7 @@ pub(super) struct Pause {
     pub desired_survivor: Option<f64>,
     pub age1: Option<f64>,
     pub full: bool,
-    /// What it failed at, in the words of [`failure`].
+    /// How it failed, in the values of [`failure`].
     pub failures: Vec<&'static str>,
     /// Whether it is a CMS remark, the one record that may hold another.
     pub remark: bool,
@@ -193,7 +193,7 @@ impl Pause {
         }
     }
 
-    /// The application was stopped for longer than the record says, with something of this name.
+    /// The application was stopped for longer than the record says, by a step of this name.
     pub fn goes_on_for(&mut self, ns: i64, name: &str) {
         self.duration_ns = self.duration_ns.map(|own| own.saturating_add(ns));
         if self.phases.len() < MAX_ITEMS {
@@ -201,19 +201,19 @@ impl Pause {
         }
     }
 
-    /// Notes what it failed at.
+    /// Records a failure.
     pub fn fail(&mut self, word: &'static str) {
         if !self.failures.contains(&word) {
             self.failures.push(word);
         }
     }
 
-    /// What a collection within it failed at, it failed at as well: one stop is one.
+    /// A failure of a nested collection is one of this collection as well: it is a single stop.
     pub fn fails_with(&mut self, inner: &Self) {
         inner.failures.iter().for_each(|word| self.fail(word));
     }
 
-    /// Takes the "--" that a scavenge and G1 print behind their names when objects could not be
+    /// Takes the "--" that a scavenge and G1 print after their names when objects could not be
     /// moved.
     pub fn fail_to_move(&mut self) {
         let g1 = self.collector == Some(Collector::G1);
@@ -280,7 +280,7 @@ impl Pause {
         }
     }
 
-    /// Takes a line of PrintTenuringDistribution; false when it is none.
+    /// Takes a line of PrintTenuringDistribution; false when it is not one.
     pub fn tenuring_line(&mut self, line: &[u8]) -> bool {
         use super::numbers::number_after;
         if line.starts_with(b"Desired survivor size") {
@@ -302,11 +302,11 @@ impl Pause {
     /// Milliseconds of the pause in which nothing that was timed happened; known for G1 alone.
     ///
     /// G1 of JDK 8 times nearly everything between the start and the end of an evacuation: the
-    /// parallel part, some serial steps, and "Other" with its own parts. What remains after all of
-    /// them is time that no timed work took: writing the log lies there, and waiting for a CPU, and
-    /// rarely used work (heap verification, remembered-set statistics), which burns CPU. So it
-    /// accuses nobody without the CPU times. The phases are rounded to 0.1 ms. JDK 6 and 7 leave
-    /// too much untimed to say anything.
+    /// parallel part, some serial steps, and "Other" with its own parts. The rest is time that no
+    /// timed work took: writing the log, waiting for a CPU, and rarely used work (heap
+    /// verification, remembered-set statistics), which uses CPU. So it is evidence only together
+    /// with the CPU times. The phases are rounded to 0.1 ms. JDK 6 and 7 leave too much untimed to
+    /// conclude anything.
     pub fn idle_ms(&self) -> Option<f64> {
         let evacuation = self.phases.iter().any(|(name, _)| name == "Parallel Time");
         let timed = self.phases_sum_ms()? + self.other_parts_ms;

@@ -14,23 +14,24 @@ use super::brackets::Concurrent;
 use super::header::Header;
 use super::pause::{Collector, Pause};
 use super::safepoints::{Safepoints, Stop};
-use super::stamp::Stamp;
+use super::timestamp::Timestamp;
 use crate::jit::print_compilation::{CompilationLine, is_code_cache_full, record};
-use crate::{Tally, trouble};
+use crate::{Tally, jvm_warnings};
 use figures::{figures_of, labels_of};
 
 /// How far uptime may fall back within one run: lines of different threads overtake each other.
 const REORDER_NS: i64 = 1_000_000_000;
 /// The same right after a header, where a new run is likely.
 const REORDER_AFTER_HEADER_NS: i64 = 100_000_000;
-/// How far "date − uptime" may move within one run when uptime falls back: clocks are set by less.
+/// How far "date − uptime" may change within one run when uptime falls back: clocks are set by
+/// less.
 const ZERO_MOVED_NS: i64 = 2_000_000_000;
-/// Stamps are cut to milliseconds, and a record is stamped before it is measured.
-const STAMP_NS: i64 = 2_000_000;
-/// Phase names are remembered up to this many; hostile input may have as many as it has lines.
+/// Timestamps are truncated to milliseconds, and a record is timestamped before it is measured.
+const TIMESTAMP_NS: i64 = 2_000_000;
+/// The most phase names that are kept; hostile input may have as many as it has lines.
 const MAX_PHASE_KEYS: usize = 4096;
 
-/// Missing GC ids are remembered up to this many.
+/// The most missing GC ids that are kept.
 const MAX_MISSING: usize = 1024;
 
 /// Sums for the self-checks.
@@ -47,14 +48,14 @@ struct Sums {
     stop_ns: i64,
     /// Pauses between the first stop and the last: a log may begin or end without its stopped
     /// lines.
-    beside_stops: Option<Beside>,
+    covered_by_stops: Option<Covered>,
     next_id: Option<i64>,
-    /// Ids that were passed over and have not come later.
+    /// Ids that were skipped and have not come later.
     missing_ids: BTreeSet<i64>,
     missing_uncounted: bool,
     /// The id after that of G1's last initial mark: that of the concurrent cycle that it starts.
     cycle_id: Option<i64>,
-    /// Cycles that a Full GC gave up before they had written a line: their ids are in no line.
+    /// Cycles that a Full GC aborted before they had written a line: their ids are in no line.
     silent_cycles: u64,
     detailed: bool,
 }
@@ -70,9 +71,9 @@ impl Sums {
     }
 }
 
-/// Pauses that a stopped line came after, and those that none came after yet.
+/// Pauses that a stopped line followed, and those that none has followed yet.
 #[derive(Clone, Copy, Default)]
-struct Beside {
+struct Covered {
     pauses: u64,
     pause_ns: i64,
     pauses_since: u64,
@@ -91,10 +92,10 @@ pub(super) struct Run {
     dated: u64,
     last_uptime_ns: Option<i64>,
     covers_ns: Option<(i64, i64)>,
-    /// Where the log is, for records without a stamp.
+    /// The time that the log has reached, for records without a timestamp.
     cursor_ns: i64,
     header: Header,
-    /// Facts told by a header since the last record.
+    /// Facts of a header since the last record.
     collector: Option<Collector>,
     pub safepoints: Safepoints,
     pub tally: Tally,
@@ -135,8 +136,8 @@ impl Run {
         }
     }
 
-    /// Whether a record with this stamp is one of this run, or the first of the next.
-    pub fn holds(&self, stamp: Stamp, after_header: bool) -> bool {
+    /// Whether a record with this timestamp is one of this run, or the first of the next.
+    pub fn holds(&self, stamp: Timestamp, after_header: bool) -> bool {
         let (Some(uptime), Some(last)) = (stamp.uptime_ns, self.last_uptime_ns) else { return true };
         let moved = stamp.date_ns.zip(self.zero).map(|(date, (zero, _))| {
             date.saturating_sub(uptime).saturating_sub(zero).saturating_abs() > ZERO_MOVED_NS
@@ -149,7 +150,7 @@ impl Run {
         }
     }
 
-    /// Takes what a header told.
+    /// Takes the facts of a header.
     pub fn take_header(&mut self, header: Header) {
         self.header.facts.extend(header.facts);
     }
@@ -159,9 +160,9 @@ impl Run {
         self.tally.records > 0
     }
 
-    /// Notes a stamp in the order of the log and gives its time on the run's clock; without a
-    /// stamp, where the log is.
-    pub fn time(&mut self, stamp: Stamp) -> i64 {
+    /// Records a timestamp in the order of the log and returns its time on the run's clock; without
+    /// a timestamp, the time that the log has reached.
+    pub fn time(&mut self, stamp: Timestamp) -> i64 {
         if let (Some(date), Some(uptime)) = (stamp.date_ns, stamp.uptime_ns) {
             let now = date.saturating_sub(uptime);
             let zero = self.zero.get_or_insert((now, 0));
@@ -174,16 +175,16 @@ impl Run {
         t
     }
 
-    /// Notes how far the log has come: what falls back behind it is a restart. A pause is written
-    /// when its details have been read, which may be after the next record began.
-    pub fn reached(&mut self, stamp: Stamp) {
+    /// Records how far the log has come: a record before that is a restart. A pause is written when
+    /// its details have been read, which may be after the next record began.
+    pub fn reached(&mut self, stamp: Timestamp) {
         if let Some(uptime) = stamp.uptime_ns {
             self.last_uptime_ns = Some(self.last_uptime_ns.map_or(uptime, |last| last.max(uptime)));
         }
     }
 
-    /// Time of a stamp on the run's clock, without noting it.
-    pub fn place(&self, stamp: Stamp) -> Option<i64> {
+    /// Time of a timestamp on the run's clock, without recording it.
+    pub fn place(&self, stamp: Timestamp) -> Option<i64> {
         match self.basis {
             ClockBasis::Epoch => stamp.date_ns,
             ClockBasis::JvmUptime => {
@@ -193,13 +194,13 @@ impl Run {
         }
     }
 
-    /// Where the log is, as a stamp; an empty one in a log without stamps.
-    pub fn stamp_here(&self) -> Stamp {
+    /// The time that the log has reached, as a timestamp; an empty one in a log without timestamps.
+    pub fn current_timestamp(&self) -> Timestamp {
         let here = Some(self.cursor_ns);
         match self.basis {
-            ClockBasis::Epoch => Stamp { date_ns: here, ..Stamp::default() },
-            ClockBasis::JvmUptime => Stamp { uptime_ns: here, ..Stamp::default() },
-            _ => Stamp::default(),
+            ClockBasis::Epoch => Timestamp { date_ns: here, ..Timestamp::default() },
+            ClockBasis::JvmUptime => Timestamp { uptime_ns: here, ..Timestamp::default() },
+            _ => Timestamp::default(),
         }
     }
 
@@ -210,7 +211,7 @@ impl Run {
         self.cursor_ns = self.cursor_ns.max(t);
     }
 
-    /// Notes application time between two stops that carry no stamps.
+    /// Adds application time between two stops that carry no timestamps.
     pub fn pass(&mut self, ns: i64) {
         let t = self.cursor_ns.saturating_add(ns.max(0));
         self.covers(t);
@@ -236,14 +237,14 @@ impl Run {
         sums.pauses += 1;
         sums.negative += u64::from(duration_ns < 0);
         sums.pause_ns = sums.pause_ns.saturating_add(duration_ns.max(0));
-        if sums.last_pause_end_ns.is_some_and(|end| t0 < end.saturating_sub(STAMP_NS)) {
+        if sums.last_pause_end_ns.is_some_and(|end| t0 < end.saturating_sub(TIMESTAMP_NS)) {
             sums.overlapping += 1;
         }
         sums.unstopped_end_ns = Some(t1);
         sums.last_pause_end_ns = Some(sums.last_pause_end_ns.map_or(t1, |end| end.max(t1)));
-        if let Some(beside) = &mut sums.beside_stops {
-            beside.pauses_since += 1;
-            beside.pause_since_ns = beside.pause_since_ns.saturating_add(duration_ns.max(0));
+        if let Some(covered) = &mut sums.covered_by_stops {
+            covered.pauses_since += 1;
+            covered.pause_since_ns = covered.pause_since_ns.saturating_add(duration_ns.max(0));
         }
         let parts = pause.young.is_some() || pause.old.is_some() || !pause.phases.is_empty();
         sums.detailed |= parts || pause.cause.is_some();
@@ -256,8 +257,9 @@ impl Run {
         self.tally.records += 1;
     }
 
-    /// Notes a GC id. Ids go up by one for every collection and every concurrent cycle; the records
-    /// of a cycle repeat its id, and a record that takes long may end after one with a later id.
+    /// Records a GC id. Ids go up by one for every collection and every concurrent cycle; the
+    /// records of a cycle repeat its id, and a record that takes long may end after one with a
+    /// later id.
     pub fn id(&mut self, id: i64) {
         let sums = &mut self.sums;
         let next = sums.next_id.unwrap_or(id);
@@ -314,8 +316,8 @@ impl Run {
         })
     }
 
-    /// Writes what is known of a pause whose record was cut off.
-    pub fn cut(&self, sink: &mut dyn Sink, pause: &Pause) {
+    /// Writes what is known of a pause whose record was truncated.
+    pub fn truncated(&self, sink: &mut dyn Sink, pause: &Pause) {
         let t = self.place(pause.stamp).unwrap_or(self.cursor_ns);
         let figures: &[(&str, f64)] = if pause.full { &[(figure::FULL, 1.0)] } else { &[] };
         let labels = labels_of(pause);
@@ -325,11 +327,11 @@ impl Run {
         });
     }
 
-    /// Writes a concurrent phase; its stamp is its end.
+    /// Writes a concurrent phase; its timestamp is its end.
     pub fn concurrent(&mut self, sink: &mut dyn Sink, phase: &Concurrent) {
         let stamp_ns = self.time(phase.stamp);
         let wall_ns = phase.wall_ns.unwrap_or(0).max(0);
-        // CMS and G1 stamp the line when the phase has ended, Shenandoah when it begins.
+        // CMS and G1 timestamp the line when the phase has ended, Shenandoah when it begins.
         let t0_ns = match phase.collector {
             Collector::Shenandoah => stamp_ns,
             _ => stamp_ns.saturating_sub(wall_ns),
@@ -345,8 +347,8 @@ impl Run {
         self.event(sink, (kind::GC_CONCURRENT, &phase.name), (t0_ns, t1_ns), phase.line, &figures);
     }
 
-    /// Writes what a line of PrintCompilation says. Its stamp is uptime; in a log on another clock
-    /// it is placed where it stands. False when it says something that nobody knows.
+    /// Writes a line of PrintCompilation. Its timestamp is uptime; in a log on another clock it is
+    /// placed at the current position. False when its message is unknown.
     pub fn compilation(&mut self, sink: &mut dyn Sink, number: u64, line: &CompilationLine<'_>) -> bool {
         let uptime_ns = line.stamp_ms.and_then(|ms| ms.checked_mul(MILLI_NS));
         let t_ns = uptime_ns.filter(|_| self.basis == ClockBasis::JvmUptime).unwrap_or(self.cursor_ns);
@@ -358,11 +360,11 @@ impl Run {
         known
     }
 
-    /// Writes a warning of the JVM, which it prints without a stamp.
+    /// Writes a warning of the JVM, which it prints without a timestamp.
     pub fn warning(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8]) {
         let text =
             memchr::memmem::find(line, b" VM warning: ").and_then(|at| line.get(at + 13..)).unwrap_or(line);
-        self.trouble(sink, number, &trouble::text(text));
+        self.trouble(sink, number, &jvm_warnings::text(text));
         if is_code_cache_full(line) {
             let at = (self.cursor_ns, self.cursor_ns);
             let figures = [(figure::COMPILER_DISABLED, 1.0)];
@@ -370,17 +372,17 @@ impl Run {
         }
     }
 
-    /// Writes what the JVM complains of, where the log is.
+    /// Writes a warning of the JVM, at the time that the log has reached.
     pub fn trouble(&mut self, sink: &mut dyn Sink, number: u64, text: &str) {
         self.warnings += 1;
-        if self.warnings <= trouble::MOST {
+        if self.warnings <= jvm_warnings::MOST {
             let at = (self.cursor_ns, self.cursor_ns);
             self.event(sink, (kind::JVM_WARNING, text), at, number, &[]);
             self.tally.records += 1;
         }
     }
 
-    /// Takes a row of safepoint statistics. False when it has no place on this run's clock.
+    /// Takes a row of safepoint statistics. False when it cannot be placed on this run's clock.
     pub fn statistics(&mut self, line: u64, row: super::safepoints::Row) -> bool {
         let Some(t0_ns) = self.place(row.stamp) else { return false };
         self.covers(t0_ns);
@@ -391,23 +393,23 @@ impl Run {
 
     /// Takes a stopped line: `stopped_ns` long, ending at `stamp`, or without one around the pause
     /// before it.
-    pub fn stopped(&mut self, line: u64, stamp: Stamp, told: super::safepoints::StoppedLine) {
+    pub fn stopped(&mut self, line: u64, stamp: Timestamp, line_of_stop: super::safepoints::StoppedLine) {
         let stamped = self.place(stamp).is_some();
         let pause_end = self.sums.unstopped_end_ns.take();
         let now = self.time(stamp);
         let (t0_ns, t1_ns) = if stamped {
-            (now.saturating_sub(told.stopped_ns), now)
+            (now.saturating_sub(line_of_stop.stopped_ns), now)
         } else {
-            let end = pause_end.unwrap_or_else(|| now.saturating_add(told.stopped_ns));
-            (end.saturating_sub(told.stopped_ns), end)
+            let end = pause_end.unwrap_or_else(|| now.saturating_add(line_of_stop.stopped_ns));
+            (end.saturating_sub(line_of_stop.stopped_ns), end)
         };
         self.covers(t1_ns);
-        let beside = self.sums.beside_stops.get_or_insert_default();
-        beside.pauses = beside.pauses.saturating_add(std::mem::take(&mut beside.pauses_since));
-        beside.pause_ns = beside.pause_ns.saturating_add(std::mem::take(&mut beside.pause_since_ns));
+        let covered = self.sums.covered_by_stops.get_or_insert_default();
+        covered.pauses = covered.pauses.saturating_add(std::mem::take(&mut covered.pauses_since));
+        covered.pause_ns = covered.pause_ns.saturating_add(std::mem::take(&mut covered.pause_since_ns));
         self.tally.records += 1;
-        let at_ns = told.reach_ns.map(|reach| told.stopped_ns.saturating_sub(reach));
-        let reach_ns = told.reach_ns;
+        let at_ns = line_of_stop.reach_ns.map(|reach| line_of_stop.stopped_ns.saturating_sub(reach));
+        let reach_ns = line_of_stop.reach_ns;
         self.safepoints.stop(Stop { line, t0_ns, t1_ns, reach_ns, at_ns, ..Stop::default() });
     }
 
@@ -448,7 +450,7 @@ impl Run {
     }
 
     /// Closes the run: last stops, its span, facts, anchor, counters and checks.
-    pub fn finish(mut self, sink: &mut dyn Sink, to: (u64, u64), cut: bool) {
+    pub fn finish(mut self, sink: &mut dyn Sink, to: (u64, u64), truncated: bool) {
         self.safepoints.finish();
         self.write_stops(sink);
         if let Some(covers) = self.covers_ns {
@@ -461,14 +463,14 @@ impl Run {
         source.lines = to.0.saturating_sub(self.first_line).saturating_add(1);
         source.bytes = to.1.saturating_sub(self.first_byte);
         source.covers_ns = self.covers_ns;
-        source.cut = cut;
+        source.cut = truncated;
         source.checks = checks;
         source.anchor =
             self.zero.filter(|_| self.basis == ClockBasis::JvmUptime).map(|(zero, spread)| Anchor {
                 zero_epoch_ns: zero,
-                // Dates are cut to milliseconds.
+                // Dates are truncated to milliseconds.
                 uncertainty_ns: spread.saturating_add(1_000_000),
-                how: format!("date stamp next to uptime in {} records", self.dated),
+                how: format!("date next to uptime in {} records", self.dated),
             });
         self.tally.add_to(source);
     }

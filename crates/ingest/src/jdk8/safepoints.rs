@@ -1,21 +1,21 @@
-//! Stops of all threads, told in two ways that must not be counted twice.
+//! Stops of all threads, reported in two ways that must not be counted twice.
 //!
 //! `PrintGCApplicationStoppedTime` prints a line at the end of every stop, to the nanosecond,
-//! without saying what it was for. `PrintSafepointStatistics` prints a row for each (most of them),
-//! in milliseconds, with the VM operation, the threads and the parts of the stop; rows come in
-//! batches of 300 (PrintSafepointStatisticsCount), long after.
+//! without the reason. `PrintSafepointStatistics` prints a row for each (most of them), in
+//! milliseconds, with the VM operation, the threads and the parts of the stop; rows come in batches
+//! of 300 (PrintSafepointStatisticsCount), long after.
 //!
 //! Where both are there, a row gives its name and parts to the stopped line of the same stop, and
-//! no span of its own. For that the last stopped lines are held back. A row without a line becomes
-//! a span when it lies before the first or after the last line; between them it is dropped: the
-//! line of its stop was too long ago to be held.
+//! makes no span of its own. For that the last stopped lines are held back. A row without a line
+//! becomes a span when it lies before the first or after the last line; between them it is dropped,
+//! because the line of its stop was too long ago to be held.
 //!
 //! JDK 9 to 12 have the same two (`Total time for which …` in unified logs, where the operation is
-//! named on a line of its own); their reader holds them together here as well.
+//! named on a line of its own); their reader joins them here as well.
 //!
 //! Columns (`SafepointSynchronize` of HotSpot 8 to 12, `update_statistics_on_*`): `spin` and
-//! `block` are parts of `sync`, which lasts from the request until all threads stand; `cleanup` and
-//! `vmop` follow it.
+//! `block` are parts of `sync`, which lasts from the request until all threads have stopped;
+//! `cleanup` and `vmop` follow it.
 
 use std::collections::VecDeque;
 
@@ -24,16 +24,17 @@ use fathom_recording::vocabulary::figure;
 use memchr::memmem;
 
 use super::numbers::seconds_ns;
-use super::stamp::Stamp;
+use super::timestamp::Timestamp;
 
 /// How many stops and rows are held back: more than the 300 rows of a batch, with room for what
 /// lies between.
 const HELD: usize = 1024;
 
-/// How much a row's start may differ from that of its stop: both stamps are cut to milliseconds.
+/// How much a row's start may differ from that of its stop: both timestamps are truncated to
+/// milliseconds.
 const TOLERANCE_NS: i64 = 5 * MILLI_NS;
 
-/// A stop as it goes into the recording.
+/// A stop as it is recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stop {
     pub line: u64,
@@ -50,12 +51,12 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// What it was for.
+    /// The reason for it.
     pub fn name(&self) -> &str {
         self.operation.as_deref().unwrap_or("stopped")
     }
 
-    /// Its figures in the recording's words.
+    /// Its figures by the recording's keys.
     pub fn figures(&self) -> Vec<(&'static str, f64)> {
         let all = [
             (figure::REACH_NS, self.reach_ns),
@@ -78,7 +79,7 @@ pub(super) struct StoppedLine {
 }
 
 impl StoppedLine {
-    /// Reads the text behind the stamps.
+    /// Parses the text after the timestamps.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let rest = text.strip_prefix(b"Total time for which application threads were stopped:")?;
         let reach = memmem::find(rest, b", Stopping");
@@ -96,7 +97,7 @@ pub(super) fn application_ns(text: &[u8]) -> Option<i64> {
 /// A row of PrintSafepointStatistics.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
-    pub stamp: Stamp,
+    pub stamp: Timestamp,
     pub operation: String,
     pub threads: i64,
     pub runnable: i64,
@@ -108,7 +109,7 @@ pub(crate) struct Row {
 impl Row {
     /// "0.412: G1IncCollectionPause  [ 10 0 0 ] [ 0 0 0 0 5 ] 0".
     pub fn parse(line: &[u8]) -> Option<Self> {
-        let (stamp, rest) = Stamp::leading(line);
+        let (stamp, rest) = Timestamp::leading(line);
         let open = memchr::memchr(b'[', rest)?;
         let (name, rest) = rest.split_at(open);
         let (threads, rest) = numbers(rest)?;
@@ -170,7 +171,7 @@ pub(crate) struct Safepoints {
     covered_ns: Option<(i64, i64)>,
     /// Stops that are complete, in order; the reader drains it.
     pub ready: Vec<Stop>,
-    /// Rows that said nothing new.
+    /// Rows that add nothing.
     pub doubled: u64,
 }
 
@@ -228,18 +229,18 @@ impl Safepoints {
     }
 }
 
-/// Whether a row tells of a stop that has none yet.
+/// Whether a row adds to a stop that has no row yet.
 fn same(stop: &Stop, row: &Stop) -> bool {
     let name_fits = stop.operation.is_none() || stop.operation == row.operation;
     stop.threads.is_none() && name_fits && (stop.t0_ns.saturating_sub(row.t0_ns)).abs() <= TOLERANCE_NS
 }
 
-/// Gives a stop what its row knows better.
+/// Adds to a stop what its row knows better.
 fn name(stop: &mut Stop, row: Stop) {
     stop.operation = row.operation;
     stop.reach_ns = stop.reach_ns.or(row.reach_ns);
     stop.cleanup_ns = row.cleanup_ns;
-    // What the line knows to the nanosecond stays, without the cleanup that only the row tells.
+    // What the line has to the nanosecond stays, without the cleanup, which only the row has.
     stop.at_ns = match (stop.at_ns, row.cleanup_ns) {
         (Some(at), Some(cleanup)) => Some(at.saturating_sub(cleanup).max(0)),
         _ => row.at_ns,
@@ -300,7 +301,7 @@ mod tests {
             safepoints.finish();
             let [stop] = safepoints.ready.as_slice() else { panic!("one stop") };
             assert_eq!(stop.operation.as_deref(), Some("G1IncCollectionPause"));
-            assert_eq!(stop.reach_ns, Some(77), "the exact figure stays");
+            assert_eq!(stop.reach_ns, Some(77), "the exact value stays");
         }
     }
 

@@ -7,13 +7,13 @@
 
 use std::borrow::Cow;
 
-/// The bit of each of eight bytes that says whether an integer goes on behind it.
+/// The continuation bits of eight bytes of integers.
 pub(super) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Bytes that are passed at once.
+/// Bytes that are skipped at once.
 const BLOCK: usize = 32;
 
-/// The low seven bits of each of eight bytes, one behind the other.
+/// The low seven bits of each of eight bytes, packed.
 #[inline]
 fn seven_bits_each(eight: u64) -> u64 {
     let pairs = (eight & 0x007f_007f_007f_007f) | (eight & 0x7f00_7f00_7f00_7f00) >> 1;
@@ -21,7 +21,7 @@ fn seven_bits_each(eight: u64) -> u64 {
     (fours & 0x0fff_ffff) | (fours & 0x0fff_ffff_0000_0000) >> 4
 }
 
-/// How many of eight bytes are marked in their highest bits.
+/// How many of eight bytes have their highest bit set.
 #[inline]
 pub(super) fn marked(high_bits: u64) -> u32 {
     ((high_bits >> 7).wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
@@ -30,8 +30,8 @@ pub(super) fn marked(high_bits: u64) -> u32 {
 /// A view of a chunk with a position.
 #[derive(Clone, Copy)]
 pub(super) struct Bytes<'a> {
-    /// The chunk: also what lies behind the end of the view, so that eight bytes can be taken at
-    /// once in front of it.
+    /// The chunk: also what follows the end of the view, so that eight bytes can be read at once
+    /// before it.
     pub(super) data: &'a [u8],
     pub(super) at: usize,
     /// Where the view ends, within the data.
@@ -49,7 +49,7 @@ pub(super) enum Text<'a> {
     Pool(u64),
     /// Bytes of UTF-8.
     Utf8(&'a [u8]),
-    /// One byte a character.
+    /// One byte per character.
     Latin1(&'a [u8]),
     /// UTF-16 units, each written as an integer.
     Units(&'a [u8], bool),
@@ -92,7 +92,7 @@ impl<'a> Bytes<'a> {
         self.data.get(self.at..self.end).unwrap_or_default()
     }
 
-    /// Goes over `n` bytes.
+    /// Skips `n` bytes.
     #[inline]
     pub(super) fn pass(&mut self, n: usize) -> Option<()> {
         let at = self.at.checked_add(n).filter(|at| *at <= self.end)?;
@@ -177,8 +177,8 @@ impl<'a> Bytes<'a> {
         Some(value | u64::from(self.u8()?) << 56)
     }
 
-    /// Goes over `count` compressed integers. Most are of one or two bytes, so that several are
-    /// passed at once.
+    /// Skips `count` compressed integers. Most have one or two bytes, so that several are skipped
+    /// at once.
     #[inline]
     pub(super) fn skip_varints(&mut self, count: usize) -> Option<()> {
         let mut left = u32::try_from(count).ok()?;
@@ -204,7 +204,7 @@ impl<'a> Bytes<'a> {
                 left -= 1;
             } else if ends <= left {
                 // The next eight bytes begin where an integer begins, so that a ninth byte is
-                // always seen as one.
+                // always recognised as one.
                 self.pass(8 - last_bytes.leading_zeros() as usize / 8)?;
                 left -= ends;
             } else {
@@ -230,7 +230,7 @@ impl<'a> Bytes<'a> {
             ends += last >> 7;
             four_in_a_row |= last as u32 == 0 || last >> 32 == 0;
         }
-        // Nine bytes have four at such a place of which none is the last.
+        // A nine-byte integer has four such bytes in a row without an end.
         if four_in_a_row {
             let mut open = 0;
             for last in block.as_chunks().0.iter().map(last_bytes) {
@@ -281,21 +281,21 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    /// How many of something follow; each takes a byte or more, so that there are never more than
-    /// bytes left.
+    /// The number of elements that follow; each takes a byte or more, so that there are never more
+    /// than bytes left.
     pub(super) fn length(&mut self) -> Option<usize> {
         let n = usize::try_from(self.int()?).ok()?;
         (n <= self.left()).then_some(n)
     }
 }
 
-/// Nearly all text is whole, which is seen more quickly than what of it is not.
+/// Nearly all text is valid, which is quicker to check than to convert.
 fn utf8(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 impl<'a> Text<'a> {
-    /// The characters of a string that stands in place; `None` for one of the pool or none.
+    /// The characters of an inline string; `None` for one of the pool or null.
     pub(super) fn in_place(self) -> Option<Cow<'a, str>> {
         match self {
             Text::Null | Text::Pool(_) => None,
@@ -336,8 +336,8 @@ mod tests {
 
     #[test]
     fn integers_are_read_and_passed_alike_wherever_the_data_ends() {
-        // Integers of all lengths in changing order, by a generator of fixed numbers; ninth bytes
-        // with the high bit set too.
+        // Integers of all lengths in changing order, by a fixed generator; ninth bytes with the
+        // high bit set, too.
         let mut state = 1u64;
         let mut values = Vec::new();
         let mut data = Vec::new();
@@ -356,15 +356,15 @@ mod tests {
             }
         }
         values.push((0, data.len()));
-        for cut in [data.len(), data.len() - 1, data.len() - 5, data.len() / 2] {
-            let whole = values.iter().filter(|(_, at)| *at <= cut).count() - 1;
-            let mut bytes = Bytes::new(&data[..cut], 0, true);
+        for length in [data.len(), data.len() - 1, data.len() - 5, data.len() / 2] {
+            let whole = values.iter().filter(|(_, at)| *at <= length).count() - 1;
+            let mut bytes = Bytes::new(&data[..length], 0, true);
             for (value, at) in &values[..whole] {
                 assert_eq!((bytes.at, bytes.long()), (*at, Some(*value)));
             }
             for from in (0..whole).step_by(7) {
                 for count in [0, 1, 2, 3, 9, 40, whole - from] {
-                    let mut bytes = Bytes::new(&data[..cut], values[from].1, true);
+                    let mut bytes = Bytes::new(&data[..length], values[from].1, true);
                     let passed = bytes.skip_varints(count);
                     if from + count <= whole {
                         assert_eq!((passed, bytes.at), (Some(()), values[from + count].1));
@@ -373,7 +373,7 @@ mod tests {
                     }
                 }
             }
-            let mut bytes = Bytes::new(&data[..cut], 0, true);
+            let mut bytes = Bytes::new(&data[..length], 0, true);
             assert_eq!(bytes.skip_varints(whole + 1), None);
         }
     }
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(text(&[4, 2, b'a', 0xac, 0x41]).as_deref(), Some("a€"));
         assert_eq!(text(&[5, 2, b'a', 0xf6]).as_deref(), Some("aö"));
         assert_eq!(text(&[6]), None);
-        // A length beyond the end is no string.
+        // A length beyond the end is not a string.
         assert_eq!(text(&[3, 200, b'a']), None);
         assert_eq!(text(&[4, 0xff, 0xff, 0xff, 0xff, 0x0f, b'a']), None);
     }

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A finished chunk has its size in the header. One that a JVM was still writing (copied from its
-//! repository, or left behind by a JVM that was killed) has the size of its last flush, or none,
-//! and a state that is not 0 (`ChunkHeader`, JDK 14 and later): it ends where its events end. Where
-//! the header's size is damaged, the same holds.
+//! repository, or left by a JVM that was killed) has the size of its last flush, or none, and a
+//! state that is not 0 (`ChunkHeader`, JDK 14 and later): it ends where its events end. The same
+//! holds where the header's size is damaged.
 
 use std::io::Read;
 
@@ -16,12 +16,12 @@ use super::bytes::Bytes;
 use super::layout::Clock;
 use crate::Lines;
 
-/// What a chunk begins with.
+/// The magic bytes of a chunk.
 pub(super) const MAGIC: &[u8] = b"FLR\0";
 /// Size of the header.
 const HEADER: usize = 68;
-/// The largest chunk that is taken into memory whole. The JDK begins a new chunk after 12 MB and
-/// async-profiler after 100 MB; what lies behind this is left out and said.
+/// The largest chunk that is read into memory. The JDK begins a new chunk after 12 MB and
+/// async-profiler after 100 MB; what exceeds this is left out and reported.
 const LARGEST: usize = 1 << 30;
 /// How much more is read at a time.
 const STEP: usize = 1 << 20;
@@ -30,9 +30,9 @@ const STEP: usize = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     size: u64,
-    /// Where the header says that the newest metadata event begins.
+    /// The offset of the newest metadata event, according to the header.
     pub(super) metadata: u64,
-    /// Nanoseconds since the epoch at its start, and how long it lasted.
+    /// Nanoseconds since the epoch at its start, and its duration.
     pub(super) start_ns: i64,
     duration_ns: i64,
     start_ticks: i64,
@@ -43,7 +43,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The header at the front of `data`. `None`: it is none that a JVM writes.
+    /// The header at the beginning of `data`. `None`: a JVM writes no such header.
     fn read(data: &[u8]) -> Option<Self> {
         let head: &[u8; HEADER] = data.get(..HEADER)?.try_into().ok()?;
         let long =
@@ -63,12 +63,12 @@ impl Header {
         honest.then_some(header)
     }
 
-    /// When it ends, of one that is finished.
+    /// When it ends, if it is finished.
     pub(super) fn end_ns(&self) -> Option<i64> {
         (!self.in_flight).then(|| self.start_ns.saturating_add(self.duration_ns.max(0)))
     }
 
-    /// How its ticks become nanoseconds.
+    /// The conversion of its ticks to nanoseconds.
     pub(super) fn clock(&self) -> Clock {
         let per_second = if self.ticks_per_second > 0 { self.ticks_per_second } else { 1_000_000_000 };
         Clock { start_ns: self.start_ns, start_ticks: self.start_ticks, tick_ns: 1e9 / per_second as f64 }
@@ -78,20 +78,20 @@ impl Header {
 /// A chunk in memory.
 pub(super) struct Chunk<'a> {
     pub(super) header: Header,
-    /// All of it, the header too.
+    /// All of it, including the header.
     pub(super) data: &'a [u8],
-    /// Whether it ends before it should.
-    pub(super) cut: bool,
+    /// Whether it is truncated.
+    pub(super) truncated: bool,
 }
 
 /// The chunks of a stream.
 pub(super) struct Chunks<'l> {
     lines: &'l mut Lines,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that have been handed out.
+    /// Bytes of the buffer that have been returned.
     done: usize,
     ended: bool,
-    /// Bytes that are of no chunk.
+    /// Bytes that belong to no chunk.
     pub(super) foreign: u64,
 }
 
@@ -100,7 +100,7 @@ impl<'l> Chunks<'l> {
         Self { lines, buffer: Vec::new(), done: 0, ended: false, foreign: 0 }
     }
 
-    /// Reads until `size` bytes are in the buffer. False: there are not as many.
+    /// Reads until `size` bytes are in the buffer. False: there are fewer.
     fn fill(&mut self, size: usize) -> bool {
         while self.buffer.len() < size && !self.ended {
             let more = (size - self.buffer.len()).min(STEP) as u64;
@@ -119,8 +119,8 @@ impl<'l> Chunks<'l> {
         let header = self.header()?;
         let size = usize::try_from(header.size).unwrap_or(usize::MAX);
         let whole = !header.in_flight && (HEADER..=LARGEST).contains(&size) && self.fill(size);
-        // What follows a whole chunk is another or the end; otherwise its size is believed only if
-        // an event ends there.
+        // A complete chunk is followed by another or by the end; otherwise its size is trusted only
+        // if an event ends there.
         let followed = |me: &mut Self| !me.fill(size + MAGIC.len()) || me.buffer[size..].starts_with(MAGIC);
         let whole = whole && (followed(self) || ends_at(&self.buffer[..size], header.compressed));
         let end = if whole {
@@ -130,7 +130,7 @@ impl<'l> Chunks<'l> {
             end_of_events(&self.buffer, header.compressed)
         };
         self.done = end;
-        Some(Chunk { header, data: self.buffer.get(..end).unwrap_or_default(), cut: !whole })
+        Some(Chunk { header, data: self.buffer.get(..end).unwrap_or_default(), truncated: !whole })
     }
 
     /// The header of the next chunk, with the buffer beginning there.
@@ -152,8 +152,8 @@ impl<'l> Chunks<'l> {
     }
 }
 
-/// Where the events of a chunk end whose size is not known: at the next chunk, or at what is no
-/// event.
+/// Where the events of a chunk end whose size is unknown: at the next chunk, or at bytes that are
+/// not an event.
 fn end_of_events(data: &[u8], compressed: bool) -> usize {
     let mut at = HEADER;
     while let Some(next) = Event::at(data, at, compressed) {
@@ -162,14 +162,14 @@ fn end_of_events(data: &[u8], compressed: bool) -> usize {
         }
         at = next.end;
     }
-    // A last event that is cut off is lost; a chunk behind it is not.
+    // A truncated last event is lost; a chunk after it is not.
     let rest = data.get(at..).unwrap_or_default();
     let next = memchr::memmem::find_iter(rest, MAGIC);
     let next = next.into_iter().find(|from| Header::read(rest.get(*from..).unwrap_or_default()).is_some());
     next.map_or(data.len(), |from| at + from)
 }
 
-/// Whether the events of a chunk end with it.
+/// Whether the chunk ends exactly where an event ends.
 fn ends_at(data: &[u8], compressed: bool) -> bool {
     let mut at = HEADER;
     while let Some(event) = Event::at(data, at, compressed) {
@@ -178,7 +178,7 @@ fn ends_at(data: &[u8], compressed: bool) -> bool {
     at == data.len()
 }
 
-/// An event's place in a chunk.
+/// The position of an event in a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     /// Numeric id of its type.
@@ -190,7 +190,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// The event that begins at an offset. `None`: what is there is none, or is cut off.
+    /// The event that begins at an offset. `None`: there is none, or it is truncated.
     #[inline]
     fn at(data: &[u8], at: usize, compressed: bool) -> Option<Self> {
         let mut bytes = Bytes::new(data, at, compressed);
@@ -201,10 +201,10 @@ impl Event {
     }
 }
 
-/// The events of a chunk one after another.
+/// Iterates over the events of a chunk.
 pub(super) struct Events<'a> {
     data: &'a [u8],
-    /// Where the next one begins; where the walk ended.
+    /// Where the next one begins; at the end, where the iteration stopped.
     pub(super) at: usize,
     compressed: bool,
 }

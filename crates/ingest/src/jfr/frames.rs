@@ -1,8 +1,8 @@
-//! The frames of a chunk, told by their bytes.
+//! The frames of a chunk, recognised by their bytes.
 //!
-//! A chunk has a few thousand frames that differ and names them millions of times, in some seven to
-//! ten bytes each. Where a frame ends is seen without reading its integers; by its bytes it is
-//! found then, and read only when they are new.
+//! A chunk has a few thousand distinct frames and names them millions of times, in some seven to
+//! ten bytes each. Where a frame ends can be found without decoding its integers; it is then looked
+//! up by its bytes, and decoded only when they are new.
 
 use std::hash::{Hash, Hasher};
 
@@ -11,10 +11,11 @@ use fathom_recording::FrameId;
 use super::bytes::{Bytes, HIGH_BITS, marked};
 use super::layout::Integers;
 
-/// Frames that are kept by their bytes; more than any chunk has. The others are read each time.
+/// The most frames that are kept by their bytes; more than any chunk has. The others are decoded
+/// each time.
 const MOST: usize = 1 << 16;
 
-/// What tells a frame: keys into the pools of methods and of sorts of frames.
+/// The identity of a frame: keys into the pools of methods and of frame types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameKey {
     pub(super) method: u64,
@@ -45,19 +46,19 @@ impl FrameKey {
     }
 }
 
-/// The frames of a chunk that were read.
+/// The frames of a chunk that were decoded.
 #[derive(Default)]
 pub(super) struct Frames {
-    /// Open addressing by a frame's bytes; the length is a power of two, and half of the places or
-    /// more are free.
+    /// Open addressing by a frame's bytes; the length is a power of two, and at least half of the
+    /// slots are free.
     places: Vec<Place>,
-    /// Each frame, and what it is in the recording once that was asked for.
+    /// Each frame, and its id in the recording once that was needed.
     known: Vec<(FrameKey, Option<FrameId>)>,
-    /// How many of these are found by their bytes; those behind them are of the stack that is read.
+    /// How many of these are found by their bytes; those after them belong to the current stack.
     kept: usize,
 }
 
-/// Bytes, and the frame that they are.
+/// Bytes, and the frame that they encode.
 #[derive(Clone, Copy)]
 struct Place {
     bytes: u128,
@@ -67,12 +68,12 @@ struct Place {
 const FREE: Place = Place { bytes: 0, frame: u32::MAX };
 
 impl Frames {
-    /// A stack begins: frames of those before it that are not kept are forgotten.
+    /// A stack begins: frames of earlier stacks that are not kept are dropped.
     pub(super) fn begin(&mut self) {
         self.known.truncate(self.kept);
     }
 
-    /// The number of the frame that comes next. `None`: it is cut or damaged.
+    /// The number of the next frame. `None`: it is truncated or damaged.
     #[inline]
     pub(super) fn next(&mut self, bytes: &mut Bytes<'_>, fields: &Integers<3>) -> Option<u32> {
         let Some((raw, size)) = raw(bytes, fields.each) else { return self.add(bytes, fields) };
@@ -86,7 +87,7 @@ impl Frames {
         self.keep(raw, bytes, fields)
     }
 
-    /// Reads a frame whose bytes are not kept.
+    /// Decodes a frame whose bytes are not kept.
     #[cold]
     fn add(&mut self, bytes: &mut Bytes<'_>, fields: &Integers<3>) -> Option<u32> {
         let frame = u32::try_from(self.known.len()).ok()?;
@@ -94,7 +95,7 @@ impl Frames {
         Some(frame)
     }
 
-    /// Reads a frame and keeps its bytes, while there is room and the stack has no frame yet that
+    /// Decodes a frame and keeps its bytes, while there is room and the stack has no frame yet that
     /// is not kept.
     #[cold]
     fn keep(&mut self, raw: u128, bytes: &mut Bytes<'_>, fields: &Integers<3>) -> Option<u32> {
@@ -110,7 +111,7 @@ impl Frames {
         Some(frame)
     }
 
-    /// Where bytes are, or where they belong. There has to be a free place.
+    /// The slot of some bytes, or the free one that they belong in. There has to be a free slot.
     #[inline]
     fn find(&self, raw: u128) -> usize {
         let mask = self.places.len() - 1;
@@ -134,13 +135,13 @@ impl Frames {
         }
     }
 
-    /// A frame by its number, and what it is in the recording.
+    /// A frame by its number, and its id in the recording.
     #[inline]
     pub(super) fn get(&self, frame: u32) -> Option<(FrameKey, Option<FrameId>)> {
         self.known.get(frame as usize).copied()
     }
 
-    /// Says what a frame is in the recording.
+    /// Sets the id of a frame in the recording.
     pub(super) fn resolve(&mut self, frame: u32, id: FrameId) {
         if let Some((_, known)) = self.known.get_mut(frame as usize) {
             *known = Some(id);
@@ -148,8 +149,8 @@ impl Frames {
     }
 }
 
-/// The bytes of the frame of so many integers that comes next, and how many they are. `None`: they
-/// are too many, an integer may have nine, or the chunk ends.
+/// The bytes of the next frame of this many integers, and their length. `None`: they are too many,
+/// an integer may have nine, or the chunk ends.
 #[inline]
 fn raw(bytes: &Bytes<'_>, integers: usize) -> Option<(u128, usize)> {
     let mut left = u32::try_from(integers).ok()?.checked_sub(1)?;
@@ -162,7 +163,7 @@ fn raw(bytes: &Bytes<'_>, integers: usize) -> Option<(u128, usize)> {
         return Some((u128::from(low & mask), last.trailing_zeros() as usize / 8 + 1));
     }
     left -= ends;
-    // Eight bytes in a row of which none is the last of an integer: a ninth always is.
+    // Eight bytes in a row without the end of an integer: a ninth always follows.
     if left >= marked(behind) || last.leading_zeros() + behind.trailing_zeros() >= u64::BITS {
         return None;
     }
@@ -176,7 +177,7 @@ fn raw(bytes: &Bytes<'_>, integers: usize) -> Option<(u128, usize)> {
 mod tests {
     use super::*;
 
-    /// Compressed integers one behind the other.
+    /// Compressed integers in sequence.
     fn written(integers: &[u64]) -> Vec<u8> {
         let mut data = Vec::new();
         for integer in integers {
@@ -196,8 +197,7 @@ mod tests {
     #[test]
     fn frames_are_found_by_their_bytes_as_they_are_read() {
         let fields = Integers { each: 4, places: [0, 1, 3] };
-        // Integers of all lengths in changing order, by a generator of fixed numbers; some frames
-        // come again.
+        // Integers of all lengths in changing order, by a fixed generator; some frames come again.
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -218,7 +218,7 @@ mod tests {
         let mut frames = Frames::default();
         let mut bytes = Bytes::new(&data, 0, true);
         for (i, (key, end)) in expected.iter().enumerate() {
-            // Of a stack with a frame that is too long, those behind it are not kept.
+            // In a stack with a frame that is too long, those after it are not kept.
             if i % 3 == 0 {
                 frames.begin();
             }
@@ -227,8 +227,8 @@ mod tests {
         }
         assert!(frames.kept > 500 && frames.kept < expected.len());
         assert_eq!(frames.next(&mut bytes, &fields), None);
-        // One that is cut is none, also where its bytes are known.
-        let mut cut = Bytes::up_to(&data, 0, expected[0].1 - 1, true);
-        assert_eq!(frames.next(&mut cut, &fields), None);
+        // A truncated one is not a frame, even if its bytes are known.
+        let mut truncated = Bytes::up_to(&data, 0, expected[0].1 - 1, true);
+        assert_eq!(frames.next(&mut truncated, &fields), None);
     }
 }

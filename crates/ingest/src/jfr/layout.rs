@@ -1,24 +1,24 @@
-//! How the values of a type lie in a chunk: its fields as a flat list of steps, of which some are
+//! How the values of a type lie in a chunk: its fields as a flat list of steps, some of which are
 //! kept.
 //!
-//! A layout is made once a type and chunk and then followed for each event, without looking at
-//! names again. Nested types become part of the list; what nobody asks for is one step for as many
-//! fields as stand together, and what lies behind the last field that is asked for is not read at
-//! all.
+//! A layout is made once per type and chunk and then followed for each event, without another look
+//! at names. Nested types become part of the list; fields that are not needed are merged into as
+//! few steps as possible, and what follows the last field that is needed is not read at all.
 
 use super::bytes::{Bytes, Text};
 use super::metadata::{Types, Unit};
 
-/// How deep types are nested within another: an event, a heap space in it, its sizes.
+/// The deepest nesting of types: an event, a heap space in it, its sizes.
 const DEPTH: u32 = 6;
-/// Steps of one layout. The longest honest one (`jdk.CPUInformation` and the like) has some thirty.
+/// The most steps of one layout. The longest legitimate one (`jdk.CPUInformation` and the like) has
+/// some thirty.
 const MOST: usize = 512;
 
-/// How a primitive is written.
+/// The encoding of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Prim {
     Byte,
-    /// An integer of so many bits, and whether it has a sign.
+    /// An integer of this many bits, and whether it has a sign.
     Integer(u8, bool),
     Float,
     Double,
@@ -30,30 +30,30 @@ enum Prim {
 /// A step of a layout.
 #[derive(Debug)]
 enum Step {
-    /// Reads a value, into a slot when it is asked for.
+    /// Reads a value, into a slot if it is needed.
     One(Prim, Option<usize>, Unit),
-    /// Goes over integers that nobody asks for.
+    /// Skips integers that are not needed.
     Integers(Run),
-    /// Goes over so many bytes.
+    /// Skips this many bytes.
     Bytes(usize),
-    /// An array: the layout of an element, and the slot when it is asked for.
+    /// An array: the layout of an element, and the slot if it is needed.
     Many(Vec<Step>, Option<usize>),
 }
 
-/// Integers one behind the other.
+/// Integers in sequence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     count: usize,
-    /// The bytes that all of them take where integers are not compressed.
+    /// Their total size where integers are not compressed.
     bytes: usize,
 }
 
-/// Where the fields of a type stand that consists of integers alone.
+/// The positions of the fields of a type that consists of integers alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Integers<const N: usize> {
-    /// How many integers one value is.
+    /// How many integers one value has.
     pub(super) each: usize,
-    /// Of each field asked for: its place among them.
+    /// For each field that is needed: its index among them.
     pub(super) places: [usize; N],
 }
 
@@ -63,8 +63,8 @@ pub(super) enum Value<'a> {
     /// The type has no such field.
     #[default]
     Absent,
-    /// An integer; a moment (nanoseconds since the epoch) or a length of time (nanoseconds) by the
-    /// field's unit.
+    /// An integer; a time (nanoseconds since the epoch) or a duration (nanoseconds) according to
+    /// the field's unit.
     Integer(i64),
     /// A floating-point number.
     Real(f64),
@@ -81,20 +81,20 @@ pub(super) enum Value<'a> {
 pub(super) struct Clock {
     /// Nanoseconds since the epoch at the start of the chunk.
     pub(super) start_ns: i64,
-    /// The same moment in ticks.
+    /// The same time in ticks.
     pub(super) start_ticks: i64,
-    /// Nanoseconds in a tick.
+    /// Nanoseconds per tick.
     pub(super) tick_ns: f64,
 }
 
 impl Clock {
-    /// The moment of a stamp, nanoseconds since the epoch.
-    fn moment(&self, ticks: i64) -> i64 {
+    /// The time of a timestamp, nanoseconds since the epoch.
+    fn time(&self, ticks: i64) -> i64 {
         self.start_ns.saturating_add(self.span(ticks.saturating_sub(self.start_ticks)))
     }
 
-    /// A length of time, nanoseconds. The JVM marks "for ever" and "none" by the largest and
-    /// smallest integers.
+    /// A duration, nanoseconds. The JVM marks "for ever" and "none" by the largest and smallest
+    /// integers.
     fn span(&self, ticks: i64) -> i64 {
         if ticks == i64::MIN || ticks == i64::MAX { ticks } else { (ticks as f64 * self.tick_ns) as i64 }
     }
@@ -104,14 +104,14 @@ impl Clock {
 #[derive(Debug)]
 pub(super) struct Layout {
     steps: Vec<Step>,
-    /// How many of the steps have to be taken when the end of the value is of no interest.
+    /// How many of the steps have to be taken when the end of the value is not needed.
     needed: usize,
 }
 
 impl Layout {
     /// The layout of the type at `class`, with the fields named in `wanted`
-    /// ("heapSpace.committedSize" for one of a type within it) in slots of the same order. `None`:
-    /// the chunk does not describe the type fully, or nests it without end.
+    /// ("heapSpace.committedSize" for one of a nested type) in slots of the same order. `None`: the
+    /// chunk does not describe the type fully, or nests it without end.
     pub(super) fn of(types: &Types, class: u32, wanted: &[&str]) -> Option<Self> {
         let mut left = MOST;
         let steps = if types.class(class)?.name == "java.lang.String" {
@@ -124,7 +124,7 @@ impl Layout {
         Some(Self { steps, needed })
     }
 
-    /// Reads a value up to the last field asked for. `None`: it is cut or damaged.
+    /// Reads a value up to the last field that is needed. `None`: it is truncated or damaged.
     #[inline]
     pub(super) fn read<'a>(
         &self,
@@ -135,7 +135,8 @@ impl Layout {
         follow(self.steps.get(..self.needed)?, bytes, clock, slots)
     }
 
-    /// Where the fields asked for lie, of a type that has them all and is nothing but integers.
+    /// The positions of the needed fields, for a type that has them all and consists of integers
+    /// alone.
     pub(super) fn integers<const N: usize>(&self) -> Option<Integers<N>> {
         let (mut each, mut places) = (0, [None; N]);
         for step in &self.steps {
@@ -160,8 +161,8 @@ impl Layout {
         matches!(self.steps.last(), Some(Step::Many(_, Some(of))) if *of == slot)
     }
 
-    /// Reads a value that [ends with](Self::ends_with) an array, up to the first element of that:
-    /// gives their number.
+    /// Reads a value that [ends with](Self::ends_with) an array, up to the first element of that;
+    /// returns the number of elements.
     pub(super) fn read_up_to_array<'a>(
         &self,
         bytes: &mut Bytes<'a>,
@@ -181,7 +182,7 @@ impl Layout {
         })
     }
 
-    /// Reads a whole value, to go on behind it.
+    /// Reads a whole value, to continue after it.
     pub(super) fn pass<'a>(
         &self,
         bytes: &mut Bytes<'a>,
@@ -227,7 +228,7 @@ fn fields(
     Some(steps)
 }
 
-/// Joins what nobody asks for into as few steps as there can be.
+/// Merges what is not needed into as few steps as possible.
 fn compact(steps: Vec<Step>) -> Vec<Step> {
     let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps {
@@ -282,7 +283,7 @@ fn follow<'a>(steps: &[Step], bytes: &mut Bytes<'a>, clock: &Clock, slots: &mut 
                 let count = bytes.length()?;
                 let from = bytes.at;
                 match element.as_slice() {
-                    // Elements without any field take no bytes: there is nothing to go over.
+                    // Elements without any field take no bytes: there is nothing to skip.
                     [] => {}
                     [Step::Integers(run)] => pass_over(bytes, *run, count)?,
                     element => {
@@ -300,7 +301,7 @@ fn follow<'a>(steps: &[Step], bytes: &mut Bytes<'a>, clock: &Clock, slots: &mut 
     Some(())
 }
 
-/// Goes over `times` runs of integers.
+/// Skips `times` runs of integers.
 #[inline]
 fn pass_over(bytes: &mut Bytes<'_>, run: Run, times: usize) -> Option<()> {
     if bytes.compressed {
@@ -328,7 +329,7 @@ fn in_unit<'a>(value: Value<'a>, unit: Unit, clock: &Clock) -> Value<'a> {
     let Value::Integer(n) = value else { return value };
     Value::Integer(match unit {
         Unit::None => n,
-        Unit::TickStamp => clock.moment(n),
+        Unit::TickStamp => clock.time(n),
         Unit::TickSpan => clock.span(n),
         Unit::Nanos(ns) => n.saturating_mul(ns),
     })

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Numeric ids of types differ between JVMs, between JDK and async-profiler and between chunks of
-//! one file: a type is known by its name only, and everything here holds for one chunk.
+//! one file: a type is identified by its name only, and everything here holds for one chunk.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use super::bytes::Bytes;
 const DEPTH: u32 = 8;
 /// Elements and strings of one metadata event. JDK 25 has some 9,000 elements and 5,000 strings.
 const MOST: usize = 1 << 20;
-/// Bytes of a description that is kept; JDK 25 has some 100,000.
+/// Bytes of a description that is cached; JDK 25 has some 100,000.
 const LARGEST: usize = 4 << 20;
 
 /// A type of a chunk.
@@ -43,17 +43,17 @@ pub(super) struct Field {
     pub(super) unit: Unit,
 }
 
-/// What an integer field counts, by its annotations (`jdk.jfr.Timestamp`, `jdk.jfr.Timespan`).
+/// The unit of an integer field, by its annotations (`jdk.jfr.Timestamp`, `jdk.jfr.Timespan`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Unit {
     /// A plain number.
     #[default]
     None,
-    /// A moment in ticks of the chunk's clock.
+    /// A time in ticks of the chunk's clock.
     TickStamp,
-    /// A length of time in ticks.
+    /// A duration in ticks.
     TickSpan,
-    /// A moment or a length of time: nanoseconds in one of it.
+    /// A time or a duration: nanoseconds per unit.
     Nanos(i64),
 }
 
@@ -62,7 +62,7 @@ pub(super) enum Unit {
 pub(super) struct Types {
     pub(super) classes: Vec<Class>,
     by_id: FxHashMap<u64, u32>,
-    /// The same of small ids, which nearly all are: asked for twice with each event.
+    /// The same for small ids, which nearly all are: looked up twice with each event.
     by_small_id: Vec<Option<u32>>,
     /// Index of the type of strings.
     pub(super) strings: Option<u32>,
@@ -133,7 +133,7 @@ impl Types {
 }
 
 /// The types that were read last: a JVM describes those of its next chunk by the same bytes, unless
-/// the program has made new ones.
+/// the program has defined new ones.
 #[derive(Default)]
 pub(super) struct Described(Option<(Vec<u8>, bool, Rc<Types>)>);
 
@@ -200,7 +200,7 @@ impl<'s> Element<'s> {
     }
 }
 
-/// What elements are made of, and how many more there may be.
+/// The parts of elements, and how many more there may be.
 struct Tree<'s> {
     strings: &'s [Cow<'s, str>],
     left: usize,
@@ -212,7 +212,7 @@ impl<'s> Tree<'s> {
         self.strings.get(index).map(Cow::as_ref)
     }
 
-    /// Counts something against what one metadata event may hold.
+    /// Counts something against the limit of one metadata event.
     fn spend(&mut self) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         Some(())

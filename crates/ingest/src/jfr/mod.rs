@@ -7,31 +7,30 @@
 //!                  └─▶ events ─▶ kinds by name ─▶ recording
 //! ```
 //!
-//! A chunk at a time is in memory, and of it only where the entries of its pools lie. Everything is
-//! bounded by the bytes that are there; whatever is damaged is counted, and what stands before and
-//! behind it is read.
+//! One chunk at a time is in memory, and of its pools only the positions of their entries.
+//! Everything is bounded by the size of the input; damage is counted, and what stands before and
+//! after it is read.
 //!
-//! A file may hold chunks of several runs (concatenated files); a run is told by the process id and
-//! the start of its JVM. Chunks that do not say whose they are belong to the run before them.
+//! A file may hold chunks of several runs (concatenated files); a run is identified by the process
+//! id and the start of its JVM. Chunks without that identity belong to the run before them.
 
-mod book;
 mod bytes;
 mod chunk;
-mod collections;
 mod events;
 mod frames;
+mod gc_events;
 mod layout;
 mod metadata;
 mod names;
 mod pools;
+mod run_writer;
+mod safepoints;
 mod stacks;
-mod stops;
 
 use std::rc::Rc;
 
 use fathom_recording::Sink;
 
-use self::book::{Book, Count};
 use self::bytes::Bytes;
 use self::chunk::{Chunk, Chunks, Events, MAGIC, event_at};
 use self::events::{Event, Kind, MOST_FIELDS, Reader, STANDARD};
@@ -39,6 +38,7 @@ use self::layout::{Clock, Layout, Value};
 use self::metadata::{Described, Types};
 use self::names::Names;
 use self::pools::Pools;
+use self::run_writer::{Count, RunWriter};
 use crate::{Confidence, Format, IngestError, Input};
 
 /// The reader of flight recordings.
@@ -47,7 +47,7 @@ pub(crate) struct Jfr;
 const ID: &str = "jfr";
 
 /// Numeric ids of the two kinds of events that describe the others; all other ids are the writer's
-/// own.
+/// choice.
 const METADATA: u64 = 0;
 const CHECKPOINT: u64 = 1;
 
@@ -77,25 +77,25 @@ impl Format for Jfr {
         let mut chunks = Chunks::new(&mut input.lines);
         let mut described = Described::default();
         let mut runs = Runs { name: &name, count: 0, now: Now::None(sink) };
-        // Chunks of which nothing could be read, and how many of them are cut.
-        let (mut unreadable, mut cut) = (0, 0);
+        // Chunks of which nothing could be read, and how many of them are truncated.
+        let (mut unreadable, mut truncated) = (0, 0);
         while let Some(chunk) = chunks.next() {
             match Content::of(&chunk, &mut described) {
                 Some(content) => runs.take(&chunk, &content),
                 None => {
                     unreadable += 1;
-                    cut += u64::from(chunk.cut);
+                    truncated += u64::from(chunk.truncated);
                 }
             }
         }
-        let Now::Run(mut book) = runs.now else {
+        let Now::Run(mut writer) = runs.now else {
             return Err(IngestError::Empty { path: name.into(), format: ID });
         };
-        book.faults.chunks += unreadable;
-        book.faults.unreadable += unreadable;
-        book.faults.unfinished += cut;
-        book.faults.foreign += chunks.foreign;
-        book.finish();
+        writer.faults.chunks += unreadable;
+        writer.faults.unreadable += unreadable;
+        writer.faults.unfinished += truncated;
+        writer.faults.foreign += chunks.foreign;
+        writer.finish();
         Ok(())
     }
 }
@@ -107,12 +107,12 @@ struct Runs<'n, 's> {
     now: Now<'s>,
 }
 
-/// The run that chunks are of at the moment.
+/// The run that chunks currently belong to.
 enum Now<'s> {
     /// None yet.
     None(&'s mut dyn Sink),
     /// This one.
-    Run(Box<Book<'s>>),
+    Run(Box<RunWriter<'s>>),
     /// Taken out to be changed.
     Between,
 }
@@ -121,24 +121,24 @@ impl Runs<'_, '_> {
     /// Reads a chunk into its run.
     fn take(&mut self, chunk: &Chunk<'_>, content: &Content) {
         let identity = content.identity(chunk);
-        let mut book = match std::mem::replace(&mut self.now, Now::Between) {
-            Now::Run(book) if book.is_of(identity) => book,
-            Now::Run(book) => self.begin(book.finish()),
+        let mut writer = match std::mem::replace(&mut self.now, Now::Between) {
+            Now::Run(writer) if writer.is_of(identity) => writer,
+            Now::Run(writer) => self.begin(writer.finish()),
             Now::None(sink) => self.begin(sink),
             Now::Between => return,
         };
-        book.identify(identity);
-        content.read(chunk, &mut book);
-        self.now = Now::Run(book);
+        writer.identify(identity);
+        content.read(chunk, &mut writer);
+        self.now = Now::Run(writer);
     }
 
-    fn begin<'s>(&mut self, sink: &'s mut dyn Sink) -> Box<Book<'s>> {
+    fn begin<'s>(&mut self, sink: &'s mut dyn Sink) -> Box<RunWriter<'s>> {
         self.count += 1;
-        Box::new(Book::new(sink, self.name, self.count))
+        Box::new(RunWriter::new(sink, self.name, self.count))
     }
 }
 
-/// A chunk's types and pools, and where the events are that others need.
+/// A chunk's types and pools, and the positions of the events that others need.
 struct Content {
     types: Rc<Types>,
     pools: Pools,
@@ -146,17 +146,16 @@ struct Content {
 }
 
 impl Content {
-    /// Looks through a chunk. `None`: it does not describe its types, and nothing in it can be
-    /// read.
+    /// Scans a chunk. `None`: it does not describe its types, and nothing in it can be read.
     fn of(chunk: &Chunk<'_>, described: &mut Described) -> Option<Self> {
         let compressed = chunk.header.compressed;
         let mut types = |event: chunk::Event| {
             let body = Bytes::up_to(chunk.data, event.body, event.end, compressed);
             (event.class == METADATA).then(|| described.types(body))?
         };
-        // The newest metadata event is where the header says, or else it is looked for.
-        let told = event_at(chunk, chunk.header.metadata).and_then(&mut types);
-        let types = told.or_else(|| {
+        // The newest metadata event is where the header says; otherwise it is searched.
+        let named = event_at(chunk, chunk.header.metadata).and_then(&mut types);
+        let types = named.or_else(|| {
             let all: Vec<_> = Events::of(chunk).filter(|event| event.class == METADATA).collect();
             all.into_iter().rev().find_map(types)
         })?;
@@ -172,7 +171,7 @@ impl Content {
         Some(Self { types, pools, first })
     }
 
-    /// Process id and start of the JVM that the chunk says it is of.
+    /// Process id and start of the JVM according to the chunk.
     fn identity(&self, chunk: &Chunk<'_>) -> Option<(i64, i64)> {
         let is_jvm = |event: &&chunk::Event| {
             self.types.by_id(event.class).is_some_and(|class| class.name == "jdk.JVMInformation")
@@ -189,7 +188,7 @@ impl Content {
     }
 
     /// Reads the events of a chunk: first those that others need.
-    fn read(&self, chunk: &Chunk<'_>, book: &mut Book<'_>) {
+    fn read(&self, chunk: &Chunk<'_>, writer: &mut RunWriter<'_>) {
         let (clock, compressed) = (chunk.header.clock(), chunk.header.compressed);
         let mut plans: Vec<Option<Plan>> = Vec::new();
         plans.resize_with(self.types.classes.len(), || None);
@@ -202,7 +201,7 @@ impl Content {
             values: [Value::Absent; MOST_FIELDS],
             reader: Reader {
                 names: Names::new(chunk.data, compressed, clock, &self.types, &self.pools),
-                book,
+                writer,
             },
             unknown: 0,
         };
@@ -221,13 +220,13 @@ impl Content {
 /// How events of a type are read.
 struct Plan {
     kind: Option<(events::Read, Layout)>,
-    /// How many fields are asked for.
+    /// How many fields are requested.
     fields: usize,
     count: Count,
     failed: u64,
 }
 
-/// A walk over the events of a chunk.
+/// Reads the events of a chunk.
 struct Walk<'w, 'a, 's> {
     content: &'a Content,
     chunk: &'w Chunk<'a>,
@@ -235,7 +234,7 @@ struct Walk<'w, 'a, 's> {
     /// By index of the type, made when its first event comes.
     plans: Vec<Option<Plan>>,
     last_ns: i64,
-    /// Of the event that is read, with what is left of those before it behind them.
+    /// The fields of the current event; beyond them, remains of earlier ones.
     values: [Value<'a>; MOST_FIELDS],
     reader: Reader<'w, 'a, 's>,
     /// Events of types that the chunk does not describe.
@@ -250,7 +249,7 @@ const TOO_OLD: &str = "a flight recording of format 0.x, as Oracle's JDK 7 and 8
 const OUTSIDE_NS: i64 = 60_000_000_000;
 
 impl<'a> Walk<'_, 'a, '_> {
-    /// Takes an event, if it is its turn.
+    /// Handles an event, if it is its turn.
     fn event(&mut self, event: &chunk::Event, first: bool) {
         if event.class == METADATA || event.class == CHECKPOINT {
             return;
@@ -275,7 +274,7 @@ impl<'a> Walk<'_, 'a, '_> {
             .and_then(|()| {
                 let of_others = || {
                     (!class.name.starts_with("jdk."))
-                        .then(|| since_start(self.chunk, self.reader.book, values))
+                        .then(|| since_start(self.chunk, self.reader.writer, values))
                 };
                 within(self.chunk, values).or_else(|| of_others().flatten())
             })
@@ -288,38 +287,39 @@ impl<'a> Walk<'_, 'a, '_> {
 
     fn finish(self, whole: bool) {
         let header = &self.chunk.header;
-        let book = self.reader.book;
+        let writer = self.reader.writer;
         for (class, plan) in self.content.types.classes.iter().zip(self.plans) {
             if let Some(plan) = plan {
-                book.count(&class.name, plan.count);
-                book.faults.events += plan.failed;
+                writer.count(&class.name, plan.count);
+                writer.faults.events += plan.failed;
             }
         }
-        book.faults.events += self.unknown;
-        book.faults.unresolved += self.reader.names.unresolved;
-        book.faults.checkpoints += self.content.pools.damaged;
-        book.faults.unfinished += u64::from(self.chunk.cut || !whole);
-        let end_ns = if self.chunk.cut { self.last_ns } else { header.end_ns().unwrap_or(self.last_ns) };
-        book.chunk(self.chunk.data.len() as u64, (header.start_ns, end_ns.max(header.start_ns)));
+        writer.faults.events += self.unknown;
+        writer.faults.unresolved += self.reader.names.unresolved;
+        writer.faults.checkpoints += self.content.pools.damaged;
+        writer.faults.unfinished += u64::from(self.chunk.truncated || !whole);
+        let end_ns =
+            if self.chunk.truncated { self.last_ns } else { header.end_ns().unwrap_or(self.last_ns) };
+        writer.chunk(self.chunk.data.len() as u64, (header.start_ns, end_ns.max(header.start_ns)));
     }
 }
 
-/// When an event began, if that can be of its chunk: a damaged stamp must not stretch the recording
-/// over centuries.
+/// The start of an event, if it is plausible for its chunk: a damaged timestamp must not extend the
+/// recording over centuries.
 fn within(chunk: &Chunk<'_>, values: &[Value<'_>]) -> Option<i64> {
     let Some(Value::Integer(t_ns)) = values.first() else { return None };
-    let end_ns = chunk.header.end_ns().filter(|_| !chunk.cut);
+    let end_ns = chunk.header.end_ns().filter(|_| !chunk.truncated);
     let fits = end_ns.is_none_or(|end| *t_ns <= end.saturating_add(OUTSIDE_NS));
     let length = if let Some(Value::Integer(length)) = values.get(1) { (*length).max(0) } else { 0 };
     let ends_ns = t_ns.saturating_add(length);
     (fits && *t_ns >= 0 && ends_ns >= chunk.header.start_ns.saturating_sub(OUTSIDE_NS)).then_some(*t_ns)
 }
 
-/// When an event of another program began, if that is before its chunk and since the JVM began:
-/// what it says of an object that is still alive may have the moment in which that was allocated.
-fn since_start(chunk: &Chunk<'_>, book: &Book<'_>, values: &[Value<'_>]) -> Option<i64> {
+/// The start of an event of another program, if it is before its chunk and after the start of the
+/// JVM: an event about a live object may have the time when that was allocated.
+fn since_start(chunk: &Chunk<'_>, writer: &RunWriter<'_>, values: &[Value<'_>]) -> Option<i64> {
     let Some(Value::Integer(t_ns)) = values.first() else { return None };
-    (*t_ns >= book.started_ns()? && *t_ns <= chunk.header.start_ns).then_some(*t_ns)
+    (*t_ns >= writer.started_ns()? && *t_ns <= chunk.header.start_ns).then_some(*t_ns)
 }
 
 impl Plan {

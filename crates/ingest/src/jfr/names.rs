@@ -1,7 +1,7 @@
-//! What the numbers in a chunk's events stand for: strings, classes, methods, threads, stacks.
+//! What the numbers in a chunk's events refer to: strings, classes, methods, threads, stacks.
 //!
-//! Each is resolved once a chunk and remembered under its key. A pool may be damaged so that an
-//! entry names itself; resolving goes a few steps deep and no further.
+//! Each is resolved once per chunk and cached under its key. A pool may be damaged so that an entry
+//! refers to itself; resolving is limited to a few steps.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -19,7 +19,7 @@ use crate::java_names;
 
 /// How many steps one name takes: method → class → symbol → string.
 const STEPS: u32 = 5;
-/// Virtual threads that are distinguished; a server makes millions of them.
+/// The most virtual threads that are distinguished; a server makes millions of them.
 const VIRTUAL_THREADS: usize = 10_000;
 
 /// How to read an entry of a type's pool as a name.
@@ -36,12 +36,12 @@ enum Reading {
     No,
 }
 
-/// What something is called.
+/// The name of a value.
 #[derive(Clone)]
 pub(super) enum Name<'a> {
-    /// As the event itself says.
+    /// In the event itself.
     InPlace(Cow<'a, str>),
-    /// As an entry of a pool says.
+    /// In an entry of a pool.
     OfPool(Rc<str>),
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Names<'a> {
     /// Classes as frames, by pool and key.
     class_frames: FxHashMap<(u32, u64), Option<FrameId>>,
     pub(super) stacks: Stacks,
-    /// Keys that no pool has.
+    /// Keys that are in no pool.
     pub(super) unresolved: u64,
 }
 
@@ -118,8 +118,8 @@ impl<'a> Names<'a> {
         Some((Bytes::new(self.data, from, self.compressed), to))
     }
 
-    /// The name that a value stands for: a string, a class, "package.Class.method", a thread's
-    /// name, a GC cause.
+    /// The name that a value refers to: a string, a class, "package.Class.method", a thread's name,
+    /// a GC cause.
     #[inline]
     pub(super) fn text(&mut self, value: Value<'a>) -> Option<Name<'a>> {
         match value {
@@ -211,7 +211,7 @@ impl<'a> Names<'a> {
         Some(self.types.by_id(id as u64)?.name.as_str().into())
     }
 
-    /// The thread that a value names.
+    /// The thread that a value refers to.
     pub(super) fn thread(
         &mut self,
         value: Value<'a>,
@@ -247,18 +247,20 @@ impl<'a> Names<'a> {
         let name = self.text_within(slots[2], STEPS).filter(|name| !name.is_empty());
         let name = name.or_else(|| self.text_within(slots[0], STEPS)).unwrap_or_default();
         if is_virtual && name.is_empty() {
-            let told_apart = self.threads.len() < VIRTUAL_THREADS;
-            let name =
-                if told_apart { format!("virtual thread #{java_id}") } else { "virtual thread".to_owned() };
+            let is_distinguished = self.threads.len() < VIRTUAL_THREADS;
+            let name = if is_distinguished {
+                format!("virtual thread #{java_id}")
+            } else {
+                "virtual thread".to_owned()
+            };
             return Some(sink.thread(process, None, &name, Role::App));
         }
-        // A virtual thread has the kernel's id of whatever carried it.
+        // A virtual thread has the kernel's id of its carrier.
         let tid = (tid > 0 && !is_virtual).then_some(tid);
         Some(sink.thread(process, tid, &name, Role::of_named(&name, Some(java_id > 0))))
     }
 
-    /// The frame that stands for a class of which an object was allocated: its name as it is
-    /// written in Java.
+    /// The frame of a class of which an object was allocated: its name as it is written in Java.
     pub(super) fn class_frame(&mut self, class: Value<'a>, sink: &mut dyn Sink) -> Option<FrameId> {
         let key = if let Value::Ref(pool, key) = class { Some((pool, key)) } else { None };
         if let Some(known) = key.and_then(|key| self.class_frames.get(&key)) {
@@ -272,7 +274,7 @@ impl<'a> Names<'a> {
         frame
     }
 
-    /// The frame of a method, a line and a sort.
+    /// The frame of a method, a line and a frame type.
     pub(super) fn frame(&mut self, [method, line, sort]: [Value<'a>; 3], sink: &mut dyn Sink) -> FrameId {
         let key = |value: Value<'_>| if let Value::Ref(_, key) = value { key } else { u64::MAX };
         let line = if let Value::Integer(line) = line { line } else { -1 };
@@ -285,7 +287,7 @@ impl<'a> Names<'a> {
         frame
     }
 
-    /// The same for who keeps it: it is looked up anew each time.
+    /// Like [`Self::frame`], without caching, for callers that cache it.
     pub(super) fn new_frame(&mut self, [method, line, sort]: [Value<'a>; 3], sink: &mut dyn Sink) -> FrameId {
         let line = if let Value::Integer(line) = line { line } else { -1 };
         let sort_name = self.text(sort);
@@ -294,7 +296,7 @@ impl<'a> Names<'a> {
         let name = self.text(method);
         let name = name.as_deref().unwrap_or("[unknown]");
         match frame_type {
-            // async-profiler has the library in the place of the class.
+            // async-profiler has the library instead of the class.
             FrameType::Native | FrameType::Jvm | FrameType::Kernel => {
                 let (module, name) = self.module(method, name);
                 let frame_type = match &*module {
@@ -325,13 +327,13 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Whether what stands in the place of a class is a library: "libjvm.so", "libc.so.6", "[vdso]".
+/// Whether the class field holds a library: "libjvm.so", "libc.so.6", "[vdso]".
 fn is_library(class: &str) -> bool {
     class.ends_with(".so") || class.contains(".so.") || class.starts_with('[') || class.starts_with("lib")
 }
 
-/// Names of the JDK (`JfrFrameType`) and of async-profiler (`FrameType`). The JDK does not tell C1
-/// from C2.
+/// Names of the JDK (`JfrFrameType`) and of async-profiler (`FrameType`). The JDK does not
+/// distinguish C1 from C2.
 fn frame_type(name: &str) -> FrameType {
     match name {
         "Interpreted" => FrameType::Interpreted,

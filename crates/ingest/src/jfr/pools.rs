@@ -1,9 +1,9 @@
-//! The constant pools of a chunk: what its events name by number.
+//! The constant pools of a chunk, to which its events refer by number.
 //!
-//! Checkpoints are written through the whole chunk, and an entry may be written again, better known
-//! by then (a thread that has got its name). The newest counts, so checkpoints are walked from the
-//! last to the first and the first that is found of a key is kept. Only where an entry lies is
-//! kept; it is read when something asks for it.
+//! Checkpoints are written throughout the chunk, and an entry may be written again when more is
+//! known (a thread that has got its name). The newest counts, so checkpoints are read from the last
+//! to the first, and the first entry found for a key is kept. Only its position is kept; it is
+//! decoded when something refers to it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,16 +11,16 @@ use super::bytes::Bytes;
 use super::layout::{Clock, Layout};
 use super::metadata::Types;
 
-/// For how many entries room is made at once: a damaged number must not take memory.
+/// Entries for which memory is reserved at once: a damaged number must not take memory.
 const AT_ONCE: usize = 1 << 14;
 
-/// More entries than an honest pool has.
+/// More entries than a legitimate pool has.
 const MANY: usize = 1 << 20;
 
-/// Keys are as good as consecutive when no more than so many places are made for each.
+/// Keys are treated as consecutive when at most this many slots per key are needed.
 const PLACES_EACH: u64 = 4;
 
-/// Where the entries of a chunk's pools lie.
+/// The positions of the entries of a chunk's pools.
 #[derive(Default)]
 pub(super) struct Pools {
     /// By type.
@@ -29,10 +29,10 @@ pub(super) struct Pools {
     pub(super) damaged: u64,
 }
 
-/// Where the value of an entry begins and ends in the chunk, which is smaller than 4 GB.
+/// The position of the value of an entry in the chunk, which is smaller than 4 GB.
 type Place = (u32, u32);
 
-/// In the place of an entry that is not there: no entry is in the header of a chunk.
+/// Marks a missing entry: no entry is in the header of a chunk.
 const NOWHERE: Place = (0, 0);
 
 /// The pool of a type.
@@ -42,9 +42,9 @@ struct Pool {
     places: Vec<Place>,
 }
 
-/// Which of the places is that of a key.
+/// The slot of a key.
 enum Keys {
-    /// Keys count on from this one, as those of stacks, classes and threads nearly do.
+    /// Keys count up from this one, as those of stacks, classes and threads nearly do.
     From(u64),
     /// Keys with gaps, as those of methods.
     Each(FxHashMap<u64, u32>),
@@ -57,7 +57,7 @@ impl Default for Keys {
 }
 
 impl Pool {
-    /// The pool of these entries, of which the first of a key counts.
+    /// The pool of these entries; for a repeated key the first counts.
     fn of(entries: Vec<(u64, Place)>) -> Self {
         let keys = || entries.iter().map(|(key, _)| *key);
         let Some((first, last)) = keys().min().zip(keys().max()) else { return Self::default() };
@@ -82,7 +82,7 @@ impl Pool {
         Self { keys: Keys::Each(index), places }
     }
 
-    /// The number of the entry with a key, and where it lies.
+    /// The number of the entry with a key, and its position.
     #[inline]
     fn find(&self, key: u64) -> Option<(usize, Place)> {
         let number = match &self.keys {
@@ -98,8 +98,8 @@ impl Pool {
 #[derive(Clone)]
 struct Entries {
     list: Vec<(u64, Place)>,
-    /// At how many those that came again are left out, so that a small pool that is written very
-    /// often takes little memory.
+    /// The number of entries at which repeated ones are removed, so that a small pool that is
+    /// written very often takes little memory.
     most: usize,
 }
 
@@ -114,14 +114,14 @@ impl Entries {
     }
 }
 
-/// What is found in the checkpoints, type by type.
+/// The entries found in the checkpoints, type by type.
 struct Found {
     entries: Vec<Entries>,
     layouts: Vec<Option<Option<Layout>>>,
 }
 
 impl Pools {
-    /// Reads the checkpoints that begin (behind size and type) and end at these offsets, in the
+    /// Reads the checkpoints that begin (after size and type) and end at these offsets, in the
     /// order of the file.
     pub(super) fn read(data: &[u8], compressed: bool, types: &Types, checkpoints: &[(usize, usize)]) -> Self {
         let none = Entries { list: Vec::new(), most: MANY };
@@ -147,7 +147,7 @@ impl Pools {
         Some(self.pools.get(class as usize)?.find(key)?.0)
     }
 
-    /// How many numbers the entries of a type have.
+    /// The number of entries of a type.
     pub(super) fn len(&self, class: u32) -> usize {
         self.pools.get(class as usize).map_or(0, |pool| pool.places.len())
     }
@@ -155,9 +155,9 @@ impl Pools {
 
 impl Found {
     fn checkpoint(&mut self, mut body: Bytes<'_>, types: &Types) -> Option<()> {
-        // Start, duration, offset of the checkpoint before, and what sort of checkpoint it is.
+        // Start, duration, offset of the previous checkpoint, and its type.
         let (_, _, _, _) = (body.long()?, body.long()?, body.long()?, body.u8()?);
-        // Lengths of time mean nothing while entries are passed over.
+        // Durations do not matter while entries are skipped.
         let clock = Clock { start_ns: 0, start_ticks: 0, tick_ns: 1.0 };
         for _ in 0..body.length()? {
             let class = types.index(body.long()?)?;
@@ -169,7 +169,7 @@ impl Found {
             for _ in 0..count {
                 let key = body.long()?;
                 let from = u32::try_from(body.at).ok()?;
-                // One that is cut ends where the chunk does.
+                // A truncated one ends where the chunk does.
                 let end = layout.pass(&mut body, &clock, &mut []).map(|()| body.at);
                 let to = end.and_then(|end| u32::try_from(end).ok()).unwrap_or(u32::MAX);
                 entries.push(key, (from, to));

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! bytes of a stack    top ▸ f f f f f f f f f f f f f f ◂ root
-//! of one before it            g g g f f f f f f f f f f
-//!                     decoded ┘     └ the same bytes up to the end: its nodes are taken over
+//! of an earlier one           g g g f f f f f f f f f f
+//!                     decoded ┘     └ the same bytes up to the end: its nodes are reused
 //! ```
 //!
 //! A frame is some integers. Stacks of one service have most of their callers in common, so the
@@ -21,62 +21,62 @@ use super::frames::{FrameKey, Frames};
 use super::layout::{Integers, Layout, Value};
 use super::names::Names;
 
-/// Frames of a stack that are kept, those nearest to what ran. JVMs cut at 64, async-profiler at
+/// Frames of a stack that are kept, the innermost ones. JVMs truncate at 64, async-profiler at
 /// 2048.
 const DEEPEST: usize = 4096;
 /// Stacks with which a new one is compared; a power of two.
 const RECENT: usize = 512;
-/// How many words of eight bytes at its end a stack has in common with the one that it is compared
-/// with, the most first.
+/// How many words of eight bytes at its end a stack may have in common with an earlier one, the
+/// most first.
 const COMMON: [usize; 4] = [40, 20, 9, 3];
-/// Places by which a recent stack is found, for each of those; a power of two.
+/// Slots by which a recent stack is found, for each of those; a power of two.
 const PLACES: usize = 1024;
-/// An odd number by which the bits of words are scattered over places.
+/// An odd number by which the bits of words are spread over slots.
 const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What is known of the stacks of a chunk.
+/// The stacks of a chunk so far.
 #[derive(Default)]
 pub(super) struct Stacks {
     /// Of the pool of stacks, by the numbers of its entries.
     known: Vec<Known>,
     /// The pool of stacks. No writer that we know has two.
     pool: Option<u32>,
-    /// By pool and key, of keys that have no number there.
+    /// By pool and key, for keys that have no number there.
     others: FxHashMap<(u32, u64), Option<StackId>>,
     layouts: Option<Option<Rc<Layouts>>>,
     frames: Frames,
     ids: FxHashMap<FrameKey, FrameId>,
     recent: Recent,
-    /// Of the stack that is read, the top first: the numbers of its frames that are decoded, and
-    /// how far before its end each begins.
+    /// For the current stack, the top first: the numbers of its decoded frames, and the distance of
+    /// each from its end.
     decoded: Vec<(u32, u32)>,
-    /// Nodes of the same.
+    /// Its nodes.
     path: Path,
     new_frames: Vec<FrameId>,
 }
 
-/// What is known of an entry of the pool of stacks.
+/// The state of an entry of the pool of stacks.
 #[derive(Clone, Copy)]
 enum Known {
-    /// Nothing yet.
+    /// Not looked at yet.
     NotYet,
     /// Its node, if it can be read.
     Read(Option<StackId>),
 }
 
-/// How stacks are read.
+/// How stacks are decoded.
 struct Layouts {
     trace: Layout,
     frame: Layout,
-    /// Of frames that are integers alone: where method, line and sort stand, and the pools of
-    /// method and sort.
+    /// For frames that are integers alone: the positions of method, line and frame type, and the
+    /// pools of method and type.
     integers: Option<(Integers<3>, [u32; 2])>,
 }
 
 /// The nodes of a stack, the root first.
 #[derive(Clone, Default)]
 struct Path {
-    /// How far before the end each frame begins.
+    /// The distance of each frame from the end.
     back: Vec<u32>,
     nodes: Vec<StackId>,
 }
@@ -106,8 +106,8 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// A stack with the same last bytes as the one at these, and how many bytes from the end are
-    /// the same.
+    /// A stack with the same last bytes as the one at this position, and how many bytes from the
+    /// end are the same.
     fn like(&self, data: &[u8], frames: &Extent, of: &Places) -> Option<(&Seen, usize)> {
         let truncated = frames.truncated;
         let frames = data.get(frames.from..frames.to)?;
@@ -118,7 +118,7 @@ impl Recent {
         })
     }
 
-    /// Room for another stack, which is found by its last bytes from now on.
+    /// A slot for another stack, which is found by its last bytes from now on.
     fn add(&mut self, of: &Places) -> &mut Seen {
         let at = self.next % RECENT;
         self.next += 1;
@@ -139,7 +139,8 @@ impl Recent {
     }
 }
 
-/// Where a stack is looked for and kept, by each of [`COMMON`] that it is long enough for.
+/// The slots in which a stack is looked up and kept, for each of [`COMMON`] that it is long enough
+/// for.
 type Places = [Option<usize>; COMMON.len()];
 
 fn places(frames: &[u8]) -> Places {
@@ -175,7 +176,7 @@ fn same_at_the_end(a: &[u8], b: &[u8]) -> usize {
     same + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
 }
 
-/// Where the frames of a stack lie, and how many they are.
+/// The position of the frames of a stack, and their number.
 #[derive(Clone, Copy)]
 struct Extent {
     from: usize,
@@ -185,8 +186,9 @@ struct Extent {
 }
 
 impl Stacks {
-    /// Goes from the root of a stack as far as its bytes are those of a recent one: those nodes are
-    /// in `path` then, and the frames that are left are decoded. `None`: it cannot be read so.
+    /// Walks from the root of a stack as far as its bytes are those of a recent one: those nodes
+    /// are in `path` then, and the remaining frames are decoded. `None`: it cannot be read this
+    /// way.
     fn follow(&mut self, mut bytes: Bytes<'_>, fields: &Integers<3>, frames: &Extent) -> Option<()> {
         let of = places(bytes.data.get(frames.from..frames.to)?);
         let (mut shared, mut shared_bytes) = (0, 0);
@@ -196,8 +198,8 @@ impl Stacks {
             self.path.take_over(&seen.path, shared)?;
             shared_bytes = self.path.back.last().map_or(0, |back| *back as usize);
         }
-        // Bytes that are the same may still be divided into other frames: then those above do not
-        // end where they begin.
+        // Equal bytes may still be divided into other frames: then the frames above do not end
+        // where they begin.
         let above = self.decode(&mut bytes, fields, frames, frames.count - shared);
         if above.is_none_or(|end| end + shared_bytes != frames.to) {
             self.path.clear();
@@ -208,7 +210,7 @@ impl Stacks {
         Some(())
     }
 
-    /// Decodes so many frames of a stack from its top on. Gives where the last of them ends.
+    /// Decodes this many frames of a stack from its top. Returns where the last of them ends.
     fn decode(
         &mut self,
         bytes: &mut Bytes<'_>,
@@ -226,12 +228,11 @@ impl Stacks {
         Some(bytes.at)
     }
 
-    /// Adds the nodes of the frames that were decoded and keeps the stack to be compared with.
-    /// Gives its node.
+    /// Adds the nodes of the decoded frames and keeps the stack for comparison. Returns its node.
     fn grow(&mut self, truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
         let caller = match self.path.nodes.last() {
             Some(node) => Some(*node),
-            None => truncated.then(|| cut_node(sink)),
+            None => truncated.then(|| truncated_node(sink)),
         };
         self.new_frames.reverse();
         self.path.back.extend(self.decoded.iter().rev().map(|(_, back)| *back));
@@ -248,7 +249,7 @@ impl Path {
         self.nodes.clear();
     }
 
-    /// Takes over so many nodes of another stack.
+    /// Reuses this many nodes of another stack.
     fn take_over(&mut self, other: &Self, nodes: usize) -> Option<()> {
         self.back.extend_from_slice(other.back.get(..nodes)?);
         self.nodes.extend_from_slice(other.nodes.get(..nodes)?);
@@ -256,10 +257,10 @@ impl Path {
     }
 }
 
-/// The node that stands for callers that were cut off.
-fn cut_node(sink: &mut dyn Sink) -> StackId {
-    let cut = sink.frame(&frame::cut("depth"), "", FrameType::Unknown, -1);
-    sink.stack(None, cut)
+/// The node that represents truncated callers.
+fn truncated_node(sink: &mut dyn Sink) -> StackId {
+    let truncated = sink.frame(&frame::cut("depth"), "", FrameType::Unknown, -1);
+    sink.stack(None, truncated)
 }
 
 impl<'a> Names<'a> {
@@ -310,7 +311,7 @@ impl<'a> Names<'a> {
                 }
             }
         }
-        // A damaged one, or one that is laid out in another way: what can be read of it.
+        // A damaged one, or one with another layout: reads what can be read.
         layouts.trace.read(&mut bytes, &self.clock, &mut slots)?;
         let Value::Many(at, count) = slots[1] else { return None };
         let truncated = matches!(slots[0], Value::Integer(n) if n != 0);
@@ -321,14 +322,14 @@ impl<'a> Names<'a> {
             layouts.frame.pass(&mut bytes, &self.clock, &mut slots)?;
             frames.push(self.frame(slots, sink));
         }
-        let mut stack = (truncated || count > DEEPEST).then(|| cut_node(sink));
+        let mut stack = (truncated || count > DEEPEST).then(|| truncated_node(sink));
         for frame in frames.into_iter().rev() {
             stack = Some(sink.stack(stack, frame));
         }
         stack
     }
 
-    /// The node of the stack that was followed last.
+    /// The node of the stack that was decoded last.
     fn grow(&mut self, [methods, sorts]: [u32; 2], truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
         self.stacks.new_frames.clear();
         for at in 0..self.stacks.decoded.len() {
@@ -342,7 +343,7 @@ impl<'a> Names<'a> {
         self.stacks.grow(truncated, sink)
     }
 
-    /// What a frame that is asked for the first time is in the recording.
+    /// The id in the recording of a frame that is needed for the first time.
     #[cold]
     fn new_frame_of(
         &mut self,
@@ -352,7 +353,7 @@ impl<'a> Names<'a> {
         sink: &mut dyn Sink,
     ) -> FrameId {
         let FrameKey { method, sort, line } = key;
-        // The bytes tell frames apart that are the same but for their place in the bytecode.
+        // The bytes also distinguish frames that differ in their bytecode index only.
         let known = self.stacks.ids.get(&key).copied();
         let id = known.unwrap_or_else(|| {
             let line = Value::Integer(i64::from(line));
@@ -382,7 +383,7 @@ impl<'a> Names<'a> {
             let pools = [frame.pool_of(0)?, frame.pool_of(2)?];
             Some((fields, pools))
         };
-        // Whoever has read the stack stands behind its frames.
+        // The position after the frames of a stack.
         let integers =
             frame.integers().filter(|_| self.compressed && trace.ends_with(1)).and_then(of_integers);
         Some(Layouts { trace, frame, integers })

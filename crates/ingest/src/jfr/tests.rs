@@ -1,4 +1,4 @@
-//! Real recordings, held against the JDK's own tool and damaged in every way.
+//! Real recordings, compared with the JDK's own tool, and damaged in every way.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -31,7 +31,7 @@ fn read(data: &[u8]) -> Recording {
     try_read(data).unwrap()
 }
 
-/// Events of each kind, by the walk that everything else stands on.
+/// Events of each kind, by the iteration that everything else is based on.
 fn counts(data: &[u8]) -> BTreeMap<String, u64> {
     let mut lines = lines(data);
     let mut chunks = Chunks::new(&mut lines);
@@ -72,15 +72,15 @@ fn frames(recording: &Recording, stack: Option<fathom_recording::StackId>) -> Ve
 fn counts_of_all_kinds_are_those_of_the_jdks_own_tool() {
     for name in ["jdk11", "jdk25", "async17"] {
         let path = format!("{}/fixtures/jfr/{name}.summary", env!("CARGO_MANIFEST_DIR"));
-        let told: BTreeMap<String, u64> = std::fs::read_to_string(path)
+        let expected: BTreeMap<String, u64> = std::fs::read_to_string(path)
             .unwrap()
             .lines()
             .filter_map(|line| line.split_once(' '))
             .map(|(name, n)| (name.replace("jdk.Checkpoint", "jdk.CheckPoint"), n.parse().unwrap()))
             .collect();
         let mut counted = counts(&fixture(name));
-        counted.retain(|kind, _| told.contains_key(kind) || kind != "jdk.CheckPoint");
-        assert_eq!(counted, told, "{name}");
+        counted.retain(|kind, _| expected.contains_key(kind) || kind != "jdk.CheckPoint");
+        assert_eq!(counted, expected, "{name}");
     }
 }
 
@@ -131,9 +131,9 @@ fn the_jvm_says_what_it_is() {
     let recording = read(&fixture("jdk25"));
     let process = &recording.processes[0];
     assert!(process.jvm && process.pid.is_some());
-    let told =
+    let facts =
         [fact::JDK, fact::COLLECTOR, fact::CPUS, fact::MAIN, fact::HEAP_MAX_BYTES].map(|k| process.fact(k));
-    assert_eq!(told, [Some("25"), Some("G1"), Some("2"), Some("Mixed"), Some("201326592")]);
+    assert_eq!(facts, [Some("25"), Some("G1"), Some("2"), Some("Mixed"), Some("201326592")]);
     assert!(process.fact(fact::JVM_ARGS).is_some_and(|args| args.contains("-Xmx192m")));
     assert_eq!(read(&fixture("async17")).processes[0].fact(fact::JDK), Some("17"));
 }
@@ -164,7 +164,7 @@ fn a_sample_stands_for_its_period_and_has_its_thread_and_stack() {
 }
 
 #[test]
-fn frames_of_async_profiler_tell_compiled_from_native_code() {
+fn frames_of_async_profiler_distinguish_compiled_from_native_code() {
     let recording = read(&fixture("async17"));
     let of_type =
         |frame_type: FrameType| recording.frames.iter().filter(move |f| f.frame_type == frame_type).count();
@@ -181,7 +181,7 @@ fn frames_of_async_profiler_tell_compiled_from_native_code() {
 #[test]
 fn ids_of_types_are_those_of_their_own_chunk() {
     let recording = read(&fixture("sync25"));
-    // The JDK's tool takes the profiler's samples for events of loss.
+    // The JDK's tool takes the profiler's samples for data-loss events.
     assert_eq!(recording.sources[0].lost, 0);
     assert!(of_kind(&recording, sample::CPU).len() > 20);
 }
@@ -244,18 +244,18 @@ fn what_stands_between_chunks_is_passed_over_and_counted() {
     let one = fixture("async17");
     let recording = read(&[one.as_slice(), b"some other bytes FLR\0 and more", &one].concat());
     let whole = &recording.sources[0].checks[0];
-    assert!(!whole.holds && !whole.detail.ends_with(" 0 bytes of no chunk"), "{}", whole.detail);
+    assert!(!whole.holds && !whole.detail.ends_with(" 0 bytes outside of chunks"), "{}", whole.detail);
     assert_eq!(recording.samples.len(), 2 * read(&one).samples.len());
 }
 
 #[test]
-fn a_file_that_is_cut_keeps_its_whole_chunks() {
+fn a_truncated_file_keeps_its_whole_chunks() {
     let (one, two) = (fixture("jdk11"), fixture("async17"));
     let alone = read(&one).samples.len();
-    for cut in [1, 10, 67, 68, 100, 5_000, two.len() - 1] {
-        let recording = read(&[one.as_slice(), &two[..cut]].concat());
-        assert!(recording.samples.len() >= alone, "{cut}");
-        assert!(recording.sources.iter().any(|s| s.checks.iter().any(|check| !check.holds)), "{cut}");
+    for length in [1, 10, 67, 68, 100, 5_000, two.len() - 1] {
+        let recording = read(&[one.as_slice(), &two[..length]].concat());
+        assert!(recording.samples.len() >= alone, "{length}");
+        assert!(recording.sources.iter().any(|s| s.checks.iter().any(|check| !check.holds)), "{length}");
     }
 }
 
@@ -271,7 +271,7 @@ fn nothing_of_use_is_an_error_that_names_the_file() {
 #[test]
 fn counts_larger_than_the_file_are_damage_and_take_no_memory() {
     let data = fixture("async17");
-    // Everywhere a count or a length may stand: the largest number that nine bytes hold.
+    // Wherever there may be a count or a length: the largest number that nine bytes hold.
     for at in (68..data.len()).step_by(997) {
         let mut damaged = data.clone();
         let to = (at + 9).min(damaged.len());
@@ -280,7 +280,7 @@ fn counts_larger_than_the_file_are_damage_and_take_no_memory() {
     }
 }
 
-/// Whatever it was made of, a recording is sound.
+/// Whatever the input, the recording is consistent.
 fn is_sound(data: &[u8]) {
     if let Ok(recording) = try_read(data) {
         for (kind, _) in recording.kinds() {
@@ -297,9 +297,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn no_truncation_makes_it_panic(cut in 0.0..1.0_f64) {
+    fn no_truncation_makes_it_panic(share in 0.0..1.0_f64) {
         let data = fixture("async17");
-        is_sound(&data[..(data.len() as f64 * cut) as usize]);
+        is_sound(&data[..(data.len() as f64 * share) as usize]);
     }
 
     #[test]
@@ -354,9 +354,9 @@ fn a_live_object_that_was_allocated_before_the_chunk_is_sound_if_the_jvm_ran_the
             let mut events = Events::of(&chunk);
             events.find(|event| types.by_id(event.class).is_some_and(|class| &*class.name == name)).unwrap()
         };
-        let (event, told) = (named("abc.ExecutionSample"), named("jdk.JVMInformation"));
+        let (event, described) = (named("abc.ExecutionSample"), named("jdk.JVMInformation"));
         let long = |at: usize| Bytes::new(chunk.data, at, true).long().unwrap();
-        let start = (told.body..told.end).find(|at| long(*at) == start_ms).unwrap();
+        let start = (described.body..described.end).find(|at| long(*at) == start_ms).unwrap();
         rewritten(&mut data, start, start_ms, start_ms - 300_000);
         (event.body, long(event.body), (1e9 / chunk.header.clock().tick_ns) as u64)
     };
@@ -378,8 +378,8 @@ fn a_live_object_that_was_allocated_before_the_chunk_is_sound_if_the_jvm_ran_the
 
 #[test]
 fn what_a_collection_failed_at_is_named_as_its_event_names_it() {
-    // CMS is no more: events of G1 with the number of their collection, under the names of events
-    // that fail.
+    // There is no CMS any more: events of G1 with the number of their collection, under the names
+    // of events of failures.
     let failed = |event: &str, failure: &str, by: &str| {
         assert_eq!(event.len(), by.len());
         let mut data = fixture("jdk11");
@@ -388,11 +388,11 @@ fn what_a_collection_failed_at_is_named_as_its_event_names_it() {
             data[at..at + to.len()].copy_from_slice(to.as_bytes());
         }
         let recording = read(&data);
-        let told = |span: &fathom_recording::Span<'_>| {
+        let failed = |span: &fathom_recording::Span<'_>| {
             span.labels().any(|(key, said)| key == label::FAILURE && said == failure)
                 && span.figure(figure::EVACUATION_FAILURE) == Some(1.0)
         };
-        recording.spans_of(kind::GC_PAUSE).filter(told).count()
+        recording.spans_of(kind::GC_PAUSE).filter(failed).count()
     };
     let mode = failed("jdk.ConcurrentModeFailure", "concurrent mode failure", "jdk.EvacuationInformation");
     assert!(mode > 0);

@@ -2,26 +2,26 @@
 //!
 //! | who rotates | files | newest |
 //! |---|---|---|
-//! | JDK 6–8 `-XX:+UseGCLogFileRotation` | `gc.log.0` … `gc.log.N`, `.current` behind the one being written | `.current` |
+//! | JDK 6–8 `-XX:+UseGCLogFileRotation` | `gc.log.0` … `gc.log.N`, `.current` after the name of
+//! the one being written | `.current` |
 //! | JDK 9+ `-Xlog:…:filecount=` | `gc.log`, and a ring `gc.log.0` … `.k` that is overwritten around | `gc.log` |
 //! | logrotate | `gc.log`, `gc.log.1` … `.k`, each moved up by one | `gc.log`, then `.1` |
 //!
-//! Names tell which files may belong together, and only their stamps in which order: the unified
-//! ring may well be 3, 4, 0, 1, 2 and then the base. Dates decide where all files have them.
-//! Uptimes fall back to zero when the JVM was restarted, so with them the order is taken that falls
-//! back the least.
+//! Names show which files may belong together, and only their timestamps in which order: the
+//! unified ring may well be 3, 4, 0, 1, 2 and then the base. Dates decide where all files have
+//! them. Uptimes fall back to zero when the JVM was restarted, so the order that falls back the
+//! least is used.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
 
 use fathom_recording::Segment;
-use jiff::Timestamp;
 
 use super::{Item, Opener};
 
-/// Lines of a file that are looked at for a first stamp: JDK 8 begins with its flags, unified logs
-/// with a stamp.
+/// Lines of a file that are searched for a first timestamp: JDK 8 begins with its flags, unified
+/// logs with a timestamp.
 const STAMP_WITHIN_LINES: usize = 200;
 
 /// Which part of a set a file is.
@@ -56,33 +56,33 @@ pub(crate) fn part_of(name: &str) -> (&str, Part) {
     }
 }
 
-/// The first stamp in a file.
+/// The first timestamp in a file.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(crate) enum Stamp {
+pub(crate) enum Timestamp {
     /// Nanoseconds since the epoch.
     Date(i128),
     /// Seconds since the start of the JVM.
     Uptime(f64),
 }
 
-/// The first stamp in `head`: a date where there is one.
-pub(crate) fn first_stamp(head: &[u8]) -> Option<Stamp> {
+/// The first timestamp in `head`: a date if there is one.
+pub(crate) fn first_timestamp(head: &[u8]) -> Option<Timestamp> {
     let lines = head.split(|b| *b == b'\n').take(STAMP_WITHIN_LINES);
     lines
         .filter_map(|line| std::str::from_utf8(line.get(..line.len().min(120))?).ok())
         .find_map(stamp_of)
-        .or_else(|| crate::access_log::first_stamp_ns(head).map(|ns| Stamp::Date(i128::from(ns))))
+        .or_else(|| crate::access_log::first_timestamp_ns(head).map(|ns| Timestamp::Date(i128::from(ns))))
 }
 
 /// `[2026-11-20T22:02:12.784+0000][0.043s][info]…` or `2026-11-20T21:50:12.809+0000: 0.509: [GC…`.
-fn stamp_of(line: &str) -> Option<Stamp> {
+fn stamp_of(line: &str) -> Option<Timestamp> {
     let words: Vec<&str> = match line.starts_with('[') {
         true => line.split(']').map_while(|word| word.strip_prefix('[')).map(str::trim).take(12).collect(),
         false => line.split(": ").take(2).collect(),
     };
-    let date = words.iter().find_map(|word| word.parse::<Timestamp>().ok());
+    let date = words.iter().find_map(|word| word.parse::<jiff::Timestamp>().ok());
     let uptime = || words.iter().find_map(|word| uptime_of(word, line.starts_with('[')));
-    date.map(|date| Stamp::Date(date.as_nanosecond())).or_else(|| uptime().map(Stamp::Uptime))
+    date.map(|date| Timestamp::Date(date.as_nanosecond())).or_else(|| uptime().map(Timestamp::Uptime))
 }
 
 fn uptime_of(word: &str, decoration: bool) -> Option<f64> {
@@ -99,7 +99,7 @@ fn uptime_of(word: &str, decoration: bool) -> Option<f64> {
 }
 
 /// The order in which the parts of a set were written, as indexes into `parts`.
-pub(crate) fn order(parts: &[(Part, Option<Stamp>)]) -> Vec<usize> {
+pub(crate) fn order(parts: &[(Part, Option<Timestamp>)]) -> Vec<usize> {
     let dates: Option<Vec<i128>> = parts.iter().map(|(_, stamp)| date(*stamp)).collect();
     let mut by_number: Vec<usize> = (0..parts.len()).collect();
     by_number.sort_by_key(|i| match parts[*i].0 {
@@ -122,7 +122,7 @@ pub(crate) fn order(parts: &[(Part, Option<Stamp>)]) -> Vec<usize> {
     for candidate in &mut candidates {
         candidate.extend(&newest);
     }
-    // Fewest falls first; of equals that which falls the deepest, as a new run starts near zero.
+    // Fewest falls first; of equals the one with the deepest fall, as a new run starts near zero.
     let falls = |order: &Vec<usize>| {
         let stamps: Vec<f64> = order.iter().filter_map(|i| uptime(parts[*i].1)).collect();
         let fallen: Vec<f64> =
@@ -141,50 +141,50 @@ fn turned(ring: &[usize], by: usize) -> Vec<usize> {
     [tail, head].concat()
 }
 
-fn date(stamp: Option<Stamp>) -> Option<i128> {
+fn date(stamp: Option<Timestamp>) -> Option<i128> {
     match stamp? {
-        Stamp::Date(date) => Some(date),
-        Stamp::Uptime(_) => None,
+        Timestamp::Date(date) => Some(date),
+        Timestamp::Uptime(_) => None,
     }
 }
 
-fn uptime(stamp: Option<Stamp>) -> Option<f64> {
+fn uptime(stamp: Option<Timestamp>) -> Option<f64> {
     match stamp? {
-        Stamp::Uptime(uptime) => Some(uptime),
-        Stamp::Date(_) => None,
+        Timestamp::Uptime(uptime) => Some(uptime),
+        Timestamp::Date(_) => None,
     }
 }
 
-/// What became of the files of a set while they were read as one.
+/// What happened to the files of a set while they were read as one.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct JoinedFiles {
     pub(crate) segments: Vec<Segment>,
     /// What was wrong with one of them; the next ones were read all the same.
     pub(crate) failures: Vec<String>,
 }
 
 /// The files of a set as one stream. Each is opened when the one before has ended; a file that does
-/// not end in a line break gets one, so that no two lines run together.
+/// not end in a line break gets one, so that no two lines are joined.
 pub(crate) struct Joined {
     opener: Opener,
     waiting: VecDeque<Item>,
     open: Option<(String, Box<dyn Read + Send>)>,
     lines: u64,
     in_line: bool,
-    told: Arc<Mutex<Told>>,
+    report: Arc<Mutex<JoinedFiles>>,
 }
 
 impl Joined {
-    /// The stream of `items` in this order, and what will be told of them.
-    pub(crate) fn new(opener: Opener, items: Vec<Item>) -> (Self, Arc<Mutex<Told>>) {
-        let told = Arc::new(Mutex::new(Told::default()));
+    /// The stream of `items` in this order, and the report about them.
+    pub(crate) fn new(opener: Opener, items: Vec<Item>) -> (Self, Arc<Mutex<JoinedFiles>>) {
+        let report = Arc::new(Mutex::new(JoinedFiles::default()));
         let waiting = VecDeque::from(items);
-        (Self { opener, waiting, open: None, lines: 0, in_line: false, told: told.clone() }, told)
+        (Self { opener, waiting, open: None, lines: 0, in_line: false, report: report.clone() }, report)
     }
 
-    fn record(&self, record: impl FnOnce(&mut Told)) {
-        if let Ok(mut told) = self.told.lock() {
-            record(&mut told);
+    fn record(&self, record: impl FnOnce(&mut JoinedFiles)) {
+        if let Ok(mut report) = self.report.lock() {
+            record(&mut report);
         }
     }
 
@@ -194,11 +194,11 @@ impl Joined {
             match self.opener.stream(&item) {
                 Ok(stream) => {
                     let segment = Segment { name: item.name.clone(), first_line: self.lines + 1 };
-                    self.record(|told| told.segments.push(segment));
+                    self.record(|report| report.segments.push(segment));
                     self.open = Some((item.name, stream));
                     return true;
                 }
-                Err(error) => self.record(|told| told.failures.push(format!("{}: {error}", item.name))),
+                Err(error) => self.record(|report| report.failures.push(format!("{}: {error}", item.name))),
             }
         }
         false
@@ -225,7 +225,7 @@ impl Read for Joined {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     let failure = format!("{name}: {error}");
-                    self.record(|told| told.failures.push(failure));
+                    self.record(|report| report.failures.push(failure));
                 }
                 Ok(_) => {}
             }
@@ -244,13 +244,13 @@ impl Read for Joined {
 mod tests {
     use super::*;
 
-    fn ordered(parts: &[(&str, Option<Stamp>)]) -> Vec<String> {
-        let told: Vec<_> = parts.iter().map(|(name, stamp)| (part_of(name).1, *stamp)).collect();
-        order(&told).into_iter().map(|i| parts[i].0.to_owned()).collect()
+    fn ordered(parts: &[(&str, Option<Timestamp>)]) -> Vec<String> {
+        let parsed: Vec<_> = parts.iter().map(|(name, stamp)| (part_of(name).1, *stamp)).collect();
+        order(&parsed).into_iter().map(|i| parts[i].0.to_owned()).collect()
     }
 
     #[test]
-    fn names_tell_the_part() {
+    fn names_show_the_part() {
         assert_eq!(part_of("d/gc.log"), ("d/gc.log", Part::Base));
         assert_eq!(part_of("d/gc.log.3"), ("d/gc.log", Part::Number(3)));
         assert_eq!(part_of("d/gc.log.03.gz"), ("d/gc.log", Part::Number(3)));
@@ -262,28 +262,35 @@ mod tests {
     }
 
     #[test]
-    fn the_first_stamp_is_read_from_either_kind_of_log() {
-        let date = Stamp::Date("2026-11-20T22:02:12.784Z".parse::<Timestamp>().unwrap().as_nanosecond());
-        assert_eq!(first_stamp(b"[2026-11-20T22:02:12.784+0000][0.043s][info][gc] Using G1\n"), Some(date));
-        assert_eq!(first_stamp(b"[0.043s][info][gc] Using G1"), Some(Stamp::Uptime(0.043)));
-        assert_eq!(first_stamp(b"[info][gc] x\n[gc][43ms] y"), Some(Stamp::Uptime(0.043)));
+    fn the_first_timestamp_is_read_from_either_kind_of_log() {
+        let date =
+            Timestamp::Date("2026-11-20T22:02:12.784Z".parse::<jiff::Timestamp>().unwrap().as_nanosecond());
+        assert_eq!(
+            first_timestamp(b"[2026-11-20T22:02:12.784+0000][0.043s][info][gc] Using G1\n"),
+            Some(date)
+        );
+        assert_eq!(first_timestamp(b"[0.043s][info][gc] Using G1"), Some(Timestamp::Uptime(0.043)));
+        assert_eq!(first_timestamp(b"[info][gc] x\n[gc][43ms] y"), Some(Timestamp::Uptime(0.043)));
         let jdk8 =
             b"OpenJDK 64-Bit Server VM\nMemory: 4k page\n2026-11-20T22:02:12.784+0000: 0.509: [GC pause";
-        assert_eq!(first_stamp(jdk8), Some(date));
-        assert_eq!(first_stamp(b"Memory\n0,509: [GC 1K->2K(3K), 0.1 secs]"), Some(Stamp::Uptime(0.509)));
-        assert_eq!(first_stamp(b"nothing\n[x] here"), None);
+        assert_eq!(first_timestamp(jdk8), Some(date));
+        assert_eq!(
+            first_timestamp(b"Memory\n0,509: [GC 1K->2K(3K), 0.1 secs]"),
+            Some(Timestamp::Uptime(0.509))
+        );
+        assert_eq!(first_timestamp(b"nothing\n[x] here"), None);
     }
 
     #[test]
-    fn a_unified_ring_is_ordered_by_its_stamps_and_the_base_is_the_newest() {
-        let up = |s| Some(Stamp::Uptime(s));
+    fn a_unified_ring_is_ordered_by_its_timestamps_and_the_base_is_the_newest() {
+        let up = |s| Some(Timestamp::Uptime(s));
         let names = |stamps: [f64; 6]| {
             let files = ["gc.log", "gc.log.0", "gc.log.1", "gc.log.2", "gc.log.3", "gc.log.4"];
             ordered(&files.into_iter().zip(stamps).map(|(name, s)| (name, up(s))).collect::<Vec<_>>())
         };
         let expected = ["gc.log.3", "gc.log.4", "gc.log.0", "gc.log.1", "gc.log.2", "gc.log"];
         assert_eq!(names([60.0, 30.0, 40.0, 50.0, 10.0, 20.0]), expected);
-        // A restart in the middle: the stamps fall once more, whatever the order.
+        // A restart in the middle: the timestamps fall once more, whatever the order.
         assert_eq!(names([20.0, 500.0, 600.0, 10.0, 300.0, 400.0]), expected);
         let straight = ["gc.log.0", "gc.log.1", "gc.log.2", "gc.log.3", "gc.log.4", "gc.log"];
         assert_eq!(names([60.0, 10.0, 20.0, 30.0, 40.0, 50.0]), straight);
@@ -295,7 +302,7 @@ mod tests {
     fn the_current_file_of_jdk_8_is_the_newest_and_dates_beat_numbers() {
         let none: Vec<_> = ["gc.log.0", "gc.log.1.current", "gc.log.2", "gc.log.3"].map(|n| (n, None)).into();
         assert_eq!(ordered(&none), ["gc.log.2", "gc.log.3", "gc.log.0", "gc.log.1.current"]);
-        let dated = |d| Some(Stamp::Date(d));
+        let dated = |d| Some(Timestamp::Date(d));
         let parts = [
             ("gc.log.0", dated(5)),
             ("gc.log.1", dated(2)),

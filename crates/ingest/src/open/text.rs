@@ -5,14 +5,14 @@
 //! | UTF-16 | PowerShell's `>` and `Out-File` (up to version 5), Notepad's "Unicode"; with or without the mark in front |
 //! | lines that end with a carriage return alone | old Macs, and tools that convert line ends twice |
 //!
-//! Told by the head of the content; anything else is handed on byte by byte.
+//! It is recognised by the beginning of the content; anything else is passed on byte by byte.
 
 use std::io::{self, Cursor, Read};
 
-/// How much of the head is looked at. A log's line has some hundred bytes.
+/// Bytes of the beginning that are looked at. A log's line has some hundred bytes.
 const HEAD: usize = 4096;
 
-/// How much is converted at a time.
+/// Bytes that are converted at a time.
 const CHUNK: usize = 64 << 10;
 
 /// The content of `raw`, as UTF-8 with line feeds where it is text that has neither.
@@ -28,7 +28,7 @@ pub(crate) fn plain(mut raw: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
     }
 }
 
-/// An error behind what could be read before it; nothing where there was none.
+/// Returns an error after what could be read before it; nothing if there was none.
 #[derive(Default)]
 struct Failure(Option<io::Error>);
 
@@ -67,9 +67,9 @@ impl Writing {
     }
 }
 
-/// Whether every pair of the first bytes is a character of ASCII at `place` and a zero: UTF-16
+/// Whether the first pairs of bytes each have an ASCII character at `place` and a zero: UTF-16
 /// without its mark. Binary formats begin with lengths and numbers; none has so many letters with a
-/// zero beside each.
+/// zero next to each.
 fn is_ascii_in_pairs(head: &[u8], place: usize) -> bool {
     let mut pairs = head.chunks_exact(2).take(16).peekable();
     let ascii = |b: u8| b.is_ascii_graphic() || b.is_ascii_whitespace();
@@ -88,14 +88,14 @@ impl<R: Read> Read for LineFeeds<R> {
     }
 }
 
-/// UTF-16 as UTF-8. What is none becomes the replacement character.
+/// UTF-16 as UTF-8. What is invalid becomes the replacement character.
 struct FromUtf16<R> {
     inner: R,
     big: bool,
     /// Read and not converted: half a character.
     raw: Vec<u8>,
     converted: Cursor<Vec<u8>>,
-    /// Comes when what was read before it is handed out.
+    /// An error, returned after what was read before it.
     failure: Failure,
     begun: bool,
 }
@@ -106,7 +106,7 @@ impl<R: Read> FromUtf16<R> {
         Self { inner, big, raw, converted, failure: Failure::default(), begun: false }
     }
 
-    /// Converts what comes next. False: nothing does.
+    /// Converts what comes next. False: there is nothing.
     fn convert(&mut self) -> io::Result<bool> {
         self.failure.0.take().map_or(Ok(()), Err)?;
         let room = (CHUNK - self.raw.len()) as u64;

@@ -1,4 +1,4 @@
-//! Packed content told by its magic bytes, and unpacked as a stream under a limit.
+//! Compressed content, recognised by its magic bytes and decompressed as a stream under a limit.
 //!
 //! | bytes | packing |
 //! |---|---|
@@ -7,14 +7,14 @@
 //! | `BZh1` … `BZh9` | bzip2, any number of streams |
 //! | `PK 03 04`, `PK 05 06` | zip: see [`super::zip`] |
 //!
-//! One layer is taken off, not more: a gzip within a gzip is not a log, and following nests is what
-//! bombs live of.
+//! One layer is removed, not more: a gzip within a gzip is not a log, and nested archives are how
+//! decompression bombs work.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How content is packed.
+/// The compression of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
     Plain,
@@ -25,7 +25,7 @@ pub(crate) enum Packing {
 }
 
 impl Packing {
-    /// The packing of content that begins with `head`.
+    /// The compression of content that begins with `head`.
     pub(crate) fn of(head: &[u8]) -> Self {
         match head {
             [0x1f, 0x8b, ..] => Self::Gzip,
@@ -37,12 +37,12 @@ impl Packing {
     }
 }
 
-/// How much packed content may grow.
+/// How much compressed content may expand.
 #[derive(Clone, Copy, Debug)]
 pub struct Expansion {
-    /// Up to here anything goes, bytes.
+    /// Up to this size it is not limited, bytes.
     pub floor_bytes: u64,
-    /// Beyond that, how many times its packed size the content may have.
+    /// Beyond that, how many times its compressed size the content may have.
     pub ratio: u64,
 }
 
@@ -54,7 +54,7 @@ impl Default for Expansion {
     }
 }
 
-/// What one file on disk (all members of an archive together) may still expand to.
+/// How much one file on disk (all members of an archive together) may still expand.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: Expansion,
@@ -80,12 +80,12 @@ impl Budget {
             return Ok(());
         }
         Err(io::Error::other(format!(
-            "expands to more than {allowed} bytes from {packed}: stopped there, as this is no honest archive"
+            "expands to more than {allowed} bytes from {packed}: stopped there, as this looks like a decompression bomb"
         )))
     }
 }
 
-/// Counts unpacked bytes against the budget.
+/// Counts decompressed bytes against the budget.
 pub(super) struct Bounded<R> {
     pub(super) inner: R,
     pub(super) budget: Arc<Budget>,
@@ -99,7 +99,7 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// The first bytes of a stream, and the stream with them back in front.
+/// The first bytes of a stream, and the stream including them.
 pub(crate) fn with_magic<R: Read + Send + 'static>(mut raw: R) -> io::Result<(Packing, impl Read + Send)> {
     let mut magic = [0; 4];
     let mut have = 0;
@@ -115,7 +115,7 @@ pub(crate) fn with_magic<R: Read + Send + 'static>(mut raw: R) -> io::Result<(Pa
     Ok((Packing::of(&head), Cursor::new(head).chain(raw)))
 }
 
-/// The unpacked stream of `raw`, which begins with its magic bytes. A zip is handed out as it is.
+/// The decompressed stream of `raw`, which begins with its magic bytes. A zip is returned as it is.
 pub(crate) fn unpack(
     packing: Packing,
     raw: impl Read + Send + 'static,
@@ -135,7 +135,7 @@ pub(crate) fn unpack(
     })
 }
 
-/// Packed content for tests.
+/// Compressed content for tests.
 #[cfg(test)]
 pub(crate) mod packed {
     use std::io::Write;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn every_packing_is_told_by_its_bytes_and_all_members_are_read() {
+    fn every_compression_is_recognised_by_its_bytes_and_all_members_are_read() {
         let (one, two) = (b"first member\n".repeat(1000), b"second member\n".repeat(1000));
         let both = [one.clone(), two.clone()].concat();
         for pack in [gzip, zstd, bzip2] {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_unpacked_before_a_cut_is_kept_and_the_cut_is_an_error() {
+    fn what_was_decompressed_before_the_truncation_is_kept_and_the_truncation_is_an_error() {
         let text: String =
             (0..50_000).map(|i| format!("[{i}.000s][info][gc] line {}\n", i * 7919 % 1013)).collect();
         for pack in [gzip, zstd, bzip2] {

@@ -109,7 +109,7 @@ impl Read for Slice {
     }
 }
 
-/// Compares the checksum at the end: what was read before stays, the damage is told.
+/// Compares the checksum at the end: what was read before stays, the damage is reported.
 struct Checked {
     content: Box<dyn Read + Send>,
     crc: Crc,
@@ -121,7 +121,9 @@ impl Read for Checked {
         let n = self.content.read(buffer)?;
         self.crc.update(buffer.get(..n).unwrap_or_default());
         if n == 0 && !buffer.is_empty() && self.crc.sum() != self.expected {
-            return Err(io::Error::other("the checksum in the archive does not fit: the member is damaged"));
+            return Err(io::Error::other(
+                "the checksum in the archive does not match: the member is damaged",
+            ));
         }
         Ok(n)
     }

@@ -15,7 +15,7 @@ pub(super) struct Read<'a> {
     pub(super) pid: Option<i64>,
 }
 
-/// Takes a frame apart. `None`: it is none (a source line, which some ask for).
+/// Parses a frame. `None`: it is not one (a source line, which some request).
 pub(super) fn parse(line: &str) -> Option<Read<'_>> {
     let text = line.trim();
     let text = match text.split_once(' ') {
@@ -74,8 +74,8 @@ fn without_offset(symbol: &str) -> &str {
     }
 }
 
-/// A name of the code cache's map: the JDK's own (`jcmd Compiler.perfmap`), perf-map-agent's, or a
-/// stub's.
+/// A name from the code cache's map: the JDK's own (`jcmd Compiler.perfmap`), perf-map-agent's, or
+/// a stub's.
 fn java(symbol: &str, inlined: bool) -> (String, FrameType) {
     if symbol == "Interpreter" || symbol.starts_with("Interpreter ") {
         return ("Interpreter".to_owned(), FrameType::Interpreted);

@@ -1,13 +1,13 @@
-//! The line that begins a sample of `perf script`, whatever fields were asked for.
+//! The line that begins a sample of `perf script`, whatever fields were requested.
 //!
 //! ```text
 //! C2 CompilerThre 23820/23824 [001]  4080.252826:    5025125 cpu-clock:pppH:  [ip sym (dso)]
 //! └ comm, with blanks │   └ tid └ cpu └ seconds       └ period └ event
-//!                     └ pid, where it was asked for
+//!                     └ pid, if it was requested
 //! ```
 //!
-//! The only thing that is always there and looks like nothing else is the time with its colon; the
-//! rest is told by where it stands from there.
+//! The only field that is always there and unambiguous is the time with its colon; the others are
+//! recognised by their position relative to it.
 
 use fathom_recording::clock::SECOND_NS;
 
@@ -19,13 +19,13 @@ pub(super) struct Header<'a> {
     pub(super) tid: Option<i64>,
     pub(super) t_ns: i64,
     pub(super) period: Option<i64>,
-    /// "cpu-clock", "sched:sched_switch"; empty when it was not asked for.
+    /// "cpu-clock", "sched:sched_switch"; empty if it was not requested.
     pub(super) event: &'a str,
     /// What follows: a single frame, or the words of a tracepoint.
     pub(super) rest: &'a str,
 }
 
-/// Takes a line apart. `None`: it begins no sample.
+/// Parses a line. `None`: it does not begin a sample.
 pub(super) fn parse(line: &str) -> Option<Header<'_>> {
     let (before, t_ns, after) = time(line)?;
     let (comm, pid, tid) = who(before)?;
@@ -33,7 +33,7 @@ pub(super) fn parse(line: &str) -> Option<Header<'_>> {
     Some(Header { comm, pid, tid, t_ns, period, event, rest })
 }
 
-/// Finds ` 4080.252826: `: what stands before it, nanoseconds, and what stands behind.
+/// Finds ` 4080.252826: `: what stands before it, nanoseconds, and what follows.
 fn time(line: &str) -> Option<(&str, i64, &str)> {
     for (at, _) in line.match_indices(':').take(16) {
         let head = line.get(..at)?;
@@ -57,7 +57,7 @@ fn time(line: &str) -> Option<(&str, i64, &str)> {
 /// `C2 CompilerThre 23820/23824 [001]`: name, process, thread.
 fn who(text: &str) -> Option<(&str, Option<i64>, Option<i64>)> {
     let mut text = text;
-    // The processor, and the flags of interrupts that some ask for ("d.h.").
+    // The CPU, and the flags of interrupts that some request ("d.h.").
     for _ in 0..2 {
         let (head, last) = text.rsplit_once(' ').unwrap_or(("", text));
         let cpu = last
@@ -92,7 +92,7 @@ fn what(text: &str) -> (Option<i64>, &str, &str) {
     }
 }
 
-/// "cpu-clock:pppH" without what says when it counts; "sched:sched_switch" is a name as it is.
+/// "cpu-clock:pppH" without its modifiers; "sched:sched_switch" is a name as it is.
 fn without_modifiers(event: &str) -> &str {
     match event.rsplit_once(':') {
         Some((name, modifiers)) if modifiers.bytes().all(|b| b"ukhvIGHpPSDWeb".contains(&b)) => name,

@@ -1,8 +1,8 @@
 //! The text that `perf script` prints, with any fields (`-F`) that include the time.
 //!
-//! Symbols are those that perf found: for compiled Java code from `/tmp/perf-PID.map`
-//! (`jcmd PID Compiler.perfmap` just before the recording ends) or an agent. perf stamps with the
-//! kernel's clock since boot: its place among other inputs is told by `--align`, unless it was
+//! Symbols are those that perf found: for compiled Java code from `/tmp/perf-PID.map` (`jcmd PID
+//! Compiler.perfmap` just before the recording ends) or an agent. perf's timestamps are of the
+//! kernel's clock since boot: use `--align` to place them among other inputs, unless they were
 //! recorded with `-k CLOCK_REALTIME`.
 
 mod frame;
@@ -24,12 +24,12 @@ pub(crate) struct PerfScript;
 
 const ID: &str = "perf-script";
 
-/// How many lines of the head are looked at to tell the format.
+/// How many lines of the head are looked at to recognise the format.
 const SNIFFED: usize = 400;
-/// Frames of a stack that are kept, those nearest to what ran. perf itself stops at 127, at more
-/// only if asked to.
+/// Frames of a stack that are kept, the innermost ones. perf itself stops at 127, at more only on
+/// request.
 const DEEPEST: usize = 4096;
-/// Stamps from here on are seconds since the epoch: no machine is up for 30 years.
+/// Timestamps from here on are seconds since the epoch: no machine is up for 30 years.
 const SINCE_EPOCH_NS: i64 = 1_000_000_000_000_000_000;
 
 impl Format for PerfScript {
@@ -110,12 +110,12 @@ struct Open {
     deeper: bool,
 }
 
-/// Where samples go.
+/// Writes samples.
 struct Out<'s> {
     sink: &'s mut dyn Sink,
     source: SourceId,
     name: String,
-    /// By process id, where it is told; all that is not under `None`.
+    /// By process id, where it is known; all others are under `None`.
     processes: BTreeMap<Option<i64>, ProcessId>,
     open: Option<Open>,
     covers_ns: Option<(i64, i64)>,
@@ -185,9 +185,9 @@ impl<'s> Out<'s> {
         let thread = Some(self.sink.thread(process, open.tid.filter(|tid| *tid > 0), &open.comm, role));
         let mut stack: Option<StackId> = None;
         if open.deeper {
-            let cut = fathom_recording::vocabulary::frame::cut("depth");
-            let cut = self.sink.frame(&cut, "", FrameType::Unknown, -1);
-            stack = Some(self.sink.stack(stack, cut));
+            let truncated = fathom_recording::vocabulary::frame::cut("depth");
+            let truncated = self.sink.frame(&truncated, "", FrameType::Unknown, -1);
+            stack = Some(self.sink.stack(stack, truncated));
         }
         for frame in open.frames.into_iter().rev() {
             stack = Some(self.sink.stack(stack, frame));
@@ -215,10 +215,10 @@ impl<'s> Out<'s> {
         process
     }
 
-    fn finish(mut self, tally: Tally, cut: bool) {
+    fn finish(mut self, tally: Tally, truncated: bool) {
         self.write();
-        // The process that the file is of: the one whose compiled code was met most, else the only
-        // one.
+        // The process that the file is of: the one whose compiled code occurred most, otherwise the
+        // only one.
         let main = self.maps.iter().max_by_key(|(_, frames)| **frames).map(|(pid, _)| Some(*pid));
         let only = || (self.processes.len() == 1).then(|| self.processes.keys().next().copied()).flatten();
         let main = main.or_else(only).and_then(|pid| self.processes.get(&pid).copied());
@@ -236,20 +236,21 @@ impl<'s> Out<'s> {
         source.process = main.map(|process| process.0);
         source.clock = if epoch { ClockBasis::Epoch } else { ClockBasis::SinceStart };
         source.covers_ns = self.covers_ns;
-        source.cut = cut;
+        source.cut = truncated;
         source.checks = vec![check];
         tally.add_to(source);
         source.records += self.samples;
     }
 }
 
-/// What a sample is of and stands for: perf's software clocks count nanoseconds, everything else
+/// The kind and weight of a sample: perf's software clocks count nanoseconds, everything else
 /// events.
 fn kind_of(header: &Header<'_>) -> (&'static str, i64) {
     let period = header.period.filter(|n| *n > 0);
     match (header.event, period) {
         ("cpu-clock" | "task-clock", Some(ns)) => (sample::CPU, ns),
-        // With what perf appends: ":u" for user mode, ":P" for as precise as can be.
+        // With the modifiers that perf appends: ":u" for user mode, ":P" for as precise as
+        // possible.
         (event, Some(n)) if matches!(event.split(':').next(), Some("cycles" | "cpu-cycles")) => {
             (sample::CYCLES, n)
         }

@@ -61,7 +61,7 @@ fn the_same_recording_with_other_fields_has_the_same_stacks() {
 }
 
 #[test]
-fn it_is_told_from_other_text() {
+fn it_is_distinguished_from_other_text() {
     for name in ["lock17", "mixed17-default", "mixed17-pid", "mixed17-ns"] {
         assert_eq!(PerfScript.sniff(&fixture(name)), Confidence(85), "{name}");
     }
@@ -76,13 +76,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn no_damage_makes_it_panic(cut in 0.0..1.0_f64, flips in prop::collection::vec((0.0..1.0_f64, 0..8_u8), 0..64)) {
+    fn no_damage_makes_it_panic(share in 0.0..1.0_f64, flips in prop::collection::vec((0.0..1.0_f64, 0..8_u8), 0..64)) {
         let mut data = fixture("mixed17-pid");
         for (at, bit) in flips {
             let at = (data.len() as f64 * at) as usize;
             data[at] ^= 1 << bit;
         }
-        data.truncate((data.len() as f64 * cut) as usize);
+        data.truncate((data.len() as f64 * share) as usize);
         read(&data);
     }
 }

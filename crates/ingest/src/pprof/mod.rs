@@ -1,9 +1,9 @@
 //! pprof: the profiles of Go, of Pyroscope and Parca, of async-profiler's converter and many
-//! others; packed with gzip, as they usually are, or not.
+//! others; compressed with gzip, as they usually are, or not.
 //!
 //! A sample has a value for each type that the profile lists; a type whose meaning is known becomes
-//! samples of its kind, and where none is known the last one, which is the profile's own choice,
-//! becomes samples of kind "event". Samples have no time of their own: all stand at the profile's.
+//! samples of its kind, and where none is known the last one, which is the profile's default,
+//! becomes samples of kind "event". Samples have no time of their own: all have the profile's.
 
 mod wire;
 
@@ -26,12 +26,12 @@ pub(crate) struct Pprof;
 
 const ID: &str = "pprof";
 
-/// How many fields of the head are looked at to tell the format.
+/// How many fields of the head are looked at to recognise the format.
 const SNIFFED: usize = 12;
-/// The largest profile that is read, unpacked. Its strings come last, so that it is in memory
-/// whole.
+/// The largest profile that is read, decompressed. Its strings come last, so that all of it is in
+/// memory.
 const LARGEST: u64 = 512 << 20;
-/// Frames of a stack that are kept, those nearest to what ran.
+/// Frames of a stack that are kept, the innermost ones.
 const DEEPEST: usize = 4096;
 /// Functions inlined at one address that are kept. Compilers stop at some ten.
 const INLINED: usize = 128;
@@ -56,9 +56,9 @@ impl Format for Pprof {
         for part in Parts::of(head).take(SNIFFED) {
             match part {
                 Part::Bytes(field::SAMPLE_TYPE, bytes) => {
-                    let told = ValueType::decode(bytes);
+                    let decoded = ValueType::decode(bytes);
                     let honest = |t: &ValueType| t.name > 0 && t.unit > 0 && t.name.max(t.unit) < 1 << 24;
-                    match told.ok().filter(|t| bytes.len() <= 16 && honest(t)) {
+                    match decoded.ok().filter(|t| bytes.len() <= 16 && honest(t)) {
                         Some(_) => types += 1,
                         None => return Confidence(0),
                     }
@@ -100,7 +100,7 @@ struct Profile<'a> {
     types: Vec<ValueType>,
     mappings: FxHashMap<u64, i64>,
     functions: FxHashMap<u64, i64>,
-    /// Where the message of each location lies.
+    /// The position of the message of each location.
     locations: FxHashMap<u64, &'a [u8]>,
     time_ns: i64,
     duration_ns: i64,
@@ -183,7 +183,7 @@ fn kind_of(name: &str, unit: &str) -> Option<&'static str> {
     }
 }
 
-/// Where samples go.
+/// Writes samples.
 struct Out<'s, 'p> {
     sink: &'s mut dyn Sink,
     profile: &'p Profile<'p>,

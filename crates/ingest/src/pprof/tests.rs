@@ -1,4 +1,4 @@
-//! Real profiles held against what `go tool pprof -raw` says of them, and damaged ones.
+//! Real profiles compared with the output of `go tool pprof -raw`, and damaged ones.
 
 use std::io::Cursor;
 
@@ -64,7 +64,7 @@ fn stacks_have_their_root_first_and_threads_their_label() {
 }
 
 #[test]
-fn it_is_told_from_other_bytes() {
+fn it_is_distinguished_from_other_bytes() {
     assert_eq!(Pprof.sniff(&fixture("cpu")), Confidence(75));
     for other in
         [&b""[..], b"\n\n\n", b"\n\x04text\n\x04more", b"FLR\0", b"\x0a\xff\xff\xff\xff\x0f", &[0; 64]]
@@ -77,13 +77,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_damage_makes_it_panic(cut in 0.0..1.0_f64, flips in prop::collection::vec((0.0..1.0_f64, 0..8_u8), 0..64)) {
+    fn no_damage_makes_it_panic(share in 0.0..1.0_f64, flips in prop::collection::vec((0.0..1.0_f64, 0..8_u8), 0..64)) {
         let mut data = fixture("heap");
         for (at, bit) in flips {
             let at = (data.len() as f64 * at) as usize;
             data[at] ^= 1 << bit;
         }
-        data.truncate((data.len() as f64 * cut) as usize);
+        data.truncate((data.len() as f64 * share) as usize);
         read(&data);
         Pprof.sniff(&data);
     }

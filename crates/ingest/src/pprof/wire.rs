@@ -1,8 +1,8 @@
 //! The messages of `profile.proto`, each read on its own.
 //!
 //! A profile is one message whose strings come last, so that nothing can be understood before the
-//! end; but its parts are small. They are walked over where they lie, and decoded one at a time: a
-//! hostile file takes no more memory than its own size.
+//! end; but its parts are small. They are decoded one at a time, in place, so that a hostile file
+//! takes no more memory than its own size.
 
 use prost::bytes::Buf;
 use prost::encoding::{WireType, decode_key, decode_varint};
@@ -102,7 +102,7 @@ pub(super) enum Part<'a> {
 /// The fields of a profile one after another.
 pub(super) struct Parts<'a> {
     rest: &'a [u8],
-    /// Whether it ended in the middle of a field, or in what is none.
+    /// Whether it ended within a field, or in bytes that are not one.
     pub(super) damaged: bool,
 }
 

@@ -1,7 +1,7 @@
-//! What descriptors stand for: files and connections, followed from call to call.
+//! What descriptors refer to: files and connections, followed from call to call.
 //!
-//! With `-y` or `-yy` strace says it itself behind each descriptor; without, it is known from the
-//! calls that made it. Threads of a process share their descriptors, a forked child has a copy.
+//! With `-y` or `-yy` strace prints it after each descriptor; without, it is known from the calls
+//! that opened it. Threads of a process share their descriptors, a forked child has a copy.
 
 use rustc_hash::FxHashMap;
 
@@ -11,12 +11,12 @@ use super::line::End;
 /// million.
 const MOST: usize = 1 << 20;
 
-/// What a descriptor stands for.
+/// What a descriptor refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Target {
     /// A file, by its path.
     Path(String),
-    /// A connection, by its other end: "127.0.0.1:53".
+    /// A connection, by its remote end: "127.0.0.1:53".
     Peer(String),
 }
 
@@ -28,10 +28,10 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// What the first argument of a call stands for.
+    /// What the first argument of a call refers to.
     pub(super) fn of(&self, process: i64, args: &str) -> Option<Target> {
-        if let Some((_, told)) = descriptor(args)
-            && let Some(target) = told.and_then(in_words)
+        if let Some((_, printed)) = descriptor(args)
+            && let Some(target) = printed.and_then(in_words)
         {
             return Some(target);
         }
@@ -41,7 +41,7 @@ impl Files {
     /// Follows a call that has returned.
     pub(super) fn follow(&mut self, process: i64, name: &str, args: &str, end: &End<'_>) {
         let Some(result) = end.result.filter(|result| *result >= 0) else {
-            // A connection that is being made has its other end all the same.
+            // A connection that is being established has its remote end already.
             if name == "connect" && end.error == Some("EINPROGRESS") {
                 self.connect(process, args);
             }
@@ -100,26 +100,27 @@ impl Files {
     }
 }
 
-/// The descriptor that arguments begin with, and what strace says of it: `4</tmp/x>`, `15`,
+/// The descriptor that arguments begin with, and what strace prints for it: `4</tmp/x>`, `15`,
 /// `9<TCPv6:[237355]>`.
 pub(super) fn descriptor(args: &str) -> Option<(i64, Option<&str>)> {
     let digits = args.bytes().take_while(u8::is_ascii_digit).count();
     let fd = args.get(..digits)?.parse().ok()?;
     let rest = args.get(digits..)?;
-    let told = rest.strip_prefix('<').and_then(|rest| {
+    let printed = rest.strip_prefix('<').and_then(|rest| {
         // A connection has an arrow in it: `TCP:[127.0.0.1:40000->127.0.0.1:5432]`.
         let end = if rest.starts_with('/') { None } else { rest.find("]>").map(|at| at + 1) };
         rest.get(..end.or_else(|| rest.find('>'))?)
     });
-    (rest.is_empty() || rest.starts_with([',', '<'])).then_some((fd, told))
+    (rest.is_empty() || rest.starts_with([',', '<'])).then_some((fd, printed))
 }
 
-/// `/tmp/x`, `TCP:[127.0.0.1:40000->127.0.0.1:5432]`; `socket:[1234]` and the like say nothing.
-fn in_words(told: &str) -> Option<Target> {
-    if told.starts_with('/') {
-        return Some(Target::Path(told.to_owned()));
+/// `/tmp/x`, `TCP:[127.0.0.1:40000->127.0.0.1:5432]`; `socket:[1234]` and the like have no such
+/// name.
+fn in_words(printed: &str) -> Option<Target> {
+    if printed.starts_with('/') {
+        return Some(Target::Path(printed.to_owned()));
     }
-    let (_, peer) = told.split_once("->")?;
+    let (_, peer) = printed.split_once("->")?;
     Some(Target::Peer(peer.trim_end_matches(']').to_owned()))
 }
 

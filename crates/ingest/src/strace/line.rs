@@ -1,4 +1,4 @@
-//! A line of strace, taken apart.
+//! Parses a line of strace.
 //!
 //! ```text
 //! 962   1795213002.988457 poll([{fd=15, events=POLLIN}], 1, 2000) = 1 ([{fd=15, revents=POLLIN}]) <1.200265>
@@ -9,14 +9,14 @@
 //! 962   1795213003.000000 +++ exited with 0 +++
 //! ```
 //!
-//! Arguments may hold anything, also what looks like a result; strace escapes quotes in strings,
-//! and the result is what follows the last `) = ` outside of them.
+//! Arguments may hold anything, including what looks like a result; strace escapes quotes in
+//! strings, and the result is what follows the last `) = ` outside of them.
 
 use fathom_recording::clock::SECOND_NS;
 
-/// How a line is stamped.
+/// The kind of a line's timestamp.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Stamp {
+pub(super) enum Timestamp {
     /// `-ttt`: nanoseconds since the epoch.
     Epoch(i64),
     /// `-t`, `-tt`: nanoseconds since midnight, local time.
@@ -28,44 +28,43 @@ pub(super) enum Stamp {
 /// A line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line<'a> {
-    /// The thread, where the line names it.
+    /// The thread, if the line names it.
     pub(super) tid: Option<i64>,
-    pub(super) stamp: Option<Stamp>,
+    pub(super) stamp: Option<Timestamp>,
     pub(super) what: What<'a>,
 }
 
-/// What a line says.
+/// What a line reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum What<'a> {
     /// A whole call.
     Call { name: &'a str, args: &'a str, end: End<'a> },
     /// A call that had not returned when another thread's line came.
     Unfinished { name: &'a str, args: &'a str },
-    /// The rest of one.
+    /// The second part of one.
     Resumed { name: &'a str, args: &'a str, end: End<'a> },
     /// A signal was delivered.
     Signal(&'a str),
     /// The thread, or its process, ended.
     Exit,
-    /// strace speaks of itself: "strace: Process 12 attached".
+    /// strace's own message: "strace: Process 12 attached".
     Note,
 }
 
 /// How a call returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct End<'a> {
-    /// What it returned; `None` when it did not, or strace does not know.
+    /// Its result; `None` when it did not return, or strace does not know it.
     pub(super) result: Option<i64>,
     /// "EAGAIN".
     pub(super) error: Option<&'a str>,
-    /// What stands behind: "(Timeout)", "([{fd=15, revents=POLLIN}])", or "</path>" of a
-    /// descriptor.
+    /// What follows: "(Timeout)", "([{fd=15, revents=POLLIN}])", or "</path>" of a descriptor.
     pub(super) note: &'a str,
-    /// `-T`: how long it took.
+    /// `-T`: its duration.
     pub(super) took_ns: Option<i64>,
 }
 
-/// Takes a line apart. `None`: it is none of strace's.
+/// Parses a line. `None`: it is not strace's.
 pub(super) fn parse(line: &str) -> Option<Line<'_>> {
     let (tid, rest) = thread(line);
     let (stamp, rest) = stamp(rest);
@@ -91,7 +90,7 @@ fn thread(line: &str) -> (Option<i64>, &str) {
     }
 }
 
-fn stamp(text: &str) -> (Option<Stamp>, &str) {
+fn stamp(text: &str) -> (Option<Timestamp>, &str) {
     let trimmed = text.trim_start();
     let Some((word, rest)) = trimmed.split_once(' ') else { return (None, trimmed) };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -99,9 +98,9 @@ fn stamp(text: &str) -> (Option<Stamp>, &str) {
         && digits(whole)
         && digits(part)
     {
-        // Since the line before it is always some digits; since the epoch ten of them.
+        // Since the previous line it always has a few digits; since the epoch ten.
         let Some(ns) = nanos(whole, part) else { return (None, trimmed) };
-        let stamp = if whole.len() >= 9 { Stamp::Epoch(ns) } else { Stamp::Since(ns) };
+        let stamp = if whole.len() >= 9 { Timestamp::Epoch(ns) } else { Timestamp::Since(ns) };
         return (Some(stamp), rest.trim_start());
     }
     let mut parts = word.splitn(3, ':');
@@ -114,8 +113,10 @@ fn stamp(text: &str) -> (Option<Stamp>, &str) {
         Some(nanos(seconds, part)? + (h * 60 + m) * 60 * SECOND_NS)
     };
     match { of_day }() {
-        Some(ns) => (Some(Stamp::OfDay(ns)), rest.trim_start()),
-        None if word.len() >= 9 && digits(word) => (nanos(word, "0").map(Stamp::Epoch), rest.trim_start()),
+        Some(ns) => (Some(Timestamp::OfDay(ns)), rest.trim_start()),
+        None if word.len() >= 9 && digits(word) => {
+            (nanos(word, "0").map(Timestamp::Epoch), rest.trim_start())
+        }
         None => (None, trimmed),
     }
 }
@@ -141,8 +142,8 @@ fn what(text: &str) -> Option<What<'_>> {
     }
     if let Some(rest) = text.strip_prefix("<... ") {
         let (name, rest) = rest.split_once(" resumed>")?;
-        // Old releases write a blank behind it, and ") = " follows at once where nothing was left
-        // to print.
+        // Old releases write a blank after it, and ") = " follows at once where nothing was left to
+        // print.
         let (args, end) = args_and_end(rest)?;
         return is_name(name).then_some(What::Resumed { name, args, end });
     }
@@ -181,7 +182,7 @@ fn end_of_args(text: &str) -> Option<usize> {
             b'"' => quoted = !quoted,
             b')' if !quoted => {
                 let rest = text.get(at + 1..)?;
-                // What is behind a result is in parentheses too, but no result follows it.
+                // What follows a result is in parentheses too, but no result follows it.
                 if rest.starts_with(' ') && rest.trim_start().starts_with("= ") {
                     last = Some(at);
                 }
@@ -211,15 +212,15 @@ fn end(text: &str) -> End<'_> {
     End { result, error, note: rest, took_ns }
 }
 
-/// Takes ` <0.000021>` off the end.
+/// Removes ` <0.000021>` from the end.
 fn duration(text: &str) -> (&str, Option<i64>) {
-    let told = || {
+    let duration = || {
         let rest = text.strip_suffix('>')?;
         let at = rest.rfind('<')?;
         let (whole, part) = rest.get(at + 1..)?.split_once('.')?;
         Some((text.get(..at)?.trim_end(), nanos(whole, part)?))
     };
-    match told() {
+    match duration() {
         Some((text, ns)) => (text, Some(ns)),
         None => (text, None),
     }
@@ -229,7 +230,7 @@ fn duration(text: &str) -> (&str, Option<i64>) {
 mod tests {
     use super::*;
 
-    fn call(line: &str) -> (Option<i64>, Option<Stamp>, &str, &str, End<'_>) {
+    fn call(line: &str) -> (Option<i64>, Option<Timestamp>, &str, &str, End<'_>) {
         match parse(line) {
             Some(Line { tid, stamp, what: What::Call { name, args, end } }) => (tid, stamp, name, args, end),
             other => panic!("{other:?}"),
@@ -237,18 +238,18 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_every_way_of_stamping() {
+    fn a_call_with_every_kind_of_timestamp() {
         let (tid, stamp, name, args, end) = call(
             "962   1795213002.988457 poll([{fd=15, events=POLLIN}], 1, 2000) = 1 ([{fd=15, revents=POLLIN}]) <1.200265>",
         );
-        assert_eq!((tid, stamp), (Some(962), Some(Stamp::Epoch(1_795_213_002_988_457_000))));
+        assert_eq!((tid, stamp), (Some(962), Some(Timestamp::Epoch(1_795_213_002_988_457_000))));
         assert_eq!((name, args), ("poll", "[{fd=15, events=POLLIN}], 1, 2000"));
         assert_eq!((end.result, end.took_ns, end.error), (Some(1), Some(1_200_265_000), None));
         assert_eq!(end.note, "([{fd=15, revents=POLLIN}])");
         let (tid, stamp, ..) = call("[pid   7] 14:27:09.5 brk(NULL)       = 0x556e5f0ae000");
-        assert_eq!((tid, stamp), (Some(7), Some(Stamp::OfDay(52_029_500_000_000))));
+        assert_eq!((tid, stamp), (Some(7), Some(Timestamp::OfDay(52_029_500_000_000))));
         let (tid, stamp, ..) = call("23522      0.000192 brk(NULL)           = 0x55ad9acc5000 <0.000003>");
-        assert_eq!((tid, stamp), (Some(23522), Some(Stamp::Since(192_000))));
+        assert_eq!((tid, stamp), (Some(23522), Some(Timestamp::Since(192_000))));
         let (tid, stamp, _, _, end) =
             call(r#"openat(AT_FDCWD</tmp>, "/etc/ld.so.cache", O_RDONLY) = 3</etc/ld.so.cache> <0.000005>"#);
         assert_eq!((tid, stamp, end.result, end.note), (None, None, Some(3), "</etc/ld.so.cache>"));

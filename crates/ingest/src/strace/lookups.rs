@@ -1,29 +1,28 @@
-//! Names being resolved, as the C library does it: questions sent to port 53, and its waits for the
-//! answers.
+//! Name resolution by the C library: DNS queries sent to port 53, and the waits for the answers.
 //!
 //! ```text
-//! connect(:53) ─▶ sendto(question) ─▶ poll ─┬─▶ recvfrom   answered
+//! connect(:53) ─▶ sendto(query) ─▶ poll ─┬─▶ recvfrom   answered
 //!                        ▲                  └─▶ 0: a time-out ─┐
-//!                        └──── the same question again ────────┘
+//!                        └──── the same query again, retransmitted ────────┘
 //! ```
 //!
-//! A look-up ends with its last answer or time-out; which that was is known when the thread asks
-//! for another name, closes the socket, or its trace ends.
+//! A look-up ends with its last answer or time-out; which that was is known when the thread queries
+//! another name, closes the socket, or its trace ends.
 
 use std::collections::BTreeMap;
 
-/// Look-ups that are open at a time, one a thread.
+/// The most open look-ups, one per thread.
 const MOST: usize = 100_000;
 
 /// A look-up.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Lookup {
     pub(super) name: String,
-    /// The server that was asked: "127.0.0.1:53".
+    /// The server that was queried: "127.0.0.1:53".
     pub(super) server: String,
     pub(super) t0_ns: i64,
     pub(super) t1_ns: i64,
-    /// Questions that were not answered in time.
+    /// Queries that were not answered in time.
     pub(super) timeouts: u32,
     fd: i64,
 }
@@ -35,7 +34,7 @@ pub(super) struct Lookups {
 }
 
 impl Lookups {
-    /// A thread sent a question. Gives the look-up before, when this is another.
+    /// A thread sent a query. Returns the previous look-up, if this is another.
     pub(super) fn asked(
         &mut self,
         tid: i64,
@@ -57,7 +56,7 @@ impl Lookups {
     }
 
     /// A thread waited on descriptors, of which the look-up's may be one: until when, and whether
-    /// in vain.
+    /// it timed out.
     pub(super) fn waited(&mut self, tid: i64, args: &str, t1_ns: i64, timed_out: bool) {
         let Some(open) = self.open.get_mut(&tid) else { return };
         if args.contains("POLLIN") && args.contains(&format!("fd={}", open.fd)) {
@@ -75,22 +74,21 @@ impl Lookups {
 
     /// A thread closed a descriptor.
     pub(super) fn closed(&mut self, tid: i64, fd: i64) -> Option<Lookup> {
-        // The library closes the socket between two tries as well; a time-out alone is no end.
+        // The library closes the socket between two tries as well; a time-out alone is not the end.
         let ends = self.open.get(&tid).is_some_and(|open| open.fd == fd && open.timeouts == 0);
         if ends { self.open.remove(&tid) } else { None }
     }
 
-    /// The trace ends: what is open.
+    /// The trace ends: returns what is open.
     pub(super) fn finish(&mut self) -> Vec<(i64, Lookup)> {
         std::mem::take(&mut self.open).into_iter().collect()
     }
 }
 
-/// The name that a question asks for: the first string of the arguments is the message, with C
-/// escapes.
+/// The name in a query: the first string of the arguments is the message, with C escapes.
 pub(super) fn question(args: &str) -> Option<String> {
     let message = unescaped(&super::files::quoted(args)?);
-    // Flags: a question (bit 15 is 0), one entry in its first section.
+    // Flags: a query (bit 15 is 0), one entry in its first section.
     let header = message.get(..12)?;
     if header[2] & 0x80 != 0 || header[4..6] != [0, 1] {
         return None;
@@ -103,7 +101,7 @@ pub(super) fn question(args: &str) -> Option<String> {
             name.push('.');
         }
         name.extend(label.iter().map(|b| if b.is_ascii_graphic() { char::from(*b) } else { '?' }));
-        // strace cuts long strings: what is there of the name is taken.
+        // strace truncates long strings: the part of the name that is there is used.
         rest = after.get(usize::from(*length)..).unwrap_or_default();
     }
     (!name.is_empty()).then_some(name)
@@ -159,8 +157,8 @@ mod tests {
     fn the_name_asked_for_is_read_from_the_message() {
         let args = r#"15, "\311;\1\0\0\1\0\0\0\0\0\0\5slow0\4test\0\0\1\0\1", 28, MSG_NOSIGNAL, NULL, 0"#;
         assert_eq!(question(args).as_deref(), Some("slow0.test"));
-        let cut = r#"15, "\311;\1\0\0\1\0\0\0\0\0\0\17a-very-long-na"..., 60, 0"#;
-        assert_eq!(question(cut).as_deref(), Some("a-very-long-na"));
+        let truncated = r#"15, "\311;\1\0\0\1\0\0\0\0\0\0\17a-very-long-na"..., 60, 0"#;
+        assert_eq!(question(truncated).as_deref(), Some("a-very-long-na"));
         let answer = r#"15, "\311;\201\200\0\1\0\1\0\0\0\0\5slow0\4test", 1024"#;
         assert_eq!(question(answer), None);
         assert_eq!(question(r#"4, "hello", 5"#), None);

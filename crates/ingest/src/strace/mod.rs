@@ -1,14 +1,12 @@
 //! What `strace` writes: `-f -ttt -T` at best, with `-y`/`-yy`, `-tt`, `-t`, `-r`, to a file (`-o`)
 //! or to the terminal.
 //!
-//! Each call becomes a span `syscall` from its entry, for as long as `-T` says, with what it
-//! returned and the file or connection behind its descriptor ([`files`]). Questions to name servers
-//! become `net.dns` ([`lookups`]), connections being made `net.connect`. Calls that another
-//! thread's line splits are put together.
+//! Each call becomes a span `syscall` from its entry, with the length of `-T`, its result and the
+//! file or connection of its descriptor ([`files`]). DNS queries become `net.dns` ([`lookups`]),
+//! connections being established `net.connect`. Calls that another thread's line splits are joined.
 //!
-//! Limits: without `-T` a call lasts until its thread's next one can be seen to begin, which is not
-//! told: it has no length, unless it was split. Threads are those of one process until a call makes
-//! another one.
+//! Limits: without `-T` the end of a call is unknown, so that it has no length, unless it was
+//! split. Threads are those of one process until a call creates another one.
 
 mod files;
 mod line;
@@ -26,7 +24,7 @@ pub(crate) struct Strace;
 
 const ID: &str = "strace";
 
-/// How many lines of the head are looked at to tell the format.
+/// How many lines of the head are looked at to recognise the format.
 const SNIFFED: usize = 200;
 
 impl Format for Strace {
@@ -60,7 +58,7 @@ impl Format for Strace {
         let mut sink = Some(sink);
         while let Some(line) = input.lines.next() {
             let text = String::from_utf8_lossy(line.bytes);
-            let Some(parsed) = parse(&text).filter(|_| !line.cut) else {
+            let Some(parsed) = parse(&text).filter(|_| !line.truncated) else {
                 if !text.trim().is_empty() {
                     tally.unknown(line.number, line.bytes);
                 }
@@ -84,8 +82,8 @@ impl Format for Strace {
     }
 }
 
-/// A call with its result is one of strace's whatever stands around it; a signal or a note might be
-/// anybody's.
+/// A call with its result is one of strace's whatever surrounds it; a signal or a message might be
+/// from any program.
 fn is_beyond_doubt(line: &Line<'_>) -> bool {
     let named = line.tid.is_some() || line.stamp.is_some();
     match line.what {

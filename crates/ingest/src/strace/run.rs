@@ -1,5 +1,4 @@
-//! A trace on its way into the recording: clocks, processes and threads, calls that come in two
-//! parts.
+//! Reads a trace into the recording: clocks, processes and threads, calls in two parts.
 
 mod traced;
 
@@ -11,17 +10,17 @@ use fathom_recording::{
 };
 
 use super::files::{Files, Target, address, descriptor, quoted};
-use super::line::{End, Line, Stamp, What};
+use super::line::{End, Line, Timestamp, What};
 use super::lookups::{Lookup, Lookups, question};
 use crate::Tally;
 use traced::{Done, Entered, Group, Traced};
 
-/// Threads, and calls that are not finished, that are kept apart.
+/// The most threads, and unfinished calls, that are tracked.
 const MOST: usize = 1 << 20;
 /// How long a thread's calls wait for its name: a new thread of a JVM names itself within its first
 /// calls.
 const NAMELESS: usize = 24;
-/// How much of a path is kept, characters: strace cuts long strings, but not paths.
+/// How much of a path is kept, characters: strace truncates long strings, but not paths.
 const PATH: usize = 512;
 
 /// A trace.
@@ -30,7 +29,7 @@ pub(super) struct Run<'s> {
     source: SourceId,
     clock: Option<ClockBasis>,
     now_ns: i64,
-    /// Nanoseconds to add to stamps of the day, once midnight has passed.
+    /// Nanoseconds to add to times of day, once midnight has passed.
     days_ns: i64,
     covers_ns: Option<(i64, i64)>,
     groups: Vec<Group>,
@@ -40,7 +39,7 @@ pub(super) struct Run<'s> {
     lookups: Lookups,
     records: u64,
     lines: u64,
-    /// Ends of calls whose beginning is not there, and calls without an end.
+    /// Ends of calls without a beginning, and calls without an end.
     halves: u64,
     untimed: u64,
 }
@@ -108,8 +107,8 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// What the thread's unfinished call was, and how it ended. The length says when it was
-    /// entered, better than the line of its first half.
+    /// The thread's unfinished call, and how it ended. Its length gives the time of its entry more
+    /// exactly than the line of its first half.
     fn resumed(&mut self, tid: i64, name: &str, args: &str, end: &End<'_>) {
         let Some(mut call) = self.entered.remove(&tid).filter(|call| call.name == name) else {
             self.halves += 1;
@@ -120,13 +119,12 @@ impl<'s> Run<'s> {
         self.call(tid, &call, end, t1_ns);
     }
 
-    fn stamp(&mut self, stamp: Option<Stamp>) {
+    fn stamp(&mut self, stamp: Option<Timestamp>) {
         let (basis, ns) = match stamp {
-            Some(Stamp::Epoch(ns)) => (ClockBasis::Epoch, ns),
-            Some(Stamp::OfDay(ns)) => {
+            Some(Timestamp::Epoch(ns)) => (ClockBasis::Epoch, ns),
+            Some(Timestamp::OfDay(ns)) => {
                 let ns = ns.saturating_add(self.days_ns);
-                // Lines of threads are written in order but for a little; half a day back is
-                // midnight.
+                // Lines of threads are almost in order; half a day back is midnight.
                 if ns < self.now_ns.saturating_sub(DAY_NS / 2) {
                     self.days_ns += DAY_NS;
                     (ClockBasis::SinceStart, ns.saturating_add(DAY_NS))
@@ -134,10 +132,10 @@ impl<'s> Run<'s> {
                     (ClockBasis::SinceStart, ns)
                 }
             }
-            Some(Stamp::Since(ns)) => (ClockBasis::SinceStart, self.now_ns.saturating_add(ns)),
+            Some(Timestamp::Since(ns)) => (ClockBasis::SinceStart, self.now_ns.saturating_add(ns)),
             None => return,
         };
-        // A trace has one way of stamping; a line that has another is damaged.
+        // A trace has one kind of timestamp; a line that has another is damaged.
         if *self.clock.get_or_insert(basis) == basis {
             self.now_ns = ns;
             let (from, to) = self.covers_ns.unwrap_or((ns, ns));
@@ -216,12 +214,12 @@ impl<'s> Run<'s> {
         self.hold(tid, done);
     }
 
-    /// What a call tells of its thread and process.
+    /// What a call shows of its thread and process.
     fn know(&mut self, tid: i64, group: usize, name: &str, args: &str, end: &End<'_>) {
         match name {
             "prctl" if args.starts_with("PR_SET_NAME") => {
                 if let (Some(thread), Some(name)) = (self.threads.get_mut(&tid), quoted(args)) {
-                    // A thread that names itself anew is another row of the same id.
+                    // A thread that renames itself is another row of the same id.
                     thread.name = name;
                     thread.id = None;
                 }
@@ -270,7 +268,7 @@ impl<'s> Run<'s> {
         self.groups.push(Group { id, pid: Some(child), jvm: false, command: None });
         let group = self.groups.len() - 1;
         self.files.fork(parent as i64, group as i64);
-        // What its first lines were held for is of its own process.
+        // The process of the lines that were held back is its own.
         match self.threads.get_mut(&child) {
             Some(known) => known.process = group,
             None => self.add_thread(child, group),
@@ -286,13 +284,14 @@ impl<'s> Run<'s> {
         if let Some(thread) = self.threads.get(&tid) {
             return thread.process;
         }
-        // Of a program that strace was attached to, any thread may come first: its id is not that
-        // of the process.
+        // If strace was attached to a program, any thread may come first: its id is not that of the
+        // process.
         self.add_thread(tid, 0);
         0
     }
 
-    /// A signal. HotSpot makes some itself and lives on: it tests registers and objects that way.
+    /// A signal. HotSpot raises some itself and survives them: that is how it tests registers and
+    /// objects.
     fn signal(&mut self, tid: i64, signal: &str) {
         let group = self.of(tid);
         if signal.starts_with("SIGSEGV {")
@@ -361,7 +360,7 @@ impl<'s> Run<'s> {
         self.hold(tid, done);
     }
 
-    /// Writes what a thread did, once its name is known or will not come.
+    /// Writes the calls of a thread, once its name is known or will not come.
     fn hold(&mut self, tid: i64, done: Done) {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         thread.waiting.push(done);
@@ -398,8 +397,8 @@ impl<'s> Run<'s> {
         let mut labels: Vec<(&str, &str)> = Vec::with_capacity(2);
         labels.extend(done.error.as_deref().map(|error| (label::ERROR, error)));
         labels.extend(done.target.as_ref().map(|target| match target {
-            Target::Path(path) => (label::PATH, cut(path)),
-            Target::Peer(peer) => (label::PEER, cut(peer)),
+            Target::Path(path) => (label::PATH, truncated(path)),
+            Target::Peer(peer) => (label::PEER, truncated(peer)),
         }));
         self.sink.span(&SpanRow {
             thread: Some(thread),
@@ -438,10 +437,7 @@ impl<'s> Run<'s> {
         let check = Check {
             claim: "calls are timed".to_owned(),
             holds: self.untimed == 0,
-            detail: format!(
-                "{} without a length (-T), {} of which one half is missing",
-                self.untimed, self.halves
-            ),
+            detail: format!("{} without a length (-T), {} with one half missing", self.untimed, self.halves),
         };
         let source = self.sink.source_mut(self.source);
         source.clock = self.clock.unwrap_or(ClockBasis::None);
@@ -453,6 +449,6 @@ impl<'s> Run<'s> {
     }
 }
 
-fn cut(text: &str) -> &str {
+fn truncated(text: &str) -> &str {
     text.char_indices().nth(PATH).map_or(text, |(at, _)| text.get(..at).unwrap_or(text))
 }

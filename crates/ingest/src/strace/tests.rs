@@ -1,4 +1,4 @@
-//! Real traces of every way of stamping, and damaged ones.
+//! Real traces with every kind of timestamp, and damaged ones.
 
 use std::io::Cursor;
 
@@ -25,7 +25,7 @@ fn read(data: &[u8]) -> Recording {
 }
 
 #[test]
-fn every_trace_is_told_and_no_other_text() {
+fn every_trace_is_recognised_and_no_other_text() {
     for name in ["dns-slow.strace", "dns-drop.strace", "ls-tt.strace", "ls-r-yy.strace", "mixed.strace.zst"] {
         assert_eq!(Strace.sniff(&fixture(name)), Confidence(80), "{name}");
     }
@@ -51,15 +51,15 @@ fn every_line_of_a_real_trace_is_understood_and_every_call_is_there_once() {
         source.unknown
     );
     let text = String::from_utf8(text).unwrap();
-    // By another method: whole calls and the ends of split ones; what never ended was cut off by
-    // the end.
+    // By another method: complete calls and the ends of split ones; what never ended was truncated
+    // by the end.
     let ends = |l: &str| l.match_indices(") ").any(|(at, _)| l[at + 2..].trim_start().starts_with("= "));
     let ended = text.lines().filter(|l| ends(l)).count();
     let begun = text.lines().filter(|l| l.ends_with("<unfinished ...>")).count();
     let resumed = text.lines().filter(|l| l.contains(" resumed>")).count();
     let calls: Vec<_> = recording.spans_of(kind::SYSCALL).collect();
     assert_eq!(calls.len(), ended + begun - resumed);
-    // The time of all calls is what -T says of each.
+    // The time of all calls is the sum of -T.
     let took_us: i64 = text
         .lines()
         .filter_map(|l| l.strip_suffix('>')?.rsplit_once('<')?.1.parse::<f64>().ok())
@@ -132,7 +132,7 @@ fn look_ups_are_answered_late_or_never() {
 }
 
 #[test]
-fn stamps_of_the_day_and_since_the_line_before_are_no_wall_clock() {
+fn times_of_day_and_since_the_line_before_are_not_wall_clock_time() {
     let day = read(&fixture("ls-tt.strace"));
     let relative = read(&fixture("ls-r-yy.strace"));
     for recording in [&day, &relative] {
@@ -171,11 +171,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn no_damage_makes_it_panic(cut in 0.0..1.0_f64, flips in prop::collection::vec((0.0..1.0_f64, 0..8_u8), 0..64)) {
+    fn no_damage_makes_it_panic(share in 0.0..1.0_f64, flips in prop::collection::vec((0.0..1.0_f64, 0..8_u8), 0..64)) {
         let mut data = fixture("mixed.strace.zst");
-        data.truncate((data.len() as f64 * cut) as usize);
+        data.truncate((data.len() as f64 * share) as usize);
         for (at, bit) in flips {
-            if let Some(byte) = data.get_mut((cut * at * 400_000.0) as usize) {
+            if let Some(byte) = data.get_mut((share * at * 400_000.0) as usize) {
                 *byte ^= 1 << bit;
             }
         }

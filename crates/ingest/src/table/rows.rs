@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What stands between the cells of a row.
+/// The delimiter between the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Delimiter {
     Byte(u8),
@@ -10,7 +10,7 @@ pub(super) enum Delimiter {
     Spaces,
 }
 
-/// Delimiters in the order in which they are tried: those that stand in no number or date first.
+/// Delimiters in the order in which they are tried: first those that occur in no number or date.
 pub(super) const DELIMITERS: [Delimiter; 5] = [
     Delimiter::Byte(b'\t'),
     Delimiter::Byte(b';'),
@@ -19,11 +19,11 @@ pub(super) const DELIMITERS: [Delimiter; 5] = [
     Delimiter::Spaces,
 ];
 
-/// No table of series has more columns; what lies beyond is not read.
+/// No table of series has more columns; the rest is not read.
 const MAX_COLUMNS: usize = 512;
 
-/// A line as text: bytes that are not UTF-8 are replaced, a byte order mark and the `#` of a
-/// commented header go.
+/// A line as text: bytes that are not UTF-8 are replaced; a byte order mark and the `#` of a
+/// commented header are removed.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match String::from_utf8_lossy(bytes) {
@@ -46,8 +46,8 @@ impl Delimiter {
         }
     }
 
-    /// A cell as a finite number. `key=12.5` counts as one; a decimal comma does where commas do
-    /// not part cells.
+    /// A cell as a finite number. `key=12.5` counts as one, and so does a decimal comma where
+    /// commas do not separate cells.
     pub(super) fn number(self, cell: &str) -> Option<f64> {
         let cell = cell.split_once('=').map_or(cell, |(_, value)| value).trim_end_matches('%').trim();
         let first = cell.bytes().next()?;

@@ -1,40 +1,40 @@
-//! What the columns of a table are, told from the beginning of the file.
+//! Recognises the columns of a table from the beginning of the file.
 //!
-//! With a header, its words tell ([`super::words`]). Without one the shape must do: the first
-//! column of stamps that do not go back is the time; a column that repeats a few words, or tells
-//! rows of equal stamps apart, names the instance; one column of numbers is a throughput, several
-//! of like size are one throughput each, and of several unlike ones the first is the throughput and
-//! the rest are gauges. Such guesses are told to the user.
+//! With a header, its words decide ([`super::column_names`]). Without one the shape does: the first
+//! column of timestamps that do not go back is the time; a column that repeats a few words, or
+//! distinguishes rows with equal timestamps, names the instance; one column of numbers is a
+//! throughput, several of like size are one throughput each, and of several unlike ones the first
+//! is the throughput and the rest are gauges. Such guesses are reported to the user.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use fathom_recording::clock::{SECOND_NS, seconds};
 
+use super::column_names::{self, Cells, Measure};
 use super::rows::{DELIMITERS, Delimiter, text};
-use super::stamps::Stamps;
-use super::words::{self, Cells, Measure};
+use super::timestamps::Timestamps;
 use crate::Confidence;
 
 /// Lines of the head that are looked at. Enough for junk before the table, a ramp, and a few rounds
 /// of instances.
 const SAMPLE: usize = 400;
-/// Rows that a table without a header must have: fewer lines of numbers are no pattern.
+/// Rows that a table without a header must have: fewer lines of numbers are not a pattern.
 const FEWEST_BARE_ROWS: usize = 3;
 /// Rows over which a number must never fall to be taken for a counter.
 const COUNTER_ROWS: usize = 20;
-/// Rows that tell counts from rates: of so many counts of half a second one in 256 tables has only
-/// even ones.
-const TELLING_ROWS: usize = 8;
-/// More instances than this are no instances but data.
+/// Rows that distinguish counts from rates: among this many counts of half a second, one table in
+/// 256 has only even ones.
+const DECISIVE_ROWS: usize = 8;
+/// More distinct values than this are not instances but data.
 pub(super) const MAX_INSTANCES: usize = 512;
 /// Longer cells, in characters, are sentences and not names of columns.
 const LONGEST_NAME: usize = 48;
-/// Values of columns that are instances of one thing differ by no more than this factor in the
+/// Values of columns that are instances of the same quantity differ by at most this factor in the
 /// median.
 const LIKE_SIZE: f64 = 5.0;
 
-/// A column of values and where it stands.
+/// A column of values and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
     pub(super) index: usize,
@@ -47,24 +47,24 @@ pub(super) struct Shape {
     pub(super) delimiter: Delimiter,
     pub(super) header: Option<Vec<String>>,
     pub(super) time: usize,
-    /// Whether the date stands in `time` and the time of day in the next column.
+    /// Whether the date is in `time` and the time of day in the next column.
     pub(super) split_date: bool,
-    pub(super) stamps: Stamps,
-    /// The column that tells instances apart.
+    pub(super) stamps: Timestamps,
+    /// The column that distinguishes instances.
     pub(super) instance: Option<usize>,
-    /// The column that names what the value is (time, metric, value).
+    /// The column that names the metric (time, metric, value).
     pub(super) metric: Option<usize>,
     pub(super) values: Vec<Column>,
-    /// The usual distance of stamps of one instance, nanoseconds.
+    /// The usual distance of timestamps of one instance, nanoseconds.
     pub(super) tick_ns: i64,
-    /// First stamp, nanoseconds.
+    /// First timestamp, nanoseconds.
     pub(super) first_ns: i64,
-    /// What was assumed for want of a header, in words.
+    /// What was assumed due to the lack of a header, in words.
     pub(super) guesses: Vec<String>,
     pub(super) confidence: Confidence,
 }
 
-/// Sampled rows, all of one number of cells.
+/// Sampled rows, all with the same number of cells.
 struct Sample<'a> {
     delimiter: Delimiter,
     header: Option<Vec<Cow<'a, str>>>,
@@ -78,13 +78,13 @@ impl Shape {
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         let mut lines: Vec<_> = head.split(|b| *b == b'\n').take(SAMPLE).map(text).collect();
         if lines.len() > 1 && lines.len() < SAMPLE && !head.ends_with(b"\n") && head.len() > 64 << 10 {
-            lines.pop(); // cut by the size of the head, not by the file
+            lines.pop(); // truncated by the size of the head, not by the file
         }
         lines.retain(|line| !line.is_empty());
         DELIMITERS.iter().find_map(|delimiter| Sample::of(*delimiter, &lines)?.shape())
     }
 
-    /// The stamp of a row, nanoseconds on the table's clock.
+    /// The timestamp of a row, nanoseconds on the table's clock.
     pub(super) fn stamp(&self, cells: &[Cow<'_, str>]) -> Option<i64> {
         stamp(self.stamps, self.time, self.split_date, cells)
     }
@@ -95,7 +95,7 @@ impl Shape {
     }
 }
 
-fn stamp(stamps: Stamps, time: usize, split_date: bool, cells: &[Cow<'_, str>]) -> Option<i64> {
+fn stamp(stamps: Timestamps, time: usize, split_date: bool, cells: &[Cow<'_, str>]) -> Option<i64> {
     let cell = cells.get(time)?;
     if split_date {
         return stamps.parse(&format!("{cell} {}", cells.get(time + 1)?));
@@ -166,11 +166,11 @@ impl<'a> Sample<'a> {
         self.rows.first().map_or(0, Vec::len)
     }
 
-    /// The column of stamps: what the header calls so, else (only the first column under a header
-    /// or between blanks) the first that never goes back.
-    fn time(&self) -> Option<(usize, bool, Stamps)> {
+    /// The column of timestamps: the one that the header names so, otherwise (only the first column
+    /// under a header or between blanks) the first that never goes back.
+    fn time(&self) -> Option<(usize, bool, Timestamps)> {
         let named: Vec<usize> = match &self.header {
-            Some(header) => (0..header.len()).filter(|i| words::is_time(&header[*i])).collect(),
+            Some(header) => (0..header.len()).filter(|i| column_names::is_time(&header[*i])).collect(),
             None => Vec::new(),
         };
         let only_first = self.header.is_some() || self.delimiter == Delimiter::Spaces;
@@ -178,30 +178,30 @@ impl<'a> Sample<'a> {
         named.into_iter().chain(rest).find_map(|i| self.time_at(i))
     }
 
-    fn time_at(&self, index: usize) -> Option<(usize, bool, Stamps)> {
+    fn time_at(&self, index: usize) -> Option<(usize, bool, Timestamps)> {
         let cells = self.cells(index);
         let next = self.cells(index + 1);
-        let date_only = |cell: &&str| cell.len() == 10 && Stamps::DatesWithoutZone.parse(cell).is_some();
-        if cells.iter().all(date_only) && next.first().is_some_and(|c| Stamps::Clock.parse(c).is_some()) {
+        let date_only = |cell: &&str| cell.len() == 10 && Timestamps::DatesWithoutZone.parse(cell).is_some();
+        if cells.iter().all(date_only) && next.first().is_some_and(|c| Timestamps::Clock.parse(c).is_some()) {
             let joined: Vec<String> = cells.iter().zip(&next).map(|(d, t)| format!("{d} {t}")).collect();
             let joined: Vec<&str> = joined.iter().map(String::as_str).collect();
-            let stamps = Stamps::of(&joined, None)?;
+            let stamps = Timestamps::of(&joined, None)?;
             return goes_on(stamps, &joined).then_some((index, true, stamps));
         }
-        let unit = self.header.as_ref().and_then(|h| words::time_unit(h.get(index)?));
-        let stamps = Stamps::of(&cells, unit)?;
+        let unit = self.header.as_ref().and_then(|h| column_names::time_unit(h.get(index)?));
+        let stamps = Timestamps::of(&cells, unit)?;
         goes_on(stamps, &cells).then_some((index, false, stamps))
     }
 
-    /// The columns that name the metric and the instance of a row. `None`: free text stands in the
-    /// rows, so this is a log and no table.
+    /// The columns that name the metric and the instance of a row. `None`: there is free text in
+    /// the rows, so this is a log and not a table.
     fn names(&self, times: &[i64], skip: &dyn Fn(usize) -> bool) -> Option<(Option<usize>, Option<usize>)> {
         let (mut metric, mut instance) = (None, None);
         for i in (0..self.width()).filter(|i| !skip(*i)) {
             let named = |is: fn(&str) -> bool| self.header.as_ref().is_some_and(|h| is(&h[i]));
-            if named(words::is_metric) {
+            if named(column_names::is_metric) {
                 metric = metric.or(Some(i));
-            } else if named(words::is_instance) {
+            } else if named(column_names::is_instance) {
                 instance = instance.or(Some(i));
             } else if !self.is_numeric(i) {
                 let distinct: HashSet<_> = self.cells(i).into_iter().collect();
@@ -219,8 +219,8 @@ impl<'a> Sample<'a> {
         Some((metric, instance))
     }
 
-    /// A column of numbers that tells rows of equal stamps apart, the same few numbers again and
-    /// again.
+    /// A column of numbers that distinguishes rows with equal timestamps, the same few numbers
+    /// again and again.
     fn numeric_instance(&self, times: &[i64], skip: &dyn Fn(usize) -> bool) -> Option<usize> {
         let repeated = times.windows(2).filter(|w| w[0] == w[1]).count();
         if times.len() != self.rows.len() || repeated * 3 < times.len() {
@@ -252,28 +252,28 @@ impl<'a> Sample<'a> {
     ) -> Vec<Column> {
         let indexes: Vec<_> = (0..self.width()).filter(|i| !taken(*i) && self.is_numeric(*i)).collect();
         let mut columns = match &self.header {
-            // With a column of metrics each row says what it is, whatever the header calls the
+            // With a column of metrics each row names its metric, whatever the header calls the
             // values.
             Some(_) if metric => {
-                let value = |index| Column { index, measure: words::measure("") };
+                let value = |index| Column { index, measure: column_names::measure("") };
                 indexes.into_iter().map(value).collect()
             }
             Some(header) => self.values_by_header(header, indexes, guesses),
             None => self.values_by_shape(indexes, guesses),
         };
-        // In ticks of a second (give or take their jitter) a count and a rate are one number.
+        // In ticks of a second (within their jitter) a count and a rate are the same number.
         let a_second = (SECOND_NS * 4 / 5..=SECOND_NS * 5 / 4).contains(&tick_ns);
         for Column { index, measure } in &mut columns {
             if measure.cells != Cells::Count {
                 continue;
             }
-            let bare = self.header.as_ref().is_some_and(|h| words::is_bare_throughput(&h[*index]));
+            let bare = self.header.as_ref().is_some_and(|h| column_names::is_bare_throughput(&h[*index]));
             if self.never_falls(*index) {
                 measure.cells = Cells::Counter;
                 guesses.push(format!("column {} only grows: it is read as a counter", *index + 1));
             } else if bare && !a_second && self.counts_per_tick(*index, tick_ns) {
                 let tick = seconds(tick_ns);
-                let why = "its numbers are whole, and not what a count makes when it is divided by the tick";
+                let why = "its numbers are whole, and not counts that were divided by the tick";
                 guesses.push(format!(
                     "column {} has no unit: it is read as counts of {tick} s each ({why}); call it \"throughput(ops/s)\" if it is a rate",
                     *index + 1
@@ -295,18 +295,20 @@ impl<'a> Sample<'a> {
         indexes: Vec<usize>,
         guesses: &mut Vec<String>,
     ) -> Vec<Column> {
-        let measures: Vec<_> = indexes.iter().map(|i| words::measure(&header[*i])).collect();
+        let measures: Vec<_> = indexes.iter().map(|i| column_names::measure(&header[*i])).collect();
         let nothing_known = !measures.iter().any(|m| m.known);
-        // "time, client0, client1": columns named after who did the work, or a lone column named
-        // after anything.
+        // "time, client0, client1": columns named after who did the work, or a single column with
+        // any name.
         let alike = self.alike(&indexes) && same_stem(header, &indexes);
         let assume = nothing_known && (indexes.len() == 1 || alike);
         if assume {
-            guesses.push("the columns are taken for throughput, as their names do not tell".to_owned());
+            guesses.push(
+                "the columns are taken for throughput, as their names do not show what they are".to_owned(),
+            );
         }
         let column = |(index, measure): (usize, Measure)| {
             let named = header[index].to_string();
-            let measure = if assume { words::assumed_throughput(named) } else { measure };
+            let measure = if assume { column_names::assumed_throughput(named) } else { measure };
             Column { index, measure }
         };
         indexes.into_iter().zip(measures).map(column).collect()
@@ -317,7 +319,7 @@ impl<'a> Sample<'a> {
         if indexes.iter().any(|i| key(*i).is_some()) {
             let named = |index: usize| {
                 let name = key(index).unwrap_or_else(|| format!("column {}", index + 1));
-                Column { index, measure: words::measure(&name) }
+                Column { index, measure: column_names::measure(&name) }
             };
             return indexes.into_iter().map(named).collect();
         }
@@ -333,9 +335,9 @@ impl<'a> Sample<'a> {
         let column = |(nth, index): (usize, usize)| {
             let name = format!("column {}", index + 1);
             let measure = match (nth, alike && many) {
-                (_, true) => words::assumed_throughput(name),
-                (0, false) => words::assumed_throughput(String::new()),
-                (_, false) => Measure { name, known: false, ..words::measure("") },
+                (_, true) => column_names::assumed_throughput(name),
+                (0, false) => column_names::assumed_throughput(String::new()),
+                (_, false) => Measure { name, known: false, ..column_names::measure("") },
             };
             Column { index, measure }
         };
@@ -358,14 +360,14 @@ impl<'a> Sample<'a> {
     }
 
     /// Whether the numbers of a column in ticks shorter than a second are counts of each tick and
-    /// not rates. A rate that was made of counts is a multiple of how many ticks a second has, or
-    /// has decimals; of counts of half a second, hardly ever all are even. Few rows do not tell,
-    /// and a longer tick leaves no such trace: then it is a rate.
+    /// not rates. A rate that was made of counts is a multiple of the number of ticks in a second,
+    /// or has decimals; counts of half a second are hardly ever all even. A few rows do not show
+    /// it, and a longer tick leaves no such trace: then it is a rate.
     fn counts_per_tick(&self, index: usize, tick_ns: i64) -> bool {
         let ticks_a_second = (seconds(SECOND_NS) / seconds(tick_ns)).round();
         let values: Vec<f64> = self.cells(index).iter().filter_map(|c| self.delimiter.number(c)).collect();
         let whole = values.iter().all(|v| v.fract() == 0.0);
-        values.len() >= TELLING_ROWS
+        values.len() >= DECISIVE_ROWS
             && whole
             && ticks_a_second >= 2.0
             && values.iter().any(|v| v % ticks_a_second != 0.0)
@@ -377,7 +379,7 @@ impl<'a> Sample<'a> {
         values.len() >= COUNTER_ROWS && values.is_sorted() && values.first() < values.last()
     }
 
-    /// The usual distance of the stamps of one instance.
+    /// The usual distance of the timestamps of one instance.
     fn tick_ns(&self, times: &[i64], instance: Option<usize>) -> i64 {
         let first = instance.and_then(|i| self.rows.first()?.get(i));
         let same = |row: &&Vec<Cow<'_, str>>| instance.is_none_or(|i| row.get(i) == first);
@@ -389,9 +391,10 @@ impl<'a> Sample<'a> {
         steps.get(steps.len() / 2).copied().unwrap_or(SECOND_NS)
     }
 
-    fn confidence(&self, time: usize, stamps: Stamps, values: &[Column]) -> Confidence {
+    fn confidence(&self, time: usize, stamps: Timestamps, values: &[Column]) -> Confidence {
         let known = values.iter().any(|v| v.measure.known);
-        let time_named = self.header.as_ref().is_some_and(|h| h.get(time).is_some_and(|c| words::is_time(c)));
+        let time_named =
+            self.header.as_ref().is_some_and(|h| h.get(time).is_some_and(|c| column_names::is_time(c)));
         Confidence(match (&self.header, self.delimiter) {
             (Some(_), _) if time_named && known => 90,
             (Some(_), Delimiter::Byte(_)) if time_named || known => 70,
@@ -404,7 +407,7 @@ impl<'a> Sample<'a> {
 }
 
 /// The names in a line above the rows: as many as there are cells, and none a number. A `#` may
-/// stand before them.
+/// precede them.
 fn header_of<'a>(cells: &[Cow<'a, str>], width: usize) -> Option<Vec<Cow<'a, str>>> {
     let mut cells = cells.to_vec();
     if cells.first().is_some_and(|c| c == "#" || c == "//") {
@@ -417,8 +420,8 @@ fn header_of<'a>(cells: &[Cow<'a, str>], width: usize) -> Option<Vec<Cow<'a, str
 }
 
 /// Whether a cell may be a column's name: short, with letters, and brackets at most around a unit
-/// at its end. A line of a log above the table, which a comma may well part into as many cells, is
-/// no header.
+/// at its end. A line of a log above the table, which commas may well separate into as many cells,
+/// is not a header.
 fn is_name(cell: &str) -> bool {
     let without_unit =
         cell.strip_suffix([')', ']']).and_then(|c| c.rsplit_once(['(', '['])).map_or(cell, |c| c.0);
@@ -428,9 +431,9 @@ fn is_name(cell: &str) -> bool {
         && !without_unit.contains(['(', ')', '[', ']', '{', '}', '<', '>'])
 }
 
-/// Whether (nearly) all cells are stamps that go on and not back. Long tables that are sorted by
-/// instance go back once an instance.
-fn goes_on(stamps: Stamps, cells: &[&str]) -> bool {
+/// Whether (nearly) all cells are timestamps that do not go back. Long tables that are sorted by
+/// instance go back once per instance.
+fn goes_on(stamps: Timestamps, cells: &[&str]) -> bool {
     let times: Vec<i64> = cells.iter().filter_map(|c| stamps.parse(c)).collect();
     let back = times.windows(2).filter(|w| w[1] < w[0]).count();
     let on = times.windows(2).filter(|w| w[1] > w[0]).count();

@@ -31,7 +31,7 @@ fn named<'a>(recording: &'a Recording, name: &str, instance: &str) -> &'a Series
 }
 
 #[test]
-fn a_benchmark_that_counts_from_zero_covers_the_second_after_its_stamp() {
+fn a_benchmark_that_counts_from_zero_covers_the_second_after_its_timestamp() {
     let r = read(
         "run/client0.csv",
         b"time(sec), throughput(txs), avg_latency(ms)\n0, 66, 181.5\n1, 68, 174\n2, 112, 107\n",
@@ -50,7 +50,7 @@ fn a_benchmark_that_counts_from_zero_covers_the_second_after_its_stamp() {
 }
 
 #[test]
-fn a_stretched_tick_is_a_lower_rate_over_a_longer_time_and_not_a_hidden_stop() {
+fn a_prolonged_tick_is_a_lower_rate_over_a_longer_time_and_not_a_hidden_stop() {
     let r = read(
         "t.csv",
         b"timestamp,ops\n1795212941000,100\n1795212942000,100\n1795212945000,120\n1795212946000,100\n",
@@ -148,7 +148,7 @@ fn dates_tabs_blanks_and_decimal_commas_are_read() {
 }
 
 #[test]
-fn rows_of_an_equal_stamp_are_one_tick() {
+fn rows_with_equal_timestamps_are_one_tick() {
     let r = read("t.csv", b"time,ops,p99\n1,10,5\n2,10,5\n2,20,9\n3,10,5\n");
     assert_eq!(named(&r, "throughput", "t").value, [10.0, 30.0, 10.0]);
     assert_eq!(named(&r, "p99", "t").value, [5.0, 9.0, 5.0]);
@@ -208,7 +208,7 @@ proptest! {
         if let Some(shape) = Shape::of(text.as_bytes()) {
             let r = read("t.csv", text.as_bytes());
             let done: f64 = points(&r.series[0]).iter().map(|(_, dt, rate)| dt * rate).sum();
-            let counter = shape.values[0].measure.cells == words::Cells::Counter;
+            let counter = shape.values[0].measure.cells == column_names::Cells::Counter;
             prop_assert!(counter || (done - sum).abs() <= sum * 1e-9 + 1e-6, "{done} of {sum}");
         }
     }
@@ -238,17 +238,17 @@ fn a_throughput_without_a_unit_in_half_seconds_is_a_rate_when_its_numbers_are_th
     };
     let first = |r: &Recording| named(r, "throughput", "t").value[0];
     let said = |r: &Recording| r.sources[0].checks[0].detail.clone();
-    // Twice what half a second saw: all even.
+    // Twice what half a second had: all even.
     let rates = table(&|i| (2 * (900 + i * 37 % 101)).to_string());
     assert_eq!(first(&rates), 2.0 * 937.0);
     assert!(said(&rates).contains("read as a rate per second"), "{}", said(&rates));
     let fractions = table(&|i| format!("{}.5", 900 + i));
     assert_eq!(first(&fractions), 901.5);
-    // What half a second saw: even and odd.
+    // What half a second had: even and odd.
     let counts = table(&|i| (900 + i * 37 % 101).to_string());
     assert_eq!(first(&counts), 2.0 * 937.0);
     assert!(said(&counts).contains("counts of 0.5 s each"), "{}", said(&counts));
-    assert!(!counts.sources[0].checks[0].holds, "what was assumed is told");
+    assert!(!counts.sources[0].checks[0].holds, "what was assumed is reported");
     // In seconds there is no difference, and nothing to assume.
     let rows: String =
         (1..=12).map(|i| format!("{},{}\n", 1_795_291_297_000_i64 + i * 1000, 900 + i * 7)).collect();

@@ -1,34 +1,34 @@
-//! Rows into points: which interval a row tells of, and what its counts are a second.
+//! Rows into points: which interval a row covers, and what its counts are per second.
 //!
-//! A row's counts are what was done over one tick, and the tick's real length stands in the stamps:
-//! a ticker stalls with its program, so the row after a two-second stop holds three seconds' work.
-//! Dividing by the nominal tick hides the stop; dividing by the elapsed time shows it. Two
-//! conventions are in use:
+//! A row's counts are what was done in one tick, and the tick's real length follows from the
+//! timestamps: a ticker stalls with its program, so the row after a two-second stop holds three
+//! seconds' work. Dividing by the nominal tick hides the stop; dividing by the elapsed time shows
+//! it. Two conventions are in use:
 //!
-//! - a ticker stamps a row when the tick is over: it covers [previous stamp, stamp). This is the
-//!   rule.
-//! - a table of buckets starts with second 0: a row covers [stamp, next stamp). This is how a table
-//!   is read that counts from a start and whose first stamp is less than half a tick.
+//! - a ticker writes a row when the tick is over: it covers [previous timestamp, timestamp). This
+//!   is the default.
+//! - a table of buckets starts with second 0: a row covers [timestamp, next timestamp). A table is
+//!   read in this way if it counts from a start and its first timestamp is less than half a tick.
 //!
-//! Rows of an equal stamp (a tick shorter than the stamps' resolution) are put together.
+//! Rows with equal timestamps (a tick shorter than the timestamps' resolution) are merged.
 
 use std::rc::Rc;
 
 use fathom_recording::clock::seconds;
 use fathom_recording::{SeriesId, SeriesKind, Sink};
 
-use super::words::{Cells, Measure};
+use super::column_names::{Cells, Measure};
 
-/// Which side of its stamp a row tells of.
+/// Which side of its timestamp a row covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Convention {
-    /// [previous stamp, stamp)
+    /// [previous timestamp, timestamp)
     Before,
-    /// [stamp, next stamp)
+    /// [timestamp, next timestamp)
     After,
 }
 
-/// A column of one instance on its way into a series.
+/// A column of one instance while it is read into a series.
 #[derive(Debug)]
 pub(super) struct Out {
     pub(super) series: SeriesId,
@@ -42,7 +42,7 @@ impl Out {
         Self { series, measure, counter: None }
     }
 
-    /// What a cell adds to its row: the step of a counter, the cell itself else.
+    /// What a cell adds to its row: the step of a counter, otherwise the cell itself.
     fn take(&mut self, value: f64) -> Option<f64> {
         if self.measure.cells != Cells::Counter {
             return Some(value);
@@ -52,7 +52,7 @@ impl Out {
     }
 }
 
-/// A row that is not written yet, because rows of the same stamp or the next stamp may still belong
+/// A row that is not written yet, because rows with the same or the next timestamp may still belong
 /// to it.
 #[derive(Debug)]
 struct Pending {
@@ -71,7 +71,7 @@ pub(super) struct Ticks {
     pending: Option<Pending>,
 }
 
-/// A row whose stamp lies before that of the row above it.
+/// A row whose timestamp is before that of the row above it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct GoesBack;
 
@@ -80,7 +80,7 @@ impl Ticks {
         Self { convention, tick_ns, outs, pending: None }
     }
 
-    /// Takes a row: its stamp and the value of each column.
+    /// Takes a row: its timestamp and the value of each column.
     pub(super) fn row(
         &mut self,
         stamp_ns: i64,
@@ -109,7 +109,7 @@ impl Ticks {
         Ok(())
     }
 
-    /// Whether a row has come whose stamp lies after this one.
+    /// Whether a row with a later timestamp has come.
     pub(super) fn is_beyond(&self, stamp_ns: i64) -> bool {
         self.pending.as_ref().is_some_and(|pending| pending.stamp_ns > stamp_ns)
     }

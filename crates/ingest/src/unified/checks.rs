@@ -1,5 +1,5 @@
-//! Self-checks: what must hold of a log that was read right. Each of them would have caught a
-//! parser that drops, doubles or misreads pauses.
+//! Self-checks: invariants of a log that was read right. Each of them would have caught a parser
+//! that drops, doubles or misreads pauses.
 
 use fathom_recording::Check;
 
@@ -7,10 +7,11 @@ use super::ids::Ids;
 
 /// How many places are named in a check that fails.
 const NAMED: usize = 5;
-/// Stamps have milliseconds, cut or rounded: two of them and a duration may disagree by this.
-const STAMP_NS: i64 = 2_000_000;
+/// Timestamps have milliseconds, truncated or rounded: two of them and a duration may disagree by
+/// this.
+const TIMESTAMP_NS: i64 = 2_000_000;
 
-/// What is counted while a run is read.
+/// Counts while a run is read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Evidence {
     /// Ids of collections.
@@ -25,16 +26,16 @@ pub(crate) struct Evidence {
     /// Pauses, and their sum, when the last stop was seen: pauses whose stop is not in the log are
     /// left out.
     pauses_at_last_stop: (u64, i64),
-    /// Where the log begins: its first stamp, or the start of its first pause, whose first line may
-    /// be in the file before.
+    /// Where the log begins: its first timestamp, or the start of its first pause, whose first line
+    /// may be in the previous file.
     begins_ns: Option<i64>,
     /// Pauses begun and never closed, with the line of their start.
     pub(crate) unclosed: Places,
-    /// Those among them that the end of the log cuts off.
+    /// Those among them that are truncated by the end of the log.
     pub(crate) open_at_end: Places,
 }
 
-/// How often something was seen, and where first.
+/// A number of occurrences, and the first places.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     count: u64,
@@ -60,7 +61,7 @@ impl Places {
 }
 
 impl Evidence {
-    /// The run's first stamp.
+    /// The run's first timestamp.
     pub(crate) fn begins(&mut self, ns: i64) {
         self.begins_ns.get_or_insert(ns);
     }
@@ -89,7 +90,7 @@ impl Evidence {
         if duration_ns < 0 || t1_ns < t0_ns {
             self.negative.add(|| format!("line {line}"));
         }
-        if t0_ns < begins.saturating_sub(STAMP_NS) {
+        if t0_ns < begins.saturating_sub(TIMESTAMP_NS) {
             self.outside.add(|| format!("line {line}"));
         }
     }
@@ -117,7 +118,7 @@ impl Evidence {
     fn within(&self, covers_ns: Option<(i64, i64)>) -> Check {
         let span_ns =
             covers_ns.map_or(0, |(from, to)| to.saturating_sub(self.begins_ns.unwrap_or(from).min(from)));
-        let fits = self.pauses_ns <= span_ns.saturating_add(STAMP_NS);
+        let fits = self.pauses_ns <= span_ns.saturating_add(TIMESTAMP_NS);
         Check {
             claim: "pauses lie within the log's span".into(),
             holds: self.outside.count == 0 && fits,
@@ -150,7 +151,7 @@ impl Evidence {
         }
     }
 
-    /// A collection that the end of the log cuts off is accounted for by being told.
+    /// A collection that is truncated by the end of the log is accounted for by being reported.
     fn all_ids(&self) -> Check {
         let mut missing = Places::default();
         for (id, line) in self.ids.unaccounted() {

@@ -1,29 +1,28 @@
-//! The clock of one run: from the stamps that its lines carry to nanoseconds, and to wall-clock
-//! time.
+//! The clock of one run: from the timestamps of its lines to nanoseconds, and to wall-clock time.
 //!
 //! Uptime is preferred: it is the zero that GC, safepoint and JIT logs share, and it does not jump
-//! when somebody sets the machine's clock. With wall-clock stamps beside it, the difference is
-//! sampled over the whole log; their median is the anchor and how far they spread its uncertainty.
+//! when somebody sets the machine's clock. With wall-clock timestamps next to it, the difference is
+//! sampled over the whole log; the median is the anchor and the spread its uncertainty.
 
 use fathom_recording::{Anchor, ClockBasis};
 
-use super::decorators::Stamps;
+use super::decorators::Timestamps;
 
 /// How many differences between wall clock and uptime are kept. Enough for a median that a stalled
 /// writer does not move; when they are full, every second one is dropped and only every second is
-/// taken from there on.
+/// added from there on.
 const SAMPLES: usize = 1024;
 
 /// `timenanos` is the machine's monotonic clock and `uptimenanos` counts from the JVM's start.
-/// Where a log has only one figure in nanoseconds, a first one beyond this is taken for the former:
+/// Where a log has only one value in nanoseconds, a first one beyond this is taken for the former:
 /// it cannot be an uptime that other logs of the JVM share.
 const MONOTONIC_FROM_NS: i64 = 3_600_000_000_000;
 
-/// Turns the stamps of a run's lines into time.
+/// Converts the timestamps of a run's lines to time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     basis: ClockBasis,
-    /// Whether the figure in nanoseconds is the uptime, once both have been seen on one line.
+    /// Whether the value in nanoseconds is the uptime, once both have been seen on one line.
     nanos_are_uptime: Option<bool>,
     now_ns: i64,
     first_ns: Option<i64>,
@@ -34,8 +33,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The time of a line; of a line without a stamp, that of the line before it.
-    pub(crate) fn at(&mut self, stamps: &Stamps) -> i64 {
+    /// The time of a line; for a line without a timestamp, that of the line before it.
+    pub(crate) fn at(&mut self, stamps: &Timestamps) -> i64 {
         let uptime = self.uptime(stamps);
         let Some(ns) = uptime.or_else(|| self.other(stamps)) else { return self.now_ns };
         if let (Some(uptime), Some(wall)) = (uptime, stamps.wall_ns) {
@@ -47,10 +46,10 @@ impl Clock {
         ns
     }
 
-    fn uptime(&mut self, stamps: &Stamps) -> Option<i64> {
+    fn uptime(&mut self, stamps: &Timestamps) -> Option<i64> {
         let uptime = match (stamps.uptime_ns, stamps.nanos) {
             (Some(uptime), Some(nanos)) => {
-                // Milliseconds are cut or rounded: two of them apart is the same clock.
+                // Milliseconds are truncated or rounded: a difference of two is the same clock.
                 let same = *self
                     .nanos_are_uptime
                     .get_or_insert(uptime.saturating_sub(nanos).saturating_abs() <= 2_000_000);
@@ -66,8 +65,8 @@ impl Clock {
             (None, _) => None,
         }?;
         if !self.is_uptime() {
-            // Stamps of another kind came first (application output that looked like a log line):
-            // start over.
+            // Timestamps of another kind came first (application output that looked like a log
+            // line): start again.
             *self = Self { nanos_are_uptime: self.nanos_are_uptime, ..Self::default() };
             self.basis = ClockBasis::JvmUptime;
         }
@@ -79,7 +78,7 @@ impl Clock {
     }
 
     /// Wall clock, or the machine's own, for logs without an uptime.
-    fn other(&mut self, stamps: &Stamps) -> Option<i64> {
+    fn other(&mut self, stamps: &Timestamps) -> Option<i64> {
         let (basis, ns) = match (stamps.wall_ns, stamps.nanos) {
             (Some(wall), _) => (ClockBasis::Epoch, wall),
             (None, Some(nanos)) => (ClockBasis::SinceStart, nanos),
@@ -110,7 +109,7 @@ impl Clock {
         self.differences.push(difference_ns);
     }
 
-    /// Moves a clock without stamps on: the records of such a log stand one after another.
+    /// Advances a clock without timestamps: the records of such a log follow one another.
     pub(crate) fn passes(&mut self, duration_ns: i64) {
         if self.basis == ClockBasis::None {
             self.now_ns = self.now_ns.saturating_add(duration_ns.max(0));
@@ -134,9 +133,10 @@ impl Clock {
         self.first_ns.map(|first| (first, self.last_ns.max(first)))
     }
 
-    /// Whether a line with these stamps cannot be of this run: its uptime lies before what has
-    /// passed while its wall clock does not, or, without a wall clock, in the first half of it.
-    pub(crate) fn went_back(&self, stamps: &Stamps) -> bool {
+    /// Whether a line with these timestamps cannot belong to this run: its uptime lies before the
+    /// current one while its wall clock does not, or, without a wall clock, in the first half of
+    /// it.
+    pub(crate) fn went_back(&self, stamps: &Timestamps) -> bool {
         let Some(uptime) = stamps.uptime_ns else { return false };
         if !self.is_uptime() || uptime.saturating_add(RESTART_NS) >= self.last_ns {
             return false;
@@ -147,19 +147,19 @@ impl Clock {
         }
     }
 
-    /// Whether a stamp is before what the run has reached, by more than two threads' lines are out
-    /// of order.
-    pub(crate) fn is_earlier(&self, stamps: &Stamps) -> bool {
+    /// Whether a timestamp is before what the run has reached, by more than lines of two threads
+    /// can be out of order.
+    pub(crate) fn is_earlier(&self, stamps: &Timestamps) -> bool {
         self.is_uptime()
             && stamps.uptime_ns.is_some_and(|uptime| uptime.saturating_add(DISORDER_NS) < self.last_ns)
     }
 
-    /// Whether a stamp is no earlier than what the run has reached.
-    pub(crate) fn continues_with(&self, stamps: &Stamps) -> bool {
+    /// Whether a timestamp is no earlier than what the run has reached.
+    pub(crate) fn continues_with(&self, stamps: &Timestamps) -> bool {
         stamps.uptime_ns.is_some_and(|uptime| uptime.saturating_add(RESTART_NS) >= self.last_ns)
     }
 
-    /// Where the uptime's zero lies in wall-clock time.
+    /// The wall-clock time of the uptime's zero.
     pub(crate) fn anchor(&self) -> Option<Anchor> {
         let mut sorted = self.differences.clone();
         sorted.sort_unstable();
@@ -167,15 +167,15 @@ impl Clock {
         let spread = sorted.iter().map(|d| d.saturating_sub(median).saturating_abs()).max().unwrap_or(0);
         Some(Anchor {
             zero_epoch_ns: median,
-            // Both stamps have milliseconds: nobody can be surer than one.
+            // Both timestamps have milliseconds: the uncertainty is at least one.
             uncertainty_ns: spread.max(1_000_000),
-            how: format!("wall-clock stamp next to uptime, median over {} lines", sorted.len()),
+            how: format!("wall-clock time next to uptime, median over {} lines", sorted.len()),
         })
     }
 }
 
 /// Lines of several threads are written a little out of order, and by tens of seconds when a write
-/// is blocked; an uptime less than this before the last one says nothing.
+/// is blocked; an uptime less than this before the last one means nothing.
 const RESTART_NS: i64 = 1_000_000_000;
 /// How far apart lines of several threads are written out of order while nothing is blocked.
 const DISORDER_NS: i64 = 2_000_000;
@@ -184,8 +184,8 @@ const DISORDER_NS: i64 = 2_000_000;
 mod tests {
     use super::*;
 
-    fn stamps(uptime_ms: Option<i64>, wall_ms: Option<i64>) -> Stamps {
-        Stamps {
+    fn stamps(uptime_ms: Option<i64>, wall_ms: Option<i64>) -> Timestamps {
+        Timestamps {
             uptime_ns: uptime_ms.map(|ms| ms * 1_000_000),
             wall_ns: wall_ms.map(|ms| ms * 1_000_000),
             nanos: None,
@@ -211,30 +211,30 @@ mod tests {
         assert_eq!(clock.at(&stamps(None, Some(5))), 5_000_000);
         assert_eq!((clock.basis(), clock.anchor()), (ClockBasis::Epoch, None));
         let mut none = Clock::default();
-        assert_eq!(none.at(&Stamps::default()), 0);
+        assert_eq!(none.at(&Timestamps::default()), 0);
         none.passes(7);
-        assert_eq!((none.at(&Stamps::default()), none.basis()), (7, ClockBasis::None));
+        assert_eq!((none.at(&Timestamps::default()), none.basis()), (7, ClockBasis::None));
         assert_eq!(none.covers_ns(), Some((0, 7)));
     }
 
     #[test]
     fn nanoseconds_are_the_uptime_where_they_agree_with_it() {
         let mut clock = Clock::default();
-        let both = Stamps { uptime_ns: Some(16_000_000), wall_ns: None, nanos: Some(16_048_123) };
+        let both = Timestamps { uptime_ns: Some(16_000_000), wall_ns: None, nanos: Some(16_048_123) };
         assert_eq!(clock.at(&both), 16_048_123);
         let mut clock = Clock::default();
-        let machine = Stamps { nanos: Some(4_086_917_123_456), ..both };
+        let machine = Timestamps { nanos: Some(4_086_917_123_456), ..both };
         assert_eq!(clock.at(&machine), 16_000_000);
         let mut clock = Clock::default();
-        clock.at(&Stamps { uptime_ns: None, ..machine });
+        clock.at(&Timestamps { uptime_ns: None, ..machine });
         assert_eq!(clock.basis(), ClockBasis::SinceStart);
         let mut clock = Clock::default();
-        clock.at(&Stamps { uptime_ns: None, ..both });
+        clock.at(&Timestamps { uptime_ns: None, ..both });
         assert_eq!(clock.basis(), ClockBasis::JvmUptime);
     }
 
     #[test]
-    fn a_restart_is_told_from_a_late_line() {
+    fn a_restart_is_distinguished_from_a_late_line() {
         let mut clock = Clock::default();
         clock.at(&stamps(Some(30_000), Some(1_030_000)));
         assert!(clock.went_back(&stamps(Some(5), Some(1_031_000))), "the wall clock went on");

@@ -1,16 +1,16 @@
-//! The collections of a run: pauses put together from their lines, pauses within pauses, concurrent
+//! The collections of a run: pauses assembled from their lines, pauses within pauses, concurrent
 //! cycles and phases.
 //!
 //! ```text
 //!   GC(49) Pause Young …            ──▶ opened            `gc,start`; absent with -Xlog:gc
 //!   GC(50) Pause Full …             ──▶ opened within it  (Serial and CMS up to JDK 16 or so)
 //!   GC(50) Pause Full … 74.291ms    ──▶ closed, kept by the outer one
-//!   GC(49) Pause Young … 74.336ms   ──▶ closed; waits for its processor time and the safepoint's line
+//!   GC(49) Pause Young … 74.336ms   ──▶ closed; waits for its CPU time and the safepoint's line
 //!   GC(49) User=…, Safepoint "…" …  ──▶ written, the nested one after it
 //! ```
 //!
-//! A pause whose closing record never comes is not written: its length is not known. It is counted
-//! and named in the self-check.
+//! A pause whose closing record never comes is not written, because its length is unknown. It is
+//! counted and named in the self-check.
 
 mod write;
 
@@ -18,14 +18,14 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{Role, SpanId};
 
 use super::decorators::Level;
-use super::heads::Heads;
 use super::heap;
+use super::name_cache::NameCache;
 use super::out::{Entry, Out, text};
 use super::pause::{At, Pause, PhaseNames};
 use super::record::{Group, Record};
+use super::record_cache::RecordCache;
 use super::scan;
-use super::texts::Texts;
-use write::{push_change, push_regions, write_concurrent, write_cut};
+use write::{push_change, push_regions, write_concurrent, write_truncated};
 
 /// How many concurrent cycles may be open at a time: generational collectors have two, an old log
 /// whose ends are lost has more.
@@ -33,8 +33,8 @@ const CYCLES: usize = 16;
 /// How deep pauses may be nested. HotSpot has two levels.
 const DEPTH: usize = 4;
 
-/// What Shenandoah prints of a cycle that gave up (`ShenandoahHeap::try_cancel_gc`'s callers), tag
-/// `gc`.
+/// What Shenandoah prints of a cycle that was cancelled (`ShenandoahHeap::try_cancel_gc`'s
+/// callers), tag `gc`.
 const CANCELLED: &[u8] = b"Cancelled";
 
 /// A line about a collection.
@@ -42,9 +42,9 @@ const CANCELLED: &[u8] = b"Cancelled";
 pub(crate) struct GcLine<'a> {
     /// The collection.
     pub(crate) id: u64,
-    /// What is said of it.
+    /// The text of the line.
     pub(crate) body: &'a [u8],
-    /// Where and when.
+    /// Its time and line number.
     pub(crate) at: At,
     /// The line's level; `None` when it prints none.
     pub(crate) level: Option<Level>,
@@ -66,14 +66,14 @@ struct Cycle {
 pub(crate) struct Collections {
     open: Vec<Pause>,
     closed: Option<Pause>,
-    /// Details of a pause of which no start was seen.
+    /// Details of a pause whose start was not seen.
     loose: Option<Pause>,
-    /// One that is written, for its memory.
+    /// A written pause, kept to reuse its memory.
     written: Option<Pause>,
     cycles: Vec<Cycle>,
     phases: PhaseNames,
-    texts: Texts,
-    heads: Heads,
+    names: NameCache,
+    records: RecordCache,
     region_bytes: Option<f64>,
     details_seen: bool,
 }
@@ -84,16 +84,16 @@ impl Collections {
         self.region_bytes.get_or_insert(bytes);
     }
 
-    /// Takes a line about a collection. False: it is none of interest.
+    /// Takes a line about a collection. False: it is of no interest.
     pub(crate) fn line(&mut self, line: &GcLine<'_>, out: &mut Out<'_>) -> bool {
         out.evidence.ids.saw(line.id, line.at.line);
         let (prefix, body) = generation(line.body);
-        // Plain `gc` lines with a duration are records under whatever name: "Coalescing and filling
+        // Plain `gc` lines with a duration are records under any name: "Coalescing and filling
         // (Old)".
         let timed_record =
             matches!(line.tags, b"gc" | b"gc,start") && body.ends_with(b"ms") && !is_stall(body);
         if is_record(body) || timed_record {
-            let mut record = self.heads.record(body);
+            let mut record = self.records.record(body);
             // With generational ZGC the generation is part of the name: "Y: Pause Mark End".
             record.name = line.body.get(..prefix + record.name.len()).unwrap_or(record.name);
             return if record.is_pause() {
@@ -139,7 +139,7 @@ impl Collections {
         pause.start = Some(line.at);
         if pause.is_full() {
             let boxed = |bytes: &[u8]| text(bytes).into();
-            pause.told = Some((boxed(record.name), record.group(Group::Cause).map(boxed)));
+            pause.announced = Some((boxed(record.name), record.group(Group::Cause).map(boxed)));
         }
         self.open.push(pause);
     }
@@ -152,8 +152,8 @@ impl Collections {
                 }
                 self.open.pop().unwrap_or_default()
             }
-            // A step of the pause that happens to be called one: "Pause Scavenge Before Remark" at
-            // trace level.
+            // A step of the pause that has such a name: "Pause Scavenge Before Remark" at trace
+            // level.
             None if self.open.last().is_some_and(|p| p.id == line.id) => return,
             None => match self.loose.take_if(|p| p.id == line.id) {
                 Some(mut loose) => {
@@ -163,7 +163,7 @@ impl Collections {
                 None => Pause::in_place_of(self.written.take(), line.id, record.words, line.at),
             },
         };
-        pause.close(record, line.at, duration_ns, &mut self.texts);
+        pause.close(record, line.at, duration_ns, &mut self.names);
         if let Some(outer) = self.open.last_mut() {
             if outer.nested.len() < DEPTH {
                 outer.nested.push(pause);
@@ -177,19 +177,19 @@ impl Collections {
         self.closed = Some(pause);
     }
 
-    /// The innermost open pause is given up: what follows cannot be part of it.
+    /// The innermost open pause is dropped: what follows cannot be part of it.
     fn abandon(&mut self, out: &mut Out<'_>) {
         let Some(pause) = self.open.pop() else { return };
         let at = pause.start.unwrap_or_default();
         out.evidence.unclosed.add(|| format!("GC({}) line {}", pause.id, at.line));
-        write_cut(&pause, at, out);
+        write_truncated(&pause, at, out);
         for inner in pause.nested {
             self.write(inner, None, out);
         }
     }
 
-    /// A line without a GC id that says what a collection failed at: ParNew's workers print
-    /// "Promotion failed" so. It is that of the collection that is under way.
+    /// A line without a GC id that reports a failure of a collection, as ParNew's workers print
+    /// "Promotion failed". It belongs to the collection in progress.
     pub(crate) fn failure(&mut self, body: &[u8], at: At) -> bool {
         let Some(word) = heap::failure_of(body) else { return false };
         if let Some(pause) = self.open.last_mut() {
@@ -201,7 +201,7 @@ impl Collections {
 
     fn detail_line(&mut self, line: &GcLine<'_>, body: &[u8]) -> bool {
         let timed = if body.ends_with(b"ms") || body.ends_with(b"ms ") { heap::timed(body) } else { None };
-        // Debug lines are steps of steps; a length of something else than a phase is none.
+        // Debug lines are steps of steps; or the length of something other than a phase.
         let outermost = line.level.is_none_or(|level| level >= Level::Info)
             && (line.tags.is_empty() || line.tags.starts_with(b"gc,phases"));
         let starts = line.tags == b"gc,phases,start" || (line.tags.is_empty() && body.starts_with(b"Phase "));
@@ -240,8 +240,8 @@ impl Collections {
         (self.loose.get_or_insert_default(), phases)
     }
 
-    /// ZGC prints the machine's load at the end of each cycle:
-    /// `Load: 7.50 (375%) / 6.10 (305%) / 5.05 (252%)`.
+    /// ZGC prints the machine's load at the end of each cycle: `Load: 7.50 (375%) / 6.10 (305%) /
+    /// 5.05 (252%)`.
     fn load(&mut self, id: u64, rest: &[u8]) -> bool {
         let Some((load, _)) = scan::billionths(rest) else { return false };
         for cycle in self.cycles.iter_mut().filter(|c| c.id == id) {
@@ -294,8 +294,8 @@ impl Collections {
         self.cycles.push(Cycle { id: line.id, words: record.words.to_vec(), start: line.at, load: None });
     }
 
-    /// A safepoint's line came: the pause in it is whole. `busy_ns`: what the safepoint still did
-    /// after it.
+    /// A safepoint's line came: the pause in it is complete. `busy_ns`: how long the safepoint went
+    /// on after it.
     pub(crate) fn safepoint(&mut self, at: At, busy_ns: i64, out: &mut Out<'_>) {
         if let Some(pause) = &mut self.closed {
             pause.line_after(at, busy_ns);
@@ -305,14 +305,14 @@ impl Collections {
 
     /// The log ends.
     pub(crate) fn finish(&mut self, out: &mut Out<'_>) -> bool {
-        let mut cut = false;
+        let mut truncated = false;
         self.write_closed(out);
         for pause in std::mem::take(&mut self.open) {
             let at = pause.start.unwrap_or_default();
             out.evidence.open_at_end.add(|| format!("GC({}) line {}", pause.id, at.line));
             out.evidence.ids.done(pause.id);
-            cut = true;
-            write_cut(&pause, at, out);
+            truncated = true;
+            write_truncated(&pause, at, out);
             for inner in pause.nested {
                 self.write(inner, None, out);
             }
@@ -326,10 +326,10 @@ impl Collections {
         if !self.details_seen && out.evidence.pauses > 0 {
             out.fact(fact::GC_BRIEF, "1");
         }
-        cut
+        truncated
     }
 
-    /// Details at the very end whose record is not there any more.
+    /// Details at the very end whose record is missing.
     fn account_loose(&self, loose: &Pause, out: &mut Out<'_>) {
         if out.evidence.ids.largest_done().is_none_or(|largest| loose.id > largest) {
             out.evidence.open_at_end.add(|| format!("GC({})", loose.id));
@@ -352,7 +352,7 @@ impl Collections {
         labels.extend(closing.cause.iter().map(|cause| (label::CAUSE, cause.as_ref())));
         labels.extend(pause.failures.iter().map(|word| (label::FAILURE, *word)));
         labels.extend(closing.qualifiers.iter().map(|q| (label::QUALIFIER, q.as_ref())));
-        // Without stamps the records stand one after another: a nested one is moved into its outer
+        // Without timestamps the records follow one another: a nested one is moved into its outer
         // one.
         let t1_ns = match parent {
             Some((_, outer_t0_ns)) if closing.at.ns <= outer_t0_ns => {
@@ -383,7 +383,7 @@ impl Collections {
         self.written = Some(pause);
     }
 
-    /// A pause's figures in the recording's words.
+    /// A pause's figures by the recording's keys.
     fn figures<'p>(&'p self, pause: &'p Pause) -> Vec<(&'p str, f64)> {
         let mut figures: Vec<(&str, f64)> = Vec::with_capacity(pause.figures.len() + pause.phases.len() + 14);
         figures.extend(pause.figures.iter().map(|(key, value)| (*key, *value)));
@@ -423,8 +423,8 @@ fn is_record(body: &[u8]) -> bool {
     }
 }
 
-/// Generational ZGC prints which generation: `y: ` in a minor collection, `Y: ` and `O: ` in a
-/// major one. Gives the length of the prefix and what is behind it.
+/// Generational ZGC prints the generation: `y: ` in a minor collection, `Y: ` and `O: ` in a major
+/// one. Returns the length of the prefix and what follows it.
 fn generation(body: &[u8]) -> (usize, &[u8]) {
     match body {
         [b'y' | b'Y' | b'O', b':', b' ', rest @ ..] => (3, rest),
@@ -432,8 +432,8 @@ fn generation(body: &[u8]) -> (usize, &[u8]) {
     }
 }
 
-/// Whether a pause that begins may be part of one that is open. Serial and CMS up to JDK 16 do a
-/// full collection within the young one that failed; CMS may scavenge before it remarks.
+/// Whether a pause that begins may be part of an open one. Serial and CMS up to JDK 16 do a full
+/// collection within the young one that failed; CMS may scavenge before it remarks.
 fn may_hold(outer: &Pause, id: u64, inner: &Record<'_>) -> bool {
     let full_in_young = outer.words == b"Pause Young" && inner.words == b"Pause Full";
     let scavenge_in_remark = outer.words == b"Pause Remark" && inner.words == b"Pause Young";
@@ -441,7 +441,7 @@ fn may_hold(outer: &Pause, id: u64, inner: &Record<'_>) -> bool {
 }
 
 /// Whether a record closes an open pause: the same words; or, under a changed title, an interval of
-/// time that reaches back to its start.
+/// time that begins at its start.
 fn closes(open: &Pause, line: &GcLine<'_>, record: &Record<'_>, duration_ns: i64) -> bool {
     if open.id != line.id {
         return false;
@@ -463,7 +463,7 @@ fn was_within(inner: &Pause, outer: &Pause, outer_ns: i64) -> bool {
     inner.start.is_none() && closing.duration_ns <= outer_ns && (full_in_young || scavenge_in_remark)
 }
 
-/// Whether a thread was held up: ZGC's "Allocation Stall" and "Relocation Stall".
+/// Whether a thread was stalled: ZGC's "Allocation Stall" and "Relocation Stall".
 pub(crate) fn is_stall(body: &[u8]) -> bool {
     body.starts_with(b"Relocation Stall (") || body.starts_with(b"Allocation Stall (")
 }

@@ -1,7 +1,7 @@
-//! What the JIT compilers, the code cache and deoptimisation say in unified logs.
+//! Lines of the JIT compilers, the code cache and deoptimisation in unified logs.
 //!
-//! Limits: `-Xlog:jit+compilation` tells when a compilation starts and never when it ends, so it is
-//! written as an event of the start; how long tasks wait and take stands in LogCompilation only.
+//! Limits: `-Xlog:jit+compilation` reports when a compilation starts and never when it ends, so it
+//! is written as an event of the start; how long tasks wait and take is in LogCompilation only.
 
 use fathom_recording::vocabulary::{figure, kind, label, series};
 use fathom_recording::{SeriesId, SeriesInfo, SeriesKind};
@@ -24,8 +24,8 @@ pub(crate) struct Compiler {
 const SEGMENTS: usize = 4;
 
 impl Compiler {
-    /// Takes a line with tags of the compilers or the code cache, or one that says so. False: it is
-    /// none of interest.
+    /// Takes a line with tags of the compilers or the code cache, or recognised by its text. False:
+    /// it is of no interest.
     pub(crate) fn line(&mut self, tags: &[u8], body: &[u8], at: At, out: &mut Out<'_>) -> bool {
         if body.starts_with(b"CodeCache is full") || body.starts_with(b"CodeHeap '") && ends_full(body) {
             return full(body, at, out);
@@ -49,7 +49,7 @@ impl Compiler {
         false
     }
 
-    /// `CodeHeap 'profiled nmethods': size=…Kb used=…Kb max_used=…Kb free=…Kb`: one line a heap,
+    /// `CodeHeap 'profiled nmethods': size=…Kb used=…Kb max_used=…Kb free=…Kb`: one line per heap,
     /// whose sum is a point.
     fn code_cache(&mut self, body: &[u8], at: At, out: &mut Out<'_>) -> bool {
         let Some(used) = amount(body, b" used=") else { return false };
@@ -86,8 +86,8 @@ impl Compiler {
     }
 }
 
-/// A warning names the heap and its fate:
-/// `CodeHeap 'profiled nmethods' is full. Compiler has been disabled.`
+/// A warning names the heap and the consequence: `CodeHeap 'profiled nmethods' is full. Compiler
+/// has been disabled.`
 fn ends_full(body: &[u8]) -> bool {
     memchr::memmem::find(body, b"' is full").is_some()
 }
@@ -151,6 +151,6 @@ fn compilation(line: &CompilationLine<'_>, at: At, out: &mut Out<'_>) -> bool {
     let row = out.row(&Entry::event("", "", at.ns, at.line));
     let written = record(line, &row, out.sink);
     out.tally.records += u64::from(written);
-    // What a future JVM says of a compilation is known to be about one.
+    // An unknown line of a future JVM is still known to be about a compilation.
     true
 }

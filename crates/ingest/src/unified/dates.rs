@@ -1,7 +1,7 @@
-//! Date stamps of the `time` and `utctime` decorators: `2026-11-20T21:59:52.977+0000`.
+//! Dates of the `time` and `utctime` decorators: `2026-11-20T21:59:52.977+0000`.
 //!
-//! The calendar is `jiff`'s business, once a minute of log time; within a minute only the seconds
-//! are read.
+//! `jiff` does the calendar, once per minute of log time; within a minute only the seconds are
+//! parsed.
 
 use jiff::Timestamp;
 use jiff::fmt::strtime;
@@ -9,13 +9,13 @@ use jiff::fmt::strtime;
 use super::decorators::Beginning;
 use super::scan;
 
-/// Length of "2026-11-20T21:59:", the part that stands for a whole minute.
+/// Length of "2026-11-20T21:59:", the part that is the same for a whole minute.
 const MINUTE_LEN: usize = 17;
 
-/// Reads date stamps, remembering the minute and the zone of the last one.
+/// Parses dates, with the minute and the zone of the last one cached.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dates {
-    /// What the last line began with: most lines of a pause have the same stamps.
+    /// What the last line began with: most lines of a pause have the same timestamps.
     pub(crate) beginning: Beginning,
     minute: Vec<u8>,
     zone: Vec<u8>,
@@ -23,7 +23,7 @@ pub(crate) struct Dates {
 }
 
 impl Dates {
-    /// Nanoseconds since the epoch of a whole stamp. `None`: it is not one.
+    /// Nanoseconds since the epoch of a complete date. `None`: it is not one.
     pub(crate) fn epoch_ns(&mut self, stamp: &[u8]) -> Option<i64> {
         let (minute, rest) = stamp.split_at_checked(MINUTE_LEN)?;
         let (seconds_ns, zone) = scan::billionths(rest)?;
@@ -36,7 +36,7 @@ impl Dates {
     }
 }
 
-/// Asks the calendar. HotSpot writes the zone as `+0100`, tools that rewrite logs also as `+01:00`
+/// Uses the calendar. HotSpot writes the zone as `+0100`, tools that rewrite logs also as `+01:00`
 /// or `Z`.
 fn minute_epoch_ns(minute: &[u8], zone: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(minute).ok()?;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_stamp_is_nanoseconds_since_the_epoch() {
+    fn a_date_is_nanoseconds_since_the_epoch() {
         let mut dates = Dates::default();
         assert_eq!(dates.epoch_ns(b"1970-01-01T00:00:01.500+0000"), Some(1_500_000_000));
         assert_eq!(dates.epoch_ns(b"1970-01-01T00:00:02.000+0000"), Some(2_000_000_000));
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn what_is_not_a_date_is_refused() {
         for text in [&b""[..], b"2026-11-20T21:59:", b"2026-13-40T21:59:52.9+0000", b"9999999999999999999999"]
         {
             assert_eq!(Dates::default().epoch_ns(text), None);

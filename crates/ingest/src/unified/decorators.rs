@@ -1,17 +1,17 @@
-//! The decorations in front of a unified log line: `[2026-11-20T21:59:52.977+0000][0.008s][info][gc,start    ] body`.
+//! The decorations before a unified log line:
+//! `[2026-11-20T21:59:52.977+0000][0.008s][info][gc,start    ] body`.
 //!
-//! Any set of them may be chosen (`-Xlog:…:FILE:time,uptime,level,tags`), so each is told by its
-//! own shape and not by its place. HotSpot writes them in a fixed order (`LogDecorations`, JDK 9 to
-//! 25): time, utctime, uptime, timemillis, uptimemillis, timenanos, uptimenanos, hostname, pid,
-//! tid, level, tags; that order decides where two look alike.
+//! Any set of them may be chosen (`-Xlog:…:FILE:time,uptime,level,tags`), so each is recognised by
+//! its own form and not by its position. HotSpot writes them in a fixed order (`LogDecorations`,
+//! JDK 9 to 25): time, utctime, uptime, timemillis, uptimemillis, timenanos, uptimenanos, hostname,
+//! pid, tid, level, tags; that order decides where two look alike.
 //!
-//! Limits: `timenanos` alone cannot be told from `uptimenanos` alone by its shape; its value
-//! decides (see
-//! [`Stamps::nanos`]).
+//! Limits: `timenanos` alone cannot be distinguished from `uptimenanos` alone by its form; its
+//! value decides (see [`Timestamps::nanos`]).
 
 use super::dates::Dates;
+use super::name_cache::same;
 use super::scan;
-use super::texts::same;
 
 /// The severity of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,43 +38,43 @@ pub(crate) mod set {
     pub(crate) const NUMBER: u16 = 1 << 5;
     pub(crate) const LEVEL: u16 = 1 << 6;
     pub(crate) const TAGS: u16 = 1 << 7;
-    /// Any that is a time.
-    pub(crate) const STAMPS: u16 = TIME | UPTIME | MILLIS | NANOS;
+    /// Any time.
+    pub(crate) const TIMESTAMPS: u16 = TIME | UPTIME | MILLIS | NANOS;
 }
 
-/// The times that a line carries.
+/// The times in a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamps {
+pub(crate) struct Timestamps {
     /// Nanoseconds since the epoch, from `time`, `utctime` or `timemillis`.
     pub(crate) wall_ns: Option<i64>,
     /// Nanoseconds since the JVM's start, from the finest of `uptime`, `uptimemillis`,
     /// `uptimenanos`.
     pub(crate) uptime_ns: Option<i64>,
-    /// The first figure in nanoseconds. With a second one it was `timenanos`, a clock of the
+    /// The first value in nanoseconds. With a second one it was `timenanos`, a clock of the
     /// machine, and the second is the uptime; alone it is either.
     pub(crate) nanos: Option<i64>,
 }
 
-/// A line taken apart. Slices are of the line.
+/// A parsed line. Slices are of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decorated<'a> {
     /// Its times.
-    pub(crate) stamps: Stamps,
+    pub(crate) stamps: Timestamps,
     /// Which decorations it has: bits of [`set`].
     pub(crate) set: u16,
     /// Its level; info when it prints none.
     pub(crate) level: Level,
     /// Its tags without padding: "gc,start"; empty when it prints none.
     pub(crate) tags: &'a [u8],
-    /// The whole-number decorations in order: pid, tid.
+    /// The integer decorations in order: pid, tid.
     pub(crate) numbers: [Option<i64>; 2],
-    /// What is said.
+    /// The message.
     pub(crate) body: &'a [u8],
 }
 
 /// Levels and tags with their brackets, as they were on some lines: a log has a few dozen of them
-/// and millions of lines. A line that goes on with the same bytes has the same ones, as what they
-/// say depends on nothing before them.
+/// and millions of lines. A line that continues with the same bytes has the same ones, as their
+/// meaning depends on nothing before them.
 #[derive(Clone, Debug)]
 struct Endings {
     kept: [Ending; ENDINGS],
@@ -82,20 +82,20 @@ struct Endings {
     close: usize,
 }
 
-/// How many are kept, each at a place told by some of its bytes, or at one of those beside it when
+/// How many are cached, each in a slot given by some of its bytes, or in a neighbouring one when
 /// others have taken that.
 const ENDINGS: usize = 128;
-/// At how many places one may be. Those of the lines of one pause must not push each other out.
-const BESIDE: usize = 4;
-/// The longest that is kept; HotSpot allows five tags and has none that are longer together.
+/// How many slots are tried for one. Those of the lines of one pause must not evict each other.
+const NEIGHBOURS: usize = 4;
+/// The longest that is cached; HotSpot allows five tags and has none that are longer together.
 const ENDING: usize = 64;
-/// Behind this byte the first bracket that closes is that of the tags: `[info][gc]`.
+/// After this byte the first bracket that closes is that of the tags: `[info][gc]`.
 const LEVEL_LEAST: usize = 9;
 
 #[derive(Clone, Copy, Debug)]
 struct Ending {
     text: [u8; ENDING],
-    /// How much of `text` it is; 0 when there is none.
+    /// Its length in `text`; 0 when there is none.
     len: usize,
     level: Level,
     /// Where its tags start and end in `text`.
@@ -109,9 +109,8 @@ impl Default for Endings {
     }
 }
 
-/// Where an ending that closes at `close` is kept, or would be: told by its level, by how its tags
-/// begin and by how they end, so that "safepoint", "safepoint,stats" and "gc,start" with their
-/// padding are distinguished.
+/// The slot of an ending that closes at `close`: given by its level, and by how its tags begin and
+/// end, so that "safepoint", "safepoint,stats" and "gc,start" with their padding are distinguished.
 #[inline]
 fn place(text: &[u8], close: usize) -> Option<usize> {
     let word = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
@@ -124,8 +123,7 @@ fn place(text: &[u8], close: usize) -> Option<usize> {
 }
 
 impl Endings {
-    /// The level and the tags that a text begins with, and what is behind them, when they are
-    /// known.
+    /// The level and the tags that a text begins with, and what follows them, if they are cached.
     #[inline]
     fn find<'a>(&mut self, text: &'a [u8]) -> Option<(Level, &'a [u8], &'a [u8])> {
         if let Some(found) = self.closing_at(self.close, text) {
@@ -144,16 +142,16 @@ impl Endings {
             let known = self.kept.get(place)?;
             same(known.text.get(..known.len)?, ending).then_some(known)
         };
-        let known = at(place).or_else(|| (1..BESIDE).find_map(|beside| at(place ^ beside)))?;
+        let known = at(place).or_else(|| (1..NEIGHBOURS).find_map(|other| at(place ^ other)))?;
         Some((known.level, ending.get(known.tags.0..known.tags.1)?, rest))
     }
 
-    /// Keeps the level and the tags that a text begins with: its first `len` bytes.
+    /// Caches the level and the tags that a text begins with: its first `len` bytes.
     fn keep(&mut self, text: &[u8], len: usize, level: Level, tags: &[u8]) {
         let Some(close) = len.checked_sub(1) else { return };
         let Some(place) = place(text, close) else { return };
         let is_free = |place: &usize| self.kept.get(*place).is_some_and(|kept| kept.len == 0);
-        let place = (0..BESIDE).map(|beside| place ^ beside).find(is_free).unwrap_or(place);
+        let place = (0..NEIGHBOURS).map(|other| place ^ other).find(is_free).unwrap_or(place);
         let Some(kept) = self.kept.get_mut(place) else { return };
         let Some((ending, to)) = text.get(..len).zip(kept.text.get_mut(..len)) else { return };
         let start = ending.iter().rposition(|b| *b == b'[').map_or(0, |open| open + 1);
@@ -163,12 +161,12 @@ impl Endings {
 }
 
 /// The decorations before the level and the tags, as they were on some line. A line that begins
-/// with the same bytes has the same ones: they are whole groups, and what a group says depends on
-/// nothing but those before it.
+/// with the same bytes has the same ones: they are whole groups, and the meaning of a group depends
+/// on nothing but those before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Beginning {
     text: Vec<u8>,
-    stamps: Stamps,
+    stamps: Timestamps,
     set: u16,
     numbers: [Option<i64>; 2],
     endings: Endings,
@@ -178,23 +176,23 @@ pub(crate) struct Beginning {
 /// uptime.
 const EPOCH_MILLIS_FROM: i64 = 100_000_000_000;
 
-/// Takes the decorations off a line. What does not look like one begins the body.
+/// Removes the decorations from a line. What does not look like one begins the body.
 #[inline]
 pub(crate) fn take_apart<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
     dates.beginning.as_before(line).unwrap_or_else(|| take_each(line, dates))
 }
 
-/// Takes the decorations off a line one by one.
+/// Removes the decorations from a line one by one.
 fn take_each<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
     let mut found = Decorated {
-        stamps: Stamps::default(),
+        stamps: Timestamps::default(),
         set: 0,
         level: Level::Info,
         tags: b"",
         numbers: [None; 2],
         body: line,
     };
-    // What stands before the level or the tags, once that is over.
+    // What stood before the level or the tags, once that is known.
     let mut before = None;
     let known = &dates.beginning;
     if let Some((beginning, rest)) = line.split_at_checked(known.text.len())
@@ -241,8 +239,8 @@ fn take_each<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
 }
 
 impl Beginning {
-    /// Takes a line apart that has the same stamps as the one before it, and a level and tags that
-    /// were seen: most lines.
+    /// Parses a line that has the same timestamps as the one before it, and a cached level and
+    /// tags: most lines.
     #[inline]
     fn as_before<'a>(&mut self, line: &'a [u8]) -> Option<Decorated<'a>> {
         let rest = match line.split_at_checked(self.text.len()) {
@@ -256,12 +254,12 @@ impl Beginning {
         Some(Decorated { stamps: self.stamps, set, level, tags, numbers: self.numbers, body })
     }
 
-    /// Takes another uptime off a line, and keeps it: `[12.345s]`, the only stamp unless more are
-    /// asked for. Gives what is behind it.
+    /// Parses another uptime of a line, and caches it: `[12.345s]`, the only timestamp unless more
+    /// are requested. Returns what follows it.
     fn next_uptime<'a>(&mut self, line: &'a [u8]) -> Option<&'a [u8]> {
         let (seconds_ns, rest) = scan::billionths(line.strip_prefix(b"[")?)?;
         let rest = rest.strip_prefix(b"s]")?;
-        // Another stamp behind it: a line of another kind.
+        // Another timestamp follows it: a line of another kind.
         if rest.get(1)?.is_ascii_digit() {
             return None;
         }
@@ -271,8 +269,8 @@ impl Beginning {
         Some(rest)
     }
 
-    /// Keeps what stands before the level or the tags of a line, which are the only things that
-    /// were taken since.
+    /// Caches what stands before the level or the tags of a line, which are the only things that
+    /// were parsed since.
     fn keep(&mut self, text: &[u8], line: &Decorated<'_>) {
         if self.text == text {
             return;
@@ -285,12 +283,12 @@ impl Beginning {
 }
 
 impl<'a> Decorated<'a> {
-    /// Takes one bracketed group. False: it is not a decoration here.
+    /// Parses one bracketed group. False: it is not a decoration here.
     fn take(&mut self, group: &'a [u8], dates: &mut Dates) -> bool {
         match group.first() {
             Some(b'0'..=b'9') if self.set & (set::LEVEL | set::TAGS) == 0 => self.take_number(group, dates),
             Some(b'a'..=b'z' | b'A'..=b'Z') => self.take_word(group),
-            // The asynchronous log's own notes have no tag, only its padding.
+            // The asynchronous log's own messages have no tag, only its padding.
             Some(b' ') if self.set & set::LEVEL != 0 && group.trim_ascii().is_empty() => {
                 self.set |= set::TAGS;
                 true
@@ -367,7 +365,7 @@ impl<'a> Decorated<'a> {
         self.take_host(group)
     }
 
-    /// A host name has no blanks; it stands after the times and before the level.
+    /// A host name has no blanks; it comes after the times and before the level.
     fn take_host(&mut self, group: &'a [u8]) -> bool {
         let name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
         let fits =
@@ -390,8 +388,8 @@ fn level(word: &[u8]) -> Option<Level> {
     })
 }
 
-/// First tags that lines of interest have, for outputs that print tags and no level. Another word
-/// there is taken for a host name.
+/// First tags of lines of interest, for outputs that print tags and no level. Any other word there
+/// is taken for a host name.
 fn begins_with_a_known_tag(word: &[u8]) -> bool {
     let first = word.split(|b| *b == b',').next().unwrap_or_default();
     matches!(

@@ -1,7 +1,6 @@
-//! Lines that tell details of a collection: heap, regions, metaspace, ages, processor time,
-//! workers, phases.
+//! Lines with details of a collection: heap, regions, metaspace, ages, CPU time, workers, phases.
 //!
-//! Each is told by the words that it begins with, so that the reader works without tags too.
+//! Each is recognised by its first words, so that the reader works without tags too.
 
 use std::hash::Hasher;
 
@@ -11,7 +10,7 @@ use rustc_hash::FxHasher;
 use super::pause::{Pause, PhaseNames};
 use super::scan::{self, Change};
 
-/// Takes a line about a pause. False: it is not a detail that is of interest.
+/// Takes a line about a pause. False: it is not a detail of interest.
 pub(crate) fn detail(pause: &mut Pause, body: &[u8]) -> bool {
     match body.first() {
         Some(b'E') => regions(pause, body, b"Eden regions: "),
@@ -43,8 +42,8 @@ fn regions(pause: &mut Pause, body: &[u8], words: &[u8]) -> bool {
     true
 }
 
-/// `Metaspace: 148K(384K)->148K(384K) NonClass: …` since JDK 16, where the figure in parentheses is
-/// committed; `Metaspace: 3805K->3805K(1056768K)` before, where it is reserved and of no use.
+/// `Metaspace: 148K(384K)->148K(384K) NonClass: …` since JDK 16, where the number in parentheses is
+/// committed; `Metaspace: 3805K->3805K(1056768K)` before, where it is reserved and not used here.
 fn metaspace(pause: &mut Pause, body: &[u8]) -> bool {
     let Some((change, _)) = body.strip_prefix(b"Metaspace: ").and_then(scan::change) else { return false };
     pause.set_change(&change, [figure::METASPACE_BEFORE_BYTES, figure::METASPACE_AFTER_BYTES]);
@@ -137,7 +136,7 @@ fn age(pause: &mut Pause, body: &[u8]) -> bool {
     true
 }
 
-/// What a collection may fail at, as JDK 9 and later say it in a line of its own: G1 up to JDK 20,
+/// Failures of a collection, as JDK 9 and later print them in a line of their own: G1 up to JDK 20,
 /// the young collections of Serial, Parallel and CMS, CMS itself, Shenandoah.
 const FAILURES: [(&[u8], &str); 8] = [
     (b"To-space exhausted", failure::EVACUATION_FAILURE),
@@ -150,7 +149,7 @@ const FAILURES: [(&[u8], &str); 8] = [
     (b"Degenerated GC upgrading to Full GC", failure::UPGRADED_TO_FULL),
 ];
 
-/// What a line says that a collection failed at.
+/// The failure that a line reports.
 pub(crate) fn failure_of(body: &[u8]) -> Option<&'static str> {
     FAILURES.iter().find(|(printed, _)| body.starts_with(printed)).map(|(_, word)| *word)
 }
@@ -161,7 +160,7 @@ fn failed(pause: &mut Pause, body: &[u8]) -> bool {
     word.is_some()
 }
 
-/// A timed phase: what it is called and how long it took.
+/// A timed phase: its name and duration.
 pub(crate) struct Timed<'a> {
     /// Its name.
     pub(crate) name: &'a [u8],
@@ -174,7 +173,7 @@ pub(crate) struct Timed<'a> {
     pub(crate) listed: bool,
 }
 
-/// Takes a timed phase apart.
+/// Parses a timed phase.
 pub(crate) fn timed(body: &[u8]) -> Option<Timed<'_>> {
     let text = body.trim_ascii_end().strip_suffix(b"ms")?.trim_ascii_end();
     let blank = text.iter().rposition(|b| *b == b' ')?;
@@ -215,7 +214,7 @@ pub(crate) fn phase(pause: &mut Pause, timed: &Timed<'_>, names: &mut PhaseNames
     }
 }
 
-/// A name as a number.
+/// The hash of a name.
 pub(crate) fn hash(name: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(name);

@@ -1,9 +1,9 @@
-//! Which GC ids a log speaks of, and which of them became records: no collection may vanish.
+//! Which GC ids a log mentions, and which of them became records: no collection may vanish.
 
 use rustc_hash::FxHashMap;
 
-/// Ids beyond this are not followed: a JVM would need a year of collections every second to get
-/// there, and a hostile log must not buy memory with a number. A bit each: 4 MB.
+/// Ids beyond this are not tracked: a JVM would need a year of collections every second to get
+/// there, and a hostile log must not buy memory with a number. One bit each: 4 MB.
 const IDS: u64 = 1 << 25;
 /// How many ids may wait for their record at a time.
 const WAITING: usize = 4096;
@@ -13,10 +13,10 @@ const WAITING: usize = 4096;
 pub(crate) struct Ids {
     /// A bit for each id that has a record.
     done: Vec<u64>,
-    /// Ids seen on a line and without a record yet, with the number of that line; without the last
-    /// one of them.
+    /// Ids of lines without a record yet, with the number of that line; without the last one of
+    /// them.
     waiting: FxHashMap<u64, u64>,
-    /// The last one: most ids have their record before the next is seen.
+    /// The last one: most ids have their record before the next one comes.
     newest: Option<(u64, u64)>,
     last: Option<u64>,
     seen: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// A line speaks of an id.
+    /// A line mentions an id.
     #[inline]
     pub(crate) fn saw(&mut self, id: u64, line: u64) {
         if self.last == Some(id) {
@@ -79,12 +79,12 @@ impl Ids {
         self.seen
     }
 
-    /// How many lines speak of ids too large to be followed.
+    /// How many lines mention ids that are too large to be tracked.
     pub(crate) fn not_followed(&self) -> u64 {
         self.not_followed
     }
 
-    /// Ids without a record, with the line that first spoke of them, in order.
+    /// Ids without a record, with the first line that mentioned them, in order.
     pub(crate) fn unaccounted(&self) -> Vec<(u64, u64)> {
         let waiting = self.waiting.iter().map(|(id, line)| (*id, *line));
         let mut ids: Vec<_> = waiting.chain(self.newest).collect();

@@ -1,8 +1,8 @@
-//! What a JVM says of itself when it starts: collector, version, processors, memory, heap, workers.
+//! What a JVM prints about itself when it starts: collector, version, CPUs, memory, heap, workers.
 //!
 //! Since JDK 16 all collectors print `gc,init` in the same words; before, each had its own (ZGC) or
-//! said little (G1: `Heap region size: 1M`; all with compressed pointers:
-//! `Heap address: 0x…, size: 300 MB, …`).
+//! printed little (G1: `Heap region size: 1M`; all with compressed pointers: `Heap address: 0x…,
+//! size: 300 MB, …`).
 
 use fathom_recording::secrets::program_arguments;
 use fathom_recording::vocabulary::fact;
@@ -34,7 +34,7 @@ pub(crate) fn collector(body: &[u8]) -> Option<&'static str> {
 /// How much of a command line is kept; class paths of a hundred kilobytes are real.
 const ARGUMENTS: usize = 64 << 10;
 
-/// Takes a line of `-Xlog:arguments`, which JDK 21 on writes. False: it is not one that is of
+/// Takes a line of `-Xlog:arguments`, which JDK 21 and later write. False: it is not one that is of
 /// interest.
 ///
 /// ```text
@@ -43,7 +43,7 @@ const ARGUMENTS: usize = 64 << 10;
 /// ```
 ///
 /// Of the command the main class is kept, or the jar's name, and of the application's own arguments
-/// what may be no secret.
+/// those that cannot be secrets.
 pub(crate) fn arguments(body: &[u8], out: &mut Out<'_>) -> bool {
     let body = body.get(..ARGUMENTS).unwrap_or(body);
     if let Some(args) = body.strip_prefix(b"jvm_args:") {
@@ -67,7 +67,7 @@ pub(crate) fn arguments(body: &[u8], out: &mut Out<'_>) -> bool {
     true
 }
 
-/// Takes a line of the start. False: it is not one that is of interest.
+/// Takes a line of the start. False: it is of no interest.
 pub(crate) fn line(body: &[u8], gcs: &mut Collections, out: &mut Out<'_>) -> bool {
     if let Some(collector) = collector(body) {
         out.fact(fact::COLLECTOR, collector);
@@ -78,7 +78,7 @@ pub(crate) fn line(body: &[u8], gcs: &mut Collections, out: &mut Out<'_>) -> boo
     let value = value.get(1..).unwrap_or_default().trim_ascii();
     let key = match word {
         b"Version" => return version(value, out),
-        b"CPUs" => return processors(value, out),
+        b"CPUs" => return cpus(value, out),
         b"Memory" => fact::MEMORY_BYTES,
         b"Heap Max Capacity" | b"Max Capacity" => fact::HEAP_MAX_BYTES,
         b"Heap Initial Capacity" | b"Initial Capacity" => fact::HEAP_INITIAL_BYTES,
@@ -117,7 +117,7 @@ fn without_colon(body: &[u8], out: &mut Out<'_>) -> bool {
     body.starts_with(b"Using legacy single-generation mode") || body.starts_with(b"Consider enabling ")
 }
 
-/// Words of the start that hold no fact for us, known so that a log without tags has no unknown
+/// Words of the start that hold no fact for us, listed so that a log without tags has no unknown
 /// lines.
 fn is_of_no_interest(word: &[u8]) -> bool {
     matches!(
@@ -180,7 +180,7 @@ fn version(value: &[u8], out: &mut Out<'_>) -> bool {
 const LAST_WITHOUT_ASYNC: u64 = 16;
 
 /// `8 total, 2 available`: a container sees the second.
-fn processors(value: &[u8], out: &mut Out<'_>) -> bool {
+fn cpus(value: &[u8], out: &mut Out<'_>) -> bool {
     let Some((total, rest)) = scan::integer(value) else { return false };
     let available = rest.strip_prefix(b" total, ").and_then(scan::integer).map_or(total, |(n, _)| n);
     out.fact(fact::CPUS, available.to_string());

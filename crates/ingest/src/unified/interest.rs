@@ -1,19 +1,18 @@
-//! Lines that no reader takes: which of them are known to be of no interest, and which nobody
-//! knows.
+//! Lines that no reader takes: which of them are known to be of no interest, and which are unknown.
 //!
-//! By what `-Xlog` calls them: what another part of the JVM than its collectors and safepoints says
-//! is of no interest if its tags are HotSpot's, and so are the collectors' debug and trace lines.
-//! At info level a collector says what a log is read for, so there the combinations of tags are
-//! listed, and of those that hold something that is read the messages that are not. A new line of a
-//! new JDK is in none of these lists and is counted.
+//! They are classified by `-Xlog`'s tags and levels: what a part of the JVM other than its
+//! collectors and safepoints prints is of no interest if its tags are HotSpot's, and so are the
+//! collectors' debug and trace lines. At info level a collector prints what a log is read for, so
+//! there the combinations of tags are listed, and for those that hold something that is read, the
+//! messages that are not. A new line of a new JDK is in none of these lists and is counted.
 //!
-//! Limits: where no level is printed, or no tags, an info line cannot be told from a debug one:
-//! then HotSpot's tags, and a collection's number, are enough.
+//! Limits: where no level is printed, or no tags, an info line cannot be distinguished from a debug
+//! one: then HotSpot's tags, and a collection's number, are enough.
 
 use super::decorators::{Decorated, Level, set};
 
-/// Whether a line that no reader took is known to be of no interest. `of_collection`: what it says
-/// behind a collection's number, when it has one.
+/// Whether a line that no reader took is known to be of no interest. `of_collection`: what follows
+/// a collection's number, if it has one.
 pub(crate) fn is_of_none(line: &Decorated<'_>, of_collection: Option<&[u8]>) -> bool {
     let message = of_collection.unwrap_or(line.body).trim_ascii();
     if line.tags.is_empty() {
@@ -21,7 +20,7 @@ pub(crate) fn is_of_none(line: &Decorated<'_>, of_collection: Option<&[u8]>) -> 
     }
     let leveled = line.set & set::LEVEL != 0;
     if !is_of_a_collector(line.tags) || !leveled || line.level < Level::Info {
-        // A line that speaks of a pause and is not understood might be one that is lost.
+        // A line about a pause that is not understood might be a lost pause.
         let loses_a_pause = || line.tags == b"gc" && memchr::memmem::find(message, b"Pause ").is_some();
         return line.tags.split(|b| *b == b',').all(is_hotspots) && !loses_a_pause();
     }
@@ -31,15 +30,16 @@ pub(crate) fn is_of_none(line: &Decorated<'_>, of_collection: Option<&[u8]>) -> 
         || line.tags == b"safepoint,stats" && is_count(message)
 }
 
-/// `G1CollectForAllocation               12`: how often each operation was done, at the end of the table.
+/// `G1CollectForAllocation               12`: how often each operation ran, at the end of the
+/// table.
 fn is_count(message: &[u8]) -> bool {
     let mut words = message.split(|b| *b == b' ').filter(|word| !word.is_empty());
     let (name, count, rest) = (words.next(), words.next(), words.next());
     name.is_some() && rest.is_none() && count.is_some_and(|count| count.iter().all(u8::is_ascii_digit))
 }
 
-/// Whether a line goes on with the message of the line before it: since JDK 22 such have
-/// decorations of blanks.
+/// Whether a line continues the message of the line before it: since JDK 22 such lines have blank
+/// decorations.
 pub(crate) fn continues(raw: &[u8]) -> bool {
     let blanks = raw.strip_prefix(b"[").and_then(|rest| rest.split(|b| *b == b']').next());
     blanks.is_some_and(|blanks| {
@@ -47,15 +47,15 @@ pub(crate) fn continues(raw: &[u8]) -> bool {
     })
 }
 
-/// What tells a line's sort: its tags, and what it says up to the first figure.
+/// The sort of a line: its tags, and its text up to the first digit.
 pub(crate) fn sort(line: &Decorated<'_>, of_collection: Option<&[u8]>) -> Vec<u8> {
     let message = without_generation(of_collection.unwrap_or(line.body).trim_ascii());
-    let figure = message.iter().position(u8::is_ascii_digit).unwrap_or(message.len());
-    let said = message.get(..figure.min(SORT)).unwrap_or_default();
+    let digit = message.iter().position(u8::is_ascii_digit).unwrap_or(message.len());
+    let said = message.get(..digit.min(SORT)).unwrap_or_default();
     [line.tags, b" ", said].concat()
 }
 
-/// How much of a message tells its sort, bytes.
+/// How much of a message belongs to its sort, bytes.
 const SORT: usize = 40;
 
 fn is_of_a_collector(tags: &[u8]) -> bool {
@@ -67,7 +67,7 @@ fn is_listed(tags: &[u8], message: &[u8]) -> bool {
     of_tags.flat_map(|(_, messages)| *messages).any(|begin| message.starts_with(begin))
 }
 
-/// Generational ZGC prints `y: `, `Y: ` and `O: ` in front.
+/// Generational ZGC prints a prefix `y: `, `Y: ` or `O: `.
 fn without_generation(message: &[u8]) -> &[u8] {
     match message {
         [b'y' | b'Y' | b'O', b':', rest @ ..] => rest.trim_ascii_start(),
@@ -79,8 +79,8 @@ fn is_hotspots(tag: &[u8]) -> bool {
     TAGS.binary_search(&tag).is_ok()
 }
 
-/// Combinations of tags of which no info line is of interest: what collectors say of their own
-/// decisions, tables of counters, the state of the heap when the JVM ends.
+/// Combinations of tags of which no info line is of interest: collectors on their own decisions,
+/// tables of counters, the state of the heap when the JVM ends.
 #[rustfmt::skip]
 const WHOLE: [&[u8]; 28] = [
     b"gc,alloc", b"gc,cds", b"gc,classhisto", b"gc,classhisto,start", b"gc,compaction", b"gc,ergo", b"gc,ergo,heap",
@@ -89,8 +89,8 @@ const WHOLE: [&[u8]; 28] = [
     b"gc,stringtable", b"gc,thread", b"gc,tlab", b"gc,verify", b"gc,verify,start", b"safepoint,cleanup",
 ];
 
-/// Combinations of tags that have lines of interest, with how their others begin, blanks at both
-/// ends removed.
+/// Combinations of tags that have lines of interest, with the beginnings of their other lines,
+/// trimmed.
 const MESSAGES: [(&[u8], &[&[u8]]); 6] = [
     (
         b"gc",
@@ -120,7 +120,7 @@ const MESSAGES: [(&[u8], &[&[u8]]); 6] = [
     (
         b"gc,heap",
         &[
-            // The parts of ZGC's table, and what it says of its cache.
+            // The parts of ZGC's table, and messages about its cache.
             b"Mark Start",
             b"Min Capacity:",
             b"Max Capacity:",
@@ -180,7 +180,7 @@ const MESSAGES: [(&[u8], &[&[u8]]); 6] = [
             b"UseCompressedClassPointers",
         ],
     ),
-    // The heading of the table, and the extremes at its end.
+    // The column headers of the table, and the extremes at its end.
     (b"safepoint,stats", &[b"Maximum", b"VM Operation"]),
 ];
 

@@ -6,11 +6,11 @@
 //! └ decorations, any set: decorators                          └ body: record, heap, safepoint, init, compiler
 //! ```
 //!
-//! A body is read by the shape of the record that it is, never by a pattern of the whole line: JDK
-//! releases keep adding words, and a pause with a word that nobody knows is still a pause.
+//! A body is parsed by the form of its record, never by a pattern of the whole line: JDK releases
+//! keep adding words, and a pause with an unknown word is still a pause.
 //!
 //! A file may hold several runs of a JVM, one after another: each becomes a source and a process of
-//! its own ([`run`]). Nothing is allocated per line; a pause is put together from its lines and
+//! its own ([`run`]). Nothing is allocated per line; a pause is assembled from its lines and
 //! written once ([`collections`]).
 
 mod checks;
@@ -19,18 +19,18 @@ mod collections;
 mod compiler;
 mod dates;
 mod decorators;
-mod heads;
 mod heap;
 mod ids;
 mod init;
 mod interest;
+mod name_cache;
 mod out;
 mod pause;
 mod record;
+mod record_cache;
 mod run;
 mod safepoint;
 mod scan;
-mod texts;
 
 use fathom_recording::{Process, Sink, Source};
 
@@ -45,7 +45,7 @@ pub(crate) struct UnifiedLog;
 
 const ID: &str = "unified-log";
 
-/// How many lines of the head are looked at to tell the format.
+/// How many lines of the head are looked at to recognise the format.
 const SNIFFED: usize = 400;
 
 impl Format for UnifiedLog {
@@ -70,7 +70,7 @@ impl Format for UnifiedLog {
             ours += u32::from(run::is_beyond_doubt(&take_apart(line, &mut dates)));
         }
         // A few lines among much other output are enough, unless the rest is a table: what a JVM
-        // says on its standard output before an application writes its figures there.
+        // prints on its standard output before an application writes its numbers there.
         match (ours, ours.saturating_mul(2) >= all) {
             (0, _) => Confidence(0),
             (_, true) => Confidence(90),
@@ -91,24 +91,24 @@ impl Format for UnifiedLog {
     }
 }
 
-/// What stays from run to run.
+/// What is kept from run to run.
 struct Reader {
     dates: Dates,
-    /// Lines that were read and belong to the run to come, with their numbers.
+    /// Lines that were read and belong to the next run, with their numbers.
     carried: Vec<(u64, Vec<u8>)>,
     runs: u32,
 }
 
-/// How many lines at the beginning are kept until it is known what this log's lines look like. A
-/// JVM says of itself what it has to say in some twenty lines before its first collection.
+/// How many lines at the beginning are kept until the decorations of this log are known. A JVM
+/// prints some twenty lines about itself before its first collection.
 const KEPT: usize = 64;
 
 /// How much of each of them.
 const KEPT_BYTES: usize = 1 << 10;
 
 impl Reader {
-    /// Finds the first line that is beyond doubt one of a unified log. Lines before it that have
-    /// the same decorations are the log's as well. False: there is none.
+    /// Finds the first line that is beyond doubt one of a unified log. Lines before it with the
+    /// same decorations belong to the log as well. False: there is none.
     fn find_begin(&mut self, lines: &mut Lines, tally: &mut Tally) -> bool {
         while let Some(line) = lines.next() {
             let decorated = take_apart(line.bytes, &mut self.dates);
@@ -171,12 +171,12 @@ impl Reader {
         run.finish(ends_in_line, out);
     }
 
-    /// Whether the run goes on within the lines to come.
+    /// Whether the run continues within the next lines.
     fn is_late(&mut self, run: &Run, lines: &mut Lines) -> bool {
         self.ahead(lines, |ahead| run.goes_on_in(ahead))
     }
 
-    /// Asks something of the lines to come.
+    /// Applies a function to the next lines.
     fn ahead(
         &mut self,
         lines: &mut Lines,
@@ -187,8 +187,8 @@ impl Reader {
     }
 }
 
-/// How many lines are looked at to tell a line that was written late from a JVM's restart. While a
-/// write is blocked, each thread of the JVM may have one line waiting: a collector's few.
+/// How many lines are looked at to distinguish a line that was written late from a JVM's restart.
+/// While a write is blocked, each thread of the JVM may have one line waiting: a collector's few.
 const LOOKED_AHEAD: usize = 32;
 
 /// Adds the source and the process of a run.

@@ -1,5 +1,5 @@
-//! Where one run's records go: the recording, with the source and process that they belong to, and
-//! the figures that the self-checks need.
+//! The writer of one run's records: the recording, with the run's source and process, and the
+//! counts that the self-checks need.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use fathom_recording::{ProcessId, Role, Sink, SourceId, SpanId, SpanRow, ThreadI
 use super::checks::Evidence;
 use crate::Tally;
 
-/// Bytes as text, what is not UTF-8 in them replaced. Nearly all of it is, which is quicker to see
+/// Bytes as text, with invalid UTF-8 replaced. Nearly all of it is valid, which is quicker to check
 /// at once.
 pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// A run's way into the recording.
+/// Writes a run into the recording.
 pub(crate) struct Out<'a> {
     /// The recording.
     pub(crate) sink: &'a mut dyn Sink,
@@ -25,7 +25,7 @@ pub(crate) struct Out<'a> {
     pub(crate) process: ProcessId,
     /// Counters.
     pub(crate) tally: Tally,
-    /// What the self-checks will look at.
+    /// What the self-checks need.
     pub(crate) evidence: Evidence,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Something that happened at a moment.
+    /// An event.
     pub(crate) fn event(kind: &'a str, name: &'a str, ns: i64, line: u64) -> Self {
         Self {
             kind,
@@ -95,12 +95,12 @@ impl Out<'_> {
         self.sink.thread(self.process, None, name, role)
     }
 
-    /// Keeps a fact of the process; the first one counts.
+    /// Sets a fact of the process; the first one counts.
     pub(crate) fn fact(&mut self, key: &str, value: impl Into<String>) {
         self.sink.process_mut(self.process).facts.entry(key.to_owned()).or_insert_with(|| value.into());
     }
 
-    /// Keeps a fact of the process, in place of what was known.
+    /// Sets a fact of the process, replacing an earlier one.
     pub(crate) fn fact_anew(&mut self, key: &str, value: impl Into<String>) {
         self.sink.process_mut(self.process).facts.insert(key.to_owned(), value.into());
     }

@@ -1,4 +1,4 @@
-//! A pause from its first line until it is written: what its lines said, and where nothing
+//! A pause from its first line until it is written: the content of its lines, and where nothing
 //! happened.
 
 use std::rc::Rc;
@@ -6,10 +6,10 @@ use std::rc::Rc;
 use fathom_recording::vocabulary::{failure, figure};
 use rustc_hash::FxHashMap;
 
+use super::name_cache::{NameCache, same};
 use super::out::text;
 use super::record::{Group, Record};
 use super::scan::Change;
-use super::texts::{Texts, same};
 
 /// How many figures, phases or qualifiers one pause may have. G1 with every detail has some thirty
 /// figures; a hostile log that repeats one line for ever must not fill the memory.
@@ -19,11 +19,11 @@ const USUAL: (usize, usize) = (24, 8);
 /// How many names of phases are kept per run. G1 at info level has five, a full collection up to
 /// ten.
 const PHASE_NAMES: usize = 512;
-/// A gap shorter than this is what stamps in milliseconds cannot tell: two of them may be one off
-/// each.
+/// A gap shorter than this cannot be seen in timestamps of milliseconds: each of the two may be off
+/// by one.
 const LEAST_GAP_NS: i64 = 2_000_000;
 
-/// Where and when a line stands.
+/// The position of a line in time and in the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct At {
     /// On the run's clock.
@@ -32,13 +32,13 @@ pub(crate) struct At {
     pub(crate) line: u64,
 }
 
-/// Names of phases with the keys that their figures have, so that no pause spells them out.
+/// Names of phases with the keys of their figures, so that each key is formatted once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PhaseNames {
     ids: FxHashMap<Vec<u8>, u16>,
     names: Vec<Vec<u8>>,
     keys: Vec<String>,
-    /// The name that probably comes next: the one that came after the last one at first.
+    /// The name that probably comes next: the one that followed the last one before.
     next: usize,
 }
 
@@ -64,13 +64,13 @@ impl PhaseNames {
         Some(id)
     }
 
-    /// The figure's key of a phase.
+    /// The key of a phase's figure.
     pub(crate) fn key(&self, id: u16) -> &str {
         self.keys.get(usize::from(id)).map_or(figure::PHASE_MS_PREFIX, String::as_str)
     }
 }
 
-/// What the closing record of a pause says.
+/// The content of the closing record of a pause.
 #[derive(Clone, Debug)]
 pub(crate) struct Closing {
     /// The record's line.
@@ -81,7 +81,7 @@ pub(crate) struct Closing {
     pub(crate) name: Rc<str>,
     /// The cause, when it is one that is known.
     pub(crate) cause: Option<Rc<str>>,
-    /// Groups that nobody knows.
+    /// Groups that are unknown.
     pub(crate) qualifiers: Vec<Rc<str>>,
 }
 
@@ -96,17 +96,17 @@ pub(crate) struct Regions {
     pub(crate) old: Option<Change>,
 }
 
-/// A pause of which lines are known.
+/// A pause whose lines are being collected.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pause {
     /// GC id.
     pub(crate) id: u64,
-    /// Its words, by which its closing record is told: "Pause Young".
+    /// Its words, by which its closing record is recognised: "Pause Young".
     pub(crate) words: Vec<u8>,
     /// Its start, when that is in the log.
     pub(crate) start: Option<At>,
-    /// Its name and cause as its start told them, of a full collection.
-    pub(crate) told: Option<(Box<str>, Option<Box<str>>)>,
+    /// Its name and cause from its start, of a full collection.
+    pub(crate) announced: Option<(Box<str>, Option<Box<str>>)>,
     /// Its closing record, when it has come.
     pub(crate) closing: Option<Closing>,
     /// Pauses within it.
@@ -115,14 +115,14 @@ pub(crate) struct Pause {
     pub(crate) regions: Regions,
     /// Figures so far.
     pub(crate) figures: Vec<(&'static str, f64)>,
-    /// What it failed at, in the words of [`failure`].
+    /// How it failed, in the values of [`failure`].
     pub(crate) failures: Vec<&'static str>,
     /// A bit for each of their keys; some share one.
     keys: u64,
     /// Outermost phases, in nanoseconds.
     pub(crate) phases: Vec<(u16, i64)>,
     phases_ns: i64,
-    /// G1's "Other" was printed: the phases are all there is.
+    /// G1's "Other" was printed: the phases are complete.
     complete: bool,
     /// Names (as hashes) of phases that are open.
     open_phases: Vec<u64>,
@@ -130,7 +130,7 @@ pub(crate) struct Pause {
 }
 
 impl Pause {
-    /// A pause of which the first line is at `at`, with the memory of one that is written.
+    /// A pause whose first line is at `at`, with the memory of a written one.
     pub(crate) fn in_place_of(written: Option<Self>, id: u64, words: &[u8], at: At) -> Self {
         let mut old = written.unwrap_or_else(|| Self {
             figures: Vec::with_capacity(USUAL.0),
@@ -153,26 +153,26 @@ impl Pause {
         self.gaps.line(at, self.phases_ns);
     }
 
-    /// A line after it, of the safepoint that it was in, of whose own end `busy_ns` is known.
+    /// A line after it, of its safepoint, whose own end `busy_ns` is known.
     pub(crate) fn line_after(&mut self, at: At, busy_ns: i64) {
         let at = At { ns: at.ns.saturating_sub(busy_ns.max(0)), ..at };
         self.gaps.line(at, self.phases_ns);
     }
 
-    /// The line is of the closing burst: the work is done, what follows is writing.
+    /// The line is part of the closing burst: the work is done, what follows is writing.
     pub(crate) fn burst(&mut self) {
         self.gaps.in_burst = true;
     }
 
-    /// The collection goes on beside the application: what is printed of it from here on is not the
-    /// pause's.
+    /// The collection continues concurrently: what is printed of it from here on does not belong to
+    /// the pause.
     pub(crate) fn is_over(&mut self) {
         self.gaps.over = true;
     }
 
-    /// Keeps a figure; the first one of a key counts.
+    /// Sets a figure; the first one of a key counts.
     pub(crate) fn set(&mut self, key: &'static str, value: f64) {
-        // Most keys are new: a bit tells so without a look at all others.
+        // Most keys are new: a bit shows it without a search through all others.
         let byte = |at: usize| key.as_bytes().get(at).map_or(0, |b| usize::from(*b));
         let bit = 1 << ((5 * key.len() + 3 * byte(0) + byte(2) + 7 * byte(key.len() / 2)) % 64);
         let known = self.keys & bit != 0 && self.figures.iter().any(|(k, _)| *k == key);
@@ -182,7 +182,7 @@ impl Pause {
         }
     }
 
-    /// Notes what it failed at.
+    /// Records a failure.
     pub(crate) fn fail(&mut self, word: &'static str) {
         if !self.failures.contains(&word) {
             self.failures.push(word);
@@ -192,7 +192,7 @@ impl Pause {
         }
     }
 
-    /// Both sides of a change.
+    /// Sets both sides of a change.
     pub(crate) fn set_change(&mut self, change: &Change, keys: [&'static str; 2]) {
         self.set(keys[0], change.before);
         self.set(keys[1], change.after);
@@ -234,8 +234,8 @@ impl Pause {
         }
     }
 
-    /// Takes the closing record over.
-    pub(crate) fn close(&mut self, record: &Record<'_>, at: At, duration_ns: i64, texts: &mut Texts) {
+    /// Takes the closing record.
+    pub(crate) fn close(&mut self, record: &Record<'_>, at: At, duration_ns: i64, names: &mut NameCache) {
         if let Some(change) = &record.change {
             self.set_change(change, [figure::HEAP_BEFORE_BYTES, figure::HEAP_AFTER_BYTES]);
             if let Some(capacity) = change.capacity {
@@ -243,8 +243,8 @@ impl Pause {
             }
         }
         if let Some(group) = record.group(Group::EvacuationFailure) {
-            // "Evacuation Failure: Allocation / Pinned"; before JDK 22 without what stands behind
-            // the colon.
+            // "Evacuation Failure: Allocation / Pinned"; before JDK 22 without what follows the
+            // colon.
             let says = |word: &[u8]| memchr::memmem::find(group, word).is_some();
             if says(b"Pinned") {
                 self.fail(failure::PINNED);
@@ -259,12 +259,12 @@ impl Pause {
         self.closing = Some(Closing {
             at,
             duration_ns,
-            name: texts.of(record.name),
-            cause: record.group(Group::Cause).map(|cause| texts.of(cause)),
+            name: names.of(record.name),
+            cause: record.group(Group::Cause).map(|cause| names.of(cause)),
             qualifiers: record
                 .groups()
                 .filter(|(k, _)| *k == Group::Unknown)
-                .map(|(_, g)| texts.of(g))
+                .map(|(_, g)| names.of(g))
                 .collect(),
         });
         self.line(at);
@@ -304,13 +304,13 @@ impl Pause {
 }
 
 /// The largest gap so far. Of two, the one that will be larger once the phases printed from there
-/// on are taken off: as their total is the same for both, that is the one with the larger sum of
+/// on are subtracted: as their total is the same for both, that is the one with the larger sum of
 /// gap and phases before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gaps {
     last_ns: Option<i64>,
     in_burst: bool,
-    /// Whether the pause is over: what is printed from there on is not its doing.
+    /// Whether the pause is over: what is printed from there on is not part of it.
     over: bool,
     best: Option<Gap>,
     best_in_burst: Option<Gap>,

@@ -1,4 +1,4 @@
-//! The shape of a collector's record: words, qualifiers in parentheses, sizes, duration.
+//! The form of a collector's record: words, qualifiers in parentheses, sizes, duration.
 //!
 //! ```text
 //! Pause Young (Normal) (G1 Evacuation Pause) (Evacuation Failure: Pinned) 294M->287M(300M) 9.115ms
@@ -7,16 +7,16 @@
 //! Minor Collection (Allocation Rate) 122M(41%)->54M(18%) 0.012s
 //! ```
 //!
-//! Whatever is in parentheses is a group; what it means is decided by lists of words
-//! (`gcCause.cpp`, the collectors' sources, JDK 9 to 25). A group that is in no list is handed on
-//! as a qualifier and never makes the record a different one.
+//! Whatever is in parentheses is a group; its meaning is decided by lists of words (`gcCause.cpp`,
+//! the collectors' sources, JDK 9 to 25). A group that is in no list is passed on as a qualifier
+//! and never makes the record a different one.
 
 use super::scan::{self, Change};
 
 /// How many groups of one record are looked at. HotSpot prints up to four.
 pub(super) const GROUPS: usize = 6;
 
-/// A record, taken apart.
+/// A parsed record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
     /// "Pause Young", "Concurrent Mark", "Minor Collection".
@@ -27,22 +27,22 @@ pub(crate) struct Record<'a> {
     group_count: usize,
     /// Heap before, after and its capacity.
     pub(crate) change: Option<Change>,
-    /// As printed. A record without one opens something.
+    /// As printed. A record without one opens a pause or a phase.
     pub(crate) duration_ns: Option<i64>,
 }
 
-/// What a group says.
+/// The meaning of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// A sort of collection: part of the record's name.
+    /// A kind of collection: part of the record's name.
     Sort,
-    /// Why it was done.
+    /// The cause.
     Cause,
-    /// Objects could not be moved, for want of room or because they were pinned.
+    /// Objects could not be moved, due to lack of room or because they were pinned.
     EvacuationFailure,
     /// Start and end on the JVM's clock.
-    Stamps,
-    /// Nobody knows.
+    Timestamps,
+    /// Unknown.
     Unknown,
 }
 
@@ -53,8 +53,7 @@ impl<'a> Record<'a> {
         Self { words, name, groups, group_count: 0, change: None, duration_ns: None }
     }
 
-    /// Takes a body apart. Always gives a record; whether it is one is for the caller to tell by
-    /// its words.
+    /// Parses a body. Always returns a record; the caller decides by its words whether it is one.
     pub(crate) fn parse(body: &'a [u8]) -> Self {
         let mut record = Self::new(b"", b"");
         let mut rest = body;
@@ -84,7 +83,7 @@ impl<'a> Record<'a> {
                     name_open = false;
                     record.duration_ns = Some(ns);
                 }
-                // A word after a group is part of no name; a word of the future loses nothing by
+                // A word after a group is not part of the name; an unknown word loses nothing by
                 // it.
                 Token::Word(word) if words_end.is_some() => record.add_group(kind_of(word), word),
                 Token::Word(_) => {}
@@ -97,7 +96,7 @@ impl<'a> Record<'a> {
         record
     }
 
-    /// Adds a group; what is beyond the most is left out.
+    /// Adds a group; those beyond the limit are left out.
     pub(super) fn add_group(&mut self, kind: Group, group: &'a [u8]) {
         if let Some(free) = self.groups.get_mut(self.group_count) {
             *free = (kind, group);
@@ -105,7 +104,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// All groups with what they say.
+    /// All groups with their kinds.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (Group, &'a [u8])> + '_ {
         self.groups.iter().take(self.group_count).copied()
     }
@@ -115,13 +114,13 @@ impl<'a> Record<'a> {
         self.groups().find(|(k, _)| *k == kind).map(|(_, group)| group)
     }
 
-    /// Whether it is what one thread did: "(ZWorker#0)", "(VM Thread)". ZGC prints such at debug
+    /// Whether one thread did it: "(ZWorker#0)", "(VM Thread)". ZGC prints such records at debug
     /// and trace level.
     pub(crate) fn names_a_thread(&self) -> bool {
         self.group(Group::Unknown).is_some_and(|g| g.contains(&b'#') || g == b"VM Thread" || g == b"ZDriver")
     }
 
-    /// Whether the body is one of a pause of all threads.
+    /// Whether the body is one of a stop-the-world pause.
     pub(crate) fn is_pause(&self) -> bool {
         self.words.starts_with(b"Pause ") || self.words == b"Pause"
     }
@@ -138,7 +137,7 @@ fn leading_blanks(text: &[u8]) -> usize {
     text.iter().take_while(|b| **b == b' ').count()
 }
 
-/// Takes the next token off the front.
+/// Takes the next token from the beginning.
 fn token(text: &[u8]) -> Option<(Token<'_>, &[u8])> {
     let text = text.get(leading_blanks(text)..)?;
     match text.first()? {
@@ -174,7 +173,7 @@ fn word(text: &[u8]) -> (Token<'_>, &[u8]) {
     (Token::Word(word), rest)
 }
 
-/// Position of the parenthesis that closes the one at the front: "(System.gc())" has one within.
+/// Position of the parenthesis that closes the first one: "(System.gc())" has one within.
 fn closing(text: &[u8]) -> Option<usize> {
     let mut depth = 0u32;
     for (at, byte) in text.iter().enumerate() {
@@ -199,19 +198,19 @@ fn kind_of(group: &[u8]) -> Group {
         Group::EvacuationFailure
     } else if is_cause(group) {
         Group::Cause
-    } else if is_stamps(group) {
-        Group::Stamps
+    } else if is_time_range(group) {
+        Group::Timestamps
     } else {
         Group::Unknown
     }
 }
 
 /// "0.101s, 0.104s".
-fn is_stamps(group: &[u8]) -> bool {
+fn is_time_range(group: &[u8]) -> bool {
     matches!(scan::billionths(group), Some((_, rest)) if rest.starts_with(b"s"))
 }
 
-/// Whether it is a sort of collection: G1's young pauses, Shenandoah's qualifiers, the phase at
+/// Whether it is a kind of collection: G1's young pauses, Shenandoah's qualifiers, the phase at
 /// which a Shenandoah cycle degenerated, generational ZGC's young collections.
 fn is_sort(group: &[u8]) -> bool {
     matches!(

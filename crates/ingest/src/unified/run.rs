@@ -1,6 +1,6 @@
-//! One run of a JVM: its lines to the readers of their kinds.
+//! One run of a JVM: passes its lines to the readers of their kinds.
 //!
-//! A line goes by what its body says, and by its tags only where the body does not tell. What no
+//! A line is classified by its body, and by its tags only where the body is ambiguous. What no
 //! reader takes is known to be of no interest ([`interest`]) or counted as unknown, as is what has
 //! neither the decorations of this log nor a known body: the application's own output on standard
 //! output.
@@ -19,9 +19,9 @@ use super::out::{Entry, Out};
 use super::pause::At;
 use super::safepoint::Safepoints;
 use super::scan;
-use crate::trouble;
+use crate::jvm_warnings;
 
-/// At how many brackets within a line a log line is looked for that application output runs into.
+/// At how many brackets within a line to look for a log line that application output runs into.
 const BRACKETS: usize = 8;
 
 /// The state of a run.
@@ -31,7 +31,7 @@ pub(crate) struct Run {
     gcs: Collections,
     safepoints: Safepoints,
     compiler: Compiler,
-    /// The decorations that this log's lines have.
+    /// The decorations of this log's lines.
     set: u16,
     set_known: bool,
     pid: Pid,
@@ -68,19 +68,19 @@ impl Pid {
     }
 }
 
-/// What a line tells of where the runs of a file end.
+/// What a line shows of where the runs of a file end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Belongs {
-    /// To this run.
+    /// It belongs to this run.
     Here,
-    /// To the next one.
+    /// It belongs to the next one.
     Next,
-    /// To the next one, unless what follows goes on where this run was: a line that was written
+    /// It belongs to the next one, unless what follows continues this run: a line that was written
     /// late.
     NextUnlessLate,
-    /// To the next one if a JVM begins in the lines that follow: some say a thing or two before
-    /// they say which collector they use, and the first run may be too short for its stamps to
-    /// tell.
+    /// It belongs to the next one if a JVM begins in the following lines: some JVMs print a line or
+    /// two before their collector, and the first run may be too short for its timestamps to show
+    /// it.
     NextIfOneBegins,
 }
 
@@ -104,19 +104,19 @@ impl Run {
         }
     }
 
-    /// Whether the lines that follow one with an earlier stamp are a JVM's first ones: up to its
-    /// banner none of them goes on where this run was.
+    /// Whether the lines that follow one with an earlier timestamp are a JVM's first ones: up to
+    /// its banner none of them continues this run.
     pub(crate) fn is_followed_by_another<'a>(&self, lines: impl Iterator<Item = Decorated<'a>>) -> bool {
         let mut early = lines.take_while(|line| self.clock.is_earlier(&line.stamps));
         early.any(|line| is_banner(line.body))
     }
 
-    /// Whether one of some lines goes on where this run was.
+    /// Whether one of some lines continues this run.
     pub(crate) fn goes_on_in<'a>(&self, mut lines: impl Iterator<Item = Decorated<'a>>) -> bool {
         lines.any(|line| self.clock.continues_with(&line.stamps))
     }
 
-    /// Tells what this log's lines look like.
+    /// Sets the decorations of this log's lines.
     pub(crate) fn begin_with(&mut self, set: u16) {
         self.set_known = true;
         self.set = set;
@@ -145,11 +145,11 @@ impl Run {
         if line.set & set::NUMBER != 0 {
             self.pid.take(line.numbers);
         }
-        if line.set & set::STAMPS == 0 {
+        if line.set & set::TIMESTAMPS == 0 {
             self.pass(line.body);
         }
         let at = At { ns: self.clock.at(&line.stamps), line: number };
-        out.evidence.begins(if line.set & set::STAMPS == 0 { 0 } else { at.ns });
+        out.evidence.begins(if line.set & set::TIMESTAMPS == 0 { 0 } else { at.ns });
         let collection = gc_id(line.body);
         let known = match collection {
             Some((id, body)) => self.collection(id, body, line, at, out),
@@ -180,7 +180,7 @@ impl Run {
         self.gcs.line(&GcLine { id, body, at, level, tags: line.tags }, out)
     }
 
-    /// Without stamps, records stand one after another: time goes on by what each pause took.
+    /// Without timestamps, records follow one another: time advances by the length of each pause.
     fn pass(&mut self, body: &[u8]) {
         if let Some((_, body)) = gc_id(body)
             && body.starts_with(b"Pause")
@@ -230,10 +230,10 @@ impl Run {
         dropped
     }
 
-    /// What the JVM complains of at a level that does not say so.
+    /// Complaints of the JVM at a level that does not show them as such.
     fn in_trouble(&mut self, line: &Decorated<'_>, at: At, out: &mut Out<'_>) -> bool {
         let may_say = line.tags.is_empty() || line.tags.starts_with(b"gc") || line.tags == b"exceptions";
-        let Some(said) = may_say.then(|| trouble::said_in(line.body)).flatten() else { return false };
+        let Some(said) = may_say.then(|| jvm_warnings::said_in(line.body)).flatten() else { return false };
         self.trouble(&said, at, out);
         true
     }
@@ -241,13 +241,13 @@ impl Run {
     fn warning(&mut self, body: &[u8], at: At, out: &mut Out<'_>) {
         let of_code_cache = body.starts_with(b"CodeCache is full") || body.starts_with(b"CodeHeap '");
         if !of_code_cache {
-            self.trouble(&trouble::text(body), at, out);
+            self.trouble(&jvm_warnings::text(body), at, out);
         }
     }
 
     fn trouble(&mut self, text: &str, at: At, out: &mut Out<'_>) {
         self.warnings += 1;
-        if self.warnings <= trouble::MOST {
+        if self.warnings <= jvm_warnings::MOST {
             out.span(&Entry::event(kind::JVM_WARNING, text, at.ns, at.line));
         }
     }
@@ -266,7 +266,7 @@ impl Run {
         self.unknown(raw, number, out);
     }
 
-    /// A line that nobody knows, unless it is a warning that the JVM writes past its log.
+    /// An unknown line, unless it is a warning that the JVM writes bypassing its log.
     fn unknown(&mut self, raw: &[u8], number: u64, out: &mut Out<'_>) {
         if interest::continues(raw) {
             return;
@@ -277,7 +277,7 @@ impl Run {
             let at = At { ns: self.clock.now_ns(), line: number };
             self.compiler.line(b"codecache", body, at, out);
             self.warning(body, at, out);
-        } else if let Some(said) = trouble::said_in(raw) {
+        } else if let Some(said) = jvm_warnings::said_in(raw) {
             let at = At { ns: self.clock.now_ns(), line: number };
             self.trouble(&said, at, out);
         } else if !raw.trim_ascii().is_empty() && !self.old_table(raw, number, out) {
@@ -321,7 +321,7 @@ fn compiles(tags: &[u8]) -> bool {
     [b"jit".as_slice(), b"codecache", b"compilation", b"deoptimization"].iter().any(|t| tags.starts_with(t))
 }
 
-/// The first thing that a JVM's log says.
+/// The first line of a JVM's log.
 fn is_banner(body: &[u8]) -> bool {
     init::collector(body).is_some()
 }
@@ -345,13 +345,13 @@ pub(crate) fn is_beyond_doubt(line: &Decorated<'_>) -> bool {
         Some(b'S') => body.starts_with(b"Safepoint \""),
         Some(b'E') => body.starts_with(b"Entering safepoint region"),
         Some(b'L') => body.starts_with(b"Leaving safepoint region"),
-        // JDK 8 has these two as well, with its own stamps in front.
+        // JDK 8 has these two as well, after its own timestamps.
         Some(b'T') => {
-            line.set & set::STAMPS != 0 && body.starts_with(b"Total time for which application threads")
+            line.set & set::TIMESTAMPS != 0 && body.starts_with(b"Total time for which application threads")
         }
         Some(b'A') => {
             body.starts_with(b"Allocation Stall (")
-                || (line.set & set::STAMPS != 0 && body.starts_with(b"Application time: "))
+                || (line.set & set::TIMESTAMPS != 0 && body.starts_with(b"Application time: "))
         }
         Some(b'U') => is_banner(body),
         _ => false,

@@ -11,11 +11,11 @@
 //! stats       NAME  [ threads: total running ][ time: sync [cleanup] vmop total ] page_trap_count
 //! ```
 //!
-//! The JVM of JDK 9 to 12 prints the table of `-XX:+PrintSafepointStatistics` past its log, on
+//! The JVM of JDK 9 to 12 prints the table of `-XX:+PrintSafepointStatistics` bypassing its log, on
 //! standard output, where the log may be as well. It is that of JDK 8, and so is how its rows are
 //! joined to the lines ([`jdk8::safepoints`]).
 //!
-//! The one-line form is read as a list of "word: figure", so that a part that comes or goes loses
+//! The one-line form is read as a list of "word: number", so that an added or missing part loses
 //! nothing.
 
 use std::rc::Rc;
@@ -23,18 +23,19 @@ use std::rc::Rc;
 use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::collections::Collections;
+use super::name_cache::NameCache;
 use super::out::{Entry, Out, text};
 use super::pause::At;
 use super::scan;
-use super::texts::Texts;
 use crate::jdk8;
 
-/// JDK-8297154 took the cleanup out of "Reaching safepoint" in JDK 20 (and 17.0.8, which prints
+/// JDK-8297154 removed the cleanup from "Reaching safepoint" in JDK 20 (and 17.0.8, which prints
 /// it).
 const CLEANUP_APART_SINCE: f64 = 20.0;
-/// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names (`vmOperations.hpp`).
+/// The VM operation in which the JVM runs the command of `-XX:OnOutOfMemoryError`
+/// (`vmOperations.hpp`).
 const REPORTS_OUT_OF_MEMORY: &str = "ReportJavaOutOfMemory";
-/// Figures of one row of the table.
+/// Numbers in one row of the table.
 const ROW_TIMES: usize = 4;
 
 /// The state between lines.
@@ -44,17 +45,17 @@ pub(crate) struct Safepoints {
     entered: Option<String>,
     /// JDK 9–12: "Application time" before it.
     since_last_ns: Option<i64>,
-    /// A row of the table that has no line of its own yet. With both switched on the line follows
-    /// its row.
+    /// A row of the table that has no line of its own yet. If both are switched on, the line
+    /// follows its row.
     row: Option<Stop>,
-    texts: Texts,
-    /// JDK 9–12: stops and rows of the other table, held back until they have met.
+    names: NameCache,
+    /// JDK 9–12: stops and rows of the other table, held back until they are matched.
     old: jdk8::safepoints::Safepoints,
     /// Whether there was such a row.
     old_rows: bool,
 }
 
-/// A stop, taken apart.
+/// A parsed stop.
 #[derive(Clone, Debug, Default)]
 struct Stop {
     name: Rc<str>,
@@ -64,7 +65,7 @@ struct Stop {
 }
 
 impl Safepoints {
-    /// Takes a line. False: it is none of a safepoint.
+    /// Takes a line. False: it is not one of a safepoint.
     pub(crate) fn line(&mut self, body: &[u8], at: At, gcs: &mut Collections, out: &mut Out<'_>) -> bool {
         if let Some(rest) = body.strip_prefix(b"Safepoint \"") {
             return self.one_line(rest, at, gcs, out);
@@ -75,8 +76,8 @@ impl Safepoints {
         if let Some(name) = body.strip_prefix(b"Entering safepoint region: ") {
             let name = text(name.trim_ascii());
             if name == REPORTS_OUT_OF_MEMORY {
-                // What the JVM runs then often ends it, and the line that ends the stop does not
-                // come.
+                // The command that the JVM then runs often ends it, and the line that ends the stop
+                // does not come.
                 out.span(&Entry::event(kind::JVM_WARNING, &format!("safepoint {name}"), at.ns, at.line));
             }
             self.entered = Some(name.into_owned());
@@ -103,7 +104,7 @@ impl Safepoints {
             figures.push(figure::REACH_INCLUDES_CLEANUP, 1);
         }
         gcs.safepoint(at, figures.leave_ns, out);
-        let name = self.texts.of(name);
+        let name = self.names.of(name);
         if self.row.as_ref().is_some_and(|row| row.name == name && row.total_ns == total_ns) {
             self.row = None;
         }
@@ -132,7 +133,8 @@ impl Safepoints {
     }
 
     /// A line of the table of `-XX:+PrintSafepointStatistics`; `uptime`: whether the log's own
-    /// clock is the JVM's uptime, of which the rows are. False: it is none, or it cannot be placed.
+    /// clock is the JVM's uptime, which the rows have. False: it is not one, or it cannot be
+    /// placed.
     pub(crate) fn old_table(&mut self, raw: &[u8], number: u64, uptime: bool, out: &mut Out<'_>) -> bool {
         let text = raw.trim_ascii();
         if text.starts_with(b"vmop  ") {
@@ -147,7 +149,7 @@ impl Safepoints {
             }
             return uptime;
         }
-        self.old_rows && jdk8::dumps::is_beside_safepoint_rows(text)
+        self.old_rows && jdk8::dumps::is_around_safepoint_rows(text)
     }
 
     fn write_old(&mut self, out: &mut Out<'_>) {
@@ -160,7 +162,7 @@ impl Safepoints {
         }
     }
 
-    /// A row of the table of `safepoint+stats`. False: it is a heading or a sum.
+    /// A row of the table of `safepoint+stats`. False: it is a column header or a sum.
     pub(crate) fn table_row(
         &mut self,
         body: &[u8],
@@ -168,7 +170,7 @@ impl Safepoints {
         gcs: &mut Collections,
         out: &mut Out<'_>,
     ) -> bool {
-        let Some(stop) = row(body, at, &mut self.texts) else { return false };
+        let Some(stop) = row(body, at, &mut self.names) else { return false };
         gcs.safepoint(at, 0, out);
         self.write_row(out);
         self.row = Some(stop);
@@ -208,8 +210,8 @@ impl Figures {
         Self { list: Vec::with_capacity(8), ..Self::default() }
     }
 
-    /// Figures of the one-line form behind its name, where all of its words are those of the JDKs
-    /// that there are: the same as [`Figures::of_any`] gives, and quicker.
+    /// Numbers of the one-line form after its name, where all of its words are those of known JDKs:
+    /// the same as [`Figures::of_any`] returns, and quicker.
     fn of_known(text: &[u8]) -> Option<Self> {
         let mut figures = Self::new();
         let mut left = text.strip_prefix(b"\", ")?;
@@ -240,7 +242,7 @@ impl Figures {
         }
     }
 
-    /// Figures of the one-line form behind its name: a list of words with their figures.
+    /// Numbers of the one-line form after its name: a list of words with their numbers.
     fn of_any(text: &[u8]) -> Self {
         let mut figures = Self::new();
         let mut threads = false;
@@ -261,7 +263,7 @@ impl Figures {
             } else {
                 left = value;
             }
-            // What else there is of this part.
+            // The rest of this part.
             left = match left {
                 [b',', rest @ ..] => rest,
                 _ => memchr::memchr(b',', left).and_then(|comma| left.get(comma + 1..)).unwrap_or_default(),
@@ -275,7 +277,7 @@ impl Figures {
         self.list.push((key, value as f64));
     }
 
-    /// "Threads: 0 runnable, 12 total": the part behind the comma.
+    /// "Threads: 0 runnable, 12 total": the part after the comma.
     fn total_of(&mut self, threads: bool, part: &[u8]) {
         if let (true, Some((total, _))) = (threads, scan::integer(part)) {
             self.push(figure::THREADS, total);
@@ -298,14 +300,14 @@ impl Figures {
             }
             b"Total" => self.total_ns = Some(i64::try_from(value).unwrap_or(i64::MAX)),
             b"Threads" => self.push(figure::THREADS_RUNNABLE, value),
-            // A part that a later JDK adds: no word for it yet.
+            // A part that a later JDK adds: it has no key yet.
             _ => {}
         }
     }
 }
 
 /// `NAME   [ 13  0 ][ 4036  57386  4571350  4632772 ]  0`: threads, then times in nanoseconds, the last their sum.
-fn row(body: &[u8], at: At, texts: &mut Texts) -> Option<Stop> {
+fn row(body: &[u8], at: At, names: &mut NameCache) -> Option<Stop> {
     let open = memchr::memchr(b'[', body)?;
     let name = body.get(..open)?.trim_ascii();
     let (threads, rest) = numbers(body.get(open + 1..)?)?;
@@ -326,10 +328,10 @@ fn row(body: &[u8], at: At, texts: &mut Texts) -> Option<Stop> {
     if name.is_empty() {
         return None;
     }
-    Some(Stop { name: texts.of(name), at, total_ns: i64::try_from(total).unwrap_or(i64::MAX), figures })
+    Some(Stop { name: names.of(name), at, total_ns: i64::try_from(total).unwrap_or(i64::MAX), figures })
 }
 
-/// Whole numbers up to a closing bracket.
+/// Integers up to a closing bracket.
 fn numbers(text: &[u8]) -> Option<([Option<u64>; ROW_TIMES], &[u8])> {
     let end = memchr::memchr(b']', text)?;
     let (inside, rest) = text.split_at_checked(end)?;

@@ -1,10 +1,10 @@
-//! Numbers as HotSpot prints them, read by hand from bytes: this is the hot path of a 4 GB log.
+//! Numbers as HotSpot prints them, parsed from bytes: this is the hot path of a 4 GB log.
 //!
 //! Decimal text becomes an exact integer count of nanoseconds, never a float on the way, so that
-//! the sum of the pauses is the sum of what is printed. A decimal comma is taken like a point: some
-//! locales of `strtod`-formatting wrappers write one. Numbers that do not fit saturate.
+//! the sum of the pauses is the sum of what is printed. A decimal comma is accepted like a point:
+//! some locales of `strtod`-formatting wrappers write one. Numbers that do not fit saturate.
 
-/// Takes a whole number off the front. `None`: there is no digit.
+/// Takes an integer from the beginning. `None`: there is no digit.
 pub(crate) fn integer(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
     let mut at = 0;
@@ -16,8 +16,8 @@ pub(crate) fn integer(text: &[u8]) -> Option<(u64, &[u8])> {
     (at > 0).then_some((value, rest))
 }
 
-/// Takes a decimal number off the front, as billionths: "12.345" is 12,345,000,000. Digits beyond
-/// the ninth are dropped.
+/// Takes a decimal number from the beginning, as billionths: "12.345" is 12,345,000,000. Digits
+/// after the ninth are dropped.
 pub(crate) fn billionths(text: &[u8]) -> Option<(i64, &[u8])> {
     let (whole, rest) = integer(text)?;
     let whole = i64::try_from(whole).unwrap_or(i64::MAX).saturating_mul(1_000_000_000);
@@ -39,14 +39,14 @@ pub(crate) fn billionths(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((whole.saturating_add(value), fraction.get(digits..).unwrap_or_default()))
 }
 
-/// Takes milliseconds off the front, as nanoseconds; the unit behind the number is left.
+/// Takes milliseconds from the beginning, as nanoseconds; the unit after the number is left.
 pub(crate) fn milliseconds(text: &[u8]) -> Option<(i64, &[u8])> {
     let (value, rest) = billionths(text)?;
     Some((value / 1_000, rest))
 }
 
-/// Takes an amount of memory off the front: "205M", "78656K", "8B", "1048576 bytes". A bare number
-/// is bytes.
+/// Takes an amount of memory from the beginning: "205M", "78656K", "8B", "1048576 bytes". A bare
+/// number is bytes.
 pub(crate) fn bytes(text: &[u8]) -> Option<(f64, &[u8])> {
     let (value, rest) = match integer(text)? {
         (_, [b'.' | b',', ..]) => billionths(text).map(|(value, rest)| (value as f64 / 1e9, rest))?,
@@ -71,13 +71,13 @@ pub(crate) struct Change {
     pub(crate) before: f64,
     /// After.
     pub(crate) after: f64,
-    /// Figure in parentheses after `after`, when it is an amount.
+    /// Number in parentheses after `after`, when it is an amount.
     pub(crate) capacity: Option<f64>,
     /// Whether `before` has a capacity too: the form since JDK 16.
     pub(crate) both_sides: bool,
 }
 
-/// Takes a change of an amount off the front.
+/// Takes a change of an amount from the beginning.
 pub(crate) fn change(text: &[u8]) -> Option<(Change, &[u8])> {
     let (before, rest) = bytes(text)?;
     let (first, rest) = in_parentheses(rest);
@@ -89,7 +89,7 @@ pub(crate) fn change(text: &[u8]) -> Option<(Change, &[u8])> {
     Some((Change { before, after, capacity: amount(second), both_sides: first.is_some() }, rest))
 }
 
-/// Takes a group "(…)" without inner parentheses off the front.
+/// Takes a group "(…)" without inner parentheses from the beginning.
 fn in_parentheses(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let Some(inner) = text.strip_prefix(b"(") else { return (None, text) };
     match inner.iter().position(|b| *b == b')') {

@@ -82,7 +82,7 @@ fn every_decoration_set_gives_the_same_pause() {
 }
 
 #[test]
-fn a_log_without_stamps_has_its_pauses_one_after_another() {
+fn a_log_without_timestamps_has_its_pauses_one_after_another() {
     let recording = read(
         "GC(0) Pause Young (Normal) 2M->1M(4M) 1.5ms\nGC(1) Pause Full (System.gc()) 2M->1M(4M) 2.5ms\n",
     );
@@ -206,7 +206,7 @@ fn stalls_are_of_one_thread_and_no_pause() {
     assert_eq!(recording.spans_of(kind::GC_PAUSE).len(), 0);
 }
 
-/// What a log holds, for the eye.
+/// A summary of a log.
 fn summary(recording: &Recording) -> String {
     let mut text = String::new();
     for source in &recording.sources {
@@ -273,7 +273,7 @@ fn logs_of_real_jvms_read_as_they_did() {
     }
 }
 
-/// Whatever the bytes are, what comes out is sound.
+/// Whatever the bytes are, the result is consistent.
 fn is_sound(bytes: &[u8]) {
     let Some(recording) = try_read(bytes) else { return };
     for (kind, _) in recording.kinds() {
@@ -297,7 +297,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_log_cut_anywhere_is_sound(which in 0..DAMAGED.len(), from in 0.0..1.0f64, length in 0usize..30_000) {
+    fn a_log_truncated_anywhere_is_consistent(which in 0..DAMAGED.len(), from in 0.0..1.0f64, length in 0usize..30_000) {
         let log = fixture(DAMAGED[which]);
         let from = (from * log.len() as f64) as usize;
         is_sound(&log[from..(from + length).min(log.len())]);
@@ -318,8 +318,8 @@ proptest! {
     }
 }
 
-/// Both fixtures begin with two lines of the JVM, not of its log, that the flags of the table are
-/// deprecated.
+/// Both fixtures begin with two lines of the JVM, not of its log, which report that the flags of
+/// the table are deprecated.
 fn assert_only_deprecations_are_unknown(recording: &Recording) {
     let source = &recording.sources[0];
     assert!(source.unknown.iter().all(|line| line.text.contains("was deprecated")), "{:?}", source.unknown);
@@ -337,14 +337,14 @@ fn rows_of_the_table_that_jdk_9_to_12_print_past_their_log_give_its_stops_their_
     assert_eq!(
         (lines, stops.len()),
         (19, 20),
-        "the JVM ends within its last one, which has a row and no line"
+        "the JVM ends within its last one, which has a row but no line"
     );
     for stop in &stops {
         assert!(stop.figure(figure::THREADS).is_some_and(|n| n >= 8.0), "{}", stop.position());
         assert!(stop.figure(figure::CLEANUP_NS).is_some(), "{}", stop.position());
     }
-    let told_exactly = stops.iter().filter(|stop| stop.duration_ns() % 1_000_000 != 0).count();
-    assert_eq!(told_exactly, lines, "a line's own length is the better one");
+    let exact = stops.iter().filter(|stop| stop.duration_ns() % 1_000_000 != 0).count();
+    assert_eq!(exact, lines, "a line's own length is the better one");
     assert_eq!(stops[19].name(), "no vm operation");
 }
 
@@ -418,8 +418,8 @@ fn what_a_collection_failed_at_is_named_whatever_the_log_calls_it() {
     assert_eq!(warnings, ["Out Of Memory (main)", "java.lang.OutOfMemoryError: Java heap space"]);
 }
 
-/// What a JDK of the future adds is counted and shown, one example a sort, also where it looks like
-/// a phase.
+/// What a future JDK adds is counted and shown, one example per sort, even where it looks like a
+/// phase.
 #[test]
 fn a_thing_that_nobody_knows_is_counted_whatever_its_tags() {
     let text = "[0.1s][info][gc] Using G1\n\
@@ -432,8 +432,8 @@ fn a_thing_that_nobody_knows_is_counted_whatever_its_tags() {
          [2.0s][debug][gc,ergo] GC(1) of no interest\n";
     let recording = read(text);
     let source = &recording.sources[0];
-    let told: Vec<_> = source.unknown.iter().map(|u| (u.line, u.alike)).collect();
-    assert_eq!((source.skipped, told), (3, vec![(3, 1), (4, 2)]), "{:?}", source.unknown);
+    let unknown: Vec<_> = source.unknown.iter().map(|u| (u.line, u.alike)).collect();
+    assert_eq!((source.skipped, unknown), (3, vec![(3, 1), (4, 2)]), "{:?}", source.unknown);
     let pause = recording.spans_of(kind::GC_PAUSE).next().unwrap();
     assert!(pause.figures().all(|(key, _)| !key.contains("nobody")), "no phase of the pause");
 }

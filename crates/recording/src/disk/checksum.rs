@@ -1,11 +1,11 @@
 //! Checksums of the tables' files: Parquet's pages carry none as `parquet` 60.1 writes them, so
-//! that a bit that flips on the way from one machine to another could change a figure unnoticed.
+//! that a bit flipped in transfer could change a value unnoticed.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// How much is read at a time.
+/// Bytes read at a time.
 const CHUNK: usize = 256 << 10;
 
 /// A file that is written from its beginning to its end, and the CRC-32 of what was written.
@@ -42,7 +42,7 @@ impl Write for Summed {
 pub(super) struct Checksum(u32);
 
 impl Checksum {
-    /// Of a file as it is now.
+    /// The checksum of a file as it is now.
     pub fn of(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let (mut chunk, mut sum) = (vec![0; CHUNK], crc32fast::Hasher::new());

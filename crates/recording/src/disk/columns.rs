@@ -19,8 +19,8 @@ use serde::de::DeserializeOwned;
 use crate::spans::NONE;
 use crate::{StrId, Strings};
 
-/// A name is read up to so many bytes: those of methods and files have hundreds, and a page with
-/// one of megabytes is of no use.
+/// Names are truncated to this many bytes: those of methods and files have hundreds, and one of
+/// megabytes makes a page useless.
 pub(super) const LONGEST_TEXT: usize = 64 << 10;
 
 /// What is wrong with a batch.
@@ -47,12 +47,12 @@ pub(super) fn id(name: &str) -> Field {
     Field::new(name, DataType::Int32, false)
 }
 
-/// A required column of numbers.
+/// A required column of floating-point numbers.
 pub(super) fn double(name: &str) -> Field {
     Field::new(name, DataType::Float64, false)
 }
 
-/// A required column of yes or no.
+/// A required column of booleans.
 pub(super) fn flag(name: &str) -> Field {
     Field::new(name, DataType::Boolean, false)
 }
@@ -67,7 +67,7 @@ pub(super) fn map(name: &str, values: Field) -> Field {
     Field::new(name, DataType::Map(Arc::new(entries(values)), false), false)
 }
 
-/// The same column, with absence meaning something.
+/// The same column, but nullable.
 pub(super) fn optional(field: Field) -> Field {
     field.with_nullable(true)
 }
@@ -86,17 +86,17 @@ pub(super) fn ids(values: impl Iterator<Item = u32>) -> ArrayRef {
     Arc::new(Int32Array::from_iter_values(values.map(|id| id as i32)))
 }
 
-/// Ids of which [`NONE`] is absence.
+/// Ids, where [`NONE`] becomes null.
 pub(super) fn optional_ids(values: impl Iterator<Item = u32>) -> ArrayRef {
     Arc::new(values.map(|id| (id != NONE).then_some(id as i32)).collect::<Int32Array>())
 }
 
-/// Numbers that are whole.
+/// Integers.
 pub(super) fn longs(values: impl Iterator<Item = i64>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(values))
 }
 
-/// Numbers that are whole, and may be absent.
+/// Integers that may be null.
 pub(super) fn optional_longs(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
     Arc::new(values.collect::<Int64Array>())
 }
@@ -106,18 +106,18 @@ pub(super) fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
     longs(values.map(|count| i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
-/// Numbers.
+/// Floating-point numbers.
 pub(super) fn doubles(values: impl Iterator<Item = f64>) -> ArrayRef {
     Arc::new(Float64Array::from_iter_values(values))
 }
 
-/// Yes or no.
+/// Booleans.
 pub(super) fn flags(values: impl Iterator<Item = bool>) -> ArrayRef {
     Arc::new(values.map(Some).collect::<BooleanArray>())
 }
 
-/// Strings of a recording's dictionary, with a dictionary of just those that occur: batches stand
-/// for themselves.
+/// Strings of a recording's dictionary, with a dictionary of only those that occur, because each
+/// batch must be complete in itself.
 pub(super) fn texts(strings: &Strings, ids: impl Iterator<Item = StrId>) -> ArrayRef {
     let mut seen: HashMap<StrId, i32, FxBuildHasher> = HashMap::default();
     let mut values = StringBuilder::new();
@@ -145,7 +145,7 @@ pub(super) fn plain_texts<T: AsRef<str>>(values: impl Iterator<Item = T>) -> Arr
     texts(&strings, ids.into_iter())
 }
 
-/// Values of an enum, as the words that serde makes of them.
+/// Values of an enum, as serde names them.
 pub(super) fn words<T: Serialize>(values: impl Iterator<Item = T>) -> ArrayRef {
     plain_texts(values.map(|value| match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
@@ -153,7 +153,7 @@ pub(super) fn words<T: Serialize>(values: impl Iterator<Item = T>) -> ArrayRef {
     }))
 }
 
-/// Lists and structs as JSON text; for what is rarely asked for and never grouped by.
+/// Lists and structs as JSON text; for what is rarely queried and never grouped by.
 pub(super) fn json<T: Serialize>(values: impl Iterator<Item = T>) -> ArrayRef {
     plain_texts(values.map(|value| serde_json::to_string(&value).unwrap_or_default()))
 }
@@ -175,7 +175,7 @@ pub(super) fn maps(
 
 // Columns into rows.
 
-/// The columns of a batch of hostile origin, by name.
+/// The columns of an untrusted batch, by name.
 pub(super) struct Columns<'a>(pub &'a RecordBatch);
 
 impl<'a> Columns<'a> {
@@ -196,13 +196,13 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Whole numbers.
+    /// Integers.
     pub fn longs(&self, name: &str) -> Checked<&'a [i64]> {
         let column = self.required(name)?.as_primitive_opt::<Int64Type>();
         Ok(column.ok_or_else(|| wrong_type(name, "INT64"))?.values())
     }
 
-    /// Whole numbers that may be absent.
+    /// Integers that may be null.
     pub fn optional_longs(&self, name: &str) -> Checked<Vec<Option<i64>>> {
         let column = self.column(name)?.as_primitive_opt::<Int64Type>();
         Ok(column.ok_or_else(|| wrong_type(name, "INT64"))?.iter().collect())
@@ -214,25 +214,25 @@ impl<'a> Columns<'a> {
         self.longs(name)?.iter().map(count).collect()
     }
 
-    /// Numbers.
+    /// Floating-point numbers.
     pub fn doubles(&self, name: &str) -> Checked<&'a [f64]> {
         let column = self.required(name)?.as_primitive_opt::<Float64Type>();
         Ok(column.ok_or_else(|| wrong_type(name, "DOUBLE"))?.values())
     }
 
-    /// Yes or no.
+    /// Booleans.
     pub fn flags(&self, name: &str) -> Checked<Vec<bool>> {
         let column = self.required(name)?.as_boolean_opt();
         Ok(column.ok_or_else(|| wrong_type(name, "BOOLEAN"))?.iter().flatten().collect())
     }
 
-    /// Whole numbers of 32 bits.
+    /// 32-bit integers.
     pub fn ints(&self, name: &str) -> Checked<&'a [i32]> {
         let column = self.required(name)?.as_primitive_opt::<Int32Type>();
         Ok(column.ok_or_else(|| wrong_type(name, "INT32"))?.values())
     }
 
-    /// Whole numbers of 32 bits that may be absent.
+    /// 32-bit integers that may be null.
     pub fn optional_ints(&self, name: &str) -> Checked<Vec<Option<i32>>> {
         let column = self.column(name)?.as_primitive_opt::<Int32Type>();
         Ok(column.ok_or_else(|| wrong_type(name, "INT32"))?.iter().collect())
@@ -243,18 +243,18 @@ impl<'a> Columns<'a> {
         self.ints(name)?.iter().map(|id| check_id(name, *id, rows)).collect()
     }
 
-    /// Ids of a table of `rows` rows; [`NONE`] where there is none.
+    /// Ids of a table of `rows` rows; [`NONE`] for null.
     pub fn optional_ids(&self, name: &str, rows: usize) -> Checked<Vec<u32>> {
         let id_or_none = |id: Option<i32>| id.map_or(Ok(NONE), |id| check_id(name, id, rows));
         self.optional_ints(name)?.into_iter().map(id_or_none).collect()
     }
 
-    /// The same of a column that recordings made before it was added do not have.
+    /// The same for a column that is missing in recordings of older versions.
     pub fn added_ids(&self, name: &str, rows: usize) -> Checked<Vec<u32>> {
         if self.0.column_by_name(name).is_none() { Ok(Vec::new()) } else { self.optional_ids(name, rows) }
     }
 
-    /// Checks that the table's own ids count on from `first`.
+    /// Checks that the table's own ids continue from `first`.
     pub fn counts_on_from(&self, name: &str, first: usize) -> Checked<()> {
         for (row, id) in self.ints(name)?.iter().enumerate() {
             if usize::try_from(*id) != Ok(first + row) {
@@ -291,7 +291,7 @@ impl<'a> Columns<'a> {
         self.strings(name)?.into_iter().map(value).collect()
     }
 
-    /// The same of a column that recordings made before it was added do not have.
+    /// The same for a column that is missing in recordings of older versions.
     pub fn added_json<T: DeserializeOwned>(&self, name: &str) -> Checked<Vec<T>> {
         if self.0.column_by_name(name).is_none() { Ok(Vec::new()) } else { self.json(name) }
     }
@@ -313,7 +313,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Text of an array, put into a dictionary, each up to so many bytes.
+/// Text of an array, put into a dictionary, each truncated to this many bytes.
 pub(super) fn texts_of(
     array: &ArrayRef,
     name: &str,

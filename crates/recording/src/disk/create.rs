@@ -1,5 +1,5 @@
-//! Making a recording's directory, for its user's eyes only, and never over something that is no
-//! recording.
+//! Creates a recording's directory, readable by its user only, and never replaces something that is
+//! not a recording.
 //!
 //! A recording has command lines, paths and method names; hence 0700 and 0600, as `perf` does.
 
@@ -18,7 +18,7 @@ use crate::{Identity, Recording, RecordingError};
 pub enum Overwrite {
     /// Refuse.
     Never,
-    /// Replace it. What is no recording is refused all the same.
+    /// Replace it. What is not a recording is refused all the same.
     Recording,
 }
 
@@ -28,7 +28,7 @@ pub fn write(recording: &Recording, path: &Path, overwrite: Overwrite) -> Result
     let temporary = make_next_to(path)?;
     let written = write_tables(recording, &temporary).and_then(|()| move_into_place(&temporary, path));
     if written.is_err() {
-        // Best effort: the error that matters is the one at hand.
+        // Best effort: the first error is the one that matters.
         let _ = remove(&temporary);
     }
     written
@@ -45,7 +45,7 @@ fn write_tables(recording: &Recording, dir: &Path) -> Result<(), RecordingError>
     meta.store(dir)
 }
 
-/// Refuses a place where something is that must not be lost.
+/// Refuses a path that holds something which must not be lost.
 pub(super) fn check_place(path: &Path, overwrite: Overwrite) -> Result<(), RecordingError> {
     let exists = |why| Err(RecordingError::Exists { path: path.to_path_buf(), why });
     if path.symlink_metadata().is_err() {
@@ -63,22 +63,22 @@ fn is_empty_dir(path: &Path) -> bool {
     path.read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// A name next to `path` that is free, as rename needs the same file system.
+/// A free name in the directory of `path`, as rename needs the same file system.
 fn next_to(path: &Path) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let free = |n: u32| path.with_file_name(format!(".{name}.{}.{n}.tmp", std::process::id()));
     (0..u32::MAX).map(free).find(|p| p.symlink_metadata().is_err()).unwrap_or_else(|| free(0))
 }
 
-/// Makes a directory next to `path`, to be moved there when it is whole. An error names what the
-/// user named.
+/// Creates a directory next to `path`, to be renamed to it when it is complete. An error names the
+/// path that the user gave.
 pub(super) fn make_next_to(path: &Path) -> Result<PathBuf, RecordingError> {
     let temporary = next_to(path);
     DirBuilder::new().mode(0o700).create(&temporary).map_err(RecordingError::io(path))?;
     Ok(temporary)
 }
 
-/// Moves a finished directory to its place; a recording that is there gives way.
+/// Renames a finished directory to its path; an existing recording is replaced.
 pub(super) fn move_into_place(from: &Path, to: &Path) -> Result<(), RecordingError> {
     if to.symlink_metadata().is_ok() {
         let old = next_to(to);
@@ -109,8 +109,8 @@ pub fn remove(dir: &Path) -> Result<(), RecordingError> {
     std::fs::remove_dir(dir).map_err(RecordingError::io(dir))
 }
 
-/// All files that a recording may have, relative to its directory: `meta.json` first, tables,
-/// streams of the spool.
+/// All files that a recording may have, relative to its directory: `meta.json` first, then tables,
+/// then streams of the spool.
 pub(super) fn files() -> Vec<PathBuf> {
     let mut files = vec![PathBuf::from(meta::FILE)];
     files.extend(TABLES.iter().map(|t| PathBuf::from(parquet_file::file_name(*t))));
@@ -118,19 +118,19 @@ pub(super) fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Makes a directory for the user alone.
+/// Creates a directory for the user alone.
 pub(super) fn make_dir(path: &Path) -> Result<(), RecordingError> {
     DirBuilder::new().mode(0o700).create(path).map_err(RecordingError::io(path))
 }
 
-/// Makes a file for the user alone; what was there is lost.
+/// Creates a file for the user alone; previous content is lost.
 pub(super) fn make_file(path: &Path) -> Result<File, RecordingError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     options.open(path).map_err(RecordingError::io(path))
 }
 
-/// Writes a file anew in one step: it is there whole or as it was before, also after a crash of the
+/// Replaces a file atomically: it is there whole or as it was before, also after a crash of the
 /// machine.
 pub(super) fn replace_file(
     path: &Path,

@@ -14,7 +14,7 @@ use crate::{Identity, Recording, RecordingError};
 
 /// Name of the file.
 pub(super) const FILE: &str = "meta.json";
-/// What `format` says.
+/// The value of `format`.
 const FORMAT: &str = "fathom.recording";
 /// A `meta.json` of ours has a few hundred bytes; a larger one is not read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -29,7 +29,7 @@ pub(super) enum State {
     Complete,
 }
 
-/// What was not taken in, over all sources.
+/// Counts of what was not read, over all sources.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Losses {
     skipped: u64,
@@ -45,7 +45,7 @@ pub(super) struct Meta {
     schema_version: u32,
     tool: String,
     pub state: State,
-    /// Whether what was turned into tables had been cut off itself.
+    /// Whether the spool that was turned into tables was truncated.
     #[serde(default)]
     pub cut: bool,
     clock: String,
@@ -58,13 +58,13 @@ pub(super) struct Meta {
     crc32: BTreeMap<String, String>,
     #[serde(default)]
     losses: Losses,
-    /// What it is of. Recordings of the first fathoms do not have it.
+    /// The identity. Recordings of the first versions do not have it.
     #[serde(default)]
     pub identity: Identity,
 }
 
 impl Meta {
-    /// Of a recording that is about to be written.
+    /// The content for a recording that is about to be written.
     pub fn writing(identity: Identity) -> Self {
         Self {
             format: FORMAT.into(),
@@ -81,7 +81,7 @@ impl Meta {
         }
     }
 
-    /// Of a recording whose tables are written: `files` in the order of [`TABLES`].
+    /// The content for a recording whose tables are written: `files` in the order of [`TABLES`].
     pub fn complete(recording: &Recording, files: &[Written], covers_ns: Option<(i64, i64)>) -> Self {
         let sources = &recording.sources;
         let named = || TABLES.iter().map(|table| table.name().to_owned()).zip(files);
@@ -101,19 +101,19 @@ impl Meta {
         }
     }
 
-    /// The checksum that a table's file must have, when it says so.
+    /// The checksum that a table's file must have, if it is recorded.
     pub fn checksum(&self, table: &dyn Table) -> Option<&str> {
         self.crc32.get(table.name()).map(String::as_str)
     }
 
-    /// Puts it into a directory in one step: it is there whole or as it was before.
+    /// Writes it into a directory atomically: it is there whole or as it was before.
     pub fn store(&self, dir: &Path) -> Result<(), RecordingError> {
         let path = dir.join(FILE);
         let json = serde_json::to_vec_pretty(self).map_err(|e| RecordingError::io(&path)(e.into()))?;
         create::replace_file(&path, |file| std::io::Write::write_all(file, &json))
     }
 
-    /// Reads it, and refuses what is none or from a later fathom.
+    /// Reads it, and refuses what is not a recording or was written by a later version.
     pub fn load(dir: &Path) -> Result<Self, RecordingError> {
         let path = dir.join(FILE);
         let none = |why: String| RecordingError::NotARecording { path: dir.to_path_buf(), why };
@@ -123,11 +123,11 @@ impl Meta {
         let file = std::fs::File::open(&path).map_err(RecordingError::io(&path))?;
         let mut json = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut json).map_err(RecordingError::io(&path))?;
-        // What a later fathom says may have another shape; its format and version have this one.
+        // A later version may use another structure; format and version keep this one.
         let value: serde_json::Value =
             serde_json::from_slice(&json).map_err(|e| none(format!("{FILE}: {e}")))?;
         if value.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
-            return Err(none(format!("{FILE} is not about one")));
+            return Err(none(format!("its {FILE} does not describe one")));
         }
         let version = value.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
         let found = u32::try_from(version).unwrap_or(u32::MAX);

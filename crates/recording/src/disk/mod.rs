@@ -1,4 +1,4 @@
-//! A recording on disk: `NAME.fathom/`, one Parquet file a table and `meta.json`. The format is
+//! A recording on disk: `NAME.fathom/`, one Parquet file per table and `meta.json`. The format is
 //! described for its users in docs/recording-format.md.
 //!
 //! ```text
@@ -8,21 +8,20 @@
 //! ```
 //!
 //! There is one encoding: each [`tables`] entry turns rows into Arrow batches and back, and both
-//! containers (the Arrow IPC spool and Parquet) hold the same batches. A Parquet file that is cut
-//! short is lost, because its index stands at its end; an Arrow stream loses the batch in which it
-//! was cut. Hence the spool.
+//! containers (the Arrow IPC spool and Parquet) hold the same batches. A Parquet file that is
+//! truncated is lost, because its index is at its end; an Arrow stream loses only the batch in
+//! which it was truncated. Hence the spool.
 //!
-//! What is read is hostile until checked: every id is checked against the table that it points to,
-//! row counts against the size of the file, and no column is taken at its word about its type. A
-//! page of a Parquet file may claim up to 2 GiB; that is the format's own bound and the largest
-//! single allocation.
+//! What is read is untrusted until checked: every id is checked against the table that it points
+//! to, row counts against the size of the file, and every column's type. A page of a Parquet file
+//! may claim up to 2 GiB; that is the format's own bound and the largest single allocation.
 
+mod catch_panic;
 mod checksum;
 mod columns;
-mod contain;
 mod create;
+mod duplicates;
 mod meta;
-mod once;
 mod open;
 mod pack;
 mod parquet_file;
@@ -41,12 +40,12 @@ pub use writer::Writer;
 /// the version before would misread a table; a column that is only added does not make it grow.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Ends of the names of recordings' directories.
+/// The extension of recordings' directories.
 pub const EXTENSION: &str = "fathom";
 
 /// The program as it names itself in what it writes.
 const TOOL: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
 
 /// Rows handled at a time. 64 Ki rows of samples are 2 MB: large enough that a batch's overhead is
-/// nothing, small enough that ten of them are.
+/// negligible, small enough that ten of them are, too.
 const BATCH_ROWS: usize = 1 << 16;

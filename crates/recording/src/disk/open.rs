@@ -8,7 +8,7 @@ use super::{EXTENSION, pack};
 use super::{parquet_file, spool};
 use crate::{Identity, Recording, RecordingError};
 
-/// Whether a directory calls itself a recording, of whatever version: by its `meta.json`, or, where
+/// Whether a directory claims to be a recording, of whatever version: by its `meta.json`, or, where
 /// that is damaged, by its name and a table in it.
 pub fn is_recording(path: &Path) -> bool {
     let named = || {
@@ -18,7 +18,7 @@ pub fn is_recording(path: &Path) -> bool {
     path.is_dir() && (!matches!(Meta::load(path), Err(RecordingError::NotARecording { .. })) || named())
 }
 
-/// What a recording on disk is of, and from when to when, without reading its tables.
+/// The identity and the time range of a recording on disk, without reading its tables.
 pub fn about(dir: &Path) -> Result<(Identity, Option<(i64, i64)>), RecordingError> {
     let meta = Meta::load(dir)?;
     Ok((meta.identity, meta.covers_ns))
@@ -26,7 +26,7 @@ pub fn about(dir: &Path) -> Result<(Identity, Option<(i64, i64)>), RecordingErro
 
 /// Reads a recording, a directory or a packed file, sealed and ready to be read.
 ///
-/// One whose writer was killed gives all whole batches up to there and has [`Recording::cut`] set.
+/// One whose writer was killed yields all whole batches up to there and has [`Recording::cut`] set.
 pub fn open(path: &Path) -> Result<Recording, RecordingError> {
     if path.is_file() {
         return pack::open(path);

@@ -1,9 +1,9 @@
 //! One file to send: `NAME.fathom.tar`, a plain tar archive of the directory. The tables are
 //! compressed already; another layer would save 1% and cost the time of it.
 //!
-//! What is unpacked was sent by someone: only files that a recording has are taken, by their exact
-//! names, so that no path leads out of the directory; only plain files, so that no link does; and
-//! no more bytes than the archive has itself, so that nothing swells.
+//! An archive is untrusted: only files that a recording has are unpacked, by their exact names, so
+//! that no path leads out of the directory; only plain files, so that no link does; and no more
+//! bytes than the archive has itself, so that nothing expands.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -15,13 +15,13 @@ use super::meta::Meta;
 use super::{EXTENSION, Overwrite, create, open as open_recording, spool};
 use crate::{Recording, RecordingError};
 
-/// Ends of the names of packed recordings.
+/// The extension of packed recordings.
 pub const PACKED_EXTENSION: &str = "fathom.tar";
 
-/// Entries of an archive beyond those that a recording has at most are a sign that it is none.
+/// An archive with more entries than a recording can have is not one.
 const MAX_ENTRIES: usize = 64;
 
-/// Where a tar archive says that it is one, and how.
+/// The magic bytes of a tar archive and their offset.
 const MAGIC: std::ops::Range<usize> = 257..262;
 
 /// Whether content that begins with `head` (at least 512 bytes of it) is a packed recording: a tar
@@ -31,7 +31,7 @@ pub fn is_packed(head: &[u8]) -> bool {
     head.get(MAGIC) == Some(b"ustar") && name.ends_with(b".fathom/meta.json")
 }
 
-/// Packs the recording in `dir` into `out`, which errors call `to`.
+/// Packs the recording in `dir` into `out`, which is called `to` in errors.
 pub fn pack(dir: &Path, out: impl Write, to: &Path) -> Result<(), RecordingError> {
     Meta::load(dir)?;
     let name = file_name(dir)?;
@@ -71,7 +71,7 @@ fn file_name(dir: &Path) -> Result<String, RecordingError> {
 }
 
 /// Unpacks the file `packed` as the recording `to`; without `to`, under the name that it has in the
-/// archive, in the current directory. Says where it is.
+/// archive, in the current directory. Returns where it is.
 pub fn unpack(packed: &Path, to: Option<&Path>, overwrite: Overwrite) -> Result<PathBuf, RecordingError> {
     let to = match to {
         Some(to) => to.to_path_buf(),
@@ -81,13 +81,13 @@ pub fn unpack(packed: &Path, to: Option<&Path>, overwrite: Overwrite) -> Result<
     let temporary = create::make_next_to(&to)?;
     let unpacked = extract(packed, &temporary).and_then(|()| create::move_into_place(&temporary, &to));
     if unpacked.is_err() {
-        // Best effort: the error that matters is the one at hand.
+        // Best effort: the first error is the one that matters.
         let _ = create::remove(&temporary);
     }
     unpacked.map(|()| to)
 }
 
-/// Opens a packed recording, in a directory of its own that is gone afterwards.
+/// Opens a packed recording, in a temporary directory that is removed afterwards.
 pub(super) fn open(packed: &Path) -> Result<Recording, RecordingError> {
     let temporary =
         tempfile::Builder::new().prefix("fathom-").tempdir().map_err(RecordingError::io(packed))?;
@@ -95,7 +95,7 @@ pub(super) fn open(packed: &Path) -> Result<Recording, RecordingError> {
     open_recording::open(temporary.path())
 }
 
-/// The name of the recording in an archive, when it is a plain one.
+/// The name of the recording in an archive, if it is a plain one.
 fn name_in(packed: &Path) -> Result<String, RecordingError> {
     let mut archive = archive(packed)?;
     let first = archive.entries().and_then(|mut entries| entries.next().transpose());
@@ -104,7 +104,11 @@ fn name_in(packed: &Path) -> Result<String, RecordingError> {
     let name = String::from_utf8_lossy(&path).split('/').next().unwrap_or_default().to_owned();
     let plain =
         name.ends_with(".fathom") && !name.starts_with(['.', '-']) && !name.contains(char::is_control);
-    if plain { Ok(name) } else { Err(not_packed(packed)("its recording has no plain name; give one")) }
+    if plain {
+        Ok(name)
+    } else {
+        Err(not_packed(packed)("the name of its recording is not a plain one; give one"))
+    }
 }
 
 fn extract(packed: &Path, into: &Path) -> Result<(), RecordingError> {
@@ -122,7 +126,9 @@ fn extract(packed: &Path, into: &Path) -> Result<(), RecordingError> {
         let file = known.iter().find(|file| file.as_os_str().as_encoded_bytes() == within);
         let Some(file) = file.filter(|_| kind.is_file() && count < MAX_ENTRIES) else {
             let name = String::from_utf8_lossy(&path).escape_debug().to_string();
-            return Err(not_packed(packed)(format!("it holds what no recording has: {name}")));
+            return Err(not_packed(packed)(format!(
+                "it holds a file that does not belong to a recording: {name}"
+            )));
         };
         if file.starts_with(spool::DIR) && !into.join(spool::DIR).is_dir() {
             create::make_dir(&into.join(spool::DIR))?;
@@ -132,7 +138,7 @@ fn extract(packed: &Path, into: &Path) -> Result<(), RecordingError> {
         let mut out = create::make_file(&target)?;
         let copied = std::io::copy(&mut entry.by_ref().take(size), &mut out);
         if copied.map_err(RecordingError::io(packed))? != size {
-            return Err(RecordingError::damaged(packed)("it ends in the middle"));
+            return Err(RecordingError::damaged(packed)("it is truncated"));
         }
     }
     Meta::load(into).map(|_| ()).map_err(|cause| match cause {

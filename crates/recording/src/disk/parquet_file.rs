@@ -16,35 +16,35 @@ use parquet::file::metadata::{KeyValue, PageIndexPolicy};
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
+use super::catch_panic::catch_panic;
 use super::checksum::{Checksum, Summed};
 use super::columns::{Columns, Damage};
-use super::contain::contain;
 use super::tables::{self, Table};
 use super::{BATCH_ROWS, SCHEMA_VERSION, TOOL, create};
 use crate::{Recording, RecordingError};
 
 /// Rows of a row group, the unit that a reader skips by its first and last time. 2²⁰ samples are
-/// some 5 MB on disk: what a query engine likes to read at once.
+/// some 5 MB on disk, a size that suits query engines.
 const ROW_GROUP_ROWS: usize = 1 << 20;
 
 /// Bytes of a row group while it waits to be written; spans with many figures reach this first.
 const ROW_GROUP_BYTES: usize = 16 << 20;
 
-/// Room for a column's dictionary before its values are written out one by one. Names of methods
-/// need more than the usual 1 MB; 4 MB of them are some 50,000.
+/// Size of a column's dictionary before its values are written one by one. Names of methods need
+/// more than the usual 1 MB; 4 MB of them are some 50,000.
 const DICTIONARY_BYTES: usize = 4 << 20;
 
 /// Ids are `Int32`.
 const MAX_ROWS: usize = i32::MAX as usize;
 
 /// Rows that a file may have whatever its size, and rows that it may have for each of its bytes
-/// beyond that. Samples take 5 bytes a row where they are real; a file that claims eighty times as
-/// many rows in its bytes was made to fill the memory of its reader.
+/// beyond that. Real samples take 5 bytes per row; a file that claims eighty times as many rows in
+/// its bytes was made to fill the memory of its reader.
 const FREE_ROWS: u64 = 4 << 20;
 const MAX_ROWS_PER_BYTE: u64 = 16;
 
-/// Bytes that its columns may have unpacked, by the same reasoning: what is real is packed to a
-/// fifth or a twentieth, a column of one value alone to a hundredth.
+/// Bytes that its columns may have unpacked, by the same reasoning: real data is compressed to a
+/// fifth or a twentieth, and only a column of a single value to a hundredth.
 const FREE_BYTES: u64 = 64 << 20;
 const MAX_BYTES_PER_BYTE: u64 = 256;
 
@@ -84,7 +84,7 @@ impl ParquetFile {
         self.writer.write(batch).map_err(|cause| write_error(&self.path, cause))
     }
 
-    /// Ends the file, on disk and not only in the system's memory.
+    /// Finishes the file, and syncs it to disk.
     pub fn finish(self) -> Result<Written, RecordingError> {
         let summed = self.writer.into_inner().map_err(|cause| write_error(&self.path, cause))?;
         let (file, checksum) = summed.finish();
@@ -95,7 +95,7 @@ impl ParquetFile {
 
 /// A table's file that was written.
 pub(super) struct Written {
-    /// How many rows it has.
+    /// Its number of rows.
     pub rows: usize,
     /// The checksum of its bytes.
     pub checksum: Checksum,
@@ -136,7 +136,7 @@ fn properties(table: &dyn Table) -> WriterProperties {
         .set_max_row_group_bytes(Some(ROW_GROUP_BYTES));
     for (i, field) in table.fields().iter().enumerate() {
         // Text and ids of other tables repeat, which is what Parquet's dictionaries are for. Times,
-        // counts and the table's own ids ascend more or less: their differences are small.
+        // counts and the table's own ids mostly ascend: their differences are small.
         let own_id = i == 0 && field.name().ends_with("_id");
         if own_id || *field.data_type() == DataType::Int64 {
             let column = ColumnPath::from(field.name().as_str());
@@ -152,8 +152,8 @@ fn write_error(path: &Path, cause: parquet::errors::ParquetError) -> RecordingEr
     RecordingError::io(path)(std::io::Error::other(cause))
 }
 
-/// Reads a table's file into a recording, which must not be used after an error. `checksum`: what
-/// `meta.json` says that its bytes have; recordings of the first fathoms say nothing.
+/// Reads a table's file into a recording, which must not be used after an error. `checksum`: the
+/// one in `meta.json`; recordings of the first versions have none.
 pub(super) fn read(
     table: &dyn Table,
     dir: &Path,
@@ -161,7 +161,7 @@ pub(super) fn read(
     recording: &mut Recording,
 ) -> Result<(), RecordingError> {
     let path = dir.join(file_name(table));
-    // Opening a pipe would wait for its writer.
+    // Opening a pipe would block until it has a writer.
     let info = path.metadata().map_err(RecordingError::io(&path))?;
     if !info.is_file() {
         return Err(RecordingError::damaged(&path)("not a file"));
@@ -177,7 +177,7 @@ pub(super) fn read(
         }
     }
     let file = File::open(&path).map_err(RecordingError::io(&path))?;
-    let decoded = contain(|| decode(table, file, info.len(), recording));
+    let decoded = catch_panic(|| decode(table, file, info.len(), recording));
     decoded.unwrap_or_else(|panic| Err(Damage(panic))).map_err(RecordingError::damaged(&path))
 }
 
@@ -213,7 +213,7 @@ impl From<parquet::errors::ParquetError> for Damage {
     }
 }
 
-/// The rows that the footer claims, when a file of this size can have them.
+/// The rows that the footer claims, if they are plausible for a file of this size.
 fn claimed_rows(footer: &ArrowReaderMetadata, bytes: u64) -> Result<usize, Damage> {
     let rows = footer.metadata().file_metadata().num_rows();
     let limit = bytes.saturating_mul(MAX_ROWS_PER_BYTE).saturating_add(FREE_ROWS).min(MAX_ROWS as u64);
@@ -237,8 +237,8 @@ fn check_unpacked(footer: &ArrowReaderMetadata, bytes: u64) -> Result<(), Damage
     Err(Damage(format!("its {bytes} bytes would unpack to {unpacked}; more than {limit} are not read")))
 }
 
-/// The file's schema with our types for our columns, and the choice of our columns: those that a
-/// later fathom added are left alone.
+/// The file's schema with our types for our columns, and the projection on our columns: those that
+/// a later version added are ignored.
 fn expected(footer: &ArrowReaderMetadata, table: &dyn Table) -> (SchemaRef, ProjectionMask) {
     let ours = table.fields();
     let mut wanted = Vec::new();

@@ -1,12 +1,12 @@
 //! The spool: each table as an Arrow IPC stream within a zstd stream, while a recording is written.
 //!
-//! Each flush ends a message and a zstd block in the system's memory; a writer that is killed loses
-//! the rows since its last flush, and a reader takes every whole batch. What a crash of the machine
-//! keeps is up to its file system: nothing waits for the disk here, as a collector must not.
+//! Each flush ends a message and a zstd block in the page cache; a writer that is killed loses the
+//! rows since its last flush, and a reader takes every whole batch. What survives a crash of the
+//! machine is up to its file system: nothing waits for the disk here, as a collector must not.
 //!
-//! zstd stands around the stream and not inside it, where Arrow would have it: a compressed buffer
-//! within claims its own length, and `arrow-ipc` 60.1 allocates what is claimed. Around it, what is
-//! unpacked can be bounded.
+//! zstd is applied to the stream as a whole and not to buffers within it, as Arrow would: a
+//! compressed buffer claims its own length, and `arrow-ipc` 60.1 allocates what is claimed. Around
+//! the stream, what is unpacked can be bounded.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Take};
@@ -17,8 +17,8 @@ use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::ArrowError;
 
+use super::catch_panic::catch_panic;
 use super::columns::Columns;
-use super::contain::contain;
 use super::create;
 use super::tables::{self, Table};
 use crate::{Recording, RecordingError};
@@ -31,12 +31,13 @@ pub(super) fn file_name(table: &dyn Table) -> String {
     format!("{}.arrows.zst", table.name())
 }
 
-/// zstd's fastest regular level, as for the tables: the spool lives as long as the recording is
+/// zstd's fastest regular level, as for the tables: the spool exists only while the recording is
 /// written.
 const LEVEL: i32 = 1;
 
-/// What a stream may unpack to: so much, and so many times its size beyond that. Rows pack to a
-/// tenth of their size; a stream that swells more was made to fill the memory of its reader.
+/// The bound on what a stream may unpack to: a constant, and beyond that a multiple of its size.
+/// Rows are compressed to a tenth of their size; a stream that expands more was made to fill the
+/// memory of its reader.
 const FREE_BYTES: u64 = 64 << 20;
 const MAX_RATIO: u64 = 200;
 
@@ -50,7 +51,7 @@ type Decoder = zstd::stream::read::Decoder<'static, BufReader<File>>;
 pub(super) struct Spool {
     path: PathBuf,
     stream: StreamWriter<Encoder>,
-    /// Rows that are in it.
+    /// Number of rows in it.
     pub rows: usize,
 }
 
@@ -64,7 +65,7 @@ impl Spool {
         Ok(Self { path, stream, rows: 0 })
     }
 
-    /// Adds rows; they are the system's when this returns.
+    /// Adds rows; they are in the page cache when this returns.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), RecordingError> {
         let written = self.stream.write(batch).and_then(|()| self.stream.flush());
         written.map_err(|cause| arrow_error(&self.path, cause))?;
@@ -73,7 +74,7 @@ impl Spool {
     }
 }
 
-/// Writes a small table anew, in one step.
+/// Replaces a small table atomically.
 pub(super) fn write_snapshot(
     table: &dyn Table,
     recording: &Recording,
@@ -103,13 +104,13 @@ fn arrow_error(path: &Path, cause: ArrowError) -> RecordingError {
     })
 }
 
-/// The whole batches of a table's stream, up to where it is cut or damaged.
+/// The whole batches of a table's stream, up to where it is truncated or damaged.
 pub(super) fn batches(table: &dyn Table, dir: &Path) -> impl Iterator<Item = RecordBatch> {
     let path = dir.join(DIR).join(file_name(table));
     let file = path.metadata().is_ok_and(|info| info.is_file()).then(|| File::open(&path).ok()).flatten();
-    let mut stream = file.and_then(|file| contain(|| read_stream(file).ok()).ok().flatten());
+    let mut stream = file.and_then(|file| catch_panic(|| read_stream(file).ok()).ok().flatten());
     std::iter::from_fn(move || {
-        let batch = contain(|| stream.as_mut()?.next()?.ok());
+        let batch = catch_panic(|| stream.as_mut()?.next()?.ok());
         if batch.is_err() {
             stream = None;
         }
@@ -124,8 +125,8 @@ fn read_stream(file: File) -> Result<StreamReader<Take<Decoder>>, ArrowError> {
     StreamReader::try_new(decoder.take(bytes.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES)), None)
 }
 
-/// Reads the whole batches of a table's stream into a recording, up to the first that cannot be
-/// read or points to rows that were not saved.
+/// Reads the whole batches of a table's stream into a recording, up to the first one that cannot be
+/// read or refers to rows that were not saved.
 pub(super) fn read(table: &dyn Table, dir: &Path, recording: &mut Recording) {
     for batch in batches(table, dir) {
         if table.decode(&Columns(&batch), recording).is_err() {

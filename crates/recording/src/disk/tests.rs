@@ -52,7 +52,7 @@ fn without_ids(line: String) -> String {
     }
 }
 
-/// One row for any table; numbers are taken modulo what there is.
+/// One row for any table; numbers are taken modulo the rows that there are.
 #[derive(Clone, Debug)]
 enum Row {
     Process(Option<i64>, String, bool, Vec<(String, String)>),
@@ -383,7 +383,7 @@ fn what_the_probes_and_a_log_have_of_the_same_pauses_is_in_the_table_once() {
     let twice = pause(&mut writer, probes, 101, "eden");
     inner(&mut writer, twice);
     let alone = pause(&mut writer, probes, 50_000, "eden");
-    // Parts in a batch behind that of the whole: its number changes, and it must still be found.
+    // Parts in a later batch than the whole: its number changes, and it must still be found.
     writer.flush().unwrap();
     inner(&mut writer, alone);
     inner(&mut writer, twice);
@@ -404,7 +404,7 @@ fn what_the_probes_and_a_log_have_of_the_same_pauses_is_in_the_table_once() {
     assert_eq!(read.sources[probes.index()].records, 3);
 }
 
-/// A recording whose frames are so many names of so many bytes.
+/// A recording with this many frames, whose names have this many bytes.
 fn with_names(dir: &Path, count: usize, bytes: usize) -> std::path::PathBuf {
     let mut recording = Recording::default();
     for i in 0..count {
@@ -446,15 +446,15 @@ fn what_a_recording_is_of_is_kept_and_a_recording_that_does_not_say_it_is_not_gi
     };
     let mut writer = Writer::create(&place, Overwrite::Never).unwrap();
     writer.identify(given.clone()).unwrap();
-    // A writer that is killed from here on has said it.
-    let cut = open(&place).unwrap().identity;
-    let id = cut.recording.clone().unwrap();
+    // The identity is on disk even if the writer is killed from here on.
+    let unfinished = open(&place).unwrap().identity;
+    let id = unfinished.recording.clone().unwrap();
     assert!(Identity::is_recording_id(&id));
-    assert_eq!(Identity { recording: None, ..cut }, given);
+    assert_eq!(Identity { recording: None, ..unfinished }, given);
     writer.finish().unwrap();
     let whole = open(&place).unwrap();
     assert_eq!(whole.identity, Identity { recording: Some(id.clone()), ..given });
-    // Written again it is the same recording; from rows without an id it is a new one.
+    // Written again it is the same recording; written from rows without an id it is a new one.
     let again = dir.path().join("b.fathom");
     write(&whole, &again, Overwrite::Never).unwrap();
     assert_eq!(open(&again).unwrap().identity.recording, Some(id.clone()));

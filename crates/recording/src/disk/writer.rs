@@ -1,9 +1,9 @@
-//! Writing a recording in a stream, in bounded memory, so that killing the writer loses a second of
-//! it at most.
+//! Writes a recording as a stream, in bounded memory, so that a killed writer loses at most a
+//! second of it.
 //!
 //! Rows are kept in a small [`Recording`] and leave it for the spool at each flush; dictionaries
 //! (strings, threads, frames, stacks) stay, as they are needed to distinguish old from new: memory
-//! grows with what is *different* in the recording and not with how long it is. `finish` turns the
+//! grows with what is *different* in the recording and not with its length. `finish` turns the
 //! spool into Parquet, one batch at a time.
 
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use super::BATCH_ROWS;
 use super::create::{self, Overwrite};
+use super::duplicates;
 use super::meta::Meta;
-use super::once;
 use super::parquet_file::{self, ParquetFile, Written};
 use super::spool::{self, Spool};
 use super::tables::{self, Growth, TABLES, Table};
@@ -21,21 +21,21 @@ use crate::{
     SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId,
 };
 
-/// How long rows may wait in memory. What a killed writer loses.
+/// How long rows may wait in memory: what a killed writer loses.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// Rows between two looks at the clock: 50 ns each, kept below 1 ns a row.
+/// Rows between two checks of the clock: a check takes 50 ns, so that it costs less than 1 ns per
+/// row.
 const ROWS_PER_LOOK: usize = 64;
 
 /// Writes a recording while it happens.
 ///
-/// Rows must be on the recording's clock (epoch nanoseconds), as live collectors stamp them: what
-/// has left memory cannot be moved. Rows of logs on clocks of their own go into a [`Recording`],
-/// which is placed and then written with [`crate::write`].
+/// Rows must be on the recording's clock (epoch nanoseconds), as live collectors timestamp them:
+/// what has left memory cannot be moved. Rows of logs on clocks of their own go into a
+/// [`Recording`], which is placed and then written with [`crate::write`].
 ///
 /// [`Sink`]'s methods cannot fail; the first error (a full disk) is kept, rows after it are
-/// dropped, and
-/// [`Writer::checkpoint`] and [`Writer::finish`] return it.
+/// dropped, and [`Writer::checkpoint`] and [`Writer::finish`] return it.
 pub struct Writer {
     dir: PathBuf,
     /// Rows since the last flush, and all dictionaries.
@@ -43,11 +43,11 @@ pub struct Writer {
     /// The streams of those tables that grow, in the order of [`TABLES`].
     spools: Vec<Option<Spool>>,
     covers_ns: Option<(i64, i64)>,
-    /// Spans that have left the buffer; the ids of those in it count on from there.
+    /// Spans that have left the buffer; the ids of those in it continue from there.
     spans_before: usize,
     pending: usize,
     flushed: Instant,
-    /// What went wrong first; nothing is written after it.
+    /// The first error; nothing is written after it.
     failure: Option<String>,
 }
 
@@ -79,20 +79,20 @@ impl Writer {
         })
     }
 
-    /// Says what is recorded; a recording that is cut off knows it too. Its own id stays.
+    /// Sets what is recorded, which a truncated recording has as well. Its own id stays.
     pub fn identify(&mut self, identity: Identity) -> Result<(), RecordingError> {
         let recording = self.buffer.identity.recording.take();
         self.buffer.identity = Identity { recording, ..identity };
         Meta::writing(self.buffer.identity.clone()).store(&self.dir)
     }
 
-    /// Saves the rows up to here when a second has passed since the last time. Rows do this by
-    /// themselves; a collector that may be quiet for long calls it now and then.
+    /// Saves the rows so far if a second has passed since the last time. Rows trigger this by
+    /// themselves; a collector that may be quiet for a long time calls it now and then.
     pub fn checkpoint(&mut self) -> Result<(), RecordingError> {
         if self.flushed.elapsed() >= FLUSH_EVERY { self.flush() } else { Ok(()) }
     }
 
-    /// Saves the rows up to here.
+    /// Saves the rows so far.
     pub fn flush(&mut self) -> Result<(), RecordingError> {
         if let Some(failure) = &self.failure {
             return Err(RecordingError::io(&self.dir)(std::io::Error::other(failure.clone())));
@@ -109,7 +109,7 @@ impl Writer {
         saved
     }
 
-    /// Appends to the spool what is new, tables that are pointed to before those that point.
+    /// Appends what is new to the spool, each table before those that refer to it.
     fn save(&mut self) -> Result<(), RecordingError> {
         for (table, spool) in TABLES.into_iter().zip(&mut self.spools) {
             let Some(spool) = spool else {
@@ -130,16 +130,16 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the recording: the spool becomes tables. After an error the recording stays as it is
-    /// and opens as one that was cut off.
+    /// Finishes the recording: the spool becomes tables. After an error the recording stays as it
+    /// is and opens as a truncated one.
     pub fn finish(mut self) -> Result<(), RecordingError> {
         self.flush()?;
-        let changes = once::changes(&mut self.buffer, &self.dir)?;
+        let changes = duplicates::changes(&mut self.buffer, &self.dir)?;
         let mut files = Vec::with_capacity(TABLES.len());
         for table in TABLES {
             files.push(match table.growth() {
-                Growth::Bulk if table.name() == once::TABLE.name() && !changes.is_empty() => {
-                    once::convert(&changes, &mut self.buffer, &self.dir)?
+                Growth::Bulk if table.name() == duplicates::TABLE.name() && !changes.is_empty() => {
+                    duplicates::convert(&changes, &mut self.buffer, &self.dir)?
                 }
                 Growth::Bulk => convert(table, &self.dir)?,
                 Growth::Small | Growth::Dictionary => {
@@ -148,7 +148,8 @@ impl Writer {
             });
         }
         for ((table, spool), file) in TABLES.iter().zip(&self.spools).zip(&files) {
-            let gone = if table.name() == once::TABLE.name() { once::removed(&changes) } else { 0 };
+            let gone =
+                if table.name() == duplicates::TABLE.name() { duplicates::removed(&changes) } else { 0 };
             if let Some(spool) = spool.as_ref().filter(|spool| spool.rows != file.rows + gone) {
                 let detail = format!("{} of {} rows came back from the spool", file.rows + gone, spool.rows);
                 let path = self.dir.join(spool::DIR).join(spool::file_name(*table));
@@ -161,12 +162,12 @@ impl Writer {
         std::fs::remove_dir_all(&spool).map_err(RecordingError::io(&spool))
     }
 
-    /// Gives the recording up: nothing of it is left on disk.
+    /// Discards the recording: nothing of it is left on disk.
     pub fn discard(self) -> Result<(), RecordingError> {
         create::remove(&self.dir)
     }
 
-    /// After each row: saves when there are enough, or when it is time.
+    /// Called after each row: saves when there are enough rows, or when it is time.
     fn added(&mut self) {
         self.pending += 1;
         let full = self.pending >= BATCH_ROWS;
@@ -179,7 +180,7 @@ impl Writer {
     }
 }
 
-/// Makes a table of a spool.
+/// Writes a table from its spool.
 fn convert(table: &dyn Table, dir: &Path) -> Result<Written, RecordingError> {
     let mut file = ParquetFile::create(table, dir)?;
     for batch in spool::batches(table, dir) {
@@ -210,7 +211,7 @@ impl Sink for Writer {
     }
 
     fn rename_thread(&mut self, id: ThreadId, name: &str, role: Role) {
-        // Threads are saved as they are made; a recording that is cut off keeps the first name.
+        // Threads are saved when they are added; a truncated recording has their first name.
         self.buffer.rename_thread(id, name, role);
     }
 

@@ -48,7 +48,7 @@ impl<'a> Span<'a> {
         self.recording.strings.get(self.spans().name[self.id.index()])
     }
 
-    /// The id of its name, which is cheaper to compare than the name is.
+    /// The id of its name, which is cheaper to compare than the name.
     #[inline]
     pub fn name_id(&self) -> StrId {
         self.spans().name[self.id.index()]
@@ -80,7 +80,7 @@ impl<'a> Span<'a> {
         self.spans().origins.of(self.id.index()).1
     }
 
-    /// Its line in the source, from 1; 0 when there is none.
+    /// Its line in the source, 1-based; 0 when there is none.
     pub fn line(&self) -> u64 {
         self.spans().line.get(self.id.index())
     }
@@ -96,7 +96,7 @@ impl<'a> Span<'a> {
         (id != NONE).then_some(SpanId(id))
     }
 
-    /// A figure by its word.
+    /// A figure by its key.
     pub fn figure(&self, key: &str) -> Option<f64> {
         if self.figure_keys().is_empty() {
             return None;
@@ -105,18 +105,18 @@ impl<'a> Span<'a> {
         self.spans().figures.get(self.id.index(), key)
     }
 
-    /// A figure by the id of its word.
+    /// A figure by the id of its key.
     pub fn figure_by_id(&self, key: StrId) -> Option<f64> {
         self.spans().figures.get(self.id.index(), key)
     }
 
-    /// A label by its word.
+    /// A label by its key.
     pub fn label(&self, key: &str) -> Option<&'a str> {
         let id = self.label_id(key)?;
         Some(self.recording.strings.get(id))
     }
 
-    /// A label, or another one where the span does not have it.
+    /// A label, or another one if the span does not have it.
     pub fn first_label(&self, key: &str, or: &str) -> Option<&'a str> {
         let strings = &self.recording.strings;
         let mut other = None;
@@ -131,9 +131,9 @@ impl<'a> Span<'a> {
         other.map(|text| strings.get(text))
     }
 
-    /// The id of a label's text by the label's word: cheaper to compare than the text is.
+    /// The id of a label's text by the label's key: cheaper to compare than the text.
     pub fn label_id(&self, key: &str) -> Option<StrId> {
-        // Spans have few labels: to compare their words is quicker than to look one up.
+        // Spans have few labels: comparing their keys is quicker than a look-up.
         let strings = &self.recording.strings;
         let mut labels = self.spans().labels.of(self.id.index()).iter();
         labels.find(|(word, _)| strings.is(*word, key)).map(|(_, text)| *text)
@@ -145,24 +145,23 @@ impl<'a> Span<'a> {
         self.spans().figures.of(self.id.index()).map(|(key, value)| (strings.get(key), value))
     }
 
-    /// All figures, with the ids of their words.
+    /// All figures, with the ids of their keys.
     pub fn figures_by_id(&self) -> impl Iterator<Item = (StrId, f64)> + use<'a> {
         self.spans().figures.of(self.id.index())
     }
 
-    /// A number that it has in common with the spans that have the same figures (not the same
-    /// values) in the same order. There are few such shapes: what holds of the words of a shape is
-    /// found out once.
+    /// A number that spans share if they have the same figure keys in the same order, whatever the
+    /// values. There are few such shapes: what depends on the keys of a shape is computed once.
     pub fn figures_shape(&self) -> usize {
         self.spans().figures.shape(self.id.index())
     }
 
-    /// The ids of the words of all figures.
+    /// The ids of the keys of all figures.
     pub fn figure_keys(&self) -> &'a [StrId] {
         self.spans().figures.keys_of(self.id.index())
     }
 
-    /// Its labels by the ids of their words.
+    /// Its labels by the ids of their keys.
     pub(crate) fn labels_by_id(&self) -> impl Iterator<Item = (StrId, StrId)> + use<'a> {
         self.spans().labels.of(self.id.index()).iter().copied()
     }
@@ -173,17 +172,17 @@ impl<'a> Span<'a> {
         self.spans().labels.of(self.id.index()).iter().map(|(k, v)| (strings.get(*k), strings.get(*v)))
     }
 
-    /// How much of it lies in `[from_ns, to_ns)`, nanoseconds.
+    /// The part of it that lies in `[from_ns, to_ns)`, nanoseconds.
     pub fn overlap_ns(&self, from_ns: i64, to_ns: i64) -> i64 {
         self.t1_ns().min(to_ns).saturating_sub(self.t0_ns().max(from_ns)).max(0)
     }
 
-    /// Where it stands, to be shown: "gc.log:1234".
+    /// Its position in the source, to be shown: "gc.log:1234".
     pub fn position(&self) -> String {
         self.recording.sources[self.source().index()].position(self.line())
     }
 
-    /// Its file or collector, and its line there, from 1.
+    /// Its file or collector, and its line there, 1-based.
     pub fn place(&self) -> (&'a str, Option<u64>) {
         self.recording.sources[self.source().index()].place(self.line())
     }

@@ -1,14 +1,14 @@
-//! An interval taken out of a ring, and the ordinary recording that it becomes.
+//! An interval of a ring, and the ordinary recording that is made of it.
 //!
-//! It shares its rows with the ring and holds nothing of it up: the recording can be made on
-//! another thread.
+//! It shares its rows with the ring and does not block it: the recording can be made on another
+//! thread.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::entities::Entities;
 use super::locked;
 use super::names::Names;
-use super::roster::Roster;
 use super::segment::Segment;
 use crate::vocabulary::{figure, kind, label};
 use crate::{
@@ -16,10 +16,10 @@ use crate::{
     ThreadId,
 };
 
-/// Kinds of spans that say from when to when something was watched or asleep, which goes on behind
-/// the interval as it did within it.
+/// Kinds of spans that record the interval in which something was watched or asleep, which goes on
+/// outside of the excerpt as it did within it.
 const WATCHES: [&str; 3] = [kind::RUN, kind::SCHED_WATCHED, kind::SCHED_OFF];
-/// Kinds that sum up an interval of their own: half of one is not known.
+/// Kinds that sum up an interval of their own: a part of one is not known.
 const SUMS: [&str; 5] = [
     kind::THREAD_CPU,
     kind::SYSCALL_TOTALS,
@@ -31,33 +31,34 @@ const SUMS: [&str; 5] = [
 /// See the module. Made by [`super::Ring::excerpt`].
 pub struct Excerpt {
     pub(super) segments: Vec<Arc<Segment>>,
-    pub(super) roster: Roster,
+    pub(super) entities: Entities,
     /// Records that sources had lost when it was taken.
     pub(super) lost: Vec<(u32, u64)>,
     pub(super) within: (i64, i64),
 }
 
 impl Excerpt {
-    /// From when to when, nanoseconds.
+    /// Its time range, nanoseconds.
     pub fn within(&self) -> (i64, i64) {
         self.within
     }
 
-    /// The recording of the interval: all rows that touch it. Spans that stick out are cut to it,
-    /// and say so unless they only say that something was watched; sums of an interval are taken
-    /// when they lie in it as a whole. Sources count what is recorded and lost within. Not sealed.
+    /// The recording of the interval: all rows that overlap it. Spans that extend beyond it are
+    /// truncated and labelled so, unless they only record that something was watched; sums over an
+    /// interval are taken if they lie in it as a whole. Sources count what is recorded and lost
+    /// within. Not sealed.
     pub fn recording(&self) -> Recording {
         self.recording_of(&|_| true)
     }
 
     /// JVMs that are known, whether they have rows within or not.
     pub fn jvms(&self) -> impl Iterator<Item = (ProcessId, &Process)> {
-        let jvms = self.roster.processes.iter().filter(|(_, process)| process.jvm);
+        let jvms = self.entities.processes.iter().filter(|(_, process)| process.jvm);
         jvms.map(|(id, process)| (ProcessId(id), process))
     }
 
-    /// The recording of a part: rows of the processes that are wanted, by their ids in the ring,
-    /// and series of the machine where `None` is.
+    /// The recording of a part: rows of the wanted processes, by their ids in the ring, and series
+    /// of the machine where `None` is wanted.
     pub fn recording_of(&self, wants: &dyn Fn(Option<ProcessId>) -> bool) -> Recording {
         let mut out = Out::new(self, wants);
         let mut names = None;
@@ -73,7 +74,7 @@ impl Excerpt {
     }
 }
 
-/// A recording in the making, with what the ids of the ring are in it.
+/// A recording in the making, with the new ids by those of the ring.
 struct Out<'a> {
     excerpt: &'a Excerpt,
     wants: &'a dyn Fn(Option<ProcessId>) -> bool,
@@ -82,7 +83,7 @@ struct Out<'a> {
     threads: HashMap<u32, ThreadId>,
     sources: HashMap<u32, SourceId>,
     series: HashMap<u32, SeriesId>,
-    /// Of one generation of names.
+    /// Stacks of one generation of names.
     stacks: HashMap<u32, StackId>,
     /// Only where spans have parents.
     spans: HashMap<u32, SpanId>,
@@ -106,10 +107,10 @@ impl<'a> Out<'a> {
             losses.iter().find(|(source, _)| *source == id).map_or(0, |(_, lost)| *lost)
         };
         let is_wanted = |source: &crate::Source| source.process.is_none_or(|id| wants(Some(ProcessId(id))));
-        for (id, source) in excerpt.roster.sources.iter().filter(|(_, source)| is_wanted(source)) {
+        for (id, source) in excerpt.entities.sources.iter().filter(|(_, source)| is_wanted(source)) {
             let mut source = source.clone();
             source.process = source.process.map(|process| out.process(ProcessId(process)).0);
-            // One that has no rows of its own (a JVM's start) covers nothing.
+            // A source without rows of its own (a JVM's start) covers nothing.
             source.covers_ns = source.process.is_none().then_some(excerpt.within);
             source.records = 0;
             source.lost = of(&excerpt.lost, id).saturating_sub(of(before, id));
@@ -119,8 +120,8 @@ impl<'a> Out<'a> {
     }
 
     fn process(&mut self, id: ProcessId) -> ProcessId {
-        let (roster, recording) = (&self.excerpt.roster, &mut self.recording);
-        let row = || roster.process(id).cloned().unwrap_or_default();
+        let (entities, recording) = (&self.excerpt.entities, &mut self.recording);
+        let row = || entities.process(id).cloned().unwrap_or_default();
         *self.processes.entry(id.0).or_insert_with(|| recording.add_process(row()))
     }
 
@@ -128,7 +129,7 @@ impl<'a> Out<'a> {
         if let Some(known) = self.threads.get(&id.0) {
             return Some(*known);
         }
-        let named = self.excerpt.roster.threads.get(id.0)?;
+        let named = self.excerpt.entities.threads.get(id.0)?;
         let process = self.process(named.process);
         let thread = self.recording.thread(process, named.tid, &named.name, named.role);
         self.threads.insert(id.0, thread);
@@ -163,7 +164,7 @@ impl<'a> Out<'a> {
         }
         let ends = (t0.max(from), t1.min(to));
         let whole = ends == (t0, t1);
-        let cut = (!whole && !WATCHES.contains(&row.kind())).then(|| cut(t1 - t0));
+        let truncation = (!whole && !WATCHES.contains(&row.kind())).then(|| truncation(t1 - t0));
         let mut figures: Vec<(&str, f64)> = row.figures().collect();
         if !whole && row.kind() == kind::SCHED_OFF {
             // A thread is on the run queue at the end of a wait.
@@ -180,7 +181,7 @@ impl<'a> Out<'a> {
             }
         }
         let mut labels: Vec<(&str, &str)> = row.labels().collect();
-        labels.extend(cut.as_deref().map(|cut| (label::CUT, cut)));
+        labels.extend(truncation.as_deref().map(|text| (label::CUT, text)));
         self.write(segment, &row, ends, &figures, &labels);
     }
 
@@ -231,13 +232,13 @@ impl<'a> Out<'a> {
         self.recording.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
     }
 
-    /// Points whose values are of the interval alone.
+    /// Kinds of series whose points are values of a single interval.
     fn points(&mut self, segment: &Segment) {
         let (from, to) = self.excerpt.within;
         for point in segment.points.iter().filter(|p| p.t_ns >= from && p.t_ns.saturating_add(p.dt_ns) <= to)
         {
             let Some(info) =
-                self.excerpt.roster.series(point.series).filter(|info| (self.wants)(info.process))
+                self.excerpt.entities.series(point.series).filter(|info| (self.wants)(info.process))
             else {
                 continue;
             };
@@ -290,7 +291,7 @@ fn copy_stack(
     caller
 }
 
-/// What a span says that sticks out.
-fn cut(lasted_ns: i64) -> String {
+/// The label of a span that is truncated.
+fn truncation(lasted_ns: i64) -> String {
     format!("goes beyond the recording: {:.3} s in all", lasted_ns as f64 / 1e9)
 }

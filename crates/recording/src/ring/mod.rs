@@ -1,4 +1,4 @@
-//! The latest rows of a recording that goes on for days, in bounded memory, out of which intervals
+//! The latest rows of a recording that goes on for days, in bounded memory, from which intervals
 //! are taken.
 //!
 //! ```text
@@ -7,23 +7,23 @@
 //!                                            excerpt(from, to) ────────┴──▶ [`Excerpt`] ──▶ an ordinary Recording
 //! ```
 //!
-//! Rows die with their segment, and with them the strings that only they had. What rows point to
-//! lives longer, because whoever writes rows keeps the ids that it was given:
+//! Rows are dropped with their segment, and with them the strings that only they use. What rows
+//! refer to lives longer, because writers of rows keep the ids that they were given:
 //!
 //! - frames and stacks are kept for a *generation* ([`names`]); when that has grown too large, the
 //!   ring asks for a new one ([`Ring::wants_new_names`]), writers forget their ids, and the old one
-//!   goes with the last segment that points to it. Ids count on from generation to generation, so
-//!   that one that somebody kept too long is not taken for a new one: its row loses the stack,
-//!   which is counted, and never gets a wrong one;
-//! - threads, processes, sources and series ([`roster`]) are kept until [`Ring::forget`] finds that
-//!   they are over and that no row points to them.
+//!   is dropped with the last segment that refers to it. Ids continue from generation to
+//!   generation, so that an id that a writer kept too long is not taken for a new one: its row
+//!   loses the stack, which is counted, and never gets a wrong one;
+//! - threads, processes, sources and series ([`entities`]) are kept until [`Ring::forget`] finds
+//!   that they have ended and that no row refers to them.
 //!
-//! So memory is bounded by [`Bounds::bytes`] for rows and names, and otherwise by what lives at the
-//! same time.
+//! So memory is bounded by [`Bounds::bytes`] for rows and names, and otherwise by the number of
+//! entities that are alive at the same time.
 
+mod entities;
 mod excerpt;
 mod names;
-mod roster;
 mod segment;
 #[cfg(test)]
 mod tests;
@@ -35,18 +35,18 @@ use crate::{
     FrameId, FrameType, Process, ProcessId, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId,
     SpanId, SpanRow, StackId, ThreadId,
 };
+use entities::Entities;
 pub use excerpt::Excerpt;
 use names::Names;
-use roster::Roster;
 use segment::Segment;
 
-/// Length of a segment, nanoseconds: what is dropped at a time when it is too old.
+/// Length of a segment, nanoseconds: the granularity at which old rows are dropped.
 const SEGMENT_NS: i64 = 1_000_000_000;
-/// A segment is closed when it has grown to this part of all.
+/// A segment is closed when it has grown to this part of the bound.
 const LARGEST_SEGMENT: usize = 16;
-/// Frames and stacks may take this part of all before new ones are asked for.
+/// Frames and stacks may take this part of the bound before new ones are requested.
 const LARGEST_NAMES: usize = 4;
-/// Rows between two looks at how large the open segment is.
+/// Rows between two checks of the size of the open segment.
 const ROWS_PER_LOOK: usize = 1024;
 
 /// How much a ring keeps.
@@ -54,7 +54,7 @@ const ROWS_PER_LOOK: usize = 1024;
 pub struct Bounds {
     /// Memory of rows, and of the frames and stacks that they point to, bytes.
     pub bytes: usize,
-    /// Rows that came in longer ago are dropped, nanoseconds.
+    /// Rows that were added longer ago are dropped, nanoseconds.
     pub age_ns: i64,
 }
 
@@ -63,22 +63,22 @@ pub struct Bounds {
 pub struct Dropped {
     /// Rows that were dropped although they were not too old.
     pub rows: u64,
-    /// Rows whose stack had been forgotten when they came.
+    /// Rows whose stack had been dropped when they were added.
     pub stacks: u64,
 }
 
 /// See the module. Times are nanoseconds on the recording's clock.
 pub struct Ring {
     bounds: Bounds,
-    roster: Roster,
+    entities: Entities,
     names: Arc<Mutex<Names>>,
-    /// Former generations that segments still point to.
+    /// Former generations that segments still refer to.
     former: Vec<Arc<Mutex<Names>>>,
     segments: VecDeque<Arc<Segment>>,
     /// Memory of `segments`.
     closed_bytes: usize,
     open: Segment,
-    /// While what has not ended is written: those rows, which are of one excerpt only.
+    /// While unfinished spans are written: those rows, which belong to one excerpt only.
     unfinished: Option<Segment>,
     spans: u32,
     pending: usize,
@@ -92,7 +92,7 @@ impl Ring {
         let names = Arc::new(Mutex::new(Names::from(0, 0)));
         Self {
             bounds,
-            roster: Roster::default(),
+            entities: Entities::default(),
             open: Segment::new(&names, now_ns, 0, Vec::new()),
             names,
             former: Vec::new(),
@@ -106,8 +106,8 @@ impl Ring {
         }
     }
 
-    /// Sets the time: rows from here on came in later. Drops what is too old, but nothing that
-    /// came in at or behind `keep_from_ns`.
+    /// Sets the time: rows from here on are added later. Drops what is too old, but nothing that
+    /// was added at or after `keep_from_ns`.
     pub fn roll(&mut self, now_ns: i64, keep_from_ns: Option<i64>) {
         self.now_ns = now_ns.max(self.now_ns);
         if self.now_ns - self.open.began_ns >= SEGMENT_NS {
@@ -127,12 +127,12 @@ impl Ring {
         self.closed_bytes + self.open.bytes() + names
     }
 
-    /// Since when nothing is missing.
+    /// The time from which on nothing is missing.
     pub fn since_ns(&self) -> i64 {
         self.segments.front().map_or(self.open.began_ns, |segment| segment.began_ns)
     }
 
-    /// Rows that it has.
+    /// The number of its rows.
     pub fn rows(&self) -> usize {
         self.segments.iter().map(|segment| segment.len()).sum::<usize>() + self.open.len()
     }
@@ -142,18 +142,18 @@ impl Ring {
         self.dropped
     }
 
-    /// Threads, processes and series that it knows: what [`Ring::forget`] makes smaller.
+    /// The number of threads, processes and series that it keeps: what [`Ring::forget`] reduces.
     pub fn known(&self) -> usize {
-        self.roster.len()
+        self.entities.len()
     }
 
-    /// Whether frames and stacks take so much room that they should be forgotten.
+    /// Whether frames and stacks take so much memory that they should be dropped.
     pub fn wants_new_names(&self) -> bool {
         locked(&self.names).bytes() > self.bounds.bytes / LARGEST_NAMES
     }
 
-    /// Forgets all frames and stacks for rows to come. Ids of them that were given are void from
-    /// now on.
+    /// Drops all frames and stacks for future rows. Ids of them that were given out are invalid
+    /// from now on.
     pub fn renew_names(&mut self) {
         self.close();
         let next = locked(&self.names).next();
@@ -163,27 +163,27 @@ impl Ring {
         self.let_go_of_names();
     }
 
-    /// Forgets threads, processes and series that are over: `is_over` is asked by process id and,
-    /// for threads, thread id. What rows point to stays.
+    /// Drops threads, processes and series that have ended: `is_over` is called with the process id
+    /// and, for threads, the thread id. What rows refer to stays.
     pub fn forget(&mut self, is_over: impl Fn(i64, Option<i64>) -> bool) {
         let segments = self.segments.iter().map(Arc::as_ref);
         let segments = segments.chain([&self.open]).chain(&self.unfinished);
-        self.roster.forget(segments, is_over);
+        self.entities.forget(segments, is_over);
     }
 
-    /// Rows from here on, until [`Ring::excerpt`], are of what has not ended, as it is now. They
-    /// are in that excerpt alone: the whole row is written when it has ended.
+    /// Rows from here until [`Ring::excerpt`] are of spans that have not ended, in their current
+    /// state. They are in that excerpt alone: the complete row is written when the span has ended.
     pub fn write_unfinished(&mut self) {
         self.close();
         self.unfinished = Some(Segment::new(&self.names, self.now_ns, self.spans, Vec::new()));
     }
 
-    /// Whether rows of what has not ended are being written.
+    /// Whether rows of unfinished spans are being written.
     pub fn is_writing_unfinished(&self) -> bool {
         self.unfinished.is_some()
     }
 
-    /// All rows of an interval that have come in by now, with those since
+    /// All rows of an interval that have been added so far, with those since
     /// [`Ring::write_unfinished`].
     pub fn excerpt(&mut self, (from_ns, to_ns): (i64, i64)) -> Excerpt {
         let unfinished = self.unfinished.take();
@@ -193,8 +193,8 @@ impl Ring {
         segments.extend(unfinished.map(Arc::new));
         Excerpt {
             segments,
-            roster: self.roster.clone(),
-            lost: self.roster.losses(),
+            entities: self.entities.clone(),
+            lost: self.entities.losses(),
             within: (from_ns, to_ns),
         }
     }
@@ -202,7 +202,7 @@ impl Ring {
     /// Closes the open segment and begins the next.
     fn close(&mut self) {
         self.pending = 0;
-        let next = Segment::new(&self.names, self.now_ns, self.spans, self.roster.losses());
+        let next = Segment::new(&self.names, self.now_ns, self.spans, self.entities.losses());
         if self.open.is_empty() {
             self.open = next;
             return;
@@ -226,7 +226,7 @@ impl Ring {
         }
     }
 
-    /// Lets go of former generations that no segment points to.
+    /// Drops former generations that no segment refers to.
     fn let_go_of_names(&mut self) {
         let segments = &self.segments;
         self.former.retain(|names| segments.iter().any(|segment| Arc::ptr_eq(&segment.names, names)));
@@ -236,7 +236,7 @@ impl Ring {
         self.unfinished.as_mut().unwrap_or(&mut self.open)
     }
 
-    /// After each row.
+    /// Called after each row.
     fn added(&mut self) {
         self.pending += 1;
         let look = self.unfinished.is_none() && self.pending.is_multiple_of(ROWS_PER_LOOK);
@@ -246,7 +246,7 @@ impl Ring {
         }
     }
 
-    /// A stack that is known still; counted when it is not.
+    /// A stack that is still known; counted when it is not.
     fn known_stack(&mut self, stack: Option<StackId>) -> Option<StackId> {
         let known = stack.filter(|stack| locked(&self.names).has(*stack));
         self.dropped.stacks += u64::from(known != stack);
@@ -254,34 +254,35 @@ impl Ring {
     }
 }
 
-/// Names under their lock: whoever panicked with it has added a name at most.
+/// Names under their lock: a thread that panicked while it held the lock has added at most one
+/// name.
 fn locked(names: &Mutex<Names>) -> std::sync::MutexGuard<'_, Names> {
     names.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Sink for Ring {
     fn add_source(&mut self, source: Source) -> SourceId {
-        self.roster.add_source(source)
+        self.entities.add_source(source)
     }
 
     fn source_mut(&mut self, id: SourceId) -> &mut Source {
-        self.roster.source_mut(id)
+        self.entities.source_mut(id)
     }
 
     fn add_process(&mut self, process: Process) -> ProcessId {
-        self.roster.add_process(process)
+        self.entities.add_process(process)
     }
 
     fn process_mut(&mut self, id: ProcessId) -> &mut Process {
-        self.roster.process_mut(id)
+        self.entities.process_mut(id)
     }
 
     fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: Role) -> ThreadId {
-        self.roster.thread(process, tid, name, role)
+        self.entities.thread(process, tid, name, role)
     }
 
     fn rename_thread(&mut self, id: ThreadId, name: &str, role: Role) {
-        self.roster.rename_thread(id, name, role);
+        self.entities.rename_thread(id, name, role);
     }
 
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
@@ -294,7 +295,7 @@ impl Sink for Ring {
     }
 
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId {
-        self.roster.add_series(info)
+        self.entities.add_series(info)
     }
 
     fn point(&mut self, series: SeriesId, t_ns: i64, dt_ns: i64, value: f64) {
@@ -320,26 +321,26 @@ impl Sink for Ring {
 impl Ring {
     /// Name of a thread; empty when it is not known any more.
     pub fn thread_name(&self, id: ThreadId) -> &str {
-        self.roster.thread_name(id)
+        self.entities.thread_name(id)
     }
 
-    /// What a thread is for.
+    /// The role of a thread.
     pub fn thread_role(&self, id: ThreadId) -> Role {
-        self.roster.thread_role(id)
+        self.entities.thread_role(id)
     }
 
     /// A process, by its id; `None` when it is not known any more.
     pub fn process(&self, id: ProcessId) -> Option<&Process> {
-        self.roster.process(id)
+        self.entities.process(id)
     }
 
     /// A series, by its id; `None` when it is not known any more.
     pub fn series(&self, id: SeriesId) -> Option<&SeriesInfo> {
-        self.roster.series(id)
+        self.entities.series(id)
     }
 
-    /// Names and types of a stack's frames, innermost first, at most so many; empty when it is not
-    /// known any more.
+    /// Names and types of a stack's frames, innermost first, at most this many; empty when it is
+    /// not known any more.
     pub fn frames(&self, stack: Option<StackId>, most: usize) -> Vec<(String, FrameType)> {
         locked(&self.names).frames(stack, most)
     }

@@ -1,8 +1,9 @@
-//! A generation of frames and stacks, whose ids count on from where the one before ended.
+//! A generation of frames and stacks, whose ids continue where the previous one ended.
 
 use crate::{FrameId, FrameType, Recording, Sink, StackId};
 
-/// Ids of a generation begin below this, so that those of the largest one still are ids.
+/// The first id of a generation is below this, so that the ids of the largest generation do not
+/// overflow.
 const LAST_FIRST: u32 = 1 << 31;
 
 /// See the module.
@@ -23,7 +24,7 @@ impl Names {
     pub fn next(&self) -> Self {
         let behind = |first: u32, count: usize| match first.checked_add(count as u32) {
             Some(next) if next < LAST_FIRST => next,
-            // After two thousand million ids, those of the beginning are free again.
+            // After two thousand million ids, the first ones are free again.
             _ => 0,
         };
         Self::from(
@@ -36,7 +37,7 @@ impl Names {
         FrameId(self.first_frame + self.inner.frame(name, module, frame_type, line).0)
     }
 
-    /// A node. One of a frame of another generation is one of a frame that is not known.
+    /// A node. If its frame is of another generation, the frame is an unknown one.
     pub fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
         let known =
             frame.0.checked_sub(self.first_frame).filter(|id| (*id as usize) < self.inner.frames.len());

@@ -1,4 +1,4 @@
-//! The rows that came in within about a second.
+//! The rows that were added within about a second.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,18 +16,18 @@ pub(super) struct Point {
 
 /// See the module. Ids in it are the ring's.
 pub(super) struct Segment {
-    /// What its stacks are.
+    /// The generation of its stacks.
     pub names: Arc<Mutex<Names>>,
-    /// Spans and samples with the strings that they have.
+    /// Spans and samples with their strings.
     pub rows: Recording,
     pub points: Vec<Point>,
     /// Id of its first span.
     pub first_span: u32,
-    /// When its first row came in at the earliest.
+    /// The earliest time at which its first row was added.
     pub began_ns: i64,
-    /// When its last one came in, or what it records ended; of the open segment so far.
+    /// When its last row was added, or the latest end of a row; for the open segment so far.
     pub ended_ns: i64,
-    /// Records that each source had lost when it began, of those that had lost any.
+    /// Records that each source had lost when it began, of the sources that had lost any.
     pub lost: Vec<(u32, u64)>,
 }
 
@@ -67,7 +67,7 @@ impl Segment {
         self.len() == 0
     }
 
-    /// No row comes in any more.
+    /// Closes it: no more rows are added.
     pub fn close(&mut self, now_ns: i64) {
         self.ended_ns = self.ended_ns.max(now_ns);
         self.rows.shrink();

@@ -1,4 +1,4 @@
-//! The ring: what it gives back, and that it does not grow.
+//! The ring: what it returns, and that it does not grow.
 
 use super::*;
 use crate::vocabulary::{kind, label};
@@ -51,7 +51,7 @@ fn spans(recording: &Recording, kind: &str) -> Vec<(String, i64, i64)> {
 #[test]
 fn an_excerpt_has_what_touches_it_with_all_that_it_points_to() {
     let mut ring = Ring::new(BOUNDS, 0);
-    // What nothing in the excerpt points to does not get into it.
+    // What nothing in the excerpt refers to is not in it.
     for i in 0..10 {
         ring.add_process(Process { pid: Some(100 + i), ..Process::default() });
     }
@@ -90,7 +90,7 @@ fn an_excerpt_has_what_touches_it_with_all_that_it_points_to() {
 }
 
 #[test]
-fn what_sticks_out_is_cut_and_says_so_and_sums_are_whole_or_not_there() {
+fn what_extends_beyond_the_interval_is_truncated_and_labelled_and_sums_are_whole_or_absent() {
     let mut ring = Ring::new(BOUNDS, 0);
     let who = who(&mut ring);
     for (kind, t0, t1) in [
@@ -108,8 +108,8 @@ fn what_sticks_out_is_cut_and_says_so_and_sums_are_whole_or_not_there() {
     assert_eq!(one(kind::SCHED_OFF), [(5, 8)]);
     assert_eq!(one(kind::SCHED_WATCHED), [(5, 8)]);
     assert_eq!(one(kind::SYSCALL_TOTALS), [(6, 7)]);
-    let cut = |kind| recording.spans_of(kind).next().and_then(|s| s.label(label::CUT)).is_some();
-    assert!(cut(kind::LOCK_MONITOR) && !cut(kind::SCHED_OFF) && !cut(kind::SYSCALL_TOTALS));
+    let truncated = |kind| recording.spans_of(kind).next().and_then(|s| s.label(label::CUT)).is_some();
+    assert!(truncated(kind::LOCK_MONITOR) && !truncated(kind::SCHED_OFF) && !truncated(kind::SYSCALL_TOTALS));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_million_rows_do_not_make_it_grow_whatever_is_new_in_them() {
     let mut who = who(&mut ring);
     let (mut largest, mut renewed) = (0, 0);
     for i in 0..1_000_000_i64 {
-        // Ten thousand a second; every fifth has a new thread, name, path and stack.
+        // Ten thousand per second; every fifth has a new thread, name, path and stack.
         let t_ns = i * (S / 10_000);
         let new = i - i % 5;
         if i == new {
@@ -157,7 +157,7 @@ fn a_million_rows_do_not_make_it_grow_whatever_is_new_in_them() {
     assert!(largest <= BOUNDS.bytes + BOUNDS.bytes / 4, "{largest}");
     assert!(renewed > 2, "{renewed}");
     assert!(ring.dropped().rows > 0 && ring.dropped().stacks == 0, "{:?}", ring.dropped());
-    // What is left is whole.
+    // What is left is consistent.
     let since = ring.since_ns();
     let recording = sealed(&mut ring, (since, 100 * S));
     assert!(recording.spans_of("k").len() > 1000);

@@ -8,7 +8,7 @@ pub const JDK: &str = "jdk";
 pub const COLLECTOR: &str = "collector";
 /// "1" for generational ZGC or Shenandoah.
 pub const GENERATIONAL: &str = "generational";
-/// Processors that the JVM sees.
+/// CPUs that the JVM sees.
 pub const CPUS: &str = "cpus";
 /// Memory of the machine or container as the JVM sees it, bytes.
 pub const MEMORY_BYTES: &str = "memory_bytes";
@@ -28,13 +28,13 @@ pub const GC_WORKERS: &str = "gc_workers";
 pub const GC_CONCURRENT_WORKERS: &str = "gc_concurrent_workers";
 /// Reserved code cache, bytes.
 pub const CODE_CACHE_BYTES: &str = "code_cache_bytes";
-/// JVM arguments (secrets removed by the reader: values of properties whose name speaks of a
+/// JVM arguments (secrets removed by the reader: values of properties whose name denotes a
 /// password, secret, token, key or credential are replaced by "***").
 pub const JVM_ARGS: &str = "jvm_args";
-/// When the JVM had started, epoch nanoseconds, as it says itself: some 10 ms to 1 s after its
+/// When the JVM had started, epoch nanoseconds, as it reports itself: some 10 ms to 1 s after its
 /// elapsed counter's zero.
 pub const JVM_START_NS: &str = "jvm_start_ns";
-/// Events that a flight recording only has when they last longer: "FileRead 20 ms, ThreadPark 20
+/// Thresholds of a flight recording, below which it has no events: "FileRead 20 ms, ThreadPark 20
 /// ms".
 pub const JFR_THRESHOLDS: &str = "jfr_thresholds";
 /// The operating system, "Debian GNU/Linux 12 (bookworm)".
@@ -52,5 +52,5 @@ pub const COMPILER_THREADS: &str = "compiler_threads";
 pub const SWAP_TOTAL_BYTES: &str = "swap_total_bytes";
 /// See [`SWAP_TOTAL_BYTES`].
 pub const SWAP_FREE_BYTES: &str = "swap_free_bytes";
-/// "1" when the reader saw that GC lines name no causes or phases (`-Xlog:gc` alone).
+/// "1" if GC lines name no causes or phases (`-Xlog:gc` alone).
 pub const GC_BRIEF: &str = "gc_brief";

@@ -6,7 +6,7 @@
 pub const HEAP_BEFORE_BYTES: &str = "heap_before_bytes";
 /// Heap used after.
 pub const HEAP_AFTER_BYTES: &str = "heap_after_bytes";
-/// Heap capacity as printed with the record.
+/// Heap capacity as printed in the record.
 pub const HEAP_CAPACITY_BYTES: &str = "heap_capacity_bytes";
 /// Young generation (or ZGC young) used before; for G1 eden + survivor regions × region size.
 pub const YOUNG_BEFORE_BYTES: &str = "young_before_bytes";
@@ -36,9 +36,9 @@ pub const HUMONGOUS_AFTER_REGIONS: &str = "humongous_after_regions";
 pub const METASPACE_BEFORE_BYTES: &str = "metaspace_before_bytes";
 /// Metaspace used after.
 pub const METASPACE_AFTER_BYTES: &str = "metaspace_after_bytes";
-/// Metaspace committed (JDK 8: the figure in parentheses).
+/// Metaspace committed (JDK 8: the number in parentheses).
 pub const METASPACE_COMMITTED_BYTES: &str = "metaspace_committed_bytes";
-// CPU, on gc.pause: the "[Times: …]" or `gc,cpu` figures; resolution 10 ms.
+// CPU, on gc.pause: the "[Times: …]" or `gc,cpu` line; resolution 10 ms.
 /// CPU seconds in user mode during the pause.
 pub const USER_S: &str = "user_s";
 /// CPU seconds in kernel mode during the pause.
@@ -53,8 +53,8 @@ pub const PHASE_MS_PREFIX: &str = "phase_ms:";
 /// Sum of the outermost timed phases except "Other", milliseconds. Absent when the log prints no
 /// phases.
 pub const PHASES_SUM_MS: &str = "phases_sum_ms";
-/// Largest gap between the stamps of consecutive lines of one pause in which no timed work lies,
-/// milliseconds: what remains of the gap after subtracting every phase printed from there on.
+/// Largest gap between the timestamps of consecutive lines of one pause in which no timed work
+/// lies, milliseconds: what remains of the gap after subtracting every phase printed from there on.
 /// Evidence of a blocked log write.
 pub const IDLE_GAP_MS: &str = "idle_gap_ms";
 /// Line number at which that gap ends.
@@ -70,13 +70,14 @@ pub const DESIRED_SURVIVOR_BYTES: &str = "desired_survivor_bytes";
 pub const AGE1_BYTES: &str = "age1_bytes";
 /// 1 when an evacuation, promotion or concurrent mode failure is printed for the pause.
 pub const EVACUATION_FAILURE: &str = "evacuation_failure";
-/// 1 when the pause collected the whole heap or all of the old generation, labelled so or not.
+/// 1 when the pause collected the whole heap or all of the old generation, whether the log labels
+/// it so or not.
 pub const FULL: &str = "full";
 /// Host load average that ZGC prints ("Load: 7.50 (375%) / …"), one minute, as a load (7.50).
 pub const HOST_LOAD: &str = "host_load";
 // Safepoints, nanoseconds.
 /// From the request until the last thread stopped ("Reaching safepoint", "Stopping threads took",
-/// sync).
+/// sync): the time to safepoint.
 pub const REACH_NS: &str = "reach_ns";
 /// 1 when `reach_ns` contains the cleanup (JDK 13 – 17.0.7, JDK-8297154).
 pub const REACH_INCLUDES_CLEANUP: &str = "reach_includes_cleanup";
@@ -90,7 +91,7 @@ pub const LEAVE_NS: &str = "leave_ns";
 pub const SINCE_LAST_NS: &str = "since_last_ns";
 /// Threads known to the safepoint.
 pub const THREADS: &str = "threads";
-/// Threads running when it was asked for.
+/// Threads that ran when it was requested.
 pub const THREADS_RUNNABLE: &str = "threads_runnable";
 // Compilation.
 /// Tier, 1 to 4; 0 when unknown.
@@ -105,67 +106,67 @@ pub const NMETHOD_BYTES: &str = "nmethod_bytes";
 pub const INLINED_BYTES: &str = "inlined_bytes";
 /// 1 when the compilation succeeded, 0 when not.
 pub const SUCCESS: &str = "success";
-/// 0 when the log does not say when a queued task was started; absent, or 1, when it is known.
+/// 0 when the log does not record when a queued task was started; absent, or 1, when it does.
 pub const WAIT_KNOWN: &str = "wait_known";
 /// Bytecode index of a trap.
 pub const BCI: &str = "bci";
-/// How often the method had been recompiled or decompiled, as the log says.
+/// How often the method had been recompiled or decompiled, according to the log.
 pub const DECOMPILES: &str = "decompiles";
 /// Code cache free, bytes.
 pub const CODE_CACHE_FREE_BYTES: &str = "code_cache_free_bytes";
 /// Code cache size (reserved), bytes.
 pub const CODE_CACHE_SIZE_BYTES: &str = "code_cache_size_bytes";
-/// 1 when the JVM says that the compiler has been disabled.
+/// 1 when the JVM reports that the compiler has been disabled.
 pub const COMPILER_DISABLED: &str = "compiler_disabled";
-/// Bytes moved, asked for or allocated.
+/// Bytes moved, requested or allocated.
 pub const BYTES: &str = "bytes";
-/// How long a thread waited for a CPU at the end of being off it: from woken (or preempted) until
-/// it ran.
+/// How long a thread waited for a CPU at the end of its time off-CPU: from its wakeup (or
+/// preemption) until it ran.
 pub const RUNQ_NS: &str = "runq_ns";
 /// Of `runq_ns`, at its beginning: how long the thread's control group had no CPU quota left.
 pub const THROTTLED_NS: &str = "throttled_ns";
-/// How long a thread was on a CPU, by the kernel's account of it.
+/// How long a thread was on a CPU, as the kernel accounts it.
 pub const CPU_NS: &str = "cpu_ns";
 /// Id of the thread that was started, on [`super::kind::THREAD_STARTUP`]; there, `runq_ns` is how
-/// long it waited for a CPU at first.
+/// long it first waited for a CPU.
 pub const NEW_TID: &str = "new_tid";
-/// How long its caller was in `Thread.start`: the JVM's side of it, to the return.
+/// How long its caller was in `Thread.start`, until that returned.
 pub const CALL_NS: &str = "call_ns";
-/// Of it, how long in the system call that makes a thread.
+/// Of it, the time in the system call that creates a thread.
 pub const CLONE_NS: &str = "clone_ns";
-/// Of it, how long the caller was off the CPU until the new thread said that it was up, and the
-/// caller had a CPU again.
+/// Of it, the caller's time off-CPU until the new thread signalled that it was up and the caller
+/// had a CPU again.
 pub const WAITED_NS: &str = "waited_ns";
-/// From when the kernel had made the thread until it ran Java.
+/// From when the kernel had created the thread until it ran Java.
 pub const TO_JAVA_NS: &str = "to_java_ns";
-/// How long it may take before it is slow, on [`super::kind::SLOW`].
+/// The limit above which it is slow, on [`super::kind::SLOW`].
 pub const LIMIT_NS: &str = "limit_ns";
-/// Times that a thread ran on another CPU than before.
+/// How often a thread ran on another CPU than before.
 pub const MIGRATIONS: &str = "migrations";
-/// Thread id of who held a lock (label `owner`).
+/// Thread id of the holder of a lock (label `owner`).
 pub const OWNER_TID: &str = "owner_tid";
-/// Questions of a look-up that were not answered before their time-out.
+/// DNS queries of a look-up that were not answered before their time-out.
 pub const TIMEOUTS: &str = "timeouts";
-/// Bytes that a system call was asked to move, or to map.
+/// Bytes that a system call was requested to move, or to map.
 pub const REQUESTED_BYTES: &str = "requested_bytes";
-/// How many calls there were.
+/// Number of calls.
 pub const CALLS: &str = "calls";
-/// How many of them were timed; absent when all were. The others are taken to be as long.
+/// How many of them were timed; absent when all were. The others are assumed to have taken as long.
 pub const TIMED: &str = "timed";
-/// How long they took together.
+/// Their total duration.
 pub const TOTAL_NS: &str = "total_ns";
-/// How long the longest of them took; absent where a longer one came before.
+/// Duration of the longest of them; absent where a longer one came before.
 pub const LONGEST_NS: &str = "longest_ns";
 /// How many of them were interrupted, timed out or had nothing yet (EINTR, EAGAIN, ETIMEDOUT,
 /// EINPROGRESS).
 pub const AGAIN: &str = "again";
 /// How many of them failed otherwise.
 pub const FAILED: &str = "failed";
-/// Prefix of how many calls took from so many nanoseconds on and less than twice as many:
-/// "calls_from_ns:1024".
+/// Prefix of the number of calls that took at least this many nanoseconds and less than twice as
+/// many: "calls_from_ns:1024".
 pub const CALLS_FROM_NS_PREFIX: &str = "calls_from_ns:";
 
-/// The key of calls that took from `ns` nanoseconds (a power of two) on and less than twice as
+/// The key of calls that took at least `ns` nanoseconds (a power of two) and less than twice as
 /// many.
 pub fn calls_from_ns(ns: u64) -> String {
     format!("{CALLS_FROM_NS_PREFIX}{ns}")
@@ -178,37 +179,37 @@ pub const NONBLOCKING: &str = "nonblocking";
 pub const SEGMENTS: &str = "segments";
 /// What a system call returned; -1 when it failed.
 pub const RESULT: &str = "result";
-/// Shorter spans of the kind are not in the source, nanoseconds: their sums are too small by those.
+/// Shorter spans of the kind are not in the source, nanoseconds: sums are too small by those.
 pub const THRESHOLD_NS: &str = "threshold_ns";
 /// 1 when what was thrown is a `java.lang.Error`, 0 when an exception.
 pub const IS_ERROR: &str = "is_error";
 /// Page faults, minor and major.
 pub const FAULTS: &str = "faults";
-/// Of them, those that had to wait for a page to be read.
+/// Of them, those that had to wait for a page to be read (major faults).
 pub const MAJOR: &str = "major";
-/// Of them, writes to a page that was there and must not be written: shared since a fork, a
-/// snapshot, a zero page.
+/// Of them, writes to a page that was present but write-protected: shared since a fork, a snapshot,
+/// a zero page.
 pub const PROTECT: &str = "protect";
-/// Of them, those of the kernel on behalf of a system call: `read` into a buffer never touched
-/// before.
+/// Of them, those of the kernel on behalf of a system call: `read` into a buffer that was never
+/// touched before.
 pub const IN_KERNEL: &str = "in_kernel";
-/// How long they took, nanoseconds, from the trap to the end of its handling.
+/// Their total duration, nanoseconds, from the trap to the end of its handling.
 pub const FAULT_NS: &str = "fault_ns";
-/// How long a request waited before it went to its device, nanoseconds.
+/// How long a request was queued before it went to its device, nanoseconds.
 pub const QUEUE_NS: &str = "queue_ns";
 /// Times that a lock was taken.
 pub const LOCKS: &str = "locks";
-/// Of them, to change what it guards.
+/// Of them, for writing.
 pub const LOCKS_WRITTEN: &str = "locks_written";
-/// Status of an answer to a request: 200, 503; 0 when the client left before there was one.
+/// Status of a response: 200, 503; 0 when the client left before there was one.
 pub const STATUS: &str = "status";
-/// What the last digit of a moment stands for that somebody wrote down, nanoseconds.
+/// The precision of a timestamp that a person wrote: the unit of its last digit, nanoseconds.
 pub const PRECISION_NS: &str = "precision_ns";
-/// Bytes of a heap dump that would go if something went.
+/// Bytes of a heap dump that would become unreachable with an object.
 pub const RETAINED_BYTES: &str = "retained_bytes";
-/// The same bytes in the heap dump before.
+/// The same bytes in the previous heap dump.
 pub const BEFORE_BYTES: &str = "before_bytes";
-/// Objects that something stands for.
+/// The number of objects that are summed up.
 pub const OBJECTS: &str = "objects";
-/// What accumulates in a holder, counted.
+/// The number of entries that accumulate in a holder.
 pub const ENTRIES: &str = "entries";

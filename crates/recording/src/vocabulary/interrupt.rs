@@ -1,12 +1,12 @@
 //! What ends a wait where no thread did, as [`super::label::INTERRUPT`] names it.
 
-/// A time was up: the thread slept until then, or waited no longer.
+/// A timer: the thread slept until then, or its time-out was over.
 pub const TIMER: &str = "a timer";
-/// A request to a device of storage was done.
+/// A request to a block device was completed.
 pub const DISK: &str = "the disk";
-/// Something came from the network, or was sent.
+/// A packet was received, or sent.
 pub const NETWORK: &str = "the network";
-/// A device, of whose interrupt nothing more is known. Else its name follows, " (eth0-rx-1)".
+/// A device interrupt of which nothing more is known. Otherwise its name follows, " (eth0-rx-1)".
 pub const DEVICE: &str = "a device";
-/// Something that a processor had put off: a reader of a buffer of the kernel is woken so.
+/// Deferred work of a CPU (irq_work), by which readers of a kernel buffer are woken.
 pub const OTHER: &str = "an interrupt";

@@ -1,12 +1,13 @@
 //! Series of the machine, its control groups and its processes, which live collectors write about
-//! once a second.
+//! once per second.
 //!
-//! Each names its unit and how it behaves. A rate is divided by the time it was taken over already;
-//! "cpus" is CPU time by wall time, so that 1.0 is one processor kept busy, and instances add up.
+//! Each declares its unit and how it behaves. A rate is already divided by the time over which it
+//! was taken; "cpus" is CPU time by wall time, so that 1.0 is one CPU kept busy, and instances add
+//! up.
 
 use crate::SeriesKind::{self, Gauge, Latency, Rate};
 
-/// The word for a series, with its unit and its kind.
+/// The key of a series, with its unit and its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Word {
     /// Its name.
@@ -24,8 +25,8 @@ const fn word(name: &'static str, unit: &'static str, kind: SeriesKind) -> Word 
 /// How names of these series begin. None of them measures the application's progress.
 const FAMILIES: [&str; 8] = ["host.", "disk.", "net.", "tcp.", "process.", "cgroup.", "jvm.", "fathom."];
 
-/// Whether a series is one of these: it is about the machine or the JVM, and not about what the
-/// application got done.
+/// Whether a series is one of these: it describes the machine or the JVM, and not the progress of
+/// the application.
 pub fn is_live(name: &str) -> bool {
     FAMILIES.iter().any(|family| name.starts_with(family))
 }
@@ -122,18 +123,18 @@ pub const ALL: &[Word] = &[
     FATHOM_RSS,
 ];
 
-// Processors: /proc/stat, /proc/loadavg. Instance: "cpu0".
-/// A processor's busy time: user, nice, system, interrupts; guests are within user.
+// CPUs: /proc/stat, /proc/loadavg. Instance: "cpu0".
+/// Busy time of a CPU: user, nice, system, interrupts; guests are within user.
 pub const HOST_CPU_BUSY: Word = word("host.cpu.busy", "cpus", Gauge);
 /// Of it, in the kernel: system and interrupts.
 pub const HOST_CPU_KERNEL: Word = word("host.cpu.kernel", "cpus", Gauge);
 /// Idle while a task that last ran on it waits for a disk.
 pub const HOST_CPU_IOWAIT: Word = word("host.cpu.iowait", "cpus", Gauge);
-/// Taken by the hypervisor while there was work to do.
+/// Stolen by the hypervisor while there was work to do.
 pub const HOST_CPU_STEAL: Word = word("host.cpu.steal", "cpus", Gauge);
-/// Tasks that run or wait for a processor, at the moment of reading.
+/// Tasks that run or wait for a CPU, at the time of reading.
 pub const HOST_RUNNABLE: Word = word("host.tasks.runnable", "tasks", Gauge);
-/// Tasks blocked on I/O, at the moment of reading.
+/// Tasks blocked on I/O, at the time of reading.
 pub const HOST_BLOCKED: Word = word("host.tasks.blocked", "tasks", Gauge);
 /// Load average of one minute.
 pub const HOST_LOAD: Word = word("host.load1", "tasks", Gauge);
@@ -143,11 +144,11 @@ pub const HOST_SWITCHES: Word = word("host.switches", "1/s", Rate);
 pub const HOST_FORKS: Word = word("host.forks", "1/s", Rate);
 
 // Memory: /proc/meminfo, /proc/vmstat.
-/// What could be allocated without swapping, as the kernel estimates it.
+/// Memory that could be allocated without swapping, as the kernel estimates it.
 pub const HOST_MEMORY_AVAILABLE: Word = word("host.memory.available", "bytes", Gauge);
-/// Page cache that has to be written back.
+/// Dirty page cache.
 pub const HOST_MEMORY_DIRTY: Word = word("host.memory.dirty", "bytes", Gauge);
-/// Page cache being written back.
+/// Page cache under writeback.
 pub const HOST_MEMORY_WRITEBACK: Word = word("host.memory.writeback", "bytes", Gauge);
 /// Swap in use.
 pub const HOST_SWAP_USED: Word = word("host.swap.used", "bytes", Gauge);
@@ -157,15 +158,15 @@ pub const HOST_SWAP_IN: Word = word("host.swap.in", "bytes/s", Rate);
 pub const HOST_SWAP_OUT: Word = word("host.swap.out", "bytes/s", Rate);
 /// Faults that had to read a page.
 pub const HOST_MAJOR_FAULTS: Word = word("host.faults.major", "1/s", Rate);
-/// Pages that allocating tasks had to look through to find a free one (direct reclaim).
+/// Pages that allocating tasks scanned to find a free one (direct reclaim).
 pub const HOST_DIRECT_RECLAIM: Word = word("host.reclaim.direct", "pages/s", Rate);
-/// Compactions that allocating tasks waited for.
+/// Compactions that allocating tasks waited for (direct compaction).
 pub const HOST_COMPACTION_STALLS: Word = word("host.compaction.stalls", "1/s", Rate);
-/// Processes killed for want of memory.
+/// Processes killed due to lack of memory.
 pub const HOST_OOM_KILLS: Word = word("host.oom-kills", "1/s", Rate);
 
-// Pressure: /proc/pressure. Instance: "some" (a task waited) or "full" (all that could run did).
-/// Share of the time in which tasks waited for a processor.
+// Pressure: /proc/pressure. Instance: "some" (a task waited) or "full" (all non-idle tasks waited).
+/// Share of the time in which tasks waited for a CPU.
 pub const HOST_PRESSURE_CPU: Word = word("host.pressure.cpu", "share", Latency);
 /// Share of the time in which tasks waited for memory.
 pub const HOST_PRESSURE_MEMORY: Word = word("host.pressure.memory", "share", Latency);
@@ -175,7 +176,7 @@ pub const HOST_PRESSURE_IO: Word = word("host.pressure.io", "share", Latency);
 // Disks: /proc/diskstats. Instance: the device ("nvme0n1").
 /// Share of the time in which it had at least one request.
 pub const DISK_BUSY: Word = word("disk.busy", "share", Gauge);
-/// Requests in it or queued for it, on average.
+/// Requests in flight or queued, on average.
 pub const DISK_QUEUE: Word = word("disk.queue", "requests", Gauge);
 /// Time from a request's queueing to its completion, mean of those completed.
 pub const DISK_AWAIT: Word = word("disk.await", "ms", Latency);
@@ -190,14 +191,14 @@ pub const DISK_REQUESTS: Word = word("disk.requests", "1/s", Rate);
 // recorded processes "vda write kworker".
 /// Requests completed.
 pub const DISK_IO_REQUESTS: Word = word("disk.io.requests", "1/s", Rate);
-/// Bytes of them.
+/// Bytes of those requests.
 pub const DISK_IO_BYTES: Word = word("disk.io.bytes", "bytes/s", Rate);
-/// Requests that waited to go to the device, on average.
+/// Requests that were queued before they went to the device, on average.
 pub const DISK_IO_QUEUED: Word = word("disk.io.queued", "requests", Gauge);
-/// Requests that the device worked on, on average. Divided by the rate: how long it took for one.
+/// Requests in flight at the device, on average. Divided by the rate: the time that one took.
 pub const DISK_IO_IN_DEVICE: Word = word("disk.io.in-device", "requests", Gauge);
 
-// The page cache. Instance: the device's number and the process that wrote to the files last,
+// The page cache. Instance: the device's number and the process that last wrote to the files,
 // "254:0 OrderService (4711)", for others than recorded processes by name, "254:0 dd", "254:0
 // unknown" where it wrote before the recording.
 /// Bytes of files that were handed to the device.
@@ -209,50 +210,50 @@ pub const DISK_WRITTEN_BACK: Word = word("disk.written-back", "bytes/s", Rate);
 pub const NET_RECEIVED: Word = word("net.received", "bytes/s", Rate);
 /// Sent.
 pub const NET_SENT: Word = word("net.sent", "bytes/s", Rate);
-/// Packets that were dropped or erroneous, both ways.
+/// Packets that were dropped or erroneous, in both directions.
 pub const NET_DROPPED: Word = word("net.dropped", "1/s", Rate);
 /// TCP segments sent.
 pub const TCP_SEGMENTS: Word = word("tcp.segments", "1/s", Rate);
-/// TCP segments sent again.
+/// TCP segments that were retransmitted.
 pub const TCP_RETRANSMITS: Word = word("tcp.retransmits", "1/s", Rate);
 /// Connections refused because the queue of a listening socket was full.
 pub const TCP_LISTEN_DROPS: Word = word("tcp.listen-drops", "1/s", Rate);
 
 // Processes: /proc/PID. Instance: name and pid of the process.
-/// CPU time of one of the processes that take most of it.
+/// CPU time of one of the processes that use the most.
 pub const PROCESS_CPU: Word = word("process.cpu", "cpus", Gauge);
 /// CPU time in user mode of a recorded process.
 pub const PROCESS_CPU_USER: Word = word("process.cpu.user", "cpus", Gauge);
 /// CPU time in kernel mode of a recorded process.
 pub const PROCESS_CPU_KERNEL: Word = word("process.cpu.kernel", "cpus", Gauge);
-/// CPU time of a JVM's threads by what they are for. Instance: "app", "gc", "jit", "vm".
+/// CPU time of a JVM's threads by role. Instance: "app", "gc", "jit", "vm".
 pub const PROCESS_CPU_ROLE: Word = word("process.cpu.role", "cpus", Gauge);
 /// Resident memory.
 pub const PROCESS_RSS: Word = word("process.rss", "bytes", Gauge);
-/// Of it, moved to swap.
+/// Of it, swapped out.
 pub const PROCESS_SWAP: Word = word("process.swap", "bytes", Gauge);
-/// Page faults that read nothing.
+/// Minor page faults.
 pub const PROCESS_MINOR_FAULTS: Word = word("process.faults.minor", "1/s", Rate);
-/// Page faults that read from a disk.
+/// Major page faults.
 pub const PROCESS_MAJOR_FAULTS: Word = word("process.faults.major", "1/s", Rate);
-/// Page faults by mapping ([`super::fault`]), of those that the collector `memory` counted.
-/// Instance: the mapping.
+/// Page faults by mapping ([`super::fault`]), counted by the collector `memory`. Instance: the
+/// mapping.
 pub const PROCESS_FAULTS: Word = word("process.faults", "1/s", Rate);
-/// Time threads were in page faults, by mapping.
+/// Time of threads in page faults, by mapping.
 pub const PROCESS_FAULT_TIME: Word = word("process.fault-time", "cpus", Gauge);
-/// Time threads were held up for memory. Instance: "direct reclaim", "reclaim of the control
-/// group", "compaction", "address space lock".
+/// Time of threads held up for memory. Instance: "direct reclaim", "reclaim of the control group",
+/// "compaction", "address space lock".
 pub const PROCESS_MEMORY_STALLS: Word = word("process.memory-stalls", "cpus", Gauge);
 /// Calls that change the address space. Instance: "mmap", "munmap", "mremap", "brk", "mprotect",
 /// "madvise: give back" (MADV_DONTNEED and the like), "madvise".
 pub const PROCESS_SPACE_CALLS: Word = word("process.space.calls", "1/s", Rate);
-/// Bytes that those calls were about.
+/// Bytes of the ranges that those calls were for.
 pub const PROCESS_SPACE_BYTES: Word = word("process.space.bytes", "bytes/s", Rate);
-/// Switches away from the process' first thread because it waited for something.
+/// Voluntary context switches of the process' first thread.
 pub const PROCESS_SWITCHES_VOLUNTARY: Word = word("process.switches.voluntary", "1/s", Rate);
-/// Switches away from it because another one was to run.
+/// Involuntary context switches of the process' first thread.
 pub const PROCESS_SWITCHES_INVOLUNTARY: Word = word("process.switches.involuntary", "1/s", Rate);
-/// Time its threads were runnable and waited for a processor.
+/// Time in which its threads were runnable and waited for a CPU.
 pub const PROCESS_RUN_QUEUE: Word = word("process.run-queue", "cpus", Gauge);
 /// Threads.
 pub const PROCESS_THREADS: Word = word("process.threads", "threads", Gauge);
@@ -260,7 +261,7 @@ pub const PROCESS_THREADS: Word = word("process.threads", "threads", Gauge);
 pub const PROCESS_FDS: Word = word("process.fds", "descriptors", Gauge);
 /// Requests that a process answered over connections that it accepted.
 pub const PROCESS_REQUESTS: Word = word("process.requests", "1/s", Rate);
-/// Mean time from the first bytes of those to the first of their answers.
+/// Mean time from the first bytes of a request to the first bytes of its answer.
 pub const PROCESS_REQUEST_TIME: Word = word("process.request-time", "ms", Latency);
 /// The longest of those times.
 pub const PROCESS_REQUEST_LONGEST: Word = word("process.request-time.longest", "ms", Latency);
@@ -272,22 +273,22 @@ pub const PROCESS_WRITTEN: Word = word("process.written", "bytes/s", Rate);
 // Control groups of recorded processes. Instance: the group's path.
 /// CPU time of the group.
 pub const CGROUP_CPU: Word = word("cgroup.cpu", "cpus", Gauge);
-/// Processors that its quota allows.
+/// CPUs that its quota allows.
 pub const CGROUP_CPU_QUOTA: Word = word("cgroup.cpu.quota", "cpus", Gauge);
-/// Time its run queues were throttled, added up over processors.
+/// Time its run queues were throttled, summed over CPUs.
 pub const CGROUP_THROTTLED: Word = word("cgroup.cpu.throttled", "cpus", Gauge);
 /// Periods in which the quota ran out.
 pub const CGROUP_THROTTLED_PERIODS: Word = word("cgroup.cpu.throttled-periods", "1/s", Rate);
 /// Memory charged to it.
 pub const CGROUP_MEMORY: Word = word("cgroup.memory", "bytes", Gauge);
-/// What may be charged to it at most.
+/// The limit on that.
 pub const CGROUP_MEMORY_MAX: Word = word("cgroup.memory.max", "bytes", Gauge);
 /// Times it hit its limits (v2: high and max; v1: failcnt).
 pub const CGROUP_MEMORY_LIMIT_HITS: Word = word("cgroup.memory.limit-hits", "1/s", Rate);
-/// Processes of it killed for want of memory.
+/// Processes of it killed due to lack of memory.
 pub const CGROUP_OOM_KILLS: Word = word("cgroup.memory.oom-kills", "1/s", Rate);
 
-// What a JVM counts (hsperfdata). Instance: name and pid of the process, and of which collector or
+// Counters of a JVM (hsperfdata). Instance: name and pid of the process, and the collector or
 // space.
 /// Collections.
 pub const JVM_COLLECTIONS: Word = word("jvm.gc.collections", "1/s", Rate);
@@ -297,7 +298,7 @@ pub const JVM_GC_TIME: Word = word("jvm.gc.time", "share", Gauge);
 pub const JVM_SAFEPOINTS: Word = word("jvm.safepoints", "1/s", Rate);
 /// Time at safepoints, by wall time.
 pub const JVM_SAFEPOINT_TIME: Word = word("jvm.safepoint.time", "share", Gauge);
-/// Of it, until all threads had stopped.
+/// Of it, until all threads had stopped (time to safepoint).
 pub const JVM_SAFEPOINT_SYNC: Word = word("jvm.safepoint.sync", "share", Gauge);
 /// Classes loaded.
 pub const JVM_CLASSES_LOADED: Word = word("jvm.classes.loaded", "1/s", Rate);
@@ -305,9 +306,9 @@ pub const JVM_CLASSES_LOADED: Word = word("jvm.classes.loaded", "1/s", Rate);
 pub const JVM_CLASSES_UNLOADED: Word = word("jvm.classes.unloaded", "1/s", Rate);
 /// Time of compiler threads, by wall time.
 pub const JVM_COMPILE_TIME: Word = word("jvm.compile.time", "share", Gauge);
-/// Heap in use, by space. Between collections most collectors update it now and then only.
+/// Heap in use, by space. Between collections most collectors update it only now and then.
 pub const JVM_HEAP_USED: Word = word("jvm.heap.used", "bytes", Gauge);
-/// Heap as large as it is now, by space.
+/// Current size of the heap, by space.
 pub const JVM_HEAP_CAPACITY: Word = word("jvm.heap.capacity", "bytes", Gauge);
 /// Metaspace in use.
 pub const JVM_METASPACE_USED: Word = word("jvm.metaspace.used", "bytes", Gauge);
@@ -321,11 +322,11 @@ pub const FATHOM_CPU: Word = word("fathom.cpu", "cpus", Gauge);
 pub const FATHOM_RSS: Word = word("fathom.rss", "bytes", Gauge);
 
 // `fathom agent`.
-/// CPU samples that it asks for, of each processor while that is busy; 0 where it takes none.
+/// Requested CPU samples per second per CPU while it is busy; 0 if it takes none.
 pub const AGENT_RATE: Word = word("fathom.rate", "1/s", Gauge);
-/// What waits on its disk until the place that it writes to takes it.
+/// What is queued on its disk until the destination takes it.
 pub const AGENT_SPOOL: Word = word("fathom.spool", "bytes", Gauge);
-/// Recordings that it dropped from there for want of room, since that directory was made.
+/// Recordings that it dropped from there due to lack of room, since that directory was created.
 pub const AGENT_DROPPED: Word = word("fathom.dropped", "recordings", Gauge);
 /// JVMs that it records.
 pub const AGENT_JVMS: Word = word("fathom.jvms", "jvms", Gauge);

@@ -2,8 +2,8 @@
 
 /// Whether a blocker (`LockSupport.park(blocker)`) is a lock that a thread holds or a permit, by
 /// its class: the synchronizers of `java.util.concurrent.locks` and of a semaphore are nested
-/// classes whose names end so. A condition, a latch, a future and a queue, as
-/// `SynchronousQueue$TransferStack`, are none: nobody holds them.
+/// classes whose names end so. A condition, a latch, a future and a queue, such as
+/// `SynchronousQueue$TransferStack`, are not: nobody holds them.
 ///
 /// Source: java.util.concurrent of JDK 8 to 25, whose users of `AbstractQueuedSynchronizer` name
 /// their subclass `Sync`, `FairSync` or `NonfairSync`.

@@ -1,17 +1,16 @@
 //! Kinds of samples, with the unit of their weight.
 
-/// A thread on a CPU. Weight: nanoseconds of CPU time that the sample stands for.
+/// A thread on a CPU. Weight: the nanoseconds of CPU time that the sample represents.
 pub const CPU: &str = "cpu";
-/// A thread on a CPU, seen when the processor had counted so many cycles. Weight: cycles that the
-/// sample stands for.
+/// A thread on a CPU, sampled by counted cycles. Weight: the cycles that the sample represents.
 pub const CYCLES: &str = "cycles";
-/// A thread seen whether it ran or not. Weight: nanoseconds of wall time.
+/// A thread, whether it ran or not. Weight: nanoseconds of wall time.
 pub const WALL: &str = "wall";
 /// A thread in native code, where the source does not show whether it ran or waited. Weight:
 /// nanoseconds of wall time.
 pub const NATIVE: &str = "native";
-/// A thread blocked off the CPU, with the stack at which it was switched out; may stand for several
-/// times that it was. Weight: nanoseconds, without those on the run queue.
+/// A thread blocked off-CPU, with the stack at which it was switched out; may represent several
+/// times. Weight: nanoseconds, without those on the run queue.
 pub const OFF_CPU: &str = "off-cpu";
 /// A thread that could run and had no CPU, with its stack. Weight: nanoseconds on the run queue.
 pub const RUN_QUEUE: &str = "run-queue";
@@ -23,17 +22,16 @@ pub const LIVE: &str = "live";
 pub const MALLOC: &str = "malloc";
 /// A wait for a lock. Weight: nanoseconds.
 pub const LOCK: &str = "lock";
-/// A page fault. Weight: how many.
+/// A page fault. Weight: count.
 pub const PAGE_FAULT: &str = "page-fault";
-/// Any other event that a profiler counted (a tracepoint, a hardware counter). Weight: how many.
+/// Any other event that a profiler counted (a tracepoint, a hardware counter). Weight: count.
 pub const EVENT: &str = "event";
 
 /// Kinds that show what ran on CPUs, the better first: where a recording has the first, the other
-/// one is not needed.
+/// is not needed.
 pub const ON_CPU: [&str; 2] = [CPU, CYCLES];
 
-/// The unit of a kind's weight: "ns", "bytes", "cycles", or "count" also for kinds that are not
-/// known.
+/// The unit of a kind's weight: "ns", "bytes", "cycles", or "count", also for unknown kinds.
 pub fn unit(kind: &str) -> &'static str {
     match kind {
         CPU | WALL | NATIVE | OFF_CPU | RUN_QUEUE | LOCK => "ns",
@@ -62,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_is_told_by_time_where_there_is_any_and_by_cycles_otherwise() {
+    fn what_ran_is_shown_by_time_where_there_is_any_and_by_cycles_otherwise() {
         let chosen = |kinds: &[&str]| {
             let recording = of_kinds(kinds);
             recording.on_cpu_kind().map(|kind| recording.strings.get(kind).to_owned())

@@ -1,9 +1,9 @@
-//! Formats of sources that others ask for by name: what `fathom record` writes. Formats of files
-//! are their readers' own.
+//! Formats of sources that other code looks for by name: those that `fathom record` writes. Formats
+//! of files are defined by their readers.
 
 /// A live recording as a whole.
 pub const SESSION: &str = "session";
-/// A JVM that was recorded live: what is known of it, and when it started.
+/// A JVM that was recorded live: its facts, and when it started.
 pub const JVM: &str = "jvm";
 /// The collector of a JVM's own probes: collections, safepoints, compilations.
 pub const JVM_EVENTS: &str = "jvm-events";
@@ -15,13 +15,13 @@ pub const NETWORK: &str = "network";
 pub const REQUESTS: &str = "requests";
 /// The collector of CPU samples.
 pub const CPU: &str = "cpu";
-/// The collector of switches of threads, and of what starts and ends them.
+/// The collector of context switches, and of wakeups.
 pub const SCHED: &str = "sched";
 /// The collector of page faults.
 pub const MEMORY: &str = "memory";
 /// The collector of system calls.
 pub const SYSCALLS: &str = "syscalls";
-/// What people or their tools did, as a user names it (`--mark`, `--marks`).
+/// What people or their tools did, as a user gave it (`--mark`, `--marks`).
 pub const MARKS: &str = "marks";
-/// A heap dump: who keeps what of its heap.
+/// A heap dump: who retains what of its heap.
 pub const HEAP_DUMP: &str = "heap-dump";

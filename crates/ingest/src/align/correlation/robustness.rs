@@ -1,7 +1,7 @@
-//! Real runs cut, thinned, made noisy and robbed of JVMs and clients, and made-up ones of other
-//! shapes: how many tables are placed right, placed wrong, and not placed. The table of
-//! docs/alignment.md is what
-//! `cargo test --release -p fathom-ingest --lib robustness -- --ignored --nocapture` prints.
+//! Real runs that are shortened, thinned, made noisy or deprived of JVMs and clients, and synthetic
+//! ones of other shapes: how many tables are placed right, placed wrong, and not placed. The table
+//! of docs/alignment.md is what `cargo test --release -p fathom-ingest --lib robustness --
+//! --ignored --nocapture` prints.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,8 +13,8 @@ use super::tests::Noise;
 use super::*;
 
 /// Two real runs with what their JVMs did, their clients' throughput, and when second 0 of those
-/// was (see the README of the fixtures: the second is known from the requests that arrive to a
-/// quarter of a second, the first to two seconds).
+/// was (see the README of the fixtures: for the second run it is known from the requests that
+/// arrive to a quarter of a second, for the first to two seconds).
 struct Run {
     name: &'static str,
     witnesses: Vec<Witness>,
@@ -102,7 +102,7 @@ fn ticks(values: &[f64], length_s: f64) -> Vec<Tick> {
     values.iter().enumerate().map(tick).collect()
 }
 
-/// How often what happened, of one sort of case.
+/// How often each outcome occurred, for one sort of case.
 #[derive(Default, Debug)]
 struct Count {
     right: usize,
@@ -114,13 +114,13 @@ struct Count {
 struct Counts(BTreeMap<String, Count>);
 
 impl Counts {
-    /// `zero_s`: the right offset; none when the table has nothing to do with the JVMs.
+    /// `zero_s`: the right offset; none when the table is unrelated to the JVMs.
     fn judge(&mut self, case: &str, table: &[Tick], witnesses: &[Witness], zero_s: Option<f64>) {
         let count = self.0.entry(case.to_owned()).or_default();
         match best_offset(table, witnesses).filter(Match::is_certain) {
             None => count.not += 1,
             Some(found) => {
-                // The truth of the run from logs is known to two seconds itself.
+                // The true offset of the run from logs is known to two seconds only.
                 let near = |zero_s: f64| (found.offset_s - zero_s).abs() <= found.uncertainty_s.max(2.0);
                 match zero_s.is_some_and(near) {
                     true => count.right += 1,
@@ -150,7 +150,7 @@ fn normal(noise: &mut Noise) -> f64 {
     (0..6).map(|_| noise.next()).sum::<f64>() / 1.41
 }
 
-/// What can be done to a real run, what is random of it `often` times each.
+/// Applies every modification to a real run, the random ones `often` times each.
 fn real(counts: &mut Counts, run: &Run, often: u64) {
     let name = |case: &str| format!("{}: {case}", run.name);
     let work = sum(&run.clients);
@@ -192,12 +192,11 @@ fn real(counts: &mut Counts, run: &Run, often: u64) {
         }
         for length in [40, 80, 120, 160] {
             let at = ((noise.next() + 1.0) / 2.0 * (work.len() - length) as f64) as usize;
-            let cut = ticks(&work[at..at + length], 1.0);
-            let case = name(&format!("{length} s cut out"));
-            counts.judge(&case, &cut, &run.witnesses, truth.map(|t| t + at as f64));
+            let part = ticks(&work[at..at + length], 1.0);
+            let case = name(&format!("{length} s taken out"));
+            counts.judge(&case, &part, &run.witnesses, truth.map(|t| t + at as f64));
         }
-        // Nothing to do with it: parts of the table, turned around and put together in another
-        // order.
+        // Unrelated: parts of the table, reversed and in another order.
         let mut parts: Vec<Vec<f64>> = work.chunks(work.len() / 6).map(<[f64]>::to_vec).collect();
         for i in (1..parts.len()).rev() {
             parts.swap(i, ((noise.next() + 1.0) / 2.0 * (i + 1) as f64) as usize % (i + 1));
@@ -238,8 +237,8 @@ fn shape(shape: usize, n: usize, noise: &mut Noise) -> Vec<f64> {
 
 const SHAPES: [&str; 6] = ["flat", "ramp and one dip", "phases", "random walk", "sine", "periodic dips"];
 
-/// What a JVM does whose load is `work` from `at` on: collections when 150 pieces of work have
-/// filled the young generation, events for each piece in some, and things of its own.
+/// What a JVM does whose load is `work` from `at` on: collections when 150 units of work have
+/// filled the young generation, events for each unit in some, and events of its own.
 fn jvm(work: &[f64], at: usize, of_its_own: f64, noise: &mut Noise) -> Vec<Witness> {
     let n = work.len() + 2 * at;
     let (mut allocated, mut events) = (0.0, 0.0);

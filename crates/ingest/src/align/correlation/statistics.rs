@@ -1,4 +1,4 @@
-//! Statistics of two rows of numbers beside each other.
+//! Statistics of pairs of number series.
 
 use super::CLIPPED_AT;
 
@@ -16,7 +16,7 @@ pub(super) fn clip(changes: &mut [f64]) -> bool {
     most > 0.0 && most.is_finite()
 }
 
-/// The rotations of `n` values that are far enough from none.
+/// The rotations of `n` values that are far enough from no rotation.
 pub(super) fn shifts(n: usize) -> std::ops::Range<usize> {
     let apart = (n / 20).max(10);
     apart..n.saturating_sub(apart).max(apart)

@@ -1,4 +1,4 @@
-//! Made-up runs.
+//! Synthetic runs.
 
 use super::*;
 
@@ -97,7 +97,7 @@ fn one_dip_laid_over_one_dip_is_found_but_not_certain() {
 }
 
 #[test]
-fn too_little_or_nothing_that_varies_tells_nothing() {
+fn too_little_or_nothing_that_varies_shows_nothing() {
     let mut noise = Noise(9);
     let work = load(&mut noise, 230);
     assert_eq!(best_offset(&ticks(&work[..15]), &[signal(&work)]), None);
@@ -108,7 +108,7 @@ fn too_little_or_nothing_that_varies_tells_nothing() {
 }
 
 #[test]
-fn tables_that_started_together_are_told_from_those_that_did_not() {
+fn tables_that_started_together_are_distinguished_from_those_that_did_not() {
     let mut noise = Noise(3);
     let work = load(&mut noise, 231);
     let share =

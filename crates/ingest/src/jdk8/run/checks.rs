@@ -1,9 +1,9 @@
-//! What is checked and stated when a run ends.
+//! The self-checks at the end of a run.
 
 use fathom_recording::vocabulary::fact;
 use fathom_recording::{Check, ClockBasis, Sink};
 
-use super::{Run, STAMP_NS};
+use super::{Run, TIMESTAMP_NS};
 
 impl Run {
     pub(super) fn facts(&mut self, sink: &mut dyn Sink) {
@@ -33,7 +33,7 @@ impl Run {
             let span = to.saturating_sub(from);
             checks.push(check(
                 "pauses lie within the log's span",
-                sums.pause_ns <= span.saturating_add(STAMP_NS),
+                sums.pause_ns <= span.saturating_add(TIMESTAMP_NS),
                 format!("{:.3} ms of pauses in {:.3} ms", ms(sums.pause_ns), ms(span)),
             ));
             checks.push(check(
@@ -42,15 +42,15 @@ impl Run {
                 format!("{} of {} begin before the one before has ended", sums.overlapping, sums.pauses),
             ));
         }
-        if let Some(beside) = sums.beside_stops.filter(|b| b.pauses > 0) {
-            let slack = i64::try_from(beside.pauses).unwrap_or(i64::MAX).saturating_mul(STAMP_NS / 2);
+        if let Some(covered) = sums.covered_by_stops.filter(|b| b.pauses > 0) {
+            let slack = i64::try_from(covered.pauses).unwrap_or(i64::MAX).saturating_mul(TIMESTAMP_NS / 2);
             checks.push(check(
                 "the sum of pauses is at most the sum of stops",
-                beside.pause_ns <= sums.stop_ns.saturating_add(slack),
+                covered.pause_ns <= sums.stop_ns.saturating_add(slack),
                 format!(
                     "{} pauses of {:.3} ms, {} stops of {:.3} ms",
-                    beside.pauses,
-                    ms(beside.pause_ns),
+                    covered.pauses,
+                    ms(covered.pause_ns),
                     sums.stops,
                     ms(sums.stop_ns)
                 ),
@@ -63,8 +63,8 @@ impl Run {
                     sums.missing_ids.first().map_or(String::new(), |id| format!(", the first is {id}"));
                 let silent = match sums.silent_cycles {
                     0 => String::new(),
-                    1 => ", 1 of a cycle given up before it wrote a line".to_owned(),
-                    n => format!(", {n} of cycles given up before they wrote a line"),
+                    1 => ", 1 of a cycle that was aborted before it wrote a line".to_owned(),
+                    n => format!(", {n} of cycles that were aborted before they wrote a line"),
                 };
                 format!("{more}{} missing below {next}{first}{silent}", sums.missing_ids.len())
             }));

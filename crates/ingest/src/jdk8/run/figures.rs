@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{figure, label};
 
 use crate::jdk8::pause::Pause;
 
-/// A pause's labels: its cause and what it failed at.
+/// A pause's labels: its cause and how it failed.
 pub(super) fn labels_of(pause: &Pause) -> Vec<(&'static str, &str)> {
     let mut labels: Vec<(&str, &str)> = Vec::with_capacity(2);
     labels.extend(pause.cause.map(|cause| (label::CAUSE, cause)));

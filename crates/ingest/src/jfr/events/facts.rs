@@ -1,4 +1,4 @@
-//! What a recording tells of the JVM and its machine, and how it was set.
+//! What a recording says of the JVM and its machine, and its settings.
 
 use fathom_recording::secrets::program_arguments;
 use fathom_recording::vocabulary::fact;
@@ -19,7 +19,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind { name: "jdk.GCHeapConfiguration", fields: &["maxSize", "initialSize"], read: heap },
     Kind { name: "jdk.CodeCacheConfiguration", fields: &["reservedSize"], read: code_cache },
-    Kind { name: "jdk.CPUInformation", fields: &["hwThreads"], read: processors },
+    Kind { name: "jdk.CPUInformation", fields: &["hwThreads"], read: cpus },
     Kind { name: "jdk.ActiveSetting", fields: &["id", "name", "value"], read: setting },
     Kind { name: "jdk.BooleanFlag", fields: &["name", "value"], read: flag },
     Kind { name: "jdk.OSInformation", fields: &["osVersion"], read: system },
@@ -30,43 +30,43 @@ fn jvm<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()>
     if let Some(version) = reader.text(event.field(0)) {
         let version = version_of(&version);
         if let Some(feature) = feature_of(version) {
-            reader.book.fact(fact::JDK, feature.to_string());
+            reader.writer.fact(fact::JDK, feature.to_string());
         }
-        reader.book.fact(fact::JVM_VERSION, version);
+        reader.writer.fact(fact::JVM_VERSION, version);
     }
     if let Some(args) = reader.text(event.field(1)).filter(|args| !args.is_empty()) {
-        reader.book.fact(fact::JVM_ARGS, jvm_args::masked(&args));
+        reader.writer.fact(fact::JVM_ARGS, jvm_args::masked(&args));
     }
     let command = reader.text(event.field(2)).unwrap_or_default();
     let program = program_arguments(command.split_whitespace().skip(1));
     if let Some(main) = main_of(&command) {
-        reader.book.fact(fact::MAIN, main.clone());
-        let process = reader.book.sink.process_mut(reader.book.process);
+        reader.writer.fact(fact::MAIN, main.clone());
+        let process = reader.writer.sink.process_mut(reader.writer.process);
         process.name = main;
         if !program.is_empty() {
             process.facts.insert(fact::MAIN_ARGS.to_owned(), program);
         }
     }
     if let Some(start_ns) = event.integer(3).filter(|ns| *ns > 0) {
-        reader.book.fact(fact::JVM_START_NS, start_ns.to_string());
+        reader.writer.fact(fact::JVM_START_NS, start_ns.to_string());
     }
     if let Some(pid) = event.integer(4).filter(|pid| *pid > 0) {
-        reader.book.sink.process_mut(reader.book.process).pid = Some(pid);
+        reader.writer.sink.process_mut(reader.writer.process).pid = Some(pid);
     }
     Some(())
 }
 
 /// "17.0.15+6-Debian-1deb12u1" of "OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for
 /// linux-amd64 JRE (…)". The VM of JDK 8 has a version of its own; logs have that of the JRE, and
-/// one JVM must be known by the same.
+/// one JVM must have one version.
 fn version_of(text: &str) -> &str {
     let within = |mark| Some(text.split_once(mark)?.1.split_once(')')?.0);
     let of_8 = within(" JRE (").filter(|version| version.starts_with("1.8."));
     of_8.or_else(|| within(" VM (")).unwrap_or(text)
 }
 
-/// The feature release: 17 of "17.0.15+6", 8 of "1.8.0_442-b06" and "25.442-b06" (JDK 8 names its
-/// VM after its own).
+/// The feature release: 17 of "17.0.15+6", 8 of "1.8.0_442-b06" and "25.442-b06" (JDK 8 numbers its
+/// VM separately).
 fn feature_of(version: &str) -> Option<u32> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().ok());
     match (numbers.next()??, numbers.next().flatten()) {
@@ -76,7 +76,7 @@ fn feature_of(version: &str) -> Option<u32> {
     }
 }
 
-/// The main class, or the jar, of the java command line; arguments behind it may be secrets.
+/// The main class, or the jar, of the java command line; arguments after it may be secrets.
 fn main_of(args: &str) -> Option<String> {
     let main = args.split_whitespace().next()?;
     let main = main.rsplit('/').next().filter(|_| main.ends_with(".jar")).unwrap_or(main);
@@ -96,42 +96,42 @@ fn collector<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Opti
         (young, old) if young.contains("Epsilon") || old.contains("Epsilon") => "Epsilon",
         _ => return None,
     };
-    reader.book.fact(fact::COLLECTOR, collector);
-    // Of ZGC, only the generational one has a young collector.
+    reader.writer.fact(fact::COLLECTOR, collector);
+    // With ZGC, only the generational one has a young collector.
     if collector == "Z" && young.starts_with('Z') {
-        reader.book.fact(fact::GENERATIONAL, "1");
+        reader.writer.fact(fact::GENERATIONAL, "1");
     }
     if let Some(workers) = event.integer(2).filter(|n| *n > 0) {
-        reader.book.fact(fact::GC_WORKERS, workers.to_string());
+        reader.writer.fact(fact::GC_WORKERS, workers.to_string());
     }
     if let Some(workers) = event.integer(3).filter(|n| *n > 0) {
-        reader.book.fact(fact::GC_CONCURRENT_WORKERS, workers.to_string());
+        reader.writer.fact(fact::GC_CONCURRENT_WORKERS, workers.to_string());
     }
     Some(())
 }
 
 fn heap<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.fact(fact::HEAP_MAX_BYTES, event.integer(0)?.to_string());
-    reader.book.fact(fact::HEAP_INITIAL_BYTES, event.integer(1)?.to_string());
+    reader.writer.fact(fact::HEAP_MAX_BYTES, event.integer(0)?.to_string());
+    reader.writer.fact(fact::HEAP_INITIAL_BYTES, event.integer(1)?.to_string());
     Some(())
 }
 
 fn code_cache<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.fact(fact::CODE_CACHE_BYTES, event.integer(0)?.to_string());
+    reader.writer.fact(fact::CODE_CACHE_BYTES, event.integer(0)?.to_string());
     Some(())
 }
 
-fn processors<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.fact(fact::CPUS, event.integer(0)?.to_string());
+fn cpus<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    reader.writer.fact(fact::CPUS, event.integer(0)?.to_string());
     Some(())
 }
 
-/// How a kind of event was switched on. The id is that of the kind in this chunk.
+/// The settings of a kind of event. The id is that of the kind in this chunk.
 fn setting<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let kind = reader.names.kind_of_event(event.integer(0)?)?;
     let name = reader.text(event.field(1))?;
     let value = reader.text(event.field(2)).unwrap_or_default();
-    reader.book.set(&kind, &name, &value);
+    reader.writer.set(&kind, &name, &value);
     Some(())
 }
 
@@ -139,8 +139,8 @@ fn flag<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()
     let name = reader.text(event.field(0))?;
     let on = event.is(1);
     match &*name {
-        "AlwaysPreTouch" => reader.book.fact(fact::PRETOUCH, if on { "enabled" } else { "disabled" }),
-        "ZGenerational" if on => reader.book.fact(fact::GENERATIONAL, "1"),
+        "AlwaysPreTouch" => reader.writer.fact(fact::PRETOUCH, if on { "enabled" } else { "disabled" }),
+        "ZGenerational" if on => reader.writer.fact(fact::GENERATIONAL, "1"),
         _ => {}
     }
     Some(())
@@ -150,13 +150,13 @@ fn system<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<
     let text = reader.text(event.field(0))?;
     let pretty = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
     let line = pretty.or_else(|| text.lines().next())?.trim_matches('"').to_owned();
-    reader.book.fact(fact::OS, line);
+    reader.writer.fact(fact::OS, line);
     Some(())
 }
 
 fn swap<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.fact(fact::SWAP_TOTAL_BYTES, event.integer(0)?.to_string());
-    reader.book.fact(fact::SWAP_FREE_BYTES, event.integer(1)?.to_string());
+    reader.writer.fact(fact::SWAP_TOTAL_BYTES, event.integer(0)?.to_string());
+    reader.writer.fact(fact::SWAP_FREE_BYTES, event.integer(1)?.to_string());
     Some(())
 }
 

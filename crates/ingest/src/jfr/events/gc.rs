@@ -1,9 +1,9 @@
-//! Collections and safepoints: parts of what [`super::super::collections`] and
-//! [`super::super::stops`] put together.
+//! Collections and safepoints: the events that [`super::super::gc_events`] and
+//! [`super::super::safepoints`] assemble.
 
 use fathom_recording::vocabulary::{failure, figure, kind, label};
 
-use super::super::collections::Level;
+use super::super::gc_events::Level;
 use super::{Event, Kind, Reader, known};
 
 pub(super) const KINDS: &[Kind] = &[
@@ -71,7 +71,7 @@ fn collection<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Opt
     let id = event.integer(0)?;
     let name = reader.text(event.field(1))?;
     let cause = reader.text(event.field(2)).unwrap_or_default();
-    reader.book.collections.whole(id, (&name, &cause), event.times()?, event.integer(3));
+    reader.writer.collections.whole(id, (&name, &cause), event.times()?, event.integer(3));
     Some(())
 }
 
@@ -79,7 +79,7 @@ fn phase<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>, level: Leve
     let (t0_ns, t1_ns) = event.times()?;
     let id = event.integer(0)?;
     let name = reader.text(event.field(1))?;
-    reader.book.collections.phase(id, level, &name, t0_ns, t1_ns);
+    reader.writer.collections.phase(id, level, &name, t0_ns, t1_ns);
     Some(())
 }
 
@@ -97,24 +97,24 @@ fn concurrent<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Opt
 
 fn sort<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let sort = reader.text(event.field(1))?;
-    reader.book.collections.sort(event.integer(0)?, &sort);
+    reader.writer.collections.sort(event.integer(0)?, &sort);
     Some(())
 }
 
 fn young<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.collections.figure(event.integer(0)?, figure::TENURING_THRESHOLD, event.number(1)?);
+    reader.writer.collections.figure(event.integer(0)?, figure::TENURING_THRESHOLD, event.number(1)?);
     Some(())
 }
 
 fn cpu_time<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let id = event.integer(0)?;
     for (at, key) in [(1, figure::USER_S), (2, figure::SYS_S), (3, figure::REAL_S)] {
-        reader.book.collections.figure(id, key, event.number(at)? / 1e9);
+        reader.writer.collections.figure(id, key, event.number(at)? / 1e9);
     }
     Some(())
 }
 
-/// The sides of a change, by what the summary says of when it was made.
+/// Which side of a change a summary is, by the time at which it was made.
 fn side<'a, 'k>(
     reader: &mut Reader<'_, 'a, '_>,
     event: &Event<'_, 'a>,
@@ -129,14 +129,20 @@ fn heap<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()
     let after = side(reader, event, ["", "after"])? == "after";
     let used = event.number(2)?;
     let key = if after { figure::HEAP_AFTER_BYTES } else { figure::HEAP_BEFORE_BYTES };
-    // async-profiler's summaries, once a second, are of no collection.
-    if id >= 0 && reader.book.setting("jdk.ActiveRecording", "event").is_none() {
-        reader.book.collections.figure(id, key, used);
+    // async-profiler's summaries, once per second, belong to no collection.
+    if id >= 0 && reader.writer.setting("jdk.ActiveRecording", "event").is_none() {
+        reader.writer.collections.figure(id, key, used);
         if let Some(capacity) = event.number(3) {
-            reader.book.collections.figure(id, figure::HEAP_CAPACITY_BYTES, capacity);
+            reader.writer.collections.figure(id, figure::HEAP_CAPACITY_BYTES, capacity);
         }
     } else {
-        reader.book.gauge(fathom_recording::vocabulary::series::HEAP_USED, "bytes", "", event.t0_ns()?, used);
+        reader.writer.gauge(
+            fathom_recording::vocabulary::series::HEAP_USED,
+            "bytes",
+            "",
+            event.t0_ns()?,
+            used,
+        );
     }
     Some(())
 }
@@ -152,7 +158,7 @@ fn sides<'a>(
     for (value, [before_key, after_key]) in figures {
         let key = if after { after_key } else { before_key };
         if let (Some(value), false) = (value, key.is_empty()) {
-            reader.book.collections.figure(id, key, *value);
+            reader.writer.collections.figure(id, key, *value);
         }
     }
     Some(())
@@ -205,23 +211,23 @@ fn metaspace<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Opti
 fn tenuring<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let (id, age, size) = (event.integer(0)?, event.integer(1)?, event.number(2)?);
     if age == 1 {
-        reader.book.collections.figure(id, figure::AGE1_BYTES, size);
+        reader.writer.collections.figure(id, figure::AGE1_BYTES, size);
     }
     Some(())
 }
 
 fn evacuation_failed<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.collections.failed(event.integer(0)?, failure::EVACUATION_FAILURE);
+    reader.writer.collections.failed(event.integer(0)?, failure::EVACUATION_FAILURE);
     Some(())
 }
 
 fn promotion_failed<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.collections.failed(event.integer(0)?, failure::PROMOTION_FAILED);
+    reader.writer.collections.failed(event.integer(0)?, failure::PROMOTION_FAILED);
     Some(())
 }
 
 fn mode_failed<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.collections.failed(event.integer(0)?, failure::CONCURRENT_MODE_FAILURE);
+    reader.writer.collections.failed(event.integer(0)?, failure::CONCURRENT_MODE_FAILURE);
     Some(())
 }
 
@@ -231,29 +237,29 @@ fn stall<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<(
 }
 
 fn safepoint_begin<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.stops.begin(event.integer(0)?, event.times()?, event.number(1));
+    reader.writer.stops.begin(event.integer(0)?, event.times()?, event.number(1));
     Some(())
 }
 
 fn safepoint_runnable<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.stops.runnable(event.integer(0)?, event.number(1)?);
+    reader.writer.stops.runnable(event.integer(0)?, event.number(1)?);
     Some(())
 }
 
 fn safepoint_end<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let (t0_ns, t1_ns) = event.times()?;
-    reader.book.stops.end(event.integer(0)?, t0_ns, t1_ns);
+    reader.writer.stops.end(event.integer(0)?, t0_ns, t1_ns);
     Some(())
 }
 
-/// A VM operation: part of a safepoint, or one that stops nobody.
+/// A VM operation: at a safepoint, or one that stops no thread.
 fn operation<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let name = reader.text(event.field(0))?;
     let (t0_ns, t1_ns) = event.times()?;
     if event.is(1)
         && let Some(id) = event.integer(2).filter(|id| *id > 0)
     {
-        reader.book.stops.operation(id, &name, t0_ns, t1_ns);
+        reader.writer.stops.operation(id, &name, t0_ns, t1_ns);
     }
     let caller = reader.text(event.field(3));
     let labels: Vec<_> = caller.as_deref().map(|caller| (label::CALLER, caller)).into_iter().collect();

@@ -14,7 +14,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "jdk.TLSHandshake", fields: &["peerHost", "peerPort", "protocolVersion"], read: handshake },
 ];
 
-/// What is done, by the last word of the event's name.
+/// The operation, from the last word of the event's name.
 fn verb(event: &Event<'_, '_>) -> &'static str {
     match event.name.rsplit(|c: char| c.is_uppercase()).next() {
         Some("ead") => "read",
@@ -49,7 +49,7 @@ fn connect<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option
     reader.span(event, kind::NET_CONNECT, "connect", &[], &[(label::PEER, &peer)])
 }
 
-/// An event at the end of the handshake: how long it took is not told.
+/// An event at the end of the handshake: its duration is not recorded.
 fn handshake<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let host = reader.text(event.field(0)).unwrap_or_default();
     let peer = format!("{}:{}", &*host, event.integer(1).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Compilations, what went wrong with them, and the code cache.
+//! Compilations, their failures, and the code cache.
 
 use fathom_recording::vocabulary::{figure, kind, label, series};
 
@@ -39,13 +39,13 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "jdk.CompilerQueueUtilization", fields: &["compiler", "queueSize"], read: queue },
 ];
 
-/// `jdk.Compilation` tells only of those that last longer than its threshold: 1 s, or 100 ms with
+/// `jdk.Compilation` records only those that last longer than its threshold: 1 s, or 100 ms with
 /// `profile.jfc`.
 fn compilation<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let id = event.integer(0)?;
     let compiler = reader.text(event.field(1)).unwrap_or_default();
     let method = reader.text(event.field(2))?;
-    let threshold_ns = reader.book.setting_ns("jdk.Compilation", "threshold").filter(|ns| *ns > 0);
+    let threshold_ns = reader.writer.setting_ns("jdk.Compilation", "threshold").filter(|ns| *ns > 0);
     let mut figures = known([
         (figure::TIER, event.number(3)),
         (figure::SUCCESS, event.number(4)),
@@ -54,7 +54,7 @@ fn compilation<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Op
         (figure::THRESHOLD_NS, threshold_ns.map(|ns| ns as f64)),
     ]);
     if event.is(5) {
-        // That it is one is told, and not at which bytecode.
+        // The event has no bytecode index, only that it is an on-stack replacement.
         figures.push((figure::OSR_BCI, 0.0));
     }
     let compiler = compiler.to_ascii_lowercase();
@@ -90,12 +90,12 @@ fn code_cache_full<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -
     reader.span(event, kind::JIT_CODE_CACHE_FULL, "code cache full", &figures, &[(label::SEGMENT, &segment)])
 }
 
-/// What is used of a segment: what is reserved less what is not allocated.
+/// The used part of a segment: what is reserved less what is not allocated.
 fn code_cache<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let segment = reader.text(event.field(0))?;
     let reserved = event.number(3)? - event.number(2)?;
     let used = reserved - event.number(1)?;
-    reader.book.gauge(series::CODE_CACHE_USED, "bytes", &segment, event.t0_ns()?, used.max(0.0));
+    reader.writer.gauge(series::CODE_CACHE_USED, "bytes", &segment, event.t0_ns()?, used.max(0.0));
     Some(())
 }
 
@@ -105,6 +105,6 @@ fn sweep<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<(
 
 fn queue<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let compiler = reader.text(event.field(0))?.to_ascii_lowercase();
-    reader.book.gauge(series::COMPILE_QUEUE, "tasks", &compiler, event.t0_ns()?, event.number(1)?);
+    reader.writer.gauge(series::COMPILE_QUEUE, "tasks", &compiler, event.t0_ns()?, event.number(1)?);
     Some(())
 }

@@ -1,4 +1,4 @@
-//! Load of the machine, the process and its threads, and memory: figures once a second or so.
+//! Load of the machine, the process and its threads, and memory: values about once per second.
 
 use fathom_recording::vocabulary::series;
 
@@ -17,44 +17,44 @@ pub(super) const KINDS: &[Kind] = &[
 fn cpu<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let t_ns = event.t0_ns()?;
     for (at, name) in [(0, series::CPU_JVM_USER), (1, series::CPU_JVM_SYSTEM), (2, series::CPU_MACHINE)] {
-        reader.book.gauge(name, "share", "", t_ns, event.number(at)?);
+        reader.writer.gauge(name, "share", "", t_ns, event.number(at)?);
     }
     Some(())
 }
 
-/// Of one thread: a series a name, so that a pool of a thousand workers does not become a thousand
-/// series.
+/// The load of a thread: one series per name, so that a pool of a thousand workers does not become
+/// a thousand series.
 fn thread_cpu<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let name = reader.text(event.standard(2)).filter(|name| !name.is_empty())?;
     let busy = event.number(0)? + event.number(1)?;
-    reader.book.gauge(series::CPU_THREAD, "share", &name, event.t0_ns()?, busy);
+    reader.writer.gauge(series::CPU_THREAD, "share", &name, event.t0_ns()?, busy);
     Some(())
 }
 
 fn switches<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.gauge(series::CONTEXT_SWITCHES, "1/s", "", event.t0_ns()?, event.number(0)?);
+    reader.writer.gauge(series::CONTEXT_SWITCHES, "1/s", "", event.t0_ns()?, event.number(0)?);
     Some(())
 }
 
 fn memory<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.fact(fathom_recording::vocabulary::fact::MEMORY_BYTES, event.integer(0)?.to_string());
-    reader.book.gauge(series::MEMORY_USED, "bytes", "", event.t0_ns()?, event.number(1)?);
+    reader.writer.fact(fathom_recording::vocabulary::fact::MEMORY_BYTES, event.integer(0)?.to_string());
+    reader.writer.gauge(series::MEMORY_USED, "bytes", "", event.t0_ns()?, event.number(1)?);
     Some(())
 }
 
 fn resident<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.gauge(series::MEMORY_RESIDENT, "bytes", "", event.t0_ns()?, event.number(0)?);
+    reader.writer.gauge(series::MEMORY_RESIDENT, "bytes", "", event.t0_ns()?, event.number(0)?);
     Some(())
 }
 
 fn threads<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.gauge(series::JAVA_THREADS, "threads", "", event.t0_ns()?, event.number(0)?);
+    reader.writer.gauge(series::JAVA_THREADS, "threads", "", event.t0_ns()?, event.number(0)?);
     Some(())
 }
 
-/// Bytes that the JVM had no buffer for. How many events they were is not told: at least one.
+/// Bytes that the JVM had no buffer for. The number of events is not recorded: at least one.
 fn data_loss<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     event.integer(0)?;
-    reader.book.lost(1);
+    reader.writer.lost(1);
     Some(())
 }

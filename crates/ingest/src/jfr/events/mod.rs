@@ -1,8 +1,9 @@
-//! The kinds of events that are read: one row a kind, with the fields that it needs and what
-//! becomes of it.
+//! The kinds of events that are read: one row per kind, with the fields that it needs and its
+//! handler.
 //!
-//! Events are known by the full name of their type. A field that a JDK does not have is absent; a
-//! reader says `None` when it lacks what it needs, and the event is counted as not understood.
+//! Events are recognised by the full name of their type. A field that a JDK does not have is
+//! absent; a handler returns `None` when it lacks what it needs, and the event is counted as not
+//! understood.
 
 mod facts;
 mod gc;
@@ -14,40 +15,41 @@ mod threads;
 
 use fathom_recording::{StackId, ThreadId};
 
-use super::book::{Book, Entry};
 use super::layout::Value;
 use super::names::{Name, Names};
+use super::run_writer::{Entry, RunWriter};
 
 pub(super) use self::samples::Counted;
 
-/// Fields that every kind has first: when, how long, on which thread, with which stack.
+/// Fields that every kind has first: start, duration, thread, stack.
 pub(super) const STANDARD: [&str; 4] = ["startTime", "duration", "eventThread", "stackTrace"];
-/// The most fields that a kind asks for, the standard ones included.
+/// The most fields that a kind needs, including the standard ones.
 pub(super) const MOST_FIELDS: usize = 20;
 
 /// A kind of event.
 pub(super) struct Kind {
     /// The name of its type.
     pub(super) name: &'static str,
-    /// Fields asked for behind the standard ones.
+    /// Fields it needs besides the standard ones.
     pub(super) fields: &'static [&'static str],
-    /// What becomes of it.
+    /// Its handler.
     pub(super) read: Read,
 }
 
-/// Takes an event. `None`: it lacks what it needs.
+/// Handles an event. `None`: it lacks what it needs.
 pub(super) type Read = for<'a> fn(&mut Reader<'_, 'a, '_>, &Event<'_, 'a>) -> Option<()>;
 
 /// All kinds that are read, by group.
 pub(super) const GROUPS: &[&[Kind]] =
     &[facts::KINDS, samples::KINDS, gc::KINDS, jit::KINDS, threads::KINDS, io::KINDS, load::KINDS];
 
-/// The kind of a name.
+/// The kind with a name.
 pub(super) fn kind_of(name: &str) -> Option<&'static Kind> {
     GROUPS.iter().flat_map(|group| group.iter()).find(|kind| kind.name == name)
 }
 
-/// Kinds that other events of their chunk need, wherever they stand: settings, and whose run it is.
+/// Kinds that other events of their chunk need, wherever they are: settings, and the identity of
+/// the run.
 pub(super) fn comes_first(name: &str) -> bool {
     matches!(name, "jdk.ActiveSetting" | "jdk.JVMInformation")
 }
@@ -65,12 +67,12 @@ impl<'a> Event<'_, 'a> {
         self.values.get(at).copied().unwrap_or_default()
     }
 
-    /// A field by its place among those asked for.
+    /// A field by its index among those requested.
     fn field(&self, at: usize) -> Value<'a> {
         self.standard(STANDARD.len() + at)
     }
 
-    /// When it began, nanoseconds since the epoch.
+    /// Its start, nanoseconds since the epoch.
     fn t0_ns(&self) -> Option<i64> {
         match self.standard(0) {
             Value::Integer(ns) => Some(ns),
@@ -78,19 +80,19 @@ impl<'a> Event<'_, 'a> {
         }
     }
 
-    /// When it began and ended.
+    /// Its start and end.
     fn times(&self) -> Option<(i64, i64)> {
         let t0_ns = self.t0_ns()?;
         let length = if let Value::Integer(ns) = self.standard(1) { ns.max(0) } else { 0 };
         Some((t0_ns, t0_ns.saturating_add(length)))
     }
 
-    /// A field that is a whole number.
+    /// An integer field.
     fn integer(&self, at: usize) -> Option<i64> {
         if let Value::Integer(n) = self.field(at) { Some(n) } else { None }
     }
 
-    /// A field that is a number. Some writers fill in the smallest integer for "not known".
+    /// A numeric field. Some writers use the smallest integer for "unknown".
     fn number(&self, at: usize) -> Option<f64> {
         match self.field(at) {
             Value::Integer(i64::MIN) => None,
@@ -100,27 +102,27 @@ impl<'a> Event<'_, 'a> {
         }
     }
 
-    /// A field that says yes or no.
+    /// A boolean field.
     fn is(&self, at: usize) -> bool {
         self.integer(at).is_some_and(|n| n != 0)
     }
 }
 
-/// What events are read with.
+/// The context in which events are handled.
 pub(super) struct Reader<'r, 'a, 's> {
     pub(super) names: Names<'a>,
-    pub(super) book: &'r mut Book<'s>,
+    pub(super) writer: &'r mut RunWriter<'s>,
 }
 
 impl<'a> Reader<'_, 'a, '_> {
-    /// The name that a field stands for.
+    /// The name that a field refers to.
     fn text(&mut self, value: Value<'a>) -> Option<Name<'a>> {
         self.names.text(value)
     }
 
-    /// The thread that a field names.
+    /// The thread that a field refers to.
     fn thread_of(&mut self, value: Value<'a>) -> Option<ThreadId> {
-        self.names.thread(value, self.book.process, self.book.sink)
+        self.names.thread(value, self.writer.process, self.writer.sink)
     }
 
     /// The event's thread.
@@ -130,10 +132,10 @@ impl<'a> Reader<'_, 'a, '_> {
 
     /// The event's stack.
     fn stack(&mut self, event: &Event<'_, 'a>) -> Option<StackId> {
-        self.names.stack(event.standard(3), self.book.sink)
+        self.names.stack(event.standard(3), self.writer.sink)
     }
 
-    /// Writes a span of the event's time, thread and stack.
+    /// Writes a span with the event's time, thread and stack.
     fn span(
         &mut self,
         event: &Event<'_, 'a>,
@@ -145,7 +147,7 @@ impl<'a> Reader<'_, 'a, '_> {
         self.span_with_key(event, kind, name, -1, figures, labels)
     }
 
-    /// The same with a number of its own.
+    /// Like [`Reader::span`], with a key of its own.
     fn span_with_key(
         &mut self,
         event: &Event<'_, 'a>,
@@ -158,7 +160,7 @@ impl<'a> Reader<'_, 'a, '_> {
         let (t0_ns, t1_ns) = event.times()?;
         let (thread, stack) = (self.thread(event), self.stack(event));
         let entry = Entry::new(kind, name, t0_ns, t1_ns);
-        self.book.span(&Entry { key, thread, stack, figures, labels, ..entry });
+        self.writer.span(&Entry { key, thread, stack, figures, labels, ..entry });
         Some(())
     }
 }
@@ -168,7 +170,7 @@ pub(super) fn custom<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>)
     reader.span(event, fathom_recording::vocabulary::kind::EVENT, event.name, &[], &[])
 }
 
-/// Figures that are there.
+/// Figures that are known.
 fn known<const N: usize>(figures: [(&'static str, Option<f64>); N]) -> Vec<(&'static str, f64)> {
     figures.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }

@@ -27,7 +27,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "jdk.JavaErrorThrow", fields: &["thrownClass", "message"], read: thrown },
 ];
 
-/// An address as text, without memory of its own: each event of a lock has one.
+/// An address as text, without an allocation: each event of a lock has one.
 struct Hex {
     digits: [u8; 18],
     from: usize,
@@ -52,7 +52,8 @@ impl Hex {
     }
 }
 
-/// A lock, by the class of its object; with the address that tells it from others of the class.
+/// A lock, by the class of its object; with the address, which distinguishes it from others of the
+/// class.
 fn lock<'a>(
     reader: &mut Reader<'_, 'a, '_>,
     event: &Event<'_, 'a>,
@@ -86,7 +87,7 @@ fn sleep<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<(
     reader.span(event, kind::THREAD_SLEEP, "sleep", &[], &[])
 }
 
-/// A virtual thread that kept its carrier while it waited (JDK 21 and later).
+/// A virtual thread that kept its carrier while it waited (pinned; JDK 21 and later).
 fn pinned<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let reason = reader.text(event.field(0)).unwrap_or_default();
     let blocked = reader.text(event.field(1)).unwrap_or_default();
@@ -96,7 +97,7 @@ fn pinned<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<
     reader.span(event, kind::THREAD_PINNED, name, &[], labels)
 }
 
-/// A wait for a `pthread` lock, as async-profiler sees it.
+/// A wait for a `pthread` lock, as async-profiler records it.
 fn native_lock<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let address = event.integer(0).map(|a| format!("{a:#x}")).unwrap_or_default();
     reader.span(event, kind::LOCK_NATIVE, "pthread", &[], &[(label::ADDRESS, &address)])
@@ -115,7 +116,7 @@ fn life<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>, kind: &str) 
     let (t0_ns, t1_ns) = event.times()?;
     let (thread, stack) = (reader.thread_of(event.field(0)), reader.stack(event));
     let entry = super::Entry::new(kind, &name, t0_ns, t1_ns);
-    reader.book.span(&super::Entry { thread, stack, ..entry });
+    reader.writer.span(&super::Entry { thread, stack, ..entry });
     Some(())
 }
 
@@ -129,7 +130,7 @@ fn class_unload<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> O
     reader.span(event, kind::CLASS_UNLOAD, &class, &[], &[])
 }
 
-/// What was thrown. Its message is not kept: it may hold data of the application.
+/// What was thrown. Its message is not kept, because it may hold data of the application.
 fn thrown<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let class = reader.text(event.field(0))?;
     let error = f64::from(u8::from(event.name == "jdk.JavaErrorThrow"));

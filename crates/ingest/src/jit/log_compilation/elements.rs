@@ -1,8 +1,7 @@
 //! The elements of a LogCompilation log that are known and of no interest.
 //!
-//! Gathered from logs and from the format strings in `libjvm.so` of JDK 8 to 25. An element that is
-//! neither here nor read is counted as unknown and shown: a new JDK's novelty must be seen and not
-//! swallowed.
+//! Collected from logs and from the format strings in `libjvm.so` of JDK 8 to 25. An element that
+//! is neither here nor read is counted as unknown and shown: what a new JDK adds must be noticed.
 
 /// Whether an element is one that is read.
 pub(super) fn is_read(name: &[u8]) -> bool {
@@ -31,13 +30,13 @@ pub(super) fn is_read(name: &[u8]) -> bool {
     )
 }
 
-/// Whether an element is known to tell nothing that a recording wants.
+/// Whether an element is known to hold nothing that a recording needs.
 pub(super) fn is_of_no_interest(name: &[u8]) -> bool {
     is_parse_tree(name) || is_frame(name)
 }
 
-/// What C1, C2 and dependency recording say within a task: how the method was parsed, inlined and
-/// optimised. In front what makes up nine tenths of all lines.
+/// What C1, C2 and dependency recording write within a task: how the method was parsed, inlined and
+/// optimised. The first ones make up nine tenths of all lines.
 pub(super) fn is_parse_tree(name: &[u8]) -> bool {
     matches!(
         name,
@@ -89,7 +88,7 @@ pub(super) fn is_parse_tree(name: &[u8]) -> bool {
     )
 }
 
-/// The frame of the log, and what the JVM says of itself.
+/// The frame of the log, and what the JVM writes about itself.
 fn is_frame(name: &[u8]) -> bool {
     matches!(
         name,
@@ -110,7 +109,7 @@ fn is_frame(name: &[u8]) -> bool {
     )
 }
 
-/// Whether an element has text in it that belongs to it and to nobody here.
+/// Whether an element has text that belongs to it and is of no interest here.
 pub(super) fn holds_text(name: &[u8]) -> bool {
     matches!(name, b"statistics" | b"print_nmethod" | b"opto_assembly" | b"blob")
 }

@@ -1,4 +1,4 @@
-//! The head of a LogCompilation log: which JVM wrote it, how it was started, when.
+//! The header of a LogCompilation log: which JVM wrote it, how it was started, when.
 
 use fathom_recording::secrets::program_arguments;
 use fathom_recording::vocabulary::fact;
@@ -7,13 +7,13 @@ use fathom_recording::{Anchor, Process};
 use super::markup::{Element, decoded};
 use crate::jvm_args;
 
-/// How far `time_ms` may be off: it is a whole number of milliseconds (checked against unified
+/// The uncertainty of `time_ms`: it is a whole number of milliseconds (checked against unified
 /// logging's `time` decorator of the same runs).
 const ANCHOR_UNCERTAINTY_NS: i64 = 1_000_000;
-/// Text that is kept of one part of the head, bytes: a long class path, and no more.
+/// Bytes of text that are kept of one part of the header: a long class path, and no more.
 const MAX_TEXT: usize = 1 << 20;
 
-/// The part of the head in which a line stands.
+/// The part of the header to which a line belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {
     #[default]
@@ -42,13 +42,13 @@ impl Part {
     }
 }
 
-/// What the head has told so far.
+/// The header so far.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     part: Part,
     text: String,
     pub(super) pid: Option<i64>,
-    /// Wall-clock time of stamp 0, nanoseconds since the epoch.
+    /// Wall-clock time of timestamp 0, nanoseconds since the epoch.
     zero_epoch_ns: Option<i64>,
     name: String,
     release: String,
@@ -65,9 +65,9 @@ impl Header {
         self.zero_epoch_ns = root.number(b"time_ms").and_then(|ms| ms.checked_mul(1_000_000));
     }
 
-    /// Takes a line when it belongs to the head.
+    /// Takes a line if it belongs to the header.
     pub(super) fn take(&mut self, line: &[u8], element: Option<&Element<'_>>) -> bool {
-        // A head that was put together wrongly must not swallow the log.
+        // A damaged header must not swallow the log.
         if element.is_some_and(|element| element.name == b"tty") {
             self.part = Part::None;
             return false;
@@ -95,7 +95,7 @@ impl Header {
         }
     }
 
-    /// Text of a part; the arguments' end tag stands behind them on the same line.
+    /// Text of a part; the arguments' end tag follows them on the same line.
     fn text(&mut self, line: &[u8]) {
         let (text, closes) = match line.strip_suffix(b"</args>") {
             Some(text) if self.part == Part::Args => (text, true),
@@ -129,26 +129,26 @@ impl Header {
         self.part = Part::None;
     }
 
-    /// Wall-clock time of stamp 0.
+    /// Wall-clock time of timestamp 0.
     pub(super) fn anchor(&self) -> Option<Anchor> {
         Some(Anchor {
             zero_epoch_ns: self.zero_epoch_ns?,
             uncertainty_ns: ANCHOR_UNCERTAINTY_NS,
-            how: "time_ms of the log's head".to_owned(),
+            how: "time_ms of the log's header".to_owned(),
         })
     }
 
-    /// The tier meant where a compilation names none: the highest that the JVM has.
+    /// The tier of a compilation that names none: the highest that the JVM has.
     pub(super) fn highest_tier(&self) -> u8 {
         if self.name.contains("Client VM") { 1 } else { 4 }
     }
 
-    /// The size of the code cache, as far as it was asked for.
+    /// The size of the code cache, if it was set.
     pub(super) fn code_cache_bytes(&self) -> Option<u64> {
         jvm_args::size_bytes(&self.args, "-XX:ReservedCodeCacheSize=")
     }
 
-    /// Writes down what is known of the process.
+    /// Writes the facts of the process.
     pub(super) fn describe(&self, process: &mut Process) {
         process.pid = process.pid.or(self.pid);
         let main = self.command.split_whitespace().next().unwrap_or_default();
@@ -168,19 +168,19 @@ impl Header {
         fact(fact::CODE_CACHE_BYTES, self.code_cache_bytes().map(|b| b.to_string()).unwrap_or_default());
     }
 
-    /// "17.0.15+6-Debian": up to JDK 8 `<release>` is HotSpot's own number, and the JRE's stands in
+    /// "17.0.15+6-Debian": up to JDK 8 `<release>` is HotSpot's own number, and the JRE's is in
     /// `<info>`.
     fn version(&self) -> &str {
         let jre = self.info.split_once("JRE (").and_then(|(_, rest)| rest.split_once(')'));
         jre.map_or(&self.release, |(version, _)| version)
     }
 
-    /// "17", "8": from the specification's version ("1.8"), else from the JVM's.
+    /// "17", "8": from the specification's version ("1.8"), otherwise from the JVM's.
     fn feature(&self) -> Option<&str> {
         let version = if self.specification.is_empty() { self.version() } else { &self.specification };
         let version = version.strip_prefix("1.").unwrap_or(version);
         let end = version.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(version.len());
-        // JDK 6 gives the specification's version as "1.0".
+        // JDK 6 has "1.0" as the specification's version.
         version.get(..end).filter(|feature| !feature.is_empty() && *feature != "0")
     }
 }
@@ -189,7 +189,7 @@ impl Header {
 mod tests {
     use super::*;
 
-    fn told(log: &str) -> (Header, Process) {
+    fn parsed(log: &str) -> (Header, Process) {
         let mut header = Header::default();
         let mut process = Process::default();
         for line in log.lines() {
@@ -206,8 +206,8 @@ mod tests {
     }
 
     #[test]
-    fn the_head_tells_the_process_and_hides_secrets() {
-        let (header, process) = told(
+    fn the_header_describes_the_process_and_hides_secrets() {
+        let (header, process) = parsed(
             "<hotspot_log version='160 1' process='10544' time_ms='1795210275183'>\n<vm_version>\n<name>\n\
              OpenJDK 64-Bit Server VM\n</name>\n<release>\n17.0.15+6-Debian-1deb12u1\n</release>\n<info>\n\
              OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for linux-amd64 JRE (17.0.15+6-Debian-1deb12u1)\n\
@@ -229,8 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn jdk_8_and_a_client_vm_are_told() {
-        let (header, process) = told(
+    fn jdk_8_and_a_client_vm_are_recognised() {
+        let (header, process) = parsed(
             "<hotspot_log version='160 1' process='1' time_ms='5'>\n<name>\nJava HotSpot(TM) Client VM\n</name>\n\
              <release>\n25.292-b10\n</release>\n<info>\nJava HotSpot(TM) (25.292-b10) JRE (1.8.0_292-b10), built\n\
              </info>\n<properties>\njava.vm.specification.version=1.8\n</properties>\n",

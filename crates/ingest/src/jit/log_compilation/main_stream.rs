@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Role, SpanRow};
 
-use super::book::{self, Book, Key};
 use super::markup::{Element, class_name};
+use super::open_tasks::{self, Key, OpenTasks};
 use super::out::Out;
 use crate::jit::print_compilation::NATIVE_WRAPPER;
 
-/// Seen so far of the main stream.
+/// The state of the main stream.
 #[derive(Default)]
 pub(super) struct MainStream {
-    pub(super) book: Book,
+    pub(super) open_tasks: OpenTasks,
     /// The thread that writes.
     writer: Option<i64>,
-    /// Compiler threads told by the code that they installed: tid → "c1".
+    /// Compiler threads, known from the code that they installed: tid → "c1".
     installers: BTreeMap<i64, String>,
     trap: Option<Trap>,
     code_cache_full: Option<CodeCacheFull>,
@@ -53,7 +53,7 @@ impl MainStream {
         }
         match element.name {
             b"writer" => self.writer = element.number(b"thread"),
-            b"task_queued" => return self.book.queued(element, tier, line),
+            b"task_queued" => return self.open_tasks.queued(element, tier, line),
             b"nmethod" => return self.installed(line, element, tier, out),
             b"make_not_entrant" | b"make_not_used" | b"make_unloaded" | b"make_zombie" => {
                 return self.invalidated(line, element, tier, out);
@@ -76,7 +76,7 @@ impl MainStream {
         true
     }
 
-    /// Takes a line of text when it is the summary of a full code cache.
+    /// Takes a line of text if it is the summary of a full code cache.
     pub(super) fn text(&mut self, line: &[u8]) -> bool {
         let Some(full) = &mut self.code_cache_full else { return false };
         // "compilation: disabled (not enough contiguous free space left)"; with a capital since JDK
@@ -92,11 +92,11 @@ impl MainStream {
 
     fn installed(&mut self, line: u64, element: &Element<'_>, tier: u8, out: &mut Out<'_>) -> bool {
         let (Some(key), Some(method), Some(stamp_ns)) =
-            (book::key(element), element.method(b"method"), element.stamp_ns())
+            (open_tasks::key(element), element.method(b"method"), element.stamp_ns())
         else {
             return false;
         };
-        self.book.installed(key, &method, stamp_ns);
+        self.open_tasks.installed(key, &method, stamp_ns);
         let compiler = element.text(b"compiler").unwrap_or_default();
         let is_native = element.raw(b"compile_kind") == Some(b"c2n");
         if let (Some(writer), false) = (self.writer, compiler.is_empty()) {
@@ -125,7 +125,9 @@ impl MainStream {
     }
 
     fn invalidated(&mut self, line: u64, element: &Element<'_>, tier: u8, out: &mut Out<'_>) -> bool {
-        let (Some(key), Some(stamp_ns)) = (book::key(element), element.stamp_ns()) else { return false };
+        let (Some(key), Some(stamp_ns)) = (open_tasks::key(element), element.stamp_ns()) else {
+            return false;
+        };
         let reason = match element.name {
             b"make_zombie" => Some("zombie".into()),
             b"make_unloaded" => Some("unloaded".into()),
@@ -151,7 +153,7 @@ impl MainStream {
     }
 
     fn method(&self, key: Key) -> &str {
-        self.book.method(key).unwrap_or("(unknown method)")
+        self.open_tasks.method(key).unwrap_or("(unknown method)")
     }
 
     fn trapped(&mut self, line: u64, element: &Element<'_>, tier: u8, out: &mut Out<'_>) -> bool {
@@ -182,7 +184,7 @@ impl MainStream {
         }
     }
 
-    /// Writes what waited for more to be said of it.
+    /// Writes what waited for more details.
     pub(super) fn finish_pending(&mut self, out: &mut Out<'_>) {
         if let Some(trap) = self.trap.take() {
             write_trap(&trap, self.method((trap.key, false)), out);
@@ -201,7 +203,7 @@ impl MainStream {
         }
     }
 
-    /// A sweep is told at its end, in some JDKs at its start as well.
+    /// A sweep is reported at its end, in some JDKs at its start as well.
     fn sweep(&mut self, line: u64, element: &Element<'_>, out: &mut Out<'_>) -> bool {
         let Some(stamp_ns) = element.stamp_ns() else { return false };
         let state = element.text(b"state").unwrap_or_default();
@@ -248,7 +250,7 @@ fn write_trap(trap: &Trap, compiled: &str, out: &mut Out<'_>) {
     out.put(&row);
 }
 
-/// An event at a moment, to be filled.
+/// An event, to be filled.
 fn event(stamp_ns: i64, line: u64, key: i64, out: &mut Out<'_>) -> SpanRow<'static> {
     SpanRow { t0_ns: stamp_ns, t1_ns: stamp_ns, line, key, ..out.row() }
 }
@@ -277,8 +279,8 @@ fn not_compilable(line: u64, element: &Element<'_>, tier: u8, out: &mut Out<'_>)
 
 fn dependency(line: u64, element: &Element<'_>, out: &mut Out<'_>) -> bool {
     let Some(stamp_ns) = element.stamp_ns() else { return false };
-    // x is the method that was thought to be the only one, where it is one; ctxk the class that was
-    // relied on.
+    // x is the method that was assumed to be the only one, if it is a method; ctxk the class that
+    // was relied on.
     let is_method = element.raw(b"x").is_some_and(|x| x.contains(&b' '));
     let name = element.method(if is_method { b"x" } else { b"ctxk" }).unwrap_or_default();
     let witness = element.text(b"witness").map(|witness| class_name(&witness)).unwrap_or_default();

@@ -1,14 +1,14 @@
 //! The markup of a LogCompilation log, line by line.
 //!
-//! HotSpot writes one element a line, attributes in single quotes, with five entities
-//! (`xmlstream.cpp`). Most lines of a log are the compilers' parse trees, which nobody here reads:
-//! an element is told by its name alone, and its attributes are looked at only where they are
-//! wanted.
+//! HotSpot writes one element per line, attributes in single quotes, with five entities
+//! (`xmlstream.cpp`). Most lines of a log are the compilers' parse trees, which are not needed: an
+//! element is recognised by its name alone, and its attributes are parsed only where they are
+//! needed.
 //!
-//! Why by hand: a log that was cut off, or into which the JVM printed something, is no XML, and a
-//! general reader stops there. It is also slower: to walk through a log of 406 MB, quick-xml 0.42
-//! takes 0.81 CPU seconds without looking at a single attribute; with this, the whole reader takes
-//! 0.54.
+//! Why not an XML library: a log that was truncated, or into which the JVM printed something, is
+//! not XML, and a general reader stops there. It is also slower: to read through a log of 406 MB,
+//! quick-xml 0.42 takes 0.81 CPU seconds without looking at a single attribute; with this, the
+//! whole reader takes 0.54.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ impl<'a> Element<'a> {
     /// The element that a line begins with; `None`: the line is text.
     pub(super) fn of(line: &'a [u8]) -> Option<Self> {
         let mut bytes = line;
-        // C1 and C2 indent nothing; failures within a parse tree of JDK 8 stand behind spaces.
+        // C1 and C2 do not indent; failures within a parse tree of JDK 8 follow spaces.
         while let [b' ', rest @ ..] = bytes {
             bytes = rest;
         }
@@ -44,7 +44,7 @@ impl<'a> Element<'a> {
         (!name.is_empty()).then_some(Self { name, closes, rest })
     }
 
-    /// Whether it is there to its end, `>`.
+    /// Whether it is complete up to its end, `>`.
     pub(super) fn is_whole(&self) -> bool {
         self.rest.trim_ascii_end().ends_with(b">")
     }
@@ -54,7 +54,7 @@ impl<'a> Element<'a> {
         self.rest.trim_ascii_end().ends_with(b"/>")
     }
 
-    /// An attribute as it is written, entities and all.
+    /// An attribute as it is written, including entities.
     pub(super) fn raw(&self, name: &[u8]) -> Option<&'a [u8]> {
         let mut rest = self.rest;
         loop {
@@ -78,12 +78,12 @@ impl<'a> Element<'a> {
         self.raw(name).map(decoded)
     }
 
-    /// An attribute that is a whole number.
+    /// An integer attribute.
     pub(super) fn number(&self, name: &[u8]) -> Option<i64> {
         std::str::from_utf8(self.raw(name)?).ok()?.parse().ok()
     }
 
-    /// An attribute that is a whole number, as a figure.
+    /// An integer attribute, as the value of a figure.
     pub(super) fn figure(&self, name: &[u8]) -> Option<f64> {
         self.number(name).map(|n| n as f64)
     }
@@ -113,7 +113,7 @@ fn nanoseconds(stamp: &[u8]) -> Option<i64> {
     whole.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// Text with its entities decoded. What is no entity is left as it is.
+/// Text with its entities decoded. What is not an entity is left as it is.
 pub(super) fn decoded(raw: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(raw);
     if !text.contains('&') {
@@ -190,7 +190,7 @@ mod tests {
         level='3' stamp='0.026' comment='tiered'/>";
 
     #[test]
-    fn an_element_is_told_by_its_name_and_its_attributes_are_found() {
+    fn an_element_is_recognised_by_its_name_and_its_attributes_are_found() {
         let element = Element::of(QUEUED).unwrap();
         assert_eq!(element.name, b"task_queued");
         assert!(!element.closes && element.is_whole() && element.is_empty());
@@ -214,9 +214,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_cut_anywhere_gives_no_half_attribute() {
-        for cut in 1..QUEUED.len() {
-            let element = Element::of(&QUEUED[..cut]);
+    fn a_line_truncated_anywhere_gives_no_half_attribute() {
+        for length in 1..QUEUED.len() {
+            let element = Element::of(&QUEUED[..length]);
             if let Some(element) = element {
                 assert!(!element.is_whole());
                 assert!(matches!(element.number(b"compile_id"), None | Some(2)));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_are_exact_and_nonsense_is_refused() {
+    fn timestamps_are_exact_and_nonsense_is_refused() {
         assert_eq!(nanoseconds(b"289.925"), Some(289_925_000_000));
         assert_eq!(nanoseconds(b"0,5"), Some(500_000_000));
         assert_eq!(nanoseconds(b"7"), Some(7_000_000_000));

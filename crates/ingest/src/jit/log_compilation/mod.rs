@@ -7,33 +7,35 @@
 //! | `jit.compile` | `task` | `task_done` |
 //! | `jit.install` | `nmethod` | |
 //! | `jit.invalidate` | `make_not_entrant` | |
-//! | `jit.trap` | `uncommon_trap` of the main stream; those in a task's parse tree are places where one might be | |
+//! | `jit.trap` | `uncommon_trap` of the main stream; those in a task's parse tree are possible
+//! traps | |
 //! | `jit.dependency` | `dependency_failed` | |
 //! | `jit.failure` | `failure` of a task that did not succeed; `make_not_compilable` | |
 //! | `jit.code-cache-full`, `jit.sweep` | `code_cache_full`, `sweeper` | |
-//! | series `codecache.used` | `code_cache` of each task, against the size asked for or the default that fits | |
+//! | series `codecache.used` | `code_cache` of each task, against the size that was set or the
+//! default that fits | |
 //!
-//! The log comes in three shapes, told by content:
+//! The log comes in three forms, recognised by content:
 //!
-//! * complete: the main stream, and behind it each compiler thread's tasks;
-//! * cut off by `kill -9` or a crash: the main stream up to its last 4 kB, no task at all. When a
-//!   queued task was started is not in it: the wait then ends at the installation, or where it
+//! * complete: the main stream, followed by each compiler thread's tasks;
+//! * truncated by `kill -9` or a crash: the main stream up to its last 4 kB, no task at all. The
+//!   start of a queued task is not in it: the wait then ends at the installation, or where it
 //!   began, with `wait_known` = 0;
-//! * a compiler thread's own file (`/tmp/hs_c<tid>_pid<pid>.log`), which the JVM leaves behind
-//!   then, without root element and wall-clock time. Read beside the main file it gives the tasks,
-//!   and the waits their ends.
+//! * a compiler thread's own file (`/tmp/hs_c<tid>_pid<pid>.log`), which the JVM then leaves
+//!   behind, without root element and wall-clock time. Read together with the main file it gives
+//!   the tasks, and the ends of the waits.
 //!
-//! Stamps are seconds since the JVM's start with three digits, the zero of unified logging's
+//! Timestamps are seconds since the JVM's start with three digits, the zero of unified logging's
 //! `uptime`; `time_ms` of the root is the wall-clock time of that zero. Absent attributes mean:
 //! `level` the highest tier, `compile_kind` a normal compilation, `count` none. Sources:
 //! `compileTask.cpp`, `compileBroker.cpp`, `compileLog.cpp`, `nmethod.cpp`, `deoptimization.cpp`,
 //! `xmlstream.cpp` of HotSpot 8 to 25, and logs of 11, 17, 21 and 25.
 
-mod book;
 mod elements;
 mod header;
 mod main_stream;
 mod markup;
+mod open_tasks;
 mod out;
 mod run;
 mod task;
@@ -60,7 +62,7 @@ impl Format for LogCompilation {
     }
 
     fn about(&self) -> &'static str {
-        "LogCompilation XML of HotSpot 8 to 25: complete, cut off, or a compiler thread's own hs_c*.log: tasks, queue \
+        "LogCompilation XML of HotSpot 8 to 25: complete, truncated, or a compiler thread's own hs_c*.log: tasks, queue \
          waits, installed and invalidated code, traps, code cache"
     }
 
@@ -73,7 +75,7 @@ impl Format for LogCompilation {
         if start.starts_with(b"<start_compile_thread ") {
             return Confidence(95);
         }
-        // The end of a log whose beginning was rotated or thrown away.
+        // The end of a log whose beginning was rotated or deleted.
         let wanted: [&[u8]; 3] =
             [b"\n<task_queued compile_id='", b"\n<task compile_id='", b"\n<nmethod compile_id='"];
         Confidence(if wanted.iter().any(|element| memmem::find(head, element).is_some()) { 80 } else { 0 })

@@ -1,4 +1,4 @@
-//! Where the records of one run of a JVM go: the sink, with the run's source and process.
+//! The writer of one run of a JVM: the sink, with the run's source and process.
 
 use fathom_recording::clock::ClockBasis;
 use fathom_recording::vocabulary::kind;
@@ -8,17 +8,17 @@ use fathom_recording::{
     ThreadId,
 };
 
-/// The sink of one run. Source and process come into being with the first thing that is worth one,
-/// so that a file in which nothing was found leaves nothing behind.
+/// The sink of one run. Source and process are created with the first record, so that a file
+/// without records leaves nothing behind.
 pub(super) struct Out<'s> {
     sink: &'s mut dyn Sink,
     file: String,
-    /// Which run of the file it is, from 1.
+    /// The number of the run in the file, 1-based.
     run: u32,
     ids: Option<(SourceId, ProcessId)>,
-    /// First and last stamp of a record.
+    /// First and last timestamp of a record.
     covers_ns: Option<(i64, i64)>,
-    /// Records handed over.
+    /// Records written.
     pub(super) records: u64,
 }
 
@@ -27,7 +27,7 @@ impl<'s> Out<'s> {
         Self { sink, file: file.to_owned(), run: 1, ids: None, covers_ns: None, records: 0 }
     }
 
-    /// Makes ready for the next run of the JVM in the same file.
+    /// Prepares for the next run of the JVM in the same file.
     pub(super) fn next_run(&mut self) {
         self.run += u32::from(self.ids.is_some());
         self.ids = None;
@@ -73,7 +73,7 @@ impl<'s> Out<'s> {
         self.sink.thread(process, Some(tid), name, role)
     }
 
-    /// A row of this run without anything in it, to be filled.
+    /// A row of this run without content, to be filled.
     pub(super) fn row(&mut self) -> SpanRow<'static> {
         let (source, process) = self.ids();
         SpanRow::new("", "", (0, 0), process, source)
@@ -102,7 +102,7 @@ impl<'s> Out<'s> {
         self.sink.point(series, t_ns, 0, bytes);
     }
 
-    /// Says which interval the source covers: up to `last_ns`, from its first record on.
+    /// Sets the interval that the source covers: up to `last_ns`, from its first record on.
     pub(super) fn cover(&mut self, last_ns: i64) {
         let (from, to) = self.covers_ns.unwrap_or((last_ns, last_ns));
         let covers = (from, to.max(last_ns));

@@ -1,11 +1,11 @@
 //! One run of a JVM, element by element.
 //!
 //! ```text
-//! <hotspot_log>      head: which JVM                                                    header.rs
+//! <hotspot_log>      header: which JVM                                                  header.rs
 //! <tty>              main stream, live: queued, installed, invalidated, traps, cache    main_stream.rs
 //! </tty>
-//! <compilation_log>  one a compiler thread, at exit: its tasks                          task.rs
-//!   <fragment>       the task that was cut off by the exit
+//! <compilation_log>  one per compiler thread, at exit: its tasks                          task.rs
+//!   <fragment>       the task that was truncated by the exit
 //! </hotspot_log>
 //! ```
 //!
@@ -25,22 +25,22 @@ use super::task::Tasks;
 use crate::Tally;
 use crate::jit::print_compilation::parse_line;
 
-/// Seen so far of one run.
+/// The state of one run.
 #[derive(Default)]
 pub(super) struct Run {
     header: Header,
     tally: Tally,
     main: MainStream,
     tasks: Tasks,
-    /// Whether the head is still to come or going on.
+    /// Whether the header is still to come or incomplete.
     in_head: bool,
-    /// Whether the root element was there: it is not in a compiler thread's own file.
+    /// Whether there was a root element: a compiler thread's own file has none.
     has_root: bool,
     /// Whether the root element was closed.
     ended: bool,
-    /// The element whose text is being passed over.
+    /// The element whose text is being skipped.
     text_of: Vec<u8>,
-    /// The last line that was not understood: damage, unless the log was cut off in it.
+    /// The last line that was not understood: damage, unless the log is truncated in it.
     doubt: Option<(u64, Vec<u8>)>,
     last_ns: i64,
     lines: u64,
@@ -93,7 +93,7 @@ impl Run {
         }
     }
 
-    /// Holds a line that was not understood until it is known whether the log was cut off in it.
+    /// Holds a line that was not understood until it is known whether the log is truncated in it.
     fn doubt(&mut self, number: u64, line: &[u8]) {
         let line = line.iter().copied().take(200).collect();
         if let Some((number, line)) = self.doubt.replace((number, line)) {
@@ -101,13 +101,13 @@ impl Run {
         }
     }
 
-    /// Text: the head's, an element's own, or what the JVM printed into its log.
+    /// Text: of the header, of an element, or what the JVM printed into its log.
     fn text(&mut self, number: u64, line: &[u8]) {
         if self.in_head && self.header.take(line, None) {
             return;
         }
-        // PrintCompilation and PrintInlining print into the log as well; the elements beside it
-        // tell more.
+        // PrintCompilation and PrintInlining print into the log as well; the elements next to it
+        // have more details.
         let is_known = self.main.text(line)
             || !self.text_of.is_empty()
             || line.trim_ascii().is_empty()
@@ -127,12 +127,12 @@ impl Run {
         match name {
             b"uncommon_trap" => self.main.finish_pending(out),
             b"hotspot_log" => self.ended = true,
-            b"compilation_log" | b"fragment" => self.tasks.cut_off(),
+            b"compilation_log" | b"fragment" => self.tasks.truncate_open(),
             _ => {}
         }
     }
 
-    /// Takes an element that may be wanted. `false`: it lacks what it needs.
+    /// Takes an element that may be needed. `false`: it lacks what it needs.
     fn element(&mut self, number: u64, element: &Element<'_>, out: &mut Out<'_>) -> bool {
         self.last_ns = self.last_ns.max(element.stamp_ns().unwrap_or(0));
         let tier = self.tier(element);
@@ -152,7 +152,7 @@ impl Run {
                 process.pid = process.pid.or(pid);
                 self.tasks.thread(element);
             }
-            b"task" => return self.tasks.open(number, element, tier, &mut self.main.book, out),
+            b"task" => return self.tasks.open(number, element, tier, &mut self.main.open_tasks, out),
             b"failure" => self.tasks.failure(element),
             b"code_cache" => self.tasks.code_cache(element),
             b"task_done" => return self.tasks.done(element, out),
@@ -165,7 +165,7 @@ impl Run {
         true
     }
 
-    /// The head is over: writes down what it told.
+    /// The header is complete: writes its facts.
     fn end_head(&mut self, out: &mut Out<'_>) {
         if std::mem::take(&mut self.in_head) {
             self.header.describe(out.process());
@@ -186,12 +186,12 @@ impl Run {
         }
         self.main.finish_pending(out);
         self.end_head_if_any(out);
-        if !out.has_source() && self.main.book.fates.queued == 0 {
+        if !out.has_source() && self.main.open_tasks.fates.queued == 0 {
             return;
         }
-        let tasks_cut = self.tasks.finish(self.last_ns, out);
-        self.main.book.close(out);
-        // A compiler thread's own file knows of one thread only.
+        let tasks_truncated = self.tasks.finish(self.last_ns, out);
+        self.main.open_tasks.close(out);
+        // A compiler thread's own file has one thread only.
         let threads = self.compiler_threads();
         if self.has_root && !threads.is_empty() {
             out.process().facts.insert(fact::COMPILER_THREADS.to_owned(), threads);
@@ -202,8 +202,8 @@ impl Run {
         let source = out.source();
         source.lines = self.lines;
         source.bytes = self.bytes;
-        // A compiler thread's file has no end mark: it is whole when its last task is.
-        source.cut = if self.has_root { !self.ended } else { tasks_cut || in_line };
+        // A compiler thread's file has no end mark: it is complete when its last task is.
+        source.cut = if self.has_root { !self.ended } else { tasks_truncated || in_line };
         source.checks = checks;
         self.tally.add_to(source);
     }
@@ -214,12 +214,12 @@ impl Run {
         }
     }
 
-    /// "C1=1 C2=2": as their parts of the log say, else as the code that they installed does.
+    /// "C1=1 C2=2": from their parts of the log, otherwise from the code that they installed.
     fn compiler_threads(&self) -> String {
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-        let told: Vec<_> = self.tasks.threads().collect();
-        let seen = self.main.installers().filter(|_| told.is_empty());
-        for compiler in told.iter().copied().chain(seen) {
+        let of_tasks: Vec<_> = self.tasks.threads().collect();
+        let seen = self.main.installers().filter(|_| of_tasks.is_empty());
+        for compiler in of_tasks.iter().copied().chain(seen) {
             *counts.entry(compiler.to_uppercase()).or_default() += 1;
         }
         let counts: Vec<_> = counts.iter().map(|(compiler, n)| format!("{compiler}={n}")).collect();
@@ -227,7 +227,7 @@ impl Run {
     }
 
     fn checks(&self) -> Vec<Check> {
-        let fates = self.main.book.fates;
+        let fates = self.main.open_tasks.fates;
         let mut checks = Vec::new();
         let mut check = |claim: &str, holds: bool, detail: String| {
             checks.push(Check { claim: claim.to_owned(), holds, detail });

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Role, SeriesId, SpanRow, ThreadId};
 
-use super::book::{self, Book, Key};
 use super::markup::Element;
+use super::open_tasks::{self, Key, OpenTasks};
 use super::out::Out;
 
-/// Code caches that HotSpot reserves when nobody asks for a size: 48 MB, five times that with
-/// tiered compilation (`ReservedCodeCacheSize`, `CodeCache::initialize_heaps`).
+/// Sizes of the code cache that HotSpot reserves by default: 48 MB, five times that with tiered
+/// compilation (`ReservedCodeCacheSize`, `CodeCache::initialize_heaps`).
 const DEFAULT_CODE_CACHES: [f64; 2] = [48.0 * 1048576.0, 240.0 * 1048576.0];
 /// What may be in the code cache when the first task is done: stubs and adapters, a megabyte or
 /// two.
@@ -58,8 +58,8 @@ struct Task {
 pub(super) struct Tasks {
     thread: CompilerThread,
     task: Option<Task>,
-    /// Tasks that the end of the JVM, or of the file, cut off: one a thread.
-    cut: Vec<Task>,
+    /// Tasks that were truncated by the end of the JVM, or of the file: one per thread.
+    truncated: Vec<Task>,
     /// Compiler threads by tid: "c1".
     threads: BTreeMap<i64, &'static str>,
     /// Size of the code cache, when it is known.
@@ -72,12 +72,12 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Whether a task is open: what comes then is its parse tree.
+    /// Whether a task is open: what follows is its parse tree.
     pub(super) fn is_in_task(&self) -> bool {
         self.task.is_some()
     }
 
-    /// "c1", "c2" of each compiler thread that was met.
+    /// "c1", "c2" of each compiler thread that occurred.
     pub(super) fn threads(&self) -> impl Iterator<Item = &'static str> {
         self.threads.values().copied()
     }
@@ -89,7 +89,7 @@ impl Tasks {
 
     /// `compilation_log` or `start_compile_thread`: another thread's part begins.
     pub(super) fn thread(&mut self, element: &Element<'_>) {
-        self.cut_off();
+        self.truncate_open();
         let tid = element.number(b"thread");
         if tid != self.thread.tid {
             self.thread = CompilerThread { tid, ..CompilerThread::default() };
@@ -106,16 +106,16 @@ impl Tasks {
         line: u64,
         element: &Element<'_>,
         tier: u8,
-        book: &mut Book,
+        open_tasks: &mut OpenTasks,
         out: &mut Out<'_>,
     ) -> bool {
-        self.cut_off();
+        self.truncate_open();
         let (Some(key), Some(method), Some(t0_ns)) =
-            (book::key(element), element.method(b"method"), element.stamp_ns())
+            (open_tasks::key(element), element.method(b"method"), element.stamp_ns())
         else {
             return false;
         };
-        book.started(key, t0_ns, out);
+        open_tasks.started(key, t0_ns, out);
         let compiler = self.thread.compiler(tier);
         let thread = self.thread_id(compiler, out);
         self.task = Some(Task {
@@ -151,21 +151,21 @@ impl Tasks {
         }
     }
 
-    /// What is free in the code cache, told just before a task is done.
+    /// The free part of the code cache, reported just before a task is done.
     pub(super) fn code_cache(&mut self, element: &Element<'_>) {
         let free = element.figure(b"free_code_cache");
         if let Some(task) = &mut self.task {
             task.code_cache_free = free;
         }
         if let (None, Some(free)) = (self.code_cache_bytes, free) {
-            // Nobody asked for a size. The first figure shows which default it is; otherwise it
-            // stays unknown.
+            // No size was set. The first value shows which default it is; otherwise it stays
+            // unknown.
             let fits = |size: &&f64| free <= **size && free > **size - AT_START;
             self.code_cache_bytes = Some(DEFAULT_CODE_CACHES.iter().find(fits).copied().unwrap_or(0.0));
         }
     }
 
-    /// A task is done. `false`: it lacks its stamp, or was not open.
+    /// A task is done. `false`: it lacks its timestamp, or was not open.
     pub(super) fn done(&mut self, element: &Element<'_>, out: &mut Out<'_>) -> bool {
         let Some(t1_ns) = element.stamp_ns() else { return false };
         let Some(task) = self.task.take() else { return false };
@@ -181,8 +181,8 @@ impl Tasks {
         if success == Some(0.0) {
             write_failure(&task, t1_ns, out);
         }
-        // Beside other threads' files a series of its own would be counted twice; the figure is on
-        // the task.
+        // In another thread's file a series of its own would be counted twice; the value is on the
+        // task.
         if let (Some(size), Some(free), true) =
             (self.code_cache_bytes, task.code_cache_free, self.is_whole_log)
             && size >= free
@@ -193,15 +193,15 @@ impl Tasks {
     }
 
     /// What is open will not be done in this log.
-    pub(super) fn cut_off(&mut self) {
-        self.cut.extend(self.task.take());
+    pub(super) fn truncate_open(&mut self) {
+        self.truncated.extend(self.task.take());
     }
 
-    /// The log ends: writes the tasks that were cut off. Tells whether the last one was.
+    /// The log ends: writes the tasks that were truncated. Returns whether the last one was.
     pub(super) fn finish(&mut self, last_ns: i64, out: &mut Out<'_>) -> bool {
         let in_task = self.is_in_task();
-        self.cut_off();
-        for task in &self.cut {
+        self.truncate_open();
+        for task in &self.truncated {
             let why = "the log ends before it is done";
             write_compile(task, last_ns.max(task.t0_ns), [].into_iter(), Some(why), out);
         }
@@ -213,7 +213,7 @@ fn write_compile(
     task: &Task,
     t1_ns: i64,
     more: impl Iterator<Item = (&'static str, f64)>,
-    cut: Option<&str>,
+    truncated: Option<&str>,
     out: &mut Out<'_>,
 ) {
     let mut figures = vec![(figure::TIER, f64::from(task.tier))];
@@ -222,7 +222,7 @@ fn write_compile(
     figures.extend(more);
     figures.extend(task.code_cache_free.map(|bytes| (figure::CODE_CACHE_FREE_BYTES, bytes)));
     let mut labels = vec![(label::COMPILER, task.compiler)];
-    labels.extend(cut.map(|why| (label::CUT, why)));
+    labels.extend(truncated.map(|why| (label::CUT, why)));
     let row = SpanRow {
         kind: kind::JIT_COMPILE,
         name: &task.method,

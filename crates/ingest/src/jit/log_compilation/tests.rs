@@ -1,4 +1,4 @@
-//! Whole logs: what must come out of the real ones, and of the same cut off or damaged.
+//! Whole logs: what must be read from the real ones, and from the same truncated or damaged.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ fn the_compile_burst_of_the_migration_is_seen_in_queue_and_tasks() {
 }
 
 #[test]
-fn the_process_and_its_clock_are_told() {
+fn the_process_and_its_clock_are_read() {
     let recording = elasql(2);
     let [process] = &recording.processes[..] else { panic!("one process") };
     assert_eq!((process.pid, process.jvm), (Some(10544), true));
@@ -102,7 +102,7 @@ fn the_process_and_its_clock_are_told() {
 }
 
 #[test]
-fn a_task_is_told_whole_and_joined_with_its_wait() {
+fn a_task_is_read_completely_and_joined_with_its_wait() {
     let recording = elasql(2);
     let by_key = |kind: &str| recording.spans_of(kind).find(|s| s.key() == 1).expect("the first task");
     let task = by_key(kind::JIT_COMPILE);
@@ -130,13 +130,16 @@ fn a_task_is_told_whole_and_joined_with_its_wait() {
 }
 
 #[test]
-fn the_task_that_the_exit_cut_off_and_the_one_still_queued_say_so() {
+fn the_task_that_the_exit_truncated_and_the_one_still_queued_are_marked() {
     let recording = elasql(0);
-    let cut: Vec<_> =
+    let truncated: Vec<_> =
         recording.spans_of(kind::JIT_COMPILE).filter(|s| s.label(label::CUT).is_some()).collect();
-    let [cut] = &cut[..] else { panic!("one of the 4625 is cut off, not {}", cut.len()) };
-    assert_eq!((cut.key(), cut.name()), (4811, "java.util.logging.LogManager.ensureLogManagerInitialized"));
-    assert_eq!((cut.t0_ns(), cut.t1_ns()), (289_991_000_000, 290_928_000_000));
+    let [truncated] = &truncated[..] else { panic!("one of the 4625 is truncated, not {}", truncated.len()) };
+    assert_eq!(
+        (truncated.key(), truncated.name()),
+        (4811, "java.util.logging.LogManager.ensureLogManagerInitialized")
+    );
+    assert_eq!((truncated.t0_ns(), truncated.t1_ns()), (289_991_000_000, 290_928_000_000));
     let unknown: Vec<_> =
         recording.spans_of(kind::JIT_QUEUE).filter(|s| s.figure(figure::WAIT_KNOWN) == Some(0.0)).collect();
     assert_eq!(unknown.len(), 1);
@@ -148,12 +151,12 @@ fn code_cache_use_is_measured_against_the_default_size_that_fits() {
     let recording = elasql(2);
     let [series] = &recording.series[..] else { panic!("one series") };
     assert_eq!(series.info.name, "codecache.used");
-    assert_eq!(series.value.len(), 4312 - 23, "a stale task tells no figure");
+    assert_eq!(series.value.len(), 4312 - 23, "a stale task has no value");
     assert_eq!(series.value[0], 240.0 * 1048576.0 - 250_614_272.0);
     assert!(series.t_ns.is_sorted());
 }
 
-/// A recording in words: process, source, and of each kind its count and the first and the last
+/// A summary of a recording: process, source, and of each kind its count and the first and the last
 /// span.
 fn outline(recording: &Recording) -> String {
     let mut text = String::new();
@@ -206,14 +209,14 @@ fn logs_of_four_jdks_are_read_as_they_were() {
 }
 
 #[test]
-fn a_log_cut_by_kill_9_and_its_threads_files_are_read_as_they_were() {
+fn a_log_truncated_by_kill_9_and_its_threads_files_are_read_as_they_were() {
     insta::assert_snapshot!("killed", outline(&read(&fixture("jit/jdk17-killed.xml"))));
     insta::assert_snapshot!("killed_c1", outline(&read(&fixture("jit/hs_c24557_pid24538.log"))));
     insta::assert_snapshot!("killed_c2", outline(&read(&fixture("jit/hs_c24556_pid24538.log"))));
 }
 
 #[test]
-fn a_log_is_told_by_its_content() {
+fn a_log_is_recognised_by_its_content() {
     let sniff = |bytes: &[u8]| LogCompilation.sniff(bytes);
     assert_eq!(sniff(&fixture("jit/jdk25.xml")), Confidence(100));
     assert_eq!(sniff(&fixture("jit/hs_c24557_pid24538.log")), Confidence(95));
@@ -289,7 +292,7 @@ fn two_runs_in_one_file_are_two_processes() {
 }
 
 #[test]
-fn a_failed_check_is_told() {
+fn a_failed_check_is_reported() {
     let recording = read(
         b"<hotspot_log version='160 1' process='7' time_ms='1000'>\n<tty>\n\
         <task_queued compile_id='1' method='A b ()V' stamp='0.200'/>\n</tty>\n<compilation_log thread='1'>\n\
@@ -311,19 +314,19 @@ fn a_failed_check_is_told() {
 }
 
 #[test]
-fn a_log_cut_off_anywhere_is_read_up_to_there() {
+fn a_log_truncated_anywhere_is_read_up_to_there() {
     let log = fixture("jit/jdk17.xml");
     let whole = read(&log).sources[0].records;
     let mut last = 0;
-    // 97 is prime to the length of lines, so that cuts fall everywhere within them.
-    for cut in (400..log.len()).step_by(97 * 131) {
-        let recording = read(&log[..cut]);
+    // 97 is prime to the length of lines, so that logs are truncated everywhere within them.
+    for length in (400..log.len()).step_by(97 * 131) {
+        let recording = read(&log[..length]);
         let source = &recording.sources[0];
-        assert!(source.cut, "{cut}");
-        assert_eq!((source.skipped, source.lost), (0, 0), "{cut}: {:?}", source.unknown);
-        assert!(source.checks.iter().all(|c| c.holds), "{cut}: {:?}", source.checks);
-        // A wait that was open becomes a record where its task has not come yet.
-        assert!(source.records >= last || source.records + 4 >= last, "{cut}");
+        assert!(source.cut, "{length}");
+        assert_eq!((source.skipped, source.lost), (0, 0), "{length}: {:?}", source.unknown);
+        assert!(source.checks.iter().all(|c| c.holds), "{length}: {:?}", source.checks);
+        // A wait that was open becomes a record where its task is missing.
+        assert!(source.records >= last || source.records + 4 >= last, "{length}");
         last = source.records;
     }
     assert!(last <= whole + 4, "{last} of {whole}");
@@ -335,16 +338,16 @@ proptest::proptest! {
     #[test]
     fn no_flipped_bytes_make_it_panic(
         flips in proptest::collection::vec((0_usize..110_000, proptest::num::u8::ANY), 1..400),
-        cut in 0_usize..118_784,
+        length in 0_usize..118_784,
     ) {
         let mut log = fixture("jit/jdk17-killed.xml");
-        // The main stream with the end of a thread's file behind it: every kind of element.
+        // The main stream followed by the end of a thread's file: every kind of element.
         log.truncate(60_000);
         log.extend_from_slice(&fixture("jit/hs_c24557_pid24538.log")[..50_000]);
         for (at, byte) in flips {
             log[at] = byte;
         }
-        log.truncate(cut);
+        log.truncate(length);
         // Refused when nothing of it could be used.
         let _ = read_or_refuse(&log);
     }

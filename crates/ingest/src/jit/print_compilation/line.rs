@@ -15,12 +15,12 @@
 //! Sources: `CompileTask::print_impl` and `nmethod::print_on` of HotSpot (`compileTask.cpp`,
 //! `nmethod.cpp`, JDK 8 to 25), `CompileBroker::invoke_compiler_on_method` for "COMPILE SKIPPED".
 //! JDK 6 puts the message before the method and writes `---` for a native wrapper. The line is
-//! parsed by its shape and not by columns; a message that is not known is handed over as it is.
+//! parsed by its form and not by columns; an unknown message is returned as it is.
 //!
-//! Limits: the line tells when a compilation started and nothing about its end, nor how long it had
+//! Limits: the line reports the start of a compilation, but neither its end nor how long it had
 //! waited.
 
-/// What a line says of its compilation.
+/// The event of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said<'a> {
     /// It starts (a native wrapper: it was made).
@@ -37,7 +37,7 @@ pub(crate) enum Said<'a> {
     Other(&'a [u8]),
 }
 
-/// One line, taken apart.
+/// One line, parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CompilationLine<'a> {
     /// Milliseconds since the JVM's start.
@@ -56,7 +56,7 @@ pub(crate) struct CompilationLine<'a> {
     pub(crate) osr_bci: Option<i64>,
     /// Size of the method in bytecodes; native methods have none.
     pub(crate) bytecodes: Option<i64>,
-    /// What the line says of it.
+    /// The event of the line.
     pub(crate) said: Said<'a>,
 }
 
@@ -72,7 +72,7 @@ impl CompilationLine<'_> {
     }
 }
 
-/// Takes one line apart. `None`: it is not such a line.
+/// Parses one line. `None`: it is not such a line.
 pub(crate) fn parse_line(line: &[u8]) -> Option<CompilationLine<'_>> {
     let mut rest = Words(line);
     let (stamp_ms, id) = rest.stamp_and_id()?;
@@ -96,8 +96,8 @@ pub(crate) fn parse_line(line: &[u8]) -> Option<CompilationLine<'_>> {
     let (class, method) = rest.method()?;
     let osr_bci = rest.osr_bci();
     let size = rest.size()?;
-    // An id alone before a method is too little to tell the line from prose: the size, a native
-    // mark or an early message must be there as well.
+    // An id alone before a method is too little to distinguish the line from prose: the size, a
+    // native mark or an early message must be there as well.
     if size == Size::Absent && early.is_none() && !flags.contains(&b'n') && !method.is_empty() {
         return None;
     }
@@ -106,7 +106,7 @@ pub(crate) fn parse_line(line: &[u8]) -> Option<CompilationLine<'_>> {
     Some(CompilationLine { stamp_ms, id, flags, tier, class, method, osr_bci, bytecodes, said })
 }
 
-/// The message behind the method.
+/// The message after the method.
 fn said(message: &[u8]) -> Said<'_> {
     let mut message = message.trim_ascii();
     if let Some(rest) = message.strip_prefix(b"(static)") {
@@ -128,7 +128,7 @@ fn said(message: &[u8]) -> Said<'_> {
     }
 }
 
-/// What is left of a line.
+/// The unparsed rest of a line.
 struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {
@@ -155,8 +155,8 @@ impl<'a> Words<'a> {
         Some(number.iter().fold(0, |n, digit| n * 10 + i64::from(digit - b'0')))
     }
 
-    /// The leading numbers. With two of them, the first is the stamp when an id can follow it:
-    /// `"%7d %4d "` leaves at most four spaces between them, while id and tier stand at least six
+    /// The leading numbers. With two of them, the first is the timestamp when an id can follow it:
+    /// `"%7d %4d "` leaves at most four spaces between them, while id and tier are at least six
     /// apart (the flags' columns).
     fn stamp_and_id(&mut self) -> Option<(Option<i64>, Option<i64>)> {
         self.skip_spaces();
@@ -178,13 +178,13 @@ impl<'a> Words<'a> {
         Some((None, Some(first)))
     }
 
-    /// `---` (JDK 6) or `--` in the place of the id.
+    /// `---` (JDK 6) or `--` instead of the id.
     fn native_wrapper(&mut self) -> bool {
         self.skip(b"--- ") || self.skip(b"-- ")
     }
 
     /// Words of flags, as far as they go; columns that are not set leave spaces between them. JDK 6
-    /// writes a tier right behind them.
+    /// writes a tier right after them.
     fn flags(&mut self) -> &'a [u8] {
         let line = self.0;
         let (mut from, mut to) = (0, 0);
@@ -281,7 +281,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What stands in the place of a method's size.
+/// The field of a method's size.
 #[derive(PartialEq, Eq)]
 enum Size {
     Bytes(i64),
@@ -293,8 +293,8 @@ enum Size {
 mod tests {
     use super::*;
 
-    /// "stamp id flags tier name osr bytecodes said" of a line, to be compared at a glance.
-    fn told(line: &str) -> Option<String> {
+    /// "timestamp id flags tier name osr bytecodes event" of a line, for comparison.
+    fn parsed(line: &str) -> Option<String> {
         let line = parse_line(line.as_bytes())?;
         let or_dash = |n: Option<i64>| n.map_or("-".to_owned(), |n| n.to_string());
         let text = String::from_utf8_lossy;
@@ -319,99 +319,105 @@ mod tests {
     }
 
     #[track_caller]
-    fn tells(line: &str, expected: &str) {
-        assert_eq!(told(line).as_deref(), Some(expected), "{line}");
+    fn parses_to(line: &str, expected: &str) {
+        assert_eq!(parsed(line).as_deref(), Some(expected), "{line}");
     }
 
     #[test]
-    fn a_start_is_told_with_and_without_stamp_and_tier() {
-        tells(
+    fn a_start_is_read_with_and_without_timestamp_and_tier() {
+        parses_to(
             "     20    1       3       java.lang.Object::<init> (1 bytes)",
             "20 1 [] 3 java.lang.Object.<init> @- 1 start",
         );
-        tells(
+        parses_to(
             "80    1       3       java.lang.Object::<init> (1 bytes)",
             "80 1 [] 3 java.lang.Object.<init> @- 1 start",
         );
-        tells(
+        parses_to(
             "   1       3       java.lang.Object::<init> (1 bytes)",
             "- 1 [] 3 java.lang.Object.<init> @- 1 start",
         );
-        tells("12345       4       A::b (1 bytes)", "- 12345 [] 4 A.b @- 1 start");
-        tells(" 1234567 12345       4       A::b (1 bytes)", "1234567 12345 [] 4 A.b @- 1 start");
-        tells(
+        parses_to("12345       4       A::b (1 bytes)", "- 12345 [] 4 A.b @- 1 start");
+        parses_to(" 1234567 12345       4       A::b (1 bytes)", "1234567 12345 [] 4 A.b @- 1 start");
+        parses_to(
             "    105    1             java.lang.String::hashCode (67 bytes)",
             "105 1 [] - java.lang.String.hashCode @- 67 start",
         );
-        tells(
+        parses_to(
             "  1       java.lang.String::hashCode (64 bytes)",
             "- 1 [] - java.lang.String.hashCode @- 64 start",
         );
     }
 
     #[test]
-    fn flags_and_on_stack_replacement_are_told() {
-        tells("    106  160 %     4       Work::sum @ 9 (44 bytes)", "106 160 [%] 4 Work.sum @9 44 start");
-        tells("   160 %s!b  4       Work::sum @ 9 (44 bytes)", "- 160 [%s!b] 4 Work.sum @9 44 start");
-        tells("    90  77  s ! b  4       Work::sum (44 bytes)", "90 77 [s!b] 4 Work.sum @- 44 start");
-        tells("    500    7  !          n::s (5 bytes)", "500 7 [!] - n.s @- 5 start");
+    fn flags_and_on_stack_replacement_are_read() {
+        parses_to(
+            "    106  160 %     4       Work::sum @ 9 (44 bytes)",
+            "106 160 [%] 4 Work.sum @9 44 start",
+        );
+        parses_to("   160 %s!b  4       Work::sum @ 9 (44 bytes)", "- 160 [%s!b] 4 Work.sum @9 44 start");
+        parses_to("    90  77  s ! b  4       Work::sum (44 bytes)", "90 77 [s!b] 4 Work.sum @- 44 start");
+        parses_to("    500    7  !          n::s (5 bytes)", "500 7 [!] - n.s @- 5 start");
     }
 
     #[test]
-    fn native_wrappers_of_all_jdks_are_told() {
-        tells(
+    fn native_wrappers_of_all_jdks_are_read() {
+        parses_to(
             "    157   50     n 0       java.lang.invoke.MethodHandle::linkToStatic(LLLLLL)L (native)   (static)",
             "157 50 [n] 0 java.lang.invoke.MethodHandle.linkToStatic @- - start",
         );
-        tells(
+        parses_to(
             "---   n   java.lang.System::arraycopy (static)",
             "- - [n] - java.lang.System.arraycopy @- - start",
         );
-        tells(
+        parses_to(
             "    102  --   n   java.lang.Object::hashCode",
             "102 - [n] - java.lang.Object.hashCode @- - start",
         );
     }
 
     #[test]
-    fn invalidations_are_told_with_the_reason_where_there_is_one() {
-        tells(
+    fn invalidations_are_read_with_the_reason_where_there_is_one() {
+        parses_to(
             "     25    1       3       A::b (1 bytes)   made not entrant",
             "25 1 [] 3 A.b @- 1 not-entrant<>",
         );
-        tells(
+        parses_to(
             "104    1       3       A::b (1 bytes)   made not entrant: OSR invalidation of lower level",
             "104 1 [] 3 A.b @- 1 not-entrant<OSR invalidation of lower level>",
         );
-        tells(
+        parses_to(
             "    200    3 %           A::b @ -2 (65 bytes)   made not entrant",
             "200 3 [%] - A.b @-2 65 not-entrant<>",
         );
-        tells("    200    3       3       A::b (65 bytes)   made zombie", "200 3 [] 3 A.b @- 65 zombie");
-        tells("    200    3       3       (method)   made zombie", "200 3 [] 3 (unknown method) @- - zombie");
-        tells("  1%  made not entrant  (2)  A::b @ 6 (44 bytes)", "- 1 [%] - A.b @6 44 not-entrant<>");
+        parses_to("    200    3       3       A::b (65 bytes)   made zombie", "200 3 [] 3 A.b @- 65 zombie");
+        parses_to(
+            "    200    3       3       (method)   made zombie",
+            "200 3 [] 3 (unknown method) @- - zombie",
+        );
+        parses_to("  1%  made not entrant  (2)  A::b @ 6 (44 bytes)", "- 1 [%] - A.b @6 44 not-entrant<>");
     }
 
     #[test]
-    fn a_compilation_given_up_is_told_with_its_reason() {
-        tells(
+    fn a_compilation_given_up_is_read_with_its_reason() {
+        parses_to(
             "    321   99       4       A::b (600 bytes)   COMPILE SKIPPED: out of nodes (retry at different tier)",
             "321 99 [] 4 A.b @- 600 skipped<out of nodes (retry at different tier)>",
         );
-        tells(
+        parses_to(
             " 17   COMPILE SKIPPED: out of nodes (not retryable)",
             "- 17 [] - (unknown method) @- - skipped<out of nodes (not retryable)>",
         );
     }
 
     #[test]
-    fn a_thread_stopped_at_the_exit_is_told() {
-        tells("820  111       4       A::b (66 bytes)   blocked", "820 111 [] 4 A.b @- 66 blocked");
+    fn a_thread_stopped_at_the_exit_is_read() {
+        parses_to("820  111       4       A::b (66 bytes)   blocked", "820 111 [] 4 A.b @- 66 blocked");
     }
 
     #[test]
     fn a_message_that_nobody_knows_is_handed_over() {
-        tells(
+        parses_to(
             "     25    1       3       A::b (1 bytes)   made magical",
             "25 1 [] 3 A.b @- 1 other<made magical>",
         );
@@ -432,7 +438,7 @@ mod tests {
             "5    6       3       Foo::bar (12 byt",
             "99999999999999999999999 1 3 A::b (1 bytes)",
         ] {
-            assert_eq!(told(line), None, "{line}");
+            assert_eq!(parsed(line), None, "{line}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! Output of `-XX:+PrintCompilation`, in a file of its own or among what the application printed.
 //!
-//! Lines tell when a compilation starts and nothing of its end or of its time in the queue:
-//! `jit.compile` is an event here. Beside a LogCompilation log of the same run it is the same
-//! compilation once more, with the same key.
+//! Lines report the start of a compilation, but neither its end nor its time in the queue:
+//! `jit.compile` is an event here. Together with a LogCompilation log of the same run it is the
+//! same compilation once more, with the same key.
 
 mod line;
 
@@ -16,16 +16,16 @@ use crate::{Confidence, Format, IngestError, Input, Tally};
 /// Id of the format.
 pub(super) const ID: &str = "print-compilation";
 
-/// The reason that stands for code which calls a native method: nobody queued it, no compiler made
+/// The reason given for code which calls a native method: it was not queued, and no compiler made
 /// it.
 pub(super) const NATIVE_WRAPPER: &str = "native wrapper";
 
-/// Stamps of compiler threads that print at once are out of order by less than this; another run of
-/// a JVM falls back further, and its ids begin anew.
+/// Timestamps of compiler threads that print at once are out of order by less than this; another
+/// run of a JVM falls back further, and its ids start again.
 const OUT_OF_ORDER_MS: i64 = 1_000;
 
-/// Writes what a line says as a span. `row`: when, where and of which process; the rest is filled
-/// in. `false`: it says something of a compilation that nobody knows, and nothing was written.
+/// Writes a line as a span. `row`: when, where and of which process; the rest is filled in.
+/// `false`: its message is unknown, and nothing was written.
 pub(crate) fn record(line: &CompilationLine<'_>, row: &SpanRow<'_>, sink: &mut dyn Sink) -> bool {
     let is_native = line.flags.contains(&b'n');
     let reason = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -35,11 +35,11 @@ pub(crate) fn record(line: &CompilationLine<'_>, row: &SpanRow<'_>, sink: &mut d
         Said::NotEntrant(why) => (kind::JIT_INVALIDATE, why.map(reason)),
         Said::Zombie => (kind::JIT_INVALIDATE, Some("zombie".to_owned())),
         Said::Skipped(why) => (kind::JIT_FAILURE, Some(reason(why))),
-        // The start of the same compilation was told before.
+        // The start of the same compilation was reported before.
         Said::Blocked => return true,
         Said::Other(_) => return false,
     };
-    // Without tiered compilation a JVM has one compiler, and the line does not say which.
+    // Without tiered compilation a JVM has one compiler, and the line does not name it.
     let mut figures = vec![(figure::TIER, f64::from(line.tier.unwrap_or(0)))];
     figures.extend(line.osr_bci.filter(|bci| *bci >= 0).map(|bci| (figure::OSR_BCI, bci as f64)));
     figures.extend(line.bytecodes.map(|bytes| (figure::BYTECODES, bytes as f64)));
@@ -69,7 +69,7 @@ impl Format for PrintCompilation {
          size, invalidations, compilations given up"
     }
 
-    /// Never very sure: logs with such lines among others have readers of their own, which take
+    /// Never very sure: logs with such lines among others have readers of their own, which read
     /// these as well.
     fn sniff(&self, head: &[u8]) -> Confidence {
         let lines = head.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
@@ -116,7 +116,7 @@ struct Run {
     tally: Tally,
     lines: u64,
     bytes: u64,
-    /// First and last stamp.
+    /// First and last timestamp.
     covers_ms: Option<(i64, i64)>,
     last_ms: i64,
     last_id: i64,
@@ -124,7 +124,7 @@ struct Run {
 }
 
 impl Run {
-    /// Whether this line is the next JVM's: its clock and its ids begin anew.
+    /// Whether this line is the next JVM's: its clock and its ids start again.
     fn is_followed_by(&self, line: &CompilationLine<'_>) -> bool {
         let (Some(stamp_ms), Some(id)) = (line.stamp_ms, line.id) else { return false };
         stamp_ms.saturating_add(OUT_OF_ORDER_MS) < self.last_ms && id < self.last_id / 2
@@ -143,7 +143,7 @@ impl Run {
         self.bytes += bytes.len() as u64 + 1;
         let is_full = is_code_cache_full(bytes);
         if line.is_none() && !is_full {
-            // PrintInlining prints its trees between; an empty line says nothing.
+            // PrintInlining prints its trees between; an empty line holds nothing.
             let text = bytes.trim_ascii();
             if !text.starts_with(b"@ ") && !text.is_empty() {
                 self.tally.unknown(number, bytes);
@@ -195,7 +195,7 @@ impl Run {
             claim: "stamps go forward".to_owned(),
             holds: self.late == 0,
             detail: format!(
-                "{} of {} lines are more than 1 s behind the one before",
+                "{} of {} lines are more than 1 s earlier than the one before",
                 self.late, self.tally.records
             ),
         });

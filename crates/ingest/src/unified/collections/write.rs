@@ -1,4 +1,4 @@
-//! What is written of a collection: figures, concurrent phases, stalls.
+//! Writes collections: figures, concurrent phases, stalls.
 
 use fathom_recording::vocabulary::{figure, kind, label};
 
@@ -9,13 +9,13 @@ use crate::unified::record::{Group, Record};
 use crate::unified::scan::Change;
 
 /// What is known of a pause whose end is not in the log: that it failed, or was a full one.
-pub(super) fn write_cut(pause: &Pause, at: At, out: &mut Out<'_>) {
-    if pause.told.is_none() && pause.failures.is_empty() {
+pub(super) fn write_truncated(pause: &Pause, at: At, out: &mut Out<'_>) {
+    if pause.announced.is_none() && pause.failures.is_empty() {
         return;
     }
     let words = text(&pause.words);
     let (name, cause) =
-        pause.told.as_ref().map_or((&*words, None), |(name, cause)| (&**name, cause.as_deref()));
+        pause.announced.as_ref().map_or((&*words, None), |(name, cause)| (&**name, cause.as_deref()));
     let mut labels: Vec<(&str, &str)> = cause.map(|cause| (label::CAUSE, cause)).into_iter().collect();
     labels.extend(pause.failures.iter().map(|word| (label::FAILURE, *word)));
     let figures: &[(&str, f64)] = if pause.is_full() { &[(figure::FULL, 1.0)] } else { &[] };

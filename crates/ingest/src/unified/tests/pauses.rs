@@ -57,7 +57,7 @@ fn concurrent_work_of_the_same_cycle_is_no_gap_of_the_pause_before_it() {
 }
 
 #[test]
-fn work_before_the_closing_burst_is_no_idle_gap_where_no_phases_tell_of_it() {
+fn work_before_the_closing_burst_is_no_idle_gap_where_no_phases_account_for_it() {
     let log = "\
 [8.112s][info][gc,start    ] GC(0) Pause Young (Allocation Failure)
 [8.434s][info][gc,heap     ] GC(0) PSYoungGen: 262144K(305664K)->33802K(305664K)
@@ -119,7 +119,7 @@ fn a_scavenge_before_remark_is_part_of_the_remark() {
 }
 
 #[test]
-fn a_pause_that_never_closes_is_told_and_not_made_up() {
+fn a_pause_that_never_closes_is_reported_and_not_invented() {
     let lost = read(
         "\
 [1.0s][info][gc,start] GC(3) Pause Young (Normal) (G1 Evacuation Pause)
@@ -130,13 +130,13 @@ fn a_pause_that_never_closes_is_told_and_not_made_up() {
     assert_eq!(only(&lost, kind::GC_PAUSE).key(), 4);
     assert_eq!(failed(&lost).len(), 1);
     assert!(failed(&lost)[0].contains("GC(3) line 1"), "{:?}", failed(&lost));
-    let cut = read("[1.0s][info][gc,start] GC(3) Pause Young (Normal) (G1 Evacuation Pause)\n");
-    assert!(cut.sources[0].cut);
-    assert_eq!(failed(&cut), [""; 0], "the end of the log accounts for it");
+    let truncated = read("[1.0s][info][gc,start] GC(3) Pause Young (Normal) (G1 Evacuation Pause)\n");
+    assert!(truncated.sources[0].cut);
+    assert_eq!(failed(&truncated), [""; 0], "the end of the log accounts for it");
 }
 
 #[test]
-fn a_full_collection_that_never_closes_is_told_for_itself() {
+fn a_full_collection_that_never_closes_is_reported_by_itself() {
     let recording = read(
         "\
 [8.970s][info][gc,start     ] GC(2) Pause Full (Allocation Failure)
@@ -144,9 +144,9 @@ fn a_full_collection_that_never_closes_is_told_for_itself() {
 [9.026s][info][gc,phases      ] GC(2) Phase 1: Mark live objects 55.761ms
 ",
     );
-    let cut = only(&recording, kind::GC_CUT);
-    assert_eq!((cut.name(), cut.label(label::CAUSE)), ("Pause Full", Some("Allocation Failure")));
-    assert_eq!((cut.t0_ns(), cut.figure(figure::FULL)), (8_970_000_000, Some(1.0)));
+    let truncated = only(&recording, kind::GC_CUT);
+    assert_eq!((truncated.name(), truncated.label(label::CAUSE)), ("Pause Full", Some("Allocation Failure")));
+    assert_eq!((truncated.t0_ns(), truncated.figure(figure::FULL)), (8_970_000_000, Some(1.0)));
     assert_eq!(recording.spans_of(kind::GC_PAUSE).count(), 0);
 }
 

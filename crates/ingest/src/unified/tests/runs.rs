@@ -16,7 +16,7 @@ fn runs_in_one_file_are_apart() {
 #[test]
 fn what_a_second_run_says_before_its_collector_is_its_own() {
     // JDK 11 with G1, JDK 25: neither begins with "Using G1", and runs of half a second are too
-    // short for stamps that went back to tell.
+    // short for timestamps that go back to show it.
     for first in ["Heap region size: 2M", "CardTable entry size: 512"] {
         let run = format!(
             "[0.004s][info][gc,init] {first}\n[0.005s][info][gc] Using G1\n[0.008s][info][gc,init] Version: 25\n\

@@ -1,4 +1,4 @@
-//! frames: one row a method, function or address that was seen on a stack.
+//! frames: one row per method, function or address that was seen on a stack.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::{Frame, Recording};
 
 pub(super) struct Frames;
 
-/// In memory, a line that is not known.
+/// In memory: an unknown line.
 const NO_LINE: i32 = -1;
 
 impl Table for Frames {

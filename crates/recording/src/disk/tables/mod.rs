@@ -21,7 +21,7 @@ mod threads;
 /// How a table grows while a recording is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// A few rows, any of which may change until the end: written anew at each flush.
+    /// A few rows, any of which may change until the end: rewritten at each flush.
     Small,
     /// Rows are added and needed until the end, to distinguish old from new.
     Dictionary,
@@ -40,24 +40,24 @@ pub(super) trait Table: Sync {
     /// Its columns.
     fn fields(&self) -> Vec<Field>;
 
-    /// How many rows of it a recording holds in memory.
+    /// The number of its rows that a recording holds in memory.
     fn rows(&self, recording: &Recording) -> usize;
 
     /// The columns of some rows in memory, the first of which has id `first_id`.
     fn encode(&self, recording: &Recording, rows: Range<usize>, first_id: usize) -> Vec<ArrayRef>;
 
-    /// Adds a batch to a recording; a batch that is wrong adds nothing. Tables that it points to
+    /// Adds a batch to a recording; a batch that is wrong adds nothing. Tables that it refers to
     /// were read before.
     fn decode(&self, columns: &Columns<'_>, recording: &mut Recording) -> Result<(), Damage>;
 
-    /// Forgets the rows in memory; only of bulk tables.
+    /// Drops the rows in memory; for bulk tables only.
     fn clear(&self, _recording: &mut Recording) {}
 }
 
-/// That of spans.
+/// The table of spans.
 pub(super) const SPANS: &dyn Table = &spans::SpansTable;
 
-/// All tables; each points only to tables before it (and to rows of its own before each row).
+/// All tables; each refers only to tables before it (and to earlier rows of its own).
 pub(super) const TABLES: [&dyn Table; 9] = [
     &processes::Processes,
     &sources::Sources,

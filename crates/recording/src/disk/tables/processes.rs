@@ -1,4 +1,4 @@
-//! processes: one row a process; for JVMs one a run.
+//! processes: one row per process; for JVMs one per run.
 
 use std::ops::Range;
 

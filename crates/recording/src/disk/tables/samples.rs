@@ -1,4 +1,4 @@
-//! samples: one row a stack seen at a moment.
+//! samples: one row per sampled stack.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! series: one row a series; its points are rows of series_points.
+//! series: one row per series; its points are rows of series_points.
 
 use std::ops::Range;
 

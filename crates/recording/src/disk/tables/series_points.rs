@@ -1,4 +1,4 @@
-//! series_points: one row a value of a series. Rows of one series are in time order.
+//! series_points: one row per value of a series. Rows of one series are in time order.
 
 use std::ops::Range;
 
@@ -61,7 +61,7 @@ impl Table for SeriesPoints {
     }
 }
 
-/// The points that rows `rows` of the table are: series, and which of its points.
+/// For rows `rows` of the table: the series, and which of its points.
 fn parts(series: &[Series], rows: Range<usize>) -> Vec<(usize, Range<usize>)> {
     let mut parts = Vec::new();
     let mut first = 0;

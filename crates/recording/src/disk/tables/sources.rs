@@ -1,4 +1,4 @@
-//! sources: one row a collector or file (one JVM run within it) that fed the recording.
+//! sources: one row per collector or file (one JVM run within it) that fed the recording.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! spans: one row a thing that lasted, with its figures and labels.
+//! spans: one row per interval or event, with its figures and labels.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use crate::{ProcessId, Recording, SourceId};
 
 pub(super) struct SpansTable;
 
-/// In memory, a key that is none.
+/// In memory: no key.
 const NO_KEY: i64 = -1;
-/// In memory, a line that is none.
+/// In memory: no line.
 const NO_LINE: u64 = 0;
 
 fn figures() -> Field {
@@ -93,7 +93,7 @@ impl Table for SpansTable {
         let stacks = columns.added_ids("stack_id", recording.stacks.len())?;
         let sources = columns.ids("source_id", recording.sources.len())?;
         let parents = columns.optional_ids("parent_id", first + columns.rows())?;
-        // A parent comes before its parts: walks outward end.
+        // A parent comes before its parts, so that walks to the outermost span end.
         if let Some(row) =
             (0..parents.len()).find(|i| parents[*i] != NONE && parents[*i] as usize >= first + i)
         {

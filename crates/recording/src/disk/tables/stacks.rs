@@ -1,4 +1,4 @@
-//! stacks: one row a node of the prefix tree. A stack is its innermost node; its callers are its
+//! stacks: one row per node of the prefix tree. A stack is its innermost node; its callers are its
 //! parents.
 
 use std::ops::Range;
@@ -45,7 +45,7 @@ impl Table for Stacks {
         columns.counts_on_from("stack_id", first)?;
         let parents = columns.optional_ids("parent_id", first + columns.rows())?;
         let frames = columns.ids("frame_id", recording.frames.len())?;
-        // A parent comes before its children: walks towards the root end.
+        // A parent comes before its children, so that walks towards the root end.
         if let Some(row) =
             (0..parents.len()).find(|i| parents[*i] != NONE && parents[*i] as usize >= first + i)
         {

@@ -1,4 +1,4 @@
-//! threads: one row a thread.
+//! threads: one row per thread.
 
 use std::ops::Range;
 

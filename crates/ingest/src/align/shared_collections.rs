@@ -1,25 +1,26 @@
-//! What several sources tell of one JVM's collections and safepoints, put together.
+//! Matches the collections and safepoints that several sources recorded of one JVM.
 //!
-//! A flight recording and a GC log count collections by the same ids, and their pauses are as long.
-//! That tells which JVM a log without a process id is of; it places a log that has only uptimes;
-//! and it tells which pauses would count twice. The log's are kept, because it tells more of each.
+//! A flight recording and a GC log count collections by the same ids, and their pauses have the
+//! same durations. That shows which JVM a log without a process id is of; it places a log that has
+//! only uptimes; and it shows which pauses would count twice. The log's are kept, because it has
+//! more details of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{Anchor, ClockBasis, ProcessId, Recording, Sink, SourceId, SpanId};
 
-/// The format whose records give way to those of a log.
+/// The format whose records are dropped in favour of those of a log.
 const RECORDING: &str = "jfr";
-/// Collections in common that are evidence enough.
+/// Collections in common that are enough evidence.
 const IN_COMMON: usize = 3;
-/// Collections of a process that are looked at.
+/// The most collections of a process that are compared.
 const LOOKED_AT: usize = 2_000;
-/// How far the lengths of one pause may be apart in two sources: each measures around the other's
+/// How far the durations of one pause may differ in two sources: each measures around the other's
 /// clock reading.
 const LENGTH_NS: i64 = 500_000;
-/// How far the stamps of one pause may stray from the others' offset: log lines are stamped when
-/// they are written.
+/// How far the timestamps of one pause may be off the offset of the others: log lines are
+/// timestamped when they are written.
 const STRAY_NS: i64 = 100_000_000;
 
 /// Collection → start and length.
@@ -41,8 +42,8 @@ fn pauses(recording: &Recording, wanted: impl Fn(SourceId) -> bool) -> BTreeMap<
     found
 }
 
-/// How much later the first source's stamps are than the second's, by the pauses that they have in
-/// common, and how many those are. `None`: too few of them are the same.
+/// How much later the first source's timestamps are than the second's, by the pauses that they have
+/// in common, and how many those are. `None`: too few of them match.
 fn offset(a: &Pauses, b: &Pauses) -> Option<(i64, usize)> {
     let common: Vec<_> = a.iter().filter_map(|(id, of_a)| Some((*of_a, *b.get(id)?))).collect();
     let same_length =
@@ -97,12 +98,12 @@ pub(super) fn anchor(recording: &mut Recording, first_new: usize) {
             })
         };
         for (other, of_other) in &sources {
-            let (Some(told_by), Some((zero_epoch_ns, common))) = (wall(other), offset(of_other, of_log))
+            let (Some(reference), Some((zero_epoch_ns, common))) = (wall(other), offset(of_other, of_log))
             else {
                 continue;
             };
             let how =
-                format!("{common} collections are those of {}, which has wall-clock time", told_by.name);
+                format!("{common} collections are those of {}, which has wall-clock time", reference.name);
             anchors.push((*log, Anchor { zero_epoch_ns, uncertainty_ns: STRAY_NS / 10, how }));
             break;
         }
@@ -112,15 +113,15 @@ pub(super) fn anchor(recording: &mut Recording, first_new: usize) {
     }
 }
 
-/// Leaves out what a flight recording tells of collections and safepoints that a log of the same
-/// JVM tells as well. Once everything is on the clock.
+/// Drops the collections and safepoints of a flight recording that a log of the same JVM has as
+/// well. Called once everything is on the clock.
 pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
     let is_recording: Vec<bool> = recording.sources.iter().map(|s| s.format == RECORDING).collect();
     if !is_recording.iter().skip(first_new).any(|is| *is) {
         return;
     }
     let recorded = |source: SourceId| is_recording.get(source.index()).copied().unwrap_or(false);
-    let mut told = Told::default();
+    let mut logged = Logged::default();
     for i in 0..recording.spans.len() {
         let span = recording.span_at(SpanId(i as u32));
         if recorded(span.source()) || span.source().index() < first_new {
@@ -129,29 +130,29 @@ pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
         let process = span.process();
         match span.kind() {
             kind::GC_PAUSE => {
-                told.pauses.insert((process, span.key()));
-                told.intervals.entry(process).or_default().push((span.t0_ns(), span.t1_ns()));
+                logged.pauses.insert((process, span.key()));
+                logged.intervals.entry(process).or_default().push((span.t0_ns(), span.t1_ns()));
             }
             kind::GC_CONCURRENT => {
-                told.cycles.insert((process, span.key()));
+                logged.cycles.insert((process, span.key()));
             }
             kind::SAFEPOINT => {
-                told.safepoints.insert(span.source());
+                logged.safepoints.insert(span.source());
             }
             _ => {}
         }
     }
-    if told.is_empty() {
+    if logged.is_empty() {
         return;
     }
     let mut covered: BTreeMap<ProcessId, Vec<(i64, i64)>> = BTreeMap::new();
-    for source in &told.safepoints {
+    for source in &logged.safepoints {
         let Some(source) = recording.sources.get(source.index()) else { continue };
         if let (Some(process), Some(covers)) = (source.process, source.covers_ns) {
             covered.entry(ProcessId(process)).or_default().push(covers);
         }
     }
-    told.intervals.values_mut().for_each(|intervals| intervals.sort_unstable());
+    logged.intervals.values_mut().for_each(|intervals| intervals.sort_unstable());
     recording.remove_spans(|span| {
         if !recorded(span.source()) || span.source().index() < first_new {
             return false;
@@ -159,10 +160,10 @@ pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
         let process = span.process();
         match span.kind() {
             kind::GC_PAUSE => {
-                told.pauses.contains(&(process, span.key()))
-                    || told.has_pause(process, span.t0_ns(), span.t1_ns())
+                logged.pauses.contains(&(process, span.key()))
+                    || logged.has_pause(process, span.t0_ns(), span.t1_ns())
             }
-            kind::GC_CONCURRENT => told.cycles.contains(&(process, span.key())),
+            kind::GC_CONCURRENT => logged.cycles.contains(&(process, span.key())),
             kind::SAFEPOINT => covered
                 .get(&process)
                 .is_some_and(|all| all.iter().any(|(from, to)| (*from..=*to).contains(&span.t0_ns()))),
@@ -171,9 +172,9 @@ pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
     });
 }
 
-/// What logs tell, by process.
+/// What logs have, by process.
 #[derive(Default)]
-struct Told {
+struct Logged {
     pauses: BTreeSet<(ProcessId, i64)>,
     cycles: BTreeSet<(ProcessId, i64)>,
     intervals: BTreeMap<ProcessId, Vec<(i64, i64)>>,
@@ -181,13 +182,13 @@ struct Told {
     safepoints: BTreeSet<SourceId>,
 }
 
-impl Told {
+impl Logged {
     fn is_empty(&self) -> bool {
         self.pauses.is_empty() && self.cycles.is_empty() && self.safepoints.is_empty()
     }
 
-    /// Whether a pause that shares half of its time with this one is told: logs of JDK 8 often have
-    /// no ids.
+    /// Whether there is a pause that shares half of its time with this one: logs of JDK 8 often
+    /// have no ids.
     fn has_pause(&self, process: ProcessId, t0_ns: i64, t1_ns: i64) -> bool {
         let Some(intervals) = self.intervals.get(&process) else { return false };
         let length = t1_ns.saturating_sub(t0_ns);
@@ -212,10 +213,10 @@ mod tests {
         let log = pauses_of(&[(1, 100, 5), (2, 200, 7), (3, 300, 9), (4, 400, 11)]);
         let jfr = pauses_of(&[(1, 10_100, 5), (2, 10_201, 7), (3, 10_300, 9), (4, 10_400, 11)]);
         assert_eq!(offset(&jfr, &log), Some((10_000_000_000, 4)));
-        // Other pauses of the same ids.
+        // Other pauses with the same ids.
         let other = pauses_of(&[(1, 10_100, 50), (2, 10_900, 2), (3, 11_300, 99), (4, 20_400, 1)]);
         assert_eq!(offset(&other, &log), None);
-        // As long by chance, at other times.
+        // The same duration by chance, at other times.
         let stray = pauses_of(&[(1, 10_100, 5), (2, 12_000, 7), (3, 19_000, 9), (4, 30_400, 11)]);
         assert_eq!(offset(&stray, &log), None);
         assert_eq!(offset(&pauses_of(&[(1, 1, 1)]), &log), None);

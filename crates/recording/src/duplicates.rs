@@ -1,9 +1,10 @@
-//! Each fact once.
+//! Removes duplicates: events that several sources recorded.
 //!
-//! A log says more of a collection than the JVM's probes do (phases, sizes, CPU time), the probes
+//! A log has more of a collection than the JVM's probes do (phases, sizes, CPU time), the probes
 //! more than a flight recording; where several are there, every sum over the table would count
-//! twice. The record of the one that says most stays, with its own stamps, so that its phases fit
-//! into it. It takes over what only the other knew, and names the other in the label `also_in`.
+//! twice. The record of the source with the most detail stays, with its own timestamps, so that its
+//! phases fit into it. It takes over what only the other one has, and names the other in the label
+//! `also_in`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,30 +15,30 @@ use crate::{ProcessId, Recording, Source, SourceId, Span, SpanId, StrId, Strings
 /// locks.
 const PROBES: &str = source::JVM_EVENTS;
 const LOCKS: &str = source::LOCKS;
-/// That of a flight recording.
+/// The format of a flight recording.
 const FLIGHT: &str = "jfr";
 /// Formats of logs that a JVM writes.
 const LOGS: [&str; 4] = ["unified-log", "jdk8-gc-log", "log-compilation", "print-compilation"];
 
-/// What logs have all of, once they have any of it.
+/// Logs that have any of these kinds have all events of them.
 const WHOLE: [&str; 3] = [kind::GC_PAUSE, kind::SAFEPOINT, kind::JIT_COMPILE];
-/// What else a flight recording has that logs or probes have as well.
+/// Further kinds of a flight recording that logs or probes have as well.
 const OF_FLIGHT: [&str; 2] = [kind::GC_CONCURRENT, kind::VM_OPERATION];
-/// What a flight recording has that the collector of locks has as well.
+/// Kinds of a flight recording that the collector of locks has as well.
 const OF_LOCKS: [&str; 3] = [kind::LOCK_MONITOR, kind::LOCK_WAIT, kind::LOCK_PARK];
 
-/// A stop that was longer than the log has it by as much stays as the probes saw it, and not as the
-/// log has it: before JDK 13 the log's clock starts behind the first line of a stop and ends before
-/// the last, and it is in writing those that the JVM may hang (`RuntimeService`,
-/// runtimeService.cpp). Stamps and probes differ by less than a time slice.
+/// A stop that is longer by at least this much than the log reports is kept as the probes saw it:
+/// before JDK 13 the log's clock starts after the first line of a stop and ends before the last,
+/// and it is in writing those that the JVM may hang (`RuntimeService`, runtimeService.cpp).
+/// Timestamps and probes differ by less than a time slice.
 const LONGER_NS: i64 = 20_000_000;
-/// How far the stamps of one collection may be apart in two sources.
+/// How far the timestamps of one collection may be apart in two sources.
 const STRAY_NS: i64 = 100_000_000;
-/// How far the stamps of one stop may be apart, where a log counts milliseconds of a clock that is
-/// known to within two.
+/// How far the timestamps of one stop may be apart, where a log counts milliseconds of a clock that
+/// is known to within two.
 const STAMP_NS: i64 = 5_000_000;
-/// So many of the records that began last before the end of another are looked at for the one that
-/// is the same.
+/// The number of records with the latest start before the end of another that are searched for the
+/// same event.
 const NEAR: usize = 64;
 
 /// A span that may be in another source too.
@@ -54,17 +55,18 @@ pub(crate) struct Fact {
     labels: Vec<(StrId, StrId)>,
 }
 
-/// What becomes of a span.
+/// What happens to a span.
 pub(crate) enum Change {
-    /// Another has it.
+    /// It is a duplicate.
     Remove,
-    /// It takes over what only another knew.
+    /// It takes over what only its duplicate has.
     Extend(Vec<(StrId, f64)>, Vec<(StrId, StrId)>),
 }
 
 impl Recording {
-    /// Puts the records that several sources have of the same collection, stop, compilation or wait
-    /// together to one. Before [`Recording::seal`]; a no-op where no two sources can have the same.
+    /// Merges the records of the same collection, stop, compilation or wait in several sources.
+    /// Call it before [`Recording::seal`]; it does nothing where no two sources can have the same
+    /// events.
     pub fn merge_duplicates(&mut self) {
         let kinds = kinds(&self.sources);
         if kinds.is_empty() {
@@ -74,11 +76,12 @@ impl Recording {
             .filter_map(|i| Fact::of(&self.span_at(SpanId(i as u32)), i, &kinds))
             .collect();
         let changes = changes(&facts, &self.sources, &mut self.strings);
-        self.amend_spans(|id| changes.get(&id));
+        self.edit_spans(|id| changes.get(&id));
     }
 }
 
-/// Kinds of which two sources may have the same facts; with them what says when a source watched.
+/// Kinds of which two sources may have the same events, and the kind that records when a source
+/// watched.
 pub(crate) fn kinds(sources: &[Source]) -> Vec<&'static str> {
     let has = |format: &str| sources.iter().any(|s| s.format == format);
     let (log, probes, flight) = (LOGS.iter().any(|f| has(f)), has(PROBES), has(FLIGHT));
@@ -96,7 +99,7 @@ pub(crate) fn kinds(sources: &[Source]) -> Vec<&'static str> {
     kinds
 }
 
-/// Who is believed first. `None`: it says nothing of this sort, or is a source like any other.
+/// The precedence of a source. `None`: it has no such events, or is a source like any other.
 fn rank(source: &Source) -> u8 {
     match source.format.as_str() {
         PROBES => 1,
@@ -106,7 +109,7 @@ fn rank(source: &Source) -> u8 {
 }
 
 impl Fact {
-    /// A span that is number `id` of all, when it is of one of the kinds.
+    /// A span that is number `id` of all, if it is of one of the kinds.
     pub(crate) fn of(span: &Span<'_>, id: usize, kinds: &[&'static str]) -> Option<Self> {
         let kind = kinds.iter().find(|kind| **kind == span.kind())?;
         Some(Self {
@@ -143,23 +146,23 @@ impl Fact {
         self.t1_ns.min(other.t1_ns).saturating_sub(self.t0_ns.max(other.t0_ns))
     }
 
-    /// Whether both can be the same thing.
+    /// Whether both can be the same event.
     fn is_like(&self, other: &Self) -> bool {
         let threads = !OF_LOCKS.contains(&self.kind) || self.thread == other.thread;
         let keys = self.kind != kind::JIT_COMPILE || self.key < 0 || other.key < 0 || self.key == other.key;
-        // Stamps of logs stray; a collection's number does not, within one run.
+        // Timestamps of logs are imprecise; a collection's number is exact within one run.
         let collection = [kind::GC_PAUSE, kind::GC_CONCURRENT].contains(&self.kind);
         let numbered = collection && self.key >= 0 && self.key == other.key;
         let near = self.t0_ns.saturating_sub(other.t0_ns).saturating_abs() <= STRAY_NS;
         // A stop that is shorter than a step of the log's clock need not overlap itself in the log.
         let stops = [kind::GC_PAUSE, kind::SAFEPOINT].contains(&self.kind);
-        let beside = stops && self.t0_ns.saturating_sub(other.t0_ns).saturating_abs() <= STAMP_NS;
+        let close = stops && self.t0_ns.saturating_sub(other.t0_ns).saturating_abs() <= STAMP_NS;
         let share_half = 2 * self.shared_ns(other) >= self.length_ns().min(other.length_ns());
-        threads && keys && (share_half || beside || (numbered && near))
+        threads && keys && (share_half || close || (numbered && near))
     }
 }
 
-/// What becomes of the spans that two sources have.
+/// Decides for the spans that two sources have.
 pub(crate) fn changes(facts: &[Fact], sources: &[Source], strings: &mut Strings) -> BTreeMap<SpanId, Change> {
     let rank = |fact: &Fact| sources.get(fact.source.index()).map_or(0, rank);
     let mut watched: BTreeMap<(ProcessId, SourceId), Vec<(i64, i64)>> = BTreeMap::new();
@@ -188,7 +191,8 @@ pub(crate) fn changes(facts: &[Fact], sources: &[Source], strings: &mut Strings)
                 same.push((fact, Some(probed)));
             }
         }
-        let tellers: BTreeSet<(u8, SourceId)> = group.iter().map(|fact| (rank(fact), fact.source)).collect();
+        let reporters: BTreeSet<(u8, SourceId)> =
+            group.iter().map(|fact| (rank(fact), fact.source)).collect();
         for fact in group.iter().filter(|fact| rank(fact) > 0 && !taken.contains(&fact.id)) {
             let partner = partner(&group, fact, &|other| rank(other) < rank(fact));
             let middle = fact.t0_ns.saturating_add(fact.length_ns() / 2);
@@ -196,10 +200,10 @@ pub(crate) fn changes(facts: &[Fact], sources: &[Source], strings: &mut Strings)
                 let times = watched.get(&(process, *source)).into_iter().flatten();
                 times.into_iter().any(|(from, to)| (*from..=*to).contains(&middle))
             };
-            // What a log or the probes have any of they have all of, while they watched. A flight
-            // recording has collections and compilations that a log need not have.
+            // Logs and probes that have any event of a kind have all of them, while they watched. A
+            // flight recording has collections and compilations that a log need not have.
             let all = (what == kind::SAFEPOINT || (rank(fact) == 1 && WHOLE.contains(&what)))
-                && tellers.iter().any(|(of, source)| *of < rank(fact) && covers(source));
+                && reporters.iter().any(|(of, source)| *of < rank(fact) && covers(source));
             if partner.is_some() || all {
                 same.push((fact, partner));
             }
@@ -208,7 +212,7 @@ pub(crate) fn changes(facts: &[Fact], sources: &[Source], strings: &mut Strings)
     merged(&same, sources, strings)
 }
 
-/// The record of a more believed source that is the same thing.
+/// The record of the same event by a source with precedence.
 fn partner<'f>(group: &[&'f Fact], fact: &Fact, better: &dyn Fn(&Fact) -> bool) -> Option<&'f Fact> {
     let latest_ns = fact.t1_ns.saturating_add(STRAY_NS);
     let end = group.partition_point(|other| other.t0_ns <= latest_ns);
@@ -217,13 +221,13 @@ fn partner<'f>(group: &[&'f Fact], fact: &Fact, better: &dyn Fn(&Fact) -> bool) 
     like.max_by_key(|other| (other.shared_ns(fact), std::cmp::Reverse(other.id))).copied()
 }
 
-/// Stops that the probes saw last longer than a log of the same JVM has it, with what the log has
+/// Stops that the probes saw last longer than a log of the same JVM reports, with the log's record
 /// of each.
 fn longer<'f>(group: &[&'f Fact], rank: &dyn Fn(&Fact) -> u8) -> Vec<(&'f Fact, Vec<&'f Fact>)> {
     let (probed, logged): (Vec<&Fact>, Vec<&Fact>) =
         group.iter().filter(|fact| rank(fact) < 2).partition(|fact| rank(fact) == 1);
     let of = |stop: &&'f Fact| {
-        // A log's stops follow one another; one may begin a little before the probe's.
+        // A log's stops follow one another; one may begin shortly before the probe's.
         let first = logged.partition_point(|other| other.t1_ns <= stop.t0_ns);
         let within = logged.iter().skip(first).take_while(|other| other.t0_ns < stop.t1_ns);
         let shared: i64 = within.clone().map(|other| stop.shared_ns(other).max(0)).sum();
@@ -234,7 +238,7 @@ fn longer<'f>(group: &[&'f Fact], rank: &dyn Fn(&Fact) -> u8) -> Vec<(&'f Fact, 
     probed.iter().filter_map(of).collect()
 }
 
-/// Removes the first of each pair, and gives the second what it lacks.
+/// Removes the first of each pair, and adds to the second what it lacks.
 fn merged(
     same: &[(&Fact, Option<&Fact>)],
     sources: &[Source],

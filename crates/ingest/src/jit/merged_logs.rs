@@ -1,10 +1,10 @@
-//! What several logs tell of one JVM's compilations, put together.
+//! Merges what several logs have of one JVM's compilations.
 //!
-//! A compilation may be told by a LogCompilation log, by unified logging and by PrintCompilation,
-//! with one compile id and on one clock. It counts once: as the log that tells most of it does. And
-//! where the log of the queue does not know when a task was started (it was cut off by `kill -9`),
-//! the others do: the compiler threads' own files, or any line that says that the compilation
-//! starts.
+//! A compilation may be in a LogCompilation log, in unified logging and in PrintCompilation, with
+//! one compile id and on one clock. It counts once: from the log with the most details. And where
+//! the log of the queue does not have the start of a task (it was truncated by `kill -9`), the
+//! others do: the compiler threads' own files, or any line that reports the start of the
+//! compilation.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ClockBasis, ProcessId, Recording, SourceId, SpanId};
 use rustc_hash::FxHashMap;
 
-/// Kinds of spans that more than one format tells.
+/// Kinds of spans that more than one format has.
 const SHARED: [&str; 4] = [kind::JIT_COMPILE, kind::JIT_INSTALL, kind::JIT_INVALIDATE, kind::JIT_FAILURE];
 
-/// Puts together what the sources tell of each process. Call it when files of one JVM have become
-/// one process, and before they are placed: the stamps of the sources from `first_new` on then have
+/// Merges what the sources of each process have. Call it when files of one JVM have become one
+/// process, and before they are placed: the timestamps of the sources from `first_new` on then have
 /// one zero.
 pub(crate) fn join(recording: &mut Recording, first_new: usize) {
     let new = recording.sources.get(first_new..).unwrap_or_default();
@@ -31,20 +31,20 @@ pub(crate) fn join(recording: &mut Recording, first_new: usize) {
     end_waits(recording, first_new);
 }
 
-/// Compilations that two logs must have in common, at least, to be of one JVM for that reason
-/// alone. The first of them are much the same in all JVMs.
+/// Compilations that two logs must at least have in common to be matched by them alone. The first
+/// compilations are much the same in all JVMs.
 const IN_COMMON: usize = 50;
-/// How far the stamps of one compilation may be apart in two logs: a compiler thread may wait for a
-/// processor between the two, and on a busy machine it does.
+/// How far the timestamps of one compilation may be apart in two logs: a compiler thread may wait
+/// for a CPU between the two, which happens on a busy machine.
 const APART_NS: i64 = 200_000_000;
-/// Compilations of a process that are looked at.
+/// The most compilations of a process that are compared.
 const LOOKED_AT: usize = 2_000;
 
 /// Compile id → start and method.
 type Compilations = FxHashMap<i64, (i64, String)>;
 
-/// PrintCompilation says nothing of its process. Where it tells of the same compilations at the
-/// same times as another log does, both are of one JVM.
+/// PrintCompilation does not name its process. Where it has the same compilations at the same times
+/// as another log, both are of one JVM.
 fn merge_by_compilations(recording: &mut Recording, first_new: usize) {
     let mut of_process: BTreeMap<u32, Compilations> = BTreeMap::new();
     for i in 0..recording.spans.len() {
@@ -70,7 +70,7 @@ fn merge_by_compilations(recording: &mut Recording, first_new: usize) {
 }
 
 fn are_one(a: &Compilations, b: &Compilations) -> bool {
-    let common = a.iter().filter_map(|(id, told)| Some((told, b.get(id)?)));
+    let common = a.iter().filter_map(|(id, one)| Some((one, b.get(id)?)));
     let (mut all, mut same) = (0, 0);
     for ((at, method), (also_at, also_method)) in common {
         all += 1;
@@ -80,7 +80,7 @@ fn are_one(a: &Compilations, b: &Compilations) -> bool {
     all >= IN_COMMON && same * 20 >= all * 19
 }
 
-/// Whether some process has a JIT log and another source that may tell of compilations.
+/// Whether some process has a JIT log and another source that may have compilations.
 fn is_worth_while(recording: &Recording) -> bool {
     let mut of_process: FxHashMap<u32, (u32, bool)> = FxHashMap::default();
     for source in recording.sources.iter().filter(|source| source.clock == ClockBasis::JvmUptime) {
@@ -93,7 +93,7 @@ fn is_worth_while(recording: &Recording) -> bool {
     of_process.values().any(|(sources, has_jit_log)| *sources > 1 && *has_jit_log)
 }
 
-/// How much a format tells of a compilation.
+/// How many details a format has of a compilation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
     /// PrintCompilation: whole milliseconds.
@@ -113,30 +113,30 @@ fn detail(format: &str) -> Detail {
 }
 
 /// One compilation's start, installation, invalidation or failure.
-type Told = (u32, usize, i64);
+type EventId = (u32, usize, i64);
 
 fn drop_repeated(recording: &mut Recording) {
     let details: Vec<_> = recording.sources.iter().map(|source| detail(&source.format)).collect();
     let of = |source: SourceId| details.get(source.index()).copied().unwrap_or(Detail::Some);
-    let mut most: FxHashMap<Told, Detail> = FxHashMap::default();
+    let mut most: FxHashMap<EventId, Detail> = FxHashMap::default();
     for i in 0..recording.spans.len() {
         let span = recording.span_at(SpanId(i as u32));
-        if let Some(told) = told(&span) {
-            let best = most.entry(told).or_insert(Detail::Least);
+        if let Some(event) = event_id(&span) {
+            let best = most.entry(event).or_insert(Detail::Least);
             *best = (*best).max(of(span.source()));
         }
     }
     recording.remove_spans(|span| {
-        told(span).and_then(|told| most.get(&told)).is_some_and(|best| of(span.source()) < *best)
+        event_id(span).and_then(|event| most.get(&event)).is_some_and(|best| of(span.source()) < *best)
     });
 }
 
-fn told(span: &fathom_recording::Span<'_>) -> Option<Told> {
+fn event_id(span: &fathom_recording::Span<'_>) -> Option<EventId> {
     let kind = SHARED.iter().position(|kind| *kind == span.kind())?;
     (span.key() >= 0).then(|| (span.process().0, kind, span.key()))
 }
 
-/// Gives waits that end nowhere the start of their compilation, where some source has it.
+/// Ends waits of unknown length at the start of their compilation, where some source has it.
 fn end_waits(recording: &mut Recording, first_new: usize) {
     let mut open: FxHashMap<(u32, bool, i64), SpanId> = FxHashMap::default();
     let mut starts: Vec<((u32, bool, i64), i64)> = Vec::new();
@@ -162,7 +162,7 @@ fn end_waits(recording: &mut Recording, first_new: usize) {
     }
 }
 
-/// Whether a source's stamps are still seconds since the start of its JVM.
+/// Whether a source's timestamps are still seconds since the start of its JVM.
 fn is_on_uptime(recording: &Recording, source: SourceId, first_new: usize) -> bool {
     let clock = recording.sources.get(source.index()).map(|source| source.clock);
     source.index() >= first_new && clock == Some(ClockBasis::JvmUptime)

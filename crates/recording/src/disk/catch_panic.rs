@@ -1,9 +1,9 @@
-//! Panics of the decoding libraries as errors.
+//! Turns panics of the decoding libraries into errors.
 //!
 //! `parquet` and `arrow-ipc` 60.1 check most of what they read, but not all: a changed byte makes
 //! them divide by zero (`byte_array.rs:391`) or slice beyond a buffer
-//! (`Buffer::slice_with_length`). A damaged recording must not end the program, so that their work
-//! on hostile bytes runs in here. It relies on `panic = "unwind"`, which all of our profiles have.
+//! (`Buffer::slice_with_length`). A damaged recording must not end the program, so they decode
+//! untrusted bytes in here. It relies on `panic = "unwind"`, which all of our profiles have.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -16,7 +16,7 @@ thread_local! {
 
 /// Runs `decode`; a panic in it becomes an error with its message. What `decode` was changing must
 /// not be used after an error.
-pub(super) fn contain<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
+pub(super) fn catch_panic<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let print = panic::take_hook();
@@ -42,9 +42,9 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_an_error_with_its_message() {
-        assert_eq!(contain(|| 7), Ok(7));
+        assert_eq!(catch_panic(|| 7), Ok(7));
         let zero = std::hint::black_box(0);
-        let error = contain(|| 1 / zero).unwrap_err();
+        let error = catch_panic(|| 1 / zero).unwrap_err();
         assert_eq!(error, "it cannot be decoded (attempt to divide by zero)");
     }
 }

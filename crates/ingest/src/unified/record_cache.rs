@@ -1,32 +1,32 @@
-//! Records by how they begin: `Pause Young (Normal) (G1 Evacuation Pause)` comes a hundred thousand
-//! times, each time with other sizes and another duration behind it. What was taken apart once is
-//! known again by its bytes.
+//! A cache of records by their beginning: `Pause Young (Normal) (G1 Evacuation Pause)` occurs a
+//! hundred thousand times, each time followed by other sizes and another duration. What was parsed
+//! once is recognised by its bytes.
 
+use super::name_cache::same;
 use super::record::{GROUPS, Group, Record};
 use super::scan::{self, Change};
-use super::texts::same;
 
-/// How many are kept, each at a place told by some of its bytes, or at one of those beside it when
+/// How many are cached, each in a slot given by some of its bytes, or in a neighbouring one when
 /// others have taken that. A log of G1 has some thirty.
 const HEADS: usize = 128;
-/// At how many places one may be.
-const BESIDE: usize = 4;
-/// The longest that is kept.
+/// How many slots are tried for one.
+const NEIGHBOURS: usize = 4;
+/// The longest that is cached.
 const LONGEST: usize = 128;
 
-/// The beginnings of records that were seen.
+/// The beginnings of records so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Heads {
+pub(crate) struct RecordCache {
     kept: Vec<Head>,
 }
 
-impl Default for Heads {
+impl Default for RecordCache {
     fn default() -> Self {
         Self { kept: vec![Head::default(); HEADS] }
     }
 }
 
-/// A record without sizes and duration, as lengths and places in its text.
+/// A record without sizes and duration, as lengths and positions in its text.
 #[derive(Clone, Debug, Default)]
 struct Head {
     text: Vec<u8>,
@@ -35,25 +35,25 @@ struct Head {
     groups: [Option<(Group, usize, usize)>; GROUPS],
 }
 
-impl Heads {
-    /// Takes a body apart: the same as [`Record::parse`] gives.
+impl RecordCache {
+    /// Parses a body: the same result as [`Record::parse`].
     pub(crate) fn record<'a>(&mut self, body: &'a [u8]) -> Record<'a> {
         let (text, change, duration_ns) = tail(body);
         let Some(place) = place(text) else { return Record::parse(body) };
         let at = |place: usize| self.kept.get(place).filter(|head| same(&head.text, text));
-        if let Some(head) = at(place).or_else(|| (1..BESIDE).find_map(|beside| at(place ^ beside))) {
+        if let Some(head) = at(place).or_else(|| (1..NEIGHBOURS).find_map(|other| at(place ^ other))) {
             return head.record(text, change, duration_ns);
         }
         let is_free = |place: &usize| self.kept.get(*place).is_some_and(|head| head.text.is_empty());
-        let place = (0..BESIDE).map(|beside| place ^ beside).find(is_free).unwrap_or(place);
+        let place = (0..NEIGHBOURS).map(|other| place ^ other).find(is_free).unwrap_or(place);
         let Some(head) = self.kept.get_mut(place) else { return Record::parse(body) };
         if head.keep(text) { head.record(text, change, duration_ns) } else { Record::parse(body) }
     }
 }
 
 impl Head {
-    /// Keeps a beginning. False: sizes or a duration are in it, or a parenthesis that is closed
-    /// behind it, if at all.
+    /// Caches a beginning. False: sizes or a duration are in it, or a parenthesis that is closed
+    /// after it, if at all.
     fn keep(&mut self, text: &[u8]) -> bool {
         let record = Record::parse(text);
         if record.change.is_some() || record.duration_ns.is_some() || !is_closed(text) {
@@ -83,7 +83,7 @@ impl Head {
     }
 }
 
-/// Takes sizes and duration off the end.
+/// Parses sizes and duration at the end.
 fn tail(body: &[u8]) -> (&[u8], Option<Change>, Option<i64>) {
     let (before, word) = last_word(body);
     let duration_ns = match scan::billionths(word) {
@@ -105,7 +105,7 @@ fn last_word(text: &[u8]) -> (&[u8], &[u8]) {
     })
 }
 
-/// Whether every parenthesis is closed: what follows is then in none of them.
+/// Whether every parenthesis is closed: then what follows is in none of them.
 fn is_closed(text: &[u8]) -> bool {
     let depth = text.iter().try_fold(0u32, |depth, byte| match byte {
         b'(' => depth.checked_add(1),
@@ -115,7 +115,7 @@ fn is_closed(text: &[u8]) -> bool {
     depth == Some(0)
 }
 
-/// Where a beginning is kept, or would be: told by its length, its first and its last bytes.
+/// The slot of a beginning: given by its length, its first and its last bytes.
 fn place(text: &[u8]) -> Option<usize> {
     let word = |bytes: Option<&[u8; 8]>| bytes.copied().map(u64::from_le_bytes);
     // "Pause " and "Concurrent" begin too many.
@@ -130,8 +130,7 @@ fn place(text: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Whatever a line says, also one that is damaged, it says the same the first and the second
-    /// time.
+    /// Whatever a line contains, damaged or not, the second result is the same as the first.
     #[test]
     fn a_record_is_what_it_is_without_a_memory() {
         let heads = [
@@ -159,11 +158,11 @@ mod tests {
             " 9.1ms x",
             " (tail) 1s",
         ];
-        let mut known = Heads::default();
+        let mut known = RecordCache::default();
         for _ in 0..2 {
             for body in heads.iter().flat_map(|head| tails.iter().map(move |tail| format!("{head}{tail}"))) {
-                let (told, parsed) = (known.record(body.as_bytes()), Record::parse(body.as_bytes()));
-                assert_eq!(format!("{told:?}"), format!("{parsed:?}"), "{body}");
+                let (cached, parsed) = (known.record(body.as_bytes()), Record::parse(body.as_bytes()));
+                assert_eq!(format!("{cached:?}"), format!("{parsed:?}"), "{body}");
             }
         }
     }

@@ -1,7 +1,7 @@
-//! Corrections of spans, once a second source has more about the same things. Before
+//! Edits of spans, for when a second source has more about the same events. Call them before
 //! [`Recording::seal`].
 
-use crate::once::Change;
+use crate::duplicates::Change;
 use crate::spans::NONE;
 use crate::{Recording, Span, SpanId};
 
@@ -12,22 +12,22 @@ impl Recording {
         self.spans.t1_ns[i] = t1_ns.max(self.spans.t0_ns[i]);
     }
 
-    /// Gives a figure that a span has another value. `false`: it has no such figure.
+    /// Changes the value of a figure of a span. `false`: it has no such figure.
     pub fn set_figure(&mut self, span: SpanId, key: &str, value: f64) -> bool {
         let Some(key) = self.strings.find(key) else { return false };
         self.spans.figures.set(span.index(), key, value)
     }
 
-    /// Takes spans out. Ids of those behind them change; a child of one that is taken out loses its
-    /// parent.
+    /// Removes spans. Ids of the spans after them change; a child of a removed span has no parent
+    /// any more.
     pub fn remove_spans(&mut self, mut remove: impl FnMut(&Span<'_>) -> bool) {
         let gone: Vec<bool> =
             (0..self.spans.len()).map(|i| remove(&self.span_at(SpanId(i as u32)))).collect();
-        self.amend_spans(|id| gone.get(id.index()).copied().unwrap_or(false).then_some(&Change::Remove));
+        self.edit_spans(|id| gone.get(id.index()).copied().unwrap_or(false).then_some(&Change::Remove));
     }
 
-    /// Takes spans out and gives others more figures and labels.
-    pub(crate) fn amend_spans<'c>(&mut self, change: impl Fn(SpanId) -> Option<&'c Change>) {
+    /// Removes spans, and adds figures and labels to others.
+    pub(crate) fn edit_spans<'c>(&mut self, change: impl Fn(SpanId) -> Option<&'c Change>) {
         let change = |i: usize| change(SpanId(i as u32));
         let mut next = 0;
         let mut new_ids = Vec::with_capacity(self.spans.len());

@@ -1,27 +1,27 @@
-//! Names that come again and again: of pauses, causes, operations. A log has a few dozen of them
-//! and hundreds of thousands of records; one that was among the last is not made a string again.
+//! A cache of names that occur again and again: of pauses, causes, operations. A log has a few
+//! dozen of them and hundreds of thousands of records; a recent one is not allocated again.
 
 use std::rc::Rc;
 
 use super::out::text;
 
-/// How many are at hand. A pause of G1 has a name, a cause and its operation.
+/// How many are cached. A pause of G1 has a name, a cause and its operation.
 const KEPT: usize = 4;
 
 /// The last few names.
 #[derive(Clone, Debug)]
-pub(crate) struct Texts {
+pub(crate) struct NameCache {
     kept: [Rc<str>; KEPT],
     oldest: usize,
 }
 
-impl Default for Texts {
+impl Default for NameCache {
     fn default() -> Self {
         Self { kept: std::array::from_fn(|_| Rc::from("")), oldest: 0 }
     }
 }
 
-impl Texts {
+impl NameCache {
     /// Bytes as text, what is not UTF-8 in them replaced.
     pub(crate) fn of(&mut self, bytes: &[u8]) -> Rc<str> {
         if let Some(known) = self.kept.iter().find(|known| same(known.as_bytes(), bytes)) {
@@ -36,7 +36,7 @@ impl Texts {
     }
 }
 
-/// Whether two texts are the same, by their first and last few bytes, which overlap in between: for
+/// Whether two texts are equal, by their first and last few bytes, which overlap in between: for
 /// some twenty bytes that is quicker than a call.
 #[inline]
 pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
@@ -58,14 +58,14 @@ mod tests {
 
     #[test]
     fn a_name_is_itself_however_many_came_between() {
-        let mut texts = Texts::default();
+        let mut names = NameCache::default();
         for i in (0..40).map(|i| i * i % 7) {
             let name = format!("Pause Young (Sort {i})");
-            assert_eq!(*texts.of(name.as_bytes()), *name);
+            assert_eq!(*names.of(name.as_bytes()), *name);
         }
-        assert_eq!(*texts.of(b"a\xffb"), *"a\u{fffd}b");
-        assert_eq!(*texts.of(b"a\xffb"), *"a\u{fffd}b");
-        assert_eq!(*texts.of(b""), *"");
+        assert_eq!(*names.of(b"a\xffb"), *"a\u{fffd}b");
+        assert_eq!(*names.of(b"a\xffb"), *"a\u{fffd}b");
+        assert_eq!(*names.of(b""), *"");
     }
 
     #[test]

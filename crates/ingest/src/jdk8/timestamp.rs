@@ -1,22 +1,22 @@
-//! The stamps in front of a record: `2015-05-13T13:28:51.504-0400: 12.356: #7: [GC …`.
+//! The timestamps before a record: `2015-05-13T13:28:51.504-0400: 12.356: #7: [GC …`.
 //!
-//! Date stamp (PrintGCDateStamps), uptime (PrintGCTimeStamps) and GC id (PrintGCID), each optional,
-//! in this order (HotSpot 8 `outputStream::gclog_stamp`). They stand before every bracket that
-//! starts something, also glued to the text before them ("Full GC0.855: [Tenured"), so they are
-//! read backwards from the bracket. All tell when the thing behind them *starts*.
+//! Date (PrintGCDateStamps), uptime (PrintGCTimeStamps) and GC id (PrintGCID), each optional, in
+//! this order (HotSpot 8 `outputStream::gclog_stamp`). They stand before every bracket that starts
+//! something, also glued to the text before them ("Full GC0.855: [Tenured"), so they are read
+//! backwards from the bracket. All give the time when what follows them *starts*.
 
 use super::numbers::{exact_ns, leading_integer};
 
 /// What HotSpot prints where a record has no id (`GCId::UNDEFINED`, -1 as unsigned): a concurrent
-/// mark that ends while a Full GC gives it up.
+/// mark that ends while a Full GC aborts it.
 const UNDEFINED_ID: i64 = u32::MAX as i64;
 
-/// Length of a date stamp: `os::iso8601_time` prints fixed columns, "2015-05-13T13:28:51.504-0400".
+/// Length of a date: `os::iso8601_time` prints fixed columns, "2015-05-13T13:28:51.504-0400".
 const DATE_LEN: usize = 28;
 
-/// What stands before a bracket.
+/// The timestamps before a bracket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct Timestamp {
     /// Nanoseconds since the epoch.
     pub date_ns: Option<i64>,
     /// Nanoseconds since the start of the JVM.
@@ -25,17 +25,17 @@ pub(crate) struct Stamp {
     pub id: Option<i64>,
 }
 
-impl Stamp {
-    /// Whether there is no stamp at all.
+impl Timestamp {
+    /// Whether there is no timestamp at all.
     pub fn is_empty(self) -> bool {
         self == Self::default()
     }
 
-    /// Splits `text` into what stands before its trailing stamps, and them.
+    /// Splits `text` into what stands before its trailing timestamps, and them.
     pub fn trailing(text: &[u8]) -> (&[u8], Self) {
         let mut stamp = Self::default();
         let mut rest = text;
-        // At most three stamps; each is "…: ".
+        // At most three; each is "…: ".
         for _ in 0..3 {
             let Some((head, b':')) = rest.trim_ascii_end().split_last().map(|(b, h)| (h, *b)) else { break };
             if let Some((before, ns)) = trailing_date(head).filter(|_| stamp.date_ns.is_none()) {
@@ -59,7 +59,7 @@ impl Stamp {
         (rest, stamp)
     }
 
-    /// Splits a line into its leading stamps and what follows them.
+    /// Splits a line into its leading timestamps and what follows them.
     pub fn leading(line: &[u8]) -> (Self, &[u8]) {
         let mut stamp = Self::default();
         let mut rest = line.trim_ascii_start();
@@ -78,7 +78,7 @@ impl Stamp {
         (stamp, rest)
     }
 
-    /// A line without the stamps in front of it and without what is left of stamps that another
+    /// A line without the timestamps before it and without what is left of timestamps that another
     /// thread wrote into: "2026-11-23T02:03:44.297+0000 concurrent mark-sweep generation: …",
     /// "0.156: #7: {Heap before …".
     pub fn stripped(line: &[u8]) -> &[u8] {
@@ -96,8 +96,8 @@ impl Stamp {
     }
 }
 
-/// Uptime is printed with three decimals; a number without any is no stamp (sizes, ages, line
-/// numbers).
+/// Uptime is printed with three decimals; a number without any is not a timestamp (sizes, ages,
+/// line numbers).
 fn uptime(number: &[u8]) -> Option<i64> {
     let sign = number.iter().position(|b| matches!(b, b'.' | b','))?;
     (sign > 0 && sign + 1 < number.len()).then(|| exact_ns(number)).flatten()
@@ -142,27 +142,27 @@ mod tests {
     #[test]
     fn every_flavour_is_read_from_the_front_and_from_the_back() {
         let date = Some(1_431_538_131_504_000_000);
-        let both = Stamp { date_ns: date, uptime_ns: Some(12_356_000_000), id: None };
-        assert_eq!(Stamp::trailing(b"2015-05-13T13:28:51.504-0400: 12.356: "), (&b""[..], both));
-        assert_eq!(Stamp::leading(b"2015-05-13T13:28:51.504-0400: 12,356: [GC"), (both, &b"[GC"[..]));
+        let both = Timestamp { date_ns: date, uptime_ns: Some(12_356_000_000), id: None };
+        assert_eq!(Timestamp::trailing(b"2015-05-13T13:28:51.504-0400: 12.356: "), (&b""[..], both));
+        assert_eq!(Timestamp::leading(b"2015-05-13T13:28:51.504-0400: 12,356: [GC"), (both, &b"[GC"[..]));
         assert_eq!(
-            Stamp::trailing(b"Full GC0.855: "),
-            (&b"Full GC"[..], Stamp { uptime_ns: Some(855_000_000), ..Stamp::default() })
+            Timestamp::trailing(b"Full GC0.855: "),
+            (&b"Full GC"[..], Timestamp { uptime_ns: Some(855_000_000), ..Timestamp::default() })
         );
         assert_eq!(
-            Stamp::trailing(b"GC2015-05-13T13:28:51.504-0400: "),
-            (&b"GC"[..], Stamp { date_ns: date, ..Stamp::default() })
+            Timestamp::trailing(b"GC2015-05-13T13:28:51.504-0400: "),
+            (&b"GC"[..], Timestamp { date_ns: date, ..Timestamp::default() })
         );
         assert_eq!(
-            Stamp::trailing(b" 0.170: #12: ").1,
-            Stamp { uptime_ns: Some(170_000_000), id: Some(12), date_ns: None }
+            Timestamp::trailing(b" 0.170: #12: ").1,
+            Timestamp { uptime_ns: Some(170_000_000), id: Some(12), date_ns: None }
         );
     }
 
     #[test]
-    fn what_only_looks_like_a_stamp_is_none() {
+    fn what_only_looks_like_a_timestamp_is_not_one() {
         for text in ["", ":", "GC: ", "CMS Perm : ", "ParNew: ", "15: ", "Allocation (max 15): ", "1.2.3: "] {
-            assert!(Stamp::trailing(text.as_bytes()).1.is_empty(), "{text:?}");
+            assert!(Timestamp::trailing(text.as_bytes()).1.is_empty(), "{text:?}");
         }
         assert_eq!(date_ns(b"2015-13-13T13:28:51.504-0400"), None);
         assert_eq!(date_ns(b"2015-05-13T13:28:5x.504-0400"), None);

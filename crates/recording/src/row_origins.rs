@@ -1,5 +1,5 @@
-//! Where each row of a table comes from: a span's process and source, a sample's kind besides. A
-//! recording has few of them that differ, so that each is kept once.
+//! The origin of each row of a table: a span's process and source, and for a sample its kind as
+//! well. A recording has few distinct ones, so that each is kept once.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 /// The origins of all rows of a table, in the order of the rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Origins<T> {
-    /// Those that there are; that of a row is an index into it.
+    /// The distinct origins; a row has an index into it.
     known: Vec<T>,
     ids: HashMap<T, u32, FxBuildHasher>,
     of: Vec<u32>,
@@ -23,7 +23,7 @@ impl<T> Default for Origins<T> {
 }
 
 impl<T: Copy + Eq + Hash> Origins<T> {
-    /// Adds the next row's.
+    /// Adds the origin of the next row.
     pub(crate) fn push(&mut self, origin: T) {
         let last = self.of.last().copied().filter(|id| self.known[*id as usize] == origin);
         let id = last.unwrap_or_else(|| self.id(origin));
@@ -38,51 +38,51 @@ impl<T: Copy + Eq + Hash> Origins<T> {
         })
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         self.of.len()
     }
 
-    /// That of row `i`.
+    /// The origin of row `i`.
     #[inline]
     pub(crate) fn of(&self, i: usize) -> T {
         self.known[self.of[i] as usize]
     }
 
-    /// That of the last row.
+    /// The origin of the last row.
     pub(crate) fn last(&self) -> Option<T> {
         self.of.last().map(|id| self.known[*id as usize])
     }
 
-    /// Those of some rows.
+    /// The origins of some rows.
     pub(crate) fn rows(&self, rows: Range<usize>) -> impl ExactSizeIterator<Item = T> + Clone + '_ {
         self.of[rows].iter().map(|id| self.known[*id as usize])
     }
 
-    /// Memory that they take, bytes.
+    /// Memory in use, bytes.
     pub(crate) fn bytes(&self) -> usize {
         4 * self.of.capacity() + (2 * size_of::<T>() + 8) * self.known.len()
     }
 
-    /// Gives back what is reserved for more.
+    /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         self.of.shrink_to_fit();
     }
 
-    /// Makes others of them.
+    /// Changes the distinct origins.
     pub(crate) fn change(&mut self, change: impl FnMut(&mut T)) {
         self.known.iter_mut().for_each(change);
-        // Two may be the same now: either id says so.
+        // Two may be equal now: either id will do.
         self.ids = self.known.iter().enumerate().map(|(id, origin)| (*origin, id as u32)).collect();
     }
 
-    /// Adds those of all rows of `other`; `here` makes of one what it is here.
+    /// Adds the origins of all rows of `other`; `here` maps each to what it is here.
     pub(crate) fn append(&mut self, other: Self, here: impl Fn(T) -> T) {
         let ids: Vec<u32> = other.known.iter().map(|origin| self.id(here(*origin))).collect();
         self.of.extend(other.of.into_iter().map(|id| ids[id as usize]));
     }
 
-    /// Forgets the rows. What is known stays: the next rows will have it too.
+    /// Drops the rows. The distinct origins stay: the next rows will have them too.
     #[cfg(feature = "disk")]
     pub(crate) fn clear(&mut self) {
         self.of.clear();

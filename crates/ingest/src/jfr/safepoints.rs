@@ -1,5 +1,4 @@
-//! Safepoints, put together from the events that tell of one: its begin, the operations in it, its
-//! end.
+//! Assembles safepoints from their events: begin, operations, end.
 //!
 //! ```text
 //! SafepointBegin ├── reaching ──┤
@@ -11,10 +10,10 @@ use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{figure, kind};
 
-use super::book::{Book, Entry};
+use super::run_writer::{Entry, RunWriter};
 
-/// Safepoints that wait for more of their events. Those of one come within moments of each other,
-/// but from different threads' buffers: they may lie a whole chunk apart.
+/// The most safepoints that wait for more of their events. Those of one are close in time, but come
+/// from different threads' buffers: they may lie a whole chunk apart.
 const WAITING: usize = 100_000;
 
 /// What is known of a safepoint.
@@ -26,7 +25,7 @@ struct Stop {
     end: Option<(i64, i64)>,
     threads: Option<f64>,
     runnable: Option<f64>,
-    /// In which chunk something of it came last.
+    /// The chunk of its last event.
     chunk: u64,
 }
 
@@ -45,14 +44,14 @@ impl Stops {
         stop
     }
 
-    /// `jdk.SafepointBegin`: from the request until all threads stand.
+    /// `jdk.SafepointBegin`: from the request until all threads have stopped.
     pub(super) fn begin(&mut self, id: i64, (t0_ns, t1_ns): (i64, i64), threads: Option<f64>) {
         let stop = self.of(id);
         stop.begin = Some((t0_ns, t1_ns));
         stop.threads = threads;
     }
 
-    /// `jdk.SafepointStateSynchronization`: how many threads ran when it was asked for.
+    /// `jdk.SafepointStateSynchronization`: how many threads ran when it was requested.
     pub(super) fn runnable(&mut self, id: i64, threads: f64) {
         self.of(id).runnable = Some(threads);
     }
@@ -76,14 +75,14 @@ impl Stops {
         self.of(id).end = Some((t0_ns, t1_ns));
     }
 
-    /// A chunk ends, or everything does: writes what will not get more. Ids are not unique over JVM
-    /// runs, but a run has a book of its own.
-    pub(super) fn write(&mut self, book: &mut Book<'_>, all: bool) {
+    /// A chunk ends, or everything does: writes the safepoints that are complete. Ids are not
+    /// unique over JVM runs, but each run has its own writer.
+    pub(super) fn write(&mut self, writer: &mut RunWriter<'_>, all: bool) {
         let (chunk, crowded) = (self.chunk, self.waiting.len() > WAITING);
         self.chunk += 1;
         for (id, stop) in std::mem::take(&mut self.waiting) {
             if all || crowded || stop.chunk < chunk {
-                write(id, &stop, book);
+                write(id, &stop, writer);
             } else {
                 self.waiting.insert(id, stop);
             }
@@ -91,9 +90,9 @@ impl Stops {
     }
 }
 
-fn write(id: i64, stop: &Stop, book: &mut Book<'_>) {
+fn write(id: i64, stop: &Stop, writer: &mut RunWriter<'_>) {
     let operation = stop.operation.as_ref();
-    // An operation alone has the time of the safepoint but for reaching and leaving it.
+    // An operation alone has the time of the safepoint, except for reaching and leaving it.
     let Some(t0_ns) = stop.begin.map(|b| b.0).or(operation.map(|o| o.1)) else { return };
     let ends = [stop.begin.map(|b| b.1), operation.map(|o| o.2), stop.end.map(|e| e.1)];
     let t1_ns = ends.into_iter().flatten().max().unwrap_or(t0_ns);
@@ -108,10 +107,10 @@ fn write(id: i64, stop: &Stop, book: &mut Book<'_>) {
     if let Some((from, to)) = stop.end {
         figures.push((figure::LEAVE_NS, length(from, to)));
     }
-    let threshold_ns = book.setting_ns("jdk.SafepointBegin", "threshold").filter(|ns| *ns > 0);
+    let threshold_ns = writer.setting_ns("jdk.SafepointBegin", "threshold").filter(|ns| *ns > 0);
     figures.extend(threshold_ns.map(|ns| (figure::THRESHOLD_NS, ns as f64)));
     figures.extend(stop.threads.map(|n| (figure::THREADS, n)));
     figures.extend(stop.runnable.map(|n| (figure::THREADS_RUNNABLE, n)));
     let name = operation.map_or("stopped", |(name, ..)| name.as_str());
-    book.span(&Entry { key: id, figures: &figures, ..Entry::new(kind::SAFEPOINT, name, t0_ns, t1_ns) });
+    writer.span(&Entry { key: id, figures: &figures, ..Entry::new(kind::SAFEPOINT, name, t0_ns, t1_ns) });
 }

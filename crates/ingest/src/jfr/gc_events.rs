@@ -1,5 +1,5 @@
-//! Collections, put together from the events that tell of one: the collection, its pauses and
-//! phases, the heap before and after it.
+//! Assembles collections from their events: the collection, its pauses and phases, the heap before
+//! and after it.
 //!
 //! ```text
 //! GarbageCollection ├───────────────── gcId 4, "G1Old", sum of pauses ────────────────┤
@@ -9,21 +9,21 @@
 //! ```
 //!
 //! A pause is one `GCPhasePause`. Where those are switched off, a collection whose pauses add up to
-//! its whole length is one pause; of any other it is known that there were pauses, and not when.
-//! Pauses are called what `-Xlog:gc` calls them, so that one name means one thing in a recording.
+//! its whole length is one pause; for any other it is known that there were pauses, but not when.
+//! Pauses have the names of `-Xlog:gc`, so that one name means one thing in a recording.
 
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{figure, kind, label};
 
-use super::book::{Book, Entry};
+use super::run_writer::{Entry, RunWriter};
 
-/// Collections that wait for more of their events.
+/// The most collections that wait for more of their events.
 const WAITING: usize = 100_000;
-/// Pauses and phases of one collection. Shenandoah has four pauses, G1 some twenty phases.
+/// The most pauses and phases of one collection. Shenandoah has four pauses, G1 some twenty phases.
 const MOST: usize = 256;
 
-/// An interval of a collection with a name.
+/// A named interval of a collection.
 #[derive(Debug)]
 struct Phase {
     name: String,
@@ -36,15 +36,15 @@ struct Phase {
 struct Collection {
     /// `jdk.GarbageCollection`: collector ("G1New"), cause, times, sum of its pauses.
     whole: Option<Whole>,
-    /// Of the events that only some collectors have: "Normal", "Mixed".
+    /// From the events that only some collectors have: "Normal", "Mixed".
     sort: Option<String>,
     pauses: Vec<Phase>,
     phases: Vec<Phase>,
     concurrent: Vec<Phase>,
-    /// What it failed at.
+    /// How it failed.
     failures: Vec<&'static str>,
     figures: Vec<(&'static str, f64)>,
-    /// In which chunk something of it came last.
+    /// The chunk of its last event.
     chunk: u64,
 }
 
@@ -57,10 +57,10 @@ struct Whole {
     pauses_ns: Option<i64>,
 }
 
-/// Which of a collection's intervals a phase is.
+/// The kind of a phase.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Level {
-    /// `jdk.GCPhasePause`: a stop of the world.
+    /// `jdk.GCPhasePause`: a stop-the-world pause.
     Pause,
     /// `jdk.GCPhasePauseLevel1`: a part of one.
     Part,
@@ -108,7 +108,7 @@ impl Collections {
         }
     }
 
-    /// `jdk.G1GarbageCollection`: which sort of young collection it was.
+    /// `jdk.G1GarbageCollection`: the kind of young collection.
     pub(super) fn sort(&mut self, id: i64, sort: &str) {
         self.of(id).sort = Some(sort.to_owned());
     }
@@ -123,7 +123,7 @@ impl Collections {
         }
     }
 
-    /// What a collection failed at.
+    /// A failure of a collection.
     pub(super) fn failed(&mut self, id: i64, word: &'static str) {
         let failures = &mut self.of(id).failures;
         if !failures.contains(&word) {
@@ -131,13 +131,13 @@ impl Collections {
         }
     }
 
-    /// A chunk ends, or everything does: writes what will not get more.
-    pub(super) fn write(&mut self, book: &mut Book<'_>, all: bool) {
+    /// A chunk ends, or everything does: writes the collections that are complete.
+    pub(super) fn write(&mut self, writer: &mut RunWriter<'_>, all: bool) {
         let (chunk, crowded) = (self.chunk, self.waiting.len() > WAITING);
         self.chunk += 1;
         for (id, collection) in std::mem::take(&mut self.waiting) {
             if all || crowded || collection.chunk < chunk {
-                collection.write(id, book);
+                collection.write(id, writer);
             } else {
                 self.waiting.insert(id, collection);
             }
@@ -146,7 +146,7 @@ impl Collections {
 }
 
 impl Collection {
-    fn write(mut self, id: i64, book: &mut Book<'_>) {
+    fn write(mut self, id: i64, writer: &mut RunWriter<'_>) {
         self.pauses.sort_by_key(|pause| pause.t0_ns);
         let whole_is_pause = self.whole.as_ref().is_some_and(Whole::is_one_pause);
         if let (true, true, Some(whole)) = (self.pauses.is_empty(), whole_is_pause, &self.whole) {
@@ -157,7 +157,7 @@ impl Collection {
         labels.retain(|(_, text)| !text.is_empty());
         // The figures are of the collection; with several pauses they belong to none of them.
         let single = self.pauses.len() == 1 && self.concurrent.is_empty();
-        // A cycle that lost its race was finished in its longest pause.
+        // A cycle that was not done in time was finished in its longest pause.
         let length = |pause: &Phase| pause.t1_ns.saturating_sub(pause.t0_ns);
         let longest = (0..self.pauses.len()).max_by_key(|i| self.pauses.get(*i).map(length));
         let of_longest: Vec<_> =
@@ -179,20 +179,20 @@ impl Collection {
             figures.extend(phases.iter().map(|(key, ms)| (key.as_str(), *ms)));
             let (t0_ns, t1_ns) = (pause.t0_ns, pause.t1_ns);
             let entry = Entry::new(kind::GC_PAUSE, &name, t0_ns, t1_ns);
-            book.span(&Entry { key: id, figures: &figures, labels, ..entry });
+            writer.span(&Entry { key: id, figures: &figures, labels, ..entry });
         }
         for phase in &self.concurrent {
             let entry = Entry::new(kind::GC_CONCURRENT, &phase.name, phase.t0_ns, phase.t1_ns);
-            book.span(&Entry { key: id, labels: &labels, ..entry });
+            writer.span(&Entry { key: id, labels: &labels, ..entry });
         }
         if let (false, Some(whole)) = (single, &self.whole) {
             let name = whole.cycle_name();
             let entry = Entry::new(kind::GC_CONCURRENT, name, whole.t0_ns, whole.t1_ns);
-            book.span(&Entry { key: id, figures: &self.figures, labels: &labels, ..entry });
+            writer.span(&Entry { key: id, figures: &self.figures, labels: &labels, ..entry });
         }
     }
 
-    /// What `-Xlog:gc` calls a pause. Pauses of concurrent cycles have their names already.
+    /// The name of a pause in `-Xlog:gc`. Pauses of concurrent cycles have theirs already.
     fn name_of(&self, pause: &Phase) -> String {
         if pause.name.starts_with("Pause") {
             return pause.name.clone();
@@ -209,7 +209,7 @@ impl Collection {
         }
     }
 
-    /// The parts of a pause, with their keys, added up by name. None when they overlap: then their
+    /// The parts of a pause, with their keys, summed by name. None when they overlap: then their
     /// sum means nothing.
     fn phases_within(&self, pause: &Phase) -> Vec<(String, f64)> {
         let within = self.phases.iter().filter(|p| p.t0_ns >= pause.t0_ns && p.t1_ns <= pause.t1_ns);
@@ -227,15 +227,15 @@ impl Collection {
 }
 
 impl Whole {
-    /// Whether the collection is one stop of the world. The sum of pauses and the collection are
-    /// stamped apart, some microseconds.
+    /// Whether the collection is one stop-the-world pause. The sum of pauses and the collection are
+    /// measured separately, some microseconds apart.
     fn is_one_pause(&self) -> bool {
         let length = self.t1_ns.saturating_sub(self.t0_ns);
         self.pauses_ns
             .is_some_and(|pauses| length.saturating_sub(pauses).saturating_abs() <= length / 20 + 1_000)
     }
 
-    /// What a cycle is called in logs, so that rules find it.
+    /// The name of a cycle in logs, so that rules find it.
     fn cycle_name(&self) -> &str {
         match &*self.name {
             "G1Old" => "Concurrent Mark Cycle",
@@ -247,7 +247,7 @@ impl Whole {
     }
 }
 
-/// Sorts of young collections as JDK 8 to 25 name them in events, in the words of the log.
+/// Kinds of young collections as JDK 8 to 25 name them in events, with the log's names.
 fn g1_sort(sort: &str) -> &str {
     match sort {
         "Initial Mark" => "Concurrent Start",

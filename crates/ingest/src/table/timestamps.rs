@@ -1,7 +1,7 @@
-//! Stamps of a table's rows: numbers of some unit since some zero, or dates.
+//! Timestamps of a table's rows: numbers of some unit since some zero, or dates.
 //!
-//! Numbers are read exactly (an `f64` of epoch nanoseconds is off by hundreds of them). What a
-//! number counts is told by the header's unit, else by its size: 10⁹ … 4.1·10⁹ is a date between
+//! Numbers are read exactly (an `f64` of epoch nanoseconds is off by hundreds of them). The unit of
+//! a number is the header's, otherwise it follows from the size: 10⁹ … 4.1·10⁹ is a date between
 //! 2001 and 2099 in seconds, a thousand times that one in milliseconds, and so on; anything else
 //! counts from a start that the file does not name.
 
@@ -13,16 +13,16 @@ use jiff::tz::TimeZone;
 /// Epoch seconds that are taken for a date: 2001-09-09 to 2099-12-04.
 const EPOCH_S: std::ops::Range<i128> = 1_000_000_000..4_100_000_000;
 
-/// A sample of stamps that spans more than this is not of dates, whatever the size of its numbers:
-/// three years.
+/// A sample of timestamps that spans more than this does not consist of dates, whatever the size of
+/// its numbers: three years.
 const LONGEST_SAMPLE_S: i128 = 100_000_000;
 
-/// What the stamps of a table are.
+/// The kind of a table's timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stamps {
-    /// Numbers since the epoch; nanoseconds of one.
+pub(super) enum Timestamps {
+    /// Numbers since the epoch; nanoseconds per unit.
     Epoch { unit_ns: i64 },
-    /// Numbers since a start; nanoseconds of one.
+    /// Numbers since a start; nanoseconds per unit.
     SinceStart { unit_ns: i64 },
     /// Dates with a zone or an offset.
     Dates,
@@ -32,7 +32,7 @@ pub(super) enum Stamps {
     Clock,
 }
 
-impl Stamps {
+impl Timestamps {
     /// Whether they are wall-clock time.
     pub(super) fn is_wall(self) -> bool {
         matches!(self, Self::Epoch { .. } | Self::Dates | Self::DatesWithoutZone)
@@ -67,8 +67,7 @@ impl Stamps {
         }
     }
 
-    /// What a column of cells is, when it is one of stamps. `unit_ns` is what the header says of
-    /// the unit.
+    /// The kind of a column of cells, if they are timestamps. `unit_ns` is the unit in the header.
     pub(super) fn of(cells: &[&str], unit_ns: Option<i64>) -> Option<Self> {
         let first = cells.first()?;
         if nanos(first).is_some() {
@@ -93,8 +92,8 @@ impl Stamps {
         if let Some(unit_ns) = unit_ns {
             return Some(Self::SinceStart { unit_ns });
         }
-        // Nobody ticks every thousand seconds, and everybody every second: what steps by a thousand
-        // counts milliseconds, what steps by a million microseconds.
+        // Ticks of a thousand seconds do not occur, and ticks of a second are usual: steps of a
+        // thousand are milliseconds, steps of a million microseconds.
         let mut steps: Vec<i128> =
             numbers.windows(2).map(|w| (w[1] - w[0]) / billion).filter(|step| *step != 0).collect();
         steps.sort_unstable();
@@ -147,8 +146,8 @@ fn zoneless(cell: &str) -> Option<i64> {
     i64::try_from(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond()).ok()
 }
 
-/// `2026-11-20` or `2026/11/20` in front: jiff also takes shorter forms, which would make dates of
-/// plain numbers.
+/// `2026-11-20` or `2026/11/20` at the beginning: jiff also accepts shorter forms, which would make
+/// dates of plain numbers.
 fn looks_like_date(cell: &str) -> Option<()> {
     let bytes = cell.as_bytes();
     let dash = |i: usize| bytes.get(i).is_some_and(|b| matches!(b, b'-' | b'/'));
@@ -171,39 +170,42 @@ fn clock(cell: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn of(cells: &[&str]) -> Option<Stamps> {
-        Stamps::of(cells, None)
+    fn of(cells: &[&str]) -> Option<Timestamps> {
+        Timestamps::of(cells, None)
     }
 
     #[test]
     fn numbers_are_dates_when_they_have_the_size_of_dates() {
-        assert_eq!(of(&["1795212941", "1795212942"]), Some(Stamps::Epoch { unit_ns: SECOND_NS }));
-        assert_eq!(of(&["1795212941503", "1795212942504"]), Some(Stamps::Epoch { unit_ns: MILLI_NS }));
-        assert_eq!(of(&["1795212941503123", "1795212942504124"]), Some(Stamps::Epoch { unit_ns: 1000 }));
-        assert_eq!(of(&["1795212941503123456", "1795212942504124456"]), Some(Stamps::Epoch { unit_ns: 1 }));
-        assert_eq!(of(&["0", "1", "2"]), Some(Stamps::SinceStart { unit_ns: SECOND_NS }));
-        assert_eq!(of(&["0", "1000", "2001"]), Some(Stamps::SinceStart { unit_ns: MILLI_NS }));
+        assert_eq!(of(&["1795212941", "1795212942"]), Some(Timestamps::Epoch { unit_ns: SECOND_NS }));
+        assert_eq!(of(&["1795212941503", "1795212942504"]), Some(Timestamps::Epoch { unit_ns: MILLI_NS }));
+        assert_eq!(of(&["1795212941503123", "1795212942504124"]), Some(Timestamps::Epoch { unit_ns: 1000 }));
+        assert_eq!(
+            of(&["1795212941503123456", "1795212942504124456"]),
+            Some(Timestamps::Epoch { unit_ns: 1 })
+        );
+        assert_eq!(of(&["0", "1", "2"]), Some(Timestamps::SinceStart { unit_ns: SECOND_NS }));
+        assert_eq!(of(&["0", "1000", "2001"]), Some(Timestamps::SinceStart { unit_ns: MILLI_NS }));
         assert_eq!(
             of(&["1000000000", "2000000000", "3000000000", "4000000000"]),
-            Some(Stamps::SinceStart { unit_ns: 1 })
+            Some(Timestamps::SinceStart { unit_ns: 1 })
         );
         assert_eq!(
-            Stamps::of(&["100", "200"], Some(MILLI_NS)),
-            Some(Stamps::SinceStart { unit_ns: MILLI_NS })
+            Timestamps::of(&["100", "200"], Some(MILLI_NS)),
+            Some(Timestamps::SinceStart { unit_ns: MILLI_NS })
         );
         assert_eq!(of(&["Pause", "Young"]), None);
     }
 
     #[test]
-    fn stamps_are_exact_to_the_nanosecond() {
-        let seconds = Stamps::Epoch { unit_ns: SECOND_NS };
+    fn timestamps_are_exact_to_the_nanosecond() {
+        let seconds = Timestamps::Epoch { unit_ns: SECOND_NS };
         assert_eq!(seconds.parse("1795212133.741641282"), Some(1_795_212_133_741_641_282));
         assert_eq!(
-            Stamps::Epoch { unit_ns: 1 }.parse("1795212941503123456"),
+            Timestamps::Epoch { unit_ns: 1 }.parse("1795212941503123456"),
             Some(1_795_212_941_503_123_456)
         );
         assert_eq!(seconds.parse("9999999999999999999"), None);
-        assert_eq!(Stamps::SinceStart { unit_ns: MILLI_NS }.parse("-1.5"), Some(-1_500_000));
+        assert_eq!(Timestamps::SinceStart { unit_ns: MILLI_NS }.parse("-1.5"), Some(-1_500_000));
         for not_a_number in ["", "-", ".", "1e9", "0x1", "1 2", "½", "1.2.3", "12:"] {
             assert_eq!(seconds.parse(not_a_number), None, "{not_a_number}");
         }
@@ -212,17 +214,17 @@ mod tests {
     #[test]
     fn dates_are_read_with_and_without_a_zone() {
         let expected = Some(1_795_212_134_009_000_000);
-        assert_eq!(of(&["2026-11-20T22:02:14.009Z"]), Some(Stamps::Dates));
+        assert_eq!(of(&["2026-11-20T22:02:14.009Z"]), Some(Timestamps::Dates));
         for date in
             ["2026-11-20T22:02:14.009Z", "2026-11-20 23:02:14.009+01:00", "2026-11-20T22:02:14.009+0000"]
         {
-            assert_eq!(Stamps::Dates.parse(date), expected, "{date}");
+            assert_eq!(Timestamps::Dates.parse(date), expected, "{date}");
         }
-        assert_eq!(of(&["2026-11-20 22:02:14.009"]), Some(Stamps::DatesWithoutZone));
+        assert_eq!(of(&["2026-11-20 22:02:14.009"]), Some(Timestamps::DatesWithoutZone));
         for date in ["2026-11-20 22:02:14.009", "2026-11-20T22:02:14.009", "2026/11/20 22:02:14,009"] {
-            assert_eq!(Stamps::DatesWithoutZone.parse(date), expected, "{date}");
+            assert_eq!(Timestamps::DatesWithoutZone.parse(date), expected, "{date}");
         }
-        assert_eq!(of(&["10:02:14.5"]), Some(Stamps::Clock));
-        assert_eq!(Stamps::Clock.parse("00:01:01.5"), Some(61_500_000_000));
+        assert_eq!(of(&["10:02:14.5"]), Some(Timestamps::Clock));
+        assert_eq!(Timestamps::Clock.parse("00:01:01.5"), Some(61_500_000_000));
     }
 }

@@ -1,34 +1,33 @@
-//! Stamps of requests: `24/Nov/2026:11:49:06 +0000`, ISO 8601, numbers since the epoch; and how
-//! fine they are.
+//! Timestamps of requests: `24/Nov/2026:11:49:06 +0000`, ISO 8601, numbers since the epoch; and
+//! their precision.
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
-use jiff::Timestamp;
 use jiff::civil;
 use jiff::tz::TimeZone;
 
 /// Epoch seconds that are taken for a date: 2001-09-09 to 2099-12-04, as in tables.
 const EPOCH_S: std::ops::Range<f64> = 1e9..4.1e9;
 
-/// A stamp.
+/// A timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct Timestamp {
     /// Nanoseconds since the epoch.
     pub(super) at_ns: i64,
-    /// What it is rounded down to, nanoseconds.
+    /// Its precision: what it is truncated to, nanoseconds.
     pub(super) resolution_ns: i64,
 }
 
-/// What stands in the brackets of a line: the date of the Common Log Format, or ISO 8601 (nginx's
-/// `$time_iso8601`).
-pub(super) fn bracketed(text: &str) -> Option<Stamp> {
+/// Parses what stands in the brackets of a line: the date of the Common Log Format, or ISO 8601
+/// (nginx's `$time_iso8601`).
+pub(super) fn bracketed(text: &str) -> Option<Timestamp> {
     match text.as_bytes().get(2) {
         Some(b'/') => common(text),
         _ => iso(text),
     }
 }
 
-/// `24/Nov/2026:11:49:06 +0000`, maybe with a fraction behind the seconds.
-fn common(text: &str) -> Option<Stamp> {
+/// `24/Nov/2026:11:49:06 +0000`, possibly with a fraction after the seconds.
+fn common(text: &str) -> Option<Timestamp> {
     let number = |from: usize, to: usize| -> Option<i64> {
         let digits = text.get(from..to)?;
         digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
@@ -70,10 +69,10 @@ fn common(text: &str) -> Option<Stamp> {
     let of_day = (hour * 60 + minute) * 60 + second.min(59);
     let at_ns = i64::try_from(midnight).ok()?.checked_add(of_day * SECOND_NS)?;
     let at_ns = at_ns.checked_add(fraction_ns)?.checked_sub(offset_ns(zone)?)?;
-    Some(Stamp { at_ns, resolution_ns })
+    Some(Timestamp { at_ns, resolution_ns })
 }
 
-/// `+0000`, `-0730`, `+05:30`; nothing and names of the zero are UTC.
+/// `+0000`, `-0730`, `+05:30`; nothing, and names of UTC, are zero.
 fn offset_ns(zone: &str) -> Option<i64> {
     if matches!(zone, "" | "Z" | "UTC" | "GMT") {
         return Some(0);
@@ -91,7 +90,7 @@ fn offset_ns(zone: &str) -> Option<i64> {
         .then_some(sign * (number / 100 * 60 + number % 100) * 60 * SECOND_NS)
 }
 
-/// Digits behind the point of a second: nanoseconds, and what they are rounded down to.
+/// Digits of the fraction of a second: nanoseconds, and their precision.
 fn fraction(digits: &str) -> Option<(i64, i64)> {
     let kept = digits.get(..digits.len().min(9)).filter(|d| !d.is_empty())?;
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -102,13 +101,13 @@ fn fraction(digits: &str) -> Option<(i64, i64)> {
 }
 
 /// ISO 8601; without a zone it is UTC.
-fn iso(text: &str) -> Option<Stamp> {
+fn iso(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
     let dated = bytes.len() <= 48 && bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
     if !dated || !bytes.get(..4)?.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let at_ns = match text.parse::<Timestamp>() {
+    let at_ns = match text.parse::<jiff::Timestamp>() {
         Ok(at) => at.as_nanosecond(),
         Err(_) => {
             let local: civil::DateTime = text.parse().ok()?;
@@ -119,11 +118,12 @@ fn iso(text: &str) -> Option<Stamp> {
         .split_once(['.', ','])
         .map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count().min(9));
     let resolution_ns = 10_i64.pow(9 - digits as u32).max(1);
-    Some(Stamp { at_ns: i64::try_from(at_ns).ok()?, resolution_ns })
+    Some(Timestamp { at_ns: i64::try_from(at_ns).ok()?, resolution_ns })
 }
 
-/// A stamp of a JSON line: text in any form, or a number since the epoch whose unit its size tells.
-pub(super) fn of_json(value: &serde_json::Value) -> Option<Stamp> {
+/// A timestamp of a JSON line: text in any form, or a number since the epoch whose unit follows
+/// from its size.
+pub(super) fn of_json(value: &serde_json::Value) -> Option<Timestamp> {
     match value {
         serde_json::Value::String(text) => {
             let text = text.trim().trim_start_matches('[').trim_end_matches(']');
@@ -136,17 +136,17 @@ pub(super) fn of_json(value: &serde_json::Value) -> Option<Stamp> {
     }
 }
 
-/// Whether a number is in the range of moments since the epoch, in whichever unit.
-pub(super) fn is_moment(number: f64) -> bool {
+/// Whether a number is in the range of times since the epoch, in whichever unit.
+pub(super) fn is_epoch_time(number: f64) -> bool {
     since_epoch(number, false).is_some()
 }
 
-fn since_epoch(number: f64, fraction: bool) -> Option<Stamp> {
+fn since_epoch(number: f64, fraction: bool) -> Option<Timestamp> {
     let units = [SECOND_NS, MILLI_NS, 1_000, 1];
     let unit_ns = units.into_iter().find(|unit| EPOCH_S.contains(&(number / (SECOND_NS / unit) as f64)))?;
     // Seconds with a fraction come with at least milliseconds.
     let resolution_ns = if fraction { unit_ns.min(MILLI_NS) } else { unit_ns };
-    Some(Stamp { at_ns: (number * unit_ns as f64) as i64, resolution_ns })
+    Some(Timestamp { at_ns: (number * unit_ns as f64) as i64, resolution_ns })
 }
 
 #[cfg(test)]
@@ -159,7 +159,7 @@ mod tests {
     fn the_date_of_the_common_log_format_has_a_zone() {
         for text in ["24/Nov/2026:11:49:06 +0000", "24/Nov/2026:12:49:06 +0100", "24/Nov/2026:04:19:06 -0730"]
         {
-            assert_eq!(bracketed(text), Some(Stamp { at_ns: AT, resolution_ns: SECOND_NS }), "{text}");
+            assert_eq!(bracketed(text), Some(Timestamp { at_ns: AT, resolution_ns: SECOND_NS }), "{text}");
         }
         let fine = bracketed("24/Nov/2026:11:49:06.250 +0000").unwrap();
         assert_eq!((fine.at_ns, fine.resolution_ns), (AT + 250 * MILLI_NS, MILLI_NS));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn iso_and_numbers_since_the_epoch_tell_how_fine_they_are() {
+    fn iso_and_numbers_since_the_epoch_have_a_precision() {
         let of = |json: &str| {
             of_json(&serde_json::from_str(json).unwrap()).map(|s| (s.at_ns - AT, s.resolution_ns))
         };

@@ -1,4 +1,4 @@
-//! What stays of facts that two sources have.
+//! Which records stay of events that two sources have.
 
 use super::*;
 use crate::{Process, Sink, SpanRow};
@@ -72,7 +72,7 @@ fn a_flight_recording_gives_way_where_another_has_the_same_and_stays_where_none_
     for (at, key) in [(100, 1), (300, 2)] {
         made.span(kind::GC_PAUSE, 0, (at, at + 2), key, &[]);
     }
-    // The stamp of the log strays; the number of the collection does not.
+    // The timestamp of the log is off; the number of the collection is not.
     made.span(kind::GC_PAUSE, 1, (104, 106), 1, &[]);
     made.span(kind::LOCK_MONITOR, 0, (500, 540), -1, &[]);
     made.span(kind::LOCK_MONITOR, 2, (501, 541), -1, &[]);

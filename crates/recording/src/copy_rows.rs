@@ -1,5 +1,5 @@
-//! A recording in memory played into a sink: rows that were read later join those that were
-//! streamed.
+//! Writes the rows of a recording in memory into a sink: rows that were read later join those that
+//! were streamed.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use crate::spans::NONE;
 use crate::{ProcessId, Recording, SampleRow, Sink, SourceId, SpanId, SpanRow, StackId, ThreadId};
 
 impl Recording {
-    /// Plays all rows that touch `[from_ns, to_ns)` into a sink, with the ids that they get there.
-    /// Processes become what `process` says; facts that those do not have yet are added to them.
-    /// Spans that only watch ([`crate::vocabulary::kind::RUN`]) are cut at both ends, all others
-    /// stay whole. Times must be on the sink's clock. A source has what was played of it: so
-    /// many records, and nothing covered where all of it lies outside.
+    /// Writes all rows that overlap `[from_ns, to_ns)` into a sink, with new ids. `process` maps
+    /// processes to those of the sink; facts that those do not have yet are added to them. Spans
+    /// that only record when something was watched ([`crate::vocabulary::kind::RUN`]) are truncated
+    /// at both ends, all others stay whole. Times must be on the sink's clock. A source counts the
+    /// records that were written, and covers nothing if all of it lies outside.
     ///
-    /// Returns how many rows were played.
-    pub fn replay(
+    /// Returns how many rows were written.
+    pub fn copy_into(
         &self,
         sink: &mut dyn Sink,
         (from_ns, to_ns): (i64, i64),
@@ -46,7 +46,7 @@ impl Recording {
         let thread = |id: u32| threads.get(id as usize).copied();
         let stack = |id: u32| stacks.get(id as usize).copied();
 
-        let mut played = vec![0_u64; sources.len()];
+        let mut written = vec![0_u64; sources.len()];
         let mut spans: HashMap<u32, SpanId> = HashMap::new();
         for i in 0..self.spans.len() {
             let row = self.span_at(SpanId(i as u32));
@@ -77,7 +77,7 @@ impl Recording {
                 labels: &labels,
             });
             spans.insert(i as u32, id);
-            played[row.source().index()] += 1;
+            written[row.source().index()] += 1;
         }
         for row in self.samples.iter().filter(|row| (from_ns..to_ns).contains(&row.t_ns)) {
             sink.sample(&SampleRow {
@@ -89,7 +89,7 @@ impl Recording {
                 weight: row.weight,
                 source: sources[row.source.index()],
             });
-            played[row.source.index()] += 1;
+            written[row.source.index()] += 1;
         }
         for series in &self.series {
             let mut info = series.info.clone();
@@ -101,18 +101,18 @@ impl Recording {
                 continue;
             }
             let id = sink.add_series(info);
-            played[series.info.source.index()] += points.len() as u64;
+            written[series.info.source.index()] += points.len() as u64;
             for i in points {
                 sink.point(id, series.t_ns[i], series.dt_ns[i], series.value[i]);
             }
         }
-        for (id, rows) in sources.iter().zip(&played) {
+        for (id, rows) in sources.iter().zip(&written) {
             sink.source_mut(*id).records = *rows;
         }
-        played.iter().sum()
+        written.iter().sum()
     }
 
-    /// All stacks, by their ids here. Parents stand before their children.
+    /// All stacks, by their ids here. Parents come before their children.
     fn replay_stacks(&self, sink: &mut dyn Sink) -> Vec<StackId> {
         let mut stacks: Vec<StackId> = Vec::with_capacity(self.stacks.len());
         for node in &self.stacks {
@@ -172,16 +172,16 @@ mod tests {
         let mut live = Recording::new();
         let host = live.add_process(Process::default());
         live.add_source(Source::default());
-        let played = log.replay(&mut live, (40, 80), |_, _| host);
+        let written = log.copy_into(&mut live, (40, 80), |_, _| host);
         live.seal();
-        assert_eq!(played, 4);
+        assert_eq!(written, 4);
         let runs: Vec<_> = live.spans_of(kind::RUN).map(|s| (s.t0_ns(), s.t1_ns())).collect();
         assert_eq!(runs, [(40, 80)]);
         let spans: Vec<_> =
             live.spans_of("k").map(|s| (s.t0_ns(), s.parent().is_some(), s.figure("f"))).collect();
         assert_eq!(spans, [(30, false, Some(1.5)), (35, false, Some(1.5)), (60, true, Some(1.5))]);
         assert_eq!((live.sources[1].covers_ns, live.sources[1].process), (Some((40, 80)), Some(0)));
-        assert_eq!(live.sources[1].records, played);
+        assert_eq!(live.sources[1].records, written);
         assert_eq!((live.sources[2].covers_ns, live.sources[2].records), (None, 0));
         assert_eq!(live.processes[0].fact("jdk"), Some("21"));
     }

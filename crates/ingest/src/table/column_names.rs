@@ -1,5 +1,4 @@
-//! What a column is, told by the words of its header: "avg_latency(ms)", "ops", "p99", "client 2
-//! tps".
+//! Recognises a column by the words of its header: "avg_latency(ms)", "ops", "p99", "client 2 tps".
 
 use fathom_recording::SeriesKind;
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
@@ -8,11 +7,11 @@ use fathom_recording::vocabulary::series::THROUGHPUT;
 /// What the cells of a column hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cells {
-    /// A number over the tick, to be divided by the tick's length.
+    /// A number per tick, to be divided by the tick's length.
     Count,
     /// A number that grows from row to row; its steps are counts.
     Counter,
-    /// What is wanted already, after scaling.
+    /// The wanted value, after scaling.
     AsIs,
 }
 
@@ -20,18 +19,18 @@ pub(super) enum Cells {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measure {
     pub(super) name: String,
-    /// Which of several alike; empty when the header does not say.
+    /// Which of several instances; empty when the header does not name one.
     pub(super) instance: String,
     pub(super) unit: String,
     pub(super) kind: SeriesKind,
     pub(super) cells: Cells,
-    /// By what a cell is multiplied.
+    /// The factor by which a cell is multiplied.
     pub(super) scale: f64,
-    /// Whether its words were understood; else it is a gauge by default.
+    /// Whether its words were understood; otherwise it is a gauge by default.
     pub(super) known: bool,
 }
 
-/// Words of a column of stamps.
+/// Words of a column of timestamps.
 const TIME: &[&str] = &[
     "time",
     "timestamp",
@@ -54,7 +53,7 @@ const TIME: &[&str] = &[
     "when",
     "interval",
 ];
-/// Words of a column that tells instances apart, in the long form.
+/// Words of a column that distinguishes instances, in the long form.
 const INSTANCE: &[&str] = &[
     "instance",
     "client",
@@ -74,7 +73,7 @@ const INSTANCE: &[&str] = &[
     "replica",
     "site",
 ];
-/// Words of a column that says what the row's value is.
+/// Words of a column that names the metric of a row.
 const METRIC: &[&str] = &["metric", "measure", "measurement", "series", "quantity"];
 /// Words of work done.
 const WORK: &[&str] = &[
@@ -107,9 +106,9 @@ const WORK: &[&str] = &[
     "processed",
     "finished",
 ];
-/// Words of work done that are rates by themselves.
+/// Words of completed work that are rates by themselves.
 const RATES: &[&str] = &["tps", "rps", "qps", "ops/s", "iops", "eps", "tpm", "qpm", "rpm"];
-/// Words of work that failed or was only asked for: rates, but not throughput.
+/// Words of work that failed or was only requested: rates, but not throughput.
 const NOT_DONE: &[&str] = &[
     "error", "errors", "failed", "failures", "fail", "abort", "aborts", "aborted", "retry", "retries",
     "timeouts", "rejected", "target", "offered", "queued", "pending", "active",
@@ -122,7 +121,7 @@ const STATISTIC: &[&str] = &["avg", "average", "mean", "median", "min", "max", "
 /// Words of a number that grows.
 const GROWS: &[&str] = &["total", "cumulative", "cum", "accumulated", "sum"];
 
-/// A header cell taken apart: lower-case words, and the unit in parentheses or brackets.
+/// A header cell, parsed: lower-case words, and the unit in parentheses or brackets.
 struct Header {
     words: Vec<String>,
     unit: String,
@@ -147,13 +146,13 @@ impl Header {
         self.words.iter().any(|w| list.contains(&w.as_str()))
     }
 
-    /// The unit: that in parentheses, else the last word when it is a unit of time.
+    /// The unit: that in parentheses, otherwise the last word when it is a unit of time.
     fn time_unit_ns(&self) -> Option<i64> {
         let last = self.words.last().filter(|_| self.words.len() > 1);
         unit_ns(&self.unit).or_else(|| unit_ns(last?))
     }
 
-    /// Whether it says "per second" in one of its many ways; 60 for "per minute".
+    /// Whether it means "per second" in one of its many forms; 60 for "per minute".
     fn per_seconds(&self) -> Option<f64> {
         let text = format!("{} {}", self.words.join(" "), self.unit);
         let says = |forms: &[&str]| forms.iter().any(|form| text.contains(form));
@@ -175,34 +174,34 @@ fn unit_ns(word: &str) -> Option<i64> {
     })
 }
 
-/// Whether a header cell names a column of stamps.
+/// Whether a header cell names a column of timestamps.
 pub(super) fn is_time(cell: &str) -> bool {
     let header = Header::of(cell);
     let first = header.words.first().is_some_and(|w| TIME.contains(&w.as_str()) || w.starts_with("time"));
     first && !header.has(LATENCY) && !header.has(STATISTIC)
 }
 
-/// The unit of a column of stamps, when its header says.
+/// The unit of a column of timestamps, if its header has it.
 pub(super) fn time_unit(cell: &str) -> Option<i64> {
     let header = Header::of(cell);
     let alone = header.words.first().filter(|_| header.words.len() == 1);
     header.time_unit_ns().or_else(|| unit_ns(alone?))
 }
 
-/// Whether a header cell names a column that tells instances apart.
+/// Whether a header cell names a column that distinguishes instances.
 pub(super) fn is_instance(cell: &str) -> bool {
     let header = Header::of(cell);
     let named = |w: &String| INSTANCE.contains(&w.as_str());
     header.unit.is_empty() && header.words.iter().all(named) && !header.words.is_empty()
 }
 
-/// Whether a header cell names a column that says what the row's value is.
+/// Whether a header cell names a column of metric names.
 pub(super) fn is_metric(cell: &str) -> bool {
     let header = Header::of(cell);
     matches!(header.words.as_slice(), [word] if METRIC.contains(&word.as_str()))
 }
 
-/// What a column of values is.
+/// The measure of a column of values.
 pub(super) fn measure(cell: &str) -> Measure {
     let header = Header::of(cell);
     let time_unit = header.time_unit_ns();
@@ -284,7 +283,7 @@ pub(super) fn is_bare_throughput(cell: &str) -> bool {
     header.has(&["throughput"]) && header.unit.is_empty() && header.words.iter().all(|w| !w.contains('/'))
 }
 
-/// A throughput of which nothing but its place in the table is known.
+/// A throughput of which nothing but its position in the table is known.
 pub(super) fn assumed_throughput(instance: String) -> Measure {
     Measure {
         name: THROUGHPUT.to_owned(),
@@ -301,7 +300,7 @@ pub(super) fn assumed_throughput(instance: String) -> Measure {
 mod tests {
     use super::*;
 
-    fn told(cell: &str) -> (String, String, String, Cells, f64) {
+    fn measured(cell: &str) -> (String, String, String, Cells, f64) {
         let m = measure(cell);
         (m.name, m.instance, m.unit, m.cells, m.scale)
     }
@@ -317,28 +316,28 @@ mod tests {
     }
 
     #[test]
-    fn throughput_is_told_from_its_words() {
-        assert_eq!(told("throughput(txs)"), row("throughput", "", "txs/s", Cells::Count, 1.0));
-        assert_eq!(told("ops"), row("throughput", "", "ops/s", Cells::Count, 1.0));
-        assert_eq!(told("rps"), row("throughput", "", "ops/s", Cells::AsIs, 1.0));
+    fn throughput_is_recognised_by_its_words() {
+        assert_eq!(measured("throughput(txs)"), row("throughput", "", "txs/s", Cells::Count, 1.0));
+        assert_eq!(measured("ops"), row("throughput", "", "ops/s", Cells::Count, 1.0));
+        assert_eq!(measured("rps"), row("throughput", "", "ops/s", Cells::AsIs, 1.0));
         assert_eq!(
-            told("Throughput (requests/second)"),
+            measured("Throughput (requests/second)"),
             row("throughput", "", "requests/s", Cells::AsIs, 1.0)
         );
-        assert_eq!(told("ops/sec"), row("throughput", "", "ops/s", Cells::AsIs, 1.0));
-        assert_eq!(told("client0_throughput"), row("throughput", "client0", "ops/s", Cells::Count, 1.0));
-        assert_eq!(told("server 2 tps"), row("throughput", "server 2", "ops/s", Cells::AsIs, 1.0));
-        assert_eq!(told("total_ops"), row("throughput", "", "ops/s", Cells::Counter, 1.0));
-        assert_eq!(told("tpm"), row("throughput", "", "ops/s", Cells::AsIs, 1.0 / 60.0));
+        assert_eq!(measured("ops/sec"), row("throughput", "", "ops/s", Cells::AsIs, 1.0));
+        assert_eq!(measured("client0_throughput"), row("throughput", "client0", "ops/s", Cells::Count, 1.0));
+        assert_eq!(measured("server 2 tps"), row("throughput", "server 2", "ops/s", Cells::AsIs, 1.0));
+        assert_eq!(measured("total_ops"), row("throughput", "", "ops/s", Cells::Counter, 1.0));
+        assert_eq!(measured("tpm"), row("throughput", "", "ops/s", Cells::AsIs, 1.0 / 60.0));
     }
 
     #[test]
-    fn latency_is_told_from_words_and_units_and_brought_to_milliseconds() {
-        assert_eq!(told("avg_latency(ms)"), row("avg_latency", "", "ms", Cells::AsIs, 1.0));
-        assert_eq!(told("25th_lat(ms)"), row("25th_lat", "", "ms", Cells::AsIs, 1.0));
-        assert_eq!(told("p99"), row("p99", "", "ms", Cells::AsIs, 1.0));
-        assert_eq!(told("p99_us"), row("p99", "", "ms", Cells::AsIs, 0.001));
-        assert_eq!(told("max(s)"), row("max", "", "ms", Cells::AsIs, 1000.0));
+    fn latency_is_recognised_by_words_and_units_and_brought_to_milliseconds() {
+        assert_eq!(measured("avg_latency(ms)"), row("avg_latency", "", "ms", Cells::AsIs, 1.0));
+        assert_eq!(measured("25th_lat(ms)"), row("25th_lat", "", "ms", Cells::AsIs, 1.0));
+        assert_eq!(measured("p99"), row("p99", "", "ms", Cells::AsIs, 1.0));
+        assert_eq!(measured("p99_us"), row("p99", "", "ms", Cells::AsIs, 0.001));
+        assert_eq!(measured("max(s)"), row("max", "", "ms", Cells::AsIs, 1000.0));
         assert_eq!(measure("min(ms)").kind, SeriesKind::Latency);
         assert_eq!(measure("response time [ms]").kind, SeriesKind::Latency);
     }
@@ -347,12 +346,12 @@ mod tests {
     fn other_words_are_gauges_and_failures_are_not_throughput() {
         assert_eq!(measure("heap used (MB)").kind, SeriesKind::Gauge);
         assert!(!measure("heap used (MB)").known);
-        assert_eq!(told("errors"), row("errors", "", "ops/s", Cells::Count, 1.0));
+        assert_eq!(measured("errors"), row("errors", "", "ops/s", Cells::Count, 1.0));
         assert_eq!(measure("aborted txs").name, "aborted_txs");
     }
 
     #[test]
-    fn time_and_instance_columns_are_told_from_their_words() {
+    fn time_and_instance_columns_are_recognised_by_their_words() {
         for time in ["time(sec)", "timestamp", "Time", "elapsed_ms", "sec", "date", "timeStamp", "t"] {
             assert!(is_time(time), "{time}");
         }

@@ -1,9 +1,9 @@
-//! The book of compile tasks: what was queued, started and installed, joined by compile id.
+//! The open compile tasks: what was queued, started and installed, joined by compile id.
 //!
-//! A complete log has the queue entries in its main stream and the tasks behind it, thread by
-//! thread, so that an entry stays open until its task is met, which may be at the end of the file.
-//! What is kept of one is some 60 bytes, and its method's name once for all its compilations: about
-//! 5 MB for a log of 400 MB.
+//! A complete log has the queue entries in its main stream and the tasks after it, thread by
+//! thread, so that an entry stays open until its task is read, which may be at the end of the file.
+//! An entry takes some 60 bytes, and its method's name once for all its compilations: about 5 MB
+//! for a log of 400 MB.
 
 use std::collections::hash_map::Entry;
 
@@ -14,11 +14,11 @@ use rustc_hash::FxHashMap;
 use super::markup::Element;
 use super::out::Out;
 
-/// A compilation within one run. Up to JDK 8, on-stack replacements may be counted on their own
-/// (`CICountOSR`), so that the id alone is not enough.
+/// A compilation within one run. Up to JDK 8, on-stack replacements may be counted separately
+/// (`CICountOSR`), so that the id alone is not unique.
 pub(super) type Key = (i64, bool);
 
-/// What is known of a task that is not finished with.
+/// What is known of an open task.
 struct Open {
     method: StrId,
     reason: StrId,
@@ -32,7 +32,7 @@ struct Open {
     osr_bci: i32,
 }
 
-/// What became of the tasks of a run.
+/// Counts of the tasks of a run by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fates {
     /// Entries of the queue.
@@ -53,19 +53,19 @@ pub(super) struct Fates {
 
 /// The open tasks of one run of a JVM.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct OpenTasks {
     open: FxHashMap<Key, Open>,
     names: Strings,
     pub(super) fates: Fates,
 }
 
-/// The key of the compilation that an element tells of.
+/// The key of the compilation that an element is about.
 pub(super) fn key(element: &Element<'_>) -> Option<Key> {
     Some((element.number(b"compile_id")?, element.raw(b"compile_kind") == Some(b"osr")))
 }
 
-impl Book {
-    /// Enters a `task_queued`. `false`: it lacks what it needs.
+impl OpenTasks {
+    /// Takes a `task_queued`. `false`: it lacks what it needs.
     pub(super) fn queued(&mut self, element: &Element<'_>, tier: u8, line: u64) -> bool {
         let (Some(key), Some(method), Some(queued_ns)) =
             (key(element), element.method(b"method"), element.stamp_ns())
@@ -89,7 +89,7 @@ impl Book {
         true
     }
 
-    /// Enters that code was installed.
+    /// Takes the installation of code.
     pub(super) fn installed(&mut self, key: Key, method: &str, stamp_ns: i64) {
         match self.open.entry(key) {
             Entry::Occupied(mut known) => known.get_mut().installed_ns = stamp_ns,
@@ -113,8 +113,8 @@ impl Book {
         self.open.get(&key).map(|open| self.names.get(open.method))
     }
 
-    /// A task starts: its wait is over. Tasks come behind the whole main stream, so that nobody
-    /// asks for the entry any more.
+    /// A task starts: its wait is over. Tasks come after the whole main stream, so that the entry
+    /// is not needed any more.
     pub(super) fn started(&mut self, key: Key, stamp_ns: i64, out: &mut Out<'_>) {
         match self.open.remove(&key) {
             Some(open) if open.queued_ns >= 0 => {
@@ -127,7 +127,7 @@ impl Book {
     }
 
     /// The log ends: writes what never started, up to its installation, or as an event where that
-    /// is not there either. How long it waited is not known.
+    /// is not there either. The length of these waits is not known.
     pub(super) fn close(&mut self, out: &mut Out<'_>) {
         let mut left: Vec<_> = self.open.drain().filter(|(_, open)| open.queued_ns >= 0).collect();
         left.sort_unstable_by_key(|(_, open)| open.line);
@@ -144,7 +144,7 @@ impl Book {
     }
 }
 
-/// A figure that fits 31 bits; -1: it is not there.
+/// A number that fits 31 bits; -1: it is absent.
 fn small(number: Option<i64>) -> i32 {
     number.and_then(|n| i32::try_from(n).ok()).unwrap_or(-1)
 }

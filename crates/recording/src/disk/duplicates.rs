@@ -1,6 +1,6 @@
-//! Each fact once, while a recording's spool becomes tables: see [`crate::once`]. Two passes over
-//! the spans, a batch at a time: what two sources may both have is kept from the first, and is
-//! little; the second leaves out and adds.
+//! Removes duplicates while a recording's spool becomes tables: see [`crate::duplicates`]. Two
+//! passes over the spans, a batch at a time: the first keeps the spans of kinds that two sources
+//! may both have, which are few; the second removes and extends.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,20 +12,20 @@ use super::columns::{Columns, Damage};
 use super::parquet_file::{ParquetFile, Written};
 use super::spool;
 use super::tables::{self, SPANS, Table};
-use crate::once::{Change, Fact, changes as decide, kinds};
+use crate::duplicates::{Change, Fact, changes as decide, kinds};
 use crate::spans::NONE;
 use crate::{Recording, RecordingError, SpanId};
 
 /// The table that this is about.
 pub(super) const TABLE: &dyn Table = SPANS;
 
-/// How many spans go.
+/// How many spans are removed.
 pub(super) fn removed(changes: &BTreeMap<SpanId, Change>) -> usize {
     changes.values().filter(|change| matches!(change, Change::Remove)).count()
 }
 
-/// What becomes of the spans of a spool that two sources have. Takes those that go off the records
-/// of their sources.
+/// Decides for the spans of a spool that two sources have. Subtracts those that are removed from
+/// the records of their sources.
 pub(super) fn changes(
     buffer: &mut Recording,
     dir: &Path,
@@ -51,7 +51,7 @@ pub(super) fn changes(
     Ok(changes)
 }
 
-/// Makes the table of the spool, with the changes.
+/// Writes the table from the spool, with the changes.
 pub(super) fn convert(
     changes: &BTreeMap<SpanId, Change>,
     buffer: &mut Recording,
@@ -59,7 +59,7 @@ pub(super) fn convert(
 ) -> Result<Written, RecordingError> {
     let gone: Vec<u32> =
         changes.iter().filter(|(_, change)| matches!(change, Change::Remove)).map(|(id, _)| id.0).collect();
-    // The number of a span that stays: so many before it go.
+    // The number of a span that stays: less the number of removed ones before it.
     let new_id = |old: u32| {
         let before = gone.partition_point(|id| *id < old);
         let stays = old != NONE && gone.get(before) != Some(&old);
@@ -72,7 +72,7 @@ pub(super) fn convert(
         let id = |i: usize| SpanId((first + i) as u32);
         let stay = |i: &usize| !matches!(changes.get(&id(*i)), Some(Change::Remove));
         let parents: Vec<u32> = (0..parents.len()).filter(stay).map(|i| new_id(parents[i])).collect();
-        buffer.amend_spans(|local| changes.get(&id(local.index())));
+        buffer.edit_spans(|local| changes.get(&id(local.index())));
         parents.into_iter().enumerate().for_each(|(i, parent)| buffer.spans.parent.put(i, parent));
         let rows = buffer.spans.len();
         let amended = tables::batch(TABLE, buffer, 0..rows, written);
@@ -84,8 +84,8 @@ pub(super) fn convert(
     file.finish()
 }
 
-/// Puts a batch into the buffer as if it were the first and had no parents, which are given back:
-/// parents in batches before it are not in memory.
+/// Puts a batch into the buffer as if it were the first and had no parents, which are returned:
+/// parents in earlier batches are not in memory.
 fn load(batch: &RecordBatch, buffer: &mut Recording) -> Result<Vec<u32>, Damage> {
     let parents = Columns(batch).optional_ids("parent_id", i32::MAX as usize)?;
     let rows = batch.num_rows();

@@ -1,5 +1,5 @@
-//! Who rows are of: sources, processes, threads and series, kept as long as they live or a row
-//! points to them.
+//! Sources, processes, threads and series that rows refer to, kept while they are alive or a row
+//! refers to them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,7 +16,7 @@ pub(super) struct Named {
     pub role: Role,
 }
 
-/// Rows by ids that count on.
+/// Rows whose ids are never reused.
 #[derive(Clone, Debug)]
 pub(super) struct Table<T> {
     rows: BTreeMap<u32, T>,
@@ -33,7 +33,7 @@ impl<T> Table<T> {
     fn add(&mut self, row: T) -> u32 {
         let after = |id: u32| if id >= NONE - 1 { 0 } else { id + 1 };
         let mut id = self.next;
-        // Four thousand million threads later it begins anew, between those that live since.
+        // After four thousand million threads it starts again, skipping ids that are in use.
         while self.rows.contains_key(&id) {
             id = after(id);
         }
@@ -53,17 +53,17 @@ impl<T> Table<T> {
 
 /// See the module.
 #[derive(Clone, Default)]
-pub(super) struct Roster {
+pub(super) struct Entities {
     pub sources: Table<Source>,
     pub processes: Table<Process>,
     pub threads: Table<Named>,
     pub series: Table<SeriesInfo>,
     ids: HashMap<Named, ThreadId>,
-    /// What is written to rows that were forgotten goes here.
+    /// Writes to rows that were dropped go here.
     nobody: (Source, Process),
 }
 
-impl Roster {
+impl Entities {
     pub fn add_source(&mut self, source: Source) -> SourceId {
         SourceId(self.sources.add(source))
     }
@@ -119,7 +119,7 @@ impl Roster {
         self.series.get(id.0)
     }
 
-    /// Records lost by now, of the sources that lost any.
+    /// Records lost so far, of the sources that lost any.
     pub fn losses(&self) -> Vec<(u32, u64)> {
         self.sources.iter().filter(|(_, s)| s.lost > 0).map(|(id, s)| (id, s.lost)).collect()
     }
@@ -129,7 +129,7 @@ impl Roster {
         sources + self.processes.rows.len() + self.threads.rows.len()
     }
 
-    /// Forgets what is over and of no row.
+    /// Drops what has ended and is referred to by no row.
     pub fn forget<'a>(
         &mut self,
         segments: impl Iterator<Item = &'a Segment>,
@@ -156,7 +156,7 @@ impl Roster {
     }
 }
 
-/// Ids that rows have.
+/// Ids that rows refer to.
 #[derive(Default)]
 struct Used {
     processes: HashSet<u32>,

@@ -1,22 +1,22 @@
-//! One row a thread, also where several sources have it. Before [`Recording::seal`].
+//! Merges the rows of one thread that several sources recorded. Call it before [`Recording::seal`].
 //!
-//! A flight recording knows a thread's whole name, the kernel its first 15 characters, a trace of
-//! system calls often only its id. Within a process the id identifies them, unless it was used
-//! again for a thread of another name.
+//! A flight recording has a thread's whole name, the kernel its first 15 characters, a trace of
+//! system calls often only its id. Within a process the id identifies a thread, unless it was
+//! reused for a thread of another name.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::spans::NONE;
 use crate::{ProcessId, Recording, Role, ThreadId};
 
-/// What the kernel keeps of a name, bytes (`TASK_COMM_LEN` less the terminator).
+/// Bytes of a name that the kernel keeps (`TASK_COMM_LEN` less the terminator).
 const KERNEL_NAME: usize = 15;
 
 impl Recording {
-    /// Moves what is recorded of one thread under several names to one of its rows, which gets the
-    /// longest name. The other rows stay and are of no span or sample.
-    pub fn unify_threads(&mut self) {
-        // The rows that stay, each with the longest name that it is known by.
+    /// Moves the rows of one thread under several names to one of its entries, which gets the
+    /// longest name. The other entries stay and have no span or sample.
+    pub fn merge_threads(&mut self) {
+        // The entries that stay, each with its longest name.
         let mut by_tid: HashMap<(ProcessId, i64), Vec<(ThreadId, &str)>> = HashMap::new();
         let mut moved: BTreeMap<u32, u32> = BTreeMap::new();
         for (i, thread) in self.threads.iter().enumerate() {
@@ -54,7 +54,7 @@ impl Recording {
     }
 }
 
-/// Whether two names of one thread id are of one thread.
+/// Whether two names of one thread id belong to one thread.
 fn are_one(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     short.is_empty() || short == long || (short.len() == KERNEL_NAME && long.starts_with(short))
@@ -65,7 +65,7 @@ mod tests {
     use crate::{Process, Recording, Role, SampleRow, Sink, Source, SpanRow, ThreadId};
 
     #[test]
-    fn a_thread_told_by_three_sources_is_one() {
+    fn a_thread_reported_by_three_sources_is_one() {
         let mut recording = Recording::new();
         let process = recording.add_process(Process::default());
         let source = recording.add_source(Source::default());
@@ -89,7 +89,7 @@ mod tests {
                 source,
             });
         }
-        recording.unify_threads();
+        recording.merge_threads();
         recording.seal();
         let of = |id: ThreadId| {
             let thread = &recording.threads[id.index()];

@@ -1,5 +1,4 @@
-//! Where the events of one JVM run go: source and process, counters, and what has to wait for more
-//! events.
+//! Writes the events of one JVM run: source and process, counters, and events that wait for others.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +9,18 @@ use fathom_recording::{
 };
 use rustc_hash::FxHashMap;
 
-use super::collections::Collections;
 use super::events::Counted;
-use super::stops::Stops;
+use super::gc_events::Collections;
+use super::safepoints::Stops;
 use crate::Tally;
 
-/// Names of kinds of events that are listed in a self-check.
+/// The most names of kinds of events that are listed in a self-check.
 const LISTED: usize = 12;
 
 /// Chunks that follow each other within this are one interval.
 const CLOSE_NS: i64 = 1_000_000_000;
 
-/// How often a kind of event came, and what became of it.
+/// How often a kind of event occurred, and how it was handled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     pub(super) all: u64,
@@ -31,36 +30,36 @@ pub(super) struct Count {
     pub(super) used: bool,
 }
 
-/// One run of a JVM on its way into the recording.
-pub(super) struct Book<'s> {
+/// One run of a JVM while it is written into the recording.
+pub(super) struct RunWriter<'s> {
     pub(super) sink: &'s mut dyn Sink,
     pub(super) source: SourceId,
     pub(super) process: ProcessId,
     tally: Tally,
-    /// Process id and start of the JVM, where a chunk has said so.
+    /// Process id and start of the JVM, once a chunk has them.
     identity: Option<(i64, i64)>,
-    /// First and last moment of its chunks, those that follow closely as one.
+    /// The intervals of its chunks, those that follow closely as one.
     covers_ns: Vec<(i64, i64)>,
     bytes: u64,
     counts: BTreeMap<String, Count>,
     series: FxHashMap<(&'static str, String), SeriesId>,
     /// Settings of kinds of events: "jdk.ExecutionSample", "period" → "20 ms".
-    /// By event; asked for with each sample.
+    /// By event; looked up with each sample.
     settings: FxHashMap<String, FxHashMap<String, String>>,
-    /// What they make of samples; asked for with each of them.
+    /// What they mean for samples; looked up with each of them.
     pub(super) counted: Option<Counted>,
     pub(super) collections: Collections,
     pub(super) stops: Stops,
     pub(super) faults: Faults,
 }
 
-/// What was found amiss.
+/// Damage that was found.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Faults {
     pub(super) chunks: u64,
-    /// Chunks that were still being written, or are cut.
+    /// Chunks that were still being written, or are truncated.
     pub(super) unfinished: u64,
-    /// Chunks of which nothing could be read, for want of their types.
+    /// Chunks of which nothing could be read because their types are missing.
     pub(super) unreadable: u64,
     /// Events that could not be read.
     pub(super) events: u64,
@@ -68,7 +67,7 @@ pub(super) struct Faults {
     pub(super) checkpoints: u64,
     /// Keys that no constant pool has.
     pub(super) unresolved: u64,
-    /// Bytes of the file that are of no chunk.
+    /// Bytes of the file that belong to no chunk.
     pub(super) foreign: u64,
 }
 
@@ -92,7 +91,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl<'s> Book<'s> {
+impl<'s> RunWriter<'s> {
     /// A source and a process for a run that begins in the file of this name.
     pub(super) fn new(sink: &'s mut dyn Sink, name: &str, run: u32) -> Self {
         let name = if run == 1 { name.to_owned() } else { format!("{name} #{run}") };
@@ -140,18 +139,18 @@ impl<'s> Book<'s> {
         self.stops = stops;
     }
 
-    /// Whether a chunk of this identity, or of none, is of this run. Stamps of a start are in
+    /// Whether a chunk with this identity, or with none, belongs to this run. Start times are in
     /// milliseconds.
     pub(super) fn is_of(&self, identity: Option<(i64, i64)>) -> bool {
         self.identity.zip(identity).is_none_or(|(a, b)| a == b)
     }
 
-    /// When the JVM began, nanoseconds since the epoch, where a chunk has said so.
+    /// When the JVM started, nanoseconds since the epoch, once a chunk has it.
     pub(super) fn started_ns(&self) -> Option<i64> {
         self.identity.map(|(_, start_ns)| start_ns)
     }
 
-    /// A chunk has said whose it is.
+    /// Takes the identity in a chunk.
     pub(super) fn identify(&mut self, identity: Option<(i64, i64)>) {
         self.identity = self.identity.or(identity);
     }
@@ -162,7 +161,7 @@ impl<'s> Book<'s> {
         *known = Count { all: known.all + count.all, ..count };
     }
 
-    /// A span and counts it.
+    /// Writes a span and counts it.
     pub(super) fn span(&mut self, entry: &Entry<'_>) -> SpanId {
         self.tally.records += 1;
         self.put(entry)
@@ -226,18 +225,18 @@ impl<'s> Book<'s> {
         self.sink.point(series, t_ns, 0, value);
     }
 
-    /// Keeps a fact of the process; the first one counts.
+    /// Sets a fact of the process; the first one counts.
     pub(super) fn fact(&mut self, key: &str, value: impl Into<String>) {
         self.tally.records += 1;
         self.sink.process_mut(self.process).facts.entry(key.to_owned()).or_insert_with(|| value.into());
     }
 
-    /// Records that the JVM had no room for.
+    /// Counts records that the JVM had no room for.
     pub(super) fn lost(&mut self, records: u64) {
         self.tally.lost = self.tally.lost.saturating_add(records);
     }
 
-    /// A setting of a kind of events.
+    /// Takes a setting of a kind of events.
     pub(super) fn set(&mut self, event: &str, setting: &str, value: &str) {
         self.tally.records += 1;
         self.counted = None;
@@ -245,13 +244,12 @@ impl<'s> Book<'s> {
         of_event.insert(setting.to_owned(), value.to_owned());
     }
 
-    /// A setting of a kind of events, as it stands.
+    /// A setting of a kind of events, as text.
     pub(super) fn setting(&self, event: &str, setting: &str) -> Option<&str> {
         self.settings.get(event)?.get(setting).map(String::as_str)
     }
 
-    /// A setting that is a length of time ("20 ms", async-profiler's "5000000" nanoseconds),
-    /// nanoseconds.
+    /// A setting that is a duration ("20 ms", async-profiler's "5000000" nanoseconds), nanoseconds.
     pub(super) fn setting_ns(&self, event: &str, setting: &str) -> Option<i64> {
         length_ns(self.setting(event, setting)?)
     }
@@ -263,8 +261,8 @@ impl<'s> Book<'s> {
         collections.write(&mut self, true);
         let mut stops = std::mem::take(&mut self.stops);
         stops.write(&mut self, true);
-        // A run says that what stopped the JVM is told for all of it. A profiler's recording tells
-        // of no collections.
+        // A run means that all stops of the JVM are recorded in it. A profiler's recording has no
+        // collections.
         let of_the_jdk = self.setting("jdk.GarbageCollection", "enabled") == Some("true")
             || self.counts.contains_key("jdk.GarbageCollection");
         for (from, to) in std::mem::take(&mut self.covers_ns) {
@@ -274,7 +272,7 @@ impl<'s> Book<'s> {
             let (first, last) = covers_ns.unwrap_or((from, to));
             covers_ns = Some((first.min(from), last.max(to)));
         }
-        self.tell_thresholds();
+        self.record_thresholds();
         let checks = self.checks();
         let (bytes, faults) = (self.bytes, self.faults);
         let mut tally = self.tally;
@@ -295,8 +293,8 @@ impl<'s> Book<'s> {
 
     /// Keeps as a fact which events are only in the recording when they last longer than their
     /// threshold.
-    fn tell_thresholds(&mut self) {
-        let mut told: Vec<_> = self
+    fn record_thresholds(&mut self) {
+        let mut thresholds: Vec<_> = self
             .settings
             .iter()
             .filter_map(|(event, of_event)| Some((event, of_event.get("threshold")?)))
@@ -307,12 +305,12 @@ impl<'s> Book<'s> {
             })
             .map(|(event, value)| format!("{} {value}", event.strip_prefix("jdk.").unwrap_or(event)))
             .collect();
-        if !told.is_empty() {
-            told.sort();
+        if !thresholds.is_empty() {
+            thresholds.sort();
             self.sink
                 .process_mut(self.process)
                 .facts
-                .insert(fact::JFR_THRESHOLDS.to_owned(), told.join(", "));
+                .insert(fact::JFR_THRESHOLDS.to_owned(), thresholds.join(", "));
         }
     }
 
@@ -336,13 +334,13 @@ impl<'s> Book<'s> {
                 "every chunk is whole",
                 faults.unfinished + faults.unreadable + faults.foreign == 0,
                 format!(
-                    "{} chunks, {} unfinished, {} without their types, {} bytes of no chunk",
+                    "{} chunks, {} unfinished, {} without their types, {} bytes outside of chunks",
                     faults.chunks, faults.unfinished, faults.unreadable, faults.foreign
                 ),
             ),
             check(
                 "every event of a known kind can be read",
-                // A thread may be named by an event and never described: no damage.
+                // A thread may be named by an event and never described: that is not damage.
                 faults.events + faults.checkpoints == 0,
                 format!(
                     "{} events and {} constant pools damaged, {} names missing; {unused}",
