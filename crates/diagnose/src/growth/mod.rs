@@ -26,6 +26,7 @@ mod carriers;
 mod credit;
 pub(crate) mod demand;
 mod each;
+mod ended;
 mod finding;
 pub(crate) mod handshakes;
 pub(crate) mod held;
@@ -381,6 +382,7 @@ impl<'a> Growth<'a> {
             let second = self.second_changes(case, &found, &mut left, lost_ms, rest_ms);
             found.extend(second);
         }
+        ended::add(case, self.jvm, &mut found);
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };
         let worked = left.iter().filter(|g| g.key.category != Category::Idle);

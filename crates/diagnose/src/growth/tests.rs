@@ -27,7 +27,7 @@ pub(super) const PARK: [(&str, FrameType); 3] = [
     ("shop.Pool.call", FrameType::C2),
 ];
 
-pub(super) const READ: [(&str, FrameType); 3] = [
+pub(crate) const READ: [(&str, FrameType); 3] = [
     ("tcp_recvmsg", FrameType::Kernel),
     ("sun.nio.ch.NioSocketImpl.read", FrameType::C2),
     ("shop.Pool.call", FrameType::C2),
@@ -173,7 +173,7 @@ pub(super) fn halves_split_the_time_and_not_the_windows() {
     assert_eq!((first.stretches(), second.stretches()), (&[(0, 10), (20, 30)][..], &[(30, 50)][..]));
 }
 
-pub(super) const SLEEP: [(&str, FrameType); 3] = [
+pub(crate) const SLEEP: [(&str, FrameType); 3] = [
     ("do_nanosleep", FrameType::Kernel),
     ("java.lang.Thread.sleep", FrameType::C2),
     ("shop.Retry.backOff", FrameType::C2),

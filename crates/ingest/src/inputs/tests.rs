@@ -183,7 +183,10 @@ fn bombs_are_stopped_and_cost_no_memory() {
     for (name, bytes) in [("z.zst", zstd(&rows)), ("g.gz", gzip(&rows)), ("b.zip", zip(&members))] {
         let (report, recording) = read_with_limit(&[put(&dir, name, bytes)], limit);
         let messages = report.unwrap().messages();
-        assert!(messages.iter().any(|m| m.contains("looks like a decompression bomb")), "{name}: {messages:?}");
+        assert!(
+            messages.iter().any(|m| m.contains("looks like a decompression bomb")),
+            "{name}: {messages:?}"
+        );
         let read: u64 = recording.sources.iter().map(|source| source.bytes).sum();
         assert!(read <= 768 << 10, "{name}: {read}");
     }

@@ -1,0 +1,100 @@
+//! Threads that had worked all along and ended as the slow time began: an exception left their
+//! `run()`, or somebody shut their pool down. What they did nobody does any more.
+
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{ProcessId, Role, ThreadId};
+
+use crate::{Case, Evidence, Finding, Remedy};
+
+/// How long before a slow window a thread may end, and how long after its beginning, to be what it
+/// began with: what it did may be missed at once, or when a queue is full.
+const BEFORE_NS: i64 = 1_500_000_000;
+const AFTER_NS: i64 = 1_000_000_000;
+/// For how long such a thread must have lived in the recording, and for which share of the time
+/// before.
+const LONG_NS: i64 = 3_000_000_000;
+const ALL_ALONG: f64 = 0.8;
+/// Threads that end at once at most: more are a pool that shrinks.
+const FEW: usize = 3;
+
+/// Adds to the first finding that threads ended as the slow time began, where threads that live long
+/// end at no other time before.
+pub(super) fn add(case: &Case<'_>, jvm: ProcessId, findings: &mut [Finding]) {
+    let Some(first) = findings.first_mut() else { return };
+    let Some((ended, at_ns)) = as_it_began(case, jvm) else { return };
+    let chains = case.chains();
+    let names: Vec<&str> = ended.iter().map(|thread| chains.name(*thread)).collect();
+    let threads = if names.len() == 1 { "thread" } else { "threads" };
+    let names = names.join(", ");
+    first.title += &format!("; {threads} {names} ended as it began");
+    let text = format!("{threads} {names} ended, after having lived since the recording began");
+    first.evidence.insert(0, Evidence::summed("ends of threads", text).at(Some(at_ns)));
+    first.remedies.insert(
+        0,
+        Remedy {
+            change: format!(
+                "find out why {names} ended: an exception that leaves run() ends its thread (catch it there, and set an \
+                 UncaughtExceptionHandler that logs)"
+            ),
+            applies_to: "any JDK".into(),
+            risk: String::new(),
+        },
+    );
+}
+
+/// Threads that ended as the first slow window began, and when the first of them did.
+fn as_it_began(case: &Case<'_>, jvm: ProcessId) -> Option<(Vec<ThreadId>, i64)> {
+    let onset = case.slow.first()?.from_ns;
+    let recording = case.recording;
+    let first_ns = recording.covers_ns()?.0;
+    let mut ended: Vec<(i64, ThreadId)> = Vec::new();
+    for span in recording.spans_of(kind::THREAD_END).filter(|span| span.process() == jvm) {
+        let Some(thread) = span.thread() else { continue };
+        let row = &recording.threads[thread.index()];
+        let at_ns = span.t0_ns();
+        if row.role != Role::App || row.tid.is_none() || at_ns > onset.saturating_add(AFTER_NS) {
+            continue;
+        }
+        let lived = case.chains().by_category(thread).map_or(0, |by| by.iter().map(|c| c.length_ns()).sum());
+        let before = at_ns.saturating_sub(first_ns);
+        if lived >= LONG_NS && lived as f64 >= ALL_ALONG * before as f64 {
+            ended.push((at_ns, thread));
+        }
+    }
+    ended.sort_unstable();
+    ended.dedup_by_key(|(_, thread)| *thread);
+    let began = ended.first()?.0 >= onset.saturating_sub(BEFORE_NS);
+    let at_ns = ended[0].0;
+    (began && ended.len() <= FEW).then(|| (ended.into_iter().map(|(_, thread)| thread).collect(), at_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::vocabulary::kind;
+    use fathom_recording::{Role, Sink};
+
+    use crate::growth::tests::{READ, SLEEP, Service};
+
+    /// Six workers back off from the 20th second on; a consumer ends at `ends_ms`.
+    fn title(ends_ms: i64) -> String {
+        let mut service = Service::of((300.0, 60.0));
+        for i in 0..6 {
+            let worker = service.thread(&format!("worker-{i}"));
+            service.off(worker, &SLEEP, (0, 80), &[]);
+        }
+        let jvm = service.built.jvm;
+        let consumer = service.built.recording.thread(jvm, Some(77), "consumer-2", Role::App);
+        service.row(kind::SCHED_WATCHED, consumer, (0, ends_ms), None, &[]);
+        let read = service.stack(&READ);
+        service.row(kind::SCHED_OFF, consumer, (0, ends_ms - 5), Some(read), &[]);
+        service.row(kind::THREAD_END, consumer, (ends_ms, ends_ms), None, &[]);
+        service.diagnosis().findings[0].title.clone()
+    }
+
+    #[test]
+    fn a_thread_that_ends_as_it_becomes_slow_is_named_and_one_that_ended_before_is_not() {
+        assert!(title(20_200).ends_with("; thread consumer-2 ended as it began"), "{}", title(20_200));
+        assert!(!title(12_000).contains("consumer-2"), "{}", title(12_000));
+        assert!(!title(30_000).contains("consumer-2"), "{}", title(30_000));
+    }
+}
