@@ -46,7 +46,9 @@ pub(super) fn add(case: &Case<'_>, jvm: ProcessId, findings: &mut [Finding]) {
 fn as_it_began(case: &Case<'_>, jvm: ProcessId) -> Option<(Vec<ThreadId>, i64)> {
     let onset = case.slow.first()?.from_ns;
     let recording = case.recording;
-    let first_ns = recording.covers_ns()?.0;
+    // A table may begin long before the recording of threads does.
+    let watched = recording.spans_of(kind::SCHED_WATCHED).filter(|span| span.process() == jvm);
+    let first_ns = watched.map(|span| span.t0_ns()).min().or_else(|| Some(recording.covers_ns()?.0))?;
     let mut ended: Vec<(i64, ThreadId)> = Vec::new();
     for span in recording.spans_of(kind::THREAD_END).filter(|span| span.process() == jvm) {
         let Some(thread) = span.thread() else { continue };
