@@ -82,4 +82,15 @@ mod tests {
             assert_eq!(bits.has(n), all.contains(&n));
         }
     }
+
+    #[test]
+    fn numbers_beyond_31_bits_are_told_apart() {
+        let most = crate::heap::MOST_OBJECTS;
+        let mut bits = Bits::none(Storage::Memory, most as usize + 1);
+        let all = [5, 1 << 31, (1 << 31) + 5, most];
+        all.iter().for_each(|number| bits.add(*number));
+        assert_eq!(bits.count(), 4);
+        assert_eq!(all.map(|number| bits.before(number)), [0, 1, 2, 3]);
+        assert!(!bits.has(most - 1) && bits.has(most));
+    }
 }
