@@ -5,7 +5,7 @@ CARGO ?= cargo
 # Two cores and 8 GB are enough; more are used when they are there.
 JOBS ?= $(shell n=$$(nproc); echo $$(( n > 8 ? 8 : n )))
 
-.PHONY: help setup demo test test-rust test-ui test-fuzz bench lab lint fmt ui jmh deny fuzz
+.PHONY: help setup demo test test-rust test-ui test-fuzz bench lab heap-many lint fmt ui jmh deny fuzz
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ bench: ## fathom beside its rivals, and its time by the size of its input (PARTS
 lab: ## faults with a known cause, and how often fathom names it (ARGS='run --quick', 'score')
 	$(CARGO) build --release -j $(JOBS) --bin fathom
 	lab/run $(or $(ARGS),list)
+
+heap-many: ## a heap dump of more than 2³¹ objects (39 GB of disk in TMPDIR, 8 GB of memory)
+	$(CARGO) test --release -p fathom-heap --test many -- --ignored
 
 lint: ## formatting, sizes of files, Biome, clippy, dependencies' licences and advisories; all warnings are errors
 	$(CARGO) fmt --all --check

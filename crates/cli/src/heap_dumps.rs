@@ -96,7 +96,7 @@ fn one(path: &Path) -> Result<Read> {
         name: name.to_string_lossy().into_owned(),
         path: path.to_owned(),
         written_ns: i64::try_from(written_ms).unwrap_or(i64::MAX).saturating_mul(1_000_000),
-        objects: kept.len() as u64 - 1,
+        objects: u64::from(kept.objects()),
         holders: Holders::of(&heap, &kept, &paths).all,
         buffers: buffers(&heap, &kept, &paths, OWNERS),
         summary: Summary::of(&heap, &kept),

@@ -82,7 +82,7 @@ impl Summary {
             classes.map(|(name, sum)| (name, (sum.objects, sum.shallow_bytes, sum.retained_bytes))).collect();
         let mut summary = Self {
             bytes: kept.reachable_bytes(),
-            objects: kept.len() as u64 - 1,
+            objects: u64::from(kept.objects()),
             classes,
             chains: BTreeMap::new(),
         };
@@ -110,7 +110,7 @@ impl Summary {
             let mut groups: FxHashMap<String, (u64, Vec<u32>)> = FxHashMap::default();
             let mut names: FxHashMap<u32, String> = FxHashMap::default();
             for child in members.iter().flat_map(|member| kept.children(*member)) {
-                let node = kept.node(*child);
+                let node = kept.node(child);
                 let name = match heap.as_class(node) {
                     Some(_) => Brief::of(heap, kept, node).class,
                     None => {
@@ -119,8 +119,8 @@ impl Summary {
                     }
                 };
                 let (bytes, members) = groups.entry(name).or_default();
-                *bytes += kept.retained(*child);
-                members.push(*child);
+                *bytes += kept.retained(child);
+                members.push(child);
             }
             for (name, (bytes, members)) in groups.into_iter().filter(|(_, (bytes, _))| *bytes >= least) {
                 // The nodes of a list keep one another: the chain does not get longer by them.

@@ -6,22 +6,45 @@
 //! whatever the graph looks like, which the variants without it (semi-NCA, iteration to a fixed
 //! point) do not keep on long lists whose ends refer back.
 //!
-//! Nothing recurses. All arrays are indexed by the number of the depth-first walk, and two pairs of
-//! them share their room:
+//! It is only asked about a part of the objects. *Private* is what one object alone refers to and
+//! what refers to nothing but private objects: a text's array, a text in one place. The one that
+//! refers to it keeps it, nothing else can be reached through it, and it needs no number in the
+//! walk. In most heaps that is half of the objects.
+//!
+//! Of the others each takes 20 bytes at the peak (`order`, `parent`, `semi`, `label`, `dominator`)
+//! and no list of who refers to it: of those with a smaller number only the smallest matters,
+//! which is noted during the walk as `semi`'s first value; noted as pairs are only references from
+//! larger numbers. Two pairs of arrays share their room:
 //!
 //! * `parent` becomes the forest's `ancestor`: a vertex's parent is last asked for right before it
 //!   is linked;
 //! * `dominator` is first a bucket's head (as long as its vertex has not been reached from behind),
 //!   then the link to the next one in its bucket, then the result.
 //!
-//! So the peak is `order`, `parent`, `semi`, `label`, `dominator`, each four bytes a reachable
-//! object, beside the graph backwards.
+//! Nothing recurses.
 
+use crate::bits::Bits;
 use crate::column::{Column, Storage};
-use crate::offsets::Offsets;
+use crate::packed::Packed;
 
 /// Nothing.
 pub const NONE: u32 = u32::MAX;
+/// Objects that are looked at together where all are gone through.
+pub const TOGETHER: u32 = crate::kinds::BLOCK;
+/// How often all objects are gone through for private ones, from the end and from the beginning in
+/// turn: what refers to an object mostly lies on one side of it.
+const PASSES: u32 = 3;
+
+/// What of an object's successors is still to come.
+#[derive(Clone, Copy, Debug)]
+pub struct Left {
+    /// Where the graph goes on.
+    pub at: u64,
+    /// The last one.
+    pub last: u32,
+    /// One that comes before all others; [`NONE`] where there is none, or behind it.
+    pub first: u32,
+}
 
 /// A graph of objects with roots.
 pub trait Graph {
@@ -29,109 +52,216 @@ pub trait Graph {
     fn objects(&self) -> u32;
     /// Those that are held by themselves.
     fn roots(&self) -> &[u32];
-    /// The `k`-th object that this one refers to; `None` behind the last one.
-    fn successor(&self, object: u32, k: u32) -> Option<u32>;
+    /// What an object refers to.
+    fn successors(&self, object: u32) -> Left;
+    /// The same of [`TOGETHER`] objects from one on, of which the last ones may not be there.
+    fn together(&self, first: u32, all: &mut Vec<Left>) {
+        all.clear();
+        let end = first.saturating_add(TOGETHER).min(self.objects());
+        all.extend((first..end).map(|object| self.successors(object)));
+    }
+    /// The next one. May name an object twice.
+    fn next(&self, left: &mut Left) -> Option<u32>;
+    /// Whether there is one more.
+    fn has_more(&self, left: &Left) -> bool;
 }
 
-/// The tree. Numbers are those of the walk: 0 stands for all roots together, dominators have
-/// smaller numbers than what they dominate.
+/// The tree. Objects are numbered from 1 on, 0 stands for all roots together.
 #[derive(Debug)]
 pub struct Tree {
-    /// The object of each number; that of 0 is [`NONE`].
-    pub order: Column<u32>,
-    /// The immediate dominator of each number; that of 0 is 0.
-    pub dominator: Column<u32>,
+    /// The immediate dominator of each number; of what nothing reaches [`Tree::nobody`], or what is
+    /// not reached either.
+    pub dominator: Packed,
+    /// What stands for no dominator.
+    pub nobody: u32,
+    /// Objects that one alone refers to, and that refer to nothing but such.
+    pub private: Bits,
 }
 
 impl Tree {
     /// Of a graph.
     pub fn of(graph: &impl Graph, storage: Storage) -> Self {
-        let (order, mut parent, number) = walk(graph, storage);
-        let (offsets, predecessors) = backwards(graph, storage, &order, &number);
-        drop(number);
-        let dominator = dominators(storage, &mut parent, &offsets, &predecessors);
-        Self { order, dominator }
+        let private = private(graph, storage);
+        let Walk { order, mut parent, semi, mut behind, .. } = walk(graph, storage, &private);
+        let found = dominators(storage, &mut parent, semi, &mut behind);
+        drop((parent, behind));
+        let objects = graph.objects();
+        let nobody = objects + 1;
+        let mut dominator = Packed::zeroed(storage, objects as usize + 1, nobody);
+        (1..=objects).for_each(|number| dominator.set(number as usize, nobody));
+        for (object, found) in order.iter().zip(&*found).skip(1) {
+            let above = if *found == 0 { 0 } else { order[*found as usize] + 1 };
+            dominator.set(*object as usize + 1, above);
+        }
+        drop((order, found));
+        each_reference(graph, |from, to| {
+            if private.has(to) {
+                dominator.set(to as usize + 1, from + 1);
+            }
+        });
+        Self { dominator, nobody, private }
     }
 }
 
-/// Depth first from all roots: objects in their order, the parent of each number, the number of
-/// each object.
-fn walk(graph: &impl Graph, storage: Storage) -> (Column<u32>, Column<u32>, Column<u32>) {
+/// Calls back for every reference, in the order of the objects.
+fn each_reference(graph: &impl Graph, mut each: impl FnMut(u32, u32)) {
+    let mut all = Vec::new();
+    for first in (0..graph.objects()).step_by(TOGETHER as usize) {
+        graph.together(first, &mut all);
+        for (from, left) in (first..).zip(&mut all) {
+            while let Some(to) = graph.next(left) {
+                each(from, to);
+            }
+        }
+    }
+}
+
+/// Objects that one alone refers to, and that refer to nothing but such.
+fn private(graph: &impl Graph, storage: Storage) -> Bits {
+    let objects = graph.objects();
+    let (mut one, mut many) = (Bits::none(storage, objects as usize), Bits::none(storage, objects as usize));
+    for root in graph.roots() {
+        many.add(*root);
+    }
+    each_reference(graph, |_, to| if one.has(to) { many.add(to) } else { one.add(to) });
+    let mut private = Bits::none(storage, objects as usize);
+    let mut all: Vec<Left> = Vec::new();
+    let mut look = |first: u32, backwards: bool| {
+        graph.together(first, &mut all);
+        let count = all.len() as u32;
+        for at in 0..count {
+            let at = if backwards { count - 1 - at } else { at };
+            let object = first + at;
+            if !one.has(object) || many.has(object) || private.has(object) {
+                continue;
+            }
+            let mut left = all[at as usize];
+            let mut alone = true;
+            while let Some(to) = graph.next(&mut left).filter(|_| alone) {
+                alone = private.has(to);
+            }
+            if alone {
+                private.add(object);
+            }
+        }
+    };
+    let blocks = objects.div_ceil(TOGETHER);
+    for pass in 0..PASSES {
+        for block in 0..blocks {
+            let backwards = pass % 2 == 0;
+            let block = if backwards { blocks - 1 - block } else { block };
+            look(block * TOGETHER, backwards);
+        }
+    }
+    private
+}
+
+/// What the walk notes.
+struct Walk {
+    /// The object of each number; that of 0, which stands for all roots, is [`NONE`].
+    order: Column<u32>,
+    parent: Column<u32>,
+    /// The smallest number that refers to each.
+    semi: Column<u32>,
+    /// References from larger numbers: to whom in the upper half, from whom in the lower.
+    behind: Column<u64>,
+    /// The number of each object; 0: none yet.
+    number: Column<u32>,
+}
+
+/// An object on the way back, of which there is more to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    at: u64,
+    last: u32,
+    number: u32,
+}
+
+/// Depth first from all roots over what is not private.
+fn walk(graph: &impl Graph, storage: Storage, private: &Bits) -> Walk {
     let objects = graph.objects() as usize;
-    let mut number = Column::filled(storage, objects, NONE);
     let column = |first| {
         let mut column = Column::with_room(storage, objects + 1);
         column.push(first);
         column
     };
-    let (mut order, mut parent) = (column(NONE), column(0));
-    // How many successors of each number have been looked at: with `parent` this is the stack.
-    let mut looked: Column<u32> = column(0);
-    let mut at = 0_usize;
-    loop {
-        let k = looked[at];
-        let next = match at {
-            0 => graph.roots().get(k as usize).copied(),
-            _ => graph.successor(order[at], k),
-        };
-        let Some(next) = next else {
-            if at == 0 {
-                return (order, parent, number);
-            }
-            at = parent[at] as usize;
+    let mut walk = Walk {
+        order: column(NONE),
+        parent: column(0),
+        semi: column(0),
+        behind: Column::with_room(storage, objects),
+        number: Column::zeroed(storage, objects),
+    };
+    // What has nothing left waits for nobody: a list is walked without a stack where the next one
+    // is what its nodes refer to last.
+    let mut waiting: Column<Waiting> = Column::with_room(storage, objects);
+    for root in graph.roots() {
+        if !walk.arrive(*root, 0) {
             continue;
-        };
-        looked[at] = k.saturating_add(1);
-        if number[next as usize] == NONE {
-            number[next as usize] = order.len() as u32;
-            order.push(next);
-            parent.push(at as u32);
-            looked.push(0);
-            at = order.len() - 1;
         }
+        let mut at = walk.order.len() as u32 - 1;
+        let mut left = graph.successors(*root);
+        loop {
+            let Some(to) = graph.next(&mut left) else {
+                let Some(last) = waiting.last().copied() else { break };
+                waiting.truncate(waiting.len() - 1);
+                at = last.number;
+                left = Left { at: last.at, last: last.last, first: NONE };
+                continue;
+            };
+            if private.has(to) || !walk.arrive(to, at) {
+                continue;
+            }
+            if graph.has_more(&left) {
+                waiting.push(Waiting { at: left.at, last: left.last, number: at });
+            }
+            at = walk.order.len() as u32 - 1;
+            left = graph.successors(to);
+        }
+    }
+    walk
+}
+
+impl Walk {
+    /// A reference; whether it leads to what was not reached before.
+    #[inline]
+    fn arrive(&mut self, object: u32, from: u32) -> bool {
+        let number = self.number[object as usize];
+        if number == 0 {
+            self.number[object as usize] = self.order.len() as u32;
+            self.order.push(object);
+            self.parent.push(from);
+            self.semi.push(from);
+            return true;
+        }
+        if from < number {
+            let semi = &mut self.semi[number as usize];
+            *semi = (*semi).min(from);
+        } else if from > number {
+            let pair = u64::from(number) << 32 | u64::from(from);
+            if self.behind.last() != Some(&pair) {
+                self.behind.push(pair);
+            }
+        }
+        false
     }
 }
 
-/// All references between what was reached, backwards, in numbers.
-fn backwards(graph: &impl Graph, storage: Storage, order: &[u32], number: &[u32]) -> (Offsets, Column<u32>) {
-    Offsets::fill(storage, order.len(), |add| {
-        for root in graph.roots() {
-            add(number[*root as usize], 0);
-        }
-        for (from, object) in order.iter().enumerate().skip(1) {
-            let mut k = 0;
-            while let Some(to) = graph.successor(*object, k) {
-                add(number[to as usize], from as u32);
-                k += 1;
-            }
-        }
-    })
-}
-
-fn dominators(
-    storage: Storage,
-    ancestor: &mut [u32],
-    offsets: &Offsets,
-    predecessors: &[u32],
-) -> Column<u32> {
+fn dominators(storage: Storage, ancestor: &mut [u32], semi: Column<u32>, behind: &mut [u64]) -> Column<u32> {
     let n = ancestor.len();
-    let each = || {
-        let mut column = Column::zeroed(storage, n);
-        column.iter_mut().zip(0..).for_each(|(value, number)| *value = number);
-        column
-    };
-    let (mut semi, mut label): (Column<u32>, Column<u32>) = (each(), each());
+    behind.sort_unstable();
+    let mut semi = semi;
+    let mut label: Column<u32> = Column::zeroed(storage, n);
+    label.iter_mut().zip(0..).for_each(|(value, number)| *value = number);
     let mut dominator = Column::filled(storage, n, NONE);
     let mut path = Vec::new();
+    let mut next_behind = behind.len();
     for w in (1..n).rev() {
-        let mut best = w as u32;
-        for v in &predecessors[offsets.row(w)] {
-            // What has a smaller number is not yet in the forest and speaks for itself.
-            let u = if *v as usize <= w {
-                *v
-            } else {
-                eval(*v, w as u32, ancestor, &mut label, &semi, &mut path)
-            };
+        let mut best = semi[w];
+        while let Some(pair) = next_behind.checked_sub(1).map(|at| behind[at]).filter(|p| p >> 32 == w as u64)
+        {
+            next_behind -= 1;
+            let u = eval(pair as u32, w as u32, ancestor, &mut label, &semi, &mut path);
             best = best.min(semi[u as usize]);
         }
         semi[w] = best;
@@ -205,8 +335,16 @@ mod tests {
         fn roots(&self) -> &[u32] {
             &self.roots
         }
-        fn successor(&self, object: u32, k: u32) -> Option<u32> {
-            self.edges[object as usize].get(k as usize).copied()
+        fn successors(&self, object: u32) -> Left {
+            Left { at: 0, last: object, first: NONE }
+        }
+        fn next(&self, left: &mut Left) -> Option<u32> {
+            let next = self.edges[left.last as usize].get(left.at as usize).copied();
+            left.at += u64::from(next.is_some());
+            next
+        }
+        fn has_more(&self, left: &Left) -> bool {
+            (left.at as usize) < self.edges[left.last as usize].len()
         }
     }
 
@@ -235,25 +373,46 @@ mod tests {
         })
     }
 
+    impl Tree {
+        /// The dominators of a number that can be reached, from itself up; 0 is not among them.
+        fn above(&self, number: u32) -> Vec<u32> {
+            let above = |number: &u32| Some(self.dominator.get(*number as usize)).filter(|above| *above != 0);
+            std::iter::successors(Some(number), above).collect()
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3000))]
         #[test]
         fn what_an_object_dominates_is_what_goes_when_it_is_taken_away(graph in small()) {
             let tree = Tree::of(&graph, Storage::Memory);
             let all = graph.reached_without(None);
-            prop_assert_eq!(tree.order.len() - 1, all.iter().filter(|reached| **reached).count());
-            for (number, object) in tree.order.iter().enumerate().skip(1) {
-                prop_assert!((tree.dominator[number] as usize) < number);
-                let without = graph.reached_without(Some(*object));
-                for (other, below) in tree.order.iter().enumerate().skip(1) {
-                    let mut up = other as u32;
-                    while up as usize > number {
-                        up = tree.dominator[up as usize];
-                    }
-                    prop_assert_eq!(up as usize == number, !without[*below as usize]);
+            for object in 0..graph.objects() {
+                if !all[object as usize] {
+                    // Its dominator is nobody, or is not reached either.
+                    let above = tree.dominator.get(object as usize + 1);
+                    prop_assert!(above == tree.nobody || above > 0 && !all[above as usize - 1]);
+                    continue;
+                }
+                let without = graph.reached_without(Some(object));
+                for other in (0..graph.objects()).filter(|other| all[*other as usize]) {
+                    let dominates = tree.above(other + 1).contains(&(object + 1));
+                    prop_assert_eq!(dominates, !without[other as usize], "{} {}", object, other);
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_one_alone_refers_to_takes_no_part_in_the_walk() {
+        // A root with a list of texts, and a text that two of its entries share.
+        let edges = vec![vec![1, 2], vec![3, 5], vec![4, 5], vec![], vec![6], vec![7], vec![], vec![]];
+        let graph = Small { roots: vec![0], edges };
+        let private = private(&graph, Storage::Memory);
+        let found: Vec<u32> = (0..8).filter(|object| private.has(*object)).collect();
+        assert_eq!(found, [3, 4, 6, 7]);
+        assert_eq!(walk(&graph, Storage::Memory, &private).order.len(), 5);
+        assert_eq!(Tree::of(&graph, Storage::Memory).above(8), [8, 6, 1]);
     }
 
     #[test]
@@ -266,6 +425,7 @@ mod tests {
         edges.push((n..2 * n).collect());
         let graph = Small { roots: vec![0, 2 * n], edges };
         let tree = Tree::of(&graph, Storage::Memory);
-        assert_eq!(tree.dominator.iter().filter(|dominator| **dominator == 0).count() as u32, n + 3);
+        let of_roots = (1..=2 * n + 1).filter(|number| tree.dominator.get(*number as usize) == 0).count();
+        assert_eq!(of_roots as u32, n + 2);
     }
 }

@@ -1,38 +1,35 @@
-//! A heap: its objects by number, in the order of their addresses, and what refers to what.
+//! A heap: its objects by number, in the order of the dump, and what refers to what.
 //!
 //! | column | bytes an object |
 //! |---|---|
-//! | address; class and place of its record in the dump | 16 |
-//! | size | 4 |
-//! | where its references begin | 4 (5 from 2³² references on) |
-//! | references | 4 each |
+//! | addresses: a bit for every place where an object may begin | some 0.8 |
+//! | kind: class, size, length of the record | 2 (3 from 65,536 kinds on) |
+//! | place of the record in the dump | 0.5 |
+//! | references | 1 and some 1.5 each, 0.5 to find them |
 //!
 //! An instance's reference to its class is not stored: it follows from the class. Nor are values:
 //! they are read from the dump's bytes where they are asked for.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
+use crate::addresses::Addresses;
 use crate::classes::{Class, Classes};
-use crate::column::{Column, Storage};
+use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
-use crate::dominators::{Graph, NONE};
+use crate::dominators::{Graph, Left, NONE, TOGETHER};
 use crate::file::DumpFile;
+use crate::kinds::Kinds;
 use crate::layout::Layout;
-use crate::offsets::Offsets;
 use crate::records::{ClassPart, Damage, Header, RootKind, class_body, tag, width};
+use crate::references::{At, Rows};
 use crate::text::Texts;
-
-/// An object: its address, and its class and the place of its record in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
-    /// Its identifier, which is its address.
-    pub address: u64,
-    /// The class in the upper 24 bits, the place below.
-    pub packed: u64,
-}
 
 /// Bits of a place in the dump.
 pub const PLACE_BITS: u32 = 40;
+/// Objects at most: their numbers from 1 on, and what stands for none of them, have 32 bits.
+pub const MOST_OBJECTS: u32 = u32::MAX - 16;
 
 /// A root that is in the dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,11 +85,9 @@ pub struct Heap {
     /// How sizes are known.
     pub layout: Layout,
     pub(crate) texts: Texts,
-    pub(crate) entries: Column<Entry>,
-    /// In units of eight bytes.
-    pub(crate) sizes: Column<u32>,
-    pub(crate) offsets: Offsets,
-    pub(crate) references: Column<u32>,
+    pub(crate) addresses: Addresses,
+    pub(crate) kinds: Arc<Kinds>,
+    pub(crate) rows: Rows,
     /// Objects that hold themselves, each once, in their order.
     pub(crate) held: Vec<u32>,
     /// Roots as they were told.
@@ -115,28 +110,29 @@ impl Heap {
 
     /// How many objects there are.
     pub fn len(&self) -> u32 {
-        self.entries.len() as u32
+        self.kinds.objects() as u32
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
     }
 
     /// Its address.
     pub fn address(&self, node: u32) -> u64 {
-        self.entries[node as usize].address
+        Cursor::new(self.file.bytes(), self.place(node) + 1).id(self.header.id_size).unwrap_or(0)
     }
 
     /// The object at an address.
+    #[inline]
     pub fn find(&self, address: u64) -> Option<u32> {
-        self.entries.binary_search_by_key(&address, |entry| entry.address).ok().map(|node| node as u32)
+        if address == 0 { None } else { self.addresses.find(address) }
     }
 
     /// The number of its class.
     #[inline]
     pub fn class_number(&self, node: u32) -> u32 {
-        (self.entries[node as usize].packed >> PLACE_BITS) as u32
+        self.kinds.of(node).class
     }
 
     /// Its class.
@@ -147,18 +143,12 @@ impl Heap {
     /// Bytes that it takes itself.
     #[inline]
     pub fn size(&self, node: u32) -> u64 {
-        u64::from(self.sizes[node as usize]) * 8
+        self.kinds.size(node)
     }
 
     /// The class that it is, where it is one.
     pub fn as_class(&self, node: u32) -> Option<&Class> {
         self.mirrors.get(&node).map(|class| self.classes.get(*class))
-    }
-
-    /// What it refers to, but for its class.
-    #[inline]
-    pub fn references(&self, node: u32) -> &[u32] {
-        &self.references[self.offsets.row(node as usize)]
     }
 
     /// References that no field tells: a thread's local variables, a loader's classes.
@@ -169,22 +159,20 @@ impl Heap {
     /// Where its record begins.
     #[inline]
     pub(crate) fn place(&self, node: u32) -> usize {
-        (self.entries[node as usize].packed & ((1 << PLACE_BITS) - 1)) as usize
+        self.kinds.place(node)
     }
 
     /// Kind of its record.
     #[inline]
     pub fn tag(&self, node: u32) -> u8 {
-        self.file.bytes().get(self.place(node)).copied().unwrap_or(0)
+        self.kinds.of(node).tag
     }
 
     /// Elements of an array; 0 for what is none.
     pub fn length(&self, node: u32) -> u64 {
-        let mut c = Cursor::new(self.file.bytes(), self.place(node));
-        match c.u8() {
-            Some(tag::OBJECT_ARRAY | tag::PRIMITIVE_ARRAY) => {
-                c.take(self.header.id_size + 4).and_then(|_| c.u32()).map_or(0, u64::from)
-            }
+        let kind = self.kinds.of(node);
+        match kind.tag {
+            tag::OBJECT_ARRAY | tag::PRIMITIVE_ARRAY => u64::from(kind.length),
             _ => 0,
         }
     }
@@ -214,6 +202,27 @@ impl Heap {
             _ => None,
         })();
         payload.unwrap_or(&[])
+    }
+
+    /// Some bytes among the values of the instance whose record is at a place; none where there are
+    /// not so many.
+    #[inline]
+    pub(crate) fn value_at(&self, place: usize, at: usize, bytes: usize) -> &[u8] {
+        let from = place + 1 + self.header.id_size + 4 + self.header.id_size + 4 + at;
+        self.file.bytes().get(from..from + bytes).unwrap_or(&[])
+    }
+
+    /// The object that a value of that instance refers to.
+    #[inline]
+    pub(crate) fn object_at(&self, place: usize, at: usize) -> Option<u32> {
+        let id_size = self.header.id_size;
+        ids(self.value_at(place, at, id_size), id_size).next().and_then(|id| self.find(id))
+    }
+
+    /// The elements of an array of primitive values whose record is at a place.
+    pub(crate) fn elements_at(&self, array: u32, place: usize) -> &[u8] {
+        let end = place + self.kinds.of(array).record as usize;
+        self.file.bytes().get(place + 1 + self.header.id_size + 4 + 4 + 1..end).unwrap_or(&[])
     }
 
     /// A field's value of an instance by its name, the one that is declared lowest: its type and
@@ -307,13 +316,54 @@ impl Graph for Heap {
     }
 
     #[inline]
-    fn successor(&self, object: u32, k: u32) -> Option<u32> {
-        let row = self.offsets.row(object as usize);
-        let at = row.start + k as usize;
-        if at < row.end {
-            return Some(self.references[at]);
+    fn successors(&self, object: u32) -> Left {
+        self.left(object, self.rows.row(object))
+    }
+
+    fn together(&self, first: u32, all: &mut Vec<Left>) {
+        all.clear();
+        let end = first.saturating_add(TOGETHER).min(self.len());
+        all.extend((first..end).zip(self.rows.block(first)).map(|(object, row)| self.left(object, row)));
+    }
+
+    #[inline]
+    fn next(&self, left: &mut Left) -> Option<u32> {
+        if left.first != NONE {
+            return Some(std::mem::replace(&mut left.first, NONE));
         }
-        // Behind its fields, its class.
-        (at == row.end).then(|| self.class(object).held_by_instances).filter(|class| *class != NONE)
+        if left.at == NO_ROW {
+            return None;
+        }
+        let mut at = At { at: left.at, last: left.last };
+        let next = self.rows.next(&mut at);
+        (left.at, left.last) = (at.at, at.last);
+        next
+    }
+
+    #[inline]
+    fn has_more(&self, left: &Left) -> bool {
+        left.first != NONE || left.at != NO_ROW && !self.rows.is_end(left.at)
+    }
+}
+
+/// In place of where a row goes on: there is none.
+const NO_ROW: u64 = u64::MAX;
+
+impl Heap {
+    /// What an object refers to: before its fields, its class.
+    #[inline]
+    fn left(&self, object: u32, row: Option<At>) -> Left {
+        let first = self.kinds.of(object).class_object;
+        match row {
+            Some(At { at, last }) => Left { at, last, first },
+            None => Left { at: NO_ROW, last: object, first },
+        }
+    }
+
+    /// What an object refers to, its class included; one that has several references to another may
+    /// name it more than once.
+    pub fn referred(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut left = self.successors(node);
+        std::iter::from_fn(move || self.next(&mut left))
     }
 }

@@ -1,22 +1,40 @@
 //! Who keeps how much: the dominator tree with sizes, and its totals by class, package and loader.
+//!
+//! The tree is three columns of as many bits as a number needs: whom each object is kept by, the
+//! next one that the same keeps, and, of those that keep any, the first of them. What an object
+//! keeps is only noted of those, too: of all others it is their own size. Objects are gone through
+//! from their first child to the next of them and back up, without a stack.
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::column::Column;
+use crate::bits::Bits;
+use crate::column::{Column, Storage};
 use crate::dominators::{NONE, Tree};
 use crate::heap::Heap;
-use crate::offsets::Offsets;
+use crate::kinds::Kinds;
+use crate::packed::Packed;
 
-/// The dominator tree of a heap. Objects are told by their number in it; 0 stands for all roots
-/// together.
+/// The dominator tree of a heap. Objects are told by their number in it, which is that of the
+/// object and one more; 0 stands for all roots together.
 #[derive(Debug)]
 pub struct Kept {
-    tree: Tree,
-    /// The number of each object; [`NONE`] for what nothing reaches.
-    number: Column<u32>,
-    retained: Column<u64>,
-    offsets: Offsets,
-    children: Column<u32>,
+    kinds: Arc<Kinds>,
+    dominator: Packed,
+    next: Packed,
+    /// Numbers that keep others.
+    keeps: Bits,
+    /// Of those, the first that they keep.
+    first: Packed,
+    /// Of those, bytes that would go with them, in units of eight.
+    retained: Column<u32>,
+    /// Where 32 bits do not hold it.
+    large: FxHashMap<u32, u64>,
+    reached: Bits,
+    objects: u32,
+    /// Objects that only the one that keeps them refers to, and that refer to nothing but such.
+    pub(crate) private: Bits,
 }
 
 /// What a group of objects takes and keeps.
@@ -40,110 +58,231 @@ impl Kept {
     pub fn of(heap: &Heap) -> Self {
         let storage = heap.storage;
         let tree = Tree::of(heap, storage);
-        let mut retained: Column<u64> = Column::zeroed(storage, tree.order.len());
-        for number in (1..tree.order.len()).rev() {
-            retained[number] += heap.size(tree.order[number]);
-            retained[tree.dominator[number] as usize] += retained[number];
-        }
-        let (offsets, children) = Offsets::fill(storage, tree.order.len(), |add| {
-            for (number, dominator) in tree.dominator.iter().enumerate().skip(1) {
-                add(*dominator, number as u32);
+        let numbers = heap.len() as usize + 1;
+        let mut keeps = Bits::none(storage, numbers);
+        for number in 1..numbers {
+            let above = tree.dominator.get(number);
+            if above != tree.nobody {
+                keeps.add(above);
             }
-        });
-        let mut number = Column::filled(storage, heap.len() as usize, NONE);
-        for (at, node) in tree.order.iter().enumerate().skip(1) {
-            number[*node as usize] = at as u32;
         }
-        Self { tree, number, retained, offsets, children }
+        let keepers = keeps.count() as usize;
+        let mut first = Packed::zeroed(storage, keepers, heap.len());
+        let mut next = Packed::zeroed(storage, numbers, heap.len());
+        // From the end, so that each one's children are in their order.
+        for number in (1..numbers).rev() {
+            let above = tree.dominator.get(number);
+            if above != tree.nobody {
+                let keeper = keeps.before(above) as usize;
+                next.set(number, first.get(keeper));
+                first.set(keeper, number as u32);
+            }
+        }
+        let mut kept = Self {
+            kinds: Arc::clone(&heap.kinds),
+            dominator: tree.dominator,
+            next,
+            keeps,
+            first,
+            retained: Column::zeroed(storage, keepers),
+            large: FxHashMap::default(),
+            reached: Bits::none(storage, numbers),
+            objects: 0,
+            private: tree.private,
+        };
+        kept.private.count();
+        kept.sum_up(storage, numbers);
+        kept
     }
 
-    /// Numbers, that of the roots included.
-    pub fn len(&self) -> usize {
-        self.tree.order.len()
+    /// Sums up what each one keeps, and notes which ones are reached.
+    fn sum_up(&mut self, storage: Storage, numbers: usize) {
+        let mut reached = Bits::none(storage, numbers);
+        let (mut retained, mut large) = (Column::zeroed(storage, self.retained.len()), FxHashMap::default());
+        let mut add = |number: u32, units: u64| {
+            let keeper = self.keeps.before(number) as usize;
+            let before = large.get(&number).copied().unwrap_or(u64::from(retained[keeper]));
+            match u32::try_from(before + units) {
+                Ok(sum) => retained[keeper] = sum,
+                Err(_) => drop(large.insert(number, before + units)),
+            }
+            before + units
+        };
+        let mut objects = 0;
+        self.walk(|number, step| {
+            let own = if number == 0 { 0 } else { u64::from(self.kinds.units(number - 1)) };
+            if step != Step::Behind {
+                reached.add(number);
+                objects += u32::from(number != 0);
+            }
+            let all = match step {
+                Step::Before => {
+                    add(number, own);
+                    return;
+                }
+                Step::Behind => add(number, 0),
+                Step::Alone => own,
+            };
+            if number != 0 {
+                add(self.dominator(number), all);
+            }
+        });
+        (self.retained, self.large, self.objects) = (retained, large, objects);
+        self.reached = reached;
+    }
+
+    /// Goes over all that can be reached, depth first.
+    fn walk(&self, mut each: impl FnMut(u32, Step)) {
+        let mut number = 0;
+        loop {
+            while let Some(child) = self.first(number) {
+                each(number, Step::Before);
+                number = child;
+            }
+            each(number, Step::Alone);
+            loop {
+                if number == 0 {
+                    return;
+                }
+                match self.next.get(number as usize) {
+                    0 => {
+                        number = self.dominator(number);
+                        each(number, Step::Behind);
+                    }
+                    next => {
+                        number = next;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn first(&self, number: u32) -> Option<u32> {
+        self.keeps.has(number).then(|| self.first.get(self.keeps.before(number) as usize))
+    }
+
+    /// Objects that can be reached.
+    pub fn objects(&self) -> u32 {
+        self.objects
+    }
+
+    /// The numbers of all of them.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        (1..=self.kinds.objects() as u32).filter(|number| self.reached.has(*number))
     }
 
     /// Whether nothing is reachable.
     pub fn is_empty(&self) -> bool {
-        self.len() < 2
+        self.objects == 0
     }
 
     /// Bytes that can be reached.
     pub fn reachable_bytes(&self) -> u64 {
-        self.retained[0]
+        self.retained(0)
     }
 
     /// The object of a number; not for 0.
     #[inline]
     pub fn node(&self, number: u32) -> u32 {
-        self.tree.order[number as usize]
+        number - 1
     }
 
     /// The number of an object that can be reached.
     #[inline]
     pub fn number(&self, node: u32) -> Option<u32> {
-        self.number.get(node as usize).copied().filter(|number| *number != NONE)
+        let number = node.checked_add(1).filter(|number| *number as usize <= self.kinds.objects())?;
+        self.reached.has(number).then_some(number)
+    }
+
+    /// How many objects of smaller numbers are private.
+    #[inline]
+    pub(crate) fn privately(&self, node: u32) -> u32 {
+        self.private.before(node)
     }
 
     /// The number that keeps this one.
     #[inline]
     pub fn dominator(&self, number: u32) -> u32 {
-        self.tree.dominator[number as usize]
+        self.dominator.get(number as usize)
     }
 
     /// Bytes that would go with it.
     #[inline]
     pub fn retained(&self, number: u32) -> u64 {
-        self.retained[number as usize]
+        if self.keeps.has(number) {
+            let units = u64::from(self.retained[self.keeps.before(number) as usize]);
+            return 8 * if self.large.is_empty() {
+                units
+            } else {
+                self.large.get(&number).copied().unwrap_or(units)
+            };
+        }
+        if number == 0 { 0 } else { self.kinds.size(number - 1) }
     }
 
     /// The numbers that it keeps directly.
     #[inline]
-    pub fn children(&self, number: u32) -> &[u32] {
-        &self.children[self.offsets.row(number as usize)]
+    pub fn children(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
+        let next = |number: &u32| Some(self.next.get(*number as usize)).filter(|next| *next != 0);
+        std::iter::successors(self.first(number), next)
     }
 
     /// Totals by group. `group` gives each class's groups; an object counts in each of them.
     /// Retained counts an object only where none of its dominators is of the same group.
-    pub fn sums<const N: usize>(&self, heap: &Heap, group: &[[u32; N]], groups: usize) -> Vec<Sum> {
+    pub fn sums<const N: usize>(&self, group: &[[u32; N]], groups: usize) -> Vec<Sum> {
         let mut sums = vec![Sum::default(); groups];
-        for node in 0..heap.len() {
-            let reachable = self.number[node as usize] != NONE;
-            for group in group[heap.class_number(node) as usize] {
+        let table = self.kinds.table();
+        // By kind, objects and bytes of those that are not reached and of those that are.
+        let mut of_kinds = vec![[(0_u64, 0_u64); 2]; table.len()];
+        for node in 0..self.kinds.objects() as u32 {
+            let sum = &mut of_kinds[self.kinds.number(node)][usize::from(self.reached.has(node + 1))];
+            *sum = (sum.0 + 1, sum.1 + self.kinds.size(node));
+        }
+        for (kind, [unreached, reached]) in table.iter().zip(of_kinds) {
+            for group in group[kind.class as usize] {
                 let sum = &mut sums[group as usize];
-                if reachable {
-                    sum.objects += 1;
-                    sum.shallow_bytes += heap.size(node);
-                } else {
-                    sum.unreachable_objects += 1;
-                    sum.unreachable_bytes += heap.size(node);
-                }
+                sum.objects += reached.0;
+                sum.shallow_bytes += reached.1;
+                sum.unreachable_objects += unreached.0;
+                sum.unreachable_bytes += unreached.1;
             }
         }
-        // How many of the objects above are of each group, while the tree is walked depth first.
+        let of = |number: u32| &group[self.kinds.of(number - 1).class as usize];
+        // How many of the objects above are of each group.
         let mut above = vec![0_u32; groups];
-        let mut stack: Vec<(u32, u32)> = vec![(0, 0)];
-        while let Some((number, next)) = stack.last_mut() {
-            if let Some(child) = self.children(*number).get(*next as usize) {
-                *next += 1;
-                let child = *child;
-                for group in group[heap.class_number(self.node(child)) as usize] {
-                    if above[group as usize] == 0 {
-                        sums[group as usize].retained_bytes += self.retained(child);
-                    }
-                    above[group as usize] += 1;
-                }
-                stack.push((child, 0));
-                continue;
+        self.walk(|number, step| {
+            if number == 0 {
+                return;
             }
-            if *number != 0 {
-                for group in group[heap.class_number(self.node(*number)) as usize] {
-                    above[group as usize] -= 1;
-                }
+            if step == Step::Behind {
+                of(number).iter().for_each(|group| above[*group as usize] -= 1);
+                return;
             }
-            stack.pop();
-        }
+            let mut retained = None;
+            for group in of(number) {
+                let above = &mut above[*group as usize];
+                if *above == 0 {
+                    let retained = *retained.get_or_insert_with(|| self.retained(number));
+                    sums[*group as usize].retained_bytes += retained;
+                }
+                *above += u32::from(step == Step::Before);
+            }
+        });
         sums
     }
+}
+
+/// A step of the walk over the tree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// One that keeps others, before them.
+    Before,
+    /// The same behind them.
+    Behind,
+    /// One that keeps nobody.
+    Alone,
 }
 
 /// Classes, packages and loaders with their totals, largest retained first.
@@ -175,7 +314,7 @@ impl Totals {
             let loader = heap.find(class.loader).unwrap_or(NONE);
             groups.push([by_name, by_package, *loaders.entry(loader).or_insert_with(&mut new)]);
         }
-        let sums = kept.sums(heap, &groups, next as usize);
+        let sums = kept.sums(&groups, next as usize);
         Self {
             classes: ranked(names, &sums),
             packages: ranked(packages, &sums),

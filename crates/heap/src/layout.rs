@@ -18,7 +18,7 @@ use crate::classes::Classes;
 use crate::records::{tag, width};
 
 /// Distances that are looked at for a header, at most.
-const SAMPLES: usize = 200_000;
+pub const SAMPLES: usize = 200_000;
 /// From so many instances on the smallest distance to a neighbour is believed: between so many, two
 /// are neighbours.
 const MANY: u64 = 16;

@@ -7,6 +7,8 @@
 //! Values of texts and of arrays of primitive values are read where something is computed from them
 //! (duplicates) and kept nowhere; the names of threads are names, and are shown.
 
+mod addresses;
+mod bits;
 mod classes;
 mod column;
 mod compare;
@@ -17,13 +19,15 @@ mod error;
 mod file;
 mod heap;
 mod kept;
+mod kinds;
 mod layout;
 mod lookup;
-mod offsets;
+mod packed;
 mod paths;
 mod read;
 mod records;
 mod redact;
+mod references;
 pub mod report;
 mod text;
 mod values;

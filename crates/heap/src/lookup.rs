@@ -1,57 +1,59 @@
-//! From an address to the number of its object: a table of the addresses' upper bits in front of a
-//! binary search.
+//! From a key to its place among sorted ones: a table of the keys' upper bits in front of a binary
+//! search.
 //!
-//! References mostly lead to other places of the heap, so that a search over all addresses misses
-//! the cache some twenty times. The table leaves a few candidates.
+//! References mostly lead to other places of the heap, so that a search over all keys misses the
+//! cache some twenty times. The table leaves a few candidates.
+
+use std::cmp::Ordering;
 
 use crate::column::{Column, Storage};
-use crate::heap::Entry;
-
-/// Objects that a slot stands for on average.
-const OBJECTS_A_SLOT: u64 = 4;
 
 /// The table.
 #[derive(Debug)]
 pub struct Lookup {
     first: u64,
     shift: u32,
-    /// The first object of each slot, and the end.
+    /// The first key of each slot, and the end.
     slots: Column<u32>,
 }
 
 impl Lookup {
-    /// Of objects in the order of their addresses.
-    pub fn new(storage: Storage, entries: &[Entry]) -> Self {
-        let first = entries.first().map_or(0, |entry| entry.address);
-        let span = entries.last().map_or(0, |entry| entry.address) - first;
-        let wanted = (entries.len() as u64 / OBJECTS_A_SLOT).max(1);
+    /// Of so many sorted keys: a slot each on average.
+    pub fn new(storage: Storage, keys: usize, key: impl Fn(usize) -> u64) -> Self {
+        let (first, last) = if keys == 0 { (0, 0) } else { (key(0), key(keys - 1)) };
         let mut shift = 0;
-        while span >> shift > wanted {
+        while (last - first) >> shift > keys as u64 {
             shift += 1;
         }
-        let count = (span >> shift) as usize + 1;
+        let count = ((last - first) >> shift) as usize + 1;
         let mut slots = Column::with_room(storage, count + 1);
-        for (node, entry) in entries.iter().enumerate() {
-            let slot = ((entry.address - first) >> shift) as usize;
+        for at in 0..keys {
+            let slot = ((key(at) - first) >> shift) as usize;
             while slots.len() <= slot {
-                slots.push(node as u32);
+                slots.push(at as u32);
             }
         }
         while slots.len() <= count {
-            slots.push(entries.len() as u32);
+            slots.push(keys as u32);
         }
         Self { first, shift, slots }
     }
 
-    /// The object at an address.
+    /// The place of a key.
     #[inline]
-    pub fn find(&self, entries: &[Entry], address: u64) -> Option<u32> {
-        let slot = (address.checked_sub(self.first)? >> self.shift) as usize;
-        let end = *self.slots.get(slot.checked_add(1)?)?;
-        let begin = self.slots[slot];
-        let found =
-            entries[begin as usize..end as usize].binary_search_by_key(&address, |entry| entry.address);
-        found.ok().map(|at| begin + at as u32)
+    pub fn find(&self, key: u64, key_at: impl Fn(usize) -> u64) -> Option<u32> {
+        let slot = (key.checked_sub(self.first)? >> self.shift) as usize;
+        let mut end = *self.slots.get(slot.checked_add(1)?)?;
+        let mut begin = self.slots[slot];
+        while begin < end {
+            let middle = begin + (end - begin) / 2;
+            match key_at(middle as usize).cmp(&key) {
+                Ordering::Equal => return Some(middle),
+                Ordering::Less => begin = middle + 1,
+                Ordering::Greater => end = middle,
+            }
+        }
+        None
     }
 }
 
@@ -63,15 +65,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_address_is_found_and_no_other(mut addresses in prop::collection::vec(any::<u64>(), 1..200), other: u64) {
-            addresses.sort_unstable();
-            addresses.dedup();
-            let entries: Vec<Entry> = addresses.iter().map(|address| Entry { address: *address, packed: 0 }).collect();
-            let lookup = Lookup::new(Storage::Memory, &entries);
-            for (node, address) in addresses.iter().enumerate() {
-                prop_assert_eq!(lookup.find(&entries, *address), Some(node as u32));
+        fn every_key_is_found_and_no_other(mut keys in prop::collection::vec(any::<u64>(), 0..200), other: u64) {
+            keys.sort_unstable();
+            keys.dedup();
+            let lookup = Lookup::new(Storage::Memory, keys.len(), |at| keys[at]);
+            for (at, key) in keys.iter().enumerate() {
+                prop_assert_eq!(lookup.find(*key, |at| keys[at]), Some(at as u32));
             }
-            prop_assert_eq!(lookup.find(&entries, other).is_some(), addresses.contains(&other));
+            prop_assert_eq!(lookup.find(other, |at| keys[at]).is_some(), keys.contains(&other));
         }
     }
 }

@@ -4,23 +4,26 @@
 //! way that leads through the referent of a soft, weak, phantom or final reference is only told
 //! where there is no other.
 
+use std::collections::VecDeque;
+
 use serde::Serialize;
 
-use crate::column::Column;
-use crate::dominators::{Graph, NONE};
 use crate::edges::Edge;
 use crate::heap::Heap;
 use crate::kept::Kept;
+use crate::packed::Packed;
 use crate::records::RootKind;
 
 /// Steps of a way that are told; lists are longer.
 pub(crate) const LONGEST: usize = 100;
 
-/// The ways to all objects: four bytes for each that can be reached.
+/// The ways to all objects: as many bits as a number needs for each that is not private. To those
+/// there is one way, through whom they are kept by.
 #[derive(Debug)]
 pub struct Paths {
-    /// By number of the dominator tree, the number before; 0: held by itself.
-    before: Column<u32>,
+    /// Of what is not private, in the order of numbers, the number before and one more; 1: held by
+    /// itself, 0: nothing leads there.
+    before: Packed,
 }
 
 /// An object on a way.
@@ -55,57 +58,62 @@ pub struct Way {
 impl Paths {
     /// To all objects.
     pub fn of(heap: &Heap, kept: &Kept) -> Self {
-        let mut before = Column::filled(heap.storage, kept.len(), NONE);
-        let mut queue: Column<u32> = Column::with_room(heap.storage, kept.len());
+        let shared = heap.len() - kept.privately(heap.len());
+        let mut paths = Self { before: Packed::zeroed(heap.storage, shared as usize, heap.len() + 1) };
+        // What is still to be looked at: of those found, no more than the outermost are here.
+        let mut queue: VecDeque<u32> = VecDeque::new();
         for root in &heap.held {
-            if let Some(number) = kept.number(*root).filter(|number| before[*number as usize] == NONE) {
-                before[number as usize] = 0;
-                queue.push(number);
+            if kept.number(*root).is_some() && paths.find(kept, *root, 0) {
+                queue.push_back(*root);
             }
         }
-        let mut at = 0;
         let mut later = Vec::new();
         loop {
-            while let Some(from) = queue.get(at).copied() {
-                at += 1;
-                let node = kept.node(from);
+            while let Some(node) = queue.pop_front() {
                 let referent = heap.class(node).strength.and_then(|_| heap.object(node, "referent"));
-                let mut k = 0;
-                while let Some(to) = heap.successor(node, k) {
-                    k += 1;
-                    let Some(number) = kept.number(to).filter(|number| before[*number as usize] == NONE)
-                    else {
-                        continue;
-                    };
+                for to in heap.referred(node).filter(|to| !kept.private.has(*to)) {
                     if Some(to) == referent {
-                        later.push((from, number));
-                        continue;
+                        later.push((node, to));
+                    } else if paths.find(kept, to, node + 1) {
+                        queue.push_back(to);
                     }
-                    before[number as usize] = from;
-                    queue.push(number);
                 }
             }
-            let strong = queue.len();
-            for (from, number) in std::mem::take(&mut later) {
-                if before[number as usize] == NONE {
-                    before[number as usize] = from;
-                    queue.push(number);
+            for (from, to) in std::mem::take(&mut later) {
+                if paths.find(kept, to, from + 1) {
+                    queue.push_back(to);
                 }
             }
-            if queue.len() == strong {
-                break;
+            if queue.is_empty() {
+                return paths;
             }
         }
-        Self { before }
+    }
+
+    /// Notes where an object that is not private is come to from; whether it was not known before.
+    fn find(&mut self, kept: &Kept, node: u32, from: u32) -> bool {
+        let at = (node - kept.privately(node)) as usize;
+        let new = self.before.get(at) == 0;
+        if new {
+            self.before.set(at, from + 1);
+        }
+        new
+    }
+
+    /// The number before this one; 0 for a root.
+    fn before(&self, kept: &Kept, number: u32) -> u32 {
+        let node = kept.node(number);
+        if kept.private.has(node) {
+            return kept.dominator(number);
+        }
+        self.before.get((node - kept.privately(node)) as usize).saturating_sub(1)
     }
 
     /// The numbers from a root to this one.
-    pub fn to(&self, number: u32) -> Vec<u32> {
+    pub fn to(&self, kept: &Kept, number: u32) -> Vec<u32> {
         let mut way = vec![number];
         let mut at = number;
-        while let Some(before) =
-            self.before.get(at as usize).copied().filter(|before| !matches!(*before, 0 | NONE))
-        {
+        while let Some(before) = Some(self.before(kept, at)).filter(|before| *before != 0) {
             way.push(before);
             at = before;
         }
@@ -115,7 +123,7 @@ impl Paths {
 
     /// The way to an object in words.
     pub fn way(&self, heap: &Heap, kept: &Kept, number: u32) -> Way {
-        let nodes: Vec<u32> = self.to(number).into_iter().map(|number| kept.node(number)).collect();
+        let nodes: Vec<u32> = self.to(kept, number).into_iter().map(|number| kept.node(number)).collect();
         let weak = nodes.windows(2).any(|pair| {
             heap.class(pair[0]).strength.is_some() && heap.object(pair[0], "referent") == Some(pair[1])
         });

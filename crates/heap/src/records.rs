@@ -92,6 +92,17 @@ pub enum ClassKey {
     Class,
 }
 
+/// Where the sub-record of an object is, which is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubRecord {
+    /// Its first byte, the tag.
+    pub at: usize,
+    /// Bytes of it.
+    pub bytes: usize,
+    /// Elements of an array, bytes of the values of an instance.
+    pub length: u32,
+}
+
 /// Who takes what is read.
 pub trait Visit {
     /// A text: names of classes, fields, methods, files.
@@ -104,8 +115,8 @@ pub trait Visit {
     fn stack(&mut self, serial: u32, thread: u32, at: usize, frames: u32);
     /// A root.
     fn root(&mut self, root: RootRecord);
-    /// An object, whose sub-record begins at `at` and is whole.
-    fn object(&mut self, id: u64, class: ClassKey, at: usize);
+    /// An object, whose sub-record begins at `at`.
+    fn object(&mut self, id: u64, class: ClassKey, at: SubRecord);
 }
 
 /// What could not be read.
@@ -255,6 +266,7 @@ fn sub_record(data: &[u8], at: usize, id_size: usize, visit: &mut impl Visit) ->
     let tag = c.u8()?;
     let id = c.id(id_size)?;
     let mut root = |kind, thread, frame| visit.root(RootRecord { object: id, kind, thread, frame });
+    let record = |end: usize, length| SubRecord { at, bytes: end - at, length };
     match tag {
         0xff => root(RootKind::Unknown, None, None),
         0x01 => {
@@ -278,31 +290,31 @@ fn sub_record(data: &[u8], at: usize, id_size: usize, visit: &mut impl Visit) ->
         }
         tag::CLASS => {
             class_body(&mut c, id_size, &mut |_| {})?;
-            visit.object(id, ClassKey::Class, at);
+            visit.object(id, ClassKey::Class, record(c.at(), 0));
         }
         tag::INSTANCE => {
             c.u32()?;
             let class = c.id(id_size)?;
             let bytes = c.u32()?;
             c.take(bytes as usize)?;
-            visit.object(id, ClassKey::Id(class), at);
+            visit.object(id, ClassKey::Id(class), record(c.at(), bytes));
         }
         tag::OBJECT_ARRAY => {
             c.u32()?;
-            let length = c.u32()? as usize;
+            let length = c.u32()?;
             let class = c.id(id_size)?;
-            c.take(length.checked_mul(id_size)?)?;
-            visit.object(id, ClassKey::Id(class), at);
+            c.take((length as usize).checked_mul(id_size)?)?;
+            visit.object(id, ClassKey::Id(class), record(c.at(), length));
         }
         tag::PRIMITIVE_ARRAY => {
             c.u32()?;
-            let length = c.u32()? as usize;
+            let length = c.u32()?;
             let kind = c.u8()?;
-            c.take(length.checked_mul(width(kind, id_size)?)?)?;
+            c.take((length as usize).checked_mul(width(kind, id_size)?)?)?;
             if kind == 2 {
                 return None;
             }
-            visit.object(id, ClassKey::Primitive(kind), at);
+            visit.object(id, ClassKey::Primitive(kind), record(c.at(), length));
         }
         _ => return None,
     }
@@ -380,7 +392,7 @@ mod tests {
         fn frame(&mut self, _: u64, _: u64, _: u64, _: u32, _: i32) {}
         fn stack(&mut self, _: u32, _: u32, _: usize, _: u32) {}
         fn root(&mut self, _: RootRecord) {}
-        fn object(&mut self, id: u64, _: ClassKey, _: usize) {
+        fn object(&mut self, id: u64, _: ClassKey, _: SubRecord) {
             self.0.push(id);
         }
     }

@@ -14,7 +14,9 @@ use serde::Serialize;
 use crate::HeapError;
 use crate::cursor::Cursor;
 use crate::file::DumpFile;
-use crate::records::{ClassKey, ClassPart, RootRecord, Visit, class_body, header, tag, walk, width};
+use crate::records::{
+    ClassKey, ClassPart, RootRecord, SubRecord, Visit, class_body, header, tag, walk, width,
+};
 use crate::text::Texts;
 
 /// Superclasses that are followed; a chain that is longer, or runs in a circle, is cut.
@@ -138,7 +140,7 @@ impl Visit for Shapes<'_> {
 
     fn root(&mut self, _: RootRecord) {}
 
-    fn object(&mut self, id: u64, class: ClassKey, at: usize) {
+    fn object(&mut self, id: u64, class: ClassKey, SubRecord { at, .. }: SubRecord) {
         if class != ClassKey::Class {
             return;
         }
@@ -249,7 +251,7 @@ impl<W: Write> Visit for Copy<'_, W> {
 
     fn root(&mut self, _: RootRecord) {}
 
-    fn object(&mut self, _: u64, class: ClassKey, at: usize) {
+    fn object(&mut self, _: u64, class: ClassKey, SubRecord { at, .. }: SubRecord) {
         match class {
             ClassKey::Primitive(kind) => self.array(kind, at),
             ClassKey::Class => self.class(at),

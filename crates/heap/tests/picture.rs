@@ -51,7 +51,7 @@ proptest! {
         most in 1_usize..60,
     ) {
         let (heap, kept, _file) = read(&small::graph(&objects, &roots));
-        let every: Vec<u32> = (1..kept.len() as u32).collect();
+        let every: Vec<u32> = kept.numbers().collect();
         let limits = Limits { least_bytes, deepest, most };
         let cut = Grouped::of(&heap, &kept, limits, &every);
         sums_hold(&cut.nodes);

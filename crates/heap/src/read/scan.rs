@@ -2,17 +2,24 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::addresses::Addresses;
 use crate::classes::Classes;
-use crate::column::{Column, Storage};
+use crate::column::Storage;
 use crate::dominators::NONE;
-use crate::heap::{Entry, Frame, PLACE_BITS};
-use crate::records::{ClassKey, RootRecord, Visit};
+use crate::heap::{Frame, MOST_OBJECTS};
+use crate::kinds::{Kind, Kinds};
+use crate::records::{ClassKey, RootRecord, SubRecord, Visit, tag};
 use crate::text::Texts;
 
 /// What the first pass notes.
-pub(super) struct Scan {
+pub(super) struct Scan<'a> {
     pub(super) texts: Texts,
-    pub(super) entries: Column<Entry>,
+    pub(super) addresses: Addresses,
+    pub(super) kinds: Kinds,
+    /// Objects that are classes.
+    pub(super) class_objects: Vec<u32>,
+    /// Objects that are there once more.
+    pub(super) duplicates: u64,
     pub(super) classes: Classes,
     pub(super) loaded: Vec<(u32, u64, u64)>,
     pub(super) frames: FxHashMap<u64, Frame>,
@@ -21,13 +28,21 @@ pub(super) struct Scan {
     pub(super) stacks: FxHashMap<u32, (u64, u32)>,
     pub(super) roots: Vec<RootRecord>,
     pub(super) too_many_classes: bool,
+    pub(super) too_many_kinds: bool,
+    pub(super) too_many_objects: bool,
+    data: &'a [u8],
+    /// The class that was met last.
+    last_class: (u64, u32),
 }
 
-impl Scan {
-    pub(super) fn new(storage: Storage, most: usize) -> Self {
+impl<'a> Scan<'a> {
+    pub(super) fn new(storage: Storage, data: &'a [u8], most: usize) -> Self {
         Self {
             texts: Texts::default(),
-            entries: Column::with_room(storage, most),
+            addresses: Addresses::new(storage, most),
+            kinds: Kinds::new(storage, most),
+            class_objects: Vec::new(),
+            duplicates: 0,
             classes: Classes::default(),
             loaded: Vec::new(),
             frames: FxHashMap::default(),
@@ -35,6 +50,10 @@ impl Scan {
             stacks: FxHashMap::default(),
             roots: Vec::new(),
             too_many_classes: false,
+            too_many_kinds: false,
+            too_many_objects: false,
+            data,
+            last_class: (0, 0),
         }
     }
 
@@ -45,7 +64,7 @@ impl Scan {
     }
 }
 
-impl Visit for Scan {
+impl Visit for Scan<'_> {
     fn text(&mut self, id: u64, at: usize, bytes: usize) {
         self.texts.add(id, at, bytes);
     }
@@ -69,12 +88,31 @@ impl Visit for Scan {
         self.roots.push(root);
     }
 
-    fn object(&mut self, id: u64, class: ClassKey, at: usize) {
+    fn object(&mut self, id: u64, class: ClassKey, record: SubRecord) {
+        let number = self.kinds.objects() as u32;
+        if number >= MOST_OBJECTS || self.too_many_kinds {
+            self.too_many_objects |= number >= MOST_OBJECTS;
+            return;
+        }
         let class = match class {
-            ClassKey::Id(class) => self.class(class),
+            ClassKey::Id(class) if class == self.last_class.0 => self.last_class.1,
+            ClassKey::Id(class) => {
+                self.last_class = (class, self.class(class));
+                self.last_class.1
+            }
             ClassKey::Primitive(kind) => u32::from(kind),
             ClassKey::Class => 0,
         };
-        self.entries.push(Entry { address: id, packed: u64::from(class) << PLACE_BITS | at as u64 });
+        if !self.addresses.add(id, number) {
+            self.duplicates += 1;
+            return;
+        }
+        let tag = self.data[record.at];
+        if tag == tag::CLASS {
+            self.class_objects.push(number);
+        }
+        let (length, bytes) = (record.length, record.bytes as u64);
+        let kind = Kind { class, length, record: bytes, tag, ..Kind::default() };
+        self.too_many_kinds |= !self.kinds.push(kind, record.at as u64);
     }
 }

@@ -29,12 +29,11 @@ pub struct Buffers {
 
 /// Direct buffers of a heap, with the first `top` of those who keep them.
 pub fn buffers(heap: &Heap, kept: &Kept, paths: &Paths, top: usize) -> Buffers {
-    let direct: Vec<bool> = (0..heap.classes.count() as u32)
-        .map(|class| heap.classes.chain(class).any(|(_, class)| class.name == "java.nio.DirectByteBuffer"))
-        .collect();
+    let is_direct = |class| heap.classes.is_a(class, "java.nio.DirectByteBuffer");
+    let direct: Vec<bool> = heap.kinds.table().iter().map(|kind| is_direct(kind.class)).collect();
     let mut found = Buffers::default();
     let mut owners: FxHashMap<String, (u64, u64)> = FxHashMap::default();
-    for node in (0..heap.len()).filter(|node| direct[heap.class_number(*node) as usize]) {
+    for node in (0..heap.len()).filter(|node| direct[heap.kinds.number(*node)]) {
         // A view has what it is a view of in `att`.
         if heap.tag(node) != tag::INSTANCE || heap.object(node, "att").is_some() {
             continue;
@@ -64,7 +63,7 @@ pub fn buffers(heap: &Heap, kept: &Kept, paths: &Paths, top: usize) -> Buffers {
 /// Who keeps an object: the last static field on its way, or the last object of the application's,
 /// or its thread, or its root.
 fn owner(heap: &Heap, kept: &Kept, paths: &Paths, number: u32) -> String {
-    let nodes: Vec<u32> = paths.to(number).into_iter().map(|number| kept.node(number)).collect();
+    let nodes: Vec<u32> = paths.to(kept, number).into_iter().map(|number| kept.node(number)).collect();
     for pair in nodes.windows(2).rev() {
         if heap.tag(pair[0]) == tag::CLASS
             && let crate::Edge::Static { class, name } = heap.edge(pair[0], pair[1])

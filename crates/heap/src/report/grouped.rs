@@ -190,7 +190,7 @@ impl Dividing<'_> {
         let mut groups: FxHashMap<Key, (u64, u64)> = FxHashMap::default();
         let own = if at == 0 { None } else { members.first().map(|member| self.key(*member)) };
         let own = own.filter(|key| matches!(key, Key::Of(_)));
-        let inside = || members.iter().flat_map(|member| kept.children(*member)).copied();
+        let inside = || members.iter().flat_map(|member| kept.children(*member));
         for child in inside() {
             let key = self.key(child);
             if Some(key) != own {
@@ -248,7 +248,7 @@ impl Dividing<'_> {
             // A class that keeps other classes is no chain.
             if matches!(key, Some(Key::Of(_))) {
                 let kept = self.kept;
-                members.extend(kept.children(member).iter().filter(|child| Some(self.key(**child)) == key));
+                members.extend(kept.children(member).filter(|child| Some(self.key(*child)) == key));
             }
         }
         let node = &mut self.nodes[at as usize];

@@ -171,8 +171,8 @@ impl Search<'_> {
             }
         };
         for child in members.iter().flat_map(|member| self.kept.children(*member)) {
-            let (retained, count) = groups.entry(key(*child)).or_default();
-            *retained += self.kept.retained(*child);
+            let (retained, count) = groups.entry(key(child)).or_default();
+            *retained += self.kept.retained(child);
             *count += 1;
         }
         // Only the members of groups that matter are gathered.
@@ -185,8 +185,8 @@ impl Search<'_> {
         }
         if !sets.is_empty() {
             for child in members.iter().flat_map(|member| self.kept.children(*member)) {
-                if let Some(set) = sets.get_mut(&key(*child)) {
-                    set.members.push(*child);
+                if let Some(set) = sets.get_mut(&key(child)) {
+                    set.members.push(child);
                 }
             }
         }
@@ -255,11 +255,11 @@ impl Search<'_> {
         while let Some(member) = members.get(at).copied() {
             at += 1;
             // A class that keeps other classes is one entry.
-            let same = |child: &&u32| {
-                let node = self.kept.node(**child);
+            let same = |child: &u32| {
+                let node = self.kept.node(*child);
                 self.heap.class_number(node) == class && self.heap.tag(node) != tag::CLASS
             };
-            members.extend(self.kept.children(member).iter().filter(same));
+            members.extend(self.kept.children(member).filter(same));
         }
         let (mut count, retained_bytes) = (members.len() as u64, group.retained);
         let mut name = self.class(members[0]);
@@ -270,10 +270,10 @@ impl Search<'_> {
             }
             let mut inside: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
             for child in members.iter().flat_map(|member| self.kept.children(*member)) {
-                let child_class = self.heap.class_number(self.kept.node(*child));
+                let child_class = self.heap.class_number(self.kept.node(child));
                 if child_class != class {
                     let (bytes, count) = inside.entry(child_class).or_default();
-                    *bytes += self.kept.retained(*child);
+                    *bytes += self.kept.retained(child);
                     *count += 1;
                 }
             }
@@ -285,7 +285,7 @@ impl Search<'_> {
                 break;
             }
             let next = members.iter().flat_map(|member| self.kept.children(*member));
-            members = next.copied().filter(|c| self.heap.class_number(self.kept.node(*c)) == value).collect();
+            members = next.filter(|c| self.heap.class_number(self.kept.node(*c)) == value).collect();
             name = self.heap.classes.get(value).name.clone();
             count = members.len() as u64;
         }
@@ -308,7 +308,7 @@ impl Search<'_> {
             named = kept.dominator(named);
             up += 1;
         }
-        let way_numbers = self.paths.to(named);
+        let way_numbers = self.paths.to(kept, named);
         let nodes: Vec<u32> = way_numbers.iter().map(|number| kept.node(*number)).collect();
         let statics = nodes.iter().rposition(|node| heap.tag(*node) == tag::CLASS);
         let field = statics.and_then(|at| match heap.edge(nodes[at], *nodes.get(at + 1)?) {

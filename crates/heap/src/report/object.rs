@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::classes::Strength;
 use crate::cursor::ids;
-use crate::dominators::{Graph, NONE};
+use crate::dominators::NONE;
 use crate::edges::Edge;
 use crate::heap::{Heap, number};
 use crate::kept::{Kept, Sum};
@@ -113,7 +113,7 @@ impl ObjectReport {
     /// Of an object; `values` shows its values too.
     pub fn of(heap: &Heap, kept: &Kept, node: u32, top: usize, values: bool) -> Self {
         let number = kept.number(node);
-        let mut keeps: Vec<u32> = number.map_or_else(Vec::new, |number| kept.children(number).to_vec());
+        let mut keeps: Vec<u32> = number.map_or_else(Vec::new, |number| kept.children(number).collect());
         let keeps_objects = keeps.len() as u64;
         keeps.sort_unstable_by_key(|child| (std::cmp::Reverse(kept.retained(*child)), *child));
         keeps.truncate(top);
@@ -220,27 +220,22 @@ impl WaysReport {
         };
         let Some(number) = kept.number(node) else { return report };
         report.ways.push(paths.way(heap, kept, number));
-        let first = paths.to(number);
+        let first = paths.to(kept, number);
         let before = first.len().checked_sub(2).map_or(NONE, |at| first[at]);
         let mut others = Vec::new();
-        for from in 1..kept.len() as u32 {
+        for from in kept.numbers() {
             let source = kept.node(from);
-            let mut k = 0;
-            while let Some(to) = heap.successor(source, k) {
-                k += 1;
-                if to == node {
-                    report.referrers += 1;
-                    // A way that goes through the object itself says nothing new.
-                    if from != before && others.len() < top.saturating_mul(100) {
-                        others.push(from);
-                    }
-                    break;
+            if heap.referred(source).any(|to| to == node) {
+                report.referrers += 1;
+                // A way that goes through the object itself says nothing new.
+                if from != before && others.len() < top.saturating_mul(100) {
+                    others.push(from);
                 }
             }
         }
         let mut ways: Vec<(usize, u32)> = others
             .into_iter()
-            .map(|from| (paths.to(from), from))
+            .map(|from| (paths.to(kept, from), from))
             .filter(|(way, _)| !way.contains(&number))
             .map(|(way, from)| (way.len(), from))
             .collect();
@@ -269,10 +264,10 @@ impl ClassReport {
         let first = *classes.first()?;
         let groups: Vec<[u32; 1]> =
             (0..heap.classes.count() as u32).map(|class| [u32::from(classes.contains(&class))]).collect();
-        let sum = kept.sums(heap, &groups, 2)[1];
+        let sum = kept.sums(&groups, 2)[1];
         let mut largest: Vec<u32> = Vec::new();
         let mut by: std::collections::BTreeMap<String, (u64, u64)> = std::collections::BTreeMap::new();
-        for number in 1..kept.len() as u32 {
+        for number in kept.numbers() {
             let node = kept.node(number);
             if !classes.contains(&heap.class_number(node)) {
                 continue;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::classes::Strength;
 use crate::heap::{Heap, number};
 use crate::kept::Kept;
+use crate::kinds::Kind;
 use crate::records::tag;
 
 /// Reference objects, and finalizers in particular.
@@ -24,8 +25,11 @@ pub struct References {
 pub(crate) fn references(heap: &Heap, kept: &Kept, top: usize) -> References {
     let mut found = References::default();
     let mut finalizable: BTreeMap<u32, u64> = BTreeMap::new();
-    for node in (0..heap.len()).filter(|node| kept.number(*node).is_some()) {
-        let Some(strength) = heap.class(node).strength.filter(|_| heap.tag(node) == tag::INSTANCE) else {
+    let of_kind = |kind: &Kind| heap.classes.get(kind.class).strength.filter(|_| kind.tag == tag::INSTANCE);
+    let strengths: Vec<Option<Strength>> = heap.kinds.table().iter().map(of_kind).collect();
+    for node in 0..heap.len() {
+        let Some(strength) = strengths[heap.kinds.number(node)].filter(|_| kept.number(node).is_some())
+        else {
             continue;
         };
         let name = match strength {

@@ -131,8 +131,8 @@ impl About {
 impl Size {
     /// Of a heap.
     pub fn of(heap: &Heap, kept: &Kept) -> Self {
-        let all: u64 = (0..heap.len()).map(|node| heap.size(node)).sum();
-        let objects = kept.len() as u64 - 1;
+        let all = heap.kinds.all_bytes();
+        let objects = u64::from(kept.objects());
         let (bytes, total) = (kept.reachable_bytes(), u64::from(heap.len()));
         Self { objects, bytes, unreachable_objects: total - objects, unreachable_bytes: all - bytes }
     }

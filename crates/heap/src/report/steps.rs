@@ -38,7 +38,7 @@ pub(crate) fn ways(heap: &Heap, kept: &Kept, paths: &Paths, to: &[u32]) -> (Vec<
         roots.entry(root.node).or_default().push(root.kind);
     }
     let mut ways = Ways { heap, kept, roots, steps: Vec::new(), known: FxHashMap::default() };
-    let last = to.iter().map(|number| ways.add(&paths.to(*number))).collect();
+    let last = to.iter().map(|number| ways.add(&paths.to(kept, *number))).collect();
     (ways.steps, last)
 }
 

@@ -1,22 +1,28 @@
 //! Memory that says nothing: texts that are there several times, collections without elements,
 //! numbers in boxes.
 
-use rustc_hash::FxHashMap;
-use serde::Serialize;
 use std::hash::Hasher;
 
+use rustc_hash::FxHasher;
+use serde::Serialize;
+
 use super::collections::known;
+use crate::bits::Bits;
 use crate::column::Column;
 use crate::dominators::NONE;
-use crate::heap::Heap;
+use crate::heap::{Heap, number};
 use crate::kept::Kept;
-use crate::records::tag;
+use crate::kinds::Kind;
+use crate::records::{tag, width};
 
 /// Classes of boxed values.
 const BOXES: [&str; 8] = ["Boolean", "Byte", "Short", "Character", "Integer", "Long", "Float", "Double"];
 /// An array of a collection from so many slots on, of which fewer than a quarter are used, is
 /// sparse.
 const SPARSE_FROM: u64 = 16;
+
+/// Arrays of texts are compared in so many parts or a few more.
+const PARTS: u32 = 4;
 
 /// What could be saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -25,8 +31,8 @@ pub struct Waste {
     pub strings: u64,
     /// Bytes of their arrays.
     pub string_bytes: u64,
-    /// Arrays of texts that have the content of another one. Compared by a hash of 64 bits;
-    /// contents are not kept.
+    /// Arrays of texts that have the content of another one. Compared by length and by a hash of 40
+    /// bits and more; contents are not kept.
     pub duplicate_arrays: u64,
     /// Bytes that these take.
     pub duplicate_bytes: u64,
@@ -44,47 +50,92 @@ pub struct Waste {
     pub boxed_bytes: u64,
 }
 
+/// What is looked at in the objects of a kind.
+enum Look {
+    Nothing,
+    Box,
+    /// Where the array of a text is among the values.
+    Text(usize),
+    Collection(Collection),
+}
+
+/// Where a collection's values are.
+struct Collection {
+    size: (usize, u8),
+    array: Option<usize>,
+    /// What other threads had added to a `ConcurrentHashMap` stands in its cells, beside the count.
+    cells: Option<usize>,
+}
+
 /// Looked for in all that can be reached.
 pub(crate) fn waste(heap: &Heap, kept: &Kept) -> Waste {
     let mut waste = Waste::default();
     let string = heap.classes.named("java.lang.String").next().unwrap_or(NONE);
-    let collections: FxHashMap<u32, (&str, &str)> =
-        heap.classes.iter().filter_map(|(number, _)| Some((number, known(heap, number)?))).collect();
-    let boxes: Vec<bool> = heap.classes.iter().map(|(_, class)| is_box(&class.name)).collect();
-    let mut arrays = Column::with_room(heap.storage, heap.len() as usize);
-    for node in (0..heap.len()).filter(|node| kept.number(*node).is_some()) {
-        let class = heap.class_number(node);
-        if boxes[class as usize] && heap.tag(node) == tag::INSTANCE {
-            waste.boxed += 1;
-            waste.boxed_bytes += heap.size(node);
-        } else if class == string && heap.tag(node) == tag::INSTANCE {
-            waste.strings += 1;
-            let value = heap.object(node, "value");
-            if let Some(array) = value.filter(|array| heap.tag(*array) == tag::PRIMITIVE_ARRAY) {
-                arrays.push(array);
+    let looks: Vec<Look> = heap.kinds.table().iter().map(|kind| look(heap, kind, string)).collect();
+    let mut arrays = Bits::none(heap.storage, heap.len() as usize);
+    for (node, place) in heap.kinds.places(0) {
+        let look = &looks[heap.kinds.number(node)];
+        if matches!(look, Look::Nothing) || kept.number(node).is_none() {
+            continue;
+        }
+        match look {
+            Look::Nothing => {}
+            Look::Box => {
+                waste.boxed += 1;
+                waste.boxed_bytes += heap.size(node);
             }
-        } else if let Some((size, array)) = collections.get(&class) {
-            collection(heap, node, size, array, &mut waste);
+            Look::Text(value) => {
+                waste.strings += 1;
+                let array = heap.object_at(place, *value);
+                if let Some(array) = array.filter(|array| heap.tag(*array) == tag::PRIMITIVE_ARRAY) {
+                    arrays.add(array);
+                }
+            }
+            Look::Collection(known) => collection(heap, (node, place), known, &mut waste),
         }
     }
+    waste.string_bytes = arrays.iter().map(|array| heap.size(array)).sum();
     // In a copy without values all texts of one length are alike.
     if !heap.is_redacted() {
-        duplicates(heap, arrays, &mut waste);
+        duplicates(heap, &mut arrays, &mut waste);
     }
     waste
 }
 
-fn is_box(name: &str) -> bool {
-    name.strip_prefix("java.lang.").is_some_and(|name| BOXES.contains(&name))
+fn look(heap: &Heap, kind: &Kind, string: u32) -> Look {
+    let field = |name: &str| {
+        let id_size = heap.header.id_size;
+        let mut fields = heap.classes.fields(kind.class, id_size);
+        let (at, field, _) = fields.find(|(_, field, _)| heap.text_is(field.name, name))?;
+        let end = at + width(field.kind, id_size)?;
+        (end <= kind.length as usize).then_some((at, field.kind))
+    };
+    let reference = |name: &str| field(name).filter(|(_, kind)| *kind == 2).map(|(at, _)| at);
+    if kind.tag != tag::INSTANCE {
+        return Look::Nothing;
+    }
+    let name = heap.classes.get(kind.class).name.as_str();
+    if name.strip_prefix("java.lang.").is_some_and(|name| BOXES.contains(&name)) {
+        return Look::Box;
+    }
+    if kind.class == string {
+        return reference("value").map_or(Look::Nothing, Look::Text);
+    }
+    let collection = known(heap, kind.class).and_then(|(size, array)| {
+        Some(Collection { size: field(size)?, array: reference(array), cells: reference("counterCells") })
+    });
+    collection.map_or(Look::Nothing, Look::Collection)
 }
 
-fn collection(heap: &Heap, node: u32, size: &str, array: &str, waste: &mut Waste) {
-    // What other threads had added to a ConcurrentHashMap stands in its cells, beside the count.
-    if heap.object(node, "counterCells").is_some() {
+fn collection(heap: &Heap, (node, place): (u32, usize), known: &Collection, waste: &mut Waste) {
+    if known.cells.is_some_and(|cells| heap.object_at(place, cells).is_some()) {
         return;
     }
-    let Some(size) = heap.number(node, size).and_then(|size| u64::try_from(size).ok()) else { return };
-    let array = if array.is_empty() { None } else { heap.object(node, array) };
+    let (at, kind) = known.size;
+    let size =
+        width(kind, heap.header.id_size).and_then(|width| number(kind, heap.value_at(place, at, width)));
+    let Some(size) = size.and_then(|size| u64::try_from(size).ok()) else { return };
+    let array = known.array.and_then(|array| heap.object_at(place, array));
     let slots = array.map_or(0, |array| heap.length(array));
     if size == 0 {
         waste.empty_collections += 1;
@@ -97,23 +148,41 @@ fn collection(heap: &Heap, node: u32, size: &str, array: &str, waste: &mut Waste
     }
 }
 
-/// Arrays with the same content, by a hash: 12 bytes a text while they are sorted.
-fn duplicates(heap: &Heap, mut arrays: Column<u32>, waste: &mut Waste) {
-    arrays.sort_unstable();
-    arrays.dedup_by_key(|array| *array);
-    waste.string_bytes = arrays.iter().map(|array| heap.size(*array)).sum();
-    let mut hashes: Column<(u64, u32)> = Column::with_room(heap.storage, arrays.len());
-    arrays.iter().for_each(|array| hashes.push((hash(heap, *array), *array)));
-    hashes.sort_unstable();
-    for same in hashes.chunk_by(|(a, _), (b, _)| a == b).filter(|same| same.len() > 1) {
-        waste.duplicate_arrays += same.len() as u64 - 1;
-        waste.duplicate_bytes += same[1..].iter().map(|(_, array)| heap.size(*array)).sum::<u64>();
+/// Arrays with the same content: of the same kind, which is their type and length, and with the
+/// same hash, in one word of 64 bits each, of which the kind takes as many as the number of kinds
+/// has. Some kinds at a time, so that only their words are there.
+fn duplicates(heap: &Heap, arrays: &mut Bits, waste: &mut Waste) {
+    let kinds = &heap.kinds;
+    let bits = usize::BITS - kinds.table().len().leading_zeros();
+    let total = arrays.count();
+    let mut counts = vec![0_u32; kinds.table().len()];
+    arrays.iter().for_each(|array| counts[kinds.number(array)] += 1);
+    // In which of the parts each kind is.
+    let (mut part, mut largest, mut sum) = (0_u32, 0, 0);
+    let mut parts = vec![0; counts.len()];
+    for (count, of) in counts.into_iter().zip(&mut parts) {
+        if sum > 0 && sum + count > total / PARTS {
+            (part, sum) = (part + 1, 0);
+        }
+        sum += count;
+        largest = sum.max(largest);
+        *of = part;
     }
-}
-
-fn hash(heap: &Heap, array: u32) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    hasher.write_u32(heap.class_number(array));
-    hasher.write(heap.payload(array));
-    hasher.finish()
+    let mut words: Column<u64> = Column::with_room(heap.storage, largest as usize);
+    for part in 0..=part {
+        words.truncate(0);
+        for (node, place) in kinds.places(0) {
+            if arrays.has(node) && parts[kinds.number(node)] == part {
+                let mut hasher = FxHasher::default();
+                hasher.write(heap.elements_at(node, place));
+                words.push(hasher.finish() << bits | kinds.number(node) as u64);
+            }
+        }
+        words.sort_unstable();
+        for same in words.chunk_by(|a, b| a == b).filter(|same| same.len() > 1) {
+            let kind = &kinds.table()[(same[0] & ((1 << bits) - 1)) as usize];
+            waste.duplicate_arrays += same.len() as u64 - 1;
+            waste.duplicate_bytes += (same.len() as u64 - 1) * u64::from(kind.units) * 8;
+        }
+    }
 }

@@ -1,0 +1,96 @@
+//! A set of numbers: one bit for each, and in front of every 512 how many are before them.
+
+use crate::column::{Column, Storage};
+
+/// Words of 64 bits that are counted as one.
+const WORDS: usize = 8;
+
+/// The set.
+#[derive(Debug)]
+pub struct Bits {
+    words: Column<u64>,
+    /// How many are in the set before each eight words; filled by [`Bits::count`].
+    before: Column<u32>,
+}
+
+impl Bits {
+    /// None of so many numbers.
+    pub fn none(storage: Storage, numbers: usize) -> Self {
+        // One word more, so that what is behind all of them has a place.
+        let words = (numbers / 64 + 1).next_multiple_of(WORDS);
+        Self { words: Column::zeroed(storage, words), before: Column::zeroed(storage, words / WORDS + 1) }
+    }
+
+    /// Adds one.
+    #[inline]
+    pub fn add(&mut self, number: u32) {
+        self.words[number as usize / 64] |= 1 << (number % 64);
+    }
+
+    /// Whether one is in it.
+    #[inline]
+    pub fn has(&self, number: u32) -> bool {
+        self.words[number as usize / 64] >> (number % 64) & 1 == 1
+    }
+
+    /// Those from the smallest on.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(word, bits)| {
+            let mut left = *bits;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(word as u32 * 64 + bit)
+            })
+        })
+    }
+
+    /// Counts; how many there are. After this none is added.
+    pub fn count(&mut self) -> u32 {
+        let mut sum = 0;
+        for (words, before) in self.words.chunks_exact(WORDS).zip(self.before.iter_mut()) {
+            *before = sum;
+            sum += words.iter().map(|word| word.count_ones()).sum::<u32>();
+        }
+        sum
+    }
+
+    /// How many smaller ones are in it, once it is counted.
+    #[inline]
+    pub fn before(&self, number: u32) -> u32 {
+        let word = number as usize / 64;
+        let group = word / WORDS;
+        let whole: u32 = self.words[group * WORDS..word].iter().map(|word| word.count_ones()).sum();
+        let part = self.words[word] & ((1 << (number % 64)) - 1);
+        self.before[group] + whole + part.count_ones()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_knows_how_many_are_before_it() {
+        let mut bits = Bits::none(Storage::Memory, 3000);
+        let all: Vec<u32> = (0..3000).filter(|n| n % 7 == 3 || *n > 2500).collect();
+        all.iter().for_each(|n| bits.add(*n));
+        assert_eq!(bits.iter().collect::<Vec<_>>(), all);
+        assert_eq!(bits.count() as usize, all.len());
+        for n in 0..3000 {
+            assert_eq!(bits.before(n) as usize, all.partition_point(|known| *known < n), "{n}");
+            assert_eq!(bits.has(n), all.contains(&n));
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_31_bits_are_told_apart() {
+        let most = crate::heap::MOST_OBJECTS;
+        let mut bits = Bits::none(Storage::Memory, most as usize + 1);
+        let all = [5, 1 << 31, (1 << 31) + 5, most];
+        all.iter().for_each(|number| bits.add(*number));
+        assert_eq!(bits.count(), 4);
+        assert_eq!(all.map(|number| bits.before(number)), [0, 1, 2, 3]);
+        assert!(!bits.has(most - 1) && bits.has(most));
+    }
+}
