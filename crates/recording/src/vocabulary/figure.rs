@@ -154,6 +154,10 @@ pub const CALLS: &str = "calls";
 pub const TIMED: &str = "timed";
 /// How long they took together.
 pub const TOTAL_NS: &str = "total_ns";
+/// The mean of what there was, nanoseconds.
+pub const MEAN_NS: &str = "mean_ns";
+/// The longest of what there was, nanoseconds.
+pub const MAX_NS: &str = "max_ns";
 /// How long the longest of them took; absent where a longer one came before.
 pub const LONGEST_NS: &str = "longest_ns";
 /// How many of them were interrupted, timed out or had nothing yet (EINTR, EAGAIN, ETIMEDOUT,
