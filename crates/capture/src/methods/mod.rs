@@ -75,6 +75,8 @@ pub trait Count {
     fn is_over(&self) -> bool;
     /// What was counted so far.
     fn report(&mut self) -> Report;
+    /// Calls of all methods so far.
+    fn calls(&mut self) -> u64;
     /// Takes away what counts; what was counted to the end.
     fn stop(self: Box<Self>) -> Report;
     /// Names of methods that may have been meant where nothing is found.
@@ -387,6 +389,10 @@ impl Count for Watch {
     /// Whether nothing is watched and nothing can come any more: each method was called too often.
     fn is_over(&self) -> bool {
         !self.followed.is_empty() && self.followed.iter().all(|followed| followed.state == State::TooHot)
+    }
+
+    fn calls(&mut self) -> u64 {
+        self.followed.iter().map(|followed| self.hits(followed).calls).sum()
     }
 
     /// What was counted so far.

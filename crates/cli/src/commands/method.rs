@@ -18,6 +18,7 @@ use way::Asking;
 mod flight;
 mod show;
 mod slow;
+mod waits;
 mod way;
 
 /// Code is followed so often: calls between a compilation and the next look are not counted.
@@ -60,6 +61,9 @@ pub struct Args {
     /// Print counts so often: 5s, 1m
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     every: Duration,
+    /// Print them after so many calls as well, of all methods together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    every_calls: Option<u64>,
     /// Callers and threads printed of a method; the last line sums up the others
     #[arg(long, value_name = "N", default_value_t = 8)]
     top: usize,
@@ -77,6 +81,10 @@ pub struct Args {
     /// Show calls one by one that take so long, with their stack: 10ms, 1s (ways jfr and agent)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     slow: Option<Duration>,
+    /// With --slow: what the thread waited for in them; another fathom records the JVM meanwhile
+    /// (eBPF)
+    #[arg(long, requires = "slow")]
+    waits: bool,
     /// As JSON, one line each time, the totals last (schema fathom.method/1)
     #[arg(long)]
     json: bool,
@@ -86,9 +94,10 @@ const EXAMPLES: &str = "\
 Examples:
   sudo fathom method -p 4711 'sun.security.ssl.*::produce' -d 30s    who makes full handshakes?
   sudo fathom method -p 4711 com.shop.Cart::checkout com.shop.Db::query
-  sudo fathom method -p 4711 'java.util.HashMap::resize' --every 1s
+  sudo fathom method -p 4711 'java.util.HashMap::resize' --every 1s --every-calls 1000
   sudo fathom method -p 4711 com.shop.Db::query -d 20s --times
   fathom method -p 4711 com.shop.Db::query --way jfr --slow 100ms     JDK 25: slow calls, with their stacks
+  sudo fathom method -p 4711 com.shop.Db::query --way agent --slow 50ms --waits
   fathom method -p 4711 'com.shop.Cart::*' --way agent -d 30s         every call, on JDK 8 as well
   sudo fathom method -p 4711 'java.lang.String::indexOf(Ljava/lang/String;)I' -d 10s
   sudo fathom method -p 4711 OrderService::find --json | jq -c '.methods[] | [.name, .calls]'
@@ -106,8 +115,10 @@ impl Args {
         drop(Targets::find(Selection::Pids(vec![self.pid])).map_err(user_error)?);
         let process = Pid::from_raw(self.pid).ok_or_else(|| anyhow::anyhow!("no process {}", self.pid))?;
         let process = pidfd_open(process, PidfdFlags::empty()).map_err(std::io::Error::from)?;
+        let waits = self.waits.then(|| waits::Waits::start(self.pid)).transpose()?;
         let mut watch = way::begin(self.pid, self.way, &asked, self.max_rate, &|line| say(line))?;
         self.say_begun(&mut *watch);
+        let mut printed_calls = 0_u64;
         let mut show = show::Show::new(self.top, self.json);
         let mut next = Instant::now() + self.every;
         let over = self.duration.map(|duration| Instant::now() + duration);
@@ -124,12 +135,18 @@ impl Args {
                 }
                 break;
             }
-            if now >= next {
+            let enough =
+                self.every_calls.is_some_and(|every| watch.calls() >= printed_calls.saturating_add(every));
+            if now >= next || enough {
                 next = now + self.every;
+                printed_calls = watch.calls();
                 print(&show.interval(&watch.report()))?;
             }
         }
-        let report = watch.stop();
+        let mut report = watch.stop();
+        if let Some(waits) = waits {
+            waits.add_to(&mut report.slow)?;
+        }
         report.last.iter().for_each(|news| say(&self.in_words(news)));
         print(&show.totals(&report))?;
         let not_found = self.not_found(&report);

@@ -64,7 +64,7 @@ pub struct Woven {
 impl Woven {
     /// Loads the agent into the JVM of a process.
     pub fn start(pid: u32, asked: &Asked) -> Result<Self, Unavailable> {
-        let jar = jar::read().map_err(|why| unavailable(why, "make agent"))?;
+        let jar = jar::read().map_err(|why| unavailable(why, ""))?;
         let attach = Attach::to(pid).map_err(|error| refused(&error))?;
         let no_folder = |error: std::io::Error| {
             unavailable(
@@ -115,8 +115,9 @@ impl Woven {
         Ok(woven)
     }
 
-    /// What loading an agent changes in this JVM, in sentences.
-    pub fn warnings(pid: u32) -> Vec<String> {
+    /// What loading an agent changes in this JVM, in sentences; or why there is none to be loaded.
+    pub fn warnings(pid: u32) -> Result<Vec<String>, Unavailable> {
+        jar::read().map_err(|why| unavailable(why, ""))?;
         let kind = Kind::HotSpot { libjvm: String::new(), deleted: false };
         let status = fathom_hotspot::proc_status::ProcStatus::of(pid);
         let release = status.ok().and_then(|status| About::of(pid, &status, &kind).feature()).unwrap_or(0);
@@ -133,7 +134,7 @@ impl Woven {
                  -XX:+EnableDynamicAgentLoading"
             ));
         }
-        warnings
+        Ok(warnings)
     }
 
     fn ask(&mut self, what: &str) {
@@ -240,6 +241,11 @@ impl Count for Woven {
     fn is_over(&self) -> bool {
         let methods = &self.wire.counted.methods;
         self.ends || (!methods.is_empty() && methods.iter().all(|method| method.is_hot))
+    }
+
+    fn calls(&mut self) -> u64 {
+        let methods = self.wire.counted.methods.iter();
+        methods.flat_map(|method| &method.threads).map(|(_, _, calls)| calls).sum()
     }
 
     fn report(&mut self) -> Report {

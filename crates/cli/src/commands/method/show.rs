@@ -167,6 +167,16 @@ impl Show {
     }
 }
 
+/// A duration, with nanoseconds where it is that short.
+pub fn seconds(ns: u64) -> String {
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..100_000 => format!("{:.1} µs", ns as f64 / 1e3),
+        100_000..1_000_000 => format!("{:.0} µs", ns as f64 / 1e3),
+        _ => fathom_diagnose::quantity::seconds(ns as f64 / 1e9),
+    }
+}
+
 fn share(what: &str, who: &str, calls: u64, of: u64) -> String {
     let percent = 100.0 * calls as f64 / of.max(1) as f64;
     format!("    {percent:>5.1}%  {calls:>9}  {what:<4} {}\n", printable(who))
@@ -174,7 +184,6 @@ fn share(what: &str, who: &str, calls: u64, of: u64) -> String {
 
 /// How long calls from one caller took.
 fn time_of(caller: Option<&str>, times: &Times) -> String {
-    let seconds = |ns: u64| fathom_diagnose::quantity::seconds(ns as f64 / 1e9);
     let from = caller.map_or(String::new(), |caller| format!(" from {}", printable(caller)));
     if times.buckets.is_empty() {
         let mean = seconds(times.sum_ns / times.count.max(1));
@@ -264,7 +273,7 @@ fn not_counted(method: &MethodReport) -> Vec<String> {
     }
     if let Some(seen) = method.callers_seen {
         not.push(format!(
-            "who called, of {} calls: {seen} were looked at, and stand for those since the one before",
+            "the callers of {} calls: {seen} others, drawn at random, stand for them",
             method.calls.saturating_sub(seen)
         ));
     }

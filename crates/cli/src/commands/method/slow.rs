@@ -5,6 +5,8 @@ use fathom_capture::methods::{Report, SlowCall};
 use fathom_render::printable;
 use serde_json::{Value, json};
 
+use super::show::seconds;
+
 /// Frames printed of a call.
 const FRAMES: usize = 12;
 
@@ -21,7 +23,6 @@ pub fn text(report: &Report, top: usize) -> String {
         text += &format!(", the slowest {top}");
     }
     text.push('\n');
-    let seconds = |ns: u64| fathom_diagnose::quantity::seconds(ns as f64 / 1e9);
     for call in calls.into_iter().take(top) {
         let at = (call.begun_ns - report.begun_ns) as f64 / 1e9;
         text += &format!(

@@ -97,7 +97,7 @@ fn start(pid: i32, way: Way, asked: Asked, say: &dyn Fn(&str)) -> Result<Box<dyn
         Way::Breakpoint => Box::new(Watch::start(pid, asked)?),
         Way::Flight => Box::new(Flying::start(pid.cast_unsigned(), &asked)?),
         Way::Agent => {
-            Woven::warnings(pid.cast_unsigned()).iter().for_each(|warning| say(warning));
+            Woven::warnings(pid.cast_unsigned())?.iter().for_each(|warning| say(warning));
             let woven = Woven::start(pid.cast_unsigned(), &asked)?;
             if let Some((took, classes)) = woven.took {
                 say(&format!("the agent looked at {classes} classes in {:.0} ms", took.as_secs_f64() * 1e3));

@@ -80,6 +80,19 @@ public final class Session implements Runnable {
       count(new BufferedReader(new InputStreamReader(asked, StandardCharsets.UTF_8)));
     } catch (IOException | RuntimeException | LinkageError ended) {
       // There is nobody to say it to. What was woven has been put back.
+    } finally {
+      removeFolder();
+    }
+  }
+
+  /** Fathom does this at its end, unless it was killed. */
+  private void removeFolder() {
+    for (String name : new String[] {"asked", "said", "asked-for", "fathom-calls.jar", "failed", ""}) {
+      try {
+        Files.deleteIfExists(folder.resolve(name));
+      } catch (IOException other) {
+        // Something else lies there by now.
+      }
     }
   }
 
