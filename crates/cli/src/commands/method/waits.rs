@@ -1,5 +1,5 @@
-//! What threads waited for in slow calls: a recording of the same time, by another fathom, is looked
-//! up at the end.
+//! What threads waited for in slow calls: looked up at the end in a recording of the same time, which
+//! another fathom makes.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;

@@ -46,7 +46,9 @@ public final class Calls {
   /** What of a thread's time may go into walking its stack: one in so many nanoseconds. */
   private static final int SHARE = 100;
   /** So much may be spent at once, by a thread that was quiet before, nanoseconds. */
-  private static final long PURSE = 20_000_000;
+  private static final long PURSE = 100_000_000;
+  /** A walk is taken to have cost no more: what is longer was waiting for a processor. */
+  private static final long DEAREST = 500_000;
   /** What was drawn for a fast method does not hold for a slow one: after so many nanoseconds it is drawn anew. */
   private static final long STALE_NS = 100_000_000;
   /** Objects that virtual threads share. */
@@ -394,14 +396,15 @@ public final class Calls {
         boolean isStale = cell.drawn > 1 && now - cell.walkAt > STALE_NS;
         int caller = WALKER.caller();
         long after = System.nanoTime();
-        purse -= after - now;
+        long cost = Math.min(DEAREST, after - now);
+        purse -= cost;
         lastWalk = after;
         if (isStale) {
           cell.unknown += stood - 1;
           stood = 1;
         }
         cell.count(caller, stood);
-        draw(cell, isStale, after - now, after);
+        draw(cell, isStale, cost, after);
       } finally {
         busy = before;
       }
