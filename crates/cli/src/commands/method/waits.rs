@@ -1,5 +1,5 @@
-//! What threads waited for in slow calls: looked up at the end in a recording of the same time, which
-//! another fathom makes.
+//! What threads waited for in slow calls: looked up at the end in a recording of the same time,
+//! which another fathom makes.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
