@@ -5,7 +5,7 @@ CARGO ?= cargo
 # Two cores and 8 GB are enough; more are used when they are there.
 JOBS ?= $(shell n=$$(nproc); echo $$(( n > 8 ? 8 : n )))
 
-.PHONY: help setup demo test test-rust test-ui test-fuzz bench lab heap-many lint fmt ui jmh deny fuzz
+.PHONY: help setup demo test test-rust test-ui test-fuzz bench lab heap-many lint fmt ui jmh agent deny fuzz
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -74,3 +74,7 @@ ui: ## rebuild the report's page into crates/render/assets
 jmh: ## the profiler of JMH as jmh/target/fathom-jmh.jar (needs maven)
 	mvn -q -B -f jmh/pom.xml package
 	@echo jmh/target/fathom-jmh.jar
+
+agent: ## the agent of fathom method --way agent as jvmagent/target/fathom-calls.jar (needs maven)
+	mvn -q -B -f jvmagent/pom.xml package
+	@echo jvmagent/target/fathom-calls.jar

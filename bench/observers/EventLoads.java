@@ -224,6 +224,7 @@ public class EventLoads {
         Arrays.sort(sorted);
         said.append("turn ").append(operations / (wall / 1e9)).append(' ').append(sorted[operations / 2]);
         said.append(' ').append(sorted[(int) (operations * 99L / 100)]).append(" begin_ms=").append(epoch);
+        said.append(" longest_ns=").append(sorted[operations - 1]);
         return wall;
     }
 

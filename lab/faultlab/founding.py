@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import workloads
+from . import compared, workloads
 from .catalogue import LAB
 from .keeper import Keeper
 from .outside import Outside
@@ -250,13 +250,36 @@ def index(cases, docs):
             said = re.search(r"\$ fathom diagnose [^\n]*\n(.*?)\n\n", page.read_text(), re.S)
             said = " ".join(said.group(1).split()).replace("|", "\\|") if said else ""
             lines.append(f"| [{case.title}]({page.name}) | {said} |")
+    lines += ["\nThe same program on several JVMs, one run of `fathom compare --matrix` each:\n"]
+    lines += [f"- [{case.title}]({case.id}.md)" for case in compared.read().values() if (docs / f"{case.id}.md").exists()]
     (docs / "README.md").write_text("\n".join(lines) + "\n")
+
+
+def make_compared(args, fathom, java, out, docs, images):
+    """The pages of one program on several JVMs. How many failed."""
+    failed = 0
+    for case in compared.read().values():
+        if args.cases and case.id not in args.cases:
+            continue
+        print(case.id, flush=True)
+        folder = out / case.id
+        try:
+            if args.anew or not (folder / "runs.json").exists():
+                compared.run(case, fathom, java, folder)
+            asked, image = Asked(fathom, folder), images / f"{case.id}.png"
+            if not args.no_pictures:
+                compared.picture(asked, image)
+            (docs / f"{case.id}.md").write_text(compared.page(case, asked, java, image))
+        except (RuntimeError, OSError, subprocess.SubprocessError) as failure:
+            failed += 1
+            print(f"  no page: {failure}", flush=True)
+    return failed
 
 
 def make(args, fathom):
     """Runs the named cases, or all, and writes their pages. A case that was run before is not run again, unless requested."""
     cases, out, docs = read(), Path(args.out).resolve(), Path(args.pages).resolve()
-    if unknown := set(args.cases) - set(cases):
+    if unknown := set(args.cases) - set(cases) - set(compared.read()):
         sys.exit(f"lab/run: no such case: {', '.join(sorted(unknown))}")
     feature, java = workloads.java_home(fathom, args.java)
     too_new = {case.program for case in cases.values() if case.java_min > feature}
@@ -287,5 +310,6 @@ def make(args, fathom):
                 print(f"  no page: {failure}", flush=True)
     finally:
         keeper.close()
+    failed += make_compared(args, fathom, java, out, docs, images)
     index(cases, docs)
     return 1 if failed else 0

@@ -26,6 +26,7 @@ pub mod jfr;
 pub mod jvm_counters;
 pub mod jvm_events;
 mod jvm_facts;
+mod jvm_folder;
 mod jvm_start;
 mod kernel_symbols;
 pub mod locks;

@@ -15,7 +15,7 @@ const HEADER: u64 = 68;
 
 /// A file of chunks in the making.
 #[derive(Debug)]
-pub(super) struct Chunks {
+pub(crate) struct Chunks {
     file: File,
     bytes: u64,
     /// Starts of the chunks that are in it.
@@ -68,6 +68,20 @@ impl Chunks {
         Ok(())
     }
 
+    /// What came since the last time, in a file from its beginning; `None`: nothing. What was given
+    /// is not taken again.
+    pub fn since(&mut self) -> io::Result<Option<File>> {
+        let file = std::mem::replace(&mut self.file, tempfile::tempfile()?);
+        let fresh = Self {
+            file,
+            bytes: std::mem::take(&mut self.bytes),
+            seen: BTreeSet::new(),
+            most_bytes: self.most_bytes,
+            refused: 0,
+        };
+        fresh.finish()
+    }
+
     /// The file, from its beginning; `None` when it is empty.
     pub fn finish(mut self) -> io::Result<Option<File>> {
         self.file.flush()?;
@@ -111,6 +125,18 @@ mod tests {
         chunks.append(&mut file(&[b.clone(), c.clone()]), false).unwrap();
         assert_eq!(chunks.count(), 3);
         assert_eq!(content(chunks), [a, b, c].concat());
+    }
+
+    #[test]
+    fn what_was_given_is_not_given_again() {
+        let (a, b) = (chunk(1, b"first", None), chunk(2, b"both", None));
+        let mut chunks = Chunks::new(1 << 20).unwrap();
+        chunks.append(&mut file(&[a.clone(), b.clone()]), false).unwrap();
+        let mut bytes = Vec::new();
+        chunks.since().unwrap().unwrap().read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, [a, b.clone()].concat());
+        chunks.append(&mut file(&[b]), false).unwrap();
+        assert!(chunks.since().unwrap().is_none());
     }
 
     #[test]

@@ -23,9 +23,9 @@ use fathom_hotspot::{Error, jcmd};
 use rustix::fs::{AtFlags, OFlags, unlinkat};
 
 use super::chunks::Chunks;
-use super::folder::{Folder, clear_left, names, open_written};
 use super::settings::configuration;
 use crate::Unavailable;
+use crate::jvm_folder::{Folder, For, clear_left, names, open_written};
 
 /// How long a slice lasts when nobody stops it: what a killed fathom leaves behind ends by itself
 /// after that.
@@ -84,12 +84,12 @@ impl Flight {
             why: format!("its /tmp cannot be written: {error}"),
             remedy: "give the JVM a /tmp of its user that can be written".into(),
         };
-        let held = clear_left(&attach).map_err(failed)?;
+        let held = clear_left(&attach, For::Flight).map_err(failed)?;
         stop_left(&attach, &held).map_err(|error| unavailable(pid, &error))?;
-        let folder = Folder::create(&attach).map_err(failed)?;
+        let folder = Folder::create(&attach, For::Flight).map_err(failed)?;
         let kind = Kind::HotSpot { libjvm: String::new(), deleted: false };
         let release = About::of(pid, attach.status(), &kind).feature().unwrap_or(0);
-        folder.write(&attach, SETTINGS, &configuration(release, frequency_hz)).map_err(failed)?;
+        folder.write(&attach, SETTINGS, configuration(release, frequency_hz).as_bytes()).map_err(failed)?;
         let mut flight = Self {
             attach,
             folder,

@@ -10,6 +10,8 @@
 //! too often are let go of. Breakpoints hang on descriptors of this process: however it ends, they
 //! end with it.
 
+mod agent;
+mod flight;
 mod followed;
 mod pattern;
 mod program;
@@ -24,11 +26,13 @@ use fathom_hotspot::symbols::Entries;
 use crate::collector::Unavailable;
 use crate::session::Raised;
 use crate::unwind::{Engine, SharedEngine};
+pub use agent::Woven;
+pub use flight::{Filter, MethodFlight};
 use followed::{Followed, State};
 pub use pattern::Pattern;
 pub use program::Times;
 use program::{BREAKPOINTS, Program, WHAT};
-pub use report::{CallsOf, MethodReport, NotCounted, Report, Standing, Untimed};
+pub use report::{CallsOf, MethodReport, NotCounted, Report, SlowCall, Standing, Untimed, Way};
 use timing::Timing;
 
 /// New compiled code is looked for so often: code that was compiled since then may hold a method
@@ -54,8 +58,29 @@ pub struct Asked {
     pub patterns: Vec<Pattern>,
     /// Hits a second, of all breakpoints, above which the one that is hit most is taken away.
     pub most_hits_per_s: u64,
-    /// Whether it is measured how long calls take, which takes one breakpoint.
+    /// Whether it is measured how long calls take, which takes one breakpoint. Other ways always
+    /// do.
     pub times: bool,
+    /// Calls that take so long are kept one by one; no breakpoint can.
+    pub slow: Option<Duration>,
+}
+
+/// What counts calls, in one of three ways.
+pub trait Count {
+    /// To be called every few milliseconds.
+    fn poll(&mut self);
+    /// What happened since the last time it was asked.
+    fn news(&mut self) -> Vec<News>;
+    /// Whether nothing can come any more.
+    fn is_over(&self) -> bool;
+    /// What was counted so far.
+    fn report(&mut self) -> Report;
+    /// Calls of all methods so far.
+    fn calls(&mut self) -> u64;
+    /// Takes away what counts; what was counted to the end.
+    fn stop(self: Box<Self>) -> Report;
+    /// Names of methods that may have been meant where nothing is found.
+    fn similar(&mut self) -> Vec<String>;
 }
 
 /// Something that whoever watches should hear of when it happens.
@@ -84,11 +109,26 @@ pub enum News {
         /// Hits a second of all breakpoints.
         hits_per_s: u64,
     },
-    /// A breakpoint could not be set.
+    /// The bytecode of a method counts from now on.
+    Woven {
+        /// Its name.
+        method: String,
+    },
+    /// Calls come too often for each of them to be traced; they are counted on.
+    Untraced {
+        /// Calls a second of all methods.
+        calls_per_s: u64,
+    },
+    /// What counts gives up, or could not be taken away in order.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// A method, or all of a class, cannot be counted.
     Refused {
         /// The method.
         method: String,
-        /// What the kernel said.
+        /// What the kernel or the agent said.
         why: String,
     },
 }
@@ -166,33 +206,6 @@ impl Watch {
         watch.survey(now).map_err(|error| unreadable(error.to_string()))?;
         watch.follow(now);
         Ok(watch)
-    }
-
-    /// What happened since the last time it was asked.
-    pub fn news(&mut self) -> Vec<News> {
-        std::mem::take(&mut self.news)
-    }
-
-    /// Follows the code of the methods, and looks whether they are called too often. To be called
-    /// every few milliseconds.
-    pub fn poll(&mut self) {
-        let now = Instant::now();
-        self.follow(now);
-        if now >= self.next_guard {
-            self.next_guard = now + GUARD;
-            self.guard(now);
-        }
-        if self.timing.as_ref().is_some_and(|timing| timing.is_due(now)) {
-            self.time_another(now);
-        }
-        if now >= self.next_names {
-            self.next_names = now + NAMES;
-            self.name();
-        }
-        if now >= self.next_survey {
-            // A JVM that cannot be read ends just now, which its descriptor shows.
-            let _ = self.survey(now);
-        }
     }
 
     /// Looks for methods that are meant in code that is new.
@@ -343,14 +356,47 @@ impl Watch {
             self.names.learn(&calls, jvm);
         }
     }
+}
+
+impl Count for Watch {
+    /// What happened since the last time it was asked.
+    fn news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Follows the code of the methods, and looks whether they are called too often. To be called
+    /// every few milliseconds.
+    fn poll(&mut self) {
+        let now = Instant::now();
+        self.follow(now);
+        if now >= self.next_guard {
+            self.next_guard = now + GUARD;
+            self.guard(now);
+        }
+        if self.timing.as_ref().is_some_and(|timing| timing.is_due(now)) {
+            self.time_another(now);
+        }
+        if now >= self.next_names {
+            self.next_names = now + NAMES;
+            self.name();
+        }
+        if now >= self.next_survey {
+            // A JVM that cannot be read ends just now, which its descriptor shows.
+            let _ = self.survey(now);
+        }
+    }
 
     /// Whether nothing is watched and nothing can come any more: each method was called too often.
-    pub fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         !self.followed.is_empty() && self.followed.iter().all(|followed| followed.state == State::TooHot)
     }
 
+    fn calls(&mut self) -> u64 {
+        self.followed.iter().map(|followed| self.hits(followed).calls).sum()
+    }
+
     /// What was counted so far.
-    pub fn report(&mut self) -> Report {
+    fn report(&mut self) -> Report {
         self.name();
         let calls = self.program.calls();
         let mut by_method: HashMap<usize, Vec<&program::Calls>> = HashMap::new();
@@ -371,15 +417,21 @@ impl Watch {
             method
         });
         Report {
+            way: Way::Breakpoint,
+            begun_ns: 0,
             methods: methods.collect(),
             elapsed: now.duration_since(self.begun),
             unread: self.entries.unread,
             left_out: self.too_many,
+            refused: Vec::new(),
+            slow: Vec::new(),
+            slow_left_out: 0,
+            last: Vec::new(),
         }
     }
 
     /// Takes all breakpoints away; what was counted to the end.
-    pub fn stop(mut self) -> Report {
+    fn stop(mut self: Box<Self>) -> Report {
         self.end_timing();
         // As it was until now.
         let standing: Vec<Standing> =
@@ -398,7 +450,7 @@ impl Watch {
 
     /// Names of compiled methods that are called as what is asked for, of whatever class: what may
     /// have been meant where nothing is found.
-    pub fn similar(&mut self) -> Vec<String> {
+    fn similar(&mut self) -> Vec<String> {
         let mut engine = self.engine.borrow_mut();
         let Some(jvm) = engine.code.get_mut(self.pid).and_then(|known| known.jvm.as_mut()) else {
             return Vec::new();

@@ -41,6 +41,21 @@ impl FromStr for Pattern {
 }
 
 impl Pattern {
+    /// The class, with dots; `*` for any characters.
+    pub fn class(&self) -> &str {
+        &self.class
+    }
+
+    /// The name of the method; `*` for any characters.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The descriptor, where one was given.
+    pub fn descriptor(&self) -> Option<&str> {
+        self.descriptor.as_deref()
+    }
+
     /// Whether it means a method. A class without a package and without `*` is one of any package.
     pub fn means(&self, method: &Method) -> bool {
         self.means_parts(&method.class, &method.name, &method.signature)

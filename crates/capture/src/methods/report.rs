@@ -17,9 +17,54 @@ const UNKNOWN_CALLER: &str = "[caller not known]";
 /// Java called by the JVM itself: native code, thread starts, class initialisers.
 const CALLED_BY_JVM: &str = "[called by the JVM or native code]";
 
+/// How calls are counted, the one that changes least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Hardware breakpoints, from outside.
+    Breakpoint,
+    /// Method timing and tracing of the flight recorder (JEP 520).
+    Flight,
+    /// An agent that changes bytecode.
+    Agent,
+}
+
+impl Way {
+    /// As it is written on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Breakpoint => "breakpoint",
+            Self::Flight => "jfr",
+            Self::Agent => "agent",
+        }
+    }
+}
+
+/// A call that took long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlowCall {
+    /// The method.
+    pub method: String,
+    /// Name of the thread.
+    pub thread: String,
+    /// Its number in Java; 0: not known.
+    pub java_thread: i64,
+    /// When it began, nanoseconds since the epoch.
+    pub begun_ns: i64,
+    /// How long it took.
+    pub took_ns: u64,
+    /// The method and who called, innermost first.
+    pub stack: Vec<String>,
+    /// What the thread waited for meanwhile, where that was recorded: what, nanoseconds.
+    pub waited: Vec<(String, u64)>,
+}
+
 /// What was counted of all methods.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// How it was counted.
+    pub way: Way,
+    /// When counting began, nanoseconds since the epoch; 0: no slow calls can be in it.
+    pub begun_ns: i64,
     /// Each method that was found, in the order in which it was.
     pub methods: Vec<MethodReport>,
     /// Since the watch began.
@@ -28,6 +73,14 @@ pub struct Report {
     pub unread: u64,
     /// Methods that fit, beyond what is followed.
     pub left_out: usize,
+    /// Methods and classes that cannot be counted in this way, and why.
+    pub refused: Vec<(String, String)>,
+    /// Calls that took as long as was asked for, in the order in which they ended.
+    pub slow: Vec<SlowCall>,
+    /// Slow calls for which there was no room.
+    pub slow_left_out: u64,
+    /// What happened at the end.
+    pub last: Vec<super::News>,
 }
 
 /// What becomes of the calls of a method now.
@@ -40,6 +93,8 @@ pub enum Standing {
         /// Its tier; 0: the wrapper of a native method.
         level: u8,
     },
+    /// Its bytecode counts them, interpreted or compiled.
+    Woven,
     /// They are interpreted, or it is inlined wherever it is called: there is no code of its own.
     NoCode,
     /// There is code and no breakpoint.
@@ -83,6 +138,13 @@ pub struct MethodReport {
     pub threads: Vec<CallsOf>,
     /// How long calls took, by caller, most timed first; empty where that is not measured.
     pub times: Vec<(String, Times)>,
+    /// How long all calls took, where all are timed.
+    pub all_times: Option<Times>,
+    /// Calls that ended by an exception, where that is seen.
+    pub thrown: u64,
+    /// Of how many calls the caller was looked at, where it was not of all: those stand for the
+    /// others.
+    pub callers_seen: Option<u64>,
     /// Callers of whose calls none was timed, and why, most calls first; empty where that is not
     /// measured.
     pub untimed: Vec<Untimed>,
@@ -224,6 +286,9 @@ pub(super) fn of_method(
         callers: sums(calls, |calls| names.caller(calls).to_owned()),
         threads: sums(calls, |calls| names.thread(calls)),
         times: Vec::new(),
+        all_times: None,
+        thrown: 0,
+        callers_seen: None,
         untimed: Vec::new(),
         not_counted: NotCounted { inlined, on_stack },
     }

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use fathom_capture::methods::{Asked, News, Pattern, Report, Watch};
+use fathom_capture::methods::{Asked, Count, News, Pattern, Report, Way};
 use fathom_capture::{Selection, Signals, Targets};
 use fathom_hotspot::find;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,8 +13,13 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::record::{duration, say, user_error};
 use crate::exit::{Environment, Outcome};
 use crate::output::print;
+use way::Asking;
 
+mod flight;
 mod show;
+mod slow;
+mod waits;
+mod way;
 
 /// Code is followed so often: calls between a compilation and the next look are not counted.
 const POLL_EVERY: Duration = Duration::from_millis(5);
@@ -36,8 +41,11 @@ called most is let go of, and that is said. All breakpoints are gone when fathom
 
 Runs until -d is over, Ctrl-C or the end of the process. Counts go to standard output, everything else to standard error. \
 How long calls take is shown by --times, for calls from compiled code: where they return to stands another breakpoint, which goes \
-from caller to caller. There is no other way to count than this one: no agent, and no method timing by the flight recorder \
-(JEP 520, JDK 25 on), which jcmd offers by itself.",
+from caller to caller.
+
+Two other ways see every call, interpreted and inlined ones too, and their times, and change the methods' bytecode while they \
+count: --way jfr (JDK 25 and later), the flight recorder's own method timing (JEP 520), and --way agent (JDK 8 and later), \
+fathom's agent, which is only taken when it is asked for. What a way changes is said before it counts.",
     after_long_help = EXAMPLES
 )]
 pub struct Args {
@@ -53,17 +61,30 @@ pub struct Args {
     /// Print counts so often: 5s, 1m
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     every: Duration,
+    /// Print them after so many calls as well, of all methods together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    every_calls: Option<u64>,
     /// Callers and threads printed of a method; the last line sums up the others
     #[arg(long, value_name = "N", default_value_t = 8)]
     top: usize,
+    /// How calls are counted
+    #[arg(long, value_enum, default_value_t, value_name = "WAY")]
+    way: Asking,
     /// Calls a second, of all methods together, above which the one that is called most is let go
-    /// of
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
-    max_rate: u64,
-    /// Measure how long calls take as well, from one caller after the other, a second each; three
-    /// methods at a time then
+    /// of (way jfr: none is traced any more) [default: 20000; way agent: 1000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_rate: Option<u64>,
+    /// Way breakpoint: measure how long calls take as well, from one caller after the other, a
+    /// second each; three methods at a time then. The other ways always do
     #[arg(long)]
     times: bool,
+    /// Show calls one by one that take so long, with their stack: 10ms, 1s (ways jfr and agent)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    slow: Option<Duration>,
+    /// With --slow: what the thread waited for in them; another fathom records the JVM meanwhile
+    /// (eBPF)
+    #[arg(long, requires = "slow")]
+    waits: bool,
     /// As JSON, one line each time, the totals last (schema fathom.method/1)
     #[arg(long)]
     json: bool,
@@ -73,8 +94,11 @@ const EXAMPLES: &str = "\
 Examples:
   sudo fathom method -p 4711 'sun.security.ssl.*::produce' -d 30s    who makes full handshakes?
   sudo fathom method -p 4711 com.shop.Cart::checkout com.shop.Db::query
-  sudo fathom method -p 4711 'java.util.HashMap::resize' --every 1s
+  sudo fathom method -p 4711 'java.util.HashMap::resize' --every 1s --every-calls 1000
   sudo fathom method -p 4711 com.shop.Db::query -d 20s --times
+  fathom method -p 4711 com.shop.Db::query --way jfr --slow 100ms     JDK 25: slow calls, with their stacks
+  sudo fathom method -p 4711 com.shop.Db::query --way agent --slow 50ms --waits
+  fathom method -p 4711 'com.shop.Cart::*' --way agent -d 30s         every call, on JDK 8 as well
   sudo fathom method -p 4711 'java.lang.String::indexOf(Ljava/lang/String;)I' -d 10s
   sudo fathom method -p 4711 OrderService::find --json | jq -c '.methods[] | [.name, .calls]'
 
@@ -86,17 +110,15 @@ impl Args {
         self.check()?;
         let signals = Signals::take_over().map_err(user_error)?;
         let asked =
-            Asked { patterns: self.methods.clone(), most_hits_per_s: self.max_rate, times: self.times };
+            Asked { patterns: self.methods.clone(), most_hits_per_s: 0, times: self.times, slow: self.slow };
         // Refuses what is not to be looked into, in words.
         drop(Targets::find(Selection::Pids(vec![self.pid])).map_err(user_error)?);
         let process = Pid::from_raw(self.pid).ok_or_else(|| anyhow::anyhow!("no process {}", self.pid))?;
         let process = pidfd_open(process, PidfdFlags::empty()).map_err(std::io::Error::from)?;
-        let mut watch = Watch::start(self.pid, asked).map_err(|unseen| {
-            let remedy =
-                if unseen.remedy.is_empty() { String::new() } else { format!("; {}", unseen.remedy) };
-            Environment(format!("{}: {}{remedy}", unseen.what, unseen.why))
-        })?;
-        self.say_begun(&mut watch);
+        let waits = self.waits.then(|| waits::Waits::start(self.pid)).transpose()?;
+        let mut watch = way::begin(self.pid, self.way, &asked, self.max_rate, &|line| say(line))?;
+        self.say_begun(&mut *watch);
+        let mut printed_calls = 0_u64;
         let mut show = show::Show::new(self.top, self.json);
         let mut next = Instant::now() + self.every;
         let over = self.duration.map(|duration| Instant::now() + duration);
@@ -113,25 +135,36 @@ impl Args {
                 }
                 break;
             }
-            if now >= next {
+            let enough =
+                self.every_calls.is_some_and(|every| watch.calls() >= printed_calls.saturating_add(every));
+            if now >= next || enough {
                 next = now + self.every;
+                printed_calls = watch.calls();
                 print(&show.interval(&watch.report()))?;
             }
         }
-        let report = watch.stop();
+        let mut report = watch.stop();
+        if let Some(waits) = waits {
+            waits.add_to(&mut report.slow)?;
+        }
+        report.last.iter().for_each(|news| say(&self.in_words(news)));
         print(&show.totals(&report))?;
         let not_found = self.not_found(&report);
         if !not_found.is_empty() && !report.methods.is_empty() {
             say(&format!(
-                "no compiled code of {} was found: nothing of it was counted",
+                "{} of {} was found: nothing of it was counted",
+                if report.way == Way::Breakpoint { "no compiled code" } else { "no loaded class" },
                 not_found.join(", ")
             ));
         }
         Ok(Outcome::Done)
     }
 
-    /// Whether it is a JVM.
+    /// Whether it is a JVM, and the way can do what is asked for.
     fn check(&self) -> Result<()> {
+        if self.slow.is_some() && self.way == Asking::Breakpoint {
+            bail!("--slow wants a way that sees single calls: --way jfr or --way agent");
+        }
         let found =
             find::Jvm::of(self.pid.cast_unsigned()).map_err(|error| Environment(error.to_string()))?;
         match found {
@@ -142,7 +175,7 @@ impl Args {
         }
     }
 
-    fn say_begun(&self, watch: &mut Watch) {
+    fn say_begun(&self, watch: &mut dyn Count) {
         let report = watch.report();
         let until = match self.duration {
             Some(duration) => format!("for {:.1} s", duration.as_secs_f64()),
@@ -157,7 +190,9 @@ impl Args {
             ));
         }
         let asked = self.not_found(&report);
-        if !asked.is_empty() {
+        if !asked.is_empty() && report.way == Way::Agent {
+            say(&format!("no loaded class has {}; waiting for it to be loaded", asked.join(", ")));
+        } else if !asked.is_empty() && report.way == Way::Breakpoint {
             let similar = watch.similar();
             let hint = match similar.as_slice() {
                 [] => String::new(),
@@ -206,12 +241,17 @@ impl Args {
                 )
             }
             News::TooHot { method, hits_per_s } => format!(
-                "{method}: LET GO OF, it is not counted any more: {hits_per_s} calls a second were counted, and --max-rate is {}; each \
-                 costs the JVM a trap",
-                self.max_rate
+                "{method}: LET GO OF, it is not counted any more: {hits_per_s} calls a second of all methods were counted, more than \
+                 --max-rate lets through"
             ),
+            News::Woven { method } => format!("{method}: counted in its bytecode"),
+            News::Untraced { calls_per_s } => format!(
+                "NOT TRACED any more: {calls_per_s} calls a second are more than --max-rate lets through; they are counted on, without \
+                 callers and threads"
+            ),
+            News::Failed { why } => why.clone(),
             News::Refused { method, why } => {
-                format!("{method}: not counted: no breakpoint could be set: {why}")
+                format!("{method}: not counted: {why}")
             }
         }
     }

@@ -155,6 +155,10 @@ pub const CALLS: &str = "calls";
 pub const TIMED: &str = "timed";
 /// Their total duration.
 pub const TOTAL_NS: &str = "total_ns";
+/// The mean of what there was, nanoseconds.
+pub const MEAN_NS: &str = "mean_ns";
+/// The longest of what there was, nanoseconds.
+pub const MAX_NS: &str = "max_ns";
 /// Duration of the longest of them; absent where a longer one came before.
 pub const LONGEST_NS: &str = "longest_ns";
 /// How many of them were interrupted, timed out or had nothing yet (EINTR, EAGAIN, ETIMEDOUT,

@@ -35,6 +35,12 @@ pub const JIT_INSTALL: &str = "jit.install";
 pub const JIT_INVALIDATE: &str = "jit.invalidate";
 /// Event: an uncommon trap taken at run time. `name`: the method that trapped.
 pub const JIT_TRAP: &str = "jit.trap";
+/// A call of a method that was traced. `name`: "class.method"; `thread`: who called; `stack`: from
+/// where.
+pub const METHOD_CALL: &str = "method.call";
+/// Event: calls of a method that is timed, since it is. `name`: "class.method"; figures `calls`,
+/// `mean_ns`, `max_ns`.
+pub const METHOD_TIMING: &str = "method.timing";
 /// Event: a dependency of compiled code broken by class loading. `name`: the method or type.
 pub const JIT_DEPENDENCY: &str = "jit.dependency";
 /// Event: a compilation gave up. `name`: method; label `reason`.

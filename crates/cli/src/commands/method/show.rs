@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use fathom_capture::methods::{CallsOf, MethodReport, Report, Standing, Times};
+use fathom_capture::methods::{CallsOf, MethodReport, Report, Standing, Times, Way};
 use fathom_render::printable;
 use serde_json::{Value, json};
+
+use super::slow;
 
 /// What the JSON lines are.
 const SCHEMA: &str = "fathom.method/1";
@@ -96,8 +98,11 @@ impl Show {
         let mut text = format!("Total of {:.1} s\n", report.elapsed.as_secs_f64());
         for method in &report.methods {
             text += &self.method(method, report.elapsed);
+            if let Some(times) = method.all_times.as_ref().filter(|times| times.count > 0) {
+                text += &time_of(None, times);
+            }
             for (caller, times) in method.times.iter().take(self.top) {
-                text += &time_of(caller, times);
+                text += &time_of(Some(caller), times);
             }
             text += &self.untimed(method);
             for not in not_counted(method) {
@@ -105,8 +110,20 @@ impl Show {
             }
         }
         if report.methods.is_empty() {
-            text += "  no compiled code was found of the methods that were asked for: nothing was counted\n";
+            text += match report.way {
+                Way::Breakpoint => {
+                    "  no compiled code was found of the methods that were asked for: nothing was counted\n"
+                }
+                Way::Flight => {
+                    "  none of the methods that were asked for is loaded, or was called: nothing was counted\n"
+                }
+                Way::Agent => "  none of the methods that were asked for is loaded: nothing was counted\n",
+            };
         }
+        for (what, why) in &report.refused {
+            text += &format!("  {}: not counted: {}\n", printable(what), printable(why));
+        }
+        text += &slow::text(report, self.top);
         if report.unread > 0 {
             text += &format!(
                 "  {} compilations could not be read: what is inlined there is not known\n",
@@ -150,34 +167,52 @@ impl Show {
     }
 }
 
+/// A duration, with nanoseconds where it is that short.
+pub fn seconds(ns: u64) -> String {
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..100_000 => format!("{:.1} µs", ns as f64 / 1e3),
+        100_000..1_000_000 => format!("{:.0} µs", ns as f64 / 1e3),
+        _ => fathom_diagnose::quantity::seconds(ns as f64 / 1e9),
+    }
+}
+
 fn share(what: &str, who: &str, calls: u64, of: u64) -> String {
     let percent = 100.0 * calls as f64 / of.max(1) as f64;
     format!("    {percent:>5.1}%  {calls:>9}  {what:<4} {}\n", printable(who))
 }
 
 /// How long calls from one caller took.
-fn time_of(caller: &str, times: &Times) -> String {
-    let seconds = |ns: u64| fathom_diagnose::quantity::seconds(ns as f64 / 1e9);
+fn time_of(caller: Option<&str>, times: &Times) -> String {
+    let from = caller.map_or(String::new(), |caller| format!(" from {}", printable(caller)));
+    if times.buckets.is_empty() {
+        let mean = seconds(times.sum_ns / times.count.max(1));
+        return format!(
+            "    took max {}, mean {mean} in {} timed calls{from}\n",
+            seconds(times.max_ns),
+            times.count
+        );
+    }
     format!(
-        "    took p50 {}, p90 {}, p99 {}, max {}, mean {} in {} timed calls from {}\n",
+        "    took p50 {}, p90 {}, p99 {}, max {}, mean {} in {} timed calls{from}\n",
         seconds(times.per_mille(500)),
         seconds(times.per_mille(900)),
         seconds(times.per_mille(990)),
         seconds(times.max_ns),
         seconds(times.sum_ns / times.count.max(1)),
         times.count,
-        printable(caller)
     )
 }
 
 /// Whether a method is worth lines in an interval.
 fn has_something(method: &MethodReport) -> bool {
-    method.calls > 0 || matches!(method.standing, Standing::Counted { .. })
+    method.calls > 0 || matches!(method.standing, Standing::Counted { .. } | Standing::Woven)
 }
 
 fn standing(standing: &Standing) -> String {
     match standing {
         Standing::Counted { level, compile_id } => format!("; {}, compilation {compile_id}", tier(*level)),
+        Standing::Woven => String::new(),
         Standing::NoCode => "; no compiled code of its own now".to_owned(),
         Standing::NoBreakpoint { refused: None } => "; no breakpoint is free for it".to_owned(),
         Standing::NoBreakpoint { refused: Some(why) } => format!("; no breakpoint: {why}"),
@@ -198,7 +233,7 @@ pub fn tier(level: u8) -> String {
 pub fn without_a_count(report: &Report) -> Vec<String> {
     let row = |method: &MethodReport| {
         let not = not_counted(method);
-        (!matches!(method.standing, Standing::Counted { .. }))
+        (!matches!(method.standing, Standing::Counted { .. } | Standing::Woven))
             .then(|| format!("{}: not counted yet: {}", method.name, not.join("; ")))
     };
     report.methods.iter().filter_map(row).collect()
@@ -234,7 +269,13 @@ fn not_counted(method: &MethodReport) -> Vec<String> {
         }
         Standing::NoBreakpoint { refused: Some(why) } => not.push(format!("all: {why}")),
         Standing::TooHot => not.push("all since it was let go of (--max-rate)".to_owned()),
-        Standing::Counted { .. } => {}
+        Standing::Counted { .. } | Standing::Woven => {}
+    }
+    if let Some(seen) = method.callers_seen {
+        not.push(format!(
+            "the callers of {} calls: {seen} others, drawn at random, stand for them",
+            method.calls.saturating_sub(seen)
+        ));
     }
     if !method.unwatched.is_zero() && method.compilations > 0 {
         not.push(format!(
@@ -254,6 +295,16 @@ fn not_counted(method: &MethodReport) -> Vec<String> {
     not
 }
 
+fn times_as_json(caller: Option<&str>, times: &Times) -> Value {
+    json!({
+        "caller": caller,
+        "count": times.count,
+        "sum_ns": times.sum_ns,
+        "max_ns": times.max_ns,
+        "buckets": times.buckets.iter().map(|(from, n)| json!([from, n])).collect::<Vec<_>>(),
+    })
+}
+
 fn line(value: &Value) -> String {
     format!("{value}\n")
 }
@@ -265,6 +316,7 @@ fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &
     let method = |method: &MethodReport| {
         let (standing, why) = match &method.standing {
             Standing::Counted { .. } => ("counted", None),
+            Standing::Woven => ("woven", None),
             Standing::NoCode => ("no-code", None),
             Standing::NoBreakpoint { refused } => ("no-breakpoint", refused.clone()),
             Standing::TooHot => ("too-hot", None),
@@ -280,15 +332,8 @@ fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &
         let on_stack = method.not_counted.on_stack.iter();
         let on_stack: Vec<Value> =
             on_stack.map(|(level, bci)| json!({ "level": level, "bci": bci })).collect();
-        let times = |(caller, times): &(String, Times)| {
-            json!({
-                "caller": caller,
-                "count": times.count,
-                "sum_ns": times.sum_ns,
-                "max_ns": times.max_ns,
-                "buckets": times.buckets.iter().map(|(from, n)| json!([from, n])).collect::<Vec<_>>(),
-            })
-        };
+        let times = |(caller, times): &(String, Times)| times_as_json(Some(caller), times);
+        let times_of = |times: &Times| times_as_json(None, times);
         // They are those of all of the time.
         let times: Vec<Value> = method.times.iter().filter(|_| what == "total").map(times).collect();
         let untimed = method.untimed.iter().filter(|_| what == "total");
@@ -310,6 +355,9 @@ fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &
             "callers": by(&method.callers),
             "threads": by(&method.threads),
             "times": times,
+            "all_times": method.all_times.as_ref().filter(|_| what == "total").map(times_of),
+            "thrown": method.thrown,
+            "callers_seen": method.callers_seen,
             "untimed": untimed,
             "inlined": inlined,
             "on_stack_replacements": on_stack,
@@ -318,10 +366,14 @@ fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &
     };
     json!({
         "schema": SCHEMA,
+        "way": report.way.name(),
         "kind": what,
         "at_ms": report.elapsed.as_secs_f64() * 1e3,
         "elapsed_ms": elapsed.as_secs_f64() * 1e3,
         "methods": methods.iter().map(method).collect::<Vec<_>>(),
         "unread_compilations": report.unread,
+        "refused": report.refused.iter().map(|(what, why)| json!({ "what": what, "why": why })).collect::<Vec<_>>(),
+        "slow": if what == "total" { slow::json(report) } else { Vec::new() },
+        "slow_left_out": report.slow_left_out,
     })
 }

@@ -10,6 +10,7 @@ mod gc;
 mod io;
 mod jit;
 mod load;
+mod methods;
 mod samples;
 mod threads;
 
@@ -40,8 +41,16 @@ pub(super) struct Kind {
 pub(super) type Read = for<'a> fn(&mut Reader<'_, 'a, '_>, &Event<'_, 'a>) -> Option<()>;
 
 /// All kinds that are read, by group.
-pub(super) const GROUPS: &[&[Kind]] =
-    &[facts::KINDS, samples::KINDS, gc::KINDS, jit::KINDS, threads::KINDS, io::KINDS, load::KINDS];
+pub(super) const GROUPS: &[&[Kind]] = &[
+    facts::KINDS,
+    samples::KINDS,
+    gc::KINDS,
+    jit::KINDS,
+    threads::KINDS,
+    io::KINDS,
+    load::KINDS,
+    methods::KINDS,
+];
 
 /// The kind with a name.
 pub(super) fn kind_of(name: &str) -> Option<&'static Kind> {

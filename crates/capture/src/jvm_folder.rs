@@ -11,18 +11,34 @@ use std::os::fd::OwnedFd;
 
 use fathom_hotspot::attach::Attach;
 use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, unlinkat,
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, mkfifoat, openat, unlinkat,
 };
 use rustix::io::Errno;
 
-/// Begins the names of our folders, before the JVM's own pid.
-const PREFIX: &str = ".fathom-jfr-";
+/// What a folder is for: it begins its name, before the JVM's own pid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum For {
+    /// What the flight recorder writes.
+    Flight,
+    /// The agent that counts calls.
+    Calls,
+}
+
+impl For {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Flight => ".fathom-jfr-",
+            Self::Calls => ".fathom-calls-",
+        }
+    }
+}
+
 /// Names in a folder that are looked at.
 const MOST_NAMES: usize = 1 << 17;
 
 /// A folder of ours.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     tmp: OwnedFd,
     fd: OwnedFd,
     name: String,
@@ -32,11 +48,11 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Makes one for a JVM, locked.
-    pub fn create(attach: &Attach) -> std::io::Result<Self> {
+    pub fn create(attach: &Attach, purpose: For) -> std::io::Result<Self> {
         let mut random = [0; 8];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
         let token = format!("{:016x}", u64::from_ne_bytes(random));
-        let name = format!("{PREFIX}{}-{token}", attach.status().own_pid());
+        let name = format!("{}{}-{token}", purpose.prefix(), attach.status().own_pid());
         let tmp = attach.tmp()?;
         let made = attach.as_its_user(|| {
             mkdirat(&tmp, &name, Mode::RWXU)?;
@@ -57,11 +73,29 @@ impl Folder {
         format!("/tmp/{}/{file}", self.name)
     }
 
-    /// Writes a small file for the JVM to read.
-    pub fn write(&self, attach: &Attach, file: &str, text: &str) -> std::io::Result<()> {
+    /// The path of the folder, as the JVM names it.
+    pub fn place(&self) -> String {
+        format!("/tmp/{}", self.name)
+    }
+
+    /// Makes a pipe in it, and opens both of its ends: it opens at once, and closes with this
+    /// process however that ends.
+    pub fn pipe(&self, attach: &Attach, file: &str) -> std::io::Result<File> {
+        let made = attach.as_its_user(|| mkfifoat(&self.fd, file, Mode::RUSR | Mode::WUSR));
+        made.map_err(std::io::Error::other)??;
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(&self.fd, file, flags, Mode::empty())?;
+        if FileType::from_raw_mode(fstat(&fd)?.st_mode) != FileType::Fifo {
+            return Err(std::io::Error::other("somebody else took the name of the pipe"));
+        }
+        Ok(fd.into())
+    }
+
+    /// Writes a file for the JVM to read.
+    pub fn write(&self, attach: &Attach, file: &str, content: &[u8]) -> std::io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = attach.as_its_user(|| openat(&self.fd, file, flags, Mode::RUSR | Mode::WUSR));
-        File::from(opened.map_err(std::io::Error::other)??).write_all(text.as_bytes())
+        File::from(opened.map_err(std::io::Error::other)??).write_all(content)
     }
 
     /// A file that the JVM wrote. `None`: there is none, or it is not the JVM's.
@@ -82,9 +116,9 @@ impl Drop for Folder {
 }
 
 /// Tokens of the folders of a JVM that somebody holds; those that nobody does are removed.
-pub(super) fn clear_left(attach: &Attach) -> std::io::Result<Vec<String>> {
+pub(crate) fn clear_left(attach: &Attach, purpose: For) -> std::io::Result<Vec<String>> {
     let tmp = attach.tmp()?;
-    let own = format!("{PREFIX}{}-", attach.status().own_pid());
+    let own = format!("{}{}-", purpose.prefix(), attach.status().own_pid());
     let mut held = Vec::new();
     for name in names(&tmp) {
         let Some(token) = name.strip_prefix(&own) else { continue };
@@ -103,7 +137,7 @@ pub(super) fn clear_left(attach: &Attach) -> std::io::Result<Vec<String>> {
 
 /// A file that a JVM wrote into a folder: a regular one of its own user, with no other name, no
 /// link followed.
-pub(super) fn open_written(folder: &OwnedFd, file: &str, uid: u32) -> Option<File> {
+pub(crate) fn open_written(folder: &OwnedFd, file: &str, uid: u32) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let fd = openat(folder, file, flags, Mode::empty()).ok()?;
     let stat = fstat(&fd).ok()?;
@@ -112,7 +146,7 @@ pub(super) fn open_written(folder: &OwnedFd, file: &str, uid: u32) -> Option<Fil
 }
 
 /// Names in a folder.
-pub(super) fn names(folder: &OwnedFd) -> Vec<String> {
+pub(crate) fn names(folder: &OwnedFd) -> Vec<String> {
     let entries = Dir::read_from(folder).into_iter().flat_map(|dir| dir.flatten().take(MOST_NAMES));
     entries.filter_map(|entry| Some(entry.file_name().to_str().ok()?.to_owned())).collect()
 }
