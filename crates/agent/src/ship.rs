@@ -34,8 +34,8 @@ pub(crate) struct Shipper {
 impl Shipper {
     pub fn start(spool: Arc<Spool>, place: Box<dyn Place>, shared: Arc<Shared>) -> Result<Self, AgentError> {
         let (end, asked) = channel();
-        let mut at_work =
-            AtWork { spool, place, shared, backoff: Backoff::new(u64::from(std::process::id())) };
+        let backoff = Backoff::new(u64::from(std::process::id()));
+        let mut at_work = AtWork { spool, place, shared, backoff, says: None };
         let thread = std::thread::Builder::new().name("ship".into()).spawn(move || at_work.run(&asked));
         Ok(Self { end, thread: thread.map_err(AgentError::system("a thread"))? })
     }
@@ -53,6 +53,8 @@ struct AtWork {
     place: Box<dyn Place>,
     shared: Arc<Shared>,
     backoff: Backoff,
+    /// Why it failed, as it was last said on standard error.
+    says: Option<String>,
 }
 
 impl AtWork {
@@ -81,6 +83,9 @@ impl AtWork {
                         return Some(self.failed(&error.to_string()));
                     }
                     self.backoff.reset();
+                    if self.says.take().is_some() {
+                        eprintln!("fathom: {} takes it again", self.place.shown());
+                    }
                     self.shared.with(|status| status.place.worked());
                 }
                 Err(why) => {
@@ -97,6 +102,10 @@ impl AtWork {
 
     fn failed(&mut self, why: &str) -> Duration {
         let wait = self.backoff.failed();
+        if self.says.as_deref() != Some(why) {
+            eprintln!("fathom: what was recorded waits on this host: {why}");
+            self.says = Some(why.to_owned());
+        }
         self.shared.with(|status| status.place.failed(why, wait));
         wait
     }
@@ -104,12 +113,11 @@ impl AtWork {
     fn put(&mut self, entry: &Entry) -> Result<(), String> {
         match entry.kind {
             Kind::Rows => {
-                let mut all = files(&entry.path);
-                all.sort_by_key(|file| is_last(file));
-                all.iter().try_for_each(|file| {
-                    let name = file.strip_prefix(&entry.path).map_err(|error| error.to_string())?;
-                    self.place.put(name, file)
-                })
+                let named = |file: PathBuf| Some((file.strip_prefix(&entry.path).ok()?.to_path_buf(), file));
+                let all = files(&entry.path).into_iter().filter_map(named);
+                let (last, others): (Vec<_>, Vec<_>) = all.partition(|(_, file)| is_last(file));
+                self.place.put(&others)?;
+                self.place.put(&last)
             }
             Kind::Incident => self.put_incident(entry),
         }
@@ -123,7 +131,7 @@ impl AtWork {
             let file = std::fs::File::create(&packed).map_err(|error| error.to_string())?;
             disk::pack(&entry.path, std::io::BufWriter::new(file), &packed).map_err(|error| error.to_string())
         };
-        let put = pack().and_then(|()| self.place.put(&name, &packed));
+        let put = pack().and_then(|()| self.place.put(&[(name, packed.clone())]));
         let _ = std::fs::remove_file(&packed);
         put
     }

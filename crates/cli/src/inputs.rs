@@ -12,6 +12,7 @@ use fathom_recording::vocabulary::source;
 use fathom_recording::{Recording, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::bucket::Inputs;
 use crate::heap_dumps;
 
 /// Reading less than this takes no time worth a progress bar, bytes.
@@ -21,7 +22,7 @@ const LARGE: u64 = 64 << 20;
 #[derive(clap::Args, Debug)]
 pub struct InputArgs {
     /// Recordings (NAME.fathom) and files of any known format, recognised by content; heap dumps
-    /// with them; a directory; `-` for standard input
+    /// with them; a directory; an object of a bucket, s3://BUCKET/NAME; `-` for standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Put a file on the clock by hand: FILE=+12.3s adds 12.3 seconds to its stamps,
@@ -56,12 +57,13 @@ impl InputArgs {
             progress: bar.clone().map(as_progress),
             ..Options::default()
         };
+        let named = Inputs::of(&self.inputs, report_to_user)?;
         // A verdict on the others would look as if what is missing had nothing to say.
-        for path in self.inputs.iter().filter(|path| path.as_os_str() != "-") {
+        for path in named.paths.iter().filter(|path| path.as_os_str() != "-") {
             path.metadata().with_context(|| format!("{}", path.display()))?;
         }
         let mut recording = Recording::new();
-        let inputs: Vec<PathBuf> = self.inputs.iter().flat_map(|path| with_recordings_within(path)).collect();
+        let inputs: Vec<PathBuf> = named.paths.iter().flat_map(|path| with_recordings_within(path)).collect();
         let (dumps, inputs): (Vec<_>, Vec<_>) = inputs.iter().partition(|path| fathom_heap::is_dump(path));
         let (recordings, files): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|path| is_recording(path));
         let mut seen = HashSet::new();

@@ -3,6 +3,7 @@
 //! 0 done; 1 `--fail-on` found what it was asked to watch for; 2 bad usage or bad input; 3 the
 //! environment does not allow it.
 
+mod bucket;
 mod columns;
 mod commands;
 mod demo;

@@ -6,9 +6,12 @@
 mod agent_rows;
 mod live;
 
+use std::cell::{RefCell, RefMut};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+use fathom_testing::s3::Server;
 
 use agent_rows::{Recorded, files, recorded, unseen};
 use live::process::{Running, Talking};
@@ -23,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(180);
 struct Host {
     dir: tempfile::TempDir,
     jdks: Vec<(u64, PathBuf)>,
+    /// The place is in it, and the folder has copies.
+    bucket: Option<RefCell<Server>>,
 }
 
 impl Host {
@@ -32,7 +37,17 @@ impl Host {
         std::fs::create_dir(dir.path().join("place")).unwrap();
         jdks::compile(dir.path(), 11, &[program])?;
         let jdks = jdks::of(&[17, 25]);
-        (ebpf_is_allowed() && !jdks.is_empty()).then_some(Self { dir, jdks })
+        (ebpf_is_allowed() && !jdks.is_empty()).then_some(Self { dir, jdks, bucket: None })
+    }
+
+    /// The same with a bucket as its place.
+    fn with_bucket(program: &str) -> Option<Self> {
+        let bucket = Some(RefCell::new(Server::start()?));
+        Some(Self { bucket, ..Self::new(program)? })
+    }
+
+    fn bucket(&self) -> RefMut<'_, Server> {
+        self.bucket.as_ref().unwrap().borrow_mut()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -48,9 +63,11 @@ impl Host {
     fn command(&self, label: &str, more: &[&str]) -> Command {
         let mut agent = Command::new(FATHOM);
         let only = format!("property:fathom.test={label}");
-        agent
-            .current_dir(self.dir.path())
-            .args(["agent", "--where", &only, "--to", "place", "--spool", "spool"]);
+        agent.current_dir(self.dir.path()).args(["agent", "--where", &only, "--spool", "spool"]);
+        match &self.bucket {
+            Some(bucket) => agent.args(["--to", "s3://fleet/prod"]).envs(bucket.borrow().environment()),
+            None => agent.args(["--to", "place"]),
+        };
         // What a busy machine makes of it is not looked at here.
         if !more.contains(&"--max-cpu") {
             agent.args(["--max-cpu", "1000"]);
@@ -82,6 +99,9 @@ impl Host {
     }
 
     fn recorded(&self) -> Vec<Recorded> {
+        if let Some(bucket) = &self.bucket {
+            bucket.borrow_mut().copy_to(&self.path("place"));
+        }
         recorded(&self.path("place"))
     }
 }
@@ -172,15 +192,31 @@ fn random(state: &mut u64, below: u64) -> u64 {
 #[test]
 fn whenever_it_is_killed_each_recording_is_in_the_place_exactly_once() {
     let Some(host) = Host::new("Computing") else { return };
-    let _jvm = host.jvm(&host.jdks[0].1, "Computing", "killed");
+    is_killed(&host, "killed", Duration::from_secs(20));
+}
+
+#[test]
+fn whenever_it_is_killed_each_recording_is_in_the_bucket_exactly_once() {
+    let Some(host) = Host::with_bucket("Computing") else { return };
+    is_killed(&host, "killed-in-a-bucket", Duration::from_secs(12));
+    let objects = files(&host.path("place")).len();
+    // What was put again was not put in place of what was there.
+    let versions = host.bucket().versions();
+    let unfinished = host.bucket().unfinished_uploads();
+    assert_eq!((versions, unfinished), (objects, 0));
+}
+
+/// Kills it for so long, or as often as is asked for.
+fn is_killed(host: &Host, label: &str, lasts: Duration) {
+    let _jvm = host.jvm(&host.jdks[0].1, "Computing", label);
     let (mut state, mut promised) = (0x9e37_79b9_7f4a_7c15_u64, Vec::new());
     // scripts/agent-kills.sh asks for many more.
     let asked = std::env::var("FATHOM_AGENT_KILLS").ok().and_then(|kills| kills.parse().ok());
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + lasts;
     let mut kills = 0;
     while asked.map_or(Instant::now() < end || kills < 3, |asked: usize| kills < asked) {
         let mut agent =
-            Running::start(host.command("killed", &["--every", "1s"]).stderr(std::process::Stdio::null()));
+            Running::start(host.command(label, &["--every", "1s"]).stderr(std::process::Stdio::null()));
         // Anything from its first moments to its third interval.
         std::thread::sleep(Duration::from_millis(random(&mut state, 9_000)));
         agent.signal("KILL");
@@ -189,7 +225,7 @@ fn whenever_it_is_killed_each_recording_is_in_the_place_exactly_once() {
         // What the spool has as a whole must arrive.
         promised.extend(host.waiting_ids());
     }
-    let agent = host.start("killed", &["--every", "1s"]);
+    let agent = host.start(label, &["--every", "1s"]);
     std::thread::sleep(Duration::from_secs(5));
     let (code, reported) = agent.end("TERM");
     assert_eq!((code, host.waiting()), (Some(0), Vec::new()), "{reported}");
@@ -201,6 +237,31 @@ fn whenever_it_is_killed_each_recording_is_in_the_place_exactly_once() {
     let left: Vec<PathBuf> =
         ["making", "gone"].iter().flat_map(|part| files(&host.path("spool").join(part))).collect();
     assert!(left.iter().all(|file| file.ends_with("status.json")), "{left:?}");
+}
+
+#[test]
+fn a_bucket_that_is_away_gets_everything_when_it_is_back() {
+    let Some(host) = Host::with_bucket("Computing") else { return };
+    host.bucket().go_away();
+    let _jvm = host.jvm(&host.jdks[0].1, "Computing", "away-bucket");
+    let agent = host.start("away-bucket", &["--every", "1s"]);
+    until("intervals that wait", || host.waiting().len() >= 3);
+    until("that it is said", || host.status()["place"]["works"] == false);
+    let status = host.status().to_string();
+    assert!(status.contains("s3://fleet/prod: it cannot be reached: Connection refused"), "{status}");
+    assert!(host.bucket().keys().iter().all(|key| !status.contains(key.as_str())), "{status}");
+    let waiting = host.waiting_ids();
+    host.bucket().come_back();
+    until("what waited", || {
+        let all = host.recorded();
+        waiting.iter().all(|id| all.iter().any(|r| r.id == *id))
+    });
+    until("that it works", || host.status()["place"]["works"] == true);
+    let (code, reported) = agent.end("TERM");
+    assert_eq!((code, host.waiting()), (Some(0), Vec::new()), "{reported}");
+    assert!(reported.contains("waits on this host") && reported.contains("takes it again"), "{reported}");
+    assert_once(&host.path("place"), &host.recorded());
+    assert_eq!(host.status()["spool"]["dropped_recordings"], 0);
 }
 
 #[test]

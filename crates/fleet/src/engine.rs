@@ -17,7 +17,7 @@ const DRIVER: &str = include_str!("engine.py");
 /// Names the Python that has the engines, where it is not `python3`.
 const PYTHON: &str = "FATHOM_FLEET_PYTHON";
 /// The tables, each a view.
-const TABLES: [&str; 9] =
+pub(crate) const TABLES: [&str; 9] =
     ["recordings", "frames", "ledger", "findings", "pauses", "locks", "calls", "series", "unseen"];
 
 /// An engine.
@@ -61,7 +61,7 @@ impl Engine {
 
     /// What is run before a question: the tables that it names as views. Others may not be there:
     /// rows of the first fathoms have fewer.
-    fn prelude(self, place: &str, sql: &str) -> Vec<String> {
+    fn prelude(self, place: &str, question: &Question) -> Vec<String> {
         let files = |table: &str| self.quoted(&format!("{place}/day=*/service=*/host=*/*-{table}.parquet"));
         let view = |table: &&str| match self {
             Self::DuckDb => format!(
@@ -83,8 +83,8 @@ impl Engine {
                 "SET use_hive_partitioning = 0",
             ],
         };
-        let named = TABLES.iter().filter(|table| sql.contains(**table));
-        settings.iter().map(|s| (*s).to_owned()).chain(named.map(view)).collect()
+        let named = question.tables();
+        settings.iter().map(|s| (*s).to_owned()).chain(named.iter().map(view)).collect()
     }
 
     /// A text as a literal. ClickHouse knows the backslash as an escape.
@@ -108,7 +108,7 @@ impl Engine {
         let place = place.canonicalize().map_err(FleetError::io(place))?;
         crate::place::has_rows(&place)?;
         let sql = question.sql_with(self, set)?;
-        let work = json!({"engine": self.name(), "prelude": self.prelude(&place.to_string_lossy(), &sql), "sql": sql});
+        let work = json!({"engine": self.name(), "prelude": self.prelude(&place.to_string_lossy(), question), "sql": sql});
         let missing = || FleetError::NoEngine {
             engine: self.name(),
             remedy: format!("{python} -m pip install {}", self.package()),

@@ -14,6 +14,14 @@ pub enum FleetError {
         /// Why.
         cause: std::io::Error,
     },
+    /// A bucket did not do it.
+    #[error("{url}: {why}")]
+    Bucket {
+        /// The bucket, as the user wrote it.
+        url: String,
+        /// Why, without what the server answered.
+        why: String,
+    },
     /// A recording that cannot be put beside others.
     #[error("{0}")]
     Unfit(String),
@@ -47,6 +55,11 @@ pub enum FleetError {
 }
 
 impl FleetError {
+    /// There is a place, and nothing in it.
+    pub(crate) fn nothing_added(place: &str) -> Self {
+        Self::Unfit(format!("no recording was added to {place}: fathom fleet add RECORDING --to {place}"))
+    }
+
     /// Names the file.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         |cause| Self::Io { path: path.to_path_buf(), cause }

@@ -6,9 +6,15 @@
 //! fleet/QUESTION.sql + views of the engine's dialect ─┴─▶ DuckDB, ClickHouse ──▶ Answer
 //! ```
 //!
+//! A place is a directory or a bucket; of a bucket, what a question asks for is fetched first.
 //! Nothing here stores or queries: files are plain Parquet in Hive's layout, and questions are SQL
 //! that an engine answers which exists. What the columns are is said in docs/fleet.md.
 
+#[cfg(feature = "s3")]
+mod bucket;
+#[cfg(not(feature = "s3"))]
+#[path = "no_bucket.rs"]
+mod bucket;
 mod columns;
 mod engine;
 mod error;
@@ -16,7 +22,8 @@ mod place;
 mod questions;
 mod tables;
 
+pub use bucket::{Bucket, Mirror};
 pub use engine::{Answer, Engine, python};
 pub use error::FleetError;
-pub use place::{Added, add, partition, put};
+pub use place::{Added, add, add_to_bucket, partition, put};
 pub use questions::{Parameter, QUESTIONS, Question};

@@ -52,29 +52,51 @@ pub enum Added {
     },
 }
 
+/// Where the rows of a recording lie in a place.
+struct Slot {
+    id: String,
+    day: String,
+    covers_ns: (i64, i64),
+    /// Below the place.
+    dir: PathBuf,
+}
+
+impl Slot {
+    fn of(recording: &Recording) -> Result<Self, FleetError> {
+        let unfit = |why: &str| FleetError::Unfit(why.to_owned());
+        let covers_ns = recording.covers_ns().ok_or_else(|| unfit("nothing in it has a time"))?;
+        if !recording.sources.iter().any(|source| source.placement.wall) {
+            return Err(unfit("it is not in wall-clock time, so that it has no day; see --align"));
+        }
+        if covers_ns.1.saturating_sub(covers_ns.0) / MINUTE_NS > MOST_MINUTES {
+            return Err(unfit("its first and last times are more than a month apart"));
+        }
+        let day = jiff::Timestamp::from_nanosecond(i128::from(covers_ns.0))
+            .map_err(|_| unfit("its start is no time"))?
+            .strftime("%Y-%m-%d")
+            .to_string();
+        let id = recording.identity.recording.clone().unwrap_or_else(|| content_id(recording));
+        let dir = partition(&day, &recording.identity);
+        Ok(Self { id, day, covers_ns, dir })
+    }
+
+    /// Name of the file of a table.
+    fn name(&self, table: &str) -> String {
+        format!("{}-{table}.parquet", self.id)
+    }
+}
+
 /// Adds the rows of a sealed recording to a place, which is made where it is missing.
 pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
-    let unfit = |why: &str| FleetError::Unfit(why.to_owned());
     if place.join(META).is_file() {
-        return Err(unfit(&format!(
+        return Err(FleetError::Unfit(format!(
             "{} is a recording; rows need a directory of their own",
             place.display()
         )));
     }
-    let covers_ns = recording.covers_ns().ok_or_else(|| unfit("nothing in it has a time"))?;
-    if !recording.sources.iter().any(|source| source.placement.wall) {
-        return Err(unfit("it is not in wall-clock time, so that it has no day; see --align"));
-    }
-    if covers_ns.1.saturating_sub(covers_ns.0) / MINUTE_NS > MOST_MINUTES {
-        return Err(unfit("its first and last times are more than a month apart"));
-    }
-    let day = jiff::Timestamp::from_nanosecond(i128::from(covers_ns.0))
-        .map_err(|_| unfit("its start is no time"))?
-        .strftime("%Y-%m-%d")
-        .to_string();
-    let id = recording.identity.recording.clone().unwrap_or_else(|| content_id(recording));
-    let dir = place.join(partition(&day, &recording.identity));
-    let file = |table: &str| dir.join(format!("{id}-{table}.parquet"));
+    let slot = Slot::of(recording)?;
+    let dir = place.join(&slot.dir);
+    let file = |table: &str| dir.join(slot.name(table));
     remove_left_over(&dir);
     if file(LAST).is_file() {
         return Ok(Added::There { place: dir });
@@ -86,8 +108,9 @@ pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
     }
     let diagnosis = diagnose(recording, &fathom_diagnose::Options::default())
         .map_err(|error| FleetError::Unfit(error.to_string()))?;
-    let input = Input { recording, diagnosis: &diagnosis, covers_ns };
-    let common = common(recording, &id, covers_ns.0, &day);
+    let Slot { id, day, covers_ns, .. } = &slot;
+    let input = Input { recording, diagnosis: &diagnosis, covers_ns: *covers_ns };
+    let common = common(recording, id, covers_ns.0, day);
     let (mut rows, mut bytes) = (0, 0);
     for table in &TABLES {
         let made = (table.rows)(&input);
@@ -116,12 +139,38 @@ pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
     Ok(Added::Written { place: dir, rows, bytes })
 }
 
+/// Adds the rows of a sealed recording to a bucket, as [`add`] does to a directory.
+pub fn add_to_bucket(recording: &Recording, bucket: &crate::Bucket) -> Result<Added, FleetError> {
+    let slot = Slot::of(recording)?;
+    let place = Path::new(bucket.url()).join(&slot.dir);
+    if bucket.has(&slot.dir.join(slot.name(LAST)))? {
+        return Ok(Added::There { place });
+    }
+    let made = tempfile::tempdir().map_err(FleetError::io(&std::env::temp_dir()))?;
+    let added = add(recording, made.path())?;
+    let names = crate::engine::TABLES.iter().map(|table| slot.dir.join(slot.name(table)));
+    let files: Vec<(PathBuf, PathBuf)> = names.map(|name| (name.clone(), made.path().join(name))).collect();
+    // The last one says that the others are there.
+    let (last, others): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|(name, _)| name.ends_with(slot.name(LAST)));
+    bucket.put(&others)?;
+    bucket.put(&last)?;
+    Ok(match added {
+        Added::Written { rows, bytes, .. } => Added::Written { place, rows, bytes },
+        Added::There { .. } => Added::There { place },
+    })
+}
+
 /// The directory of a recording's rows, below the place: `day` is that of its start, in UTC.
 pub fn partition(day: &str, identity: &Identity) -> PathBuf {
-    let part = |name: &str, value: Option<&str>| format!("{name}={}", value.map_or(UNKNOWN.into(), encoded));
     Path::new(&format!("day={day}"))
         .join(part("service", identity.service.as_deref()))
         .join(part("host", identity.host.as_deref()))
+}
+
+/// The name of one directory of these.
+pub(crate) fn part(name: &str, value: Option<&str>) -> String {
+    format!("{name}={}", value.map_or(UNKNOWN.into(), encoded))
 }
 
 /// Puts a copy of a file into a place, under a name relative to it: it is there whole, and on disk,
@@ -212,10 +261,7 @@ pub(crate) fn has_rows(place: &Path) -> Result<(), FleetError> {
     let entries = std::fs::read_dir(place).map_err(FleetError::io(place))?;
     match entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("day=")) {
         true => Ok(()),
-        false => Err(FleetError::Unfit(format!(
-            "no recording was added to {place}: fathom fleet add RECORDING --to {place}",
-            place = place.display()
-        ))),
+        false => Err(FleetError::nothing_added(&place.display().to_string())),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A file begins with what it asks; a line `-- $NAME KIND = DEFAULT: MEANING` declares a parameter.
 //! Values become literals, so that no text of a user is read as SQL.
 
+use crate::engine::TABLES;
 use crate::{Engine, FleetError};
 
 /// A question.
@@ -59,6 +60,25 @@ impl Question {
         self.sql.lines().filter_map(parameter).collect()
     }
 
+    /// The tables that it names.
+    pub(crate) fn tables(&self) -> Vec<&'static str> {
+        let body = self.body();
+        TABLES.into_iter().filter(|table| body.contains(table)).collect()
+    }
+
+    /// What a parameter is; `None`: it has no such parameter.
+    #[cfg(feature = "s3")]
+    pub(crate) fn value<'a>(&self, name: &str, set: &'a [(String, String)]) -> Option<&'a str> {
+        let parameter = self.parameters().into_iter().find(|parameter| parameter.name == name)?;
+        let given = set.iter().rev().find(|(its, _)| its == name);
+        Some(given.map_or(parameter.default, |(_, value)| value))
+    }
+
+    fn body(&self) -> String {
+        let body: Vec<&str> = self.sql.lines().filter(|line| !line.starts_with("--")).collect();
+        body.join("\n")
+    }
+
     /// The SQL with the values of its parameters.
     pub(crate) fn sql_with(&self, engine: Engine, set: &[(String, String)]) -> Result<String, FleetError> {
         let parameters = self.parameters();
@@ -71,8 +91,8 @@ impl Question {
                 all.join(", ")
             )));
         }
-        let body: Vec<&str> = self.sql.lines().filter(|line| !line.starts_with("--")).collect();
-        let mut rest = &body.join("\n")[..];
+        let body = self.body();
+        let mut rest = &body[..];
         let mut out = String::with_capacity(rest.len());
         // In one pass: what a value says is not looked at again.
         while let Some(at) = rest.find('$') {
@@ -114,6 +134,22 @@ mod tests {
             for parameter in question.parameters() {
                 let marker = format!("${}", parameter.name);
                 assert!(question.sql.matches(&marker).count() > 1, "{}: {marker} is not used", question.name);
+            }
+        }
+    }
+
+    /// Of a bucket only those are fetched.
+    #[test]
+    fn every_question_looks_at_the_days_and_services_that_are_asked_for_alone() {
+        let asked = "day >= $since AND day <= $until AND ($service = '' OR service = $service)";
+        for question in QUESTIONS {
+            assert!(!question.tables().is_empty(), "{}", question.name);
+            for (at, table) in question.tables().iter().flat_map(|table| question.sql.match_indices(table)) {
+                if question.sql[..at].ends_with("FROM ") || question.sql[..at].ends_with("JOIN ") {
+                    let behind = &question.sql[at + table.len()..];
+                    let (_, conditions) = behind.split_once("WHERE ").unwrap_or_default();
+                    assert!(conditions.starts_with(asked), "{}: {table}{behind}", question.name);
+                }
             }
         }
     }

@@ -119,20 +119,13 @@ fn runs(python: &Path, code: &str) -> bool {
 fn python() -> Option<&'static Path> {
     static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
     let made = PYTHON.get_or_init(|| {
-        let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join("duckdb-venv");
-        let own = venv.join("bin/python");
         let named = PathBuf::from(fathom_fleet::python());
-        if let Some(found) = [named, own.clone()].into_iter().find(|python| runs(python, "import duckdb")) {
-            return Some(found);
+        let is_enough = runs(&named, "import duckdb");
+        if is_enough {
+            Some(named)
+        } else {
+            fathom_testing::duckdb::python(Path::new(env!("CARGO_TARGET_TMPDIR")))
         }
-        let run = |command: &mut Command| {
-            command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
-        };
-        let pip =
-            ["-m", "pip", "install", "-q", "--disable-pip-version-check", "duckdb", "pandas", "pyarrow"];
-        let made =
-            run(Command::new("python3").args(["-m", "venv"]).arg(&venv)) && run(Command::new(&own).args(pip));
-        (made && runs(&own, "import duckdb")).then_some(own)
     });
     if made.is_none() {
         fathom_testing::skip("DuckDB cannot be had here (python3 with venv, and PyPI)");

@@ -37,29 +37,11 @@ json.dump(answers, out)
 /// A Python that has duckdb, pandas and pyarrow, when one can be had.
 fn python() -> Option<&'static Path> {
     static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let made = PYTHON.get_or_init(|| {
-        let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join("duckdb-venv");
-        let python = venv.join("bin/python");
-        let has_all = || run(Command::new(&python).args(["-c", "import duckdb, pandas, pyarrow"]));
-        if has_all() {
-            return Some(python);
-        }
-        let pip =
-            ["-m", "pip", "install", "-q", "--disable-pip-version-check", "duckdb", "pandas", "pyarrow"];
-        let made = run(Command::new("python3").args(["-m", "venv"]).arg(&venv))
-            && run(Command::new(&python).args(pip))
-            && has_all();
-        made.then_some(python)
-    });
+    let made = PYTHON.get_or_init(|| fathom_testing::duckdb::python(Path::new(env!("CARGO_TARGET_TMPDIR"))));
     if made.is_none() {
         fathom_testing::skip("DuckDB and pandas cannot be installed here (python3 with venv, and PyPI)");
     }
     made.as_deref()
-}
-
-fn run(command: &mut Command) -> bool {
-    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
 }
 
 /// The answers to queries and pieces of Python over a recording that is called NAME.fathom.

@@ -9,6 +9,9 @@
 //! | `FATHOM_TEST_NOTES` | the file to which a line is appended for each skip and each second attempt |
 //! | `FATHOM_MAY_SKIP` | a file with one text a line (`#` begins a comment): a skip whose reason contains none of them fails its test |
 
+pub mod duckdb;
+pub mod s3;
+
 use std::io::Write;
 
 /// Says that a test, or a part of it, does not run here and why. The caller returns afterwards.

@@ -1,10 +1,10 @@
 //! `fathom agent`: the daemon of a host with many JVMs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use fathom_agent::{Agent, Directory, Limits, Place, Status};
 use fathom_capture::slow::limit::{bytes, duration};
 use fathom_capture::slow::trigger::Trigger;
@@ -36,6 +36,7 @@ its status and in the rows.",
   fathom agent --name 'Order|Billing' --to /mnt/fleet --on-slow 'stop>200ms'
   fathom agent --where unit:shop.service --where env:TIER=gold --to /srv/fleet
   fathom agent --all --to /srv/fleet --max-cpu 0.5 --max-memory 96MB
+  fathom agent --all --to s3://fleet/prod                         into a bucket; AWS_REGION, AWS_ACCESS_KEY_ID … say how
   fathom agent --status                                           how it is getting on; --json for a script
   fathom fleet frames --at /srv/fleet
 
@@ -56,7 +57,8 @@ pub struct Args {
     /// Every JVM of this host
     #[arg(short, long, conflicts_with_all = ["name", "cgroup", "condition"])]
     all: bool,
-    /// Where rows go: a directory that is there
+    /// Where rows go: a directory that is there, or a bucket, s3://BUCKET/PREFIX, whose endpoint,
+    /// region and credentials are those of the environment (AWS_...)
     #[arg(long, value_name = "PLACE", required_unless_present = "status")]
     to: Option<String>,
     /// Where they wait until then
@@ -184,8 +186,11 @@ impl Args {
 
     fn place(&self) -> Result<Box<dyn Place>> {
         let to = self.to.as_deref().unwrap_or_default();
+        if let Some(bucket) = crate::bucket::named(Path::new(to)) {
+            return Ok(Box::new(bucket.context("--to")?));
+        }
         if to.contains("://") {
-            bail!("--to {to}: only directories can be written to");
+            bail!("--to {to}: rows go to a directory or to s3://BUCKET/PREFIX");
         }
         let place = PathBuf::from(to);
         // A directory that is missing may be a disk that is not mounted yet; a file is none.

@@ -7,6 +7,7 @@ use fathom_fleet::{Added, Engine, QUESTIONS, Question, python};
 use fathom_recording::Recording;
 use serde_json::json;
 
+use crate::bucket::{self, Inputs};
 use crate::exit::{Environment, Outcome};
 use crate::output::{columns, print, print_json};
 
@@ -30,6 +31,8 @@ Without a question, they are listed. docs/fleet.md has the columns.",
   fathom fleet frames --at /srv/fleet --set service=shop
   fathom fleet versions --at /srv/fleet --set before=2.2 --set after=2.3
   fathom fleet rules --at /srv/fleet --set since=2026-11-24 --json
+  fathom fleet add *.fathom --to s3://fleet/prod                  a bucket; AWS_REGION, AWS_ACCESS_KEY_ID … say how
+  fathom fleet rules --at s3://fleet/prod --set since=2026-11-24
 
 FATHOM_FLEET_PYTHON names a Python that has the engine, where python3 does not have it."
 )]
@@ -38,7 +41,7 @@ pub struct Args {
     command: Option<Command>,
     /// The question; without one, all are listed
     question: Option<String>,
-    /// The place that rows were added to
+    /// The place that rows were added to: a directory, or a bucket, s3://BUCKET/PREFIX
     #[arg(long, value_name = "PLACE", default_value = ".", requires = "question")]
     at: PathBuf,
     /// What answers
@@ -59,7 +62,9 @@ enum Command {
         /// Recordings, directories or packed ones
         #[arg(required = true, value_name = "RECORDING")]
         recordings: Vec<PathBuf>,
-        /// The directory to add them to; made where it is missing
+        /// Where to add them: a directory, made where it is missing, or a bucket,
+        /// s3://BUCKET/PREFIX, whose endpoint, region and credentials are those of the environment
+        /// (AWS_...)
         #[arg(long, value_name = "PLACE")]
         to: PathBuf,
     },
@@ -80,13 +85,19 @@ impl Args {
     /// Adds, asks or lists.
     pub fn run(self) -> Result<Outcome> {
         if let Some(Command::Add { recordings, to }) = &self.command {
-            for path in recordings {
+            let inputs = Inputs::of(recordings, true)?;
+            let bucket = bucket::named(to).transpose()?;
+            for (path, file) in recordings.iter().zip(&inputs.paths) {
                 let named = || fathom_render::printable(&path.display().to_string()).into_owned();
                 let mut recording = Recording::new();
-                recording.append(fathom_recording::open(path)?);
+                recording.append(fathom_recording::open(file)?);
                 fathom_ingest::leave_out_duplicates(&mut recording);
                 recording.seal();
-                let outcome = match fathom_fleet::add(&recording, to).with_context(named)? {
+                let added = match &bucket {
+                    Some(bucket) => fathom_fleet::add_to_bucket(&recording, bucket),
+                    None => fathom_fleet::add(&recording, to),
+                };
+                let outcome = match added.map_err(bucket::user_error).with_context(named)? {
                     Added::Written { place, rows, bytes } => {
                         format!("{rows} rows, {bytes} bytes, into {}", place.display())
                     }
@@ -108,7 +119,20 @@ impl Args {
             EngineName::Duckdb => Engine::DuckDb,
             EngineName::Clickhouse => Engine::ClickHouse,
         };
-        let answer = engine.ask(question, &self.at, &self.set, &python());
+        let mirror = match bucket::named(&self.at) {
+            Some(bucket) => Some(bucket?.mirror(question, &self.set).map_err(bucket::user_error)?),
+            None => None,
+        };
+        if let Some(mirror) = mirror.as_ref().filter(|mirror| mirror.fetched > 0) {
+            eprintln!(
+                "fathom: fetched {} files ({} kB) into {}",
+                mirror.fetched,
+                mirror.fetched_bytes / 1000,
+                fathom_render::printable(&mirror.dir.display().to_string())
+            );
+        }
+        let at = mirror.as_ref().map_or(&self.at, |mirror| &mirror.dir);
+        let answer = engine.ask(question, at, &self.set, &python());
         let answer = match answer {
             Err(
                 error @ (fathom_fleet::FleetError::NoEngine { .. }
