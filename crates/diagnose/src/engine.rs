@@ -91,8 +91,8 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     if chosen.by_change && judged.merged.findings.is_empty() {
         (chosen, judged) = judge_on(FindOn::Stops)?;
     }
-    // On a series that wanders as much as this, noise looks like a dip: where little explains those,
-    // and something explains what the recording itself shows, that is the answer.
+    // On a series that wanders as much as this, noise looks like a dip: where little explains
+    // those, and something explains what the recording itself shows, that is the answer.
     if chosen.wanders && explained(&judged.merged.findings) < MOSTLY {
         let (by_recording, again) = judge_on(FindOn::Recording)?;
         let most = MOSTLY * again.case.yardstick_ms();

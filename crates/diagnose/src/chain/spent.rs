@@ -14,8 +14,8 @@ pub(crate) struct Spent<'a> {
     pub(crate) running_ms: f64,
     /// Application threads that could run and had no CPU.
     pub(crate) waiting_ms: f64,
-    /// Of it, at the ends of waits for a disk: who makes more such calls waits for a CPU more often,
-    /// whoever has it meanwhile.
+    /// Of it, at the ends of waits for a disk: who makes more such calls waits for a CPU more
+    /// often, whoever has it meanwhile.
     pub(crate) waiting_after_disk_ms: f64,
     /// Application threads whose control group had no quota left.
     pub(crate) throttled_ms: f64,

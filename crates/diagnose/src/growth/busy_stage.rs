@@ -195,8 +195,8 @@ fn is_fed(chains: &Chains<'_>, threads: &[ThreadId], windows: &[Window], usual: 
     a_second >= BROUGHT_PER_S || nearly_all || all_the_time
 }
 
-/// The pools that ended half of another pool's waits in the base, and did so often: what those waits
-/// were for, whoever brings these pools their work, be it a timer.
+/// The pools that ended half of another pool's waits in the base, and did so often: what those
+/// waits were for, whoever brings these pools their work, be it a timer.
 fn enders_of_waits<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeSet<Pool<'a>> {
     let chains = case.chains();
     let mut ended: BTreeMap<Pool<'a>, BTreeMap<Pool<'a>, usize>> = BTreeMap::new();

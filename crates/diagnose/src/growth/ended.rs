@@ -17,8 +17,8 @@ const ALL_ALONG: f64 = 0.8;
 /// Threads that end at once at most: more are a pool that shrinks.
 const FEW: usize = 3;
 
-/// Adds to the first finding that threads ended as the slow time began, where threads that live long
-/// end at no other time before.
+/// Adds to the first finding that threads ended as the slow time began, where threads that live
+/// long end at no other time before.
 pub(super) fn add(case: &Case<'_>, jvm: ProcessId, findings: &mut [Finding]) {
     let Some(first) = findings.first_mut() else { return };
     let Some((ended, at_ns)) = as_it_began(case, jvm) else { return };

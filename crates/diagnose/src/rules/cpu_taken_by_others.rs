@@ -33,8 +33,8 @@ const AMONG_THEMSELVES: f64 = 0.5;
 /// Share of its time that the hypervisor may take from a machine without a word.
 const STEAL: f64 = 0.02;
 
-/// By how much larger the share must be of the waiting for a CPU that follows waits for a disk, to be
-/// that of more calls.
+/// By how much larger the share must be of the waiting for a CPU that follows waits for a disk, to
+/// be that of more calls.
 const MORE_AFTER_DISK: f64 = 0.3;
 
 /// The rule.

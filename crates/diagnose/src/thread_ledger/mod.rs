@@ -81,7 +81,8 @@ pub struct GroupLedger {
     pub base_thread_ms: f64,
     /// CPU samples in the window: the layers of running time are shares of these.
     pub cpu_samples: u64,
-    /// What it was spent on: categories with time in either window, in the order of [`Category::ALL`].
+    /// What it was spent on: categories with time in either window, in the order of
+    /// [`Category::ALL`].
     pub spent: Vec<Spent>,
 }
 

@@ -44,8 +44,9 @@ pub(super) fn attributed<'a>(
         let stacks = part.by_stack.iter();
         own.by_stack = stacks.map(|(s, ms)| (*s, std::array::from_fn(|f| ms[f] * shares[f]))).collect();
     }
-    // Waits of the base are often too short to be followed one by one. They are taken to have waited
-    // for the same as those of the slow time: that what they wait for took no time then is not known.
+    // Waits of the base are often too short to be followed one by one. They are taken to have
+    // waited for the same as those of the slow time: that what they wait for took no time then is
+    // not known.
     let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
     let slow_ms: f64 = causes.values().map(|part| slow(&part.ms)).sum();
     if sums[BASE] == 0 && part_ms[BASE] > 0.0 && slow_ms > 0.0 {
