@@ -247,6 +247,36 @@ mod tests {
         assert!((chain.links[0].next.iter().map(|l| l.ms).sum::<f64>() - chain.ms).abs() < 1.0);
     }
 
+    /// Who holds a lock does not hold it while it waits for the same object in another method.
+    #[test]
+    fn a_thread_that_waits_for_the_same_object_does_not_hold_it() {
+        let held_ms = |address: &str| {
+            let mut built = Built::jvm("17", "G1", 60.0);
+            let (metrics, lock) = ("metrics", "shop.Ledger");
+            for name in [metrics, "a", "b"] {
+                built.on_thread(kind::SCHED_WATCHED, name, "", 0.0, 60_000.0);
+            }
+            for i in 0..58 {
+                let at = f64::from(i);
+                for name in ["a", "b"] {
+                    let park = [("ObjectMonitor::enter", Jvm), ("shop.Metrics.observe", C2)];
+                    built.with_stack((kind::SCHED_OFF, "sleeping"), name, &park, &[], (at, 900.0));
+                    let labels = [(label::OWNER, metrics), (label::ADDRESS, "0x1")];
+                    built.with_stack((kind::LOCK_MONITOR, lock), name, &park, &labels, (at, 900.0));
+                }
+                let park = [("ObjectMonitor::enter", Jvm), ("shop.Metrics.run", C2)];
+                built.with_stack((kind::SCHED_OFF, "sleeping"), metrics, &park, &[], (at + 0.3, 300.0));
+                let labels = [(label::OWNER, "a"), (label::ADDRESS, address)];
+                built.with_stack((kind::LOCK_MONITOR, lock), metrics, &park, &labels, (at + 0.3, 300.0));
+            }
+            let finding = found(&LockContendedMonitor, built);
+            finding.fact(&locks::HOLDERS).number("value").unwrap()
+        };
+        // Sixty waits less, but for the times in which `a` or `b` is known to have got it.
+        let (same, another) = (held_ms("0x1"), held_ms("0x2"));
+        assert!((another - same - 58.0 * 300.0).abs() < 1_000.0, "{another} and {same}");
+    }
+
     /// A thread sleeps under the lock; three others wait, each of which a flight recording says
     /// that the one that got it before was its owner.
     fn asleep_under_a_lock(
