@@ -23,6 +23,8 @@ pub struct Class {
     /// As Java writes it: "java.util.HashMap$Node", "byte[]". The number at the end of a hidden
     /// class's name is left out, so that the lambdas of one class count together.
     pub name: String,
+    /// Whether it is hidden (before JDK 15: anonymous to the JVM): its loader does not find it.
+    pub hidden: bool,
     /// Its identifier; 0 for the arrays of primitive values.
     pub address: u64,
     /// Its own object.
@@ -178,6 +180,7 @@ impl Class {
     fn named(name: String, address: u64) -> Self {
         Self {
             name,
+            hidden: false,
             address,
             node: NONE,
             held_by_instances: NONE,
@@ -259,6 +262,11 @@ pub fn java_name(internal: &str) -> String {
     format!("{}{}", without_number(element).replace('/', "."), "[]".repeat(dimensions))
 }
 
+/// Whether a class of such a name, as the JVM has it, is a hidden one.
+pub fn is_hidden(internal: &str) -> bool {
+    !internal.starts_with('[') && without_number(internal).len() < internal.len()
+}
+
 /// The name of a hidden class without its number: "Foo$$Lambda+0x0000…", "Foo$$Lambda/0x0000…",
 /// "Foo$$Lambda$3/1234" (JDK 8).
 fn without_number(name: &str) -> &str {
@@ -285,6 +293,7 @@ mod tests {
         ];
         let java = ["java.util.HashMap$Node", "int[][]", "java.lang.String[]", "[]", "a.F$$Lambda", "B$$L$1"];
         assert_eq!(names.map(java_name), java);
+        assert_eq!(names.map(is_hidden), [false, false, false, false, true, true]);
         assert!(
             is_of_the_jdk("byte[]") && is_of_the_jdk("java.lang.String[]") && !is_of_the_jdk("Cache$Entry[]")
         );

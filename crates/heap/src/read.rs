@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::HeapError;
-use crate::classes::{Classes, Field, java_name};
+use crate::classes::{Classes, Field, is_hidden, java_name};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
 use crate::dominators::NONE;
@@ -153,7 +153,8 @@ impl<'a> Build<'a> {
     fn name_classes(&mut self) {
         for (class, _, name) in std::mem::take(&mut self.scan.loaded) {
             if let Some(name) = self.scan.texts.get(self.data, name) {
-                self.scan.classes.get_mut(class).name = java_name(&name);
+                let class = self.scan.classes.get_mut(class);
+                (class.hidden, class.name) = (is_hidden(&name), java_name(&name));
             }
         }
     }
@@ -321,18 +322,23 @@ impl<'a> Build<'a> {
     }
 
     /// A class of the boot loader is never unloaded; any other lives as long as its loader (JLS
-    /// 12.7), whether a field says so or not.
+    /// 12.7), whether a field says so or not. A hidden one of the boot loader, as those of method
+    /// handles, is only held where the dump says so: else as long as something refers to it.
     fn hold_classes(&mut self, held: &mut Vec<u32>) {
-        let mut of_loaders = Vec::new();
+        let (mut of_loaders, mut of_instances) = (Vec::new(), Vec::new());
         for (_, class) in self.scan.classes.iter().filter(|(_, class)| class.node != NONE) {
             match self.find(class.loader) {
                 Some(loader) => of_loaders.push((loader, class.node)),
+                None if class.hidden => of_instances.push(class.node),
                 None => held.push(class.node),
             }
         }
         let roots: FxHashSet<u32> = held.iter().copied().collect();
         for (loader, node) in of_loaders.into_iter().filter(|(_, node)| !roots.contains(node)) {
             self.extra.entry(loader).or_default().push(node);
+            of_instances.push(node);
+        }
+        for node in of_instances.into_iter().filter(|node| !roots.contains(node)) {
             if let Some(class) = self.mirrors.get(&node) {
                 self.scan.classes.get_mut(*class).held_by_instances = node;
             }

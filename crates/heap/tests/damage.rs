@@ -111,6 +111,20 @@ fn a_whole_dump_tells_who_keeps_what() {
 }
 
 #[test]
+fn a_hidden_class_of_the_boot_loader_lives_as_long_as_its_instances() {
+    let objects = [(0, [None; 3]), (1, [None; 3])];
+    let reached = |suffix: &str| {
+        let heap = read_bytes(&small::graph_of(suffix, &objects, &[0]), Referents::AsAll).unwrap();
+        let kept = Kept::of(&heap);
+        let number = |kind| kept.number(heap.find(small::kind(kind)).unwrap());
+        let instance = kept.numbers().find(|number| heap.class(kept.node(*number)).name == "k.K0");
+        [0, 1].map(|kind| number(kind).map(|class| kept.dominator(class) == instance.unwrap()))
+    };
+    assert_eq!(reached("+0x00007f0102030405"), [Some(true), None]);
+    assert_eq!(reached(""), [Some(false), Some(false)]);
+}
+
+#[test]
 fn older_versions_and_identifiers_of_four_bytes_tell_the_same() {
     let told = |version, id_size| {
         let heap = read_bytes(&small::dump_as(version, id_size), Referents::AsAll).unwrap();

@@ -164,12 +164,22 @@ pub const FIELDS: [&str; 3] = ["a", "b", "c"];
 /// A dump of objects of a few classes ("k.K0", "k.K1" …), each with what it refers to, by their
 /// places in the list, and of those that are roots.
 pub fn graph(objects: &[(u64, [Option<u64>; 3])], roots: &[u64]) -> Vec<u8> {
-    let class = |kind: u64| 0x2000 + 0x100 * kind;
+    graph_of("", objects, roots)
+}
+
+/// The identifier of a class of [`graph`].
+pub fn kind(kind: u64) -> u64 {
+    0x2000 + 0x100 * kind
+}
+
+/// The same with something at the end of the classes' names.
+pub fn graph_of(suffix: &str, objects: &[(u64, [Option<u64>; 3])], roots: &[u64]) -> Vec<u8> {
+    let class = kind;
     let object = |at: u64| 0x10_000 + 32 * at;
     let names: Vec<String> = ["java/lang/Object", "java/lang/Class"]
         .map(str::to_owned)
         .into_iter()
-        .chain((0..KINDS).map(|kind| format!("k/K{kind}")))
+        .chain((0..KINDS).map(|kind| format!("k/K{kind}{suffix}")))
         .chain(FIELDS.map(str::to_owned))
         .collect();
     let text = |name: &str| 0x100 + names.iter().position(|known| known == name).unwrap() as u64;
@@ -181,7 +191,7 @@ pub fn graph(objects: &[(u64, [Option<u64>; 3])], roots: &[u64]) -> Vec<u8> {
         out.record(0x01, &body.0);
     }
     let mut classes: Vec<(u64, u64)> =
-        (0..KINDS).map(|kind| (class(kind), text(&format!("k/K{kind}")))).collect();
+        (0..KINDS).map(|kind| (class(kind), text(&format!("k/K{kind}{suffix}")))).collect();
     classes.extend([(0x1000, text("java/lang/Object")), (0x1080, text("java/lang/Class"))]);
     for (serial, (id, name)) in classes.into_iter().enumerate() {
         let mut body = Writer(Vec::new(), 8);
