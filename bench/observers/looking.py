@@ -107,7 +107,8 @@ def ways():
 
 def state(jvm):
     """What a tool may leave: compiled methods, threads, descriptors, mapped files, classes, files."""
-    codes = {tuple(line.split()[:2]) for line in jvm.jcmd("Compiler.codelist").stdout.splitlines() if "[" in line}
+    # Number, level and state: code that calls do not reach any more is listed for a while.
+    codes = {tuple(line.split()[:3]) for line in jvm.jcmd("Compiler.codelist").stdout.splitlines() if "[" in line}
     classes = re.search(r"loadedClasses=(\d+)", jvm.jcmd("PerfCounter.print").stdout)
     place = Path(f"/proc/{jvm.pid}")
     mapped = {line.split(maxsplit=5)[5] for line in (place / "maps").read_text().splitlines() if len(line.split(maxsplit=5)) == 6 and line.split(maxsplit=5)[5].startswith("/")}

@@ -133,7 +133,7 @@ fn the_agent_counts_every_call_and_leaves_with_fathom_however_that_ends() {
     let dir = tempfile::tempdir().unwrap();
     let Some(_) = jdks::compile(dir.path(), 8, &["Called"]) else { return };
     let Some(jar) = jar() else { return };
-    live::with_each(jdks::of(&[8, 17, 25]), |release, home| {
+    live::with_each(jdks::of(&[8, 25]), |release, home| {
         let mut program = started(dir.path(), home);
         let pid = program.pid();
         let counting = Counting::start(&pid, Some(&jar), &["--way", "agent"]);
