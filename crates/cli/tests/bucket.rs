@@ -191,7 +191,7 @@ fn what_a_bucket_refuses_is_one_sentence_without_secrets() {
     type Environment<'a> = Vec<(&'a str, &'a str)>;
     let stranger = bench.server.environment_of_a_stranger();
     let stranger: Environment = stranger.iter().map(|(name, value)| (&name[..], &value[..])).collect();
-    let cases: [(&str, Environment, &str); 9] = [
+    let cases: [(&str, Environment, &str); 11] = [
         ("fleet", vec![("AWS_SECRET_ACCESS_KEY", SECRET)], "credentials are refused (SignatureDoesNotMatch)"),
         ("fleet", vec![("AWS_ACCESS_KEY_ID", SECRET)], "credentials are refused (InvalidAccessKeyId)"),
         ("fleet", vec![("AWS_SESSION_TOKEN", SECRET)], "credentials are refused (InvalidToken)"),
@@ -204,6 +204,8 @@ fn what_a_bucket_refuses_is_one_sentence_without_secrets() {
         ),
         ("fleet", vec![("AWS_ENDPOINT_URL", "http://no-such-host.invalid")], "it cannot be reached: "),
         ("fleet", vec![("AWS_ALLOW_HTTP", "false")], "AWS_ALLOW_HTTP=true"),
+        ("fleet", vec![("AWS_ENDPOINT_URL", "minio:9000")], "AWS_ENDPOINT_URL is no address"),
+        ("fleet", vec![("AWS_REGION", "")], "AWS_REGION is no region"),
         ("x", vec![], "a bucket has a name of 3 to 63"),
     ];
     for (bucket, environment, expected) in cases {

@@ -75,6 +75,14 @@ impl Bucket {
         let endpoint = set(AmazonS3ConfigKey::S3Endpoint).or_else(|| set(AmazonS3ConfigKey::Endpoint));
         let plain = set(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
         let plain = plain.is_some_and(|value| value == "true" || value == "1");
+        let region = set(AmazonS3ConfigKey::Region).or_else(|| set(AmazonS3ConfigKey::DefaultRegion));
+        // What is no address ends the library in a panic.
+        if endpoint.as_deref().is_some_and(|endpoint| !is_address(endpoint)) {
+            return Err(wrong("AWS_ENDPOINT_URL is no address: write https://HOST or https://HOST:PORT"));
+        }
+        if region.is_some_and(|region| !is_region(&region)) {
+            return Err(wrong("AWS_REGION is no region: write eu-central-1"));
+        }
         if endpoint.is_some_and(|endpoint| endpoint.starts_with("http:")) && !plain {
             return Err(wrong("the endpoint is without TLS; AWS_ALLOW_HTTP=true allows that"));
         }
@@ -258,6 +266,16 @@ impl Bucket {
     }
 }
 
+fn is_address(endpoint: &str) -> bool {
+    let begins = ["https://", "http://"].iter().any(|scheme| endpoint.starts_with(scheme));
+    begins && reqwest::Url::parse(endpoint).is_ok_and(|url| url.has_host())
+}
+
+/// It becomes part of a host's name.
+fn is_region(region: &str) -> bool {
+    !region.is_empty() && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
 /// Bucket and prefix of an address.
 fn parts(url: &str) -> Result<(&str, &str), &'static str> {
     let rest = url.strip_prefix(SCHEME).ok_or("an address of a bucket is s3://BUCKET/PREFIX")?;
@@ -277,6 +295,15 @@ fn parts(url: &str) -> Result<(&str, &str), &'static str> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
     use super::*;
+
+    #[test]
+    fn an_endpoint_is_an_address_and_a_region_a_word() {
+        assert!(is_address("https://minio.internal:9000") && is_address("http://127.0.0.1:1/x"));
+        for wrong in ["", "minio:9000", "https://", "https://a b", "ftp://x", "http://[::1"] {
+            assert!(!is_address(wrong), "{wrong}");
+        }
+        assert!(is_region("eu-central-1") && !is_region("") && !is_region("eu central"));
+    }
 
     #[test]
     fn an_address_has_a_bucket_and_perhaps_a_prefix() {
