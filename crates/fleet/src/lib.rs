@@ -3,20 +3,24 @@
 //! ```text
 //! Recording ──▶ tables (thin rows, by minute) ──▶ PLACE/day=…/service=…/host=…/ID-TABLE.parquet
 //!                                                     │
-//! fleet/QUESTION.sql + views of the engine's dialect ─┴─▶ DuckDB, ClickHouse ──▶ Answer
+//! fleet/QUESTION.sql + views of the engine's dialect ─┴─▶ DuckDB, ClickHouse, Spark, Trino ──▶ Answer
 //! ```
 //!
 //! Nothing here stores or queries: files are plain Parquet in Hive's layout, and questions are SQL
 //! that an engine answers which exists. What the columns are is said in docs/fleet.md.
 
 mod columns;
+mod driver;
 mod engine;
 mod error;
 mod place;
 mod questions;
+mod register;
 mod tables;
 
-pub use engine::{Answer, Engine, python};
+pub use driver::python;
+pub use engine::{Answer, Engine};
 pub use error::FleetError;
 pub use place::{Added, add, partition, put};
 pub use questions::{Parameter, QUESTIONS, Question};
+pub use register::{NAMESPACE, Registered, register};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use fathom_fleet::{Added, Engine, QUESTIONS, Question, python};
+use fathom_fleet::{Added, Engine, FleetError, NAMESPACE, QUESTIONS, Question, python};
 use fathom_recording::Recording;
 use serde_json::json;
 
@@ -21,8 +21,10 @@ const SCHEMA: &str = "fathom.fleet/1";
 was this cause found, is it one machine or all?
 
 `fathom fleet add` turns recordings into thin rows, Parquet files under PLACE/day=…/service=…/host=…; adding one again changes \
-nothing. Questions are SQL that an existing engine answers: DuckDB (pip install duckdb) or ClickHouse (pip install chdb). \
-Without a question, they are listed. docs/fleet.md has the columns.",
+nothing. Questions are SQL that an existing engine answers: DuckDB (pip install duckdb), ClickHouse (pip install chdb) or \
+Spark (pip install pyspark, and a Java; FATHOM_FLEET_SPARK is the master of a cluster), or a server of Trino (pip install \
+trino) over tables of Apache Iceberg, which `fathom fleet register` makes. Without a question, they are listed. \
+docs/fleet.md has the columns.",
     after_long_help = "Examples:
   fathom record -p 4711 -d 60s --service shop --version-label 2.3 -o a.fathom
   fathom fleet add *.fathom --to /srv/fleet
@@ -30,6 +32,10 @@ Without a question, they are listed. docs/fleet.md has the columns.",
   fathom fleet frames --at /srv/fleet --set service=shop
   fathom fleet versions --at /srv/fleet --set before=2.2 --set after=2.3
   fathom fleet rules --at /srv/fleet --set since=2026-11-24 --json
+  fathom fleet changes --at /srv/fleet                            what costs more since which day
+  FATHOM_FLEET_SPARK=spark://head:7077 fathom fleet frames --at /srv/fleet --engine spark
+  fathom fleet register --at /srv/fleet                           tables of Iceberg, for other engines
+  fathom fleet frames --engine trino --at http://me@trino:8080/iceberg/fathom
 
 FATHOM_FLEET_PYTHON names a Python that has the engine, where python3 does not have it."
 )]
@@ -38,7 +44,7 @@ pub struct Args {
     command: Option<Command>,
     /// The question; without one, all are listed
     question: Option<String>,
-    /// The place that rows were added to
+    /// The place that rows were added to; for Trino http://USER@HOST:PORT/CATALOG/SCHEMA
     #[arg(long, value_name = "PLACE", default_value = ".", requires = "question")]
     at: PathBuf,
     /// What answers
@@ -63,12 +69,23 @@ enum Command {
         #[arg(long, value_name = "PLACE")]
         to: PathBuf,
     },
+    /// Make tables of Apache Iceberg of the rows at a place, or bring them up to date
+    Register {
+        /// The place that rows were added to
+        #[arg(long, value_name = "PLACE", default_value = ".")]
+        at: PathBuf,
+        /// The directory of the catalogue and of the metadata of its tables [PLACE/iceberg]
+        #[arg(long, value_name = "DIR")]
+        catalog: Option<PathBuf>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum EngineName {
     Duckdb,
     Clickhouse,
+    Spark,
+    Trino,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
@@ -96,6 +113,22 @@ impl Args {
             }
             return Ok(Outcome::Done);
         }
+        if let Some(Command::Register { at, catalog }) = &self.command {
+            let catalog = catalog.clone().unwrap_or_else(|| at.join("iceberg"));
+            for made in fathom_fleet::register(at, &catalog, &python()).map_err(what_is_missing)? {
+                let metadata = made.metadata.display().to_string();
+                print(&format!(
+                    "{}.{}: {} files, {} of them new, {} gone; {}\n",
+                    NAMESPACE,
+                    made.table,
+                    made.files,
+                    made.added,
+                    made.removed,
+                    fathom_render::printable(&metadata)
+                ))?;
+            }
+            return Ok(Outcome::Done);
+        }
         let Some(name) = &self.question else {
             print(&list())?;
             return Ok(Outcome::Done);
@@ -107,17 +140,10 @@ impl Args {
         let engine = match self.engine {
             EngineName::Duckdb => Engine::DuckDb,
             EngineName::Clickhouse => Engine::ClickHouse,
+            EngineName::Spark => Engine::Spark,
+            EngineName::Trino => Engine::Trino,
         };
-        let answer = engine.ask(question, &self.at, &self.set, &python());
-        let answer = match answer {
-            Err(
-                error @ (fathom_fleet::FleetError::NoEngine { .. }
-                | fathom_fleet::FleetError::NoPython { .. }),
-            ) => {
-                return Err(Environment(error.to_string()).into());
-            }
-            answer => answer?,
-        };
+        let answer = engine.ask(question, &self.at, &self.set, &python()).map_err(what_is_missing)?;
         if self.json {
             print_json(&json!({
                 "schema": SCHEMA, "question": question.name, "about": question.about(), "engine": engine.name(),
@@ -134,6 +160,16 @@ impl Args {
             }
         }
         Ok(Outcome::Done)
+    }
+}
+
+/// What the machine lacks is another exit status than a question that is refused.
+fn what_is_missing(error: FleetError) -> anyhow::Error {
+    match error {
+        FleetError::NoEngine { .. } | FleetError::NoPython { .. } | FleetError::NoJava => {
+            Environment(error.to_string()).into()
+        }
+        error => error.into(),
     }
 }
 
