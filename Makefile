@@ -42,9 +42,9 @@ test-ui:
 # 700 MB of packages, and minutes of starting servers: not a part of `make test`.
 ENGINES = target/tmp/engines-venv
 test-engines: export FATHOM_FLEET_PYTHON = $(CURDIR)/$(ENGINES)/bin/python
-test-engines: ## questions to a fleet on Spark, ClickHouse and tables of Iceberg (and TRINO=http://USER@HOST:PORT/CATALOG/SCHEMA)
+test-engines: ## questions to a fleet on Spark, ClickHouse and tables of Iceberg
 	@[ -x $(ENGINES)/bin/python ] || python3 -m venv $(ENGINES)
-	$(ENGINES)/bin/pip install -q --disable-pip-version-check duckdb chdb pandas pyarrow pyspark==4.3.0 'pyiceberg[pyarrow,sql-sqlite]' trino
+	$(ENGINES)/bin/pip install -q --disable-pip-version-check duckdb chdb pandas pyarrow pyspark==4.3.0 'pyiceberg[pyarrow,sql-sqlite]'
 	$(CARGO) test -p fathom-fleet -j $(JOBS) --test engines -- --ignored --nocapture
 
 bench: ## fathom beside its rivals, and its time by the size of its input (PARTS='logs flights profilers observers' MEGABYTES=400 ROUNDS=3 ONLY=growth JITWATCH=class path)

@@ -50,7 +50,20 @@ macro_rules! questions {
     };
 }
 
-questions!("frames", "versions", "changes", "rules", "pauses", "locks", "calls", "outliers", "day", "unseen");
+questions!(
+    "frames",
+    "versions",
+    "changes",
+    "rules",
+    "pauses",
+    "locks",
+    "calls",
+    "outliers",
+    "day",
+    "trend",
+    "recordings",
+    "unseen"
+);
 
 impl Question {
     /// By its name.

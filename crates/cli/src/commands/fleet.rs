@@ -1,17 +1,22 @@
 //! `fathom fleet`: many machines. Rows of recordings into a place, and questions to it.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use fathom_fleet::{Added, Engine, FleetError, NAMESPACE, QUESTIONS, Question, python};
+use fathom_fleet::{Added, Answer, Engine, FleetError, NAMESPACE, QUESTIONS, Question, python};
 use fathom_recording::Recording;
 use serde_json::json;
 
 use crate::exit::{Environment, Outcome};
-use crate::output::{columns, print, print_json};
+use crate::output::{columns, print, print_json, write_file};
 
 /// The schema of the JSON form.
 const SCHEMA: &str = "fathom.fleet/1";
+/// Points of all trends that are looked at for a page.
+const MOST_POINTS: &str = "500000";
+/// Recordings that are looked at for a page.
+const MOST_RECORDINGS: &str = "20000";
 
 /// Arguments of `fathom fleet`.
 #[derive(clap::Args, Debug)]
@@ -32,7 +37,7 @@ docs/fleet.md has the columns.",
   fathom fleet frames --at /srv/fleet --set service=shop
   fathom fleet versions --at /srv/fleet --set before=2.2 --set after=2.3
   fathom fleet rules --at /srv/fleet --set since=2026-11-24 --json
-  fathom fleet changes --at /srv/fleet                            what costs more since which day
+  fathom fleet changes --at /srv/fleet --html changes.html        what costs more since which day, as a page
   FATHOM_FLEET_SPARK=spark://head:7077 fathom fleet frames --at /srv/fleet --engine spark
   fathom fleet register --at /srv/fleet                           tables of Iceberg, for other engines
   fathom fleet frames --engine trino --at http://me@trino:8080/iceberg/fathom
@@ -54,8 +59,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "question")]
     set: Vec<(String, String)>,
     /// As JSON (schema fathom.fleet/1)
-    #[arg(long, requires = "question")]
+    #[arg(long, requires = "question", conflicts_with = "html")]
     json: bool,
+    /// As a page: bars, shares day by day, and the recordings that a row comes from
+    #[arg(long, value_name = "FILE", requires = "question")]
+    html: Option<PathBuf>,
 }
 
 #[derive(clap::Subcommand, Debug)]
@@ -144,6 +152,9 @@ impl Args {
             EngineName::Trino => Engine::Trino,
         };
         let answer = engine.ask(question, &self.at, &self.set, &python()).map_err(what_is_missing)?;
+        if let Some(html) = &self.html {
+            return self.write_page(html, question, engine, &answer);
+        }
         if self.json {
             print_json(&json!({
                 "schema": SCHEMA, "question": question.name, "about": question.about(), "engine": engine.name(),
@@ -161,6 +172,49 @@ impl Args {
         }
         Ok(Outcome::Done)
     }
+}
+
+impl Args {
+    /// The answer as a page, with two more answers: shares by day where it names methods or
+    /// categories, and recordings where it is not about them itself.
+    fn write_page(
+        &self,
+        file: &Path,
+        question: &Question,
+        engine: Engine,
+        answer: &Answer,
+    ) -> Result<Outcome> {
+        let more = |name: &str, top: &str| -> Result<Option<Answer>> {
+            let Some(question) = Question::find(name) else { return Ok(None) };
+            let known = question.parameters();
+            let mut set: Vec<(String, String)> =
+                self.set.iter().filter(|(name, _)| known.iter().any(|p| p.name == name)).cloned().collect();
+            set.retain(|(name, _)| name != "top" && name != "least");
+            set.push(("top".into(), top.into()));
+            Ok(Some(engine.ask(question, &self.at, &set, &python()).map_err(what_is_missing)?))
+        };
+        let has = |column: &str| answer.columns.iter().any(|name| name == column);
+        let names = question.name != "trend" && ["method", "heading", "what"].into_iter().any(has);
+        let trend = if names { more("trend", MOST_POINTS)? } else { None };
+        let recordings =
+            if question.name == "recordings" { None } else { more("recordings", MOST_RECORDINGS)? };
+        let set: Vec<String> = self.set.iter().map(|(name, value)| format!(", {name}={value}")).collect();
+        let of = format!("{} with {}{}", self.at.display(), engine.name(), set.concat());
+        let page = fathom_render::fleet::page(&fathom_render::fleet::Page {
+            about: question.about(),
+            of: &of,
+            answer: rows(answer),
+            trend: trend.as_ref().map(rows),
+            recordings: recordings.as_ref().map(rows),
+        });
+        write_file(file, |out| out.write_all(page.as_bytes()))?;
+        eprintln!("fathom: wrote {}", fathom_render::printable(&file.display().to_string()));
+        Ok(Outcome::Done)
+    }
+}
+
+fn rows(answer: &Answer) -> fathom_render::fleet::Rows<'_> {
+    fathom_render::fleet::Rows { columns: &answer.columns, rows: &answer.rows }
 }
 
 /// What the machine lacks is another exit status than a question that is refused.
