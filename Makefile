@@ -5,7 +5,7 @@ CARGO ?= cargo
 # Two cores and 8 GB are enough; more are used when they are there.
 JOBS ?= $(shell n=$$(nproc); echo $$(( n > 8 ? 8 : n )))
 
-.PHONY: help setup demo test test-rust test-ui test-fuzz bench lab heap-many lint fmt ui jmh agent deny fuzz
+.PHONY: help setup demo test test-rust test-ui test-fuzz test-engines bench lab heap-many lint fmt ui jmh agent deny fuzz
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -39,6 +39,14 @@ test-ui:
 	npm --prefix ui run --silent current
 	npm --prefix ui test --silent
 	npm --prefix ui run --silent browser
+
+# 700 MB of packages, and minutes of starting servers: not a part of `make test`.
+ENGINES = target/tmp/engines-venv
+test-engines: export FATHOM_FLEET_PYTHON = $(CURDIR)/$(ENGINES)/bin/python
+test-engines: ## questions to a fleet on Spark, ClickHouse and tables of Iceberg
+	@[ -x $(ENGINES)/bin/python ] || python3 -m venv $(ENGINES)
+	$(ENGINES)/bin/pip install -q --disable-pip-version-check duckdb chdb pandas pyarrow pyspark==4.3.0 'pyiceberg[pyarrow,sql-sqlite]'
+	$(CARGO) test -p fathom-fleet -j $(JOBS) --test engines -- --ignored --nocapture
 
 bench: ## fathom beside its rivals, and its time by the size of its input (PARTS='logs flights profilers observers' MEGABYTES=400 ROUNDS=3 ONLY=growth JITWATCH=class path)
 	bench/run

@@ -10,16 +10,17 @@
 -- $top number = 20: rows
 -- A unit's share of a method is one observation, 0 where it was not seen. Welch's interval; the quantile of Student's t
 -- is expanded from that of the normal distribution (Abramowitz and Stegun 26.7.5). At least 4 units on each side.
-WITH seen AS (
-  SELECT version, CASE WHEN $unit = 'host' THEN coalesce(host, '') ELSE recording END AS unit, method,
-         sum(total_weight) AS weight, sum(self_weight) AS own_weight
-  FROM frames
-  WHERE day >= $since AND day <= $until AND ($service = '' OR service = $service) AND kind = $kind AND role = 'app' AND version IN ($before, $after)
-  GROUP BY version, CASE WHEN $unit = 'host' THEN coalesce(host, '') ELSE recording END, method),
-units AS (SELECT version, unit, sum(own_weight) AS whole FROM seen GROUP BY version, unit),
+-- step step_seen
+SELECT version, CASE WHEN $unit = 'host' THEN coalesce(host, '') ELSE recording END AS unit, method,
+       sum(total_weight) AS weight, sum(self_weight) AS own_weight
+FROM frames
+WHERE day >= $since AND day <= $until AND ($service = '' OR service = $service) AND kind = $kind AND role = 'app' AND version IN ($before, $after)
+GROUP BY version, CASE WHEN $unit = 'host' THEN coalesce(host, '') ELSE recording END, method
+-- step
+WITH units AS (SELECT version, unit, sum(own_weight) AS whole FROM step_seen GROUP BY version, unit),
 shares AS (
   SELECT seen.version AS version, seen.method AS method, 1e0 * seen.weight / units.whole AS share
-  FROM seen JOIN units ON seen.version = units.version AND seen.unit = units.unit WHERE units.whole > 0),
+  FROM step_seen seen JOIN units ON seen.version = units.version AND seen.unit = units.unit WHERE units.whole > 0),
 counts AS (
   SELECT 1e0 * sum(CASE WHEN version = $before THEN 1 ELSE 0 END) AS n1,
          1e0 * sum(CASE WHEN version = $after THEN 1 ELSE 0 END) AS n2

@@ -4,18 +4,16 @@
 //! module that `pip` installs is the same engine. What differs between dialects is a prelude:
 //! settings, and a view for each table.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::driver::drive;
+use crate::questions::Steps;
 use crate::{FleetError, Question};
 
 /// The program that calls them.
 const DRIVER: &str = include_str!("engine.py");
-/// Names the Python that has the engines, where it is not `python3`.
-const PYTHON: &str = "FATHOM_FLEET_PYTHON";
 /// The tables, each a view.
 pub(crate) const TABLES: [&str; 9] =
     ["recordings", "frames", "ledger", "findings", "pauses", "locks", "calls", "series", "unseen"];
@@ -27,6 +25,11 @@ pub enum Engine {
     DuckDb,
     /// ClickHouse, within one process: PyPI's `chdb`.
     ClickHouse,
+    /// Spark: PyPI's `pyspark`, with a Java. On this machine, or on a cluster that
+    /// `FATHOM_FLEET_SPARK` names.
+    Spark,
+    /// Trino: a server, asked with PyPI's `trino`. It has tables, those of [`crate::register()`].
+    Trino,
 }
 
 /// Rows that an engine answered with.
@@ -38,17 +41,14 @@ pub struct Answer {
     pub rows: Vec<Vec<Value>>,
 }
 
-/// The Python that is asked for engines: `python3`, or what [`PYTHON`] names.
-pub fn python() -> String {
-    std::env::var(PYTHON).unwrap_or_else(|_| "python3".into())
-}
-
 impl Engine {
     /// Its word.
     pub fn name(self) -> &'static str {
         match self {
             Self::DuckDb => "duckdb",
             Self::ClickHouse => "clickhouse",
+            Self::Spark => "spark",
+            Self::Trino => "trino",
         }
     }
 
@@ -56,12 +56,14 @@ impl Engine {
         match self {
             Self::DuckDb => "duckdb",
             Self::ClickHouse => "chdb",
+            Self::Spark => "pyspark",
+            Self::Trino => "trino",
         }
     }
 
-    /// What is run before a question: the tables that it names as views. Others may not be there:
-    /// rows of the first fathoms have fewer.
-    fn prelude(self, place: &str, question: &Question) -> Vec<String> {
+    /// What is run before a question: the tables that it names as views, others may not be there,
+    /// as rows of the first fathoms have fewer; and its steps.
+    fn prelude(self, place: &str, steps: &Steps) -> Vec<String> {
         let files = |table: &str| self.quoted(&format!("{place}/day=*/service=*/host=*/*-{table}.parquet"));
         let view = |table: &&str| match self {
             Self::DuckDb => format!(
@@ -71,9 +73,15 @@ impl Engine {
             Self::ClickHouse => {
                 format!("CREATE VIEW {table} AS SELECT * FROM file({}, Parquet)", files(table))
             }
+            // Spark takes columns from the path below the one that it is given: none of one that
+            // is a pattern of files.
+            Self::Spark => {
+                format!("CREATE TEMPORARY VIEW {table} USING parquet OPTIONS (path {})", files(table))
+            }
+            Self::Trino => String::new(),
         };
         let settings: &[&str] = match self {
-            Self::DuckDb => &[],
+            Self::DuckDb | Self::Spark | Self::Trino => &[],
             // As in standard SQL: an outer join has nulls, a cast keeps them, numbers are numbers
             // in JSON.
             Self::ClickHouse => &[
@@ -83,21 +91,34 @@ impl Engine {
                 "SET use_hive_partitioning = 0",
             ],
         };
-        let named = question.tables();
-        settings.iter().map(|s| (*s).to_owned()).chain(named.iter().map(view)).collect()
-    }
-
-    /// A text as a literal. ClickHouse knows the backslash as an escape.
-    pub(crate) fn quoted(self, text: &str) -> String {
-        let text = match self {
-            Self::DuckDb => text.to_owned(),
-            Self::ClickHouse => text.replace('\\', "\\\\"),
+        let named = |table: &str| {
+            steps.tables.iter().map(|(_, sql)| sql).chain([&steps.answer]).any(|sql| sql.contains(table))
         };
-        format!("'{}'", text.replace('\'', "''"))
+        let kept = |(name, sql): &(String, String)| match self {
+            Self::DuckDb => format!("CREATE TEMP TABLE {name} AS {sql}"),
+            Self::ClickHouse => format!("CREATE TEMPORARY TABLE {name} AS {sql}"),
+            Self::Spark => format!("CACHE TABLE {name} AS {sql}"),
+            // It has no tables of a session; the driver drops them.
+            Self::Trino => format!("CREATE TABLE {name} AS {sql}"),
+        };
+        let settings = settings.iter().map(|s| (*s).to_owned());
+        let views = TABLES.iter().filter(|table| self != Self::Trino && named(table)).map(view);
+        settings.chain(views).chain(steps.tables.iter().map(kept)).collect()
     }
 
-    /// Asks a question to the rows at a place.
-    /// `python` is a Python that has the engine's package.
+    /// A text as a literal. ClickHouse and Spark know the backslash as an escape; to Spark before 4
+    /// two quotes are the end of one literal and the beginning of another.
+    pub(crate) fn quoted(self, text: &str) -> String {
+        let (backslash, quote) = match self {
+            Self::DuckDb | Self::Trino => ("\\", "''"),
+            Self::ClickHouse => ("\\\\", "''"),
+            Self::Spark => ("\\\\", "\\'"),
+        };
+        format!("'{}'", text.replace('\\', backslash).replace('\'', quote))
+    }
+
+    /// Asks a question to the rows at a place: a directory, or for Trino the address of a schema,
+    /// `http://USER@HOST:PORT/CATALOG/SCHEMA`. `python` is a Python that has the engine's package.
     pub fn ask(
         self,
         question: &Question,
@@ -105,43 +126,34 @@ impl Engine {
         set: &[(String, String)],
         python: &str,
     ) -> Result<Answer, FleetError> {
-        let place = place.canonicalize().map_err(FleetError::io(place))?;
-        crate::place::has_rows(&place)?;
-        let sql = question.sql_with(self, set)?;
-        let work = json!({"engine": self.name(), "prelude": self.prelude(&place.to_string_lossy(), question), "sql": sql});
-        let missing = || FleetError::NoEngine {
-            engine: self.name(),
-            remedy: format!("{python} -m pip install {}", self.package()),
-            python: python.to_owned(),
-        };
-        let refused = |why: String| FleetError::Refused { engine: self.name(), why };
-        let mut child = match Command::new(python)
-            .args(["-c", DRIVER])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-        {
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
-                return Err(FleetError::NoPython { python: python.to_owned() });
+        let place = match self {
+            Self::Trino if !place.to_string_lossy().contains("://") => {
+                return Err(FleetError::Parameter(format!(
+                    "trino is asked at an address, http://USER@HOST:PORT/CATALOG/SCHEMA, which {} is not; \
+                     fathom fleet register makes the tables",
+                    place.display()
+                )));
             }
-            child => child.map_err(|cause| refused(cause.to_string()))?,
+            Self::Trino => place.to_path_buf(),
+            _ => {
+                let place = place.canonicalize().map_err(FleetError::io(place))?;
+                crate::place::has_rows(&place)?;
+                place
+            }
         };
-        if let Some(mut input) = child.stdin.take() {
-            // Who does not read says why when it ends.
-            let _ = input.write_all(work.to_string().as_bytes());
-        }
-        let output = child.wait_with_output().map_err(|cause| refused(cause.to_string()))?;
-        match output.status.code() {
-            Some(0) => answer(&output.stdout).ok_or_else(|| refused("its answer is no table".into())),
-            Some(3) => Err(missing()),
-            _ => Err(refused(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
-        }
+        let place = place.to_string_lossy();
+        let steps = question.steps(self, set)?;
+        let work = json!({
+            "engine": self.name(), "place": place, "prelude": self.prelude(&place, &steps), "sql": steps.answer,
+            "kept": steps.tables.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        });
+        let said = drive(python, DRIVER, &work, self.name(), self.package())?;
+        answer(&said)
+            .ok_or_else(|| FleetError::Refused { engine: self.name(), why: "its answer is no table".into() })
     }
 }
 
-fn answer(json: &[u8]) -> Option<Answer> {
-    let value: Value = serde_json::from_slice(json).ok()?;
+fn answer(value: &Value) -> Option<Answer> {
     let columns = value["columns"].as_array()?.iter().map(|c| c.as_str().map(str::to_owned));
     let rows =
         value["rows"].as_array()?.iter().map(|row| row.as_array().map(|row| row.iter().map(same).collect()));

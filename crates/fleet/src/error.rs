@@ -44,6 +44,9 @@ pub enum FleetError {
         /// What was to be run.
         python: String,
     },
+    /// Spark is there, and Java is not.
+    #[error("spark needs a Java, 17 or later, and found none: JAVA_HOME names the one to use")]
+    NoJava,
     /// The engine refused the question.
     #[error("{engine}: {why}")]
     Refused {

@@ -3,7 +3,7 @@
 //! ```text
 //! Recording ──▶ tables (thin rows, by minute) ──▶ PLACE/day=…/service=…/host=…/ID-TABLE.parquet
 //!                                                     │
-//! fleet/QUESTION.sql + views of the engine's dialect ─┴─▶ DuckDB, ClickHouse ──▶ Answer
+//! fleet/QUESTION.sql + views of the engine's dialect ─┴─▶ DuckDB, ClickHouse, Spark, Trino ──▶ Answer
 //! ```
 //!
 //! A place is a directory or a bucket; of a bucket, what a question asks for is fetched first.
@@ -16,14 +16,18 @@ mod bucket;
 #[path = "no_bucket.rs"]
 mod bucket;
 mod columns;
+mod driver;
 mod engine;
 mod error;
 mod place;
 mod questions;
+mod register;
 mod tables;
 
 pub use bucket::{Bucket, Mirror};
-pub use engine::{Answer, Engine, python};
+pub use driver::python;
+pub use engine::{Answer, Engine};
 pub use error::FleetError;
 pub use place::{Added, add, add_to_bucket, partition, put};
 pub use questions::{Parameter, QUESTIONS, Question};
+pub use register::{NAMESPACE, Registered, register};

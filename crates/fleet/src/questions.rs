@@ -1,7 +1,10 @@
 //! The questions: one SQL file each in `fleet/`, and the list of them.
 //!
 //! A file begins with what it asks; a line `-- $NAME KIND = DEFAULT: MEANING` declares a parameter.
-//! Values become literals, so that no text of a user is read as SQL.
+//! Values become literals, so that no text of a user is read as SQL. A line `-- step NAME` begins
+//! a table that later steps read, which the engine keeps as long as the question takes: engines but
+//! DuckDB would compute a part of a query again wherever it is named. `-- step` without a name
+//! begins what answers.
 
 use crate::engine::TABLES;
 use crate::{Engine, FleetError};
@@ -14,6 +17,18 @@ pub struct Question {
     /// The file.
     pub sql: &'static str,
 }
+
+/// A question with the values of its parameters, as an engine is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Steps {
+    /// Tables that are made first, in this order: name and SQL.
+    pub tables: Vec<(String, String)>,
+    /// What answers.
+    pub answer: String,
+}
+
+/// How a step begins.
+const STEP: &str = "-- step";
 
 /// A parameter of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +51,20 @@ macro_rules! questions {
     };
 }
 
-questions!("frames", "versions", "rules", "pauses", "locks", "calls", "outliers", "day", "unseen");
+questions!(
+    "frames",
+    "versions",
+    "changes",
+    "rules",
+    "pauses",
+    "locks",
+    "calls",
+    "outliers",
+    "day",
+    "trend",
+    "recordings",
+    "unseen"
+);
 
 impl Question {
     /// By its name.
@@ -79,8 +107,8 @@ impl Question {
         body.join("\n")
     }
 
-    /// The SQL with the values of its parameters.
-    pub(crate) fn sql_with(&self, engine: Engine, set: &[(String, String)]) -> Result<String, FleetError> {
+    /// The SQL with the values of its parameters, step by step.
+    pub(crate) fn steps(&self, engine: Engine, set: &[(String, String)]) -> Result<Steps, FleetError> {
         let parameters = self.parameters();
         let known = |name: &str| parameters.iter().any(|parameter| parameter.name == name);
         if let Some((name, _)) = set.iter().find(|(name, _)| !known(name)) {
@@ -91,14 +119,55 @@ impl Question {
                 all.join(", ")
             )));
         }
-        let body = self.body();
-        let mut rest = &body[..];
+        // Split before values are put in: what a value says is not looked at.
+        let mut steps: Vec<(&'static str, Vec<&str>)> = vec![("", Vec::new())];
+        for line in self.sql.lines() {
+            if let Some(name) = line.strip_prefix(STEP) {
+                steps.push((name.trim(), Vec::new()));
+            } else if !line.starts_with("--")
+                && let Some((_, body)) = steps.last_mut()
+            {
+                body.push(line);
+            }
+        }
+        steps.retain(|(_, body)| !body.is_empty());
+        let (_, answer) = steps.pop().unwrap_or_default();
+        // Trino keeps steps as tables that others see: two who ask at once have their own.
+        let own = match engine {
+            Engine::Trino => format!("_{}_{}", std::process::id(), jiff::Timestamp::now().as_nanosecond()),
+            _ => String::new(),
+        };
+        let named = |name: &str| format!("{name}{own}");
+        let filled = |body: &[&str]| {
+            let renamed = |text: String, (name, _): &(&str, Vec<&str>)| text.replace(name, &named(name));
+            let body = steps.iter().fold(body.join("\n"), renamed);
+            self.filled(&body, &parameters, engine, set)
+        };
+        let tables = steps.iter().map(|(name, body)| Ok((named(name), filled(body)?)));
+        Ok(Steps { tables: tables.collect::<Result<_, FleetError>>()?, answer: filled(&answer)? })
+    }
+
+    /// SQL with literals for its parameters.
+    fn filled(
+        &self,
+        body: &str,
+        parameters: &[Parameter],
+        engine: Engine,
+        set: &[(String, String)],
+    ) -> Result<String, FleetError> {
+        let mut rest = body;
         let mut out = String::with_capacity(rest.len());
         // In one pass: what a value says is not looked at again.
         while let Some(at) = rest.find('$') {
             let (before, behind) = (&rest[..at], &rest[at + 1..]);
             let end = behind.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(behind.len());
             let wanted = &behind[..end];
+            if wanted.is_empty() {
+                // The end of a line in a regular expression.
+                out.push_str(&rest[..=at]);
+                rest = behind;
+                continue;
+            }
             let Some(parameter) = parameters.iter().find(|parameter| parameter.name == wanted) else {
                 return Err(FleetError::Parameter(format!("{}: ${wanted} is not declared", self.name)));
             };
@@ -129,8 +198,17 @@ mod tests {
     fn every_question_says_what_it_asks_and_declares_what_it_uses() {
         for question in QUESTIONS {
             assert!(question.about().ends_with('?'), "{}", question.name);
-            let sql = question.sql_with(Engine::DuckDb, &[]).unwrap();
-            assert!(!sql.contains('$') && sql.contains("SELECT"), "{sql}");
+            let steps = question.steps(Engine::DuckDb, &[]).unwrap();
+            for sql in steps.tables.iter().map(|(_, sql)| sql).chain([&steps.answer]) {
+                assert!(!sql.replace("*$'", "").contains('$') && sql.contains("SELECT"), "{sql}");
+            }
+            // A step is read by a later one.
+            for (i, (name, _)) in steps.tables.iter().enumerate() {
+                let mut later = steps.tables[i + 1..].iter().map(|(_, sql)| sql).chain([&steps.answer]);
+                assert!(later.any(|sql| sql.contains(name.as_str())), "{}: {name}", question.name);
+                let alike = steps.tables.iter().filter(|(other, _)| other.contains(name.as_str()));
+                assert_eq!(alike.count(), 1, "{}: {name} is a part of another name", question.name);
+            }
             for parameter in question.parameters() {
                 let marker = format!("${}", parameter.name);
                 assert!(question.sql.matches(&marker).count() > 1, "{}: {marker} is not used", question.name);
@@ -159,11 +237,14 @@ mod tests {
         let question =
             Question { name: "x", sql: "-- What?\n-- $a text = '': a\n-- $n number = 5: n\nSELECT $a, $n" };
         let set = |a: &str| vec![("a".to_owned(), a.to_owned())];
-        let sql = |engine, a: &str| question.sql_with(engine, &set(a)).unwrap();
+        let sql = |engine, a: &str| question.steps(engine, &set(a)).unwrap().answer;
         assert_eq!(sql(Engine::DuckDb, "it's $n"), "SELECT 'it''s $n', 5");
         assert_eq!(sql(Engine::ClickHouse, "\\'"), "SELECT '\\\\''', 5");
+        assert_eq!(sql(Engine::Spark, "\\'"), "SELECT '\\\\\\'', 5");
+        // Nor is a line of it a step.
+        assert_eq!(sql(Engine::DuckDb, "\n-- step x\n"), "SELECT '\n-- step x\n', 5");
         let wrong = |name: &str, value: &str| {
-            question.sql_with(Engine::DuckDb, &[(name.into(), value.into())]).unwrap_err().to_string()
+            question.steps(Engine::DuckDb, &[(name.into(), value.into())]).unwrap_err().to_string()
         };
         assert_eq!(wrong("n", "1; DROP"), "n is a number, which 1; DROP is not");
         assert_eq!(wrong("b", ""), "x has no b, but a, n");

@@ -1,6 +1,10 @@
-//! An engine's answer as a table.
+//! An engine's answer as a table, and as a page.
+
+mod page;
 
 use serde_json::Value;
+
+pub use page::{Page, Rows, page};
 
 use crate::tables::{Sheet, section, shortened, table};
 

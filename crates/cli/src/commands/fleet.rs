@@ -1,18 +1,23 @@
 //! `fathom fleet`: many machines. Rows of recordings into a place, and questions to it.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use fathom_fleet::{Added, Engine, QUESTIONS, Question, python};
+use fathom_fleet::{Added, Answer, Engine, FleetError, NAMESPACE, QUESTIONS, Question, python};
 use fathom_recording::Recording;
 use serde_json::json;
 
 use crate::bucket::{self, Inputs};
 use crate::exit::{Environment, Outcome};
-use crate::output::{columns, print, print_json};
+use crate::output::{columns, print, print_json, write_file};
 
 /// The schema of the JSON form.
 const SCHEMA: &str = "fathom.fleet/1";
+/// Points of all trends that are looked at for a page.
+const MOST_POINTS: &str = "500000";
+/// Recordings that are looked at for a page.
+const MOST_RECORDINGS: &str = "20000";
 
 /// Arguments of `fathom fleet`.
 #[derive(clap::Args, Debug)]
@@ -22,8 +27,10 @@ const SCHEMA: &str = "fathom.fleet/1";
 was this cause found, is it one machine or all?
 
 `fathom fleet add` turns recordings into thin rows, Parquet files under PLACE/day=…/service=…/host=…; adding one again changes \
-nothing. Questions are SQL that an existing engine answers: DuckDB (pip install duckdb) or ClickHouse (pip install chdb). \
-Without a question, they are listed. docs/fleet.md has the columns.",
+nothing. Questions are SQL that an existing engine answers: DuckDB (pip install duckdb), ClickHouse (pip install chdb) or \
+Spark (pip install pyspark, and a Java; FATHOM_FLEET_SPARK is the master of a cluster), or a server of Trino (pip install \
+trino) over tables of Apache Iceberg, which `fathom fleet register` makes. Without a question, they are listed. \
+docs/fleet.md has the columns.",
     after_long_help = "Examples:
   fathom record -p 4711 -d 60s --service shop --version-label 2.3 -o a.fathom
   fathom fleet add *.fathom --to /srv/fleet
@@ -33,6 +40,10 @@ Without a question, they are listed. docs/fleet.md has the columns.",
   fathom fleet rules --at /srv/fleet --set since=2026-11-24 --json
   fathom fleet add *.fathom --to s3://fleet/prod                  a bucket; AWS_REGION, AWS_ACCESS_KEY_ID … say how
   fathom fleet rules --at s3://fleet/prod --set since=2026-11-24
+  fathom fleet changes --at /srv/fleet --html changes.html        what costs more since which day, as a page
+  FATHOM_FLEET_SPARK=spark://head:7077 fathom fleet frames --at /srv/fleet --engine spark
+  fathom fleet register --at /srv/fleet                           tables of Iceberg, for other engines
+  fathom fleet frames --engine trino --at http://me@trino:8080/iceberg/fathom
 
 FATHOM_FLEET_PYTHON names a Python that has the engine, where python3 does not have it."
 )]
@@ -41,7 +52,8 @@ pub struct Args {
     command: Option<Command>,
     /// The question; without one, all are listed
     question: Option<String>,
-    /// The place that rows were added to: a directory, or a bucket, s3://BUCKET/PREFIX
+    /// The place that rows were added to: a directory, or a bucket, s3://BUCKET/PREFIX; for Trino
+    /// http://USER@HOST:PORT/CATALOG/SCHEMA
     #[arg(long, value_name = "PLACE", default_value = ".", requires = "question")]
     at: PathBuf,
     /// What answers
@@ -51,8 +63,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "question")]
     set: Vec<(String, String)>,
     /// As JSON (schema fathom.fleet/1)
-    #[arg(long, requires = "question")]
+    #[arg(long, requires = "question", conflicts_with = "html")]
     json: bool,
+    /// As a page: bars, shares day by day, and the recordings that a row comes from
+    #[arg(long, value_name = "FILE", requires = "question")]
+    html: Option<PathBuf>,
 }
 
 #[derive(clap::Subcommand, Debug)]
@@ -68,12 +83,23 @@ enum Command {
         #[arg(long, value_name = "PLACE")]
         to: PathBuf,
     },
+    /// Make tables of Apache Iceberg of the rows at a place, or bring them up to date
+    Register {
+        /// The place that rows were added to
+        #[arg(long, value_name = "PLACE", default_value = ".")]
+        at: PathBuf,
+        /// The directory of the catalogue and of the metadata of its tables [PLACE/iceberg]
+        #[arg(long, value_name = "DIR")]
+        catalog: Option<PathBuf>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum EngineName {
     Duckdb,
     Clickhouse,
+    Spark,
+    Trino,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
@@ -107,6 +133,22 @@ impl Args {
             }
             return Ok(Outcome::Done);
         }
+        if let Some(Command::Register { at, catalog }) = &self.command {
+            let catalog = catalog.clone().unwrap_or_else(|| at.join("iceberg"));
+            for made in fathom_fleet::register(at, &catalog, &python()).map_err(what_is_missing)? {
+                let metadata = made.metadata.display().to_string();
+                print(&format!(
+                    "{}.{}: {} files, {} of them new, {} gone; {}\n",
+                    NAMESPACE,
+                    made.table,
+                    made.files,
+                    made.added,
+                    made.removed,
+                    fathom_render::printable(&metadata)
+                ))?;
+            }
+            return Ok(Outcome::Done);
+        }
         let Some(name) = &self.question else {
             print(&list())?;
             return Ok(Outcome::Done);
@@ -118,30 +160,13 @@ impl Args {
         let engine = match self.engine {
             EngineName::Duckdb => Engine::DuckDb,
             EngineName::Clickhouse => Engine::ClickHouse,
+            EngineName::Spark => Engine::Spark,
+            EngineName::Trino => Engine::Trino,
         };
-        let mirror = match bucket::named(&self.at) {
-            Some(bucket) => Some(bucket?.mirror(question, &self.set).map_err(bucket::user_error)?),
-            None => None,
-        };
-        if let Some(mirror) = mirror.as_ref().filter(|mirror| mirror.fetched > 0) {
-            eprintln!(
-                "fathom: fetched {} files ({} kB) into {}",
-                mirror.fetched,
-                mirror.fetched_bytes / 1000,
-                fathom_render::printable(&mirror.dir.display().to_string())
-            );
+        let answer = self.ask(question, engine, &self.set)?;
+        if let Some(html) = &self.html {
+            return self.write_page(html, question, engine, &answer);
         }
-        let at = mirror.as_ref().map_or(&self.at, |mirror| &mirror.dir);
-        let answer = engine.ask(question, at, &self.set, &python());
-        let answer = match answer {
-            Err(
-                error @ (fathom_fleet::FleetError::NoEngine { .. }
-                | fathom_fleet::FleetError::NoPython { .. }),
-            ) => {
-                return Err(Environment(error.to_string()).into());
-            }
-            answer => answer?,
-        };
         if self.json {
             print_json(&json!({
                 "schema": SCHEMA, "question": question.name, "about": question.about(), "engine": engine.name(),
@@ -158,6 +183,77 @@ impl Args {
             }
         }
         Ok(Outcome::Done)
+    }
+}
+
+impl Args {
+    /// Asks an engine; of a bucket, the files that the question needs are fetched first.
+    fn ask(&self, question: &Question, engine: Engine, set: &[(String, String)]) -> Result<Answer> {
+        let mirror = match bucket::named(&self.at) {
+            Some(bucket) => Some(bucket?.mirror(question, set).map_err(bucket::user_error)?),
+            None => None,
+        };
+        if let Some(mirror) = mirror.as_ref().filter(|mirror| mirror.fetched > 0) {
+            eprintln!(
+                "fathom: fetched {} files ({} kB) into {}",
+                mirror.fetched,
+                mirror.fetched_bytes / 1000,
+                fathom_render::printable(&mirror.dir.display().to_string())
+            );
+        }
+        let at = mirror.as_ref().map_or(&self.at, |mirror| &mirror.dir);
+        engine.ask(question, at, set, &python()).map_err(what_is_missing)
+    }
+
+    /// The answer as a page, with two more answers: shares by day where it names methods or
+    /// categories, and recordings where it is not about them itself.
+    fn write_page(
+        &self,
+        file: &Path,
+        question: &Question,
+        engine: Engine,
+        answer: &Answer,
+    ) -> Result<Outcome> {
+        let more = |name: &str, top: &str| -> Result<Option<Answer>> {
+            let Some(question) = Question::find(name) else { return Ok(None) };
+            let known = question.parameters();
+            let mut set: Vec<(String, String)> =
+                self.set.iter().filter(|(name, _)| known.iter().any(|p| p.name == name)).cloned().collect();
+            set.retain(|(name, _)| name != "top" && name != "least");
+            set.push(("top".into(), top.into()));
+            Ok(Some(self.ask(question, engine, &set)?))
+        };
+        let has = |column: &str| answer.columns.iter().any(|name| name == column);
+        let names = question.name != "trend" && ["method", "heading", "what"].into_iter().any(has);
+        let trend = if names { more("trend", MOST_POINTS)? } else { None };
+        let recordings =
+            if question.name == "recordings" { None } else { more("recordings", MOST_RECORDINGS)? };
+        let set: Vec<String> = self.set.iter().map(|(name, value)| format!(", {name}={value}")).collect();
+        let of = format!("{} with {}{}", self.at.display(), engine.name(), set.concat());
+        let page = fathom_render::fleet::page(&fathom_render::fleet::Page {
+            about: question.about(),
+            of: &of,
+            answer: rows(answer),
+            trend: trend.as_ref().map(rows),
+            recordings: recordings.as_ref().map(rows),
+        });
+        write_file(file, |out| out.write_all(page.as_bytes()))?;
+        eprintln!("fathom: wrote {}", fathom_render::printable(&file.display().to_string()));
+        Ok(Outcome::Done)
+    }
+}
+
+fn rows(answer: &Answer) -> fathom_render::fleet::Rows<'_> {
+    fathom_render::fleet::Rows { columns: &answer.columns, rows: &answer.rows }
+}
+
+/// What the machine lacks is another exit status than a question that is refused.
+fn what_is_missing(error: FleetError) -> anyhow::Error {
+    match error {
+        FleetError::NoEngine { .. } | FleetError::NoPython { .. } | FleetError::NoJava => {
+            Environment(error.to_string()).into()
+        }
+        error => error.into(),
     }
 }
 
