@@ -24,11 +24,11 @@ SELECT service, 'total' AS scope, method AS item, day, 1e0 * under AS cost FROM 
 UNION ALL
 SELECT service, 'self' AS scope, method AS item, day, 1e0 * own AS cost FROM step_frames
 UNION ALL
-SELECT service, 'category' AS scope, heading AS item, day, sum(ms) AS cost
+SELECT service, 'category' AS scope, category AS item, day, sum(ms) AS cost
 FROM ledger
 WHERE day >= $since AND day <= $until AND ($service = '' OR service = $service) AND role = 'application threads' AND service IS NOT NULL
-  AND heading NOT IN ('idle', 'asleep')
-GROUP BY service, heading, day
+  AND category NOT IN ('idle', 'asleep')
+GROUP BY service, category, day
 -- step step_days
 SELECT service, scope, day, whole, row_number() OVER (PARTITION BY service, scope ORDER BY day) AS idx,
        count(*) OVER (PARTITION BY service, scope) AS n

@@ -11,10 +11,10 @@ SELECT service, 'frame' AS what, method AS name, day, 1e0 * sum(total_weight) AS
 FROM frames WHERE day >= $since AND day <= $until AND ($service = '' OR service = $service) AND kind = $kind AND role = 'app'
 GROUP BY service, method, day
 UNION ALL
-SELECT service, 'category' AS what, heading AS name, day, sum(ms) AS cost, sum(ms) AS own
+SELECT service, 'category' AS what, category AS name, day, sum(ms) AS cost, sum(ms) AS own
 FROM ledger
-WHERE day >= $since AND day <= $until AND ($service = '' OR service = $service) AND role = 'application threads' AND heading NOT IN ('idle', 'asleep')
-GROUP BY service, heading, day
+WHERE day >= $since AND day <= $until AND ($service = '' OR service = $service) AND role = 'application threads' AND category NOT IN ('idle', 'asleep')
+GROUP BY service, category, day
 -- step step_shares
 SELECT costs.service AS service, costs.what AS what, costs.name AS name, costs.day AS day, 1e2 * costs.cost / wholes.whole AS share
 FROM step_costs costs

@@ -53,7 +53,7 @@ fn planted_regressions_are_found_on_their_days_and_what_moved_or_went_away_is_le
         .iter()
         .filter(|what| ["regression", "category"].contains(&what["kind"].as_str().unwrap()))
         .map(|what| {
-            let name = what["method"].as_str().or(what["heading"].as_str()).unwrap();
+            let name = what["method"].as_str().or(what["category"].as_str()).unwrap();
             (what["service"].as_str().unwrap().to_owned(), name.to_owned(), day(what))
         })
         .collect();
@@ -67,7 +67,8 @@ fn planted_regressions_are_found_on_their_days_and_what_moved_or_went_away_is_le
     assert_eq!(found, real, "{all:?}");
     // The one that came with a version says so; the others have none.
     for row in &answer.rows {
-        let with = planted.iter().find(|what| what["method"] == row[2] || what["heading"] == row[2]).unwrap();
+        let with =
+            planted.iter().find(|what| what["method"] == row[2] || what["category"] == row[2]).unwrap();
         let deploy = if with["release"].is_null() { "" } else { "2.2" };
         assert_eq!(text(row, 9), deploy, "{row:?}");
     }

@@ -1,10 +1,9 @@
 // What threads spent the window on, beside the base: one bar for each group, cut into categories.
 
 import { useMemo } from "preact/hooks";
-
+import { isQuiet, swatchOf } from "../categories";
 import type { Page } from "../context";
 import { duration, share } from "../format";
-import { isQuiet, swatchOf } from "../categories";
 import { useChoice } from "../hooks";
 import { cutsSlices, type LedgerGroup, ledgerOf } from "../ledger";
 import type { LedgerOverTime } from "../model";

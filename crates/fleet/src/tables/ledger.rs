@@ -6,7 +6,7 @@ use fathom_diagnose::thread_ledger::{By, over_time};
 use super::{Input, MINUTE_NS, minute};
 use crate::columns::Rows;
 
-const COLUMNS: &[&str] = &["minute_ns", "process", "role", "heading", "ms"];
+const COLUMNS: &[&str] = &["minute_ns", "process", "role", "category", "ms"];
 
 pub(super) fn rows(input: &Input<'_>) -> Rows {
     let (from, to) = input.covers_ns;

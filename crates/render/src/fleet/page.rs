@@ -151,7 +151,7 @@ fn cell(out: &mut String, value: &Value, number: bool, most: Option<f64>) {
 fn trend<'a>(page: &Page<'a>, row: &'a [Value]) -> Vec<(&'a str, f64)> {
     let (Some(trend), answer) = (page.trend, page.answer) else { return Vec::new() };
     let what = answer.text(row, "what").unwrap_or("frame");
-    let names = [("name", what), ("method", "frame"), ("heading", "category")];
+    let names = [("name", what), ("method", "frame"), ("category", "category")];
     let Some((name, what)) =
         names.into_iter().find_map(|(column, what)| Some((answer.text(row, column)?, what)))
     else {

@@ -1,8 +1,8 @@
 // What the colours of a lane mean: beside it, or below it where the names of its rows stand beside it.
 
 import { useMemo } from "preact/hooks";
-import { duration } from "../../format";
 import { categoryLook, swatchOf } from "../../categories";
+import { duration } from "../../format";
 import { classLook, lineInk, partLook } from "../../inks";
 import type { Lane, SpanLane } from "../../model";
 import { LAYER_INKS, LAYERS } from "../../samples/lane";
@@ -81,7 +81,8 @@ export function BelowLegend({ lane }: { lane: Lane }) {
         lane.layer.includes(l) ? [[name, `var(--${LAYER_INKS[l]})`] as [string, string]] : [],
       );
     }
-    if (lane.type === "states") return usedCategories(lane).map((h) => [lane.categories[h], swatchOf(lane.categories[h])]);
+    if (lane.type === "states")
+      return usedCategories(lane).map((h) => [lane.categories[h], swatchOf(lane.categories[h])]);
     return lane.type === "spans" ? ofSpans(lane).map((e) => [e.name, e.fill]) : [];
   }, [lane]);
   const scale =

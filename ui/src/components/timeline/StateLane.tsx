@@ -1,10 +1,9 @@
 // What each thread did: a row for each, filled by layers while it ran and by causes while it waited.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
-
+import { categoryLook } from "../../categories";
 import type { Detail, Page } from "../../context";
 import { duration, share } from "../../format";
-import { categoryLook } from "../../categories";
 import { levels, type StateLane, statesIn, usedCategories } from "../../states";
 import { ink } from "../../theme";
 import { drawInSight } from "./insight";
