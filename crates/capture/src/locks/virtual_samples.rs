@@ -261,7 +261,7 @@ mod tests {
             state: State::Parked,
             blocker: Some(Blocker { at, header: [0; 2], owner }),
             frames: vec![WalkedFrame::Stub { pc }],
-            cut: None,
+            truncated: None,
         };
         let future = waits_for(0x1000, None, 7);
         assert!(is_same_wait(&future, &waits_for(0x1000, None, 7)));
