@@ -206,11 +206,19 @@ fn own_share(cpu: &Processors<'_, '_>) -> f64 {
 fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64) -> Finding {
     let case = cpu.case;
     let (confidence, why) = match case.share(cost_ms) {
-        // Half of what is hardly anything proves nothing.
-        Some(part) if part >= 0.5 && taken.counted && cost_ms.min(case.loss.lost_ms) >= PROVES_MS => (
-            Confidence::Proven,
-            "the kernel timed the waits and counted who had the processors; they explain half of the loss or more",
-        ),
+        // Half of what is hardly anything proves nothing, nor do waits of which it is not known
+        // how long they usually are.
+        Some(part)
+            if part >= 0.5
+                && cpu.base.is_some()
+                && taken.counted
+                && cost_ms.min(case.loss.lost_ms) >= PROVES_MS =>
+        {
+            (
+                Confidence::Proven,
+                "the kernel timed the waits and counted who had the processors; they explain half of the loss or more",
+            )
+        }
         Some(part) if part >= FAIR_PART => {
             (Confidence::Likely, "the kernel timed the waits; they explain a part of the loss")
         }
