@@ -95,14 +95,14 @@ impl Growth<'_> {
         let sender = sender(case, self.jvm);
         finding.culprit = match &sender {
             Some((thread, _)) => format!("what thread {thread} sends answers for"),
-            None => "a timer, a queue or a buffer".into(),
+            None => "an asynchronous call, a timer, a queue or a buffer".into(),
         };
         finding.why_confidence =
             "that the answers come late and that no thread is busy with them was measured; what holds them was not. Requests that wait for news \
              on purpose (a long poll) look the same where there is less news, and so do requests that arrive slowly, in parts"
                 .into();
-        finding.meaning = "A request that stands in a queue, whose answer waits for a timer (group commit, batching, a rate limit, a delayed retry) or for \
-                           a future that somebody else completes, or that is written into a buffer and not flushed, is nobody's: no thread is seen \
+        finding.meaning = "A request whose answer waits for another service that is called asynchronously, for a timer (group commit, batching, a rate limit, a \
+                           delayed retry) or for a future that somebody else completes, that stands in a queue, or that is written into a buffer and not flushed, is nobody's: no thread is seen \
                            waiting for it."
             .into();
         let requests = "requests";
