@@ -7,6 +7,7 @@ mod live;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use live::process::{Lines, Running, Talking};
@@ -83,8 +84,13 @@ fn calls_of(method: &Value, list: &str, who: &str) -> u64 {
     meant.map(|of| of["calls"].as_u64().unwrap()).sum()
 }
 
-/// The agent's jar as maven builds it; `None`, loudly, where it cannot.
+/// The agent's jar as maven builds it, once for all tests; `None`, loudly, where it cannot.
 fn jar() -> Option<PathBuf> {
+    static JAR: OnceLock<Option<PathBuf>> = OnceLock::new();
+    JAR.get_or_init(built).clone()
+}
+
+fn built() -> Option<PathBuf> {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jvmagent");
     let built =
         Command::new("mvn").args(["-q", "-B", "-f"]).arg(project.join("pom.xml")).arg("package").output();
