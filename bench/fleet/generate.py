@@ -120,11 +120,11 @@ def plan(templates, days, wanted):
         if what["kind"] == "category":
             ledger = template.tables["ledger"]
             app = [
-                (ms, heading)
-                for role, heading, ms in zip(*(ledger[c].to_pylist() for c in ("role", "heading", "ms")))
-                if role == "application threads" and heading not in ("idle", "asleep")
+                (ms, category)
+                for role, category, ms in zip(*(ledger[c].to_pylist() for c in ("role", "category", "ms")))
+                if role == "application threads" and category not in ("idle", "asleep")
             ]
-            what["heading"] = sorted(app)[-2 if len(app) > 1 else -1][1]
+            what["category"] = sorted(app)[-2 if len(app) > 1 else -1][1]
         else:
             shares = template.app_cpu()
             free = [m for m in choice(template) if (template.service, m) not in taken]
@@ -241,13 +241,13 @@ def recording(template, host, day, seed, planted, version):
             taken = int(columns["samples"].to_numpy().sum())
         elif table == "ledger":
             ms = np.tile(rows["ms"].to_numpy(), minutes)
-            headings = rows["heading"].to_pylist() * minutes
-            ms = ms * factors(headings, HOST_SD, seed, service, "ledger host", host)
-            ms = ms * factors(headings, DAY_SD, seed, service, "ledger day", host, day)
-            ms = ms * factors(headings, MIX_SD, seed, service, "ledger mix", day)
+            categories = rows["category"].to_pylist() * minutes
+            ms = ms * factors(categories, HOST_SD, seed, service, "ledger host", host)
+            ms = ms * factors(categories, DAY_SD, seed, service, "ledger day", host, day)
+            ms = ms * factors(categories, MIX_SD, seed, service, "ledger mix", day)
             for what in planted:
                 if what["kind"] == "category" and what["service"] == service and day >= what["since"]:
-                    ms[np.array([h == what["heading"] for h in headings])] *= what["factor"]
+                    ms[np.array([h == what["category"] for h in categories])] *= what["factor"]
             columns["ms"] = pa.array(ms)
         elif table == "recordings":
             columns["end_ns"] = pa.array([start + template.minutes * MINUTE_NS])

@@ -286,29 +286,3 @@ fn a_loss_that_nobody_measured_is_not_called_none() {
     let d = diagnose(&built.sealed(), &options).unwrap();
     assert!(!d.seen.loss_measured && d.loss.measure.is_none(), "{}", d.headline);
 }
-
-#[test]
-fn a_series_that_wanders_gives_way_to_what_the_recording_itself_shows() {
-    use crate::growth::tests::{SLEEP, Service};
-    let run = |noise: f64| {
-        let mut service = Service::uncounted();
-        for i in 0..6 {
-            let worker = service.thread(&format!("worker-{i}"));
-            service.off(worker, &SLEEP, (0, 80), &[]);
-        }
-        // It is lowest when threads do what they usually do.
-        let id = throughput(&mut service.built);
-        for s in 0..60_i64 {
-            let level = if (44..54).contains(&s) { 60.0 } else { 500.0 };
-            let wobble = ((s * 7919 + 13) % 101 - 50) as f64 / 50.0;
-            service.built.recording.point(id, s * S, S, (level + noise * wobble).max(0.0));
-        }
-        service.diagnosis()
-    };
-    let steady = run(10.0);
-    assert_eq!(steady.windows.found_on, FoundOn::Series, "{}", steady.windows.how);
-    let wanders = run(450.0);
-    assert_eq!(wanders.windows.found_on, FoundOn::Change, "{}", wanders.windows.how);
-    assert_eq!(wanders.findings[0].culprit, "shop.Retry.backOff", "{wanders:#?}");
-    assert!(wanders.windows.how.contains("too much noise to trust these"), "{}", wanders.windows.how);
-}
