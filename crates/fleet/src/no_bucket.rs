@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{FleetError, Question};
 
-/// There is none.
+/// A bucket, which a build without them never has.
 #[derive(Debug)]
 pub enum Bucket {}
 
-/// There is none either.
+/// Files that were fetched from a bucket, which a build without them never has.
 #[derive(Debug)]
 pub struct Mirror {
     /// A place, as a directory.
@@ -20,7 +20,7 @@ pub struct Mirror {
 }
 
 impl Bucket {
-    /// Says that there is none.
+    /// Refuses, as this build opens no bucket.
     pub fn open(url: &str) -> Result<Self, FleetError> {
         Err(FleetError::Unfit(format!(
             "{url}: this fathom was built without buckets (the feature s3 of its package)"

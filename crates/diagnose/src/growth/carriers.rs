@@ -66,8 +66,8 @@ fn whole(category: Category) -> Category {
     if category.is_running() { Category::Running } else { category }
 }
 
-/// The longest of slow windows, where it makes up half of them: in a short one beside it something
-/// else may have acted.
+/// The longest of slow windows, where it makes up half of them: in a short one next to it
+/// something else may have acted.
 fn mostly(slow: &Intervals) -> Intervals {
     let longest = slow.stretches().iter().max_by_key(|(from, to)| to.saturating_sub(*from));
     match longest.map(|ends| Intervals::of([*ends])) {

@@ -1,5 +1,5 @@
-//! What the application's threads of a JVM spent their time on, slow beside base: by category, by
-//! the method of the application in which they were, and by what they waited for by name.
+//! What the application's threads of a JVM spent their time on, slow and in the base: by category,
+//! by the method of the application in which they were, and by what they waited for by name.
 //!
 //! ```text
 //! thread, its moments by category ─┬─ running ──▶ by CPU samples: the application's method

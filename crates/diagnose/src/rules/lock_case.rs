@@ -88,6 +88,8 @@ struct Holders {
     /// … and what of it some holder is known for: less than [`Holders::held_ms`] where several hold
     /// it at once.
     covered_ms: f64,
+    /// Whether the lock names no owner, and who ended its waits is taken to have held it.
+    is_inferred: bool,
 }
 
 impl Holders {
@@ -95,7 +97,8 @@ impl Holders {
     fn of(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords) -> Option<Self> {
         let slow = Intervals::of_windows(&waits.case.slow);
         let owners = holders(lock, waits);
-        let owners = if owners.is_empty() { releasers(lock, waits) } else { owners };
+        let is_inferred = owners.is_empty();
+        let owners = if is_inferred { releasers(lock, waits) } else { owners };
         let each: Vec<_> = (owners.into_iter())
             .map(|(thread, held)| (thread, held.and(&slow)))
             .filter(|(_, held)| !held.is_empty())
@@ -107,7 +110,7 @@ impl Holders {
         let covered = Intervals::of(each.iter().flat_map(|(_, held)| held.stretches().iter().copied()));
         let (wanted_ms, covered_ms) = (wanted.length_ms(), covered.and(&wanted).length_ms());
         let known = held_ms > 0.0 && known_ms > 0.0;
-        known.then_some(Self { each, did, held_ms, known_ms, off_ms, wanted_ms, covered_ms })
+        known.then_some(Self { each, did, held_ms, known_ms, off_ms, wanted_ms, covered_ms, is_inferred })
     }
 
     /// Whether it is known who held it for most of the time in which somebody waited: else what
@@ -258,6 +261,14 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         _ => "the waits were measured; what its holders did meanwhile was not: a holder that is itself off the CPU \
               (throttled, swapped, blocked on a disk) makes the same waits"
             .to_owned(),
+    };
+    // What was concluded is not said as if it had been read.
+    let inferred = holders.as_ref().is_some_and(|holders| holders.is_inferred);
+    let why = match inferred {
+        true => format!(
+            "{why}; the lock names no owner: who ended a wait is taken to have held it from when the wait began"
+        ),
+        false => why,
     };
     let mut finding = waits.finding(rule, (sure, &why));
     let holders = holders.filter(Holders::is_known);

@@ -152,8 +152,12 @@ pub(crate) fn choose<'a>(
             })
     {
         match (progress.as_ref().and_then(|rate| more_asked(rate, &slower)), &mut found) {
-            // More requests at once are each answered later: a load, and not a slowness.
-            (Some(more), Some(found)) => found.how += &format!("; {} was higher {more}", latency.measured_on),
+            // More requests at once are each answered later: a load, and not a slowness. Nor is it
+            // health: what a service should bear is not known.
+            (Some(more), Some(found)) => {
+                found.how += &format!("; {} was higher {more}", latency.measured_on);
+                found.would_show = false;
+            }
             _ => (progress, found) = (Some(latency), Some(slower)),
         }
     }

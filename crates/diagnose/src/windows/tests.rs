@@ -145,6 +145,7 @@ fn answers_that_come_later_because_more_is_asked_are_no_slow_window() {
     let more = diagnosis(800.0);
     assert_eq!(more.windows.found_on, crate::FoundOn::WholeRun, "{}", more.windows.how);
     assert!(more.windows.how.contains("2.0 times as many operations"), "{}", more.windows.how);
+    assert_ne!(more.status, crate::Status::Healthy, "{}", more.headline);
     assert_eq!(diagnosis(400.0).windows.found_on, crate::FoundOn::Series, "as many, and later");
 }
 

@@ -71,7 +71,7 @@ mod tests {
     use crate::attribution::Step;
     use crate::waits::Category;
 
-    /// Waits of 600 ms in a slow window, two thirds of them for the network, beside a base of 30 ms
+    /// Waits of 600 ms in a slow window, two thirds of them for the network, and a base of 30 ms
     /// whose waits were too short to be followed one by one.
     #[test]
     fn waits_of_the_base_that_were_too_short_to_follow_are_not_taken_for_another_cause() {
