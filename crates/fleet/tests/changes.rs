@@ -72,7 +72,7 @@ fn planted_regressions_are_found_on_their_days_and_what_moved_or_went_away_is_le
         let deploy = if with["release"].is_null() { "" } else { "2.2" };
         assert_eq!(text(row, 9), deploy, "{row:?}");
     }
-    // What is left out is told on demand, with the method that it was before.
+    // What is left out is printed on demand, with the method that it was before.
     for kind in ["renamed", "outlined"] {
         let what = planted.iter().find(|what| what["kind"] == kind).unwrap();
         let from = format!("moved from {}", what["method"].as_str().unwrap());

@@ -192,10 +192,10 @@ mod tests {
 
     use super::*;
 
-    fn of(told: &[u64]) -> (Addresses, Vec<u64>) {
-        let mut addresses = Addresses::new(Storage::Memory, told.len());
+    fn of(given: &[u64]) -> (Addresses, Vec<u64>) {
+        let mut addresses = Addresses::new(Storage::Memory, given.len());
         let mut kept: Vec<u64> = Vec::new();
-        for address in told {
+        for address in given {
             if addresses.add(*address, kept.len() as u32) {
                 kept.push(*address);
             }
@@ -209,14 +209,14 @@ mod tests {
     proptest! {
         #[test]
         fn every_address_is_found_and_no_other(
-            mut told in prop::collection::vec(prop_oneof![0_u64..40_000, any::<u64>(), (0_u64..9000).prop_map(|n| 8 * n)], 1..400),
+            mut given in prop::collection::vec(prop_oneof![0_u64..40_000, any::<u64>(), (0_u64..9000).prop_map(|n| 8 * n)], 1..400),
             ordered: bool,
             other in 0_u64..40_000,
         ) {
             if ordered {
-                told.sort_unstable();
+                given.sort_unstable();
             }
-            let (addresses, kept) = of(&told);
+            let (addresses, kept) = of(&given);
             for (number, address) in kept.iter().enumerate() {
                 prop_assert_eq!(addresses.find(*address), Some(number as u32));
             }

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_31_bits_are_told_apart() {
+    fn numbers_beyond_31_bits_are_distinguished() {
         let most = crate::heap::MOST_OBJECTS;
         let mut bits = Bits::none(Storage::Memory, most as usize + 1);
         let all = [5, 1 << 31, (1 << 31) + 5, most];

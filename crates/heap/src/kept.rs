@@ -16,7 +16,7 @@ use crate::heap::Heap;
 use crate::kinds::Kinds;
 use crate::packed::Packed;
 
-/// The dominator tree of a heap. Objects are told by their number in it, which is that of the
+/// The dominator tree of a heap. Objects are identified by their number in it, which is that of the
 /// object and one more; 0 stands for all roots together.
 #[derive(Debug)]
 pub struct Kept {

@@ -261,11 +261,11 @@ mod tests {
     proptest! {
         #[test]
         fn records_are_found_whatever_is_between_them(
-            told in prop::collection::vec((12_u32..20, 0_u32..4, prop_oneof![4 => Just(0_u64), 1 => 1_u64..100]), 1..200)
+            given in prop::collection::vec((12_u32..20, 0_u32..4, prop_oneof![4 => Just(0_u64), 1 => 1_u64..100]), 1..200)
         ) {
-            let mut kinds = Kinds::new(Storage::Memory, told.len());
+            let mut kinds = Kinds::new(Storage::Memory, given.len());
             let (mut at, mut places) = (7, Vec::new());
-            for (class, length, gap) in &told {
+            for (class, length, gap) in &given {
                 at += gap;
                 places.push(at as usize);
                 let record = 25 + 8 * u64::from(*length);
@@ -275,7 +275,7 @@ mod tests {
             }
             for (node, place) in places.iter().enumerate() {
                 prop_assert_eq!(kinds.place(node as u32), *place);
-                prop_assert_eq!((kinds.of(node as u32).class, kinds.of(node as u32).length), (told[node].0, told[node].1));
+                prop_assert_eq!((kinds.of(node as u32).class, kinds.of(node as u32).length), (given[node].0, given[node].1));
                 let rest: Vec<usize> = kinds.places(node as u32).map(|(_, place)| place).collect();
                 prop_assert_eq!(&rest[..], &places[node..]);
             }

@@ -179,10 +179,10 @@ mod tests {
     proptest! {
         #[test]
         fn rows_are_read_as_they_were_written(
-            told in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u32>(), 0..6)), 1..120)
+            given in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u32>(), 0..6)), 1..120)
         ) {
             let (mut first, mut second) = (Rows::new(Storage::Memory, 64), Rows::new(Storage::Memory, 64));
-            for (node, row) in told.iter().enumerate() {
+            for (node, row) in given.iter().enumerate() {
                 let rows = if node < 48 { &mut first } else { &mut second };
                 rows.begin(node as u32, row.is_some());
                 if let Some(row) = row {
@@ -192,7 +192,7 @@ mod tests {
                 }
             }
             first.append(&second);
-            for (node, row) in told.iter().enumerate() {
+            for (node, row) in given.iter().enumerate() {
                 let mut expected = row.clone().unwrap_or_default();
                 expected.insert(0, node as u32);
                 expected.dedup();

@@ -67,7 +67,7 @@ impl Build<'_> {
     }
 
     /// Of each class that has instances, where their references are. No further than the longest of
-    /// them reaches, so that what is told of classes takes no more room than the instances did.
+    /// them reaches, so that what is known of classes takes no more room than the instances did.
     fn shapes(&self, referents: Referents) -> Vec<Shape> {
         let mut longest = vec![0; self.scan.classes.count()];
         for kind in self.scan.kinds.table().iter().filter(|kind| kind.tag == tag::INSTANCE) {

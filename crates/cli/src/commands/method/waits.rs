@@ -41,17 +41,17 @@ impl Waits {
             .arg(folder.path().join("waits.fathom"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().context("starting fathom record (--waits)")?;
-        let (tell, told) = mpsc::channel();
+        let (sender, lines) = mpsc::channel();
         if let Some(said) = child.stderr.take() {
             // Read to its end, or it would wait for somebody to read.
             std::thread::spawn(move || {
                 for line in BufReader::new(said).lines().map_while(Result::ok) {
-                    let _ = tell.send(line);
+                    let _ = sender.send(line);
                 }
             });
         }
         let mut last = String::new();
-        while let Ok(line) = told.recv_timeout(ATTACH) {
+        while let Ok(line) = lines.recv_timeout(ATTACH) {
             if line.starts_with(ATTACHED) {
                 return Ok(Self { child, folder });
             }
