@@ -1,5 +1,6 @@
 //! Where the time went, at the foot of a verdict.
 
+use fathom_diagnose::quantity;
 use fathom_diagnose::{Diagnosis, LedgerRow, Part};
 
 use super::page::{Ink, Page};
@@ -145,7 +146,9 @@ fn amount(ms: Option<f64>, share: Option<f64>) -> String {
         None => right("not seen", 18),
         Some(ms) => {
             let share = share.map_or(String::new(), units::share);
-            format!("{}{}", right(&units::duration_ms(ms), 10), right(&share, 8))
+            // A part of an operation may take microseconds.
+            let time = if ms > 0.0 && ms < 0.1 { quantity::of_one(ms) } else { units::duration_ms(ms) };
+            format!("{}{}", right(&time, 10), right(&share, 8))
         }
     }
 }
@@ -175,7 +178,7 @@ mod tests {
         let mut diagnosis = fixture::burst();
         diagnosis.seen.threads = vec![
             part("running", (30_000.0, 0.75), (10.0, 2.0), 0.5),
-            part("blocked: network", (10_000.0, 0.25), (3.3, 2.0), 0.5),
+            part("blocked: network", (10_000.0, 0.25), (0.0033, 0.002), 0.5),
         ];
         let options = TerminalOptions { width: 100, colour: false, unicode: true, all: false };
         let text = terminal(&diagnosis, options);
