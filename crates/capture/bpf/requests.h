@@ -10,6 +10,23 @@ struct answered {
 	__u64 longest_ns;
 };
 
+/* A peer to which a process made connections. */
+struct peer {
+	__u32 pid;
+	__u16 family;
+	__u16 port; /* host's order */
+	__u8 address[16]; /* IPv4 in the first four */
+};
+
+/* Answers that a peer gave since user space last took them. */
+struct peer_answers {
+	__u64 count;
+	__u64 total_ns; /* from the first bytes that were sent to the first of each answer that arrived */
+	__u64 unread_ns; /* from then until they were read */
+};
+
 _Static_assert(sizeof(struct answered) == 24, "shared with user space");
+_Static_assert(sizeof(struct peer) == 24, "shared with user space");
+_Static_assert(sizeof(struct peer_answers) == 24, "shared with user space");
 
 #endif

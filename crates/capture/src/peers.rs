@@ -15,6 +15,17 @@ const LISTEN: u8 = 10;
 /// SOCK_STREAM of include/linux/net.h.
 const STREAM: u16 = 1;
 
+/// An address as the kernel has it: an IPv4 one in the first four bytes.
+pub(crate) fn address(family: u16, bytes: [u8; 16], port: u16) -> SocketAddr {
+    let [a, b, c, d, ..] = bytes;
+    // A dual-stack socket (the JDK's default) has an IPv4 peer within an IPv6 address.
+    let ip = match family {
+        INET6 => Ipv6Addr::from(bytes).to_canonical(),
+        _ => IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
+    };
+    SocketAddr::new(ip, port)
+}
+
 /// Both ends of a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ends {
@@ -35,13 +46,7 @@ impl Ends {
         let family = short(0)?;
         let address = |at: usize, port: u16| {
             let all: [u8; 16] = *bytes.get(at..at + 16)?.first_chunk()?;
-            let [a, b, c, d, ..] = all;
-            // A dual-stack socket (the JDK's default) has an IPv4 peer within an IPv6 address.
-            let ip = match family {
-                INET6 => Ipv6Addr::from(all).to_canonical(),
-                _ => IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
-            };
-            Some(SocketAddr::new(ip, port))
+            Some(address(family, all, port))
         };
         Some(Self {
             family,

@@ -1,9 +1,13 @@
 //! Requests that a JVM answers: how many, and how long from the first bytes of each to the first of
-//! its answer, by what comes and goes over the connections that it accepted.
+//! its answer, by what comes and goes over the connections that it accepted. And how long its peers
+//! take to answer, over the connections that it made ([`peers`]).
 //!
 //! ```text
-//!   tracepoint sock_recv_length ─▶ a request has begun on its connection ─┐
-//!   tracepoint sock_send_length ─▶ it is answered ────────────────────────┴─▶ process.requests, process.request-time, twice a second
+//!   accepted: tracepoint sock_recv_length ─▶ a request has begun on its connection ─┐
+//!             tracepoint sock_send_length ─▶ it is answered ────────────────────────┴─▶ process.requests, process.request-time
+//!   made:     tracepoint sock_send_length ─▶ an answer is waited for ───────────────┐
+//!             tracepoint sk_data_ready ────▶ it arrives ────────────────────────────┼─▶ process.peer.answer-time
+//!             tracepoint sock_recv_length ─▶ it is read ────────────────────────────┴─▶ process.peer.unread-time, all twice a second
 //! ```
 //!
 //! What threads do for a request is seen elsewhere. This time belongs to no thread: a request that
@@ -12,7 +16,10 @@
 //!
 //! What cannot be seen: how long a request waits in the kernel before the JVM reads it. Several
 //! requests at a time over one connection (HTTP/2, pipelines) count as one until the next answer. A
-//! server that sends without being asked is not counted.
+//! server that sends without being asked is not counted. A connection that was accepted at a port
+//! on which the JVM began to listen less than two seconds ago counts as made until then.
+
+mod peers;
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -31,9 +38,10 @@ use crate::points::{Gauge, Points};
 use crate::procfs;
 
 skeleton!("requests");
+use peers::Peers;
 use skeleton::{RequestsSkel, RequestsSkelBuilder};
 
-attached!(RequestsSkel, RequestsMaps, RequestsLinks: answers, listening, losses);
+attached!(RequestsSkel, RequestsMaps, RequestsLinks: answers, listening, losses, peer_answers, watched);
 
 /// What cannot be seen without it.
 const WHAT: &str = "requests that a JVM answers, and how long they take";
@@ -41,7 +49,7 @@ const WHAT: &str = "requests that a JVM answers, and how long they take";
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
     id: source::REQUESTS,
-    about: "requests answered over accepted connections, and how long they took",
+    about: "how long requests took to be answered: by the JVM and, over connections that it made, by its peers",
     engine: Engine::Ebpf,
     essential: false,
     default: true,
@@ -80,8 +88,11 @@ struct Requests {
     loaded: Option<Attached>,
     links: Vec<Link>,
     /// Keys of the map of ports.
-    watched: HashSet<u64>,
+    ports: HashSet<u64>,
+    /// Keys of the map of processes.
+    jvms: HashSet<u32>,
     gauges: HashMap<i32, Gauges>,
+    peers: Peers,
     next_ports: Option<Instant>,
     next_tick: Option<Instant>,
     last_ns: Option<i64>,
@@ -94,6 +105,7 @@ impl Collector for Requests {
         let attach = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
         self.links.push(loaded.progs.on_received.attach().map_err(attach)?);
         self.links.push(loaded.progs.on_sent.attach().map_err(attach)?);
+        self.links.push(loaded.progs.on_arrived.attach().map_err(attach)?);
         self.loaded = Some(Attached::of(loaded).map_err(attach)?);
         self.watch_ports(cx);
         Ok(())
@@ -102,6 +114,9 @@ impl Collector for Requests {
     fn begin(&mut self, cx: &mut Context<'_>) {
         self.watch_ports(cx);
         self.take();
+        if let Some(loaded) = &self.loaded {
+            peers::take(&loaded.maps.peer_answers);
+        }
         self.last_ns = Some(monotonic_ns());
     }
 
@@ -126,27 +141,36 @@ impl Collector for Requests {
 }
 
 impl Requests {
-    /// Enters the ports on which the JVMs listen into the map of the programs.
+    /// Enters the JVMs, and the ports on which they listen, into the maps of the programs.
     fn watch_ports(&mut self, cx: &Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
-        let map = &loaded.maps.listening;
-        let jvms = cx.targets.iter().filter(|target| target.jvm).take(MOST_JVMS);
+        let jvms = || cx.targets.iter().filter(|target| target.jvm).take(MOST_JVMS);
         let of_jvm = |pid: i32| {
             let mut ports: Vec<u16> = procfs::listening::ports(pid).into_iter().collect();
             ports.sort_unstable();
             let key = move |port: u16| u64::from(pid.cast_unsigned()) << 16 | u64::from(port);
             ports.into_iter().take(MOST_PORTS).map(key)
         };
-        let wanted: HashSet<u64> = jvms.flat_map(|target| of_jvm(target.pid)).collect();
-        for gone in self.watched.difference(&wanted) {
-            // Not there any more is as good as deleted.
+        // The maps have room for all of them, and what is not there any more is as good as deleted.
+        let wanted: HashSet<u64> = jvms().flat_map(|target| of_jvm(target.pid)).collect();
+        let map = &loaded.maps.listening;
+        for gone in self.ports.difference(&wanted) {
             let _ = map.delete(&gone.to_ne_bytes());
         }
-        for new in wanted.difference(&self.watched) {
-            // The map has room for all of them.
+        for new in wanted.difference(&self.ports) {
             let _ = map.update(&new.to_ne_bytes(), &[1], MapFlags::ANY);
         }
-        self.watched = wanted;
+        self.ports = wanted;
+        // After the ports: a connection that was accepted must not count as made.
+        let wanted: HashSet<u32> = jvms().map(|target| target.pid.cast_unsigned()).collect();
+        let map = &loaded.maps.watched;
+        for gone in self.jvms.difference(&wanted) {
+            let _ = map.delete(&gone.to_ne_bytes());
+        }
+        for new in wanted.difference(&self.jvms) {
+            let _ = map.update(&new.to_ne_bytes(), &[1], MapFlags::ANY);
+        }
+        self.jvms = wanted;
     }
 
     /// Process, number of requests, their time and the longest, nanoseconds, since the last time.
@@ -163,6 +187,7 @@ impl Requests {
     fn write(&mut self, cx: &mut Context<'_>) {
         let now_ns = cx.ends_ns().cast_signed();
         let answered = self.take();
+        let by_peers = self.loaded.as_ref().map(|loaded| peers::take(&loaded.maps.peer_answers));
         let Some(last_ns) = self.last_ns.replace(now_ns) else { return };
         let dt_ns = (now_ns - last_ns).max(1);
         let mut silent: HashSet<i32> = self.gauges.keys().copied().collect();
@@ -182,6 +207,7 @@ impl Requests {
                 points.point(&mut gauges.requests, dt_ns, 0.0);
             }
         }
+        self.peers.write(&mut points, dt_ns, by_peers.unwrap_or_default());
         let written = points.written();
         let lost: u64 = self
             .loaded

@@ -93,6 +93,9 @@ pub const ALL: &[Word] = &[
     PROCESS_REQUESTS,
     PROCESS_REQUEST_TIME,
     PROCESS_REQUEST_LONGEST,
+    PROCESS_PEER_ANSWERS,
+    PROCESS_PEER_ANSWER_TIME,
+    PROCESS_PEER_UNREAD_TIME,
     PROCESS_READ,
     PROCESS_WRITTEN,
     CGROUP_CPU,
@@ -265,6 +268,12 @@ pub const PROCESS_REQUESTS: Word = word("process.requests", "1/s", Rate);
 pub const PROCESS_REQUEST_TIME: Word = word("process.request-time", "ms", Latency);
 /// The longest of those times.
 pub const PROCESS_REQUEST_LONGEST: Word = word("process.request-time.longest", "ms", Latency);
+/// Answers that came over connections that a process made. Instance: the peer's address.
+pub const PROCESS_PEER_ANSWERS: Word = word("process.peer.answers", "1/s", Rate);
+/// Mean time from the first bytes that were sent to the first bytes of the answer that arrived.
+pub const PROCESS_PEER_ANSWER_TIME: Word = word("process.peer.answer-time", "ms", Latency);
+/// Mean time that these bytes then stood in the kernel until the process read them.
+pub const PROCESS_PEER_UNREAD_TIME: Word = word("process.peer.unread-time", "ms", Latency);
 /// Read from storage.
 pub const PROCESS_READ: Word = word("process.read", "bytes/s", Rate);
 /// Written towards storage.

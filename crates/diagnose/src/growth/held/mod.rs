@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod clients;
+mod peers;
 
 use std::collections::BTreeMap;
 
@@ -70,12 +71,14 @@ fn points(series: &Series) -> impl Iterator<Item = (i64, i64, f64)> {
 }
 
 impl Growth<'_> {
-    /// That answers are held back; `None` where requests were not counted, are answered as soon as
-    /// ever, or threads spend more on them.
+    /// That answers are held back; `None` where they come as soon as ever, or threads spend more on
+    /// them. Where requests were not counted only a peer that answers late is found.
     pub(crate) fn held_back(&self, case: &Case<'_>) -> Option<Finding> {
         let lost_ms = case.loss.lost_ms;
-        let slow = Answered::of(case.recording, self.jvm, &case.slow)?;
-        let base = Answered::of(case.recording, self.jvm, &case.base)?;
+        let answered = |windows: &[Window]| Answered::of(case.recording, self.jvm, windows);
+        let Some((slow, base)) = answered(&case.slow).zip(answered(&case.base)) else {
+            return self.late_peer(case, None);
+        };
         let (threads, usual) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
         let longer = slow.ms - base.ms;
         let by_threads = (threads - usual).max(0.0);
@@ -83,6 +86,10 @@ impl Growth<'_> {
         let cost_ms = ((longer - by_threads) * slow.count).min(lost_ms);
         if slow.ms < LONGER * base.ms || by_threads > BY_THREADS * longer || cost_ms < LEADS * lost_ms {
             return None;
+        }
+        if let Some(peer) = self.late_peer(case, Some((longer, slow.count))) {
+            let cost_ms = peer.cost_ms.min(cost_ms);
+            return Some(Finding { cost_ms, share: case.share(cost_ms), ..peer });
         }
         let sure = Confidence::ConsistentWith;
         let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);

@@ -1,0 +1,288 @@
+//! A peer that answers late while no thread waits for it: asynchronous calls.
+//!
+//! ```text
+//! first bytes sent to the peer ──▶ first bytes of its answer arrive ──▶ they are read     what the collector of requests times
+//!        └────── the peer, or the network to it ──────┘ └─ unread: nobody reads ─┘
+//! ```
+//!
+//! Threads that wait for a peer are in the ledger of threads. Where calls are asynchronous nobody
+//! waits, and what the connections show is all that there is.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::live;
+use fathom_recording::{ProcessId, Recording};
+
+use super::{FEW, HELD_RULE, LONGER, points};
+use crate::growth::{Each, Growth, LEADS, MOST, words};
+use crate::intervals::Intervals;
+use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity};
+
+/// The id of the finding about a peer.
+pub const PEER_RULE: &str = "peer-answers-late";
+
+/// What of a request's additional time the answers of one peer must make up to be its cause.
+const EXPLAINS: f64 = 0.5;
+
+/// Answers of a peer in some windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Answers {
+    count: f64,
+    /// From the first bytes sent to the first that arrived, on average, milliseconds.
+    ms: f64,
+    /// From then until they were read.
+    unread_ms: f64,
+}
+
+/// A peer in the slow windows and in the base.
+struct Peer<'a> {
+    address: &'a str,
+    slow: Answers,
+    base: Answers,
+}
+
+impl Peer<'_> {
+    /// How much later an answer is read, milliseconds.
+    fn later_ms(&self) -> f64 {
+        self.slow.ms + self.slow.unread_ms - self.base.ms - self.base.unread_ms
+    }
+
+    /// Whether most of that passes before the answer arrives.
+    fn is_late(&self) -> bool {
+        self.slow.ms - self.base.ms >= self.slow.unread_ms - self.base.unread_ms
+    }
+
+    /// How many times of the usual an answer takes until it is read.
+    fn times(&self) -> f64 {
+        (self.slow.ms + self.slow.unread_ms) / (self.base.ms + self.base.unread_ms).max(f64::MIN_POSITIVE)
+    }
+}
+
+/// The answers of each peer within some windows.
+fn answers<'a>(recording: &'a Recording, jvm: ProcessId, windows: &[Window]) -> BTreeMap<&'a str, Answers> {
+    let of = |word: live::Word| {
+        recording.series.iter().filter(move |s| s.info.name == word.name && s.info.process == Some(jvm))
+    };
+    let within = Intervals::of_windows(windows);
+    let mut rates: BTreeMap<(&str, i64), f64> = BTreeMap::new();
+    let mut all: BTreeMap<&str, Answers> = BTreeMap::new();
+    for series in of(live::PROCESS_PEER_ANSWERS) {
+        for (t, dt, rate) in points(series) {
+            let count = rate * within.length_within_ns(t, t.saturating_add(dt)) as f64 / 1e9;
+            rates.insert((&series.info.instance, t), count);
+            all.entry(&series.info.instance).or_default().count += count;
+        }
+    }
+    let mut add = |word, put: fn(&mut Answers, f64)| {
+        for series in of(word) {
+            for (t, _, ms) in points(series) {
+                let peer = series.info.instance.as_str();
+                if let Some((count, answers)) = rates.get(&(peer, t)).zip(all.get_mut(peer)) {
+                    put(answers, count * ms / answers.count.max(f64::MIN_POSITIVE));
+                }
+            }
+        }
+    };
+    add(live::PROCESS_PEER_ANSWER_TIME, |answers, ms| answers.ms += ms);
+    add(live::PROCESS_PEER_UNREAD_TIME, |answers, ms| answers.unread_ms += ms);
+    all
+}
+
+/// The peer whose answers come later by most in all, where any comes notably later.
+fn latest<'a>(case: &'a Case<'_>, jvm: ProcessId) -> Option<Peer<'a>> {
+    let base = answers(case.recording, jvm, &case.base);
+    let slow = answers(case.recording, jvm, &case.slow).into_iter();
+    let peers = slow.filter_map(|(address, slow)| Some(Peer { address, slow, base: *base.get(address)? }));
+    peers
+        .filter(|peer| peer.slow.count >= FEW && peer.base.count >= FEW && peer.times() >= LONGER)
+        .max_by(|a, b| (a.later_ms() * a.slow.count).total_cmp(&(b.later_ms() * b.slow.count)))
+}
+
+impl Growth<'_> {
+    /// That a peer answers late, or that its answers are read late, while threads spend no more on
+    /// operations. `requests`: how much later each is answered, milliseconds, and how many were;
+    /// `None` where none are counted.
+    pub(super) fn late_peer(&self, case: &Case<'_>, requests: Option<(f64, f64)>) -> Option<Finding> {
+        let lost_ms = case.loss.lost_ms;
+        let peer = latest(case, self.jvm)?;
+        let (threads, usual) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
+        let share = match requests {
+            // What one request waits for this peer longer, of what it takes longer.
+            Some((longer_ms, count)) => peer.later_ms() * peer.slow.count / count / longer_ms,
+            // As many at a time as ever: fewer by what each takes longer.
+            None if self.per.each != Each::Request => {
+                let lost = lost_ms / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE);
+                (1.0 - 1.0 / peer.times()) / lost.max(f64::MIN_POSITIVE)
+            }
+            None => return None,
+        };
+        let cost_ms = lost_ms * share.min(1.0);
+        if share < EXPLAINS || cost_ms < LEADS * lost_ms {
+            return None;
+        }
+        let sure = match requests.is_some() && share >= MOST && peer.times() >= 2.0 {
+            true => Confidence::Likely,
+            false => Confidence::ConsistentWith,
+        };
+        let id = if peer.is_late() { PEER_RULE } else { HELD_RULE };
+        let mut finding = case.finding_by(id, Layer::Network, self.jvm, sure, cost_ms);
+        let per = requests.map(|(_, count)| peer.slow.count / count);
+        finding.title = title(&peer, per);
+        finding.culprit = match peer.is_late() {
+            true => format!("peer {}", peer.address).into(),
+            false => "the thread that reads answers (an event loop)".into(),
+        };
+        finding.why_confidence = format!(
+            "how long the peer's answers take was measured at the connections, from the first bytes sent to the first that came back; threads spend {} \
+             instead of {} on an operation, so that none of them waits for it. Whether the peer or the network to it is slow was not seen; of several \
+             requests at a time over one connection only the first is timed",
+            words::time(threads),
+            words::time(usual)
+        )
+        .into();
+        finding.meaning = match peer.is_late() {
+            true => "An asynchronous call costs no thread anything: the operation waits for its answer, and nobody else does.",
+            false => {
+                "The answers were there: what reads them came late. An event loop that runs something else, or that gets no CPU, lets all of its \
+                 connections wait."
+            }
+        }
+        .into();
+        finding.evidence = evidence(&peer, case);
+        finding.remedies = remedies(&peer);
+        finding.verify = vec![format!(
+            "answers of {} take as long as before: {} (process.peer.answer-time)",
+            peer.address,
+            words::time(peer.base.ms)
+        )];
+        finding.windows.clone_from(&case.slow);
+        Some(finding)
+    }
+}
+
+/// `per`: how many of its answers a request needs.
+fn title(peer: &Peer<'_>, per: Option<f64>) -> String {
+    let address = peer.address;
+    let often = per.map_or(String::new(), |per| format!(", {} for each request", quantity::count(per)));
+    let (slow, base) = (peer.slow, peer.base);
+    match peer.is_late() {
+        true => format!(
+            "{address} answers after {} instead of {}{often}: the calls are asynchronous, so that no thread waits for them",
+            words::time(slow.ms),
+            words::time(base.ms)
+        ),
+        false => format!(
+            "answers of {address} arrive and are read only after {} instead of {}{often}: what reads them is busy or gets no CPU",
+            words::time(slow.unread_ms),
+            words::time(base.unread_ms)
+        ),
+    }
+}
+
+fn evidence(peer: &Peer<'_>, case: &Case<'_>) -> Vec<Evidence> {
+    let rate = |answers: Answers, windows: &[Window]| {
+        quantity::count(answers.count / Case::length_ms(windows).max(f64::MIN_POSITIVE) * 1e3)
+    };
+    let (slow, base) = (peer.slow, peer.base);
+    let rows = [
+        format!(
+            "from the first bytes sent to {} to the first of its answer that arrive: {}, {} in the base",
+            peer.address,
+            words::time(slow.ms),
+            words::time(base.ms)
+        ),
+        format!(
+            "from then until they are read: {}, {} in the base",
+            words::time(slow.unread_ms),
+            words::time(base.unread_ms)
+        ),
+        format!("{} answers a second, {} in the base", rate(slow, &case.slow), rate(base, &case.base)),
+    ];
+    rows.into_iter().map(|row| Evidence::summed("requests", row)).collect()
+}
+
+fn remedies(peer: &Peer<'_>) -> Vec<Remedy> {
+    let change = match peer.is_late() {
+        true => format!(
+            "look at {} (record it too, if it is a JVM) and at the network to it (ss -ti shows retransmits and round trips); bound what a slow peer \
+             costs with a time-out, a limit of calls at a time and a cached answer",
+            peer.address
+        ),
+        false => "look at what the thread that reads these connections does meanwhile (fathom ledger, fathom chain), and move it off the event loop"
+            .to_owned(),
+    };
+    vec![Remedy { change: change.into(), applies_to: "any JDK".into(), risk: String::new() }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, whole_run};
+    use crate::waits::Category;
+
+    /// A minute with 80 answers a second of a database, 40 in the middle third, and 80 of a cache.
+    /// In that third the database answers after `answers_ms`, and its answers are read after
+    /// `unread_ms`; else after 2 ms and 0.1 ms.
+    fn calls(answers_ms: f64, unread_ms: f64, requests: bool) -> Built {
+        let mut built = Built::jvm("25", "G1", 60.0);
+        let jvm = Some(built.jvm);
+        let thirds = |usual: f64, slow: f64| [(0.0, 20.0, usual), (20.0, 40.0, slow), (40.0, 60.0, usual)];
+        let mut peer = |address, rates: [f64; 2], ms: [f64; 2], unread: [f64; 2]| {
+            built.gauge(live::PROCESS_PEER_ANSWERS, address, jvm, &thirds(rates[0], rates[1]));
+            built.gauge(live::PROCESS_PEER_ANSWER_TIME, address, jvm, &thirds(ms[0], ms[1]));
+            built.gauge(live::PROCESS_PEER_UNREAD_TIME, address, jvm, &thirds(unread[0], unread[1]));
+        };
+        peer("10.0.0.9:5432", [80.0, 40.0], [2.0, answers_ms], [0.1, unread_ms]);
+        peer("10.0.0.8:6379", [80.0, 40.0], [1.0, 1.0], [0.1, 0.1]);
+        if requests {
+            built.gauge(live::PROCESS_REQUESTS, "", jvm, &thirds(80.0, 40.0));
+            built.gauge(live::PROCESS_REQUEST_TIME, "", jvm, &thirds(5.0, 3.0 + answers_ms + unread_ms));
+        }
+        built
+    }
+
+    fn window(from_s: i64, to_s: i64) -> Vec<Window> {
+        vec![Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 }]
+    }
+
+    fn found(built: Built) -> Option<Finding> {
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let whole = whole_run(&recording);
+        let loss = crate::Loss {
+            lost_ms: 10_000.0,
+            slow_rate: Some(40.0),
+            base_rate: Some(80.0),
+            ..crate::Loss::default()
+        };
+        let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
+        let grown = crate::growth::tests::grew(&[(Category::Network, "", 0.1, 0.1)]);
+        Growth { jvm, ..grown }.held_back(&case)
+    }
+
+    #[test]
+    fn a_peer_that_answers_late_without_a_thread_that_waits_is_named() {
+        let finding = found(calls(77.0, 0.1, true)).unwrap();
+        assert_eq!((finding.rule, &*finding.culprit), (PEER_RULE, "peer 10.0.0.9:5432"));
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert!(
+            finding.title.starts_with("10.0.0.9:5432 answers after 77 ms instead of 2.00 ms, 1 for each request"),
+            "{}",
+            finding.title
+        );
+        assert_eq!(finding.share, Some(1.0));
+    }
+
+    #[test]
+    fn answers_that_stand_unread_are_not_the_peers_fault() {
+        let finding = found(calls(2.0, 75.0, true)).unwrap();
+        assert_eq!(finding.rule, HELD_RULE);
+        assert!(finding.title.contains("are read only after 75 ms instead of 0.10 ms"), "{}", finding.title);
+    }
+
+    #[test]
+    fn a_client_without_requests_of_its_own_is_judged_by_its_peers_alone() {
+        let finding = found(calls(6.0, 0.1, false)).unwrap();
+        assert_eq!((finding.rule, finding.confidence), (PEER_RULE, Confidence::ConsistentWith));
+        assert!(found(calls(2.2, 0.1, false)).is_none(), "as soon as ever");
+    }
+}
