@@ -1,5 +1,5 @@
-//! Requests that a JVM answers, counted and timed at its connections. Needs root and eBPF; skips
-//! loudly without.
+//! Requests that a JVM answers, and answers that its peers give it, counted and timed at its
+//! connections. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -56,6 +56,17 @@ fn requests_over_accepted_connections_are_counted_and_timed() {
         assert!((HELD_MS..HELD_MS + LATE_MS).contains(&mean), "{shown}: {mean} ms on average");
         let longest = points(&recording, words::PROCESS_REQUEST_LONGEST);
         assert!(longest.iter().all(|(_, ms)| *ms >= HELD_MS), "{shown}: {longest:?}");
+        // The clients are in the same JVM: it is its own peer, over connections that it made.
+        let rates = points(&recording, words::PROCESS_PEER_ANSWERS);
+        let count: f64 = rates.iter().map(|(seconds, rate)| seconds * rate).sum();
+        assert!((count - REQUESTS).abs() < 0.5, "{shown}: {count} answers of the peer: {rates:?}");
+        let times = points(&recording, words::PROCESS_PEER_ANSWER_TIME);
+        assert!(times.iter().all(|(_, ms)| *ms >= HELD_MS), "{shown}: {times:?}");
+        // A client that waits for each answer reads it as it arrives.
+        let unread = points(&recording, words::PROCESS_PEER_UNREAD_TIME);
+        assert!(unread.iter().all(|(_, ms)| *ms < LATE_MS), "{shown}: {unread:?}");
+        let peers = recording.series.iter().filter(|s| s.info.name == words::PROCESS_PEER_ANSWERS.name);
+        assert!(peers.clone().count() == 1 && peers.clone().all(|s| s.info.instance.starts_with("127.0.0.1:")));
         eprintln!("{shown}: {answered:.1} requests, {mean:.2} ms each");
     });
 }
