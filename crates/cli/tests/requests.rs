@@ -66,7 +66,9 @@ fn requests_over_accepted_connections_are_counted_and_timed() {
         let unread = points(&recording, words::PROCESS_PEER_UNREAD_TIME);
         assert!(unread.iter().all(|(_, ms)| *ms < LATE_MS), "{shown}: {unread:?}");
         let peers = recording.series.iter().filter(|s| s.info.name == words::PROCESS_PEER_ANSWERS.name);
-        assert!(peers.clone().count() == 1 && peers.clone().all(|s| s.info.instance.starts_with("127.0.0.1:")));
+        assert!(
+            peers.clone().count() == 1 && peers.clone().all(|s| s.info.instance.starts_with("127.0.0.1:"))
+        );
         eprintln!("{shown}: {answered:.1} requests, {mean:.2} ms each");
     });
 }

@@ -322,6 +322,8 @@ fn judge<'a>(
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
         with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
+        let peer = growth.behind_late_peer(&case, &mut merged.findings);
+        merged.findings.extend(peer);
         let explained = match case.loss.lost_ms > 0.0 {
             true => explained(&merged.findings),
             false => costs(&case, &merged.findings),

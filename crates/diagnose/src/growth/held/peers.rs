@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Threads that wait for a peer are in the ledger of threads. Where calls are asynchronous nobody
-//! waits, and what the connections show is all that there is.
+//! waits, and what the connections show is all that there is. Threads may wait behind such calls,
+//! for what their answers give back: a permit, a place in a queue, a future.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +15,9 @@ use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording};
 
 use super::{FEW, HELD_RULE, LONGER, points};
-use crate::growth::{Each, Growth, LEADS, MOST, words};
+use crate::growth::{Each, Growth, LEADS, MOST, lost_ms, on_threads, words};
 use crate::intervals::Intervals;
+use crate::waits::Category;
 use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity};
 
 /// The id of the finding about a peer.
@@ -105,6 +107,7 @@ impl Growth<'_> {
     pub(super) fn late_peer(&self, case: &Case<'_>, requests: Option<(f64, f64)>) -> Option<Finding> {
         let lost_ms = case.loss.lost_ms;
         let peer = latest(case, self.jvm)?;
+        let per = requests.map(|(_, count)| peer.slow.count / count);
         let (threads, usual) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
         let share = match requests {
             // What one request waits for this peer longer, of what it takes longer.
@@ -124,22 +127,72 @@ impl Growth<'_> {
             true => Confidence::Likely,
             false => Confidence::ConsistentWith,
         };
-        let id = if peer.is_late() { PEER_RULE } else { HELD_RULE };
-        let mut finding = case.finding_by(id, Layer::Network, self.jvm, sure, cost_ms);
-        let per = requests.map(|(_, count)| peer.slow.count / count);
-        finding.title = title(&peer, per);
-        finding.culprit = match peer.is_late() {
-            true => format!("peer {}", peer.address).into(),
-            false => "the thread that reads answers (an event loop)".into(),
-        };
+        let mut finding = self.of_peer(case, &peer, per, sure, cost_ms);
         finding.why_confidence = format!(
-            "how long the peer's answers take was measured at the connections, from the first bytes sent to the first that came back; threads spend {} \
-             instead of {} on an operation, so that none of them waits for it. Whether the peer or the network to it is slow was not seen; of several \
-             requests at a time over one connection only the first is timed",
+            "{MEASURED}; threads spend {} instead of {} on an operation, so that none of them waits for it. {LIMITS}",
             words::time(threads),
             words::time(usual)
-        )
-        .into();
+        );
+        Some(finding)
+    }
+
+    /// That a peer answers late while threads wait more for each other, none of which is seen to
+    /// wait for it: they wait behind its answers. Findings about locks of which that holds are
+    /// taken into it. `None` where it is not so, or as much is explained by what threads wait for
+    /// or run.
+    pub(crate) fn behind_late_peer(&self, case: &Case<'_>, findings: &mut Vec<Finding>) -> Option<Finding> {
+        let peer = latest(case, self.jvm).filter(|_| self.per.each.is_counted())?;
+        let per = peer.slow.count / (self.per.by[0] + self.per.by[1]).max(f64::MIN_POSITIVE);
+        let direct_ms = peer.later_ms() * per;
+        let others_ms = self.resources();
+        let of = |category: Category| {
+            self.worked().filter(move |g| g.key.category == category).map(|g| g.slow - g.base).sum::<f64>()
+        };
+        let behind_ms: f64 =
+            self.worked().filter(|g| on_threads(g.key.category)).map(|g| g.slow - g.base).sum();
+        let share = direct_ms / (direct_ms + others_ms);
+        // Threads that are seen to wait for the network do so for this peer, as far as anybody
+        // knows.
+        if share < EXPLAINS
+            || behind_ms < EXPLAINS * direct_ms
+            || of(Category::Network) > EXPLAINS * direct_ms
+        {
+            return None;
+        }
+        let sure = match peer.times() >= 2.0 {
+            true => Confidence::Likely,
+            false => Confidence::ConsistentWith,
+        };
+        let mut finding = self.of_peer(case, &peer, Some(per), sure, lost_ms(case) * share);
+        finding.why_confidence = format!(
+            "{MEASURED}; threads wait for each other {} longer for each operation, and none of them is seen to wait for the peer: they wait behind \
+             calls that it answers. {LIMITS}",
+            words::time(behind_ms)
+        );
+        let is_behind = |f: &Finding| f.process_id == self.jvm && f.rule.starts_with("lock-");
+        for lock in findings.extract_if(.., |f| is_behind(f)) {
+            finding.evidence.insert(1, Evidence::summed("locks", format!("behind it: {}", lock.title)));
+            finding.also.push(lock.rule);
+        }
+        Some(finding)
+    }
+
+    /// `per`: how many of its answers an operation needs.
+    fn of_peer(
+        &self,
+        case: &Case<'_>,
+        peer: &Peer<'_>,
+        per: Option<f64>,
+        sure: Confidence,
+        cost_ms: f64,
+    ) -> Finding {
+        let id = if peer.is_late() { PEER_RULE } else { HELD_RULE };
+        let mut finding = case.finding_by(id, Layer::Network, self.jvm, sure, cost_ms);
+        finding.title = title(peer, per.map(|per| (per, self.per.each.noun())));
+        finding.culprit = match peer.is_late() {
+            true => format!("peer {}", peer.address),
+            false => "the thread that reads answers (an event loop)".into(),
+        };
         finding.meaning = match peer.is_late() {
             true => "An asynchronous call costs no thread anything: the operation waits for its answer, and nobody else does.",
             false => {
@@ -148,22 +201,27 @@ impl Growth<'_> {
             }
         }
         .into();
-        finding.evidence = evidence(&peer, case);
-        finding.remedies = remedies(&peer);
+        finding.evidence = evidence(peer, case);
+        finding.remedies = remedies(peer);
         finding.verify = vec![format!(
             "answers of {} take as long as before: {} (process.peer.answer-time)",
             peer.address,
             words::time(peer.base.ms)
         )];
         finding.windows.clone_from(&case.slow);
-        Some(finding)
+        finding
     }
 }
 
-/// `per`: how many of its answers a request needs.
-fn title(peer: &Peer<'_>, per: Option<f64>) -> String {
+/// How it is known, and what is not.
+const MEASURED: &str = "how long the peer's answers take was measured at the connections, from the first bytes sent to the first that came back";
+const LIMITS: &str = "Whether the peer or the network to it is slow was not seen; of several requests at a time over one connection only the first is timed";
+
+/// `per`: how many of its answers an operation needs, and what an operation is.
+fn title(peer: &Peer<'_>, per: Option<(f64, &str)>) -> String {
     let address = peer.address;
-    let often = per.map_or(String::new(), |per| format!(", {} for each request", quantity::count(per)));
+    let often =
+        per.map_or(String::new(), |(per, noun)| format!(", {} for each {noun}", quantity::count(per)));
     let (slow, base) = (peer.slow, peer.base);
     match peer.is_late() {
         true => format!(
@@ -265,18 +323,60 @@ mod tests {
         assert_eq!((finding.rule, &*finding.culprit), (PEER_RULE, "peer 10.0.0.9:5432"));
         assert_eq!(finding.confidence, Confidence::Likely);
         assert!(
-            finding.title.starts_with("10.0.0.9:5432 answers after 77 ms instead of 2.00 ms, 1 for each request"),
+            finding
+                .title
+                .starts_with("10.0.0.9:5432 answers after 77 ms instead of 2.00 ms, 1 for each operation"),
             "{}",
             finding.title
         );
-        assert_eq!(finding.share, Some(1.0));
+        assert!(finding.share.is_some_and(|share| share > 0.99), "{:?}", finding.share);
+    }
+
+    /// What is found where threads wait for a permit `permit_ms` longer, for the network
+    /// `network_ms` and run `running_ms`, and a rule reports the permit.
+    fn behind(permit_ms: f64, network_ms: f64, running_ms: f64) -> (Option<Finding>, Vec<Finding>) {
+        let built = calls(42.0, 0.1, false);
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let whole = whole_run(&recording);
+        let loss = crate::Loss { lost_ms: 10_000.0, ..crate::Loss::default() };
+        let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
+        let grown = crate::growth::tests::grew(&[
+            (Category::Lock, "Shop.permit", 1.0, 1.0 + permit_ms),
+            (Category::Network, "Shop.read", 1.0, 1.0 + network_ms),
+            (Category::C2, "Shop.run", 1.0, 1.0 + running_ms),
+        ]);
+        // 800 operations in the slow time, and as many answers.
+        let per = crate::growth::each::Per { each: Each::Operation, by: [400.0, 400.0, 1600.0] };
+        let sure = Confidence::Likely;
+        let lock = case.finding_by("lock-contended-juc", Layer::Application, jvm, sure, 9_900.0);
+        let mut findings = vec![Finding { title: "8 threads waited for a permit".into(), ..lock }];
+        let found = Growth { jvm, per, ..grown }.behind_late_peer(&case, &mut findings);
+        (found, findings)
+    }
+
+    #[test]
+    fn threads_wait_behind_calls_that_a_peer_answers_late() {
+        let (found, left) = behind(200.0, 0.0, 0.0);
+        let finding = found.unwrap();
+        assert_eq!((finding.rule, finding.confidence), (PEER_RULE, Confidence::Likely));
+        assert!(left.is_empty() && finding.also == ["lock-contended-juc"]);
+        let behind =
+            finding.evidence.iter().any(|row| row.text() == "behind it: 8 threads waited for a permit");
+        assert!(behind, "{:?}", finding.evidence);
+    }
+
+    #[test]
+    fn waits_are_not_behind_a_peer_where_threads_wait_for_it_or_run_longer() {
+        assert!(behind(200.0, 40.0, 0.0).0.is_none(), "the ledger of threads has it");
+        assert!(behind(200.0, 0.0, 60.0).0.is_none(), "what the threads run takes more");
+        assert!(behind(1.0, 0.0, 0.0).0.is_none(), "nobody waits more");
     }
 
     #[test]
     fn answers_that_stand_unread_are_not_the_peers_fault() {
         let finding = found(calls(2.0, 75.0, true)).unwrap();
         assert_eq!(finding.rule, HELD_RULE);
-        assert!(finding.title.contains("are read only after 75 ms instead of 0.10 ms"), "{}", finding.title);
+        assert!(finding.title.contains("are read only after 75 ms instead of 100 µs"), "{}", finding.title);
     }
 
     #[test]
