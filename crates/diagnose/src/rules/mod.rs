@@ -39,6 +39,7 @@ mod lock_releasers;
 mod log_write;
 mod out_of_memory;
 mod page_fault_storm;
+mod pool_waits_for_itself;
 mod process_stopped;
 pub(crate) mod processors;
 mod safepoint_operation;
@@ -81,6 +82,7 @@ pub const RULES: &[&dyn Rule] = &[
     &safepoint_operation::SafepointOperation,
     &safepoint_slow_to_reach::SafepointSlowToReach,
     &class_init_slow::ClassInitSlow,
+    &pool_waits_for_itself::PoolWaitsForItself,
     &lock_contended_monitor::LockContendedMonitor,
     &lock_contended_juc::LockContendedJuc,
     &dns_timeout::DnsTimeout,

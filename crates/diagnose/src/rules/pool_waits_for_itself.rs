@@ -1,0 +1,272 @@
+//! `pool-waits-for-itself`: tasks of a thread pool wait for the results of tasks that stand in the
+//! queue of the same pool.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::source;
+use fathom_recording::{ProcessId, Recording, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use super::gc_case::{cited, remedy, summed};
+use crate::attribution::Pool;
+use crate::facts::{Value, waits as facts};
+use crate::growth::places::Places;
+use crate::intervals::Intervals;
+use crate::waits::Category;
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, Sight, Window, quantity};
+
+/// The methods in which threads of a pool of fixed size take one task after another. Those of a
+/// ForkJoinPool run other tasks while they wait, or are replaced.
+const RUNNERS: [&str; 4] = [
+    "java.util.concurrent.ThreadPoolExecutor.runWorker",
+    "org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker",
+    "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run",
+    "org.jboss.threads.EnhancedQueueExecutor$ThreadBody.run",
+];
+/// The methods in which a thread waits for the result of a task.
+const RESULTS: [&str; 9] = [
+    "java.util.concurrent.FutureTask.get",
+    "java.util.concurrent.CompletableFuture.get",
+    "java.util.concurrent.CompletableFuture.join",
+    "java.util.concurrent.CountDownLatch.await",
+    "java.util.concurrent.ExecutorCompletionService.take",
+    "java.util.concurrent.ExecutorCompletionService.poll",
+    "com.google.common.util.concurrent.AbstractFuture.get",
+    "io.netty.util.concurrent.DefaultPromise.await",
+    "scala.concurrent.Await$.result",
+];
+/// What of their time the threads of the pool must spend in such waits.
+const MUCH: f64 = 0.25;
+/// The share of their time for which they may be without work: a pool with a thread to spare does
+/// not stand in its own way.
+const WITHOUT_WORK: f64 = 0.1;
+/// What of the waits of which it is known who ended them threads of the same pool must have ended,
+/// and how many at least.
+const SAME: f64 = 0.5;
+const FEW: usize = 3;
+
+/// The rule.
+pub struct PoolWaitsForItself;
+
+impl Rule for PoolWaitsForItself {
+    fn id(&self) -> &'static str {
+        "pool-waits-for-itself"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Application
+    }
+
+    fn about(&self) -> &'static str {
+        "A task that submits others to the pool in which it runs and waits for their results keeps a thread while they stand in the queue behind it. With \
+         as many such tasks as the pool has threads nothing runs until a time-out, and with a few less everything runs on what is left. It often comes \
+         with a second use of a pool that was one use's alone, or with more requests at a time.\n\n\
+         **Evidence.** Threads of a pool of fixed size wait for a result (`FutureTask.get`, `CompletableFuture.join`, a latch) within a task of the \
+         pool, by their stacks; the waits of which it is known who ended them were ended by threads of the same pool; and the pool is hardly ever without \
+         work.\n\n\
+         **Cost.** The share of the threads' time that goes to such waits, as far as threads of the same pool ended them: so many threads the pool lacks.\n\n\
+         **Look-alikes.** A wait for another pool's result is that pool's time. A pool with idle threads is large enough. A `ForkJoinPool` runs other tasks while \
+         it waits.\n\n\
+         **Ruled out** by the share of a pool's time that goes to waits for results within its own tasks."
+    }
+
+    fn needs(&self) -> &'static [Sight] {
+        &[Sight::Switches]
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let pools = pools(case, jvm, &case.slow);
+        let Some((pool, spent)) = pools.iter().max_by(|a, b| a.1.own_share().total_cmp(&b.1.own_share()))
+        else {
+            return Judgement::RuledOut {
+                figure: facts::NESTED_WAITS.is(Value::share(0.0)).into(),
+                source: source::SCHED.into(),
+            };
+        };
+        let base = self::pools(case, jvm, &case.base);
+        let usual = base.get(pool).map_or(0.0, Spent::own_share);
+        let [slow_ms, base_ms] = [&case.slow, &case.base].map(|windows| Case::length_ms(windows));
+        let cost_ms = case.excess_ms(spent.own_share() * slow_ms, usual * base_ms);
+        if !spent.stands_in_its_own_way() || !case.matters(cost_ms) {
+            let fact = facts::NESTED_WAITS.is(Value::share(spent.share()));
+            let fact =
+                fact.with("pool", Value::name(pool.name)).with("idle", Value::share(spent.idle_share()));
+            return Judgement::RuledOut { figure: fact.into(), source: source::SCHED.into() };
+        }
+        Judgement::Found(Box::new(spent.finding(self, case, jvm, (*pool, usual, cost_ms))))
+    }
+}
+
+/// How the threads of a pool spent their time, milliseconds.
+#[derive(Default)]
+struct Spent<'a> {
+    threads: usize,
+    lived: f64,
+    idle: f64,
+    /// Waiting within a task for a result, by the application's method.
+    nested: BTreeMap<&'a str, f64>,
+    /// Such waits that threads of the same pool ended, and those that others did.
+    ended_by: [usize; 2],
+    longest: Option<(ThreadId, fathom_recording::Span<'a>)>,
+}
+
+impl Spent<'_> {
+    fn share(&self) -> f64 {
+        self.nested.values().sum::<f64>() / self.lived.max(f64::MIN_POSITIVE)
+    }
+
+    /// Of these, what threads of the same pool ended, as far as it is known who did.
+    fn own_share(&self) -> f64 {
+        let [same, others] = self.ended_by;
+        self.share() * same as f64 / (same + others).max(1) as f64
+    }
+
+    fn idle_share(&self) -> f64 {
+        self.idle / self.lived.max(f64::MIN_POSITIVE)
+    }
+
+    fn stands_in_its_own_way(&self) -> bool {
+        let [same, others] = self.ended_by;
+        self.own_share() >= MUCH
+            && self.idle_share() <= WITHOUT_WORK
+            && same >= FEW
+            && same as f64 >= SAME * (same + others) as f64
+    }
+}
+
+/// The pools of fixed size whose tasks wait for results in some windows.
+fn pools<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Pool<'a>, Spent<'a>> {
+    let chains = case.chains();
+    let within = Intervals::of_windows(windows);
+    let mut places = Places::of_recording(case.recording);
+    let mut known: FxHashMap<StackId, bool> = FxHashMap::default();
+    let mut nests = |stack: Option<StackId>| {
+        stack.is_some_and(|stack| {
+            *known.entry(stack).or_insert_with(|| waits_within_task(case.recording, stack))
+        })
+    };
+    let mut pools: BTreeMap<Pool<'a>, Spent<'a>> = BTreeMap::new();
+    for thread in chains.application_threads(jvm) {
+        let Some(by_category) = chains.by_category(thread) else { continue };
+        let ms = |category: Category| by_category[category.index()].shared_ns(&within) as f64 / 1e6;
+        let own = Pool::of(chains, thread);
+        let spent = pools.entry(own).or_default();
+        let lived: f64 = Category::ALL.into_iter().map(ms).sum();
+        spent.threads += usize::from(lived > 0.0);
+        spent.lived += lived;
+        spent.idle += ms(Category::Idle);
+        let mut recorded_ms = 0.0;
+        for window in windows {
+            for span in chains.off_between(thread, window.from_ns, window.to_ns) {
+                let length_ns =
+                    span.t1_ns().min(window.to_ns).saturating_sub(span.t0_ns().max(window.from_ns));
+                let length_ms = length_ns.max(0) as f64 / 1e6;
+                let waits = [Category::Waiting, Category::TimedWait];
+                if waits.iter().any(|c| by_category[c.index()].touches(span.t0_ns(), span.t1_ns())) {
+                    recorded_ms += length_ms;
+                }
+                if !nests(span.stack()) {
+                    continue;
+                }
+                *spent.nested.entry(places.of(span.stack())).or_default() += length_ms;
+                if let Some(other) = chains.woken_by(thread, span) {
+                    spent.ended_by[usize::from(Pool::of(chains, other) != own)] += 1;
+                }
+                if spent
+                    .longest
+                    .as_ref()
+                    .is_none_or(|(_, longest)| longest.duration_ns() < span.duration_ns())
+                {
+                    spent.longest = Some((thread, *span));
+                }
+            }
+        }
+        // What is left are waits too short to be recorded one by one, of which samples show where.
+        let left_ms = (ms(Category::Waiting) + ms(Category::TimedWait) - recorded_ms).max(0.0);
+        let short: Vec<_> = (places.of_short_waits(chains, thread).into_iter())
+            .filter(|wait| matches!(wait.category, Category::Waiting | Category::TimedWait))
+            .filter(|wait| within.touches(wait.t_ns, wait.t_ns))
+            .collect();
+        let all: f64 = short.iter().map(|wait| wait.weight as f64).sum();
+        for wait in short.iter().filter(|wait| nests(wait.stack)) {
+            *spent.nested.entry(wait.place).or_default() += left_ms * wait.weight as f64 / all;
+        }
+    }
+    pools.retain(|_, spent| !spent.nested.is_empty());
+    pools
+}
+
+/// Whether a thread of a pool waits for a result within one of its tasks.
+fn waits_within_task(recording: &Recording, stack: StackId) -> bool {
+    let (mut at, mut waits) = (Some(stack), false);
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let Some(frame) = recording.frames.get(node.frame.index()) else { return false };
+        let name = recording.strings.get(frame.name);
+        let name = name.split('(').next().unwrap_or(name);
+        if waits && RUNNERS.contains(&name) {
+            return true;
+        }
+        waits |= RESULTS.contains(&name);
+        at = node.parent;
+    }
+    false
+}
+
+impl<'a> Spent<'a> {
+    fn finding(
+        &self,
+        rule: &dyn Rule,
+        case: &Case<'a>,
+        jvm: ProcessId,
+        (pool, usual, cost_ms): (Pool<'a>, f64, f64),
+    ) -> Finding {
+        let mut finding = case.finding(rule, jvm, Confidence::Likely, cost_ms);
+        finding.why_confidence = "stacks show the waits within tasks, and the scheduler who ended them; which task waits for which was not seen".into();
+        let place = self.nested.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or("", |(place, _)| place);
+        let (now, before) = (quantity::share(self.own_share()), quantity::share(usual));
+        finding.title = format!(
+            "tasks of {}-# wait in {place} for results of tasks of the same pool: {now} of the time of its {}, which are hardly ever without work{}",
+            pool.name,
+            quantity::plural(self.threads, "thread", "threads"),
+            if case.base.is_empty() { String::new() } else { format!(" ({before} in the base)") }
+        );
+        finding.culprit = place.to_owned();
+        finding.meaning = "The results that they wait for are made by tasks that stand in the queue of the same pool, and for which no thread is left: the pool works with \
+                           those of its threads that do not wait, or, when all wait, not at all until a time-out."
+            .into();
+        let fact = facts::NESTED_WAITS.is(Value::share(self.share())).with("pool", Value::name(pool.name));
+        finding.evidence.push(summed(source::SCHED, fact.with("idle", Value::share(self.idle_share()))));
+        let [same, others] = self.ended_by;
+        let ended = facts::NESTED_ENDED.is(Value::count(same)).with("others", Value::count(others));
+        finding.evidence.push(summed(source::SCHED, ended));
+        if let Some((thread, span)) = &self.longest {
+            let took = Value::ms(span.duration_ns() as f64 / 1e6);
+            finding.evidence.push(cited(span, facts::NESTED_LONGEST.is(took)));
+            let window = Window { from_ns: span.t0_ns(), to_ns: span.t1_ns() };
+            finding.chain = Some(case.chains().of_thread(*thread, window));
+        }
+        finding.windows.clone_from(&case.slow);
+        finding.remedies = vec![
+            remedy(
+                "give the tasks that others wait for a pool of their own",
+                "the code that submits them",
+                "more threads",
+            ),
+            remedy(
+                "do not wait in the pool: combine the results when they are there (CompletableFuture.thenCombine), or run tasks in virtual threads, of \
+                 which there are enough",
+                "virtual threads: JDK 21 or later",
+                "what the size of the pool limited, such as calls of a database at a time, needs a limit of its own",
+            ),
+        ];
+        finding.verify = vec![format!(
+            "fathom record again: threads of {}-# wait for results for less than {} of their time",
+            pool.name,
+            quantity::share(MUCH)
+        )];
+        finding
+    }
+}
+
+#[cfg(test)]
+mod tests;
