@@ -16,6 +16,9 @@ const LONG_NS: i64 = 3_000_000_000;
 const ALL_ALONG: f64 = 0.8;
 /// Threads that end at once at most: more are a pool that shrinks.
 const FEW: usize = 3;
+/// Times off the CPU that a thread must have had to have done something: one that slept until it
+/// ended did nothing that is missed.
+const WORKED: usize = 3;
 
 /// Adds to the first finding that threads ended as the slow time began, where threads that live
 /// long end at no other time before.
@@ -59,6 +62,9 @@ fn as_it_began(case: &Case<'_>, jvm: ProcessId) -> Option<(Vec<ThreadId>, i64)> 
         }
         let lived = case.chains().by_category(thread).map_or(0, |by| by.iter().map(|c| c.length_ns()).sum());
         let before = at_ns.saturating_sub(first_ns);
+        if case.chains().off_between(thread, first_ns, at_ns).count() < WORKED {
+            continue;
+        }
         if lived >= LONG_NS && lived as f64 >= ALL_ALONG * before as f64 {
             ended.push((at_ns, thread));
         }
@@ -77,8 +83,9 @@ mod tests {
 
     use crate::growth::tests::{READ, SLEEP, Service};
 
-    /// Six workers back off from the 20th second on; a consumer ends at `ends_ms`.
-    fn title(ends_ms: i64) -> String {
+    /// Six workers back off from the 20th second on; a consumer, which reads a message every
+    /// `every_ms`, ends at `ends_ms`.
+    fn title(every_ms: i64, ends_ms: i64) -> String {
         let mut service = Service::of((300.0, 60.0));
         for i in 0..6 {
             let worker = service.thread(&format!("worker-{i}"));
@@ -88,15 +95,24 @@ mod tests {
         let consumer = service.built.recording.thread(jvm, Some(77), "consumer-2", Role::App);
         service.row(kind::SCHED_WATCHED, consumer, (0, ends_ms), None, &[]);
         let read = service.stack(&READ);
-        service.row(kind::SCHED_OFF, consumer, (0, ends_ms - 5), Some(read), &[]);
+        for at in (0..ends_ms - 5).step_by(every_ms as usize) {
+            let ends = (at + every_ms - 5).min(ends_ms - 5);
+            service.row(kind::SCHED_OFF, consumer, (at, ends), Some(read), &[]);
+        }
         service.row(kind::THREAD_END, consumer, (ends_ms, ends_ms), None, &[]);
         service.diagnosis().findings[0].title.clone()
     }
 
     #[test]
     fn a_thread_that_ends_as_it_becomes_slow_is_named_and_one_that_ended_before_is_not() {
-        assert!(title(20_200).ends_with("; thread consumer-2 ended as it began"), "{}", title(20_200));
-        assert!(!title(12_000).contains("consumer-2"), "{}", title(12_000));
-        assert!(!title(30_000).contains("consumer-2"), "{}", title(30_000));
+        assert!(
+            title(1_000, 20_200).ends_with("; thread consumer-2 ended as it began"),
+            "{}",
+            title(1_000, 20_200)
+        );
+        assert!(!title(1_000, 12_000).contains("consumer-2"), "{}", title(1_000, 12_000));
+        assert!(!title(1_000, 30_000).contains("consumer-2"), "{}", title(1_000, 30_000));
+        let slept = title(60_000, 20_200);
+        assert!(!slept.contains("consumer-2"), "a thread that only slept does nothing for anybody: {slept}");
     }
 }
