@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::{fact, kind, label};
 
 use super::callers::Callers;
 use super::carriers::has_carried;
+use super::fewer::Fewer;
 use super::lead::Lead;
 use super::parts::{Key, Part};
 use super::{
@@ -157,6 +158,11 @@ impl<'a> Growth<'a> {
             let jdk = process.and_then(|process| process.fact(fact::JDK)?.parse().ok());
             finding.title += "; virtual threads keep their carriers meanwhile";
             finding.remedies.insert(0, words::let_go_of_carriers(jdk));
+        }
+        if let Some(fewer) = self.fewer(lead.part) {
+            finding.title += &fewer.in_title();
+            finding.evidence.insert(0, fewer.evidence());
+            finding.remedies.insert(0, Fewer::remedy());
         }
         let handshakes = handshakes::made_more(case, jvm).filter(|_| key.category == Category::Stopped);
         if let Some(handshakes) = handshakes {

@@ -27,6 +27,7 @@ mod credit;
 pub(crate) mod demand;
 mod each;
 mod ended;
+mod fewer;
 mod finding;
 pub(crate) mod handshakes;
 pub(crate) mod held;
@@ -86,6 +87,8 @@ const PACE: f64 = 0.25;
 const MORE_CPU: f64 = 1.3;
 /// How many times of its usual share of the wall time code must run to run more.
 const MORE: f64 = 1.1;
+/// What of their time threads must wait more for others that do something for that to be no habit.
+const FOR_OTHERS: f64 = 0.2;
 /// What the half of the slow time with less of a part must have of the other half's.
 const FAIR: f64 = 0.2;
 /// Parts that are shown as evidence.
@@ -404,7 +407,8 @@ fn least_growth(case: &Case<'_>) -> f64 {
 
 /// Whether threads spend no more of their time in a wait than usual, and as much as ever on other
 /// things: fewer operations are each charged with more of it, and it makes none of them fewer. What
-/// makes threads do less takes time from all else that they do.
+/// makes threads do less takes time from all else that they do. Time in which they waited for one
+/// that does it is no such wait of their own.
 fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> bool {
     let waits =
         !key.category.is_running() && !matches!(key.category, Category::RunQueue | Category::Throttled);
@@ -412,7 +416,9 @@ fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> boo
     let share = |ms: f64, length_ms: f64| ms / (threads * length_ms.max(f64::MIN_POSITIVE));
     let (slow, base) = (share(part.ms[0] + part.ms[1], slow_ms), share(part.ms[BASE], base_ms));
     let others = (1.0 - slow).max(0.0) / (1.0 - base).max(f64::MIN_POSITIVE);
-    waits && slow <= MORE * base && others >= 1.0 / MORE
+    let waited = part.waited_ms();
+    let for_others = share(waited[0] + waited[1], slow_ms) - share(waited[BASE], base_ms);
+    waits && for_others < FOR_OTHERS && slow <= MORE * base && others >= 1.0 / MORE
 }
 
 /// What was lost. In windows that the user gave, or that were found on what threads do, that is not

@@ -161,6 +161,15 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// What of it threads spent waiting for others that did it, milliseconds by frame.
+    pub(super) fn waited_ms(&self) -> [f64; FRAMES] {
+        let mut waited = [0.0; FRAMES];
+        for (_, ms) in self.ways.iter().filter(|(way, _)| way.len() > 1) {
+            (0..FRAMES).for_each(|frame| waited[frame] += ms[frame]);
+        }
+        waited
+    }
+
     /// Whether a fair part of what it takes of the slow time it takes of the base as well.
     fn is_habit(&self, lengths_ms: &[f64; FRAMES]) -> bool {
         let slow_ms = (lengths_ms[0] + lengths_ms[1]).max(f64::MIN_POSITIVE);

@@ -1,0 +1,131 @@
+//! Waits for what takes as long as ever and fewer threads do at a time: connections or permits that
+//! were not given back, a pool or a limit that became smaller, a lock that came.
+//!
+//! ```text
+//! threads at a time = operations a second × what each takes itself
+//!        fewer                 fewer              as long as ever ─▶ the place is narrower, and not slower
+//! ```
+
+use super::parts::BASE;
+use super::{Grown, Growth, MOST, words};
+use crate::{Evidence, Remedy};
+
+/// How many threads at a time must usually be there for fewer to mean something.
+const SEVERAL: f64 = 1.5;
+/// What of them must be left at most.
+const LEFT: f64 = 0.6;
+/// How many times as long, or as short, as usual each may take.
+const AS_EVER: f64 = 1.3;
+
+/// How many threads at a time do something, slow and in the base.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fewer {
+    at_a_time: [f64; 2],
+    /// What each takes itself, milliseconds.
+    each_ms: [f64; 2],
+}
+
+impl Growth<'_> {
+    /// That fewer threads at a time do what others wait for, and each as quickly as ever.
+    pub(super) fn fewer(&self, grown: &Grown<'_>) -> Option<Fewer> {
+        // What a waiting thread is charged with is the time of another one.
+        let waited = grown.part.waited_ms();
+        let own = |frame: usize| (grown.part.ms[frame] - waited[frame]).max(0.0);
+        let [first, second, base_ms] = self.lengths_ms;
+        let at_a_time = [(own(0) + own(1)) / (first + second), own(BASE) / base_ms];
+        let operations = [self.per.by[0] + self.per.by[1], self.per.by[BASE]];
+        let each_ms = [(own(0) + own(1)) / operations[0], own(BASE) / operations[1]];
+        let waits_ms = (waited[0] + waited[1]) / operations[0] - waited[BASE] / operations[1];
+        let is_as_ever = each_ms[0] <= AS_EVER * each_ms[1] && each_ms[1] <= AS_EVER * each_ms[0];
+        let is_narrower = at_a_time[1] >= SEVERAL && at_a_time[0] <= LEFT * at_a_time[1];
+        let grew_by_waits = waits_ms >= MOST * grown.by();
+        (self.per.each.is_counted() && is_as_ever && is_narrower && grew_by_waits)
+            .then_some(Fewer { at_a_time, each_ms })
+    }
+}
+
+impl Fewer {
+    pub(super) fn in_title(&self) -> String {
+        let [slow, base] = self.at_a_time;
+        format!(
+            "; that itself takes as long as ever ({}), and only {slow:.1} instead of {base:.1} threads at a time do it",
+            words::time(self.each_ms[0])
+        )
+    }
+
+    pub(super) fn evidence(&self) -> Evidence {
+        let ([slow, base], [now, before]) = (self.at_a_time, self.each_ms.map(words::time));
+        let text = format!(
+            "without those that wait: {now} an operation, {before} in the base; {slow:.1} threads at a time, {base:.1} in the base"
+        );
+        Evidence::summed("ledger of threads", text)
+    }
+
+    pub(super) fn remedy() -> Remedy {
+        Remedy {
+            change: "find out what lets fewer threads in: connections or permits that are not given back on some way out of the code (a pool counts those in use; HikariCP's \
+                     leakDetectionThreshold names who took them), a pool or a limit that became smaller, or a lock that came"
+                .into(),
+            applies_to: "any JDK".into(),
+            risk: String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::growth::tests::{READ, Service, is_slow};
+    use fathom_recording::FrameType::{C2, Kernel};
+    use fathom_recording::vocabulary::{kind, label};
+    use fathom_recording::{Role, Sink};
+
+    const WAIT: [(&str, fathom_recording::FrameType); 4] = [
+        ("futex_wait", Kernel),
+        ("java.util.concurrent.locks.LockSupport.park", C2),
+        ("java.util.concurrent.LinkedBlockingQueue.poll", C2),
+        ("shop.Pool.take", C2),
+    ];
+
+    /// Six workers, each of which reads for 100 ms for each of its operations, 10 a second. While
+    /// it is slow, `left` of them at a time do, for `each_ms`, and the others wait for who ends.
+    fn title(left: i64, each_ms: i64) -> String {
+        let per_second = |workers: i64, each_ms: i64| (workers * 1_000 / each_ms) as f64;
+        let mut service = Service::of((per_second(6, 100), per_second(left, each_ms)));
+        let (read, wait) = (service.stack(&READ), service.stack(&WAIT));
+        for i in 0..6_i64 {
+            let (jvm, name) = (service.built.jvm, format!("worker-{i}"));
+            let worker = service.built.recording.thread(jvm, Some(100 + i), &name, Role::App);
+            service.row(kind::SCHED_WATCHED, worker, (0, 60_000), None, &[]);
+            for s in 0..60_i64 {
+                let slow = is_slow(s);
+                let (each, workers) = if slow { (each_ms, left) } else { (100, 6) };
+                for turn in 0..1_000 / each {
+                    let (from, to) = (s * 1_000 + turn * each, s * 1_000 + (turn + 1) * each - 1);
+                    // Workers take turns.
+                    let first = (turn * left + s) % 6;
+                    let works = !slow || (0..workers).any(|k| (first + k) % 6 == i);
+                    if works {
+                        service.row(kind::SCHED_OFF, worker, (from, to), Some(read), &[]);
+                    } else {
+                        let by = format!("worker-{first} ({})", 100 + first);
+                        let labels = [(label::WAKER, by.as_str())];
+                        service.row(kind::SCHED_OFF, worker, (from, to), Some(wait), &labels);
+                    }
+                }
+            }
+        }
+        service.diagnosis().findings[0].title.clone()
+    }
+
+    #[test]
+    fn a_place_that_became_narrower_is_told_from_one_that_became_slower() {
+        let narrower = title(1, 100);
+        assert!(
+            narrower.contains(
+                "takes as long as ever (99 ms), and only 1.0 instead of 5.9 threads at a time do it"
+            ),
+            "{narrower}"
+        );
+        assert!(!title(6, 500).contains("at a time"), "{}", title(6, 500));
+    }
+}
