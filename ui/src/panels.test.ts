@@ -158,7 +158,9 @@ describe("the ledger of a window", () => {
   const over = {
     edges: Float64Array.from([0, 10, 20]),
     categories: ["running: Java, C2", "idle"],
-    groupings: [{ by: "role", groups: [{ name: "app", process: "p" }], spent: Float64Array.from([4, 6, 1, 9]) }],
+    groupings: [
+      { by: "role", groups: [{ name: "app", process: "p" }], active: 1, spent: Float64Array.from([4, 6, 1, 9]) },
+    ],
   };
   it("adds up slices, those that it cuts in part", () => {
     const [all] = ledgerOf(over, "role", [{ from: 0, to: 20 }]);

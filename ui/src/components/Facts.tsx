@@ -2,7 +2,7 @@
 
 import type { Page } from "../context";
 import { count, durationMs, share } from "../format";
-import type { Diagnosis, LedgerRow } from "../model";
+import type { Diagnosis, LedgerRow } from "../generated/diagnosis";
 import { LedgerTable } from "./LedgerTable";
 import { ThreadLedger } from "./ThreadLedger";
 

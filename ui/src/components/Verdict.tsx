@@ -2,8 +2,8 @@
 
 import type { Page } from "../context";
 import { between, durationMs, moment, progress, share } from "../format";
+import type { Finding, Window } from "../generated/diagnosis";
 import { began } from "../marks";
-import type { Finding, Window } from "../model";
 import { Account } from "./Account";
 import { StopParts, WaitChain } from "./Chain";
 import { When } from "./When";
@@ -119,7 +119,7 @@ function Windows({ page }: { page: Page }) {
           </dd>
         </div>
       )}
-      {(loss.lost_ms ?? 0) > 0 && (
+      {loss.lost_ms > 0 && (
         <div>
           <dt>Lost</dt>
           <dd>
