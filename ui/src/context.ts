@@ -3,8 +3,9 @@
 import { laneOf } from "./cited";
 import { lowerBound } from "./decimate";
 import { duration, moment, momentDigits, wallClock } from "./format";
+import type { Diagnosis, Mark, Window } from "./generated/diagnosis";
 import { placeToHash, write } from "./link";
-import type { Diagnosis, Lanes, Mark, SpanLane, Window } from "./model";
+import type { Lanes, SpanLane } from "./model";
 import { tidy } from "./samples/select";
 import type { SampleTable } from "./samples/table";
 import { State } from "./state";
@@ -67,7 +68,7 @@ export class Page {
 
   /** What people or their tools did, as many as a timeline can show. */
   marks(): Mark[] {
-    return (this.diagnosis.marks ?? []).slice(0, MOST_MARKS);
+    return this.diagnosis.marks.slice(0, MOST_MARKS);
   }
 
   toRange(window: Window): Range {

@@ -6,6 +6,7 @@ import type { Page } from "./context";
 import { lowerBound } from "./decimate";
 import type { FlameData } from "./flame/data";
 import type { Lane } from "./model";
+import type { Panel } from "./panel";
 import { SpanIndex } from "./spans";
 import type { Range } from "./view";
 
@@ -225,8 +226,8 @@ function all(page: Page): { group: string; lane: Lane }[] {
   return page.lanes.groups.flatMap((g) => g.lanes.map((lane) => ({ group: g.name, lane })));
 }
 
-/** What there is to take along; `stacks` gives the call tree of what is chosen. */
-export function exportsOf(page: Page, stacks: () => FlameData | null): Export[] {
+/** Stacks as files; `stacks` gives the call tree of what is chosen. */
+export function stackExports(page: Page, stacks: () => FlameData | null): Export[] {
   const ofStacks = (make: (data: FlameData) => string[]) => (): string[] | null => {
     const data = stacks();
     return data && data.samples > 0 ? make(data) : null;
@@ -241,9 +242,20 @@ export function exportsOf(page: Page, stacks: () => FlameData | null): Export[] 
       make: ofStacks((d) => speedscope(d, page.diagnosis.version)),
     },
     { id: "samples", title: "Samples as CSV", file: "samples.csv", mime: "text/csv", make: () => samplesCsv(page) },
+  ];
+}
+
+/** What lanes draw as files. */
+export function laneExports(page: Page): Export[] {
+  return [
     { id: "spans", title: "Spans as CSV", file: "spans.csv", mime: "text/csv", make: () => spansCsv(page) },
     { id: "series", title: "Series as CSV", file: "series.csv", mime: "text/csv", make: () => seriesCsv(page) },
   ];
+}
+
+/** What all panels of a page hand out. */
+export function exportsOf(panels: Panel[], page: Page): Export[] {
+  return panels.flatMap((panel) => panel.exports?.(page) ?? []);
 }
 
 /** Hands a file to the browser's downloads; nothing leaves the page by another way. */

@@ -1,7 +1,7 @@
 // What people or their tools did meanwhile, in words.
 
 import { durationMs } from "./format";
-import type { Mark } from "./model";
+import type { Mark } from "./generated/diagnosis";
 
 /** A mark in words; what a window begins with is a fact and no cause. */
 export function began(mark: Mark): string {

@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
 
 import { laneOf } from "./cited";
+import { keysOf } from "./components/Help";
+import type { Page } from "./context";
+import { exportsOf } from "./export";
 import { cutsSlices, ledgerOf } from "./ledger";
 import { began } from "./marks";
 import type { Lanes, SpanLane } from "./model";
+import type { Panel } from "./panel";
+import { PANELS, panelsOf } from "./panels";
 import { poolOf } from "./pools";
 import { between, columnLength, latencies, offsets } from "./samples/heat";
 import { LAYERS, layersIn, layersOf, sampleLane } from "./samples/lane";
@@ -38,6 +43,52 @@ function lane(spans: [number, number, number, number][]): SpanLane {
     thread: null,
   };
 }
+
+describe("the panels", () => {
+  const nothing = {
+    diagnosis: { ruled_out: [], blind_spots: [], inputs: [], ledger: [] },
+    lanes: { groups: [], counted: [], ledger: null },
+    samples: { kinds: [], threads: [] },
+  };
+  const pageWith = (parts: object) => ({ ...nothing, ...parts }) as unknown as Page;
+  const shown = (parts: object) => panelsOf(pageWith(parts)).map((panel) => panel.id);
+  const mine: Panel = {
+    id: "mine",
+    title: "Mine",
+    side: "show",
+    digit: "9",
+    keys: [["m", "more"]],
+    exports: () => [{ id: "mine", title: "Mine", file: "mine.csv", mime: "text/csv", make: () => null }],
+    shows: (page) => page.diagnosis.inputs.length > 0,
+    Component: () => null,
+  };
+
+  it("have ids and digits of their own", () => {
+    const ids = PANELS.map((panel) => panel.id);
+    const digits = PANELS.flatMap(({ digit }) => (digit === undefined ? [] : [digit]));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(digits).size).toBe(digits.length);
+    for (const digit of digits) expect(digit).toMatch(/^[1-9]$/);
+  });
+
+  it("are on a page that has something for them", () => {
+    expect(shown({})).toEqual(["verdict", "timeline", "selection"]);
+    const spans = { groups: [{ name: "", detail: "", open: true, lanes: [lane([])] }], counted: [], ledger: null };
+    expect(shown({ lanes: spans })).toEqual(["verdict", "timeline", "selection", "heat", "tables"]);
+    const samples = { kinds: [{ kind: "cpu" }], threads: [] };
+    expect(shown({ samples })).toEqual(["verdict", "timeline", "selection", "stacks", "heat", "tables"]);
+  });
+
+  it("bring their keys, their digit and their files along", () => {
+    const page = pageWith({ diagnosis: { ...nothing.diagnosis, inputs: [{}] } });
+    const panels = panelsOf(page, [...PANELS, mine]);
+    expect(panels.at(-1)).toBe(mine);
+    expect(keysOf(panels)).toContainEqual(["m", "more"]);
+    expect(keysOf(panels)).toContainEqual(["1 9", "to timeline, mine"]);
+    expect(exportsOf(panels, page).map((file) => file.id)).toEqual(["spans", "series", "mine"]);
+    expect(panelsOf(pageWith({}), [...PANELS, mine])).not.toContain(mine);
+  });
+});
 
 describe("what the verdict cites", () => {
   it("is on the lane with a span of that moment, of the line that is cited", () => {
@@ -158,7 +209,9 @@ describe("the ledger of a window", () => {
   const over = {
     edges: Float64Array.from([0, 10, 20]),
     categories: ["running: Java, C2", "idle"],
-    groupings: [{ by: "role", groups: [{ name: "app", process: "p" }], spent: Float64Array.from([4, 6, 1, 9]) }],
+    groupings: [
+      { by: "role", groups: [{ name: "app", process: "p" }], active: 1, spent: Float64Array.from([4, 6, 1, 9]) },
+    ],
   };
   it("adds up slices, those that it cuts in part", () => {
     const [all] = ledgerOf(over, "role", [{ from: 0, to: 20 }]);

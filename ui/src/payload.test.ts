@@ -2,7 +2,8 @@ import { deflateRawSync } from "node:zlib";
 
 import { describe, expect, it } from "vitest";
 
-import { decodeLanes, LANES_SCHEMA } from "./payload";
+import { LANES_SCHEMA } from "./generated/lanes";
+import { decodeLanes } from "./payload";
 import { printable } from "./printable";
 
 /** The form that crates/render/src/payload.rs writes. */
@@ -24,8 +25,10 @@ describe("the payload", () => {
       origin_ns: 7,
       from: 0,
       to: 9,
+      recorded: [0, 9],
       strings: ["a\u202eb"],
       sources: [],
+      counted: [],
       ledger: null,
       columns: [
         { as: "delta", n: 3, bytes: 8 },

@@ -2,86 +2,10 @@
 //   u32 (little endian) length of the header · header (JSON) · columns, one after the other.
 // Columns are what is big: delta-coded times, small integers, 32-bit floats. Written by crates/render/src/payload.rs.
 
+import { type Header, LANES_SCHEMA, type Named, type Lane as Written } from "./generated/lanes";
+import type { Column } from "./generated/payload";
 import type { Counted, Fact, Group, Lane, Lanes } from "./model";
 import { parsePrintable } from "./printable";
-
-/** How a column of the payload is coded. */
-export interface Column {
-  as: "delta" | "varint" | "f32" | "planes";
-  n: number;
-  bytes: number;
-}
-
-interface NamedColumn {
-  name: string;
-  unit: string;
-  values: number;
-}
-
-interface RawLineLane {
-  type: "lines";
-  id: string;
-  title: string;
-  unit: string;
-  steps: boolean;
-  open: boolean;
-  note: string;
-  lines: { name: string; main: boolean; t: number; v: number }[];
-}
-
-interface RawSpanLane {
-  type: "spans";
-  id: string;
-  title: string;
-  note: string;
-  classes: string[];
-  rows: string[];
-  t0: number;
-  duration: number;
-  cls: number;
-  row: number;
-  name: number;
-  parts: NamedColumn[];
-  facts: NamedColumn[];
-  labels: NamedColumn[];
-  source: number;
-  line: number;
-  stack: number | null;
-  thread: number | null;
-}
-
-interface Header {
-  schema: string;
-  origin_ns: number;
-  from: number;
-  to: number;
-  /** Absent in pages of a version before it. */
-  recorded?: [number, number];
-  strings: string[];
-  sources: string[];
-  columns: Column[];
-  groups: { name: string; detail: string; open: boolean; lanes: (RawLineLane | RawSpanLane)[] }[];
-  /** Absent in pages of a version before it. */
-  counted?: {
-    id: string;
-    title: string;
-    process: string;
-    note: string;
-    t0: number;
-    duration: number;
-    name: number;
-    thread: number;
-    count: number;
-    time: number;
-  }[];
-  ledger: {
-    edges: number;
-    categories: string[];
-    groupings: { by: string; groups: { name: string; process: string }[]; active?: number; spent: number }[];
-  } | null;
-}
-
-export const LANES_SCHEMA = "fathom.lanes/1";
 
 /** Unpacks the text of the lanes' script tag. */
 export async function decodeLanes(base64: string): Promise<Lanes> {
@@ -102,8 +26,8 @@ export async function unpack(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Arra
 /** Reads the unpacked form. */
 export function readLanes(bytes: Uint8Array): Lanes {
   const { header, columns } = readHeaderAndColumns<Header>(bytes, LANES_SCHEMA);
-  const named = (list: NamedColumn[]): Fact[] => list.map((c) => ({ ...c, values: columns[c.values] }));
-  const lane = (raw: RawLineLane | RawSpanLane): Lane =>
+  const named = (list: Named[]): Fact[] => list.map((c) => ({ ...c, values: columns[c.values] }));
+  const lane = (raw: Written): Lane =>
     raw.type === "lines"
       ? { ...raw, lines: raw.lines.map((l) => ({ ...l, t: columns[l.t], v: columns[l.v] })) }
       : {
@@ -128,7 +52,7 @@ export function readLanes(bytes: Uint8Array): Lanes {
     edges: columns[header.ledger.edges],
     groupings: header.ledger.groupings.map((g) => ({ ...g, spent: columns[g.spent] })),
   };
-  const counted = (header.counted ?? []).map(
+  const counted = header.counted.map(
     (raw): Counted => ({
       ...raw,
       t0: columns[raw.t0],
@@ -139,20 +63,23 @@ export function readLanes(bytes: Uint8Array): Lanes {
       time: columns[raw.time],
     }),
   );
-  const recorded = header.recorded ? { from: header.recorded[0], to: header.recorded[1] } : null;
+  const recorded = { from: header.recorded[0], to: header.recorded[1] };
   return { originNs, from, to, recorded, strings, sources, groups, counted, ledger };
 }
 
 /** What every payload is: a header of a schema, and columns. */
-export function readHeaderAndColumns<H extends { schema: string; columns: Column[] }>(
+export function readHeaderAndColumns<H extends { schema: string }>(
   bytes: Uint8Array,
   schema: string,
 ): { header: H; columns: Float64Array[] } {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const header = parsePrintable(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as H;
+  const { columns: coded, ...rest } = parsePrintable(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as H & {
+    columns: Column[];
+  };
+  const header = rest as unknown as H;
   if (header.schema !== schema) throw new Error(`data of an unknown kind: ${header.schema}`);
   let at = 4 + length;
-  const columns = header.columns.map((column) => {
+  const columns = coded.map((column) => {
     const block = bytes.subarray(at, at + column.bytes);
     at += column.bytes;
     return readColumn(block, column);

@@ -39,5 +39,8 @@ function layOut(asSheet: boolean): void {
   rendered(() => [...painters, ...drawers].forEach((change) => change(asSheet)));
 }
 
-window.addEventListener("beforeprint", () => layOut(true));
-window.addEventListener("afterprint", () => layOut(false));
+// Tests of what panels say of themselves have no window.
+if (typeof window !== "undefined") {
+  window.addEventListener("beforeprint", () => layOut(true));
+  window.addEventListener("afterprint", () => layOut(false));
+}

@@ -1,6 +1,7 @@
 // What of a run the timeline can show, and where it opens.
 
-import type { Diagnosis, Lanes, Window } from "./model";
+import type { Diagnosis, Window } from "./generated/diagnosis";
+import type { Lanes } from "./model";
 import type { Range } from "./view";
 
 /** Inputs that lie farther apart than this could not be placed on one clock. */
@@ -32,7 +33,7 @@ export function homeOf({ windows }: Diagnosis, { from, to, originNs }: Lanes): R
 export function openingOf(diagnosis: Diagnosis, lanes: Lanes): Range {
   const home = homeOf(diagnosis, lanes);
   const { recorded, originNs } = lanes;
-  if (!recorded || recorded.to <= recorded.from) return home;
+  if (recorded.to <= recorded.from) return home;
   const looked = extent([...diagnosis.windows.slow, ...diagnosis.windows.base], originNs) ?? recorded;
   const opening = {
     from: Math.max(home.from, Math.min(recorded.from, looked.from)),

@@ -1,7 +1,9 @@
 // The data of a page that came from `fathom serve`: asked for in parts, and again while the recording grows.
 
 import type { Page } from "./context";
-import type { Diagnosis, Lanes } from "./model";
+import type { Diagnosis } from "./generated/diagnosis";
+import type { ServerState } from "./generated/served";
+import type { Lanes } from "./model";
 import { readLanes, unpack } from "./payload";
 import { parsePrintable } from "./printable";
 import { readSamples, type SampleTable } from "./samples/table";
@@ -20,12 +22,6 @@ export interface Parts {
   diagnosis: Diagnosis;
   lanes: Lanes;
   samples: SampleTable;
-}
-
-export interface ServerState {
-  version: number;
-  /** Whether the recording is still being written. */
-  live: boolean;
 }
 
 async function get(path: string): Promise<Response> {

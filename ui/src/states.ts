@@ -64,14 +64,13 @@ export function usualSlice(edges: Float64Array): number {
  */
 function rowsOf(grouping: LedgerGrouping, nameOf: (group: number) => string): number[] {
   const { groups } = grouping;
-  const active = grouping.active ?? groups.length;
   // "all others" would be many threads on one row.
   const single = groups.map((_, g) => g).filter((g) => groups[g].process !== "" || groups[g].name !== "all others");
   const rows = single.slice(0, MOST_ROWS);
   const poolAt = new Map<string, number>();
   const poolOfGroup = (g: number): string => `${poolOf(groups[g].name)} ${groups[g].process}`;
   for (const g of rows) if (!poolAt.has(poolOfGroup(g))) poolAt.set(poolOfGroup(g), g);
-  const place = (g: number): number => (g < active ? 0 : groups.length) + (poolAt.get(poolOfGroup(g)) ?? g);
+  const place = (g: number): number => (g < grouping.active ? 0 : groups.length) + (poolAt.get(poolOfGroup(g)) ?? g);
   rows.sort((a, b) => place(a) - place(b) || nameOf(a).localeCompare(nameOf(b), "en", { numeric: true }));
   return rows;
 }

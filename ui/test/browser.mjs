@@ -462,6 +462,25 @@ const tests = {
     assert.deepEqual(await range(page), slow, "Escape closed the sheet and did not reset the view");
   },
 
+  async "leads to each panel by its digit, which the help sheet names"() {
+    const page = await open();
+    const panels = await page.$$eval("main [data-panel]", (all) => all.map((panel) => panel.id));
+    assert.deepEqual(panels.slice(0, 1), ["verdict"]);
+    const inOrder = ["timeline", "stacks", "heat", "tables", "ledger"];
+    assert.deepEqual(
+      panels.filter((id) => inOrder.includes(id)),
+      inOrder,
+    );
+    await page.keyboard.press("?");
+    await says(page, "dialog[open]", /1 2 3 4 5\s+to timeline, stacks, heatmap, tables, where the time went/);
+    await page.keyboard.press("Escape");
+    for (const [i, id] of inOrder.entries()) {
+      await page.evaluate(() => document.activeElement?.blur?.());
+      await page.keyboard.press(String(i + 1));
+      await page.locator(`#${id} :focus`).waitFor();
+    }
+  },
+
   async "moves the timeline to the place that a figure comes from"() {
     const page = await open();
     await page.click("text=at 301.0");
@@ -577,7 +596,7 @@ const tests = {
     await page.evaluate(() => document.querySelectorAll(".ledger-group").forEach((group) => (group.open = true)));
     const over = () =>
       page.evaluate(() =>
-        [...document.querySelectorAll("[aria-labelledby=ledger], [aria-labelledby=ledger] *")]
+        [...document.querySelectorAll("[data-panel=ledger], [data-panel=ledger] *")]
           .filter((e) => e.getBoundingClientRect().right > innerWidth && !e.closest(".unseen"))
           .map((e) => `${e.tagName}.${e.className}`),
       );
@@ -638,10 +657,10 @@ const tests = {
       await ask("the page with lanes as tables");
       for (const tab of ["In order of time", "What came, what went", "Flame graph"]) {
         await page.click(`role=tab[name='${tab}']`);
-        await ask(tab, "#panel-stacks");
+        await ask(tab, "[data-panel=stacks]");
       }
-      await page.click("#panel-stacks >> text=Table");
-      await ask("frames as a table", "#panel-stacks");
+      await page.click("[data-panel=stacks] >> text=Table");
+      await ask("frames as a table", "[data-panel=stacks]");
       await page.click(".ledger-group summary");
       await ask("a group of the ledger", "#ledger-panel");
       await page.click(".menu summary");

@@ -206,6 +206,16 @@ const tests = {
     await accessible("runs.html");
   },
 
+  async "the page of two releases of the JDK lists what changed between them"() {
+    const flights = ["jdk11", "jdk25"].map((jdk) => join(root, `crates/ingest/fixtures/jfr/${jdk}.jfr.zst`));
+    const { known_changes } = json("compare", ...flights, "--html", "releases.html", "--json");
+    assert.ok(known_changes.length > 0);
+    const page = await open("releases.html");
+    const links = await page.$$eval("[data-section=changes] a", (all) => all.map((a) => [a.textContent, a.href]));
+    assert.deepEqual(links.sort(), known_changes.map(({ id, url }) => [id, url]).sort());
+    await accessible("releases.html");
+  },
+
   async "a matrix shows which variants do not differ significantly"() {
     const report = json(
       "compare",

@@ -37,12 +37,14 @@ pub struct Pair {
 
 /// A ratio and where it lies.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Estimate {
     /// Other divided by base.
     pub ratio: f64,
     /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end; null in JSON where it is infinite.
+    #[cfg_attr(feature = "typescript", ts(as = "Option<f64>"))]
     pub high: f64,
     /// Standard deviation of the logarithm of one block's ratio; of an unpaired comparison, what it
     /// would be.

@@ -14,6 +14,7 @@ use crate::recordings::Frames;
 
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// "JDK-8130150", "JEP 374".
@@ -32,6 +33,7 @@ pub struct Change {
     /// Feature releases of which some updates have it, and nobody has looked up which: of these
     /// nothing is said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(as = "Option<_>", optional))]
     pub unsure: Vec<u32>,
     /// Where it is told by those who made it.
     pub url: String,
@@ -39,6 +41,7 @@ pub struct Change {
 
 /// A change that lies between the two sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "KnownChange"))]
 pub struct Match {
     /// The change.
     #[serde(flatten)]

@@ -32,6 +32,7 @@ pub struct Judging {
 
 /// What runs tell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -57,9 +58,11 @@ pub struct Report {
     pub comparisons: Vec<Comparison>,
     /// Benchmarks that only one of two files has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(as = "Option<_>", optional))]
     pub not_compared: Vec<String>,
     /// What makes two files hard to compare.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(as = "Option<_>", optional))]
     pub differing: Vec<String>,
 }
 
@@ -86,6 +89,7 @@ impl Report {
 
 /// A figure of a command.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Row {
     /// What it is called.
     pub label: String,
@@ -103,7 +107,8 @@ pub struct Row {
     pub min: f64,
     /// Largest run.
     pub max: f64,
-    /// Standard deviation between runs as a share of the mean.
+    /// Standard deviation between runs as a share of the mean; null in JSON with one run.
+    #[cfg_attr(feature = "typescript", ts(as = "Option<f64>"))]
     pub spread: f64,
     /// What each run gave, in the order of the runs.
     pub values: Vec<f64>,
@@ -122,6 +127,7 @@ pub struct Row {
 
 /// A command against the base.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Comparison {
     /// The base.
     pub base: String,

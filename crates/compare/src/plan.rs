@@ -16,6 +16,7 @@ use crate::random::Random;
 
 /// One look: after so many blocks, with so much of the chance of error.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Look {
     /// Blocks that are done.
     pub blocks: usize,

@@ -48,6 +48,7 @@ pub struct Runs {
 
 /// What the runs were made on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Host {
     /// Its name.
     pub name: String,

@@ -15,6 +15,7 @@ pub const FALSE_DISCOVERIES: f64 = 0.05;
 
 /// A figure held against another.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Held {
     /// Mean over the segments of the first.
     pub first: f64,

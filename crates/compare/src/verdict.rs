@@ -6,6 +6,7 @@ use crate::interval::Estimate;
 
 /// What is said of one thing held against another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It is better, beyond noise.

@@ -14,6 +14,7 @@ pub const SCHEMA: &str = "fathom.diagnosis/3";
 
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Diagnosis {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -56,6 +57,7 @@ pub struct Diagnosis {
 
 /// What a diagnosis comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// A cause was found: `findings` is not empty.
@@ -76,6 +78,7 @@ pub enum Status {
 
 /// What was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Seen {
     /// The slow windows, or the whole run where there are none, milliseconds.
     pub judged_ms: f64,
@@ -100,6 +103,7 @@ pub struct Seen {
 
 /// Stops that take less of the time than what matters, none of them long.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct FewStops {
     /// As a share of the time, 0 to 1.
     pub share: f64,
@@ -109,6 +113,7 @@ pub struct FewStops {
 
 /// Something that was seen of the JVMs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Sighted {
     /// What: "collections", "waits for locks".
     pub what: &'static str,
@@ -120,6 +125,7 @@ pub struct Sighted {
 
 /// A part of the time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Part {
     /// The process.
     pub process: String,
@@ -146,6 +152,7 @@ pub struct Part {
 
 /// One input as it was read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Input {
     /// Its name.
     pub name: String,
@@ -165,6 +172,7 @@ pub struct Input {
 
 /// An interval of time, nanoseconds on the recording's clock: `[from_ns, to_ns)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Window {
     /// Its start.
     pub from_ns: i64,
@@ -181,6 +189,7 @@ impl Window {
 
 /// The windows that are compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Windows {
     /// Slow ones, in order of time.
     pub slow: Vec<Window>,
@@ -194,6 +203,7 @@ pub struct Windows {
 
 /// What slow windows were found on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum FoundOn {
     /// None was found: the whole run is judged.
@@ -215,6 +225,7 @@ pub enum FoundOn {
 
 /// Something that people or their tools did: a deploy, a migration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Mark {
     /// When, nanoseconds on the recording's clock.
     pub at_ns: i64,
@@ -230,6 +241,7 @@ pub struct Mark {
 
 /// A slow window that begins with a mark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Began {
     /// Where the window begins, nanoseconds on the recording's clock.
     pub from_ns: i64,
@@ -242,6 +254,7 @@ pub struct Began {
 
 /// What was lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Loss {
     /// Lost time over all slow windows, milliseconds: each window's length × (1 − rate / base
     /// rate), or the stopped time above the base's where there is no series of progress.
@@ -260,6 +273,7 @@ pub struct Loss {
 
 /// What a loss is measured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
     /// A series of throughput.
@@ -274,6 +288,7 @@ pub enum Measure {
 
 /// A part of the loss, and what it is charged to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Charge {
     /// The culprit of the finding, a part of the time that grew and that no finding explains, the
     /// rest of stops, or "not known".
@@ -289,6 +304,7 @@ pub struct Charge {
 /// Time of one process (or of all) charged to one category, in the slow windows and in the
 /// baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LedgerRow {
     /// The process, in words that no other JVM of the recording goes by.
     pub process: String,
@@ -314,6 +330,7 @@ pub struct LedgerRow {
 
 /// How sure a finding is. The words are explained in docs/diagnosis.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// The evidence fits, and so would another cause.
@@ -337,6 +354,7 @@ impl Confidence {
 
 /// The layer that a cause lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
     /// The application's Java code.
@@ -359,6 +377,7 @@ pub enum Layer {
 
 /// A cause.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Finding {
     /// Rule id: "jit-compile-burst".
     pub rule: &'static str,
@@ -373,6 +392,7 @@ pub struct Finding {
     /// Lost time that it explains, milliseconds; 0, and null in JSON, where that is not known or
     /// none.
     #[serde(serialize_with = "known_cost")]
+    #[cfg_attr(feature = "typescript", ts(as = "Option<f64>"))]
     pub cost_ms: f64,
     /// The same as a share of the loss, 0 to 1; `None` where the loss could not be measured.
     pub share: Option<f64>,
@@ -434,6 +454,7 @@ fn known_cost<S: serde::Serializer>(cost_ms: &f64, serializer: S) -> Result<S::O
 
 /// A change that helps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Remedy {
     /// The exact flag, setting or change.
     pub change: String,
@@ -445,6 +466,7 @@ pub struct Remedy {
 
 /// A cause that was looked for and not found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RuledOut {
     /// Rule id, or the name of a group ("gc").
     pub rule: String,
@@ -456,6 +478,7 @@ pub struct RuledOut {
 
 /// Something that could not be seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BlindSpot {
     /// What.
     pub what: Statement,

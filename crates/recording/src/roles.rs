@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The role of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// A thread of the application.

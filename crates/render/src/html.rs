@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use fathom_diagnose::{Diagnosis, Window};
 use fathom_recording::Recording;
 use flate2::Compression;
+use serde::Serialize;
 
 use crate::samples::{SampleIndex, Stacks, Threads, samples};
 use crate::{json, lanes};
@@ -47,6 +48,16 @@ pub struct Parts {
     pub lanes: Vec<u8>,
     /// The samples, deflated; thinned where there are too many for a browser.
     pub samples: Vec<u8>,
+}
+
+/// Which version of the data a server has: what its page asks for again and again.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ServerState {
+    /// Counts up with each change.
+    pub version: u64,
+    /// Whether the recording is still being written.
+    pub live: bool,
 }
 
 /// The page without data. It asks the server that it came from, and no other.

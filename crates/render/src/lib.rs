@@ -24,10 +24,12 @@ mod samples;
 mod tables;
 mod terminal;
 mod text;
+#[cfg(test)]
+mod typescript;
 mod units;
 pub mod verify;
 
-pub use html::{Parts, html, parts, samples_within, shell};
+pub use html::{Parts, ServerState, html, parts, samples_within, shell};
 pub use json::{json, json_indented, json_line};
 pub use printable::printable;
 pub use samples::SampleIndex;

@@ -17,14 +17,31 @@ use flate2::write::DeflateEncoder;
 use serde::Serialize;
 
 /// Number of a column among all of a page.
-pub(crate) type ColumnId = usize;
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(crate) struct ColumnId(usize);
+
+/// What of a column stands in the header.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(crate) struct Column {
+    /// How its numbers are coded.
+    #[serde(rename = "as")]
+    coding: Coding,
+    /// How many there are.
+    n: usize,
+    /// How many bytes they take.
+    bytes: usize,
+}
 
 #[derive(Serialize)]
-struct Column {
-    #[serde(rename = "as")]
-    coding: &'static str,
-    n: usize,
-    bytes: usize,
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+enum Coding {
+    Delta,
+    Varint,
+    F32,
+    Planes,
 }
 
 /// The columns of a page, coded as they come.
@@ -38,7 +55,7 @@ impl Columns {
     /// Times or other numbers that rise slowly: zigzag differences.
     pub(crate) fn delta(&mut self, values: impl Iterator<Item = i64>) -> ColumnId {
         let mut last = 0_i64;
-        self.column("delta", values, |value, block| {
+        self.column(Coding::Delta, values, |value, block| {
             let step = value.wrapping_sub(last);
             last = value;
             varint(((step << 1) ^ (step >> 63)) as u64, block);
@@ -47,7 +64,7 @@ impl Columns {
 
     /// Small numbers.
     pub(crate) fn small(&mut self, values: impl Iterator<Item = u64>) -> ColumnId {
-        self.column("varint", values, varint)
+        self.column(Coding::Varint, values, varint)
     }
 
     /// Whole numbers below 2^32 that follow no order: all lowest bytes, then all next ones, as many
@@ -61,27 +78,30 @@ impl Columns {
             self.blocks.extend(values.iter().map(|value| (value >> (8 * plane)) as u8));
         }
         let bytes = self.blocks.len() - before;
-        self.columns.push(Column { coding: "planes", n: values.len(), bytes });
-        self.columns.len() - 1
+        self.add(Column { coding: Coding::Planes, n: values.len(), bytes })
     }
 
     /// Figures that are shown with three digits; not-a-number is "none".
     pub(crate) fn figures(&mut self, values: impl Iterator<Item = f64>) -> ColumnId {
-        self.column("f32", values, |value, block| {
+        self.column(Coding::F32, values, |value, block| {
             block.extend_from_slice(&rounded(value as f32).to_le_bytes())
         })
     }
 
     fn column<T>(
         &mut self,
-        coding: &'static str,
+        coding: Coding,
         values: impl Iterator<Item = T>,
         mut code: impl FnMut(T, &mut Vec<u8>),
     ) -> ColumnId {
         let before = self.blocks.len();
         let n = values.map(|value| code(value, &mut self.blocks)).count();
-        self.columns.push(Column { coding, n, bytes: self.blocks.len() - before });
-        self.columns.len() - 1
+        self.add(Column { coding, n, bytes: self.blocks.len() - before })
+    }
+
+    fn add(&mut self, column: Column) -> ColumnId {
+        self.columns.push(column);
+        ColumnId(self.columns.len() - 1)
     }
 
     /// Writes header and columns as the text of a script element.

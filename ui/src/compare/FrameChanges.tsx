@@ -1,8 +1,8 @@
 // Frames whose own cost differs, with interval and significance, and whether cost came, went or moved.
 
+import type { Frames, MovedFrame } from "../generated/compare";
 import { DifferenceBar, reach } from "./Bars";
 import { CHANGES, chance, figure, interval, signed } from "./figures";
-import type { Frames, MovedFrame } from "./model";
 import { type Column, SortTable } from "./SortTable";
 
 const ORDER = ["new", "more", "moved", "less", "gone"];

@@ -1,10 +1,9 @@
 // Figures of both sides, section by section, and the ledger of threads.
 
 import { useState } from "preact/hooks";
-
+import type { Measure } from "../generated/compare";
 import { BarsKey, DifferenceBar, reach, SideBars } from "./Bars";
 import { chance, figure, interval, judged, type LedgerGroup, ledger, ratio, sections, signed } from "./figures";
-import type { Measure } from "./model";
 
 /** Rows that are shown before all are asked for. */
 const FIRST = 12;

@@ -2,10 +2,10 @@
 
 import type { FlamePage } from "../flame/decode";
 import { duration } from "../format";
+import type { Condition, KnownChange, RecordingsReport } from "../generated/compare";
 import { Flames } from "./Flames";
 import { FrameChanges } from "./FrameChanges";
 import { Ledger, SideBySide } from "./Measures";
-import type { Condition, KnownChange, Recordings } from "./model";
 import { RatioPlot, Word } from "./VerdictHead";
 
 export function RecordingsPage({
@@ -13,7 +13,7 @@ export function RecordingsPage({
   flames,
   theme,
 }: {
-  report: Recordings;
+  report: RecordingsReport;
   flames: FlamePage | null;
   theme: string;
 }) {
@@ -111,11 +111,11 @@ function Changes({ changes, conditions }: { changes: KnownChange[]; conditions: 
         ? "Both run on the same JDK."
         : "None of the list lies between the two releases.";
   const one = (c: KnownChange) => (
-    <li key={c.change.id}>
-      <a href={c.change.url} rel="noreferrer">
-        {c.change.id}
+    <li key={c.id}>
+      <a href={c.url} rel="noreferrer">
+        {c.id}
       </a>{" "}
-      (in {c.second_has_it ? "B" : "A"}, since {c.change.since.join(", ")}): {c.change.what}.
+      (in {c.second_has_it ? "B" : "A"}, since {c.since.join(", ")}): {c.what}.
       {c.touches.length > 0 && (
         <>
           {" "}

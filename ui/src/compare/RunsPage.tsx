@@ -1,8 +1,8 @@
 // Commands that were run in turns, or results of JMH: verdicts, a plot of all runs, a table.
 
 import { share } from "../format";
+import type { Comparison, Report, Row } from "../generated/compare";
 import { figure, ratio } from "./figures";
-import type { Comparison, Row, Runs } from "./model";
 import { RunsPlot } from "./RunsPlot";
 import { type Column, SortTable } from "./SortTable";
 import { RatioPlot, Word } from "./VerdictHead";
@@ -10,7 +10,7 @@ import { RatioPlot, Word } from "./VerdictHead";
 /** Verdicts shown as sentences; of more the table says it. */
 const MOST_SENTENCES = 4;
 
-export function RunsPage({ report }: { report: Runs }) {
+export function RunsPage({ report }: { report: Report }) {
   const figures = [...new Set(report.commands.map((row) => row.figure))];
   const [first] = report.comparisons;
   const alone = first !== undefined && report.comparisons.length === 1;
@@ -48,7 +48,7 @@ interface Line {
   comparison: Comparison | null;
 }
 
-function OfFigure({ report, name }: { report: Runs; name: string }) {
+function OfFigure({ report, name }: { report: Report; name: string }) {
   const rows = report.commands.filter((row) => row.figure === name);
   const lines: Line[] = rows.map((row) => ({
     row,
@@ -131,7 +131,7 @@ function between(c: Comparison | null): string {
   return c.estimate ? `${ratio(c.estimate.low)} to ${ratio(c.estimate.high)}` : "not known";
 }
 
-function notes(report: Runs): string {
+function notes(report: Report): string {
   const { host } = report;
   const texts = [
     `Intervals of verdicts are wrong at most ${share(report.alpha)} of the time, all together; less than ${share(report.margin)} is no difference.`,

@@ -3,8 +3,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { axisQuantity } from "../format";
+import type { Row } from "../generated/compare";
 import { figure } from "./figures";
-import type { Row } from "./model";
 import { groups, jitter, scale } from "./scale";
 
 const ROW = 34;

@@ -1,7 +1,7 @@
 // The verdict: its word, its sentence, and the interval of the ratio beside 1 and the margin.
 
+import type { Comparison } from "../generated/compare";
 import { ratio, WORDS } from "./figures";
-import type { Comparison } from "./model";
 import { ratioScale } from "./scale";
 
 const WIDTH = 420;

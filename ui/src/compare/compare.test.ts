@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-
+import { COMPARE_SCHEMA, type Measure } from "../generated/compare";
 import { chance, figure, interval, judged, ledger, ratio, sections, signed } from "./figures";
-import { COMPARE_SCHEMA, type Measure, readPage } from "./model";
+import { readPage } from "./model";
 import { groups, jitter, ratioScale, scale } from "./scale";
 
 const measure = (id: string, name: string, first: number, second: number, differs = false): Measure => ({

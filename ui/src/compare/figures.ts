@@ -1,7 +1,8 @@
 // Figures of a comparison in words, and the sections that measures belong to.
 
 import { duration, quantity } from "../format";
-import type { Change, Measure, Two, Verdict } from "./model";
+import type { Change, Measure, Verdict } from "../generated/compare";
+import type { Two } from "./model";
 
 /** A figure in its unit. What one operation takes may be short: it is written in its own unit. */
 export function figure(value: number | null, unit: string): string {

@@ -6,9 +6,10 @@ import "../style.css";
 import "../flame/flame.css";
 import "./compare.css";
 import { decodeFlame, type FlamePage } from "../flame/decode";
+import type { Page as ComparePage } from "../generated/compare";
 import { applyTheme, storedTheme } from "../theme";
 import { useTheme } from "../useTheme";
-import { type ComparePage, readPage } from "./model";
+import { readPage } from "./model";
 import { RecordingsPage } from "./RecordingsPage";
 import { RunsPage } from "./RunsPage";
 

@@ -1,20 +1,15 @@
 // The page: verdict first, then the timeline, then what stands behind both.
 
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 
 import type { Page } from "../context";
 import { read, write } from "../link";
+import type { Panel } from "../panel";
+import { panelsOf } from "../panels";
 import { isServed, refine } from "../served";
 import { useTheme } from "../useTheme";
 import type { Range } from "../view";
-import { Inputs, Ledger, NotSeen, RuledOut } from "./Facts";
-import { Heatmap } from "./Heatmap";
 import { Help } from "./Help";
-import { SelectionBar } from "./SelectionBar";
-import { Stacks } from "./Stacks";
-import { Tables } from "./Tables";
-import { Timeline } from "./timeline/Timeline";
-import { Verdict } from "./Verdict";
 
 /** The address follows the view when it has come to rest. */
 const REST_MS = 250;
@@ -128,6 +123,22 @@ export function App({ page, following }: { page: Page; following: Following }) {
 
   useEffect(() => (isServed() ? refine(page) : undefined), [page]);
 
+  const panels = useMemo(() => panelsOf(page), [page]);
+  const standing = (side: Panel["side"]) =>
+    panels
+      .filter((panel) => panel.side === side)
+      .map(({ id, Component }) => (
+        <Component
+          key={id}
+          page={page}
+          theme={paint}
+          mark={mark}
+          cited={cited}
+          panels={panels}
+          onTheme={nextTheme}
+          onHelp={() => setHelp(true)}
+        />
+      ));
   return (
     <>
       <a class="skip" href="#timeline">
@@ -155,27 +166,8 @@ export function App({ page, following }: { page: Page; following: Following }) {
         </div>
       </header>
       <main>
-        <div class="say">
-          <Verdict page={page} />
-          <RuledOut diagnosis={page.diagnosis} />
-          <NotSeen diagnosis={page.diagnosis} />
-        </div>
-        <div class="show">
-          <Timeline
-            page={page}
-            theme={paint}
-            mark={mark}
-            cited={cited}
-            onTheme={nextTheme}
-            onHelp={() => setHelp(true)}
-          />
-          <SelectionBar page={page} />
-          <Stacks page={page} theme={paint} />
-          <Heatmap page={page} theme={paint} />
-          <Tables page={page} />
-          <Ledger page={page} />
-          <Inputs diagnosis={page.diagnosis} />
-        </div>
+        <div class="say">{standing("say")}</div>
+        <div class="show">{standing("show")}</div>
       </main>
       <footer>
         Made by fathom {page.diagnosis.version}.{" "}
@@ -183,7 +175,7 @@ export function App({ page, following }: { page: Page; following: Following }) {
           ? "Its data comes from this server alone."
           : "Everything is in this one file; nothing was loaded from anywhere."}
       </footer>
-      <Help open={help} onClose={() => setHelp(false)} />
+      <Help panels={panels} open={help} onClose={() => setHelp(false)} />
     </>
   );
 }

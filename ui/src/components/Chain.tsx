@@ -2,7 +2,7 @@
 
 import type { Page } from "../context";
 import { durationMs, share } from "../format";
-import type { Chain, ChainLink, Stop } from "../model";
+import type { Chain, ChainLink, Stop } from "../generated/diagnosis";
 
 /** A link must be as much of its chain to be shown. */
 const SHOWN_SHARE = 0.01;

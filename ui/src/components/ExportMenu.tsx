@@ -4,9 +4,9 @@ import { useRef, useState } from "preact/hooks";
 
 import type { Page } from "../context";
 import { download, exportsOf } from "../export";
-import { stacksOf } from "./Stacks";
+import type { Panel } from "../panel";
 
-export function ExportMenu({ page }: { page: Page }) {
+export function ExportMenu({ page, panels }: { page: Page; panels: Panel[] }) {
   const [said, setSaid] = useState("");
   const menu = useRef<HTMLDetailsElement>(null);
   const close = (): void => {
@@ -26,7 +26,7 @@ export function ExportMenu({ page }: { page: Page }) {
       <summary>Export</summary>
       <div class="menu-list">
         <p class="quiet">The window as a file, made in this page</p>
-        {exportsOf(page, () => stacksOf(page)).map(({ id, title, file, mime, make }) => (
+        {exportsOf(panels, page).map(({ id, title, file, mime, make }) => (
           <button
             key={id}
             type="button"

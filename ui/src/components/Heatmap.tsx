@@ -6,6 +6,7 @@ import type { Page } from "../context";
 import { count, duration } from "../format";
 import { useChoice } from "../hooks";
 import type { SpanLane } from "../model";
+import { type Panel, type PanelProps, PanelSection } from "../panel";
 import { onPaper } from "../print";
 import { between, type Heat, latencies, offsets } from "../samples/heat";
 import { ink } from "../theme";
@@ -55,7 +56,16 @@ function compute(page: Page, id: string, range: { from: number; to: number }): H
   return what === "l" ? latencies(lane.t0, lane.duration, range, zero) : offsets(lane.t0, null, range, zero);
 }
 
-export function Heatmap({ page, theme }: { page: Page; theme: string }) {
+export const heatmap: Panel = {
+  id: "heat",
+  title: "Heatmap",
+  side: "show",
+  digit: "3",
+  shows: (page) => sources(page).length > 0,
+  Component: Heatmap,
+};
+
+function Heatmap({ page, theme }: PanelProps) {
   const choice = useChoice(page);
   const all = useMemo(() => sources(page), [page]);
   const [range, setRange] = useState({ from: page.view.from, to: page.view.to });
@@ -139,27 +149,30 @@ export function Heatmap({ page, theme }: { page: Page; theme: string }) {
   const shown = anchor && cursor ? between(heat, anchor.cell, cursor) : null;
   const cellText = cursor ? describe(page, heat, cursor) : "";
   return (
-    <section class="panel" aria-labelledby="heat" id="panel-heat" data-panel="heat">
-      <header class="panel-head">
-        <h2 id="heat">Heatmap</h2>
-        <p class="quiet">
-          {heat.latency ? "how long over when" : `each column is ${duration(heat.columnNs)}, from bottom to top`}; drag
-          to brush
-        </p>
-        <div class="tools">
-          <Ramp least={leastOf(heat)} max={heat.max} />
-          <label>
-            Of{" "}
-            <select value={id} data-control="heat" onChange={(e) => page.state.set({ heat: e.currentTarget.value })}>
-              {all.map((s) => (
-                <option key={s.id} value={s.id}>
-                  {s.title}
-                </option>
-              ))}
-            </select>
-          </label>
-        </div>
-      </header>
+    <PanelSection
+      panel={heatmap}
+      head={
+        <>
+          <p class="quiet">
+            {heat.latency ? "how long over when" : `each column is ${duration(heat.columnNs)}, from bottom to top`}
+            {"; drag to brush"}
+          </p>
+          <div class="tools">
+            <Ramp least={leastOf(heat)} max={heat.max} />
+            <label>
+              Of{" "}
+              <select value={id} data-control="heat" onChange={(e) => page.state.set({ heat: e.currentTarget.value })}>
+                {all.map((s) => (
+                  <option key={s.id} value={s.id}>
+                    {s.title}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </div>
+        </>
+      }
+    >
       <div
         class="heat"
         ref={host}
@@ -246,7 +259,7 @@ export function Heatmap({ page, theme }: { page: Page; theme: string }) {
       <p class="note" role="status" data-about="heat">
         {cellText === "" ? `${count(heat.total)} in the range that is shown` : cellText}
       </p>
-    </section>
+    </PanelSection>
   );
 }
 

@@ -2,41 +2,30 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
+import type { Panel } from "../panel";
+
+/** Keys that belong to no panel. */
 const KEYS: [string, string][] = [
-  ["+ −", "zoom in, zoom out"],
-  ["← →", "move earlier, later (Shift: farther)"],
-  ["0 or Esc", "show the whole recording"],
-  ["s b", "show the window, the base"],
-  ["z", "zoom to the window"],
-  ["w v", "what is shown becomes the window, the base"],
-  ["[ ]", "the window begins, ends at the cross-hair"],
-  ["a", "the window is the whole run"],
-  ["x", "swap window and base"],
-  ["c", "window and base as the verdict has them"],
-  ["Tab", "to the next lane"],
-  ["n p", "next, previous span of the lane that has the focus, read out"],
-  ["Enter", "keep the details of that span, with its stack"],
-  ["f", "fold or unfold that lane"],
-  ["t", "that lane as a table"],
-  ["< >", "that lane up, down"],
-  ["1 – 5", "to timeline, stacks, heatmap, tables, ledger"],
   ["← → on a tab", "the other tabs"],
   ["Ctrl P", "print, as a postmortem page"],
   ["d", "dark, light, as the system"],
   ["?", "this sheet"],
 ];
 
-const GESTURES: [string, string][] = [
-  ["Drag", "brush: the window that everything is about"],
-  ["Shift + drag", "brush what it is held against"],
-  ["Wheel", "zoom at the pointer; sideways or with Shift: move"],
-  ["Drag the axis", "move"],
-  ["Double-click", "show the whole recording"],
-  ["Point", "details of what is there"],
-  ["Click", "keep these details, with the whole stack"],
-];
+/** Every key of the panels of a page, and those that lead to them. */
+export function keysOf(panels: Panel[]): [string, string][] {
+  const reached = panels.filter((panel) => panel.digit !== undefined);
+  return [
+    ...panels.flatMap((panel) => panel.keys ?? []),
+    [
+      reached.map((panel) => panel.digit).join(" "),
+      `to ${reached.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1)).join(", ")}`,
+    ],
+    ...KEYS,
+  ];
+}
 
-export function Help({ open, onClose }: { open: boolean; onClose: () => void }) {
+export function Help({ panels, open, onClose }: { panels: Panel[]; open: boolean; onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (open && dialog.current && !dialog.current.open) dialog.current.showModal();
@@ -60,8 +49,11 @@ export function Help({ open, onClose }: { open: boolean; onClose: () => void }) 
   return (
     <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={onClose}>
       <h2 id="help-title">The timeline by hand</h2>
-      {table("Keys", KEYS)}
-      {table("Pointer", GESTURES)}
+      {table("Keys", keysOf(panels))}
+      {table(
+        "Pointer",
+        panels.flatMap((panel) => panel.gestures ?? []),
+      )}
       <p class="quiet">
         The address of the page holds what is shown and what was chosen: copy it to link to a view. The flame graph has
         keys of its own; ? there lists them.

@@ -2,9 +2,18 @@
 
 import type { Page } from "../context";
 import { useChoice } from "../hooks";
+import type { Panel, PanelProps } from "../panel";
 import { ExportMenu } from "./ExportMenu";
 
-export function SelectionBar({ page }: { page: Page }) {
+export const selection: Panel = {
+  id: "selection",
+  title: "Window and base",
+  side: "show",
+  shows: () => true,
+  Component: SelectionBar,
+};
+
+function SelectionBar({ page, panels }: PanelProps) {
   const choice = useChoice(page);
   const base = page.base();
   const windows = page.windows();
@@ -18,7 +27,7 @@ export function SelectionBar({ page }: { page: Page }) {
         ? "the whole run"
         : "brushed";
   return (
-    <div class="chosen" role="region" aria-label="Window and base">
+    <div class="chosen" id={selection.id} role="region" aria-label={selection.title} data-panel={selection.id}>
       <p>
         <span class="key slow" aria-hidden="true" /> <span class="lead">Window</span>{" "}
         <span data-chosen="window">{page.inWords(windows)}</span> <span class="quiet">{origin}</span>
@@ -36,7 +45,7 @@ export function SelectionBar({ page }: { page: Page }) {
           </span>
         )}
       </p>
-      <div class="tools" role="toolbar" aria-label="Window and base">
+      <div class="tools" role="toolbar" aria-label={selection.title}>
         <button type="button" onClick={() => zoomTo(page)}>
           Zoom to window
         </button>
@@ -58,7 +67,7 @@ export function SelectionBar({ page }: { page: Page }) {
             As the verdict
           </button>
         )}
-        <ExportMenu page={page} />
+        <ExportMenu page={page} panels={panels} />
       </div>
     </div>
   );

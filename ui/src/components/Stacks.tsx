@@ -3,10 +3,12 @@
 import { useMemo } from "preact/hooks";
 
 import type { Page } from "../context";
+import { stackExports } from "../export";
 import type { FlameData } from "../flame/data";
 import { FlameGraph } from "../flame/FlameGraph";
 import { count } from "../format";
 import { useChoice } from "../hooks";
+import { type Panel, type PanelProps, PanelSection } from "../panel";
 import { poolOf } from "../pools";
 import { aggregate, type Query } from "../samples/aggregate";
 import type { Normalisation } from "../samples/significance";
@@ -26,7 +28,17 @@ const NORMALISATIONS: [Normalisation, string][] = [
   ["operation", "per operation"],
 ];
 
-export function Stacks({ page, theme }: { page: Page; theme: string }) {
+export const stacks: Panel = {
+  id: "stacks",
+  title: "Stacks",
+  side: "show",
+  digit: "2",
+  shows: (page) => page.samples.kinds.length > 0,
+  exports: (page) => stackExports(page, () => stacksOf(page)),
+  Component: Stacks,
+};
+
+function Stacks({ page, theme }: PanelProps) {
   const choice = useChoice(page);
   const { samples } = page;
   const at = Math.max(
@@ -40,56 +52,59 @@ export function Stacks({ page, theme }: { page: Page; theme: string }) {
   const set = page.state.set.bind(page.state);
   const view = choice.stackView === "changes" && !data.base ? "flame" : choice.stackView;
   return (
-    <section class="panel" aria-labelledby="stacks" id="panel-stacks" data-panel="stacks">
-      <header class="panel-head">
-        <h2 id="stacks">Stacks</h2>
-        <Tabs
-          label="View of the stacks"
-          prefix="stacks"
-          chosen={view}
-          onChoose={(stackView) => set({ stackView })}
-          tabs={STACK_VIEWS.filter((v) => v !== "changes" || data.base).map((id) => ({ id, title: TITLES[id] }))}
-        />
-        <div class="tools">
-          <label>
-            Samples{" "}
-            <select
-              value={at}
-              data-control="kind"
-              onChange={(e) => set({ kind: samples.kinds[Number(e.currentTarget.value)]?.kind ?? "" })}
-            >
-              {samples.kinds.map((k, i) => (
-                <option key={k.kind} value={i}>{`${k.kind} (${count(k.samples)})`}</option>
-              ))}
-            </select>
-          </label>
-          <ThreadChoice page={page} />
-          <label>
-            <input
-              type="checkbox"
-              checked={choice.perThread}
-              onChange={(e) => set({ perThread: e.currentTarget.checked })}
-            />{" "}
-            per thread
-          </label>
-          {base.length > 0 && (
+    <PanelSection
+      panel={stacks}
+      head={
+        <>
+          <Tabs
+            label="View of the stacks"
+            prefix="stacks"
+            chosen={view}
+            onChoose={(stackView) => set({ stackView })}
+            tabs={STACK_VIEWS.filter((v) => v !== "changes" || data.base).map((id) => ({ id, title: TITLES[id] }))}
+          />
+          <div class="tools">
             <label>
-              Compared{" "}
+              Samples{" "}
               <select
-                value={choice.normalisation}
-                data-control="normalisation"
-                onChange={(e) => set({ normalisation: e.currentTarget.value as Normalisation })}
+                value={at}
+                data-control="kind"
+                onChange={(e) => set({ kind: samples.kinds[Number(e.currentTarget.value)]?.kind ?? "" })}
               >
-                {NORMALISATIONS.filter(([n]) => n !== "operation" || page.countsOperations).map(([n, words]) => (
-                  <option key={n} value={n}>
-                    {words}
-                  </option>
+                {samples.kinds.map((k, i) => (
+                  <option key={k.kind} value={i}>{`${k.kind} (${count(k.samples)})`}</option>
                 ))}
               </select>
             </label>
-          )}
-        </div>
-      </header>
+            <ThreadChoice page={page} />
+            <label>
+              <input
+                type="checkbox"
+                checked={choice.perThread}
+                onChange={(e) => set({ perThread: e.currentTarget.checked })}
+              />{" "}
+              per thread
+            </label>
+            {base.length > 0 && (
+              <label>
+                Compared{" "}
+                <select
+                  value={choice.normalisation}
+                  data-control="normalisation"
+                  onChange={(e) => set({ normalisation: e.currentTarget.value as Normalisation })}
+                >
+                  {NORMALISATIONS.filter(([n]) => n !== "operation" || page.countsOperations).map(([n, words]) => (
+                    <option key={n} value={n}>
+                      {words}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            )}
+          </div>
+        </>
+      }
+    >
       <p class="about quiet" data-about="stacks">
         {count(data.samples)} samples in {data.label}
         {data.base && `, held against ${data.base.label}, ${data.base.normalised}; what is within noise is grey`}
@@ -105,7 +120,7 @@ export function Stacks({ page, theme }: { page: Page; theme: string }) {
           <FlameGraph data={data} theme={theme} inverted={choice.inverted} search={choice.search} onShown={set} />
         )}
       </div>
-    </section>
+    </PanelSection>
   );
 }
 

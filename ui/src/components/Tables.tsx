@@ -10,6 +10,7 @@ import { verdict, weight } from "../flame/words";
 import { count, duration, quantity, share } from "../format";
 import { useChoice } from "../hooks";
 import type { SpanLane } from "../model";
+import { type Panel, type PanelProps, PanelSection } from "../panel";
 import type { SampleKind } from "../samples/table";
 import { SpanIndex } from "../spans";
 import { type CountRow, countRows, type GroupRow, groupings, groupRows, keyOf } from "../tables";
@@ -23,7 +24,19 @@ const THREADS = "threads";
 const COUNTED = "counted:";
 const COUNTED_BY = ["name", "thread"];
 
-export function Tables({ page }: { page: Page }) {
+export const tables: Panel = {
+  id: "tables",
+  title: "Tables",
+  side: "show",
+  digit: "4",
+  shows: ({ samples, lanes }) =>
+    samples.kinds.length > 0 ||
+    lanes.counted.length > 0 ||
+    lanes.groups.some((group) => group.lanes.some((lane) => lane.type === "spans")),
+  Component: Tables,
+};
+
+function Tables({ page }: PanelProps) {
   const choice = useChoice(page);
   const lanes = useMemo(
     () =>
@@ -58,39 +71,42 @@ export function Tables({ page }: { page: Page }) {
     ],
     [page, lanes, sampled],
   );
-  const tables = groups.flatMap((g) => g.tables);
-  const id = tables.find((t) => t.id === choice.table)?.id ?? tables[0]?.id;
+  const all = groups.flatMap((g) => g.tables);
+  const id = all.find((t) => t.id === choice.table)?.id ?? all[0]?.id;
   if (id === undefined) return null;
   return (
-    <section class="panel" aria-labelledby="tables" id="panel-tables" data-panel="tables">
-      <header class="panel-head">
-        <h2 id="tables">Tables</h2>
-        <p class="quiet">
-          of {page.inWords(page.windows())}
-          {page.base().length > 0 && "; base scaled to the length of the window"}
-        </p>
-        <div class="tools">
-          <label>
-            Table{" "}
-            <select
-              class="wide"
-              value={id}
-              data-control="table"
-              onChange={(e) => page.state.set({ table: e.currentTarget.value, sort: "", filter: "" })}
-            >
-              {groups.map((g) => (
-                <optgroup key={g.label} label={g.label}>
-                  {g.tables.map((t) => (
-                    <option key={t.id} value={t.id}>
-                      {t.title}
-                    </option>
-                  ))}
-                </optgroup>
-              ))}
-            </select>
-          </label>
-        </div>
-      </header>
+    <PanelSection
+      panel={tables}
+      head={
+        <>
+          <p class="quiet">
+            of {page.inWords(page.windows())}
+            {page.base().length > 0 && "; base scaled to the length of the window"}
+          </p>
+          <div class="tools">
+            <label>
+              Table{" "}
+              <select
+                class="wide"
+                value={id}
+                data-control="table"
+                onChange={(e) => page.state.set({ table: e.currentTarget.value, sort: "", filter: "" })}
+              >
+                {groups.map((g) => (
+                  <optgroup key={g.label} label={g.label}>
+                    {g.tables.map((t) => (
+                      <option key={t.id} value={t.id}>
+                        {t.title}
+                      </option>
+                    ))}
+                  </optgroup>
+                ))}
+              </select>
+            </label>
+          </div>
+        </>
+      }
+    >
       {id === FRAMES ? (
         <FrameTable page={page} />
       ) : id === THREADS ? (
@@ -105,7 +121,7 @@ export function Tables({ page }: { page: Page }) {
           by={id.slice(id.lastIndexOf("|") + 1)}
         />
       )}
-    </section>
+    </PanelSection>
   );
 }
 

@@ -80,7 +80,7 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
     </div>
   );
   return (
-    <div class="thread-ledger" data-panel="ledger">
+    <div class="thread-ledger">
       <div class="panel-head">
         <h3>Threads, by</h3>
         <Tabs

@@ -2,8 +2,9 @@
 
 import type { Page } from "../context";
 import { between, durationMs, moment, progress, share } from "../format";
+import type { Finding, Window } from "../generated/diagnosis";
 import { began } from "../marks";
-import type { Finding, Window } from "../model";
+import type { Panel, PanelProps } from "../panel";
 import { Account } from "./Account";
 import { StopParts, WaitChain } from "./Chain";
 import { When } from "./When";
@@ -23,10 +24,18 @@ function called(finding: Finding, headline: string): string | null {
   return finding.culprit !== "" && headline.startsWith(first) ? finding.culprit : null;
 }
 
-export function Verdict({ page }: { page: Page }) {
+export const verdict: Panel = {
+  id: "verdict",
+  title: "Verdict",
+  side: "say",
+  shows: () => true,
+  Component: Verdict,
+};
+
+function Verdict({ page }: PanelProps) {
   const { diagnosis } = page;
   return (
-    <section class="verdict" aria-labelledby="headline">
+    <section class="verdict" id={verdict.id} aria-labelledby="headline" data-panel={verdict.id}>
       <h1 id="headline" class={diagnosis.headline.length > LONG ? "long" : ""}>
         {diagnosis.headline}
       </h1>
@@ -119,7 +128,7 @@ function Windows({ page }: { page: Page }) {
           </dd>
         </div>
       )}
-      {(loss.lost_ms ?? 0) > 0 && (
+      {loss.lost_ms > 0 && (
         <div>
           <dt>Lost</dt>
           <dd>

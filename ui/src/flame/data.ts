@@ -1,20 +1,10 @@
 // What a flame graph is drawn from: a call tree in typed arrays, one place a node. Written by crates/render/src/flame/
 // and, for a brushed window, by the page itself.
 
+import { FRAME_TYPES } from "../generated/flame";
+
 /** Types of frames, in the order of their codes in `FlameData.type`. */
-export const FRAME_TYPES = [
-  "interpreted",
-  "C1",
-  "C2",
-  "inlined",
-  "stub",
-  "JVM",
-  "native",
-  "kernel",
-  "unknown",
-  "cut",
-  "group",
-] as const;
+export { FRAME_TYPES };
 export type FrameType = (typeof FRAME_TYPES)[number];
 
 /** How much of a node's total each kind of compiled or interpreted Java took; absent where every node has one type. */
@@ -58,7 +48,7 @@ export interface FlameData {
   /** What was sampled: "cpu", "off-cpu", "alloc" … */
   kind: string;
   /** Unit of the weights. */
-  unit: "ns" | "bytes" | "count";
+  unit: string;
   /** How many samples (or spans) there are. */
   samples: number;
   /** What was selected, in words: the window, the threads. */

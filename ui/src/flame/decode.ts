@@ -1,55 +1,10 @@
 // Flame graphs as they stand in a page, in the coding of ../payload.ts. Written by crates/render/src/flame/page.rs.
 
-import { type Column, inflate, readHeaderAndColumns } from "../payload";
+import { FLAME_SCHEMA, type Graph, type Header } from "../generated/flame";
+import { inflate, readHeaderAndColumns } from "../payload";
 import { type FlameData, totals } from "./data";
 
-export const FLAME_SCHEMA = "fathom.flame-page/1";
-
-/** Numbers are places in the list of columns. */
-interface RawGraph {
-  kind: string;
-  unit: FlameData["unit"];
-  samples: number;
-  label: string;
-  notes: string[];
-  parent: number;
-  name: number;
-  type: number;
-  self: number;
-  mix: { interpreted: number; c1: number; c2: number; inlined: number } | null;
-  base: {
-    self: number;
-    scale: number;
-    normalised: string;
-    self_error: number;
-    total_error: number;
-    /** None when nothing is beyond noise. */
-    self_limit: number | null;
-    total_limit: number | null;
-    frames: { self_error: number; total_error: number; self_limit: number | null; total_limit: number | null };
-    label: string;
-  } | null;
-}
-
-interface Header {
-  schema: string;
-  version: string;
-  title: string;
-  about: string;
-  inverted: boolean;
-  names: string[];
-  modules: string[];
-  /** Column: module of each name. */
-  module_of: number;
-  graphs: RawGraph[];
-  columns: Column[];
-}
-
-export interface FlamePage {
-  version: string;
-  title: string;
-  about: string;
-  inverted: boolean;
+export interface FlamePage extends Pick<Header, "version" | "title" | "about" | "inverted"> {
   graphs: FlameData[];
 }
 
@@ -61,7 +16,7 @@ export function readFlame(bytes: Uint8Array): FlamePage {
   const { header, columns } = readHeaderAndColumns<Header>(bytes, FLAME_SCHEMA);
   const { version, title, about, inverted, names } = header;
   const modules = Array.from(columns[header.module_of], (id) => header.modules[id]);
-  const graphs = header.graphs.map((raw): FlameData => {
+  const graphs = header.graphs.map((raw: Graph): FlameData => {
     const parent = Int32Array.from(columns[raw.parent]);
     const self = columns[raw.self];
     return {

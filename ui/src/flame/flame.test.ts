@@ -6,6 +6,7 @@ import { invert } from "./invert";
 import { layout, nodeAt, pathTo } from "./layout";
 import { changeLook, shorter } from "./looks";
 import { expression, search } from "./search";
+import { weight } from "./words";
 
 /** A graph from folded lines "a;b;c 7"; a type may stand behind a name: "a:C2". Base weights behind a second space. */
 function folded(lines: string[]): FlameData {
@@ -178,5 +179,17 @@ describe("names", () => {
       "collect",
     ]);
     expect(shorter("do_syscall_64", 7)).toEqual(["do_syscall_64"]);
+  });
+});
+
+describe("a weight in words", () => {
+  it("has the unit of its samples, whichever that is, and counts have none", () => {
+    const words = (unit: string) => weight({ unit }, 2_000_000).replace(/\s/g, " ");
+    expect(["ns", "bytes", "cycles", "count"].map(words)).toEqual([
+      "2.00 ms",
+      "1.91 MB",
+      "2,000,000 cycles",
+      "2,000,000",
+    ]);
   });
 });

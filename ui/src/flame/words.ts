@@ -5,10 +5,8 @@ import { type Change, change, type FlameData } from "./data";
 import { pathTo } from "./layout";
 import { look } from "./looks";
 
-const UNITS: Record<FlameData["unit"], string> = { ns: "ns", bytes: "bytes", count: "" };
-
 export function weight(data: Pick<FlameData, "unit">, value: number): string {
-  return quantity(value, UNITS[data.unit]);
+  return quantity(value, data.unit === "count" ? "" : data.unit);
 }
 
 /** A share of one as a person reads it, never "" for nothing. */

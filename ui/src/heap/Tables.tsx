@@ -5,7 +5,8 @@ import { useState } from "preact/hooks";
 import { type Column, SortTable } from "../components/SortTable";
 import { Tabs } from "../components/Tabs";
 import { count } from "../format";
-import type { Group, Groups, HeapPage, HeapThread } from "./data";
+import type { Thread } from "../generated/heap";
+import type { Group, Groups, HeapPage } from "./data";
 import { bytes, objectsOf, part } from "./words";
 
 type Id = "classes" | "packages" | "loaders" | "threads" | "waste" | "references" | "roots";
@@ -168,7 +169,7 @@ function GroupTable({
 }
 
 function Threads({ page, onShow }: { page: HeapPage; onShow: (node: number) => void }) {
-  const columns: Column<HeapThread>[] = [
+  const columns: Column<Thread>[] = [
     {
       title: "Thread",
       value: (row) => row.name,

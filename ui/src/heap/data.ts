@@ -1,8 +1,10 @@
 // What the page of a heap dump is drawn from: the dominator tree by class in typed arrays, the ways from the roots, tables.
 // Written by crates/render/src/heap/page.rs.
 
+import { type Header, SORTS as WRITTEN_SORTS } from "../generated/heap";
+
 /** Sorts of nodes, in the order of their codes. The last is made here: what is too small to be a node. */
-export const SORTS = ["all", "application", "jdk", "data", "class", "loader", "thread", "others"] as const;
+export const SORTS = [...WRITTEN_SORTS, "others"] as const;
 export type Sort = (typeof SORTS)[number];
 export const OTHERS = SORTS.indexOf("others");
 
@@ -66,46 +68,8 @@ export interface Groups {
   leftOutShallow: number;
 }
 
-export interface Holder {
-  sentence: string;
-  judged: string;
-  suspect: boolean;
-  accumulates_in: string | null;
-  objects: number;
-  retained: number;
-  node: number | null;
-  way: number | null;
-}
-
-export interface HeapThread {
-  name: string;
-  class: string;
-  address: string;
-  retained: number;
-  stack: number;
-  frame: string;
-  frame_bytes: number;
-  top: string;
-  node: number | null;
-}
-
 /** What is handed on as it stands in the header. */
-export interface Described {
-  version: string;
-  file: string;
-  headline: string;
-  about: string;
-  notes: string[];
-  size: { objects: number; bytes: number; unreachable_objects: number; unreachable_bytes: number };
-  least_bytes: number;
-  holders: Holder[];
-  threads: HeapThread[];
-  threads_left_out: number;
-  waste: { what: string; count: number; bytes: number; meaning: string }[];
-  references: { what: string; count: number }[];
-  buffers: { title: string; owners: { name: string; count: number; bytes: number }[]; unreachable: number };
-  roots: { what: string; count: number }[];
-}
+type Described = Omit<Header, "schema" | "names" | "texts" | "tree" | "steps" | "classes" | "packages" | "loaders">;
 
 export interface HeapPage extends Described {
   tree: HeapTree;

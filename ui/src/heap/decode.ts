@@ -1,66 +1,8 @@
 // A dump as it stands in its page, in the coding of ../payload.ts. Written by crates/render/src/heap/page.rs.
 
-import { type Column, inflate, readHeaderAndColumns } from "../payload";
-import {
-  children,
-  type Described,
-  type Groups,
-  type HeapPage,
-  type HeapTree,
-  OTHERS,
-  type Step,
-  type Way,
-} from "./data";
-
-export const HEAP_SCHEMA = "fathom.heap-page/1";
-
-/** Numbers are places in the list of columns. */
-interface RawAddress {
-  low: number;
-  high: number;
-}
-
-interface RawGroups {
-  name: number;
-  objects: number;
-  shallow: number;
-  retained: number;
-  left_out: number;
-  left_out_objects: number;
-  left_out_shallow: number;
-}
-
-interface Header extends Described {
-  schema: string;
-  names: string[];
-  texts: string[];
-  tree: {
-    parent: number;
-    name: number;
-    sort: number;
-    objects: number;
-    chained: number;
-    own: number;
-    folded_objects: number;
-    folded_classes: number;
-    folded_bytes: number;
-    address: RawAddress;
-    way: number;
-  };
-  steps: {
-    before: number;
-    left_out: number;
-    name: number;
-    edge: number;
-    weak: number;
-    address: RawAddress;
-    root: number;
-  };
-  classes: RawGroups;
-  packages: RawGroups;
-  loaders: RawGroups;
-  columns: Column[];
-}
+import { type Address, HEAP_SCHEMA, type Header, type Rows } from "../generated/heap";
+import { inflate, readHeaderAndColumns } from "../payload";
+import { children, type Groups, type HeapPage, type HeapTree, OTHERS, type Step, type Way } from "./data";
 
 export async function decodeHeap(base64: string): Promise<HeapPage> {
   return readHeap(await inflate(base64));
@@ -68,23 +10,12 @@ export async function decodeHeap(base64: string): Promise<HeapPage> {
 
 export function readHeap(bytes: Uint8Array): HeapPage {
   const { header, columns } = readHeaderAndColumns<Header>(bytes, HEAP_SCHEMA);
-  const {
-    names,
-    texts,
-    tree: _tree,
-    steps: raw,
-    classes,
-    packages,
-    loaders,
-    columns: _columns,
-    schema: _schema,
-    ...described
-  } = header;
+  const { names, texts, tree: _tree, steps: raw, classes, packages, loaders, schema: _schema, ...described } = header;
   const address =
-    ({ low, high }: RawAddress) =>
+    ({ low, high }: Address) =>
     (i: number): string =>
       `0x${(BigInt(columns[high][i]) * 0x1_0000_0000n + BigInt(columns[low][i])).toString(16)}`;
-  const groups = (rows: RawGroups): Groups => ({
+  const groups = (rows: Rows): Groups => ({
     rows: Array.from(columns[rows.name], (name, i) => ({
       name: names[name],
       objects: columns[rows.objects][i],
@@ -135,11 +66,7 @@ function threadNames(header: Header, objects: Float64Array): Map<number, string>
 }
 
 /** The tree with what is folded as nodes of their own, behind the others. */
-function readTree(
-  header: Header,
-  columns: Float64Array[],
-  address: (raw: RawAddress) => (i: number) => string,
-): HeapTree {
+function readTree(header: Header, columns: Float64Array[], address: (raw: Address) => (i: number) => string): HeapTree {
   const { tree: raw, names } = header;
   const written = columns[raw.parent].length;
   const foldedBytes = columns[raw.folded_bytes];

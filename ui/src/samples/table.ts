@@ -1,16 +1,8 @@
 // The samples of a page in typed arrays. Written by crates/render/src/samples/.
 
-import { type Column, inflate, readHeaderAndColumns } from "../payload";
+import { type Header, type Kind, SAMPLES_SCHEMA, type ThreadHeader } from "../generated/samples";
+import { inflate, readHeaderAndColumns } from "../payload";
 import { type Merged, merge } from "./merge";
-
-export const SAMPLES_SCHEMA = "fathom.samples/1";
-
-export interface ThreadInfo {
-  name: string;
-  tid: number | null;
-  process: string;
-  role: "app" | "gc" | "jit" | "vm" | "other";
-}
 
 /** The tree of stacks: a node is a frame with its caller; callers stand before their callees. */
 export interface Stacks {
@@ -29,12 +21,7 @@ export interface Stacks {
 }
 
 /** All samples of one kind, in order of time. */
-export interface SampleKind {
-  kind: string;
-  unit: "ns" | "bytes" | "count";
-  /** In the recording; the page may hold fewer rows, then `note` says why. */
-  samples: number;
-  note: string;
+export interface SampleKind extends Pick<Kind, "kind" | "unit" | "samples" | "note"> {
   /** Nanoseconds from the origin of the lanes. */
   t: Float64Array;
   /** Node of the stack, one too high; 0 is none. */
@@ -45,30 +32,9 @@ export interface SampleKind {
 }
 
 export interface SampleTable {
-  threads: ThreadInfo[];
+  threads: ThreadHeader[];
   stacks: Stacks;
   kinds: SampleKind[];
-}
-
-interface Header {
-  schema: string;
-  unit_ns: number;
-  threads: ThreadInfo[];
-  stacks: { names: string[]; modules: string[]; module_of: number; parent: number; name: number; type: number };
-  kinds: {
-    kind: string;
-    unit: SampleKind["unit"];
-    samples: number;
-    note: string;
-    t: number;
-    nodes: number;
-    rank: number;
-    thread: number;
-    weight_unit: number;
-    weight: number | null;
-    weights: number | null;
-  }[];
-  columns: Column[];
 }
 
 /** Unpacks the text of the samples' script tag. */
@@ -101,7 +67,7 @@ export function readSamples(bytes: Uint8Array): SampleTable {
   return { threads, kinds, stacks: readStacks(header, columns, threads) };
 }
 
-function readStacks({ stacks: raw }: Header, columns: Float64Array[], threads: ThreadInfo[]): Stacks {
+function readStacks({ stacks: raw }: Header, columns: Float64Array[], threads: ThreadHeader[]): Stacks {
   const distance = columns[raw.parent];
   // A distance that leads to before the first node is "no caller".
   const parent = Int32Array.from(distance, (d, i) => i - d);

@@ -22,6 +22,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, Response, StatusCode, header};
 use fathom_diagnose::Window;
+use fathom_render::ServerState;
 use tokio::net::TcpListener;
 
 pub use guard::Guard;
@@ -54,11 +55,13 @@ async fn answer(State(app): State<Arc<App>>, request: Request) -> Response<Body>
     const PACKED: &str = "application/octet-stream";
     match path.as_str() {
         "" => reply(StatusCode::OK, "text/html; charset=utf-8", fathom_render::shell()),
-        "state" => reply(
-            StatusCode::OK,
-            "application/json",
-            format!("{{\"version\":{},\"live\":{}}}", data.version, data.recording.cut),
-        ),
+        "state" => {
+            let state = ServerState { version: data.version, live: data.recording.cut };
+            match fathom_render::json_line(&state) {
+                Ok(state) => reply(StatusCode::OK, "application/json", state),
+                Err(e) => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", e.to_string()),
+            }
+        }
         "diagnosis" => reply(StatusCode::OK, "application/json", data.parts.diagnosis.clone()),
         "lanes" => reply(StatusCode::OK, PACKED, data.parts.lanes.clone()),
         "samples" => reply(StatusCode::OK, PACKED, data.parts.samples.clone()),

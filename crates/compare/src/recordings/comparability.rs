@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// Something that is not the same on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Differing {
     /// What: "JDK", "processors", "flags".
     pub what: &'static str,
@@ -19,6 +20,7 @@ pub struct Differing {
 
 /// Something that a run depends on, as both sides tell it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Condition {
     /// What: "JDK", "processors", "flags".
     pub what: &'static str,

@@ -18,6 +18,7 @@ const MOST: usize = 40;
 
 /// What differs in the samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Frames {
     /// What was sampled.
     pub kind: String,
@@ -37,6 +38,7 @@ pub struct Frames {
 
 /// A frame whose own cost differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct MovedFrame {
     /// Method or function.
     pub name: String,
@@ -60,6 +62,7 @@ pub struct MovedFrame {
 
 /// What became of a frame's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// The first side has nothing of the frame.

@@ -36,6 +36,7 @@ const MOST_CALLS: usize = 30;
 
 /// A figure of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Measure {
     /// Its id: "gc.stopped", "syscalls.futex", "ledger.app.monitor".
     pub id: String,

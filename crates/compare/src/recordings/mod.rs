@@ -30,6 +30,7 @@ pub const SCHEMA: &str = "fathom.compare-recordings/1";
 
 /// What two recordings tell of each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RecordingsReport {
     /// [`SCHEMA`].
     pub schema: &'static str,

@@ -62,6 +62,7 @@ pub const SCHEMA: &str = "fathom.chain/2";
 
 /// What a thread waited for, and what that waited for, to the end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Chain {
     /// The thread that did not get on.
     pub thread: String,
@@ -81,6 +82,7 @@ pub struct Chain {
 
 /// One link: what a thread, or a device, did while the links before waited for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "ChainLink"))]
 pub struct Link {
     /// The thread; `None` for a device, or where nobody knows.
     pub thread: Option<String>,
@@ -116,6 +118,7 @@ pub struct Link {
 
 /// Why a chain ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "ChainEnd"))]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     /// On a CPU.

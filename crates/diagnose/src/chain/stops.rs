@@ -43,6 +43,7 @@ const ASKED_NS: i64 = 20_000_000;
 
 /// A stop of a JVM, cut into parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Stop {
     /// The JVM.
     pub process: String,
@@ -70,6 +71,7 @@ pub struct Stop {
 
 /// A part of a stop.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct StopPart {
     /// Which.
     pub part: Part,
@@ -88,6 +90,7 @@ pub struct StopPart {
 
 /// Parts of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "PartOfStop"))]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// The time to safepoint, from the request on, with the cleanup where the record does not

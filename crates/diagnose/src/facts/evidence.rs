@@ -5,13 +5,14 @@ use std::fmt;
 
 use fathom_recording::{Span, SpanId, StackId, ThreadId};
 use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::ser::Serializer;
 
 use super::value::Bare;
-use super::{Fact, Value};
+use super::{Fact, Unit, Value};
 
 /// A fact and where it was recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(as = "WrittenEvidence<'static>"))]
 pub struct Evidence {
     /// What was measured.
     pub fact: Fact,
@@ -104,42 +105,79 @@ impl fmt::Display for Origin {
     }
 }
 
+/// [`Evidence`] as JSON has it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+struct WrittenEvidence<'e> {
+    /// What was measured, by its id in docs/evidence.md; null for text that is no metric.
+    metric: Option<&'static str>,
+    value: Bare<'e>,
+    unit: Option<Unit>,
+    baseline: Bare<'e>,
+    /// Further quantities, names and lists, by their names.
+    details: BTreeMap<&'static str, &'e Value>,
+    /// The fact in words, figures and units included.
+    text: String,
+    /// Where it stands: "gc.log:1234", "gc.log (93 pauses)".
+    source: String,
+    file: Option<&'e str>,
+    line: Option<u64>,
+    /// Of how many records it is a summary.
+    records: Option<usize>,
+    /// The moment that it speaks of, nanoseconds on the recording's clock.
+    at_ns: Option<i64>,
+    span_id: Option<SpanId>,
+    thread_id: Option<ThreadId>,
+    stack_id: Option<StackId>,
+}
+
 impl Serialize for Evidence {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let measured = !self.fact.metric.id.is_empty();
-        let details: BTreeMap<_, _> = self.fact.details.iter().map(|(name, value)| (*name, value)).collect();
         let value = self.fact.value.as_ref().filter(|_| measured);
-        let mut item = serializer.serialize_struct("Evidence", 14)?;
-        item.serialize_field("metric", &measured.then_some(self.fact.metric.id))?;
-        item.serialize_field("value", &Bare(value))?;
-        item.serialize_field("unit", &value.and_then(Value::unit))?;
-        item.serialize_field("baseline", &Bare(self.fact.baseline.as_ref()))?;
-        item.serialize_field("details", &details)?;
-        item.serialize_field("text", &self.text())?;
-        item.serialize_field("source", &self.source.to_string())?;
-        item.serialize_field("file", &Some(&self.source.name).filter(|name| !name.is_empty()))?;
-        item.serialize_field("line", &self.source.line)?;
-        item.serialize_field("records", &self.source.records.map(|(n, ..)| n))?;
-        item.serialize_field("at_ns", &self.at_ns)?;
-        item.serialize_field("span_id", &self.span)?;
-        item.serialize_field("thread_id", &self.thread)?;
-        item.serialize_field("stack_id", &self.stack)?;
-        item.end()
+        let written = WrittenEvidence {
+            metric: measured.then_some(self.fact.metric.id),
+            value: Bare(value),
+            unit: value.and_then(Value::unit),
+            baseline: Bare(self.fact.baseline.as_ref()),
+            details: self.fact.details.iter().map(|(name, value)| (*name, value)).collect(),
+            text: self.text(),
+            source: self.source.to_string(),
+            file: Some(self.source.name.as_str()).filter(|name| !name.is_empty()),
+            line: self.source.line,
+            records: self.source.records.map(|(n, ..)| n),
+            at_ns: self.at_ns,
+            span_id: self.span,
+            thread_id: self.thread,
+            stack_id: self.stack,
+        };
+        written.serialize(serializer)
     }
 }
 
-/// A part of a list: as [`Evidence`] without its place.
+/// A part of a list as JSON has it: as [`WrittenEvidence`] without its place.
+#[derive(Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(super) struct WrittenFact<'f> {
+    metric: Option<&'static str>,
+    value: Bare<'f>,
+    unit: Option<Unit>,
+    baseline: Bare<'f>,
+    details: BTreeMap<&'static str, &'f Value>,
+    text: String,
+}
+
 impl Serialize for Fact {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let details: BTreeMap<_, _> = self.details.iter().map(|(name, value)| (*name, value)).collect();
-        let mut item = serializer.serialize_struct("Fact", 6)?;
-        item.serialize_field("metric", &Some(self.metric.id).filter(|id| !id.is_empty()))?;
-        item.serialize_field("value", &Bare(self.value.as_ref()))?;
-        item.serialize_field("unit", &self.value.as_ref().and_then(Value::unit))?;
-        item.serialize_field("baseline", &Bare(self.baseline.as_ref()))?;
-        item.serialize_field("details", &details)?;
-        item.serialize_field("text", &self.sentence())?;
-        item.end()
+        let written = WrittenFact {
+            metric: Some(self.metric.id).filter(|id| !id.is_empty()),
+            value: Bare(self.value.as_ref()),
+            unit: self.value.as_ref().and_then(Value::unit),
+            baseline: Bare(self.baseline.as_ref()),
+            details: self.details.iter().map(|(name, value)| (*name, value)).collect(),
+            text: self.sentence(),
+        };
+        written.serialize(serializer)
     }
 }
 

@@ -39,6 +39,7 @@ pub struct Metric {
 
 /// A metric with what was measured.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(as = "evidence::WrittenFact<'static>"))]
 pub struct Fact {
     /// What was measured.
     pub metric: &'static Metric,

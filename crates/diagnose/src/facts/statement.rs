@@ -10,6 +10,7 @@ use super::Fact;
 
 /// A fact and the sentence that states it. It reads as its sentence; JSON has that alone.
 #[derive(Clone, Default, PartialEq)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(type = "string"))]
 pub struct Statement {
     fact: Box<Fact>,
     text: String,

@@ -1,13 +1,14 @@
 //! Values of facts: a number with its unit, a name, or a list of facts; and how each is written.
 
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::Serializer;
 
 use super::Fact;
 use crate::quantity;
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Things.
@@ -30,6 +31,7 @@ pub enum Unit {
 
 /// A number with its unit, a name, or a list of facts.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(as = "WrittenValue<'static>"))]
 pub enum Value {
     /// A number with its unit.
     Number(f64, Unit),
@@ -146,18 +148,24 @@ impl Value {
     }
 }
 
-/// `{"value": 1.5, "unit": "ms"}`, `{"value": "name", "unit": null}`, `{"parts": […]}`.
+/// [`Value`] as JSON has it.
+#[derive(Serialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+enum WrittenValue<'v> {
+    /// The parts of something, largest first.
+    List { parts: &'v [Fact] },
+    /// A number with its unit, or a name without one.
+    One { value: Bare<'v>, unit: Option<Unit> },
+}
+
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        match self {
-            Self::List(parts) => map.serialize_entry("parts", parts)?,
-            one => {
-                map.serialize_entry("value", &Bare(Some(one)))?;
-                map.serialize_entry("unit", &one.unit())?;
-            }
-        }
-        map.end()
+        let written = match self {
+            Self::List(parts) => WrittenValue::List { parts },
+            one => WrittenValue::One { value: Bare(Some(one)), unit: one.unit() },
+        };
+        written.serialize(serializer)
     }
 }
 
@@ -172,6 +180,7 @@ impl Value {
 }
 
 /// A value without its unit: a number, a string, or null.
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(type = "number | string | null"))]
 pub(super) struct Bare<'v>(pub(super) Option<&'v Value>);
 
 impl Serialize for Bare<'_> {

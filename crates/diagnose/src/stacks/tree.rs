@@ -84,7 +84,8 @@ impl NodeType {
         matches!(self, Self::Interpreted | Self::C1 | Self::C2 | Self::Inlined)
     }
 
-    fn of(frame_type: FrameType) -> Self {
+    /// The type of a frame of a recording.
+    pub fn of(frame_type: FrameType) -> Self {
         match frame_type {
             FrameType::Interpreted => Self::Interpreted,
             FrameType::C1 => Self::C1,

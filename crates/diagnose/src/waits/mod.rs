@@ -19,6 +19,7 @@ use serde::Serialize;
 /// What a moment of a thread is charged to. A moment has one category; their order is that in which
 /// they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
     /// On a CPU, in interpreted Java.

@@ -57,6 +57,12 @@ pub enum Sort {
     Thread,
 }
 
+impl Sort {
+    /// All sorts, by the codes that a page has for them.
+    pub const ALL: [Self; 7] =
+        [Self::All, Self::Application, Self::Jdk, Self::Data, Self::Class, Self::Loader, Self::Thread];
+}
+
 /// What is too small to be a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Folded {

@@ -50,6 +50,7 @@ pub struct About {
 
 /// Totals of a heap.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Size {
     /// Objects that can be reached.
     pub objects: u64,

@@ -1,7 +1,7 @@
 //! `fathom compare` and `fathom flags` in the terminal, and the page of a comparison.
 
 mod flags;
-mod page;
+pub(crate) mod page;
 mod recordings;
 mod runs;
 

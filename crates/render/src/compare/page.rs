@@ -16,10 +16,11 @@ use crate::json;
 const TEMPLATE: &str = include_str!("../../assets/compare.html");
 /// Where the data goes.
 const MARKER: &str = "<!--fathom:data-->";
-const SCHEMA: &str = "fathom.compare-page/1";
+pub(crate) const SCHEMA: &str = "fathom.compare-page/1";
 
 #[derive(Serialize)]
-struct Page<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(crate) struct Page<'a> {
     schema: &'static str,
     version: &'static str,
     recordings: Option<&'a RecordingsReport>,

@@ -2,7 +2,7 @@
 
 mod json;
 pub(crate) mod names;
-mod page;
+pub(crate) mod page;
 mod svg;
 mod top;
 

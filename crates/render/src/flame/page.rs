@@ -13,10 +13,11 @@ use crate::printable;
 const TEMPLATE: &str = include_str!("../../assets/flame.html");
 /// Where the data goes.
 const MARKER: &str = "<!--fathom:data-->";
-const SCHEMA: &str = "fathom.flame-page/1";
+pub(crate) const SCHEMA: &str = "fathom.flame-page/1";
 
 #[derive(Serialize)]
-struct Header {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(crate) struct Header {
     schema: &'static str,
     version: &'static str,
     title: String,
@@ -29,6 +30,7 @@ struct Header {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Graph {
     kind: String,
     unit: &'static str,
@@ -46,6 +48,7 @@ struct Graph {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Mix {
     interpreted: ColumnId,
     c1: ColumnId,
@@ -54,6 +57,7 @@ struct Mix {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Base {
     #[serde(rename = "self")]
     own: ColumnId,
@@ -69,6 +73,7 @@ struct Base {
 
 /// Errors name by name.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct BaseFrames {
     self_error: ColumnId,
     total_error: ColumnId,

@@ -5,7 +5,7 @@ mod growth;
 mod holder;
 mod live;
 mod object;
-mod page;
+pub(crate) mod page;
 mod screen;
 mod tables;
 mod way;

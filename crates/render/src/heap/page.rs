@@ -20,14 +20,15 @@ use crate::payload::Columns;
 const TEMPLATE: &str = include_str!("../../assets/heap.html");
 /// Where the data goes.
 const MARKER: &str = "<!--fathom:data-->";
-const SCHEMA: &str = "fathom.heap-page/1";
+pub(crate) const SCHEMA: &str = "fathom.heap-page/1";
 /// Rows of the tables; what is left out is counted.
 const MOST_CLASSES: usize = 2000;
 const MOST_GROUPS: usize = 500;
 const MOST_ROWS: usize = 300;
 
 #[derive(Serialize)]
-struct Header {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(crate) struct Header {
     schema: &'static str,
     version: &'static str,
     file: String,
@@ -54,6 +55,7 @@ struct Header {
 
 /// A holder as the terminal shows it.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Held {
     sentence: String,
     judged: String,
@@ -66,6 +68,7 @@ struct Held {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Thread {
     name: String,
     class: String,
@@ -79,6 +82,7 @@ struct Thread {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Waste {
     what: &'static str,
     count: u64,
@@ -87,12 +91,14 @@ struct Waste {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Counted {
     what: String,
     count: u64,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Buffers {
     title: String,
     owners: Vec<Owner>,
@@ -100,6 +106,7 @@ struct Buffers {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Owner {
     name: String,
     count: u64,

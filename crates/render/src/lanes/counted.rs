@@ -49,6 +49,7 @@ const MOST_ROWS: usize = 100_000;
 
 /// A table of counts in the header.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Counted {
     id: String,
     title: String,

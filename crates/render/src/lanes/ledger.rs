@@ -28,6 +28,7 @@ const GROUPINGS: [(By, &str); 3] = [(By::Role, "role"), (By::Pool, "pool"), (By:
 
 /// What stands in the header.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct OverTime {
     /// Where slices begin and end, from the origin: one more than there are slices.
     edges: ColumnId,
@@ -37,10 +38,11 @@ pub(super) struct OverTime {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Grouping {
     by: &'static str,
     /// Those first that changed most in the slow windows, then those that lost or ran most.
-    groups: Vec<Group>,
+    groups: Vec<ThreadGroup>,
     /// How many of the first ran or waited in the slow windows; the rest were idle.
     active: usize,
     /// Microseconds: `spent[(slice * groups + group) * categories + category]`.
@@ -48,7 +50,8 @@ struct Grouping {
 }
 
 #[derive(Serialize)]
-struct Group {
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct ThreadGroup {
     name: String,
     process: String,
 }
@@ -91,11 +94,11 @@ pub(super) fn over_time(
         let active = order.iter().take_while(|(_, rank)| rank.is_active()).count();
         let number: BTreeMap<(&str, &str), usize> =
             order.iter().enumerate().map(|(i, (key, _))| (*key, i)).collect();
-        let mut groups: Vec<Group> = (order.iter())
-            .map(|((process, name), _)| Group { name: short(name), process: short(process) })
+        let mut groups: Vec<ThreadGroup> = (order.iter())
+            .map(|((process, name), _)| ThreadGroup { name: short(name), process: short(process) })
             .collect();
         if many {
-            groups.push(Group { name: "all others".into(), process: String::new() });
+            groups.push(ThreadGroup { name: "all others".into(), process: String::new() });
         }
         let mut spent = vec![0_u64; slices.len() * groups.len() * categories.len()];
         for (s, slice) in slices.iter().enumerate() {

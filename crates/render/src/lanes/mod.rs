@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::payload::{ColumnId, Columns};
 use crate::samples::{Stacks, Threads};
 
+pub(crate) const SCHEMA: &str = "fathom.lanes/1";
 /// Spans in one lane. A browser pans over these at full speed, and a page of them stays below 4 MB.
 pub(crate) const MAX_SPANS: usize = 200_000;
 /// Spans in all lanes together.
@@ -45,6 +46,7 @@ pub(crate) struct Timeline {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct Header {
     schema: &'static str,
     origin_ns: i64,
@@ -61,6 +63,7 @@ pub(crate) struct Header {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Group {
     name: String,
     detail: String,
@@ -70,6 +73,7 @@ struct Group {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Lane {
     Lines(LineLane),
@@ -77,6 +81,7 @@ enum Lane {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct LineLane {
     id: String,
     title: String,
@@ -89,6 +94,7 @@ struct LineLane {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Line {
     name: String,
     main: bool,
@@ -97,6 +103,7 @@ struct Line {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct SpanLane {
     id: String,
     title: String,
@@ -120,6 +127,7 @@ struct SpanLane {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Named {
     name: String,
     unit: &'static str,
@@ -186,7 +194,7 @@ pub(crate) fn timeline<'a>(
     let recorded = Window { from_ns: within(whole.from_ns), to_ns: within(whole.to_ns) };
     let ledger = ledger::over_time(diagnosis, recording, recorded, (from_ns, to_ns), &mut builder.columns);
     let header = Header {
-        schema: "fathom.lanes/1",
+        schema: SCHEMA,
         origin_ns: from_ns,
         from: 0,
         to: to_ns.saturating_sub(from_ns),

@@ -34,6 +34,7 @@ pub(crate) use threads::thread_name;
 use crate::lanes::short;
 use crate::payload::{ColumnId, Columns};
 
+pub(crate) const SCHEMA: &str = "fathom.samples/1";
 /// Samples in one page: 8 MB, and a browser adds them up in 10 ms.
 pub(crate) const MAX_SAMPLES: usize = 2_000_000;
 /// Samples of the windows that a server is asked for: half a second of work on either side. Up to
@@ -60,6 +61,7 @@ pub(crate) struct Samples {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct Header {
     schema: &'static str,
     /// Times count in these from the origin of the lanes.
@@ -70,6 +72,7 @@ pub(crate) struct Header {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Kind {
     kind: String,
     unit: &'static str,
@@ -154,7 +157,7 @@ pub(crate) fn samples<'a>(
         });
     }
     let stacks = stacks.write(&mut columns);
-    let header = Header { schema: "fathom.samples/1", unit_ns, threads: threads.write(), stacks, kinds };
+    let header = Header { schema: SCHEMA, unit_ns, threads: threads.write(), stacks, kinds };
     Samples { header, columns }
 }
 

@@ -7,35 +7,20 @@
 
 use std::collections::HashMap;
 
+use fathom_diagnose::stacks::NodeType;
 use fathom_recording::vocabulary::frame;
-use fathom_recording::{FrameType, Recording, StackId, StrId};
+use fathom_recording::{Recording, StackId, StrId};
 use serde::Serialize;
 
 use crate::lanes::short;
 use crate::payload::{ColumnId, Columns};
 
-/// Code of frames that stand for callers nobody saw.
-const CUT: u8 = 9;
 /// Frames of one stack: what is above is not followed. Deeper than any JVM's stack, shallower than
 /// a hostile file's.
 const DEEPEST: usize = 4_096;
 
-/// The codes of ui/src/flame/data.ts.
-fn code(frame_type: FrameType) -> u8 {
-    match frame_type {
-        FrameType::Interpreted => 0,
-        FrameType::C1 => 1,
-        FrameType::C2 => 2,
-        FrameType::Inlined => 3,
-        FrameType::Stub => 4,
-        FrameType::Jvm => 5,
-        FrameType::Native => 6,
-        FrameType::Kernel => 7,
-        FrameType::Unknown => 8,
-    }
-}
-
-/// A node: its caller (one too high, 0 is none), name and type.
+/// A node: its caller (one too high, 0 is none), name and the code of its type, as [`NodeType`] has
+/// it.
 type Node = (u32, u32, u8);
 
 /// The tree, grown as it is asked for.
@@ -51,6 +36,7 @@ pub(crate) struct Stacks<'a> {
 
 /// What of it stands in the header.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct StacksHeader {
     names: Vec<String>,
     modules: Vec<String>,
@@ -105,8 +91,9 @@ impl<'a> Stacks<'a> {
             names.len() as u32 - 1
         });
         let text = self.recording.strings.get(row.name);
-        let kind = if frame::cut_reason(text).is_some() { CUT } else { code(row.frame_type) };
-        let node = (caller, name, kind);
+        let is_cut = frame::cut_reason(text).is_some();
+        let kind = if is_cut { NodeType::Cut } else { NodeType::of(row.frame_type) };
+        let node = (caller, name, kind as u8);
         let nodes = &mut self.nodes;
         *self.node_ids.entry(node).or_insert_with(|| {
             nodes.push(node);
@@ -142,7 +129,7 @@ impl<'a> Stacks<'a> {
 
 #[cfg(test)]
 mod tests {
-    use fathom_recording::Sink;
+    use fathom_recording::{FrameType, Sink};
 
     use super::*;
 

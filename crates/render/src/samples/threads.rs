@@ -7,6 +7,7 @@ use crate::lanes::{name_of, short};
 
 /// A thread in the header.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct ThreadHeader {
     name: String,
     tid: Option<i64>,

@@ -2,31 +2,30 @@
 
 import { useRef, useState } from "preact/hooks";
 
-import type { Detail, Page } from "../../context";
+import type { Detail } from "../../context";
+import { laneExports } from "../../export";
+import type { Panel, PanelProps } from "../../panel";
 import { Details } from "../Details";
-import { type Hover, useGestures } from "./gestures";
-import { useKeys } from "./keys";
+import { GESTURES, type Hover, useGestures } from "./gestures";
+import { KEYS, useKeys } from "./keys";
 import { GroupLanes } from "./LaneRow";
 import { Axis, Overlay, RangeText } from "./Overlay";
 import { moveLane } from "./order";
 import { Tooltip } from "./Tooltip";
 
-export function Timeline({
-  page,
-  theme,
-  mark,
-  cited,
-  onTheme,
-  onHelp,
-}: {
-  page: Page;
-  theme: string;
-  mark: number | null;
-  /** Id of the lane that the last link led to; empty: none. */
-  cited: string;
-  onTheme: () => void;
-  onHelp: () => void;
-}) {
+export const timeline: Panel = {
+  id: "timeline",
+  title: "Timeline",
+  side: "show",
+  digit: "1",
+  keys: KEYS,
+  gestures: GESTURES,
+  shows: () => true,
+  exports: laneExports,
+  Component: Timeline,
+};
+
+function Timeline({ page, theme, mark, cited, panels, onTheme, onHelp }: PanelProps) {
   const [hover, showHover] = useState<Hover | null>(null);
   // What was stepped to, known to the next key before it is drawn.
   const latest = useRef<Hover | null>(null);
@@ -62,6 +61,7 @@ export function Timeline({
   };
 
   useKeys(page, {
+    panels,
     section: () => lanes.current?.closest("section"),
     moment: () => latest.current?.t ?? mark,
     say: setSaid,
@@ -78,11 +78,11 @@ export function Timeline({
   const isPart = page.view.home.from < page.view.opening.from || page.view.home.to > page.view.opening.to;
   const middle = (): number => (page.view.from + page.view.to) / 2;
   return (
-    <section class="timeline" aria-labelledby="timeline-title" id="timeline">
+    <section class="timeline" id={timeline.id} aria-labelledby="timeline-title" data-panel={timeline.id}>
       <header class="timeline-head">
-        <h2 id="timeline-title">Timeline</h2>
+        <h2 id="timeline-title">{timeline.title}</h2>
         <RangeText page={page} />
-        <div class="tools" role="toolbar" aria-label="Timeline">
+        <div class="tools" role="toolbar" aria-label={timeline.title}>
           <button type="button" onClick={() => page.view.zoom(1.6, middle())} aria-label="Zoom in">
             +
           </button>

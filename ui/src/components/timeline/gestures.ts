@@ -10,6 +10,17 @@ const DRAG_PX = 4;
 /** A wheel that was turning over the page goes on moving the page when a lane slides under the pointer. */
 const WHEEL_LATCH_MS = 250;
 
+/** For the help sheet. */
+export const GESTURES: [string, string][] = [
+  ["Drag", "brush: the window that everything is about"],
+  ["Shift + drag", "brush what it is held against"],
+  ["Wheel", "zoom at the pointer; sideways or with Shift: move"],
+  ["Drag the axis", "move"],
+  ["Double-click", "show the whole recording"],
+  ["Point", "details of what is there"],
+  ["Click", "keep these details, with the whole stack"],
+];
+
 /** What is being brushed: the window, or what it is held against. */
 export interface Brush extends Range {
   side: "windows" | "base";

@@ -3,12 +3,30 @@
 import { useEffect } from "preact/hooks";
 
 import type { Page } from "../../context";
+import type { Panel } from "../../panel";
 import type { Range } from "../../view";
 import { swap, zoomTo } from "../SelectionBar";
 import { brush } from "./gestures";
 
-/** Parts of the page by their digit. */
-const SECTIONS = ["timeline", "panel-stacks", "panel-heat", "panel-tables", "ledger"];
+/** For the help sheet. */
+export const KEYS: [string, string][] = [
+  ["+ −", "zoom in, zoom out"],
+  ["← →", "move earlier, later (Shift: farther)"],
+  ["0 or Esc", "show the whole recording"],
+  ["s b", "show the window, the base"],
+  ["z", "zoom to the window"],
+  ["w v", "what is shown becomes the window, the base"],
+  ["[ ]", "the window begins, ends at the cross-hair"],
+  ["a", "the window is the whole run"],
+  ["x", "swap window and base"],
+  ["c", "window and base as the verdict has them"],
+  ["Tab", "to the next lane"],
+  ["n p", "next, previous span of the lane that has the focus, read out"],
+  ["Enter", "keep the details of that span, with its stack"],
+  ["f", "fold or unfold that lane"],
+  ["t", "that lane as a table"],
+  ["< >", "that lane up, down"],
+];
 
 function goTo(id: string): void {
   const section = document.getElementById(id);
@@ -24,6 +42,8 @@ function showRanges(page: Page, ranges: Range[]): void {
 }
 
 export interface KeyActions {
+  /** Those that digits lead to, among others. */
+  panels: Panel[];
   /** The section within which keys work. */
   section: () => Element | null | undefined;
   /** The moment under the cross-hair. */
@@ -100,7 +120,7 @@ function actionsOf(page: Page, act: KeyActions, lane: HTMLElement | null, far: b
     x: () => swap(page),
     c: () => page.state.set({ windows: null, base: null }),
     a: () => page.state.set({ windows: [] }),
-    ...Object.fromEntries(SECTIONS.map((section, i) => [String(i + 1), () => goTo(section)])),
+    ...Object.fromEntries(act.panels.flatMap(({ digit, id }) => (digit ? [[digit, () => goTo(id)]] : []))),
     d: act.onTheme,
     "?": act.onHelp,
     f: () => press("fold"),

@@ -1,7 +1,7 @@
 //! What of a dump's page is big, as columns: the tree, the steps of the ways, the tables of
 //! classes.
 
-use fathom_heap::report::{Group, Picture, Sort, WayStep};
+use fathom_heap::report::{Group, Picture, WayStep};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -28,6 +28,7 @@ impl Dictionary {
 
 /// The dominator tree. What a node retains is the sum of what is in it, and is not written.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Tree {
     /// The node above; −1 at the top.
     parent: ColumnId,
@@ -46,6 +47,7 @@ pub(super) struct Tree {
 
 /// An address in two halves, because a page counts exactly to 2⁵³ only.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Address {
     low: ColumnId,
     high: ColumnId,
@@ -68,7 +70,7 @@ impl Tree {
         Self {
             parent: columns.delta(parents),
             name: columns.small(ids.into_iter()),
-            sort: columns.small(nodes.iter().map(|node| code(node.sort))),
+            sort: columns.small(nodes.iter().map(|node| node.sort as u64)),
             objects: columns.small(nodes.iter().map(|node| node.objects)),
             chained: columns.small(nodes.iter().map(|node| node.chained)),
             own: columns.small(nodes.iter().map(|node| node.own_bytes)),
@@ -81,21 +83,9 @@ impl Tree {
     }
 }
 
-/// The place of a sort in `SORTS` of ui/src/heap/data.ts.
-fn code(sort: Sort) -> u64 {
-    match sort {
-        Sort::All => 0,
-        Sort::Application => 1,
-        Sort::Jdk => 2,
-        Sort::Data => 3,
-        Sort::Class => 4,
-        Sort::Loader => 5,
-        Sort::Thread => 6,
-    }
-}
-
 /// The steps of all ways, each behind the one before it.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Steps {
     /// The step before; −1: the first.
     before: ColumnId,
@@ -149,6 +139,7 @@ fn root(step: &WayStep) -> String {
 
 /// Groups of objects by name.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Rows {
     name: ColumnId,
     objects: ColumnId,
