@@ -86,9 +86,9 @@ super::metrics! {
     /// What of their time the threads of a pool waited, within its tasks, for results.
     NESTED_WAITS = "waits-for-results-within-tasks",
         "{value} of the threads' time went to waits for results within tasks of a pool[: {pool}-#][, without work for {idle} of it]";
-    /// Who ended these waits, where that is known.
+    /// How these waits ended, where that is known.
     NESTED_ENDED = "waits-for-results-ended-by",
-        "{value} of these waits were ended by threads of the same pool, {others} by others";
+        "{value} of these waits were ended by threads of the same pool, {others} by other threads, {timed-out} by their time-out";
     /// The longest of them.
     NESTED_LONGEST = "longest-wait-for-a-result", "a wait of {value} for a result";
 }

@@ -94,7 +94,7 @@ pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<
 }
 
 /// Whether a thread is one of an executor's, by the stacks that were seen of it.
-fn takes_tasks(
+pub(crate) fn takes_tasks(
     recording: &Recording,
     chains: &Chains<'_>,
     thread: ThreadId,

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::gc_case::{cited, remedy, summed};
 use crate::attribution::Pool;
 use crate::facts::{Value, waits as facts};
+use crate::growth::busy_pools::takes_tasks;
 use crate::growth::places::Places;
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -40,10 +41,13 @@ const MUCH: f64 = 0.25;
 /// The share of their time for which they may be without work: a pool with a thread to spare does
 /// not stand in its own way.
 const WITHOUT_WORK: f64 = 0.1;
-/// What of the waits of which it is known who ended them threads of the same pool must have ended,
+/// What of the waits of which it is known how they ended threads of the same pool must have ended,
 /// and how many at least.
 const SAME: f64 = 0.5;
 const FEW: usize = 3;
+/// What of the pool's time all other pools of tasks together may be at work for their tasks not to
+/// be what it waits for in vain.
+const HARDLY: f64 = 0.05;
 
 /// The rule.
 pub struct PoolWaitsForItself;
@@ -62,8 +66,8 @@ impl Rule for PoolWaitsForItself {
          as many such tasks as the pool has threads nothing runs until a time-out, and with a few less everything runs on what is left. It often comes \
          with a second use of a pool that was one use's alone, or with more requests at a time.\n\n\
          **Evidence.** Threads of a pool of fixed size wait for a result (`FutureTask.get`, `CompletableFuture.join`, a latch) within a task of the \
-         pool, by their stacks; the waits of which it is known who ended them were ended by threads of the same pool; and the pool is hardly ever without \
-         work.\n\n\
+         pool, by their stacks; the waits of which it is known how they ended were ended by threads of the same pool, or by their time-out while no other pool \
+         had anything to do; and the pool is hardly ever without work.\n\n\
          **Cost.** The share of the threads' time that goes to such waits, as far as threads of the same pool ended them: so many threads the pool lacks.\n\n\
          **Look-alikes.** A wait for another pool's result is that pool's time. A pool with idle threads is large enough. A `ForkJoinPool` runs other tasks while \
          it waits.\n\n\
@@ -105,8 +109,15 @@ struct Spent<'a> {
     idle: f64,
     /// Waiting within a task for a result, by the application's method.
     nested: BTreeMap<&'a str, f64>,
-    /// Such waits that threads of the same pool ended, and those that others did.
-    ended_by: [usize; 2],
+    /// Time in which its threads ran or waited for anything but a thread: for the network, a disk,
+    /// a CPU, asleep.
+    at_work: f64,
+    /// Such waits that threads of the same pool ended, those that others did, and those that ran
+    /// into their time-out.
+    ended_by: [usize; 3],
+    /// Whether no other pool of tasks was at work, so that what ran into a time-out stood in this
+    /// one's queue.
+    others_rest: bool,
     longest: Option<(ThreadId, fathom_recording::Span<'a>)>,
 }
 
@@ -115,10 +126,18 @@ impl Spent<'_> {
         self.nested.values().sum::<f64>() / self.lived.max(f64::MIN_POSITIVE)
     }
 
-    /// Of these, what threads of the same pool ended, as far as it is known who did.
+    /// Of these, those that the pool itself kept waiting, and all, as far as it is known how they
+    /// ended.
+    fn own(&self) -> (usize, usize) {
+        let [same, others, timed_out] = self.ended_by;
+        let own = same + if self.others_rest { timed_out } else { 0 };
+        (own, same + others + timed_out)
+    }
+
+    /// The share of the threads' time that goes to such waits.
     fn own_share(&self) -> f64 {
-        let [same, others] = self.ended_by;
-        self.share() * same as f64 / (same + others).max(1) as f64
+        let (own, all) = self.own();
+        self.share() * own as f64 / all.max(1) as f64
     }
 
     fn idle_share(&self) -> f64 {
@@ -126,11 +145,11 @@ impl Spent<'_> {
     }
 
     fn stands_in_its_own_way(&self) -> bool {
-        let [same, others] = self.ended_by;
+        let (own, all) = self.own();
         self.own_share() >= MUCH
             && self.idle_share() <= WITHOUT_WORK
-            && same >= FEW
-            && same as f64 >= SAME * (same + others) as f64
+            && own >= FEW
+            && own as f64 >= SAME * all as f64
     }
 }
 
@@ -145,6 +164,7 @@ fn pools<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Po
             *known.entry(stack).or_insert_with(|| waits_within_task(case.recording, stack))
         })
     };
+    let mut runs = FxHashMap::default();
     let mut pools: BTreeMap<Pool<'a>, Spent<'a>> = BTreeMap::new();
     for thread in chains.application_threads(jvm) {
         let Some(by_category) = chains.by_category(thread) else { continue };
@@ -155,7 +175,11 @@ fn pools<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Po
         spent.threads += usize::from(lived > 0.0);
         spent.lived += lived;
         spent.idle += ms(Category::Idle);
+        let timed = &by_category[Category::TimedWait.index()];
         let mut recorded_ms = 0.0;
+        if takes_tasks(case.recording, chains, thread, &mut runs) {
+            spent.at_work += Category::ALL.into_iter().filter(|c| is_work(*c)).map(ms).sum::<f64>();
+        }
         for window in windows {
             for span in chains.off_between(thread, window.from_ns, window.to_ns) {
                 let length_ns =
@@ -169,8 +193,10 @@ fn pools<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Po
                     continue;
                 }
                 *spent.nested.entry(places.of(span.stack())).or_default() += length_ms;
-                if let Some(other) = chains.woken_by(thread, span) {
-                    spent.ended_by[usize::from(Pool::of(chains, other) != own)] += 1;
+                match chains.woken_by(thread, span) {
+                    Some(other) => spent.ended_by[usize::from(Pool::of(chains, other) != own)] += 1,
+                    None if timed.touches(span.t0_ns(), span.t1_ns()) => spent.ended_by[2] += 1,
+                    None => {}
                 }
                 if spent
                     .longest
@@ -192,8 +218,18 @@ fn pools<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Po
             *spent.nested.entry(wait.place).or_default() += left_ms * wait.weight as f64 / all;
         }
     }
+    let at_work: f64 = pools.values().map(|spent| spent.at_work).sum();
+    for spent in pools.values_mut() {
+        spent.others_rest = at_work - spent.at_work <= HARDLY * spent.lived;
+    }
     pools.retain(|_, spent| !spent.nested.is_empty());
     pools
+}
+
+/// Whether a thread of a pool does something in a category, for which no other thread is needed.
+fn is_work(category: Category) -> bool {
+    use Category::{Idle, Lock, Monitor, TimedWait, Unknown, Waiting};
+    !matches!(category, Idle | Waiting | TimedWait | Monitor | Lock | Unknown)
 }
 
 /// Whether a thread of a pool waits for a result within one of its tasks.
@@ -221,7 +257,7 @@ impl<'a> Spent<'a> {
         (pool, usual, cost_ms): (Pool<'a>, f64, f64),
     ) -> Finding {
         let mut finding = case.finding(rule, jvm, Confidence::Likely, cost_ms);
-        finding.why_confidence = "stacks show the waits within tasks, and the scheduler who ended them; which task waits for which was not seen".into();
+        finding.why_confidence = "stacks show the waits within tasks, and the scheduler how they ended; which task waits for which was not seen".into();
         let place = self.nested.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or("", |(place, _)| place);
         let (now, before) = (quantity::share(self.own_share()), quantity::share(usual));
         finding.title = format!(
@@ -236,8 +272,9 @@ impl<'a> Spent<'a> {
             .into();
         let fact = facts::NESTED_WAITS.is(Value::share(self.share())).with("pool", Value::name(pool.name));
         finding.evidence.push(summed(source::SCHED, fact.with("idle", Value::share(self.idle_share()))));
-        let [same, others] = self.ended_by;
+        let [same, others, timed_out] = self.ended_by;
         let ended = facts::NESTED_ENDED.is(Value::count(same)).with("others", Value::count(others));
+        let ended = ended.with("timed-out", Value::count(timed_out));
         finding.evidence.push(summed(source::SCHED, ended));
         if let Some((thread, span)) = &self.longest {
             let took = Value::ms(span.duration_ns() as f64 / 1e6);
