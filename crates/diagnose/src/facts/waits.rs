@@ -88,7 +88,7 @@ super::metrics! {
         "{value} of the threads' time went to waits for results within tasks of a pool[: {pool}-#][, without work for {idle} of it]";
     /// How these waits ended, where that is known.
     NESTED_ENDED = "waits-for-results-ended-by",
-        "{value} of these waits were ended by threads of the same pool, {others} by other threads, {timed-out} by their time-out";
+        "{value} of these waits were ended by threads of the same pool, {others} by other threads, and {timed-out} by their time-out";
     /// The longest of them.
     NESTED_LONGEST = "longest-wait-for-a-result", "a wait of {value} for a result";
 }

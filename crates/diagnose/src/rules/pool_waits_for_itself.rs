@@ -101,6 +101,13 @@ impl Rule for PoolWaitsForItself {
     }
 }
 
+/// Waits that ended in one way.
+#[derive(Clone, Copy, Default)]
+struct Ended {
+    count: usize,
+    ms: f64,
+}
+
 /// How the threads of a pool spent their time, milliseconds.
 #[derive(Default)]
 struct Spent<'a> {
@@ -114,7 +121,7 @@ struct Spent<'a> {
     at_work: f64,
     /// Such waits that threads of the same pool ended, those that others did, and those that ran
     /// into their time-out.
-    ended_by: [usize; 3],
+    ended: [Ended; 3],
     /// Whether no other pool of tasks was at work, so that what ran into a time-out stood in this
     /// one's queue.
     others_rest: bool,
@@ -126,18 +133,23 @@ impl Spent<'_> {
         self.nested.values().sum::<f64>() / self.lived.max(f64::MIN_POSITIVE)
     }
 
-    /// Of these, those that the pool itself kept waiting, and all, as far as it is known how they
-    /// ended.
-    fn own(&self) -> (usize, usize) {
-        let [same, others, timed_out] = self.ended_by;
-        let own = same + if self.others_rest { timed_out } else { 0 };
-        (own, same + others + timed_out)
+    /// Of these, those that the pool itself kept waiting, as far as it is known how they ended.
+    fn own(&self) -> Ended {
+        let [same, _, timed_out] = self.ended;
+        match self.others_rest {
+            true => Ended { count: same.count + timed_out.count, ms: same.ms + timed_out.ms },
+            false => same,
+        }
     }
 
-    /// The share of the threads' time that goes to such waits.
+    /// What part of the waits of which it is known how they ended that is.
+    fn own_part(&self) -> f64 {
+        self.own().ms / self.ended.iter().map(|ended| ended.ms).sum::<f64>().max(f64::MIN_POSITIVE)
+    }
+
+    /// The share of the threads' time that goes to them.
     fn own_share(&self) -> f64 {
-        let (own, all) = self.own();
-        self.share() * own as f64 / all.max(1) as f64
+        self.share() * self.own_part()
     }
 
     fn idle_share(&self) -> f64 {
@@ -145,11 +157,10 @@ impl Spent<'_> {
     }
 
     fn stands_in_its_own_way(&self) -> bool {
-        let (own, all) = self.own();
         self.own_share() >= MUCH
             && self.idle_share() <= WITHOUT_WORK
-            && own >= FEW
-            && own as f64 >= SAME * all as f64
+            && self.own().count >= FEW
+            && self.own_part() >= SAME
     }
 }
 
@@ -193,10 +204,13 @@ fn pools<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Po
                     continue;
                 }
                 *spent.nested.entry(places.of(span.stack())).or_default() += length_ms;
-                match chains.woken_by(thread, span) {
-                    Some(other) => spent.ended_by[usize::from(Pool::of(chains, other) != own)] += 1,
-                    None if timed.touches(span.t0_ns(), span.t1_ns()) => spent.ended_by[2] += 1,
-                    None => {}
+                let how = match chains.woken_by(thread, span) {
+                    Some(other) => Some(usize::from(Pool::of(chains, other) != own)),
+                    None => timed.touches(span.t0_ns(), span.t1_ns()).then_some(2),
+                };
+                if let Some(ended) = how.map(|how| &mut spent.ended[how]) {
+                    ended.count += 1;
+                    ended.ms += length_ms;
                 }
                 if spent
                     .longest
@@ -272,9 +286,8 @@ impl<'a> Spent<'a> {
             .into();
         let fact = facts::NESTED_WAITS.is(Value::share(self.share())).with("pool", Value::name(pool.name));
         finding.evidence.push(summed(source::SCHED, fact.with("idle", Value::share(self.idle_share()))));
-        let [same, others, timed_out] = self.ended_by;
-        let ended = facts::NESTED_ENDED.is(Value::count(same)).with("others", Value::count(others));
-        let ended = ended.with("timed-out", Value::count(timed_out));
+        let [same, others, timed_out] = self.ended.map(|ended| Value::ms(ended.ms));
+        let ended = facts::NESTED_ENDED.is(same).with("others", others).with("timed-out", timed_out);
         finding.evidence.push(summed(source::SCHED, ended));
         if let Some((thread, span)) = &self.longest {
             let took = Value::ms(span.duration_ns() as f64 / 1e6);

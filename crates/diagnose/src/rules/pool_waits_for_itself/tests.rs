@@ -88,5 +88,6 @@ fn waits_for_another_pool_or_beside_idle_threads_or_of_a_pool_that_compensates_a
 fn waits_that_run_into_their_time_out_while_no_other_pool_has_anything_to_do_are_for_its_own_queue() {
     let diagnosis = diagnosis(960, "", RUNNER, 0);
     let finding = found(&diagnosis).unwrap_or_else(|| panic!("{diagnosis:#?}"));
-    assert_eq!(finding.evidence[1].fact.number("timed-out"), Some(80.0));
+    let timed_out = finding.evidence[1].fact.number("timed-out");
+    assert!(timed_out.is_some_and(|ms| ms > 70_000.0), "{timed_out:?}");
 }
