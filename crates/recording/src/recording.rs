@@ -202,12 +202,13 @@ impl Sink for Recording {
                 break;
             }
         }
-        // What is called from a new node is new, too.
-        for frame in frames {
-            let id = self.add_stack(StackNode { parent, frame: *frame });
-            nodes.push(id);
-            parent = Some(id);
-        }
+        // What is called from a new node is new, too, and right behind its caller.
+        let next = self.stacks.len() as u32;
+        let ids = (next..).zip(frames.as_slice());
+        self.stacks.extend(
+            ids.clone().map(|(id, frame)| StackNode { parent: Some(StackId(id - 1)), frame: *frame }),
+        );
+        nodes.extend(ids.map(|(id, _)| StackId(id)));
     }
 
     fn sample(&mut self, row: &SampleRow<'_>) {

@@ -107,7 +107,7 @@ impl Columns {
     /// Writes header and columns as the text of a script element.
     pub(crate) fn write<H: Serialize>(&self, header: &H, out: &mut impl Write) -> io::Result<()> {
         let mut text = EncoderWriter::new(out, &STANDARD);
-        self.pack(header, &mut text, Compression::best())?;
+        self.pack(header, &mut text, Compression::default())?;
         text.finish()?;
         Ok(())
     }

@@ -78,11 +78,16 @@ pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut 
 /// that have logs.
 fn sampled_processes(recording: &Recording, first_new: usize) -> Vec<(ProcessId, ProcessId)> {
     let owned: BTreeSet<u32> = recording.sources.iter().filter_map(|source| source.process).collect();
-    let rows = || recording.samples.iter().map(|row| (row.process, row.source.index() >= first_new));
-    let (new, old): (BTreeSet<_>, BTreeSet<_>) = rows().partition(|(_, new)| *new);
-    let old: BTreeSet<ProcessId> = old.into_iter().map(|(process, _)| process).collect();
-    let sampled = new.into_iter().map(|(process, _)| process);
-    let sampled = sampled.filter(|process| !owned.contains(&process.0) && !old.contains(process));
+    let (mut new, mut old, mut last) = (BTreeSet::new(), BTreeSet::new(), None);
+    for row in recording.samples.iter() {
+        // Most have the origin of the one before them.
+        if last != Some((row.process, row.source)) {
+            last = Some((row.process, row.source));
+            let of = if row.source.index() >= first_new { &mut new } else { &mut old };
+            of.insert(row.process);
+        }
+    }
+    let sampled = new.into_iter().filter(|process| !owned.contains(&process.0) && !old.contains(process));
     let pid = |process: ProcessId| recording.processes.get(process.index()).and_then(|p| p.pid);
     let pairs = sampled.filter_map(|process| {
         let own = pid(process).filter(|pid| *pid > CONTAINER_PID)?;

@@ -136,6 +136,10 @@ impl<'a> Bytes<'a> {
             self.pass(1)?;
             return Some(eight & 0x7f);
         }
+        if eight & 0x8000 == 0 {
+            self.pass(2)?;
+            return Some(eight & 0x7f | (eight >> 1) & 0x3f80);
+        }
         let last_bytes = !eight & HIGH_BITS;
         if last_bytes == 0 {
             // Eight bytes of seven bits, and all bits of the ninth.
@@ -146,6 +150,22 @@ impl<'a> Bytes<'a> {
         self.pass(last_bytes.trailing_zeros() as usize / 8 + 1)?;
         // Up to the lowest bit that is set in `last_bytes`.
         Some(seven_bits_each(eight & (last_bytes ^ (last_bytes - 1))))
+    }
+
+    /// Two compressed integers of at most two bytes each: size and type of nearly all events.
+    /// `None`: others, of which nothing is read then.
+    #[inline(always)]
+    pub(super) fn two_short(&mut self) -> Option<(u64, u64)> {
+        let eight = self.eight().filter(|_| self.compressed)?;
+        let short = |at: u64| match at & 0x8080 {
+            0 | 0x8000 => Some((at & 0x7f, 1)),
+            0x80 => Some((at & 0x7f | (at >> 1) & 0x3f80, 2)),
+            _ => None,
+        };
+        let (first, bytes) = short(eight)?;
+        let (second, more) = short(eight >> (8 * bytes))?;
+        self.pass(bytes + more)?;
+        Some((first, second))
     }
 
     /// The next eight bytes, little-endian.
@@ -361,6 +381,13 @@ mod tests {
             let mut bytes = Bytes::new(&data[..length], 0, true);
             for (value, at) in &values[..whole] {
                 assert_eq!((bytes.at, bytes.long()), (*at, Some(*value)));
+            }
+            for (pair, at) in values[..whole].windows(2).zip(values.iter().map(|(_, at)| *at)) {
+                let mut bytes = Bytes::new(&data[..length], at, true);
+                let short = pair.iter().all(|(value, _)| *value < 1 << 14) && at + 8 <= length;
+                let expected = short.then_some((pair[0].0, pair[1].0));
+                assert_eq!(bytes.two_short(), expected);
+                assert_eq!(bytes.at == at, expected.is_none());
             }
             for from in (0..whole).step_by(7) {
                 for count in [0, 1, 2, 3, 9, 40, whole - from] {

@@ -87,7 +87,10 @@ pub(super) struct Chunk<'a> {
 /// The chunks of a stream.
 pub(super) struct Chunks<'l> {
     lines: &'l mut Lines,
+    /// What was read, and room for more, which is written over: it is not cleared for each chunk.
     buffer: Vec<u8>,
+    /// How many bytes of the buffer were read.
+    filled: usize,
     /// Bytes of the buffer that have been returned.
     done: usize,
     ended: bool,
@@ -97,57 +100,72 @@ pub(super) struct Chunks<'l> {
 
 impl<'l> Chunks<'l> {
     pub(super) fn new(lines: &'l mut Lines) -> Self {
-        Self { lines, buffer: Vec::new(), done: 0, ended: false, foreign: 0 }
+        Self { lines, buffer: Vec::new(), filled: 0, done: 0, ended: false, foreign: 0 }
     }
 
     /// Reads until `size` bytes are in the buffer. False: there are fewer.
     fn fill(&mut self, size: usize) -> bool {
-        while self.buffer.len() < size && !self.ended {
-            let more = (size - self.buffer.len()).min(STEP) as u64;
-            match self.lines.content().take(more).read_to_end(&mut self.buffer) {
+        while self.filled < size && !self.ended {
+            let to = size.min(self.filled + STEP);
+            if self.buffer.len() < to {
+                self.buffer.resize(to, 0);
+            }
+            match self.lines.content().read(&mut self.buffer[self.filled..to]) {
                 Ok(0) | Err(_) => self.ended = true,
-                Ok(_) => {}
+                Ok(read) => self.filled += read,
             }
         }
-        self.buffer.len() >= size
+        self.filled >= size
+    }
+
+    /// What was read and not dropped.
+    fn content(&self) -> &[u8] {
+        self.buffer.get(..self.filled).unwrap_or_default()
+    }
+
+    /// Drops bytes from the beginning of the buffer.
+    fn drop_first(&mut self, bytes: usize) {
+        self.buffer.copy_within(bytes..self.filled, 0);
+        self.filled -= bytes;
     }
 
     /// The next chunk.
     pub(super) fn next(&mut self) -> Option<Chunk<'_>> {
-        self.buffer.drain(..self.done);
+        self.drop_first(self.done);
         self.done = 0;
         let header = self.header()?;
         let size = usize::try_from(header.size).unwrap_or(usize::MAX);
         let whole = !header.in_flight && (HEADER..=LARGEST).contains(&size) && self.fill(size);
         // A complete chunk is followed by another or by the end; otherwise its size is trusted only
         // if an event ends there.
-        let followed = |me: &mut Self| !me.fill(size + MAGIC.len()) || me.buffer[size..].starts_with(MAGIC);
-        let whole = whole && (followed(self) || ends_at(&self.buffer[..size], header.compressed));
+        let followed =
+            |me: &mut Self| !me.fill(size + MAGIC.len()) || me.content()[size..].starts_with(MAGIC);
+        let whole = whole && (followed(self) || ends_at(&self.content()[..size], header.compressed));
         let end = if whole {
             size
         } else {
             self.fill(LARGEST);
-            end_of_events(&self.buffer, header.compressed)
+            end_of_events(self.content(), header.compressed)
         };
         self.done = end;
-        Some(Chunk { header, data: self.buffer.get(..end).unwrap_or_default(), truncated: !whole })
+        Some(Chunk { header, data: self.content().get(..end).unwrap_or_default(), truncated: !whole })
     }
 
     /// The header of the next chunk, with the buffer beginning there.
     fn header(&mut self) -> Option<Header> {
         loop {
             if !self.fill(HEADER) {
-                self.foreign += self.buffer.len() as u64;
+                self.foreign += self.filled as u64;
                 return None;
             }
-            if let Some(header) = Header::read(&self.buffer) {
+            if let Some(header) = Header::read(self.content()) {
                 return Some(header);
             }
             self.fill(STEP);
-            let next = memchr::memmem::find(self.buffer.get(1..).unwrap_or_default(), MAGIC);
-            let skipped = next.map_or(self.buffer.len().saturating_sub(MAGIC.len() - 1), |at| at + 1);
+            let next = memchr::memmem::find(self.content().get(1..).unwrap_or_default(), MAGIC);
+            let skipped = next.map_or(self.filled.saturating_sub(MAGIC.len() - 1), |at| at + 1);
             self.foreign += skipped as u64;
-            self.buffer.drain(..skipped);
+            self.drop_first(skipped);
         }
     }
 }
@@ -194,9 +212,11 @@ impl Event {
     #[inline]
     fn at(data: &[u8], at: usize, compressed: bool) -> Option<Self> {
         let mut bytes = Bytes::new(data, at, compressed);
-        let size = usize::try_from(bytes.int()?).ok()?;
-        let class = bytes.long()?;
-        let end = at.checked_add(size)?;
+        let (size, class) = match bytes.two_short() {
+            Some(both) => both,
+            None => (bytes.int()?, bytes.long()?),
+        };
+        let end = at.checked_add(usize::try_from(size).ok()?)?;
         (bytes.at <= end && end <= data.len()).then_some(Self { class, body: bytes.at, end })
     }
 }

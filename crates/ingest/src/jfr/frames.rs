@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 
 use fathom_recording::FrameId;
 
-use super::bytes::{Bytes, HIGH_BITS, marked};
+use super::bytes::{Bytes, HIGH_BITS};
 use super::layout::Integers;
 
 /// The most frames that are kept by their bytes; more than any chunk has. The others are decoded
@@ -52,8 +52,11 @@ pub(super) struct Frames {
     /// Open addressing by a frame's bytes; the length is a power of two, and at least half of the
     /// slots are free.
     places: Vec<Place>,
-    /// Each frame, and its id in the recording once that was needed.
-    known: Vec<(FrameKey, Option<FrameId>)>,
+    /// Each frame.
+    known: Vec<FrameKey>,
+    /// The id of each in the recording once that was needed, before that [`NO_ID`]: a column of
+    /// its own, as all frames of all stacks are looked up there.
+    ids: Vec<FrameId>,
     /// How many of these are found by their bytes; those after them belong to the current stack.
     kept: usize,
 }
@@ -65,33 +68,37 @@ struct Place {
     frame: u32,
 }
 
+/// No frame of a recording has this id.
+pub(super) const NO_ID: FrameId = FrameId(u32::MAX);
+
 const FREE: Place = Place { bytes: 0, frame: u32::MAX };
 
 impl Frames {
     /// A stack begins: frames of earlier stacks that are not kept are dropped.
     pub(super) fn begin(&mut self) {
         self.known.truncate(self.kept);
+        self.ids.truncate(self.kept);
     }
 
     /// The number of the next frame. `None`: it is truncated or damaged.
     #[inline]
     pub(super) fn next(&mut self, bytes: &mut Bytes<'_>, fields: &Integers<3>) -> Option<u32> {
         let Some((raw, size)) = raw(bytes, fields.each) else { return self.add(bytes, fields) };
-        if !self.places.is_empty() {
-            let place = self.places[self.find(raw)];
-            if place.frame != FREE.frame {
+        match self.places.get(self.find(raw)).filter(|place| place.frame != FREE.frame) {
+            Some(place) => {
                 bytes.pass(size)?;
-                return Some(place.frame);
+                Some(place.frame)
             }
+            None => self.keep(raw, bytes, fields),
         }
-        self.keep(raw, bytes, fields)
     }
 
     /// Decodes a frame whose bytes are not kept.
     #[cold]
     fn add(&mut self, bytes: &mut Bytes<'_>, fields: &Integers<3>) -> Option<u32> {
         let frame = u32::try_from(self.known.len()).ok()?;
-        self.known.push((FrameKey::read(bytes, fields)?, None));
+        self.known.push(FrameKey::read(bytes, fields)?);
+        self.ids.push(NO_ID);
         Some(frame)
     }
 
@@ -111,18 +118,17 @@ impl Frames {
         Some(frame)
     }
 
-    /// The slot of some bytes, or the free one that they belong in. There has to be a free slot.
+    /// The slot of some bytes, or the free one that they belong in; 0 while there is none.
     #[inline]
     fn find(&self, raw: u128) -> usize {
-        let mask = self.places.len() - 1;
+        let Some(mask) = self.places.len().checked_sub(1) else { return 0 };
         let key = raw as u64 ^ ((raw >> 64) as u64).rotate_left(23);
         let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & mask;
         loop {
-            let place = &self.places[at];
-            if place.bytes == raw || place.frame == FREE.frame {
-                return at;
+            match self.places.get(at) {
+                Some(place) if place.bytes != raw && place.frame != FREE.frame => at = (at + 1) & mask,
+                _ => return at,
             }
-            at = (at + 1) & mask;
         }
     }
 
@@ -135,16 +141,21 @@ impl Frames {
         }
     }
 
-    /// A frame by its number, and its id in the recording.
-    #[inline]
-    pub(super) fn get(&self, frame: u32) -> Option<(FrameKey, Option<FrameId>)> {
+    /// A frame by its number.
+    pub(super) fn get(&self, frame: u32) -> Option<FrameKey> {
         self.known.get(frame as usize).copied()
+    }
+
+    /// Its id in the recording; [`NO_ID`] before that is set.
+    #[inline]
+    pub(super) fn id(&self, frame: u32) -> FrameId {
+        self.ids.get(frame as usize).copied().unwrap_or(NO_ID)
     }
 
     /// Sets the id of a frame in the recording.
     pub(super) fn resolve(&mut self, frame: u32, id: FrameId) {
-        if let Some((_, known)) = self.known.get_mut(frame as usize) {
-            *known = Some(id);
+        if let Some(known) = self.ids.get_mut(frame as usize) {
+            *known = id;
         }
     }
 }
@@ -153,25 +164,45 @@ impl Frames {
 /// an integer may have nine, or the chunk ends.
 #[inline]
 fn raw(bytes: &Bytes<'_>, integers: usize) -> Option<(u128, usize)> {
-    let mut left = u32::try_from(integers).ok()?.checked_sub(1)?;
     let (low, high) = bytes.sixteen()?;
-    let (mut last, behind) = (!low & HIGH_BITS, !high & HIGH_BITS);
-    let ends = marked(last);
-    if left < ends {
-        (0..left).for_each(|_| last &= last - 1);
-        let mask = last ^ (last - 1);
-        return Some((u128::from(low & mask), last.trailing_zeros() as usize / 8 + 1));
-    }
-    left -= ends;
+    let open = open(low) | open(high) << 8;
     // Eight bytes in a row without the end of an integer: a ninth always follows.
-    if left >= marked(behind) || last.leading_zeros() + behind.trailing_zeros() >= u64::BITS {
+    let two = open & open >> 1;
+    let four = two & two >> 2;
+    let mut ends = !open & 0xffff;
+    if integers == USUALLY {
+        (1..USUALLY).for_each(|_| ends &= ends.wrapping_sub(1));
+    } else {
+        (1..integers).for_each(|_| ends &= ends.wrapping_sub(1));
+    }
+    if four & four >> 4 != 0 || ends == 0 || integers == 0 {
         return None;
     }
-    last = behind;
-    (0..left).for_each(|_| last &= last - 1);
-    let mask = last ^ (last - 1);
-    Some((u128::from(high & mask) << 64 | u128::from(low), 8 + last.trailing_zeros() as usize / 8 + 1))
+    let last = ends.trailing_zeros() as usize;
+    Some(((u128::from(high) << 64 | u128::from(low)) & UP_TO[last & 15], last + 1))
 }
+
+/// The integers of a frame of all writers that we know: method, line, bytecode index, type. Their
+/// loop is unrolled.
+const USUALLY: usize = 4;
+
+/// Which of eight bytes have their highest bit set, as one bit each.
+#[inline]
+fn open(eight: u64) -> u32 {
+    // Each product is of a bit and the place that it moves to; no two meet.
+    (((eight & HIGH_BITS) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
+}
+
+/// The bytes of a word up to each of them.
+const UP_TO: [u128; 16] = {
+    let mut masks = [0; 16];
+    let mut last = 0;
+    while last < 16 {
+        masks[last] = u128::MAX >> (8 * (15 - last));
+        last += 1;
+    }
+    masks
+};
 
 #[cfg(test)]
 mod tests {
@@ -223,7 +254,7 @@ mod tests {
                 frames.begin();
             }
             let number = frames.next(&mut bytes, &fields).unwrap();
-            assert_eq!((frames.get(number).unwrap().0, bytes.at), (*key, *end), "frame {i}");
+            assert_eq!((frames.get(number).unwrap(), bytes.at), (*key, *end), "frame {i}");
         }
         assert!(frames.kept > 500 && frames.kept < expected.len());
         assert_eq!(frames.next(&mut bytes, &fields), None);

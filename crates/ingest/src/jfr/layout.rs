@@ -271,6 +271,18 @@ fn primitive(class: &str) -> Option<Prim> {
 fn follow<'a>(steps: &[Step], bytes: &mut Bytes<'a>, clock: &Clock, slots: &mut [Value<'a>]) -> Option<()> {
     for step in steps {
         match step {
+            Step::One(Prim::Ref(class), Some(slot), _) => {
+                let key = bytes.long()?;
+                if let Some(kept) = slots.get_mut(*slot) {
+                    *kept = Value::Ref(*class, key);
+                }
+            }
+            Step::One(Prim::Integer(64, _), Some(slot), unit) => {
+                let integer = bytes.long()? as i64;
+                if let Some(kept) = slots.get_mut(*slot) {
+                    *kept = Value::Integer(converted(integer, *unit, clock));
+                }
+            }
             Step::One(prim, slot, unit) => {
                 let value = one(*prim, bytes)?;
                 if let Some(kept) = slot.and_then(|slot| slots.get_mut(slot)) {
@@ -327,10 +339,15 @@ fn one<'a>(prim: Prim, bytes: &mut Bytes<'a>) -> Option<Value<'a>> {
 
 fn in_unit<'a>(value: Value<'a>, unit: Unit, clock: &Clock) -> Value<'a> {
     let Value::Integer(n) = value else { return value };
-    Value::Integer(match unit {
+    Value::Integer(converted(n, unit, clock))
+}
+
+#[inline]
+fn converted(n: i64, unit: Unit, clock: &Clock) -> i64 {
+    match unit {
         Unit::None => n,
         Unit::TickStamp => clock.time(n),
         Unit::TickSpan => clock.span(n),
         Unit::Nanos(ns) => n.saturating_mul(ns),
-    })
+    }
 }

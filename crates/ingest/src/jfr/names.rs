@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::bytes::{Bytes, Text};
 use super::layout::{Clock, Layout, Value};
 use super::metadata::Types;
-use super::pools::Pools;
+use super::pools::{ByEntry, Pools};
 use super::stacks::Stacks;
 use crate::java_names;
 
@@ -71,11 +71,11 @@ pub(super) struct Names<'a> {
     pub(super) types: &'a Types,
     pub(super) pools: &'a Pools,
     readings: FxHashMap<u32, Rc<Reading>>,
-    texts: FxHashMap<(u32, u64), Option<Rc<str>>>,
-    threads: FxHashMap<(u32, u64), Option<ThreadId>>,
+    texts: ByEntry<Option<Rc<str>>>,
+    threads: ByEntry<Option<ThreadId>>,
     frames: FxHashMap<(u64, u64, i64), FrameId>,
     /// Classes as frames, by pool and key.
-    class_frames: FxHashMap<(u32, u64), Option<FrameId>>,
+    class_frames: ByEntry<Option<FrameId>>,
     pub(super) stacks: Stacks,
     /// Keys that are in no pool.
     pub(super) unresolved: u64,
@@ -96,10 +96,10 @@ impl<'a> Names<'a> {
             types,
             pools,
             readings: FxHashMap::default(),
-            texts: FxHashMap::default(),
-            threads: FxHashMap::default(),
+            texts: ByEntry::default(),
+            threads: ByEntry::default(),
             frames: FxHashMap::default(),
-            class_frames: FxHashMap::default(),
+            class_frames: ByEntry::default(),
             stacks: Stacks::default(),
             unresolved: 0,
         }
@@ -133,11 +133,11 @@ impl<'a> Names<'a> {
             Value::Text(Text::Pool(key)) => self.text_within(Value::Ref(self.types.strings?, key), steps),
             Value::Text(text) => Some(text.in_place()?.into()),
             Value::Ref(class, key) => {
-                if let Some(known) = self.texts.get(&(class, key)) {
+                if let Some(known) = self.texts.get(self.pools, class, key) {
                     return known.clone();
                 }
                 let text = self.resolve(class, key, steps.checked_sub(1)?);
-                self.texts.insert((class, key), text.clone());
+                self.texts.set(self.pools, class, key, text.clone());
                 text
             }
             _ => None,
@@ -219,11 +219,11 @@ impl<'a> Names<'a> {
         sink: &mut dyn Sink,
     ) -> Option<ThreadId> {
         let Value::Ref(class, key) = value else { return None };
-        if let Some(known) = self.threads.get(&(class, key)) {
+        if let Some(known) = self.threads.get(self.pools, class, key) {
             return *known;
         }
         let thread = self.new_thread(class, key, process, sink);
-        self.threads.insert((class, key), thread);
+        self.threads.set(self.pools, class, key, thread);
         thread
     }
 
@@ -247,7 +247,7 @@ impl<'a> Names<'a> {
         let name = self.text_within(slots[2], STEPS).filter(|name| !name.is_empty());
         let name = name.or_else(|| self.text_within(slots[0], STEPS)).unwrap_or_default();
         if is_virtual && name.is_empty() {
-            let is_distinguished = self.threads.len() < VIRTUAL_THREADS;
+            let is_distinguished = self.threads.len < VIRTUAL_THREADS;
             let name = if is_distinguished {
                 format!("virtual thread #{java_id}")
             } else {
@@ -263,13 +263,13 @@ impl<'a> Names<'a> {
     /// The frame of a class of which an object was allocated: its name as it is written in Java.
     pub(super) fn class_frame(&mut self, class: Value<'a>, sink: &mut dyn Sink) -> Option<FrameId> {
         let key = if let Value::Ref(pool, key) = class { Some((pool, key)) } else { None };
-        if let Some(known) = key.and_then(|key| self.class_frames.get(&key)) {
+        if let Some(known) = key.and_then(|(pool, key)| self.class_frames.get(self.pools, pool, key)) {
             return *known;
         }
         let name = self.text(class).map(|name| java_names::class_as_written(&name));
         let frame = name.map(|name| sink.frame(&name, "", FrameType::Unknown, -1));
-        if let Some(key) = key {
-            self.class_frames.insert(key, frame);
+        if let Some((pool, key)) = key {
+            self.class_frames.set(self.pools, pool, key, frame);
         }
         frame
     }

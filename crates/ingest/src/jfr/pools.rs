@@ -153,6 +153,48 @@ impl Pools {
     }
 }
 
+/// What was found out about entries of pools, by type and key.
+#[derive(Default)]
+pub(super) struct ByEntry<T> {
+    /// By type and number of the entry.
+    lists: Vec<Vec<Option<T>>>,
+    /// For keys that no pool has.
+    others: FxHashMap<(u32, u64), T>,
+    /// How many there are.
+    pub(super) len: usize,
+}
+
+impl<T: Clone> ByEntry<T> {
+    /// What is known of an entry.
+    #[inline]
+    pub(super) fn get(&self, pools: &Pools, class: u32, key: u64) -> Option<&T> {
+        match pools.number(class, key) {
+            Some(number) => self.lists.get(class as usize)?.get(number)?.as_ref(),
+            None => self.others.get(&(class, key)),
+        }
+    }
+
+    /// Keeps what was found out about an entry of which nothing is known yet.
+    pub(super) fn set(&mut self, pools: &Pools, class: u32, key: u64, value: T) {
+        self.len += 1;
+        let Some(number) = pools.number(class, key) else {
+            self.others.insert((class, key), value);
+            return;
+        };
+        let class_at = class as usize;
+        if class_at >= self.lists.len() {
+            self.lists.resize(class_at + 1, Vec::new());
+        }
+        let Some(list) = self.lists.get_mut(class_at) else { return };
+        if list.is_empty() {
+            list.resize(pools.len(class), None);
+        }
+        if let Some(known) = list.get_mut(number) {
+            *known = Some(value);
+        }
+    }
+}
+
 impl Found {
     fn checkpoint(&mut self, mut body: Bytes<'_>, types: &Types) -> Option<()> {
         // Start, duration, offset of the previous checkpoint, and its type.
@@ -193,6 +235,22 @@ mod tests {
         assert!(entries.list.len() <= MANY);
         let pool = Pool::of(entries.list);
         assert!((0..5).all(|key| pool.find(key).unwrap().1.0 == 68 + key as u32));
+    }
+
+    #[test]
+    fn what_was_found_out_is_kept_for_keys_with_and_without_an_entry() {
+        let pool = |keys: [u64; 3]| Pool::of(keys.map(|key| (key, (68, 69))).to_vec());
+        let pools = Pools { pools: vec![pool([5, 6, 7]), pool([1, 1 << 20, 1 << 40])], damaged: 0 };
+        let mut known = ByEntry::default();
+        let keys = [(0, 5), (0, 7), (0, 8), (1, 1 << 40), (1, 2), (7, 5)];
+        for (n, (class, key)) in keys.into_iter().enumerate() {
+            assert_eq!(known.get(&pools, class, key), None);
+            known.set(&pools, class, key, n);
+        }
+        for (n, (class, key)) in keys.into_iter().enumerate() {
+            assert_eq!(known.get(&pools, class, key), Some(&n));
+        }
+        assert_eq!((known.get(&pools, 0, 6), known.len), (None, keys.len()));
     }
 
     #[test]

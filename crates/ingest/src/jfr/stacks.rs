@@ -17,7 +17,7 @@ use fathom_recording::{FrameId, FrameType, Sink, StackId};
 use rustc_hash::FxHashMap;
 
 use super::bytes::Bytes;
-use super::frames::{FrameKey, Frames};
+use super::frames::{FrameKey, Frames, NO_ID};
 use super::layout::{Integers, Layout, Value};
 use super::names::Names;
 
@@ -52,6 +52,7 @@ pub(super) struct Stacks {
     decoded: Vec<(u32, u32)>,
     /// Its nodes.
     path: Path,
+    /// The ids of the decoded frames, the one next to the root first.
     new_frames: Vec<FrameId>,
 }
 
@@ -145,17 +146,18 @@ type Places = [Option<usize>; COMMON.len()];
 
 fn places(frames: &[u8]) -> Places {
     let mut places = [None; COMMON.len()];
-    let mut hash = 0u64;
-    for (i, word) in frames.rchunks_exact(8).enumerate() {
-        let word = word.try_into().map_or(0, u64::from_le_bytes);
-        hash = hash.rotate_left(5) ^ word.wrapping_mul(SCATTER);
-        if let Some(which) = COMMON.iter().position(|words| *words == i + 1) {
-            let place = (hash.wrapping_mul(SCATTER) >> 40) as usize % PLACES;
-            places[which] = Some(which * PLACES + place);
-            if which == 0 {
-                break;
-            }
+    let mut words = frames.as_rchunks::<8>().1.iter().rev();
+    let (mut hash, mut done) = (0u64, 0);
+    for (which, common) in COMMON.into_iter().enumerate().rev() {
+        if words.len() < common - done {
+            break;
         }
+        for word in words.by_ref().take(common - done) {
+            hash = hash.rotate_left(5) ^ u64::from_le_bytes(*word).wrapping_mul(SCATTER);
+        }
+        done = common;
+        let place = (hash.wrapping_mul(SCATTER) >> 40) as usize % PLACES;
+        places[which] = Some(which * PLACES + place);
     }
     places
 }
@@ -218,12 +220,14 @@ impl Stacks {
         frames: &Extent,
         count: usize,
     ) -> Option<usize> {
-        self.decoded.clear();
-        self.frames.begin();
+        let Self { decoded, frames: known, .. } = self;
+        decoded.clear();
+        decoded.resize(count, (0, 0));
+        known.begin();
         bytes.at = frames.from;
-        for _ in 0..count {
+        for frame in decoded.iter_mut() {
             let back = u32::try_from(frames.to.checked_sub(bytes.at)?).ok()?;
-            self.decoded.push((self.frames.next(bytes, fields)?, back));
+            *frame = (known.next(bytes, fields)?, back);
         }
         Some(bytes.at)
     }
@@ -234,7 +238,6 @@ impl Stacks {
             Some(node) => Some(*node),
             None => truncated.then(|| truncated_node(sink)),
         };
-        self.new_frames.reverse();
         self.path.back.extend(self.decoded.iter().rev().map(|(_, back)| *back));
         sink.path(caller, &self.new_frames, &mut self.path.nodes);
         let stack = self.path.nodes.last().copied();
@@ -330,21 +333,32 @@ impl<'a> Names<'a> {
     }
 
     /// The node of the stack that was decoded last.
-    fn grow(&mut self, [methods, sorts]: [u32; 2], truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
-        self.stacks.new_frames.clear();
-        for at in 0..self.stacks.decoded.len() {
-            let number = self.stacks.decoded.get(at)?.0;
-            let id = match self.stacks.frames.get(number)? {
-                (_, Some(id)) => id,
-                (key, None) => self.new_frame_of(number, key, [methods, sorts], sink),
-            };
-            self.stacks.new_frames.push(id);
+    fn grow(&mut self, pools: [u32; 2], truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
+        let Stacks { decoded, frames, new_frames, .. } = &mut self.stacks;
+        new_frames.clear();
+        new_frames.extend(decoded.iter().rev().map(|(number, _)| frames.id(*number)));
+        if new_frames.contains(&NO_ID) {
+            self.name_frames(pools, sink)?;
         }
         self.stacks.grow(truncated, sink)
     }
 
-    /// The id in the recording of a frame that is needed for the first time.
+    /// Finds the ids of those frames of the stack that was decoded last that are needed for the
+    /// first time.
     #[cold]
+    fn name_frames(&mut self, pools: [u32; 2], sink: &mut dyn Sink) -> Option<()> {
+        for at in 0..self.stacks.decoded.len() {
+            let number = self.stacks.decoded.get(at)?.0;
+            let id = match self.stacks.frames.id(number) {
+                NO_ID => self.new_frame_of(number, self.stacks.frames.get(number)?, pools, sink),
+                id => id,
+            };
+            *self.stacks.new_frames.iter_mut().nth_back(at)? = id;
+        }
+        Some(())
+    }
+
+    /// The id in the recording of a frame that is needed for the first time.
     fn new_frame_of(
         &mut self,
         number: u32,

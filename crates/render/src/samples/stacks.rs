@@ -5,11 +5,10 @@
 //! seen at a hundred lines is one box of a flame graph. Parents get their numbers before their
 //! children, so that the page adds up a whole tree in one pass backwards.
 
-use std::collections::HashMap;
-
 use fathom_diagnose::stacks::NodeType;
 use fathom_recording::vocabulary::frame;
-use fathom_recording::{Recording, StackId, StrId};
+use fathom_recording::{FrameId, Recording, StackId, StrId};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::lanes::short;
@@ -29,9 +28,12 @@ pub(crate) struct Stacks<'a> {
     /// Node of each stack of the recording, one too high; 0 is not asked for yet.
     known: Vec<u32>,
     nodes: Vec<Node>,
-    node_ids: HashMap<Node, u32>,
+    node_ids: FxHashMap<Node, u32>,
     names: Vec<(StrId, StrId)>,
-    name_ids: HashMap<(StrId, StrId), u32>,
+    name_ids: FxHashMap<(StrId, StrId), u32>,
+    /// Name and type of each frame of the recording that a node has had: few frames have very many
+    /// nodes.
+    frames: Vec<Option<(u32, u8)>>,
 }
 
 /// What of it stands in the header.
@@ -53,9 +55,10 @@ impl<'a> Stacks<'a> {
             recording,
             known: vec![0; recording.stacks.len()],
             nodes: Vec::new(),
-            node_ids: HashMap::new(),
+            node_ids: FxHashMap::default(),
             names: Vec::new(),
-            name_ids: HashMap::new(),
+            name_ids: FxHashMap::default(),
+            frames: vec![None; recording.frames.len()],
         }
     }
 
@@ -83,17 +86,8 @@ impl<'a> Stacks<'a> {
     }
 
     fn add(&mut self, caller: u32, id: StackId) -> u32 {
-        let row = self.recording.frames.get(self.recording.stacks[id.index()].frame.index());
-        let Some(row) = row else { return caller };
-        let names = &mut self.names;
-        let name = *self.name_ids.entry((row.name, row.module)).or_insert_with(|| {
-            names.push((row.name, row.module));
-            names.len() as u32 - 1
-        });
-        let text = self.recording.strings.get(row.name);
-        let is_cut = frame::cut_reason(text).is_some();
-        let kind = if is_cut { NodeType::Cut } else { NodeType::of(row.frame_type) };
-        let node = (caller, name, kind as u8);
+        let Some((name, kind)) = self.frame(self.recording.stacks[id.index()].frame) else { return caller };
+        let node = (caller, name, kind);
         let nodes = &mut self.nodes;
         *self.node_ids.entry(node).or_insert_with(|| {
             nodes.push(node);
@@ -101,11 +95,29 @@ impl<'a> Stacks<'a> {
         })
     }
 
+    /// The number of a frame's name, and the code of its type.
+    fn frame(&mut self, id: FrameId) -> Option<(u32, u8)> {
+        let known = self.frames.get_mut(id.index())?;
+        if known.is_none() {
+            let row = self.recording.frames.get(id.index())?;
+            let names = &mut self.names;
+            let name = *self.name_ids.entry((row.name, row.module)).or_insert_with(|| {
+                names.push((row.name, row.module));
+                names.len() as u32 - 1
+            });
+            let text = self.recording.strings.get(row.name);
+            let is_cut = frame::cut_reason(text).is_some();
+            let kind = if is_cut { NodeType::Cut } else { NodeType::of(row.frame_type) };
+            *known = Some((name, kind as u8));
+        }
+        *known
+    }
+
     /// Writes the tree into columns.
     pub(crate) fn write(&self, columns: &mut Columns) -> StacksHeader {
         let strings = &self.recording.strings;
         let mut modules: Vec<String> = Vec::new();
-        let mut module_ids: HashMap<StrId, u64> = HashMap::new();
+        let mut module_ids: FxHashMap<StrId, u64> = FxHashMap::default();
         let module_of: Vec<u64> = (self.names.iter())
             .map(|(_, module)| {
                 *module_ids.entry(*module).or_insert_with(|| {
