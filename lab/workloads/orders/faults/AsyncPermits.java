@@ -5,25 +5,23 @@ import java.nio.channels.CompletionHandler;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 
-/** Calls of a server that nobody waits for, four at a time; it answers after 20 ms instead of at once. */
+/** Calls of another process that nobody waits for, four at a time; it answers after 20 ms instead of at once. */
 public final class AsyncPermits implements Fault {
     private final Semaphore permits = new Semaphore(4);
     private final ConcurrentLinkedQueue<AsynchronousSocketChannel> idle = new ConcurrentLinkedQueue<>();
-    private Backend backend;
+    private volatile byte delayMillis;
 
     public void prepare(int workers) throws Exception {
-        backend = new Backend(0);
+        InetSocketAddress server = DistantServer.start();
         for (int i = 0; i < 4; i++) {
             AsynchronousSocketChannel channel = AsynchronousSocketChannel.open();
-            InetSocketAddress server =
-                new InetSocketAddress(backend.server.getInetAddress(), backend.server.getLocalPort());
             channel.connect(server).get();
             idle.add(channel);
         }
     }
 
     public void changed(boolean active) {
-        backend.delayMillis = active ? 20 : 0;
+        delayMillis = (byte) (active ? 20 : 0);
     }
 
     public void duringOperation(int worker, boolean active) throws Exception {
@@ -33,7 +31,8 @@ public final class AsyncPermits implements Fault {
     private void announceOrder() throws InterruptedException {
         permits.acquire();
         AsynchronousSocketChannel channel = idle.remove();
-        channel.write(ByteBuffer.allocate(8), channel, new CompletionHandler<Integer, AsynchronousSocketChannel>() {
+        ByteBuffer message = ByteBuffer.allocate(8).put(0, delayMillis);
+        channel.write(message, channel, new CompletionHandler<Integer, AsynchronousSocketChannel>() {
             public void completed(Integer written, AsynchronousSocketChannel to) {
                 answer(to, ByteBuffer.allocate(8));
             }
