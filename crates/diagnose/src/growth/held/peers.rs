@@ -15,7 +15,7 @@ use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording};
 
 use super::{FEW, HELD_RULE, LONGER, points};
-use crate::growth::{Each, Growth, LEADS, MOST, lost_ms, on_threads, words};
+use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads, words};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity};
@@ -23,6 +23,8 @@ use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity
 /// The id of the finding about a peer.
 pub const PEER_RULE: &str = "peer-answers-late";
 
+/// What of a tick must lie within the windows.
+const INSIDE: f64 = 0.9;
 /// What of a request's additional time the answers of one peer must make up to be its cause.
 const EXPLAINS: f64 = 0.5;
 
@@ -66,27 +68,41 @@ fn answers<'a>(recording: &'a Recording, jvm: ProcessId, windows: &[Window]) -> 
         recording.series.iter().filter(move |s| s.info.name == word.name && s.info.process == Some(jvm))
     };
     let within = Intervals::of_windows(windows);
-    let mut rates: BTreeMap<(&str, i64), f64> = BTreeMap::new();
+    // At the edges of a window one tick has answers of both sides, and most of them are those of
+    // the side on which they come faster: means are those over time, not over answers.
+    let is_inside =
+        |t: i64, dt: i64| within.length_within_ns(t, t.saturating_add(dt)) as f64 >= INSIDE * dt as f64;
+    let mut ticks: BTreeMap<(&str, i64), f64> = BTreeMap::new();
     let mut all: BTreeMap<&str, Answers> = BTreeMap::new();
+    // Time that is looked at, and the part of it in which answers came.
+    let mut inside: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for series in of(live::PROCESS_PEER_ANSWERS) {
-        for (t, dt, rate) in points(series) {
-            let count = rate * within.length_within_ns(t, t.saturating_add(dt)) as f64 / 1e9;
-            rates.insert((&series.info.instance, t), count);
-            all.entry(&series.info.instance).or_default().count += count;
+        for (t, dt, rate) in points(series).filter(|(t, dt, _)| is_inside(*t, *dt)) {
+            let (peer, dt) = (series.info.instance.as_str(), dt as f64);
+            all.entry(peer).or_default().count += rate * dt / 1e9;
+            let inside = inside.entry(peer).or_default();
+            inside.0 += dt;
+            if rate > 0.0 {
+                ticks.insert((peer, t), dt);
+                inside.1 += dt;
+            }
         }
     }
     let mut add = |word, put: fn(&mut Answers, f64)| {
         for series in of(word) {
             for (t, _, ms) in points(series) {
                 let peer = series.info.instance.as_str();
-                if let Some((count, answers)) = rates.get(&(peer, t)).zip(all.get_mut(peer)) {
-                    put(answers, count * ms / answers.count.max(f64::MIN_POSITIVE));
+                if let Some((dt, answers)) = ticks.get(&(peer, t)).zip(all.get_mut(peer)) {
+                    put(answers, dt * ms / inside[peer].1);
                 }
             }
         }
     };
     add(live::PROCESS_PEER_ANSWER_TIME, |answers, ms| answers.ms += ms);
     add(live::PROCESS_PEER_UNREAD_TIME, |answers, ms| answers.unread_ms += ms);
+    for (peer, answers) in &mut all {
+        answers.count *= within.length_ns() as f64 / inside[peer].0;
+    }
     all
 }
 
@@ -144,19 +160,22 @@ impl Growth<'_> {
         let peer = latest(case, self.jvm).filter(|_| self.per.each.is_counted())?;
         let per = peer.slow.count / (self.per.by[0] + self.per.by[1]).max(f64::MIN_POSITIVE);
         let direct_ms = peer.later_ms() * per;
-        let others_ms = self.resources();
-        let of = |category: Category| {
-            self.worked().filter(move |g| g.key.category == category).map(|g| g.slow - g.base).sum::<f64>()
+        // What waits for something to happen on any of its connections is an event loop, behind
+        // which others wait for such calls.
+        let network = |of_a_peer: bool| {
+            self.worked()
+                .filter(move |g| g.key.category == Category::Network && g.key.target.is_empty() != of_a_peer)
+                .map(Grown::by)
+                .sum::<f64>()
         };
+        let (loops_ms, seen_ms) = (network(false), network(true));
+        let others_ms = (self.resources() - loops_ms).max(0.0);
         let behind_ms: f64 =
-            self.worked().filter(|g| on_threads(g.key.category)).map(|g| g.slow - g.base).sum();
+            loops_ms + self.worked().filter(|g| on_threads(g.key.category)).map(Grown::by).sum::<f64>();
         let share = direct_ms / (direct_ms + others_ms);
         // Threads that are seen to wait for the network do so for this peer, as far as anybody
         // knows.
-        if share < EXPLAINS
-            || behind_ms < EXPLAINS * direct_ms
-            || of(Category::Network) > EXPLAINS * direct_ms
-        {
+        if share < EXPLAINS || behind_ms < EXPLAINS * direct_ms || seen_ms > EXPLAINS * direct_ms {
             return None;
         }
         let sure = match peer.times() >= 2.0 {
@@ -332,19 +351,24 @@ mod tests {
         assert!(finding.share.is_some_and(|share| share > 0.99), "{:?}", finding.share);
     }
 
-    /// What is found where threads wait for a permit `permit_ms` longer, for the network
-    /// `network_ms` and run `running_ms`, and a rule reports the permit.
-    fn behind(permit_ms: f64, network_ms: f64, running_ms: f64) -> (Option<Finding>, Vec<Finding>) {
+    /// What is found where threads wait for a permit `permit_ms` longer, for the network, of the
+    /// peer `target`, `network_ms`, and run `running_ms`, and a rule reports the permit.
+    fn behind(
+        permit_ms: f64,
+        (target, network_ms): (&'static str, f64),
+        running_ms: f64,
+    ) -> (Option<Finding>, Vec<Finding>) {
         let built = calls(42.0, 0.1, false);
         let (jvm, recording) = (built.jvm, built.sealed());
         let whole = whole_run(&recording);
         let loss = crate::Loss { lost_ms: 10_000.0, ..crate::Loss::default() };
         let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
-        let grown = crate::growth::tests::grew(&[
+        let mut grown = crate::growth::tests::grew(&[
             (Category::Lock, "Shop.permit", 1.0, 1.0 + permit_ms),
             (Category::Network, "Shop.read", 1.0, 1.0 + network_ms),
             (Category::C2, "Shop.run", 1.0, 1.0 + running_ms),
         ]);
+        grown.grown[1].key.target = target;
         // 800 operations in the slow time, and as many answers.
         let per = crate::growth::each::Per { each: Each::Operation, by: [400.0, 400.0, 1600.0] };
         let sure = Confidence::Likely;
@@ -356,7 +380,7 @@ mod tests {
 
     #[test]
     fn threads_wait_behind_calls_that_a_peer_answers_late() {
-        let (found, left) = behind(200.0, 0.0, 0.0);
+        let (found, left) = behind(200.0, ("", 40.0), 0.0);
         let finding = found.unwrap();
         assert_eq!((finding.rule, finding.confidence), (PEER_RULE, Confidence::Likely));
         assert!(left.is_empty() && finding.also == ["lock-contended-juc"]);
@@ -367,9 +391,9 @@ mod tests {
 
     #[test]
     fn waits_are_not_behind_a_peer_where_threads_wait_for_it_or_run_longer() {
-        assert!(behind(200.0, 40.0, 0.0).0.is_none(), "the ledger of threads has it");
-        assert!(behind(200.0, 0.0, 60.0).0.is_none(), "what the threads run takes more");
-        assert!(behind(1.0, 0.0, 0.0).0.is_none(), "nobody waits more");
+        assert!(behind(200.0, ("10.0.0.9:5432", 40.0), 0.0).0.is_none(), "the ledger of threads has it");
+        assert!(behind(200.0, ("", 0.0), 60.0).0.is_none(), "what the threads run takes more");
+        assert!(behind(1.0, ("", 0.0), 0.0).0.is_none(), "nobody waits more");
     }
 
     #[test]
