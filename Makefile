@@ -43,12 +43,12 @@ test-ui:
 # 700 MB of packages, and minutes of starting servers: not a part of `make test`.
 ENGINES = target/tmp/engines-venv
 test-engines: export FATHOM_FLEET_PYTHON = $(CURDIR)/$(ENGINES)/bin/python
-test-engines: ## questions to a fleet on Spark, ClickHouse and tables of Iceberg
+test-engines: ## queries of a fleet on Spark, ClickHouse and tables of Iceberg
 	@[ -x $(ENGINES)/bin/python ] || python3 -m venv $(ENGINES)
 	$(ENGINES)/bin/pip install -q --disable-pip-version-check duckdb chdb pandas pyarrow pyspark==4.3.0 'pyiceberg[pyarrow,sql-sqlite]'
 	$(CARGO) test -p fathom-fleet -j $(JOBS) --test engines -- --ignored --nocapture
 
-bench: ## fathom beside its rivals, and its time by the size of its input (PARTS='logs flights profilers observers' MEGABYTES=400 ROUNDS=3 ONLY=growth JITWATCH=class path)
+bench: ## fathom compared with its rivals, and its time by the size of its input (PARTS='logs flights profilers observers' MEGABYTES=400 ROUNDS=3 ONLY=growth JITWATCH=class path)
 	bench/run
 
 lab: ## faults with a known cause, and how often fathom names it (ARGS='run --quick', 'score')
@@ -58,7 +58,7 @@ lab: ## faults with a known cause, and how often fathom names it (ARGS='run --qu
 heap-many: ## a heap dump of more than 2³¹ objects (39 GB of disk in TMPDIR, 8 GB of memory)
 	$(CARGO) test --release -p fathom-heap --test many -- --ignored
 
-lint: ## formatting, sizes of files, Biome, clippy, dependencies' licences and advisories; all warnings are errors
+lint: ## formatting, sizes of files, words of the field, Biome, clippy, dependencies' licences and advisories; all warnings are errors
 	$(CARGO) fmt --all --check
 	scripts/house.py
 	@[ -x ui/node_modules/.bin/biome ] || npm --prefix ui ci --no-audit --no-fund --silent

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures fathom on a flight recording beside the JDK's own reader: `jfr summary` counts the events by kind, which is less
+"""Measures fathom on a flight recording compared with the JDK's own reader: `jfr summary` counts the events by kind, which is less
 than `fathom info` does, and `jfr print` prints them. Interleaved rounds, CPU seconds (user + system) and peak memory of the
 whole process, medians; the ratio to `fathom info` is the median of those within a round.
 

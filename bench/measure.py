@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures fathom beside its rivals on the same logs: interleaved rounds, CPU seconds (user + sys) and peak memory of the
+"""Measures fathom and its rivals on the same logs: interleaved rounds, CPU seconds (user + sys) and peak memory of the
 whole process, medians, and ratios to fathom; then fathom's commands on parts of a log, to see that time grows with the size
-and not faster. Prints Markdown and writes bench.json beside the logs. Ends with 1 where a command grows faster."""
+and not faster. Prints Markdown and writes bench.json next to the logs. Ends with 1 where a command grows faster."""
 import argparse
 import itertools
 import json
@@ -31,8 +31,8 @@ def run(argv):
     """One run: CPU seconds, wall seconds, peak memory in MB, the path of what it printed."""
     with tempfile.NamedTemporaryFile(delete=False) as out:
         pass
-    told = subprocess.run([sys.executable, "-S", "-c", RUNNER, out.name, *argv], capture_output=True, check=True)
-    return {**json.loads(told.stdout), "output": out.name}
+    answer = subprocess.run([sys.executable, "-S", "-c", RUNNER, out.name, *argv], capture_output=True, check=True)
+    return {**json.loads(answer.stdout), "output": out.name}
 
 
 def text_of(path):
@@ -86,7 +86,7 @@ def contenders(directory, megabytes):
     yield "jit", log, "wc -l", ["wc", "-l", log], last_line
 
 
-# Commands that are held against the size of their input, and the shares of the whole log that they are run on.
+# Commands that are compared with the size of their input, and the shares of the whole log that they are run on.
 GROWING = ["gc", "diagnose", "report"]
 # The physical limit, in the same rounds.
 READ = "wc -l"
@@ -206,8 +206,8 @@ def main():
     rows, faster = growth(args.dir, args.megabytes, args.rounds) if re.search(args.only, "growth") else ([], [])
     with open(os.path.join(args.dir, "bench.json"), "w", encoding="utf-8") as file:
         json.dump(result + rows, file, indent=1)
-    for told in faster:
-        print(f"bench: GROWS FASTER THAN ITS INPUT: {told}", file=sys.stderr)
+    for line in faster:
+        print(f"bench: GROWS FASTER THAN ITS INPUT: {line}", file=sys.stderr)
     sys.exit(1 if faster else 0)
 
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""What rustfmt and clippy do not check: Rust files of at most 500 lines, comments within 100 columns.
+"""What rustfmt and clippy do not check: Rust files of at most 500 lines, comments within 100 columns,
+and the field's words in comments, strings and documents (docs/glossary.md).
 
 Diagrams, tables and blocks of code in comments may be wider.
 """
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +14,40 @@ COLUMNS = 100
 COMMENT = re.compile(r"^\s*//[/!]? ?(.*)$")
 # Lines of a drawing; more than one space within a line; quotes and links, which cannot be broken.
 MAY_BE_WIDE = re.compile(r"[─│└├▶▼┐┘┤]|\S {2,}\S|https?://|\S{60}|`[^`]{60}|^\s*\|")
+
+# Words that the field does not use, each with the one that it does.
+FIELD_WORDS = {
+    "held against": "compared with",
+    "beside": "compared with, next to, in addition to",
+    "told": "reported, shown, known",
+    "stretch": "interval",
+    "stretches": "intervals",
+    "processor": "CPU",
+    "processors": "CPUs",
+    "dearest": "most expensive",
+    "for want of": "for lack of",
+    "look-alike": "confounder",
+    "look-alikes": "confounders",
+    "in the base": "in the baseline",
+}
+FOREIGN = re.compile(r"(?<![\w-])(" + "|".join(FIELD_WORDS) + r")(?![\w-])", re.IGNORECASE)
+# Names that others gave, identifiers, and keys of a published schema.
+QUOTED = re.compile(r"trace processor|`[^`]*`|\bstretches(?=\")")
+# Comments and strings of Rust; a character and what is neither are passed over.
+PROSE = re.compile(r"""//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'""", re.S)
+DOCUMENTS = re.compile(r"^(README|ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md$|^docs/.*\.md$")
+SOURCES = re.compile(r"^crates/[^/]+/src/.*\.rs$")
+
+
+def foreign_words(path):
+    text = open(path, encoding="utf-8").read()
+    whole = [(0, text)]
+    prose = [(found.start(), found[0]) for found in PROSE.finditer(text)] if path.endswith(".rs") else whole
+    for at, part in prose:
+        part = QUOTED.sub(lambda quoted: " " * len(quoted[0]), part)
+        for word in FOREIGN.finditer(part):
+            number = text.count("\n", 0, at + word.start()) + 1
+            yield f"{path}:{number}: \"{word[0]}\"; the field says {FIELD_WORDS[word[0].lower()]}"
 
 
 def faults(path):
@@ -31,9 +67,12 @@ def faults(path):
 
 
 def main():
-    files = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard", "*.rs"], text=True).split()
-    found = [fault for path in files for fault in faults(path)]
-    print("\n".join(found) or f"house: {len(files)} Rust files are in order")
+    listed = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], text=True).split("\n")
+    rust = [path for path in listed if path.endswith(".rs")]
+    prose = [path for path in listed if (DOCUMENTS.match(path) or SOURCES.match(path)) and os.path.exists(path)]
+    found = [fault for path in rust for fault in faults(path)]
+    found += [fault for path in prose for fault in foreign_words(path)]
+    print("\n".join(found) or f"house: {len(rust)} Rust files and {len(prose)} files of prose are in order")
     return 1 if found else 0
 
 

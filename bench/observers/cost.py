@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What it costs to be watched, and whether what is told is true: fathom beside the tools that people use.
+"""What it costs to be watched, and whether what is reported is true: fathom compared with the tools that people use.
 
     sudo bench/observers/cost.py                       # an hour, on a machine that does nothing else
     sudo bench/observers/cost.py --loads syscalls:300000:1 --rounds 5
@@ -13,7 +13,7 @@ operations. A load is named NAME[:EVENTS A SECOND[:THREADS]]; 0: as many as the 
 Turns of all tools are interleaved and their order moves on with each round; a figure is the median over the rounds of the ratio
 to the turns with nothing in the same round and JVM (there are two: "nothing, once more" is one against the other, and shows what
 of a difference is noise), with its 95 % interval; up to five rounds, with the smallest and the largest. Tools that load something into the JVM have one of their own. A tool
-has begun before its turn does. What a tool has counted is held against what the program has counted itself, and, of switches and
+has begun before its turn does. What a tool has counted is compared with what the program has counted itself, and, of switches and
 faults, against what the kernel has counted for its threads. A tool that does not work here is listed with what it said.
 """
 import argparse, collections, os, signal, statistics, subprocess, sys, tempfile, time
@@ -78,7 +78,7 @@ class Kept:
 
 
 def watched(options, jvm, tool, kept):
-    """A turn with a tool beside it; None when it does not work here."""
+    """A run with a tool; None when it does not work here."""
     try:
         tool.begin(jvm, options.settle)
         done = turn(jvm, options.seconds)
@@ -130,8 +130,8 @@ def show(options, load, kept):
     print(f"\n### {load}\n")
     for place, rounds in kept.base.items():
         rates, medians, tails, cpu, events = zip(*rounds)
-        print(f"Nothing beside it, JVM {place}: {statistics.median(events):,.0f} events a second ({min(events):,.0f} … {max(events):,.0f}), an operation {statistics.median(medians) / 1e3:.1f} µs, 99th percentile {statistics.median(tails) / 1e3:.1f} µs, {statistics.median(cpu) / 1e3:.2f} µs of CPU an event.")
-    print("\n| beside it | operations a second | median latency | 99th percentile | CPU an event | the tool's own CPU, s | peak MB |\n|---|---|---|---|---|---|---|")
+        print(f"Without a tool, JVM {place}: {statistics.median(events):,.0f} events a second ({min(events):,.0f} … {max(events):,.0f}), an operation {statistics.median(medians) / 1e3:.1f} µs, 99th percentile {statistics.median(tails) / 1e3:.1f} µs, {statistics.median(cpu) / 1e3:.2f} µs of CPU an event.")
+    print("\n| recorded by | operations a second | median latency | 99th percentile | CPU an event | the tool's own CPU, s | peak MB |\n|---|---|---|---|---|---|---|")
     for name, rounds in kept.ratios.items():
         own = kept.own.get(name)
         took = f"{statistics.median(o[0] for o in own):.2f} | {max(o[1] for o in own):.0f}" if own else "- | -"
@@ -170,9 +170,9 @@ def memory_of(pid):
 
 
 def soak(options):
-    """All collectors beside as many events as the machine makes; what fathom takes, once in a while."""
+    """All collectors with as many events as the machine makes; what fathom takes, once in a while."""
     place = options.work / "soak.fathom"
-    print(f"\n### {options.soak:g} minutes of {options.soak_load}\n\n| minute | events a second | fathom: resident MB | of it its own | its CPU, % of a processor | recording MB |\n|---|---|---|---|---|---|")
+    print(f"\n### {options.soak:g} minutes of {options.soak_load}\n\n| minute | events a second | fathom: resident MB | of it its own | its CPU, % of a CPU | recording MB |\n|---|---|---|---|---|---|")
     with measure.Jvm(options.jdk, ["-XX:+UseSerialGC"], program(options.soak_load)) as jvm, tempfile.TemporaryFile("w+") as said_by_it:
         recorder = subprocess.Popen([str(w) for w in (options.fathom, "record", "-p", jvm.pid, "-o", place)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said_by_it)
         time.sleep(options.settle)
@@ -207,7 +207,7 @@ def main():
     parser.add_argument("--settle", type=float, default=2.5, help="seconds before a turn, for a tool to begin [2.5]")
     parser.add_argument("--warm", type=float, default=5, help="seconds of work of each JVM before the first turn, besides finding its rate [5]")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--soak", type=float, metavar="MINUTES", help="nothing but this: fathom beside --soak-load for so long")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="nothing but this: fathom with --soak-load for so long")
     parser.add_argument("--soak-load", default=f"syscalls:0:{os.cpu_count()}", metavar="LOAD")
     parser.add_argument("--every", type=float, default=10, help="seconds between two lines of the soak [10]")
     options = parser.parse_args()
@@ -215,7 +215,7 @@ def main():
         raise SystemExit("tools that look into the kernel need root")
     measure.prepare(options, programs=(("17", HERE / "EventLoads.java"), ("17", HERE / "LongWaits.java")))
     try:
-        print(f"{measure.run(options.fathom, '--version').stdout.strip()}, {os.uname().sysname} {os.uname().release}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before; turns of {options.seconds:g} s, {options.rounds} rounds")
+        print(f"{measure.run(options.fathom, '--version').stdout.strip()}, {os.uname().sysname} {os.uname().release}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} before; turns of {options.seconds:g} s, {options.rounds} rounds")
         versions = [measure.run(*words).stdout.splitlines()[:1] for words in (("strace", "--version"), ("perf", "--version"), ("bpftrace", "--version")) if tools.shutil.which(words[0])]
         print("; ".join(line[0] for line in versions if line) + f"; async-profiler {measure.AP_VERSION}; {measure.run(f'{options.jdk}/bin/java', '-version').stderr.splitlines()[-2]}")
         if options.soak:

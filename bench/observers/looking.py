@@ -183,7 +183,7 @@ def measured(options, load):
             except tools.Refused as why:
                 refused[way.name] = str(why)
     print(f"\n### {load}\n")
-    print("| beside it | operations a second | 99th percentile | CPU an event | operations when it has ended | longest operation when it begins, ms (without) | compiled methods kept | threads left | files left | classes |")
+    print("| recorded by | operations a second | 99th percentile | CPU an event | operations when it has ended | longest operation when it begins, ms (without) | compiled methods kept | threads left | files left | classes |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for way in chosen:
         rounds = found.get(way.name)
@@ -214,7 +214,7 @@ def main():
     measure.prepare(options, programs=(("17", HERE / "EventLoads.java"),))
     try:
         version = measure.run(f"{options.jdk}/bin/java", "-version").stderr.splitlines()[-2]
-        print(f"{measure.run(options.fathom, '--version').stdout.strip()}, {os.uname().sysname} {os.uname().release}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before; turns of {options.seconds:g} s, {options.rounds} rounds; {version}; async-profiler {measure.AP_VERSION}")
+        print(f"{measure.run(options.fathom, '--version').stdout.strip()}, {os.uname().sysname} {os.uname().release}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} before; turns of {options.seconds:g} s, {options.rounds} rounds; {version}; async-profiler {measure.AP_VERSION}")
         for load in options.loads:
             measured(options, load)
         print(f"\nLoad of the machine at the end: {os.getloadavg()[0]:.1f}")

@@ -1,6 +1,6 @@
-"""The tools that are held against each other: how each is set to work on a JVM, and what it says it has seen.
+"""The tools that are compared with each other: how each is set to work on a JVM, and what it says it has seen.
 
-A tool is begun, has time to settle, sees a turn of the load, and is ended; `end`, which is told from when to when the turn was,
+A tool is begun, has time to settle, sees a run of the load, and is ended; `end`, which gets from when to when the run was,
 in nanoseconds since the epoch, gives a `Seen`. One that cannot work here raises
 `Refused` with the reason that it printed.
 """
@@ -15,7 +15,7 @@ NUMBERS = {18: "pwrite64", 45: "recvfrom"}
 ACTORS = re.compile(r"(worker|partner|monitor|lock|sender|receiver)(-\d+)?$")
 CALLS = ("pwrite64", "recvfrom")
 LONG_NS = 1_000_000
-# A tool that does not end when it is told to.
+# A tool that does not end when it is asked to.
 PATIENCE_S = 120
 
 
@@ -70,7 +70,7 @@ class Child:
 
 
 class Tool:
-    """A tool that runs beside the JVM."""
+    """A tool that runs next to the JVM."""
 
     inside = False
 
@@ -247,9 +247,9 @@ FAULTS = "software:page-faults:1 /pid == {pid}/ { @count[comm] = count(); }"
 def read_bpftrace(tool):
     counts, maps = {}, {}
     for line in tool.child.out.read_text(errors="replace").splitlines():
-        told = json.loads(line) if line.startswith("{") else {}
-        if told.get("type") == "map":
-            maps.update(told["data"])
+        answer = json.loads(line) if line.startswith("{") else {}
+        if answer.get("type") == "map":
+            maps.update(answer["data"])
     number = lambda name, key: maps.get(name, {}).get(key)
     for key, name in NUMBERS.items():
         if number("@count", str(key)) is not None:

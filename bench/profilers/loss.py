@@ -5,11 +5,11 @@
     sudo bench/profilers/loss.py --tools fathom --loads javac --rounds 30
 
 Two JVMs that are warm and rest until they are asked to work for some seconds: one is only ever recorded from outside, into the
-other async-profiler is loaded, and each has its own turns with none beside it, so that what stays loaded is not held against the
+other async-profiler is loaded, and each has its own runs without any, so that what stays loaded is not attributed to the
 wrong one. Turns of all ways are interleaved and rotated; a figure is the median over rounds of the ratio to the mean of the two
 turns with none in the same round and JVM, with its 95% interval; "none, once more" is one of the two against the other. The CPU time of an operation (all threads of the JVM) tells what is taken
-from the target itself; throughput tells, too, of the processors that the profiler runs on meanwhile. A profiler has begun before
-its turn does, and has seen the JVM at work for `--lead` seconds, as have the turns with none: what it takes to begin is told by
+from the target itself; throughput shows, too, the CPUs that the profiler runs on meanwhile. A profiler has begun before
+its turn does, and has seen the JVM at work for `--lead` seconds, as have the turns with none: what it takes to begin is measured by
 `measure.py --parts start`. "none, once more" shows what of a difference is noise, and perf without stacks what the timer alone takes: on a virtual machine each of its interrupts may leave the guest.
 """
 import argparse, collections, contextlib, os, shutil, signal, statistics, subprocess, time
@@ -39,7 +39,7 @@ def led(options, jvm):
 
 
 def recorded(options, jvm, hz, without):
-    """A turn with fathom beside it: the figures, and what fathom itself took (CPU seconds, megabytes)."""
+    """A run with fathom: the values, and what fathom itself took (CPU seconds, megabytes)."""
     place = options.work / "loss.fathom"
     measure.run("rm", "-rf", place)
     words = [options.fathom, "record", "-F", hz, "-p", jvm.pid, "-o", place, *without]
@@ -58,7 +58,7 @@ def recorded(options, jvm, hz, without):
 
 
 def sampled_by_perf(options, jvm, hz):
-    """A turn with the same timer on all processors, whose samples hold an address and no stack."""
+    """A run with the same timer on all CPUs, whose samples hold an address and no stack."""
     words = ["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", str(hz), "-o", str(options.work / "loss.data")]
     perf = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(options.settle)
@@ -106,7 +106,7 @@ def main():
     chosen = lambda ways: [way for way in ways if (not way[1] or way[1] in options.rates) and not any(word in way[0] for word in options.left_out)]
     outside = [way for way in chosen(OUTSIDE) if shutil.which("perf") or not way[0].startswith("perf")]
     inside = chosen(INSIDE)
-    print(f"{measure.run(options.fathom, '--version').stdout.strip()}, async-profiler {measure.AP_VERSION}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before, turns of {options.seconds:g} s, {options.rounds} rounds")
+    print(f"{measure.run(options.fathom, '--version').stdout.strip()}, async-profiler {measure.AP_VERSION}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} before, turns of {options.seconds:g} s, {options.rounds} rounds")
     places = [(place, ways) for place, ways in (("outside", outside), ("inside", inside)) if any(way[0].split(",")[0] in options.tools for way in ways)]
     for load in options.loads:
         found = collections.defaultdict(list)
@@ -125,7 +125,7 @@ def main():
                     found[place, AGAIN, 0].append(tuple(a / b - 1 for a, b in zip(again, first)))
                     for (tool, hz), figures in here.items():
                         found[place, tool, hz].append(tuple(a / b - 1 for a, b in zip(figures, base)))
-        print(f"\n### {load}\n\n| beside it | throughput | median latency | 99th percentile | CPU an operation |\n|---|---|---|---|---|")
+        print(f"\n### {load}\n\n| recorded by | throughput | median latency | 99th percentile | CPU an operation |\n|---|---|---|---|---|")
         for place, ways in places:
             for tool, hz, _ in ways:
                 columns = list(zip(*found[place, tool, hz]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Profilers of JVMs beside each other: how many stacks are whole, how many are false, what agrees, what they cost.
+"""Profilers of JVMs compared with each other: how many stacks are whole, how many are false, what agrees, what they cost.
 
 Needs root, Linux perf, a JDK 17 or later with javac, and Maven (async-profiler comes from Maven Central). Prints tables in
 Markdown; what is missing is left out and said. Times are noisy on a shared machine: rounds are interleaved, medians shown.
@@ -157,7 +157,7 @@ def perf(jvm, seconds):
 
 
 def whole_of_async(stacks):
-    """(whole, all) of the samples with Java in them, or of which that cannot be told."""
+    """(whole, all) of the samples with Java in them, or where that is not known."""
     whole = everything = 0
     for frames, count in stacks.items():
         odd = any(re.match(r"\[(unknown|not_walkable|no_Java|break|error|deoptimization|skipped|unknown_Java)", f) for f in frames)
@@ -273,7 +273,7 @@ def truth():
         count, total = collections.Counter(), 0
         for frames, times in stacks.items():
             names = {re.sub(r"_\[.\]$", "", f) for f in frames}
-            # Broken stacks are counted above; here those are held against each other that reach the program.
+            # Broken stacks are counted above; here those are compared with each other that reach the program.
             if "Loads.compileOnce" not in names:
                 continue
             total += times
@@ -338,7 +338,7 @@ def cost():
                     if recorder:
                         _, _, usage = os.wait4(recorder.pid, 0)
                         own.append((way, (usage.ru_utime + usage.ru_stime), float(line[3]) / 1e3, usage.ru_maxrss / 1024))
-    print("\n### CPU time of a fixed amount of work, against nothing running beside it\n")
+    print("\n### CPU time of a fixed amount of work, compared with nothing else running\n")
     print("| way | " + " | ".join(loads) + " |\n|---|" + "---|" * len(loads))
     for way in ["base"] + [f"{tool} {hz}" for hz in rates for tool in ("fathom", "everything", "async-profiler")]:
         cells = []

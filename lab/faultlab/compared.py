@@ -64,7 +64,7 @@ def page(case, asked, java, image):
         parts.append(f"![Each run as a point, the means with their intervals, as `fathom compare --html` draws them](../images/cases/{image.name})\n")
     parts += ["## How to read it\n", case.reading.strip() + "\n"]
     parts.append(f"Made by `lab/run cases {case.id}` on {time.strftime('%-d %B %Y')}: Linux {platform.release()}, {os.cpu_count()} CPUs, "
-                 f"load {os.getloadavg()[0]:.1f}. The figures are those of that run.\n")
+                 f"load {os.getloadavg()[0]:.1f}. The numbers are from that run.\n")
     return "\n".join(parts)
 
 

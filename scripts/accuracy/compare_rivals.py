@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`fathom compare` beside three other ways to compare runs, on the same draws: who claims a difference that is not there, and who
+"""`fathom compare` compared with three other ways to compare runs, on the same draws: who claims a difference that is not there, and who
 finds one that is.
 
     scripts/accuracy/compare_aa.py FATHOM FOLDER 0                     # series of real runs of one command each: FOLDER/NAME.json

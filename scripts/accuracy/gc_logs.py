@@ -222,10 +222,10 @@ OTHERS = {
     "WARN_CLASS_HISTOGRAM": r"histogram",
     "WARN_GC_LOCKER": r"GCLocker",
     "WARN_GC_STOPPED_RATIO": r"at other safepoints|stopped for|one stop of|stops of",
-    "WARN_CMS_INITIAL_MARK_LOW_PARALLELISM": r"ran on one processor",
-    "WARN_CMS_REMARK_LOW_PARALLELISM": r"ran on one processor|of what (?:its|their) workers",
-    "WARN_PARALLELISM_INVERTED": r"of CPU in|processors at work",
-    "WARN_SERIALISM_INVERTED": r"of CPU in|processors at work",
+    "WARN_CMS_INITIAL_MARK_LOW_PARALLELISM": r"ran on one CPU",
+    "WARN_CMS_REMARK_LOW_PARALLELISM": r"ran on one CPU|of what (?:its|their) workers",
+    "WARN_PARALLELISM_INVERTED": r"of CPU in|CPUs at work",
+    "WARN_SERIALISM_INVERTED": r"of CPU in|CPUs at work",
     "WARN_SYS_GT_USER": r"kernel",
 }
 ASSERTED = {**SEVERE, **OTHERS}

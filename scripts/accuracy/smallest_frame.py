@@ -3,7 +3,7 @@
 
     scripts/accuracy/smallest_frame.py [--minutes 11] [--cpus 2] [--share 0.01]
 
-A program of --frames frames with Zipf's shares is sampled on busy processors; one frame with --share of the time becomes slower
+A program of --frames frames with Zipf's shares is sampled on busy CPUs; one frame with --share of the time becomes slower
 by a part. Each of 16 segments of a side has counts that vary by Poisson, and by --between of their size, as work differs from
 segment to segment. A frame's change is judged as docs/flame.md says: by the larger of the two errors, counting and segments
 (Student's distribution), and of all frames Benjamini and Hochberg let through 5 %. Prints how often the changed frame is found,
@@ -59,7 +59,7 @@ def main():
     chance = random.Random(1)
     zipf = [1 / (i + 1) for i in range(options.frames - 1)]
     shares = [options.share] + [share * (1 - options.share) / sum(zipf) for share in zipf]
-    print("| samples a second and processor | slower by | of all time | found | others called different |\n|---|---|---|---|---|")
+    print("| samples per second per CPU | slower by | of all time | found | others called different |\n|---|---|---|---|---|")
     for rate in (99, 999):
         samples = rate * 60 * options.minutes * options.cpus
         for change in CHANGES:

@@ -18,7 +18,7 @@ const MOST_MARKS = 200;
 export interface Detail {
   title: string;
   facts: [string, string][];
-  /** Node of the samples' stacks, one too high. */
+  /** Node of the samples' stacks, 1-based. */
   stack?: number;
   range?: Range;
   /** The span itself. */
@@ -61,7 +61,7 @@ export class Page {
     return this.exact?.key === this.rangesKey() ? this.exact.table : this.samples;
   }
 
-  /** What it is held against; empty when there is nothing. */
+  /** What it is compared with; empty when there is nothing. */
   base(): Range[] {
     return tidy(this.state.now.base ?? this.diagnosis.windows.base.map((w) => this.toRange(w)));
   }

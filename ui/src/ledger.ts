@@ -9,7 +9,7 @@ export interface LedgerGroup {
   process: string;
   /** Nanoseconds by category. */
   spent: Float64Array;
-  /** Threads × time that was charged. */
+  /** Threads × time that was attributed. */
   total: number;
   /** Of it what was not idle and not unknown. */
   busy: number;

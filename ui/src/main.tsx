@@ -1,4 +1,4 @@
-// Reads the data that stands in the page, or that its server has, and shows it.
+// Reads the data that is in the page, or that its server has, and shows it.
 
 import { render } from "preact";
 import "uplot/dist/uPlot.min.css";

@@ -19,7 +19,7 @@ export interface LineLane extends Omit<written.LineLane, "lines"> {
   lines: Line[];
 }
 
-/** A figure or a text that a span carries, for the details. Texts are indices into the lanes' strings, one too high; 0 is none. */
+/** A value or a string that a span carries, for the details. Strings are indices into the lanes' strings, 1-based; 0 is none. */
 export type Fact = Decoded<written.Named, "values">;
 
 type SpanColumns = "t0" | "duration" | "cls" | "row" | "name" | "source" | "line" | "stack" | "thread";

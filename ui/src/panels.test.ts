@@ -192,7 +192,7 @@ describe("a table of spans", () => {
       ["no path", 1, 10, 20],
     ]);
   });
-  it("scales the base to the length of the window", () => {
+  it("scales the baseline to the length of the window", () => {
     const [row] = rows("name", [{ from: 0, to: 20 }], [{ from: 40, to: 140 }]).filter((r) => r.key === "write");
     expect([row.count, row.baseCount, row.baseTotalNs]).toEqual([2, 0.2, 4]);
   });

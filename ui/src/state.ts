@@ -1,5 +1,5 @@
-// What the reader has chosen: the window that everything is about, what it is held against, and how it is shown. All of
-// it stands in the address, so that a view can be linked.
+// What the reader has chosen: the window that everything is about, what it is compared with, and how it is shown. All of
+// it is in the address, so that a view can be linked.
 
 import type { Normalisation } from "./samples/significance";
 import type { Range } from "./view";

@@ -20,9 +20,9 @@ export interface GroupRow {
   medianNs: number;
   p99Ns: number;
   maxNs: number;
-  /** Per second of the window and of the base; null without a base. */
+  /** Per second of the window and of the baseline; null without a base. */
   baseCount: number | null;
-  /** Time in the base, scaled to the length of the window. */
+  /** Time in the baseline, scaled to the length of the window. */
   baseTotalNs: number | null;
   /** Where the longest one begins. */
   longestAt: number;

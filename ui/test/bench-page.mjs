@@ -7,12 +7,12 @@ const GOALS = { open: 1500, brush: 150, frame: 1000 / 60 };
 /** A frame cannot be shorter by the clock than the screen's; what the clock adds by itself is no miss. */
 const CLOCK_MS = 0.4;
 
-/** Brushes: what, from and to as shares of the timeline, whether of the base. */
+/** Brushes: what, from and to as shares of the timeline, whether of the baseline. */
 const BRUSHES = [
   ["a twentieth of the run", 0.5, 0.55, false],
   ["half of the run", 0.2, 0.7, false],
-  ["a base of a third", 0.1, 0.43, true],
-  ["a twentieth, held against it", 0.5, 0.55, false],
+  ["a baseline of a third", 0.1, 0.43, true],
+  ["a twentieth, compared with it", 0.5, 0.55, false],
 ];
 
 /** Measures the page at `address`; `figure` takes each figure with its goal. */

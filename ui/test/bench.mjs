@@ -33,7 +33,7 @@ const folder = mkdtempSync(join(tmpdir(), "fathom-bench-"));
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const spans = process.env.SPANS ?? "200000";
 const count = (n) => Number(n).toLocaleString("en").replaceAll(",", " ");
-const head = (text) => console.log(`\n${text} (load ${loadavg()[0].toFixed(1)} on ${cpus().length} processors)`);
+const head = (text) => console.log(`\n${text} (load ${loadavg()[0].toFixed(1)} on ${cpus().length} CPUs)`);
 const missed = [];
 let goals = 0;
 

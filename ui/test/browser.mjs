@@ -65,7 +65,7 @@ async function range(page) {
 
 const THROUGHPUT = "[data-plot='series-all-throughput-tx/s']";
 
-/** Drags over a share of the timeline, with Shift for the base. */
+/** Drags over a share of the timeline, with Shift for the baseline. */
 async function brush(page, from, to, shift = false) {
   const plot = page.locator(THROUGHPUT);
   await plot.scrollIntoViewIfNeeded();
@@ -157,7 +157,7 @@ const tests = {
     await eventually(async () => assert.deepEqual(await range(page), whole));
   },
 
-  async "a brush sets the window of everything, a second one the base, and the address holds both"() {
+  async "a brush sets the window of everything, a second one the baseline, and the address holds both"() {
     const page = await open();
     const whole = await range(page);
     await says(page, "[data-chosen=window]", /300.*330/, "at first the verdict's");
@@ -167,7 +167,7 @@ const tests = {
     await says(page, "[data-about=stacks]", /samples in 1[12]\d/);
     await brush(page, 0.5, 0.55, true);
     await says(page, "[data-chosen=base]", /^(29|30)\d\.\d+\ss – 33\d/);
-    await says(page, "[data-about=stacks]", /held against (29|30)\d.*per second of wall time/);
+    await says(page, "[data-about=stacks]", /compared with (29|30)\d.*per second of wall time/);
     const hash = await hashOf(page, /w=1\d\d\.\d+\.\.1\d\d\.\d+&b=/);
     const again = await open({}, hash);
     await eventually(async () => {
@@ -215,7 +215,7 @@ const tests = {
     await says(page, "[data-about=heat]", /lasting \d.* to \d/);
   },
 
-  async "a table is of the brushed window, sorts, filters and is copied"() {
+  async "a table is of the selected window, sorts, filters and is copied"() {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] }, "#table=p0-jit.compile|name");
     const cells = () =>
       page.$$eval("[data-panel=tables] tbody tr", (rows) => rows.map((r) => [...r.children].map((c) => c.textContent)));
@@ -584,7 +584,11 @@ const tests = {
     const [headline, finding] = [await page.innerText("h1"), await page.innerText(".finding h2")];
     assert.ok(headline.startsWith("30 threads waited") && !finding.startsWith("30 threads waited"), finding);
     assert.match(await page.innerText(".windows"), /47 more/);
-    assert.equal(await page.locator(".windows .place:visible").count(), 7, "three windows, three of the base, a mark");
+    assert.equal(
+      await page.locator(".windows .place:visible").count(),
+      7,
+      "three windows, three of the baseline, a mark",
+    );
     await page.click(".more-windows summary");
     await eventually(async () => assert.equal(await page.locator(".windows .place:visible").count(), 54));
     await at(390, 800);

@@ -159,7 +159,7 @@ const tests = {
     if (!pair) return;
     const page = await open("pair.html");
     await page.locator("[data-flame=plot]").scrollIntoViewIfNeeded();
-    assert.match(await page.locator(".flame-legend").innerText(), /more than in the base/);
+    assert.match(await page.locator(".flame-legend").innerText(), /more than in the baseline/);
     await page.locator("[data-section=flame] input[type=search]").fill("Dearer\\.dearer$");
     await page
       .locator("[data-flame=found]")

@@ -150,7 +150,10 @@ const tests = {
     await press(page, "m");
     assert.ok((await page.innerText(".flame-legend")).includes("Java, interpreted"));
     await press(page, "b");
-    assert.equal(await page.getByRole("button", { name: "Widths of the base" }).getAttribute("aria-pressed"), "true");
+    assert.equal(
+      await page.getByRole("button", { name: "Widths of the baseline" }).getAttribute("aria-pressed"),
+      "true",
+    );
   },
 
   async "shows another kind of samples when asked to"() {

@@ -2,7 +2,7 @@
 //
 // First with logs that are finished: the address opens, a brush moves what is shown, and whoever does not know the key, comes
 // under another name or from another site is refused. Then with a JVM (Orders.java) that is recorded meanwhile: the page
-// follows, keeps what was brushed, and says so when the recording has ended. FATHOM names a binary; without it one is built.
+// follows, keeps what was selected, and says so when the recording has ended. FATHOM names a binary; without it one is built.
 // Skips, loudly, where there is no Chromium, no JDK or no right to record.
 
 import assert from "node:assert/strict";
@@ -79,7 +79,7 @@ async function brush(page, from, to) {
     await page.mouse.down();
     await page.mouse.move(axis.x + axis.width * to, box.y + 30, { steps: 4 });
     await page.mouse.up();
-    await page.locator(".chosen", { hasText: "brushed" }).waitFor({ timeout: 2000 });
+    await page.locator(".chosen", { hasText: "selected" }).waitFor({ timeout: 2000 });
   });
 }
 
@@ -136,7 +136,7 @@ const tests = {
     other.close();
   },
 
-  async "a recording is followed while it is written, with what was brushed kept"() {
+  async "a recording is followed while it is written, with the selection kept"() {
     const javac =
       ["/usr/lib/jvm/default-java/bin/javac", "/usr/lib/jvm/java-17-openjdk-amd64/bin/javac"].find(existsSync) ??
       "javac";
@@ -186,9 +186,9 @@ const tests = {
     const now = await chosen();
     assert.ok(
       brushed.length === 2 && brushed.every((at, i) => Math.abs(at - now[i]) < 0.001),
-      `the brush stays on its moments: ${brushed} s, then ${now} s`,
+      `the selection keeps its times: ${brushed} s, then ${now} s`,
     );
-    assert.equal(await page.getByText("was cut off").count(), 0, "what is being written was not cut off");
+    assert.equal(await page.getByText("is truncated").count(), 0, "what is being written is not truncated");
     await page.route("**/state", (route) => route.abort());
     await page.getByText("does not answer any more").waitFor();
     await page.unroute("**/state");

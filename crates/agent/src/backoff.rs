@@ -1,5 +1,5 @@
 //! How long to wait before the next attempt: twice as long after each failure, within bounds, and
-//! not the same on all hosts of a fleet whose place went away at one moment.
+//! not the same on all hosts of a fleet whose place went away at the same time.
 
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ pub enum AgentError {
         cause: std::io::Error,
     },
     /// The spool belongs to an agent that is at work.
-    #[error("{}: another fathom agent is at work there", .0.display())]
+    #[error("{}: another fathom agent is running there", .0.display())]
     InUse(PathBuf),
     /// A service of the system is refused.
     #[error("{what}: {cause}")]
@@ -39,7 +39,7 @@ pub enum AgentError {
         why: String,
     },
     /// There is no status: no agent has worked with this spool.
-    #[error("{}: no fathom agent has been at work there: {why}", dir.display())]
+    #[error("{}: no fathom agent has run there: {why}", dir.display())]
     NoStatus {
         /// The spool.
         dir: PathBuf,

@@ -29,7 +29,7 @@ use crate::usage::Usage;
 
 /// Collectors report some rounds later what has ended; series have the second before.
 const SETTLE_NS: i64 = 2_000_000_000;
-/// An interval that is cut for want of memory is at least so long.
+/// An interval that is cut for lack of memory is at least so long.
 const LEAST_NS: i64 = 1_000_000_000;
 /// How often the limits are judged and the JVMs are looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -65,11 +65,11 @@ impl Making {
             let why = self.governor.why().unwrap_or("it was well below its limits again").to_owned();
             let now = match (self.governor.is_paused(), self.governor.rate_hz()) {
                 (true, _) => "nothing is recorded".to_owned(),
-                (false, hz) => format!("{hz} samples a second and processor"),
+                (false, hz) => format!("{hz} samples per second per CPU"),
             };
             self.note(Unseen {
                 what: format!(
-                    "CPU samples at the rate that was asked for: {before} a second before, {now} from then on"
+                    "CPU samples at the requested rate: {before} a second before, {now} from then on"
                 ),
                 why: format!("the agent keeps its limits: {why}"),
                 remedy: "raise --max-cpu or --max-memory, or ask for less (-F, --with)".into(),
@@ -112,7 +112,7 @@ impl Making {
             let what = match (self.governor.is_paused(), self.governor.rate_hz()) {
                 (true, _) => "everything".to_owned(),
                 (false, 0) => "CPU samples".to_owned(),
-                (false, hz) => format!("CPU samples at the rate that was asked for: {hz} a second are taken"),
+                (false, hz) => format!("CPU samples at the requested rate: {hz} a second are taken"),
             };
             let why = format!("the agent keeps its limits: {why}");
             notes.push(Unseen {
@@ -126,7 +126,7 @@ impl Making {
             notes.push(Unseen {
                 what: format!("{dropped} recordings of this host, since its spool was made"),
                 why:
-                    "the place could not be reached for so long that the oldest were dropped for want of room"
+                    "the place could not be reached for so long that the oldest were dropped for lack of room"
                         .into(),
                 remedy: "raise --max-disk".into(),
             });
@@ -185,7 +185,7 @@ impl Intervals {
         self.making.governor.forget(Instant::now());
     }
 
-    /// The end: the last interval and what is slow at the moment are written.
+    /// The end: the last interval and what is slow at the time are written.
     pub fn finish(mut self) -> Making {
         self.look();
         let to_ns = self.slow.now_ns();
@@ -264,7 +264,7 @@ impl Intervals {
         if drift_ns.abs() >= STEP_NS && !self.ends {
             self.ends = true;
             self.making.note(Unseen {
-                what: "a moment while everything was attached anew".into(),
+                what: "a short time while everything was attached again".into(),
                 why: format!("the wall clock was set by {:.1} s", drift_ns as f64 / 1e9),
                 remedy: String::new(),
             });

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! It keeps itself within limits of CPU, memory and disk ([`Limits`]); what it gave up for them,
-//! what it dropped and what it may not see stands in its [`Status`] and in the rows.
+//! what it dropped and what it may not see is in its [`Status`] and in the rows.
 
 mod backoff;
 mod declared;

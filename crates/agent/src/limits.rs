@@ -79,7 +79,7 @@ impl Governor {
         }
     }
 
-    /// Samples a second and processor.
+    /// Samples per second per CPU.
     pub fn rate_hz(&self) -> u32 {
         if self.step >= NO_SAMPLES { 0 } else { (self.full_hz >> self.step).max(1) }
     }

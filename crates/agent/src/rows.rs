@@ -1,8 +1,8 @@
 //! An interval into the fleet's rows: a recording for each JVM, and one of the host.
 //!
 //! On a thread of its own, so that collectors are drained meanwhile. The host's recording is of the
-//! service `fathom-agent`: it has the numbers of the machine, what the agent itself took, and what it
-//! could not see; it is there in each interval, also when there was no JVM.
+//! service `fathom-agent`: it has the numbers of the machine, what the agent itself took, and what
+//! it could not see; it is there in each interval, also when there was no JVM.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -116,7 +116,7 @@ impl Writer {
             for recording in interval.recordings(&self.host) {
                 written += 1;
                 match fathom_fleet::add(&recording, &made) {
-                    // A damaged stamp must not cost the rest.
+                    // A damaged timestamp must not cost the rest.
                     Err(error @ fathom_fleet::FleetError::Unfit(_)) => {
                         written -= 1;
                         self.spool.count_lost(&format!("{name}-{error}"), 1)?;
@@ -142,9 +142,11 @@ impl Writer {
             what: format!("the JVM {pid}"),
             why: match owner {
                 Some(uid) => {
-                    format!("it belongs to another user (uid {uid}), whom this one may not look into")
+                    format!(
+                        "it belongs to another user (uid {uid}), whose processes this user may not observe"
+                    )
                 }
-                None => "this user may not look into it".into(),
+                None => "this user may not observe it".into(),
             },
             remedy: "run fathom agent as root, or with the capabilities in docs/agent.md".into(),
         };
@@ -205,7 +207,7 @@ impl Interval {
                 wall: true,
                 offset_ns: 0,
                 uncertainty_ns: Some(0),
-                how: "recorded live, stamped by the machine's clock".into(),
+                how: "recorded live, timestamped by the machine's clock".into(),
             },
             covers_ns: Some(self.within_ns),
             unseen: self.notes.clone(),

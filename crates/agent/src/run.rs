@@ -45,7 +45,7 @@ pub struct Agent {
     pub triggers: Vec<Trigger>,
     /// Which threads have nothing to do, for triggers.
     pub at_rest: AtRest,
-    /// How much is kept from before it began.
+    /// How much time before it began is kept.
     pub before: Duration,
     /// How long nothing must be slow before it is written.
     pub after: Duration,

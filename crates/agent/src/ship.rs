@@ -84,7 +84,7 @@ impl AtWork {
                     }
                     self.backoff.reset();
                     if self.says.take().is_some() {
-                        eprintln!("fathom: {} takes it again", self.place.shown());
+                        eprintln!("fathom: {} accepts uploads again", self.place.shown());
                     }
                     self.shared.with(|status| status.place.worked());
                 }

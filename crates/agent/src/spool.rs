@@ -6,12 +6,12 @@
 //!   SPOOL/rows/2026-11-24T10-00-00.123Z-…/  rows of an interval, whole, as they lie in the place
 //!   SPOOL/incidents/….fathom/               incidents, whole recordings
 //!   SPOOL/gone/                             in its place, or dropped: being removed; cleared at the start
-//!   SPOOL/dropped                           a line for each entry that was dropped for want of room
+//!   SPOOL/dropped                           a line for each entry that was dropped for lack of room
 //! ```
 //!
-//! An entry comes into being by a rename and goes by a rename, so that a kill at any moment leaves
+//! An entry comes into being by a rename and goes by a rename, so that a kill at any time leaves
 //! it whole or not at all. It goes only once its place has confirmed all of it. What was dropped is
-//! written down before it is removed: an entry that stands in the list and is still there is
+//! written down before it is removed: an entry that is in the list and is still there is
 //! removed at the next start, so that nothing is dropped without being counted, nor counted twice.
 
 use std::collections::HashSet;
@@ -99,7 +99,7 @@ impl Spool {
         let lock = dir.join("lock");
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&lock);
         let file = file.map_err(AgentError::io(&lock))?;
-        // Whoever asks for the status has the lock for a moment.
+        // Whoever asks for the status has the lock for a short time.
         let mut tries = (0..LOCK_TRIES).map(|i| {
             std::thread::sleep(LOCK_PAUSE * u32::from(i > 0));
             file.try_lock().is_ok()
@@ -265,7 +265,7 @@ impl Spool {
             Err(cause) => return Err(AgentError::io(&path)(cause)),
         }
         let mut state = self.state();
-        // A line that was cut by a kill is none: what it was to name is still there whole.
+        // A line that was truncated by a kill is ignored: what it was to name is still there whole.
         for line in list.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             let Some((recordings, name)) = line.split_once(' ').filter(|(_, name)| !name.is_empty()) else {
                 continue;

@@ -14,7 +14,7 @@ use crate::AgentError;
 pub const SCHEMA: &str = "fathom.agent/1";
 /// Name of the file.
 const FILE: &str = "status.json";
-/// A status has some kilobytes; a larger file is none.
+/// A status has some kilobytes; a larger file is not one.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// See the module. Times are seconds since the epoch; what is not known is null.
@@ -35,7 +35,7 @@ pub struct Status {
     pub state: String,
     /// Why it is not recording as it was asked to.
     pub why: Option<String>,
-    /// Samples a second and processor that it was asked for.
+    /// Samples per second per CPU that it was asked for.
     pub asked_hz: u32,
     /// Those that it takes.
     pub rate_hz: u32,
@@ -72,7 +72,7 @@ pub struct SpoolStatus {
     pub limit_bytes: u64,
     /// Intervals and incidents that wait.
     pub entries: usize,
-    /// Recordings dropped for want of room since the directory was made.
+    /// Recordings dropped for lack of room since the directory was made.
     pub dropped_recordings: u64,
     /// Why something could not be written there, the last time.
     pub error: Option<String>,

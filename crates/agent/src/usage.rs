@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fathom_capture::procfs;
 
-/// Measured at a moment.
+/// Measured at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Usage {
     /// CPU time of all its threads since it began.

@@ -83,7 +83,7 @@ static __always_inline void count_call(struct caller *caller, __u64 length, __s6
 		total->length[power] += 1;
 }
 
-/* Adds what a processor has kept of a run (call_runs.h) to its total. */
+/* Adds what a CPU has kept of a run (call_runs.h) to its total. */
 static __always_inline void add_kept(struct call_run *run)
 {
 	struct call_key key = { .tid = run->tid, .nr = run->nr, .end = run->end };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
 /*
- * Calls of hot threads that are counted and no more, by whoever meets them first: relay.bpf.c, or syscalls.bpf.c without it.
+ * Calls of hot threads that are counted and no more, by whoever meets them first: dispatcher.bpf.c, or syscalls.bpf.c without it.
  *
  * To look up what is kept of a thread, on the way in and out, and the total of its call, costs three times what counting it does.
- * So behind a call that was timed, the processor remembers the thread for the next few calls (a run), and counts them where they
+ * So behind a call that was timed, the CPU remembers the thread for the next few calls (a run), and counts them where they
  * are made:
  *
  *   timed call returns ──▶ run begins ──▶ enters, returns: + 1 ──▶ … ──▶ the last of the run, or time went by ──▶ looked at in full

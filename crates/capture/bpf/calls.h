@@ -3,7 +3,7 @@
  * System calls on their way in and out, handed from program to program by tail calls.
  *
  * A program on a tracepoint costs some 60 ns a hit before it has done anything (measured on a nested virtual machine), and
- * collectors have seven for system calls, most of them for a few calls only. So relay.bpf.c alone hangs on the tracepoints and
+ * collectors have seven for system calls, most of them for a few calls only. So dispatcher.bpf.c alone hangs on the tracepoints and
  * jumps to whoever put itself into a slot:
  *
  *   sys_enter ──▶ slot of the call (memory, disk) ──▶ CALL_SLOT_EVERY (syscalls)
@@ -12,7 +12,7 @@
  * Of a thread that makes very many calls, most are counted before the jump to CALL_SLOT_WAITS or CALL_SLOT_EVERY (call_runs.h).
  *
  * A jump into an empty slot goes on behind it. A program that hangs on its tracepoint itself has slots of its own that are
- * empty, and ends there. Mirrored in src/bpf/relay.rs.
+ * empty, and ends there. Mirrored in src/bpf/dispatcher.rs.
  */
 #ifndef FATHOM_CALLS_H
 #define FATHOM_CALLS_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* CPU samples: what a processor ran at a tick of its clock, or when it had counted so many cycles, with user and kernel stack. */
+/* CPU samples: what a CPU ran at a tick of its clock, or when it had counted so many cycles, with user and kernel stack. */
 #include "unwind_port.h"
 #include <linux/bpf_perf_event.h>
 #include "unwind.h"

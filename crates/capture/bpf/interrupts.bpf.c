@@ -40,7 +40,7 @@ int BPF_PROG(device_ends)
 	return in_interrupt(0);
 }
 
-/* What a processor has put off until it may interrupt itself: readers of perf's and eBPF's buffers are woken there. */
+/* What a CPU has put off until it may interrupt itself: readers of perf's and eBPF's buffers are woken there. */
 SEC("tp_btf/irq_work_entry")
 int BPF_PROG(work_begins)
 {

@@ -7,15 +7,15 @@
  *   netif_rx ──▶ queued ──▶ entry of NET_RX ──▶ for_thread ──▶ exit ──▶ 0 ─┘
  *
  * A thread that is woken meanwhile was not woken by the one that happens to run there. The count that the kernel itself keeps of this,
- * __preempt_count, is a variable of each processor that programs are refused on many kernels.
+ * __preempt_count, is a variable of each CPU that programs are refused on many kernels.
  *
  * What a thread sends to a socket of its own host is received in a softirq that runs at once in its place, within the call that sends:
- * there the thread did wake the receiver. The kernel puts such a packet on the processor's own queue (netif_rx), which no interface
+ * there the thread did wake the receiver. The kernel puts such a packet on the CPU's own queue (netif_rx), which no interface
  * with a device behind it does, and no softirq comes in between, as they are off until the packet is sent. Packets of a device that
  * wait at that moment are received on the way, and pass for the thread's.
  *
  * Interrupts by which CPUs signal each other something (call_function, reschedule) are left out: they are the most frequent ones,
- * and wake nobody, but leave that to softirqs or to the processor that sent them.
+ * and wake nobody, but leave that to softirqs or to the CPU that sent them.
  *
  * Written by interrupts.bpf.c, one map for all programs of a recording. Mirrored in src/bpf/interrupts.rs.
  */
@@ -44,7 +44,7 @@ enum interrupt_kind {
 struct interrupts {
 	__u32 hard; /* what its interrupt wakes as; 0: it is in none */
 	__u32 soft; /* the same of its softirq */
-	__u32 queued;     /* thread that has queued a packet to be received on this processor */
+	__u32 queued;     /* thread that has queued a packet to be received on this CPU */
 	__u32 for_thread; /* thread whose packets the softirq receives */
 };
 
@@ -70,7 +70,7 @@ static __always_inline struct interrupts *own_interrupts(void)
 	return bpf_map_lookup_elem(&interrupts, &zero);
 }
 
-/* Who wakes a thread, on this processor and now: id of a thread, or NO_THREAD with what else. */
+/* Who wakes a thread, on this CPU and now: id of a thread, or NO_THREAD with what else. */
 static __always_inline __u32 waker_of(struct task_struct___fathom *woken)
 {
 	struct interrupts *own = own_interrupts();
@@ -89,7 +89,7 @@ static __always_inline __u32 waker_of(struct task_struct___fathom *woken)
 	return tid_of(current);
 }
 
-/* A processor that goes from one thread to another is in no interrupt. Where softirqs can lose the processor (PREEMPT_RT), they run in
+/* A CPU that goes from one thread to another is in no interrupt. Where softirqs can lose the CPU (PREEMPT_RT), they run in
  * threads of their own, which are named then. */
 static __always_inline void leave_interrupts(void)
 {

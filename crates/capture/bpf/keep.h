@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * A stack that could not be walked, sent as it lies in memory. A JVM that starts makes its libraries, code cache and stubs
- * faster than user space can read them, more so where fathom gets no processor; the stacks of that time are walked later.
+ * faster than user space can read them, more so where fathom gets no CPU; the stacks of that time are walked later.
  */
 #ifndef FATHOM_KEEP_H
 #define FATHOM_KEEP_H
@@ -11,7 +11,7 @@
 /* Where so much waits, no stack is kept: a part of the ring buffer is for samples that were walked. */
 const volatile __u32 most_kept_data = 0;
 
-/* One for each processor, as many as user space sets: maps that are per processor by themselves hold 32 KB at most. */
+/* One for each CPU, as many as user space sets: maps that are per CPU by themselves hold 32 KB at most. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -53,7 +53,7 @@ static __always_inline int may_be_walked_later(const struct walk *w)
 	case CUT_DEPTH:
 		return 0;
 	case CUT_PROCESS_NOT_KNOWN:
-		/* Of a whole host, most processes are none whose first moments are looked for. */
+		/* Of a whole host, the start of most processes is not looked for. */
 		return !all_processes;
 	default:
 		return w->process.flags & PROCESS_KEEPS_STACKS;

@@ -49,7 +49,7 @@ struct signal_struct___fathom {
 
 /* A call whose return is probed: the probe's address stands where it returns to. */
 struct return_instance___fathom {
-	unsigned long stack;          /* where the return address stood */
+	unsigned long stack;          /* where the return address was */
 	unsigned long orig_ret_vaddr; /* what it was */
 	struct return_instance___fathom *next;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
- * Which lock a thread waits for, read out of the JVM's memory at the moment when the thread goes to sleep: then it is its
+ * Which lock a thread waits for, read out of the JVM's memory at the time when the thread goes to sleep: then it is its
  * own memory, and what stands in it is true.
  *
  *   futex(): switched out ──▶ monitor? Object.wait? parked? mutex? whose? ──▶ woken: by whom
@@ -172,7 +172,7 @@ static __always_inline void ask(__u32 pid, __u32 tid, __u64 now)
 	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
-/* When the thread that runs on a processor was switched to: that is when a wait ended that it returns from. */
+/* When the thread that runs on a CPU was switched to: that is when a wait ended that it returns from. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

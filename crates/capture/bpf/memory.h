@@ -8,7 +8,7 @@
 /* What user space asks for. */
 struct memory_config {
 	__u64 min_ns;           /* stalls and faults of at least this length are reported one by one */
-	__u32 samples_a_window; /* of faults, for each processor */
+	__u32 samples_a_window; /* of faults, for each CPU */
 	__u32 pad;
 };
 
@@ -56,7 +56,7 @@ enum memory_what {
 	MEMORY_GROUP_RECLAIM = 4, /* the same, of its control group */
 	MEMORY_COMPACTION = 5,  /* it moved pages to get a large one */
 	MEMORY_MAP_LOCK = 6,    /* it waited for the lock of its address space */
-	MEMORY_OOM = 7,         /* `argument` was chosen to be killed for want of memory */
+	MEMORY_OOM = 7,         /* `argument` was chosen to be killed for lack of memory */
 	MEMORY_SLOW_MINOR = 8,  /* a minor fault that took long: a frozen file system, or one that makes room first */
 };
 

@@ -36,7 +36,7 @@ struct {
 	__type(value, struct call_count);
 } calls SEC(".maps");
 
-/* One for each processor: a breakpoint of user code is handled with interrupts off. */
+/* One for each CPU: a breakpoint of user code is handled with interrupts off. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -63,7 +63,7 @@ struct {
 	__type(value, struct begun);
 } open_calls SEC(".maps");
 
-/* Not one for each processor, which would be 300 MB on one with 128. */
+/* Not one for each CPU, which would be 300 MB on one with 128. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MOST_ENTRIES);

@@ -3,7 +3,7 @@
 #ifndef FATHOM_METHOD_H
 #define FATHOM_METHOD_H
 
-/* Breakpoints that a processor has (DR0 to DR3). */
+/* Breakpoints that a CPU has (DR0 to DR3). */
 #define BREAKPOINTS 4
 /* Entries that are armed one after the other, as code is compiled anew: each has a number of its own. */
 #define MOST_ENTRIES 2048

@@ -59,7 +59,7 @@ struct {
 struct budget {
 	__u64 second;
 	__u32 stacks;
-	__u32 walks; /* a walk is under way: a probe in a program may be interrupted by another thread's on its processor */
+	__u32 walks; /* a walk is under way: a probe in a program may be interrupted by another thread's on its CPU */
 };
 
 struct {

@@ -4,7 +4,7 @@
  *
  *   first bytes are read ──▶ the connection's request has begun ──▶ first bytes are sent ──▶ counted by process, with the time between
  *
- * The time between belongs to no thread: a request that stands in a queue, waits for a timer or is answered by another thread counts
+ * The time between belongs to no thread: a request that is in a queue, waits for a timer or is answered by another thread counts
  * as one that a thread worked on.
  *
  * And how long its peers take to answer, over the connections that it made, whether or not a thread waits for them:
@@ -218,7 +218,7 @@ int BPF_PROG(on_sent, struct sock___fathom *sk, int length, int flags)
 	}
 	__sync_fetch_and_add(&answered->count, 1);
 	__sync_fetch_and_add(&answered->total_ns, took_ns);
-	/* Another processor's that is a little longer may be overwritten. */
+	/* Another CPU's that is a little longer may be overwritten. */
 	if (took_ns > answered->longest_ns)
 		answered->longest_ns = took_ns;
 	return 0;

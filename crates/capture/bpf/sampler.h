@@ -19,7 +19,7 @@ struct {
 	__uint(max_entries, 1 << 20);
 } samples SEC(".maps");
 
-/* One for each processor: a program of a perf event or a tracepoint is not interrupted by another one of its own object
+/* One for each CPU: a program of a perf event or a tracepoint is not interrupted by another one of its own object
  * but by an NMI, which only hardware cycles are, and those have an object to themselves (cpu.bpf.c). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

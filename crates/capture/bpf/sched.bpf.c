@@ -175,7 +175,7 @@ static __always_inline void watch_quota(struct thread *thread, struct task_struc
  * The kernel raises every switch that it counts, but for one machine on which this was looked into (6.18 of a small virtual machine):
  * there no tracepoint at all is raised by the threads of process 1, neither for these programs nor for perf. So a switch from one of
  * them is not seen, and the thread that is switched to seems to be off the CPU until it is switched from. All switches that were missed
- * there followed one to a thread of process 1, on the same processor; no run of a program was refused (recursion_misses) and no look-up
+ * there followed one to a thread of process 1, on the same CPU; no run of a program was refused (recursion_misses) and no look-up
  * in `threads` failed. */
 static __always_inline void send_missed(struct thread *thread, struct task_struct___fathom *task, __u64 missed, __u64 now)
 {

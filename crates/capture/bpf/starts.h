@@ -46,7 +46,7 @@ struct starting {
  * on handing work to and fro with their child are of no interest here. */
 #define START_WAITS 4
 
-/* Stacks of starts, a second and processor: a walk takes some ten microseconds, a start fifty and more. */
+/* Stacks of starts, per second per CPU: a walk takes some ten microseconds, a start fifty and more. */
 #define START_STACKS 2000
 
 struct {

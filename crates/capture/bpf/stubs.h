@@ -25,7 +25,7 @@ VERIFIED_ONCE int walk_stub_by_row(struct walk *w, const struct jvm_code *jvm, _
 	return find_mapping(w, at) ? CUT_ROW_TABLE : CUT_NO_ROW;
 }
 
-/* The state of the processor that push_CPU_state leaves is 3 KB at most (FPUStateSizeInWords, with AVX-512). */
+/* The state of the CPU that push_CPU_state leaves is 3 KB at most (FPUStateSizeInWords, with AVX-512). */
 #define STATE_WORDS 420
 
 static long saved_state_step(__u32 i, void *context)

@@ -4,7 +4,7 @@
  *
  *   sched_switch, sched_waking ──▶ SWITCH_SLOT_WAITS (sched) ──▶ SWITCH_SLOT_LOCKS (locks)
  *
- * Mirrored in src/bpf/relay.rs.
+ * Mirrored in src/bpf/dispatcher.rs.
  */
 #ifndef FATHOM_SWITCHES_H
 #define FATHOM_SWITCHES_H

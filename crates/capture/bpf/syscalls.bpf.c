@@ -89,7 +89,7 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* The same for the walk over all threads, which programs of the processor it runs on may interrupt. */
+/* The same for the walk over all threads, which programs of the CPU it runs on may interrupt. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

@@ -114,7 +114,7 @@ static __always_inline int read_user(void *into, __u32 length, __u64 address)
 /* Calls of the current thread whose returns are probed, looked at. */
 #define MOST_PROBED_RETURNS 16
 
-/* Where a call of the current thread returns to in truth when a uretprobe took the place of its return address, which stood
+/* Where a call of the current thread returns to in truth when a uretprobe took the place of its return address, which was
  * right below `sp`; 0: it is not probed. */
 static __noinline __attribute__((unused)) __u64 probed_return(__u64 sp)
 {

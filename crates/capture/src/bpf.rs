@@ -1,11 +1,11 @@
 //! eBPF objects: how they are loaded and read, and what stands in their way, in words.
 
 pub(crate) mod attached;
+pub(crate) mod dispatcher;
 pub(crate) mod events;
 pub(crate) mod interrupts;
 pub(crate) mod object;
 pub(crate) mod own;
-pub(crate) mod relay;
 pub(crate) mod ring;
 pub(crate) mod whole;
 pub(crate) mod words;
@@ -59,7 +59,7 @@ pub(crate) fn pid_namespace() -> u64 {
     std::fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
 
-/// The sum over all processors of one number of a per-processor array.
+/// The sum over all CPUs of one number of a per-CPU array.
 pub(crate) fn counted(map: &impl MapCore, which: u32) -> u64 {
     let values = map.lookup_percpu(&which.to_ne_bytes(), MapFlags::ANY).ok().flatten();
     let number = |bytes: &Vec<u8>| bytes.first_chunk().map_or(0, |eight| u64::from_ne_bytes(*eight));

@@ -1,4 +1,5 @@
-//! The kernel's monotonic clock, on which eBPF programs stamp, related to wall-clock time.
+//! The kernel's monotonic clock, that eBPF programs take timestamps from, related to wall-clock
+//! time.
 //!
 //! The relation is taken once, at the start, and kept: durations are then exact, and a step of the
 //! wall clock during the recording moves nothing. How far the two have drifted apart is measured at
@@ -34,7 +35,7 @@ impl Clock {
         closest.unwrap_or(Self { zero_epoch_ns: 0, uncertainty_ns: i64::MAX })
     }
 
-    /// A stamp of the monotonic clock on the recording's clock.
+    /// A timestamp of the monotonic clock on the recording's clock.
     pub fn epoch_ns(&self, monotonic_ns: i64) -> i64 {
         self.zero_epoch_ns.saturating_add(monotonic_ns)
     }

@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId, Unseen};
 
+use crate::bpf::dispatcher::Dispatcher;
 use crate::bpf::interrupts::Interrupts;
-use crate::bpf::relay::Relay;
 use crate::clock::monotonic_ns;
 use crate::cpu::CpuEvent;
 use crate::{Clock, TargetEvent, Targets, WrittenFile};
 
-/// Something that could not be seen, and what would let it be seen. A value that stands in the
+/// Something that could not be seen, and what would let it be seen. A value that is in the
 /// recording, no error.
 pub type Unavailable = Unseen;
 
@@ -50,7 +50,7 @@ pub trait Collector {
     /// has. For an excerpt of a recording that goes on.
     fn write_unfinished(&mut self, _cx: &mut Context<'_>) {}
 
-    /// Takes so many samples a second and processor from now on, where it takes any at a rate; 0:
+    /// Takes so many samples per second per CPU from now on, where it takes any at a rate; 0:
     /// none.
     fn set_rate(&mut self, _hz: u32, _cx: &mut Context<'_>) {}
 
@@ -121,7 +121,7 @@ pub static COLLECTORS: &[Entry] = &[
 /// What a user may ask of all collectors.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// CPU samples a second and processor.
+    /// CPU samples per second per CPU.
     pub frequency_hz: u32,
     /// What takes them.
     pub cpu_event: CpuEvent,
@@ -181,11 +181,11 @@ pub struct Shared {
     /// When the recording ended, monotonic nanoseconds: collectors are stopped one after the other.
     pub(crate) ended_ns: Option<u64>,
     /// What threads asked of resolvers, seen by `syscalls`.
-    pub(crate) questions: crate::questions::Questions,
+    pub(crate) dns_queries: crate::dns_queries::DnsQueries,
     /// Starts of threads, of which `sched` and `jvm-events` see a part each. Written by `sched`.
     pub(crate) starts: crate::starts::Starts,
-    /// See [`Shared::relay`].
-    relay: OnceCell<Option<Rc<Relay>>>,
+    /// See [`Shared::dispatcher`].
+    dispatcher: OnceCell<Option<Rc<Dispatcher>>>,
     /// See [`Shared::interrupts`].
     interrupts: OnceCell<Result<Rc<Interrupts>, Unavailable>>,
 }
@@ -193,11 +193,11 @@ pub struct Shared {
 impl Shared {
     /// The programs on the tracepoints of system calls and switches; `None` where they cannot be
     /// loaded, and each collector attaches its own.
-    pub(crate) fn relay(&self) -> Option<Rc<Relay>> {
-        self.relay.get_or_init(|| Relay::load().ok()).clone()
+    pub(crate) fn dispatcher(&self) -> Option<Rc<Dispatcher>> {
+        self.dispatcher.get_or_init(|| Dispatcher::load().ok()).clone()
     }
 
-    /// What interrupts processors; `Err` where that cannot be seen, and whoever is interrupted
+    /// What interrupts CPUs; `Err` where that cannot be seen, and whoever is interrupted
     /// passes for the waker.
     pub(crate) fn interrupts(&self) -> &Result<Rc<Interrupts>, Unavailable> {
         self.interrupts.get_or_init(Interrupts::start)

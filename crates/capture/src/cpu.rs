@@ -1,18 +1,18 @@
-//! CPU samples: what ran at each tick of the processors' clocks, with whole stacks through Java,
+//! CPU samples: what ran at each tick of the CPUs' clocks, with whole stacks through Java,
 //! JVM, native code and kernel.
 //!
 //! ```text
-//!   a perf event a processor ──▶ bpf/cpu.bpf.c: wanted? walk ──▶ ring buffer ──▶ drain: names ──▶ recording
+//!   a perf event a CPU ──▶ bpf/cpu.bpf.c: wanted? walk ──▶ ring buffer ──▶ drain: names ──▶ recording
 //!     (cpu-clock, cycles)                ▲                                        │
 //!                                        └─ unwind: mappings, rows, JVMs ◀────────┘ an address that is not known
 //! ```
 //! A stack that cannot be walked yet, as its JVM starts, comes as it lies in memory and is walked
 //! when more is known ([`crate::unwind::kept`]). A sample stands for what its event had counted
 //! since the one before, which the kernel reports with each: the time between two ticks, or cycles.
-//! Idle processors are not woken.
+//! Idle CPUs are not woken.
 //!
 //! Time is the default, although `perf record` takes cycles where there are any: seconds add up
-//! with those that a thread waited, whatever frequency the processor had, and they are there on
+//! with those that a thread waited, whatever frequency the CPU had, and they are there on
 //! every machine.
 
 use std::io;
@@ -49,7 +49,7 @@ pub enum CpuEvent {
     /// Ticks of the kernel's clock: a sample weighs nanoseconds.
     #[default]
     CpuClock,
-    /// Cycles that the processor counts (`PERF_COUNT_HW_CPU_CYCLES`): a sample weighs cycles. On
+    /// Cycles that the CPU counts (`PERF_COUNT_HW_CPU_CYCLES`): a sample weighs cycles. On
     /// x86 it comes by an interrupt that nothing can hold off, so that code of the kernel that bars
     /// interrupts is seen where it is.
     Cycles,
@@ -82,7 +82,7 @@ impl CpuEvent {
         }
     }
 
-    /// Opens it on a processor.
+    /// Opens it on a CPU.
     fn open(self, cpu: u32, rate_hz: u32) -> io::Result<OwnedFd> {
         match self {
             Self::CpuClock => perf_event::cpu_clock(cpu, period_ns(rate_hz)),
@@ -91,7 +91,7 @@ impl CpuEvent {
     }
 
     /// Whether it can be had here; `Err`: why not, and the way out. By trying it on the first
-    /// processor.
+    /// CPU.
     pub fn check(self, rate_hz: u32) -> Result<(), Unavailable> {
         let cpu = perf_event::online().first().copied().unwrap_or(0);
         self.open(cpu, rate_hz).map(drop).map_err(|error| self.refused(cpu, &error))
@@ -118,7 +118,7 @@ impl CpuEvent {
         };
         Unavailable {
             what: "CPU samples".into(),
-            why: format!("perf_event_open of {} for processor {cpu}: {error}", self.name()),
+            why: format!("perf_event_open of {} for CPU {cpu}: {error}", self.name()),
             remedy,
         }
     }
@@ -154,7 +154,7 @@ impl Cpu {
         }
     }
 
-    /// Has the program run at the ticks of every processor.
+    /// Has the program run at the ticks of every CPU.
     fn attach(&self, program: &Program) -> Result<(), Unavailable> {
         for cpu in perf_event::online() {
             let event =

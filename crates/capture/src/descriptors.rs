@@ -1,4 +1,4 @@
-//! File descriptors: each collector takes a few for each processor and process, and more than many
+//! File descriptors: each collector takes a few for each CPU and process, and more than many
 //! shells allow.
 
 use std::fs::File;

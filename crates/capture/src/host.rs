@@ -3,7 +3,7 @@
 //!
 //! One file a source, one line in `sources`. Every source reads its files in full each second, so
 //! that a second costs what it costs and not more; together they stay below half a percent of a
-//! processor (measured and recorded as
+//! CPU (measured and recorded as
 //! [`live::FATHOM_CPU`]), and those whose cost depends on the machine (one file for each process)
 //! read less often when
 //! they would pass that.
@@ -16,7 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::TargetEvent;
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
-use crate::points::{Counter, Gauge, Points};
+use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::Stat;
 
 mod cgroup;

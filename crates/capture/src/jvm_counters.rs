@@ -11,8 +11,8 @@ use fathom_recording::vocabulary::live;
 
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::growing_series::{Counter, Gauge, Points};
 use crate::perf_memory::PerfMemory;
-use crate::points::{Counter, Gauge, Points};
 use crate::target::{Change, Target, TargetEvent};
 
 /// The line in the list of collectors.

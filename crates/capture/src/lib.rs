@@ -9,7 +9,7 @@
 //!
 //! Collectors know only how to write a recording. They leave the target as they found it, also when
 //! fathom is killed: whatever they attach hangs on a file descriptor of this process, and the
-//! kernel takes it down with it. What cannot be seen is a value ([`Unavailable`]) and stands in the
+//! kernel takes it down with it. What cannot be seen is a value ([`Unavailable`]) and is in the
 //! recording; it is an error only when nothing is left to see.
 
 mod bpf;
@@ -19,7 +19,9 @@ pub mod collector;
 pub mod cpu;
 mod descriptors;
 pub mod disk;
+mod dns_queries;
 mod error;
+mod growing_series;
 pub mod host;
 pub mod identity;
 pub mod jfr;
@@ -32,19 +34,17 @@ mod kernel_symbols;
 pub mod locks;
 pub mod memory;
 pub mod methods;
-mod near;
 pub mod network;
-mod peers;
 pub mod perf_memory;
-mod points;
 pub mod privileges;
 pub mod probes;
 pub mod procfs;
-mod questions;
 mod requests;
 pub mod sched;
 pub mod session;
+mod similar_names;
 pub mod slow;
+mod socket_ends;
 mod starts;
 pub mod symbols;
 pub mod syscalls;

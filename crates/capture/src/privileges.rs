@@ -16,11 +16,11 @@ const CAP_BPF: u32 = 39;
 pub const SETCAP: &str =
     "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog+ep $(command -v fathom)";
 
-/// What the list of [`SETCAP`] does not give: Linux asks for CAP_SYS_ADMIN to make the perf event of a
-/// probe on a function of a library, though CAP_PERFMON is enough for all else, USDT probes
+/// What the list of [`SETCAP`] does not give: Linux asks for CAP_SYS_ADMIN to make the perf event
+/// of a probe on a function of a library, though CAP_PERFMON is enough for all else, USDT probes
 /// included.
 pub const PROBES_OF_FUNCTIONS: &str =
-    "calls of Thread.start, look-ups of names, functions of libraries (fathom trace uprobe:, alloc)";
+    "calls of Thread.start, name look-ups, functions of libraries (fathom trace uprobe:, alloc)";
 
 /// Whether the eBPF engine works here: the rights are there, and the kernel, tried, does as it is
 /// asked (lockdown, a filter of system calls, or its age can be in the way).
@@ -33,7 +33,7 @@ pub fn ebpf() -> Result<(), Unavailable> {
     }
 }
 
-/// Whether programs, stacks and code of a JVM are read on such a processor: system calls by their
+/// Whether programs, stacks and code of a JVM are read on such a CPU: system calls by their
 /// numbers, registers, stubs and interpreted frames are those of x86-64.
 fn processor(name: &str) -> Result<(), Unavailable> {
     if name == "x86_64" {

@@ -16,7 +16,7 @@ mod stat;
 pub use mounts::Mounts;
 pub use stat::Stat;
 
-/// A file of `/proc` is read up to here: `/proc/stat` of a machine with a thousand processors has
+/// A file of `/proc` is read up to here: `/proc/stat` of a machine with a thousand CPUs has
 /// 200 kB, memory maps of a large JVM some MB.
 const MAX_BYTES: u64 = 16 << 20;
 

@@ -46,7 +46,7 @@ use window::{Window, Within};
 /// How often collectors are drained when none wakes the session. Ten rounds a second cost nothing
 /// that can be measured, and what is shown stays fresh.
 const ROUND: Duration = Duration::from_millis(100);
-/// How often while a target has just started, so that little is missed of a JVM's first moments.
+/// How often while a target has just started, so that little is missed of a JVM's start.
 const SHORT_ROUND: Duration = Duration::from_millis(20);
 /// How often the targets are looked at, unless one of them ends.
 const SCAN: Duration = Duration::from_millis(250);
@@ -86,7 +86,7 @@ pub struct Session {
     started_ns: i64,
     attaching: Duration,
     /// What collectors had lost by then, which is no loss of the recording: buffers overflow while
-    /// others are attached, and processors reach programs one after the other.
+    /// others are attached, and CPUs reach programs one after the other.
     lost_before: Vec<(SourceId, u64)>,
     /// Why the better engine is not used.
     fallback: Option<Unavailable>,
@@ -101,7 +101,7 @@ pub struct Session {
 pub struct Progress {
     /// Since the start.
     pub elapsed: Duration,
-    /// Processes that are recorded at the moment.
+    /// Processes that are recorded now.
     pub targets: usize,
     /// Each collector with the records that it has taken in and those that it has lost, since the
     /// start.
@@ -171,7 +171,7 @@ impl Session {
         // wait for the kernel to have looked at the programs of all others, which takes most of a
         // second.
         session.news(writer, true);
-        // To get ready takes a second of a processor, and several of the wall clock where many want
+        // To get ready takes a second of a CPU, and several of the wall clock where many want
         // one: meanwhile what is at work already would overflow.
         let _first = Raised::new();
         let mut why_not: Vec<Unavailable> = reasons;
@@ -427,7 +427,7 @@ impl Session {
     }
 
     fn stop_collectors(&mut self, writer: &mut dyn Output) {
-        // What is in the kernel's buffers is taken before any of them overflows for want of a
+        // What is in the kernel's buffers is taken before any of them overflows for lack of a
         // reader.
         self.drain(writer);
         // One that has broken down still has something to take down. The probes of JVMs last: the
@@ -491,7 +491,7 @@ fn source_row(name: &str, format: &str, clock: Clock) -> Source {
             wall: true,
             offset_ns: 0,
             uncertainty_ns: Some(clock.uncertainty_ns()),
-            how: "recorded live, stamped by the machine's clock".into(),
+            how: "recorded live, timestamped by the machine's clock".into(),
         },
         ..Source::default()
     }

@@ -115,7 +115,7 @@ pub struct Targets {
     /// Rows of the recording by process id, for ids that are still in use.
     rows: HashMap<i32, ProcessId>,
     /// The same of those that have ended, in this interval of [`INTERVAL`] and in the one before:
-    /// what they did in their last moments may still be on its way.
+    /// what they did just before may still be on its way.
     former: [HashMap<i32, ProcessId>; 2],
     interval_since: Instant,
     /// All process ids of the last scan.
@@ -194,7 +194,7 @@ impl Targets {
             } else if birth.heir || self.selection.matches(pid) {
                 self.add(pid, birth.t_ns, sink, events);
             } else if !birth.forked && matches!(self.selection, Selection::Jvms(_)) {
-                // Another program, which may map libjvm in a moment.
+                // Another program, which may map libjvm soon.
                 self.young.insert(pid, Instant::now());
             }
         }

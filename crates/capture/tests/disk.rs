@@ -147,7 +147,7 @@ fn a_file_that_another_process_wrote_is_written_back_with_its_path_and_writer() 
                 assert!(dd.wait().unwrap().success());
                 dd.id()
             };
-            // The second one within a tick of the clock that stamps files, every other time.
+            // The second one within a tick of the clock of files' timestamps, every other time.
             let writers = [write(&dump, "bs=1M", "count=16"), write(&deep, "bs=64K", "count=80")];
             // The file system, and not the file alone: that is the page cache's work.
             assert!(quietly("sync", &["-f", dump.to_str().unwrap()]).wait().unwrap().success());

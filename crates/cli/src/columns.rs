@@ -1,7 +1,7 @@
 //! Plain tables on standard output: columns as wide as their widest cell, two blanks between,
 //! nothing else.
 
-/// Rows, the first of which is the header. The last column is as long as it is; all text is made
+/// Rows, the first of which is the header. The last column is not padded; all text is made
 /// safe to print.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows

@@ -41,8 +41,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// A run in which all processors are busy, with as many tenants for each as make its compilers
-    /// busy for some seconds (measured on 2 processors: 20 tenants a processor keep C2 busy for
+    /// A run in which all CPUs are busy, with as many tenants for each as make its compilers
+    /// busy for some seconds (measured on 2 CPUs: 20 tenants a CPU keep C2 busy for
     /// some 5 s; with 10 it is over in one).
     pub fn for_this_machine(seconds: u32, healthy: bool) -> Self {
         let processors = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);

@@ -6,7 +6,7 @@
 //!
 //! A dump says when it was written, and not of which JVM: where the recording has several, it is
 //! the one whose pid HotSpot put into the file's name, or the only one that was logged at that
-//! moment.
+//! time.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ struct Read {
     summary: Summary,
 }
 
-/// Reads dumps and adds what keeps most to a sealed recording. Of several, the last is held against
-/// the first. What could not be used is reported on standard error.
+/// Reads dumps and adds what keeps most to a sealed recording. Of several, the last is compared
+/// with the first. What could not be used is reported on standard error.
 pub fn add(dumps: &[PathBuf], recording: &mut Recording, report_to_user: bool) -> Result<()> {
     if dumps.is_empty() {
         return Ok(());
@@ -60,7 +60,7 @@ pub fn add(dumps: &[PathBuf], recording: &mut Recording, report_to_user: bool) -
     read.sort_by_key(|dump| dump.written_ns);
     let Some(last) = read.pop() else { return Ok(()) };
     if read.len() > 1 {
-        say("of more than two heap dumps the first and the last are held against each other");
+        say("of more than two heap dumps the first and the last are compared with each other");
     }
     let Some(process) = jvm_of(recording, &last) else {
         say(&format!(

@@ -25,7 +25,7 @@ pub struct InputArgs {
     /// with them; a directory; an object of a bucket, s3://BUCKET/NAME; `-` for standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// Put a file on the clock by hand: FILE=+12.3s adds 12.3 seconds to its stamps,
+    /// Align a file by hand: FILE=+12.3s adds 12.3 seconds to its timestamps,
     /// FILE=@2026-11-20T22:00:00Z says when they were zero; may be given several times
     #[arg(long, value_name = "FILE=OFFSET")]
     pub align: Vec<String>,
@@ -85,7 +85,7 @@ impl InputArgs {
         } else if files.is_empty() {
             anyhow::ensure!(
                 self.align.is_empty(),
-                "--align is for files; a recording is on the clock already"
+                "--align is for files; a recording is time-aligned already"
             );
             fathom_ingest::leave_out_duplicates(&mut recording);
             recording.seal();
@@ -98,7 +98,7 @@ impl InputArgs {
         }
         let report = report?;
         if recording.cut && report_to_user {
-            eprintln!("fathom: a recording is cut: its writer was ended before it finished");
+            eprintln!("fathom: a recording is truncated: its writer was killed before it finished");
         }
         for message in report.messages().into_iter().filter(|_| report_to_user) {
             eprintln!("fathom: {}", fathom_render::printable(&message));

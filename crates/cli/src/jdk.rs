@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// More of a manifest is not read, bytes: what the version stands in comes first.
+/// More of a manifest is not read, bytes: what the version is in comes first.
 const LONGEST_MANIFEST: u64 = 64 << 10;
 
 /// A JDK or a runtime.
@@ -31,7 +31,7 @@ pub struct Jdk {
 }
 
 impl Jdk {
-    /// The JDK at a home; `None` where there is none.
+    /// The JDK at a home; `None` where there is no JDK.
     pub fn at(home: &Path) -> Option<Self> {
         let home = home.canonicalize().ok()?;
         if !home.join("bin/java").is_file() {

@@ -17,7 +17,7 @@ mod output;
 mod selection;
 mod serve;
 mod stderr;
-mod users;
+mod user_names;
 mod verdict;
 mod watched;
 mod windows;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
-use fathom_diagnose::{Clock, MomentSpec, WindowError, clock_of};
+use fathom_diagnose::{Clock, TimestampSpec, WindowError, clock_of};
 use fathom_recording::vocabulary::{figure, kind, source};
 use fathom_recording::{ClockBasis, Placement, Process, ProcessId, Recording, Sink, Source, SpanRow};
 
@@ -39,7 +39,7 @@ pub struct MarkArgs {
 /// A mark that the user gave, not yet on the recording's clock.
 #[derive(Clone, Debug)]
 pub struct MarkSpec {
-    at: MomentSpec,
+    at: TimestampSpec,
     text: String,
 }
 
@@ -47,30 +47,30 @@ impl FromStr for MarkSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let none = || WindowError::NoMoment(text.to_owned()).to_string();
+        let none = || WindowError::NotATimestamp(text.to_owned()).to_string();
         let (at, event) = text.split_once('=').ok_or_else(none)?;
         let at = at.parse().map_err(|error: WindowError| error.to_string())?;
         Self::of(at, event).ok_or_else(|| {
-            format!("{text}: says when, and not what: write TIME=TEXT, such as 22:00:23='deploy 2.3'")
+            format!("{text}: has a time but no text: write TIME=TEXT, such as 22:00:23='deploy 2.3'")
         })
     }
 }
 
 impl MarkSpec {
     /// `None` without a text: nobody would know what it is.
-    fn of(at: MomentSpec, text: &str) -> Option<Self> {
+    fn of(at: TimestampSpec, text: &str) -> Option<Self> {
         let text: String = text.trim().chars().take(LONGEST).collect();
         (!text.is_empty()).then_some(Self { at, text })
     }
 
     /// A line of a file; `None` when its time cannot be read, or it has no text.
     fn of_line(line: &str) -> Option<Self> {
-        let parted = |by: &[char]| line.split_once(by).and_then(|(at, text)| Some((moment(at)?, text)));
+        let parted = |by: &[char]| line.split_once(by).and_then(|(at, text)| Some((timestamp(at)?, text)));
         // A date with a time of day behind a blank, and maybe a zone behind another one.
         let words = |count: usize| {
             let blanks = line.match_indices(char::is_whitespace).nth(count - 1);
             let (at, text) = line.split_at_checked(blanks.map_or(line.len(), |(at, _)| at))?;
-            at.starts_with(|c: char| c.is_ascii_digit()).then(|| Some((moment(at)?, text))).flatten()
+            at.starts_with(|c: char| c.is_ascii_digit()).then(|| Some((timestamp(at)?, text))).flatten()
         };
         let dated = || [3, 2].into_iter().find_map(words).filter(|_| line.contains('-'));
         let blank = || parted(&[' ', '\t']);
@@ -84,7 +84,7 @@ impl MarkSpec {
     }
 }
 
-fn moment(text: &str) -> Option<MomentSpec> {
+fn timestamp(text: &str) -> Option<TimestampSpec> {
     text.trim().trim_matches('"').parse().ok()
 }
 
@@ -101,7 +101,7 @@ fn begins_with_a_zone(text: &str) -> bool {
 /// Marks with the name of where they stand.
 struct Named {
     name: String,
-    /// By line; 0 where there is none.
+    /// By line; 0 without a line.
     marks: Vec<(u64, MarkSpec)>,
 }
 
@@ -194,7 +194,7 @@ fn source_of(name: &str, clock: &Clock, placed: bool) -> Source {
             wall: clock.wall,
             offset_ns: 0,
             uncertainty_ns: placed.then_some(0),
-            how: "as the user says".to_owned(),
+            how: "as given by the user".to_owned(),
         },
         ..Source::default()
     }

@@ -28,7 +28,7 @@ pub fn print_json_line(value: &impl serde::Serialize) -> Result<()> {
 /// else's business. What is no regular file is not replaced.
 pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
     match std::fs::symlink_metadata(path) {
-        Ok(there) if !there.is_file() => bail!("{}: not replaced, it is no regular file", path.display()),
+        Ok(there) if !there.is_file() => bail!("{}: not replaced: it is not a regular file", path.display()),
         _ => {}
     }
     let named = || path.display().to_string();
@@ -40,7 +40,7 @@ pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io
     Ok(())
 }
 
-/// The same for what is large and is not made again in a moment: what is there already is not
+/// The same for what is large and is not quickly made again: what is there already is not
 /// replaced, and the file is on the disk before it has its name.
 pub fn write_new_file<T>(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> Result<T>) -> Result<T> {
     let named = || path.display().to_string();

@@ -4,8 +4,8 @@ use fathom_diagnose::Window;
 use fathom_diagnose::thread_ledger::watched;
 use fathom_recording::Recording;
 
-/// "no thread was watched in 0.0 s to 0.6 s: switches of threads are recorded from 0.6 s to 65.8
-/// s"; `None` where one was, or where none is at any time.
+/// "no thread was watched in 0.0 s to 0.6 s: context switches are recorded from 0.6 s to 65.8
+/// s"; `None` where one was, or where no thread is watched at any time.
 pub fn none(recording: &Recording, window: Window) -> Option<String> {
     let watched = watched(recording)?;
     let watched_window = watched.window;

@@ -6,11 +6,11 @@ use fathom_diagnose::{Options, WindowError, WindowSpec};
 #[derive(clap::Args, Clone, Debug)]
 pub struct WindowArgs {
     /// A slow window, FROM..TO: seconds from the start of the series (else of the JVM), clock
-    /// times, or full stamps; may be given several times [default: found on the series, or on long
-    /// stops]
+    /// times, or full timestamps; may be given several times [default: found on the series, or on
+    /// long stops]
     #[arg(long, value_name = "WINDOW", value_parser = window, allow_hyphen_values = true)]
     pub slow: Vec<WindowSpec>,
-    /// A window of normal work to hold the slow ones against; may be given several times [default:
+    /// A window of normal work, the baseline of the slow ones; may be given several times [default:
     /// found]
     #[arg(long, value_name = "WINDOW", value_parser = window, allow_hyphen_values = true)]
     pub base: Vec<WindowSpec>,

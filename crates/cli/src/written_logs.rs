@@ -19,7 +19,7 @@ const LOGS: [&str; 5] = ["unified-log", "jdk8-gc-log", "log-compilation", "print
 const HEAD: u64 = 64 << 10;
 /// Logs up to this are read as a whole.
 const WHOLE: u64 = 64 << 20;
-/// And of larger ones so much of the beginning: it names JVM, collector and stamps.
+/// And of larger ones so much of the beginning: it names JVM, collector and decorators.
 const BEGINNING: u64 = 1 << 20;
 
 /// Takes what the logs among some files have of the time of a recording. Says what it took, one
@@ -84,8 +84,8 @@ fn content(mut file: File, size_at_start: u64) -> Result<Box<dyn Read + Send>> {
     Ok(Box::new(std::io::Cursor::new(beginning).chain(file)))
 }
 
-/// Puts a source on the recording's clock: by its own stamps, else by the start of its JVM, which
-/// is known.
+/// Aligns a source with the recording's clock: by its own timestamps, else by the start of its JVM,
+/// which is known.
 fn place(log: &mut Recording, id: SourceId, start: Option<(i64, i64)>) {
     let source = log.source_mut(id);
     let wall = |offset_ns, uncertainty_ns, how: String| Placement {

@@ -19,7 +19,7 @@ use live::recorder::Recorder;
 use live::{FATHOM, ebpf_is_allowed, fathom, jdks, said};
 use serde_json::Value;
 
-/// Nothing here takes as long, on whatever machine.
+/// Nothing here takes longer, on any machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A folder with a place, a spool and a program.
@@ -165,7 +165,7 @@ fn jvms_are_found_and_recorded_and_their_rows_appear() {
     assert!(!status["jvms"].to_string().contains(&format!("\"pid\":{}", other.pid())), "{status}");
     let second = host.command("two", &[]).output().unwrap();
     assert_eq!(second.status.code(), Some(3), "{}", said(&second));
-    assert!(said(&second).contains("another fathom agent is at work"), "{}", said(&second));
+    assert!(said(&second).contains("another fathom agent is running"), "{}", said(&second));
     let (code, reported) = agent.end("TERM");
     assert_eq!(code, Some(0), "{reported}");
     assert_eq!(host.waiting(), [""; 0], "{reported}");
@@ -217,7 +217,7 @@ fn is_killed(host: &Host, label: &str, lasts: Duration) {
     while asked.map_or(Instant::now() < end || kills < 3, |asked: usize| kills < asked) {
         let mut agent =
             Running::start(host.command(label, &["--every", "1s"]).stderr(std::process::Stdio::null()));
-        // Anything from its first moments to its third interval.
+        // Anything from its start to its third interval.
         std::thread::sleep(Duration::from_millis(random(&mut state, 9_000)));
         agent.signal("KILL");
         agent.end();
@@ -246,7 +246,7 @@ fn a_bucket_that_is_away_gets_everything_when_it_is_back() {
     let _jvm = host.jvm(&host.jdks[0].1, "Computing", "away-bucket");
     let agent = host.start("away-bucket", &["--every", "1s"]);
     until("intervals that wait", || host.waiting().len() >= 3);
-    until("that it is said", || host.status()["place"]["works"] == false);
+    until("that it is reported", || host.status()["place"]["works"] == false);
     let status = host.status().to_string();
     assert!(status.contains("s3://fleet/prod: it cannot be reached: Connection refused"), "{status}");
     assert!(host.bucket().keys().iter().all(|key| !status.contains(key.as_str())), "{status}");
@@ -259,7 +259,10 @@ fn a_bucket_that_is_away_gets_everything_when_it_is_back() {
     until("that it works", || host.status()["place"]["works"] == true);
     let (code, reported) = agent.end("TERM");
     assert_eq!((code, host.waiting()), (Some(0), Vec::new()), "{reported}");
-    assert!(reported.contains("waits on this host") && reported.contains("takes it again"), "{reported}");
+    assert!(
+        reported.contains("waits on this host") && reported.contains("accepts uploads again"),
+        "{reported}"
+    );
     assert_once(&host.path("place"), &host.recorded());
     assert_eq!(host.status()["spool"]["dropped_recordings"], 0);
 }
@@ -271,7 +274,7 @@ fn a_place_that_is_away_gets_everything_when_it_is_back() {
     let _jvm = host.jvm(&host.jdks[0].1, "Computing", "away");
     let agent = host.start("away", &["--every", "1s"]);
     until("intervals that wait", || host.waiting().len() >= 4);
-    until("that it is said", || host.status()["place"]["works"] == false);
+    until("that it is reported", || host.status()["place"]["works"] == false);
     assert!(host.status()["place"]["why"].as_str().unwrap().contains("No such file"), "{}", host.status());
     let waiting = host.waiting_ids();
     std::fs::create_dir(host.path("place")).unwrap();
@@ -347,7 +350,7 @@ fn above_its_cpu_limit_it_lowers_its_rate_and_says_so_in_status_and_rows() {
         let reported = unseen(&host.path("place"));
         let has =
             |what: &str| reported.iter().any(|(w, why)| w.contains(what) && why.contains("keeps its limits"));
-        has("CPU samples at the rate that was asked for") && has("everything")
+        has("CPU samples at the requested rate") && has("everything")
     });
     let (code, reported) = agent.end("TERM");
     assert_eq!(code, Some(0), "{reported}");

@@ -204,8 +204,8 @@ fn what_a_bucket_refuses_is_one_sentence_without_secrets() {
         ),
         ("fleet", vec![("AWS_ENDPOINT_URL", "http://no-such-host.invalid")], "it cannot be reached: "),
         ("fleet", vec![("AWS_ALLOW_HTTP", "false")], "AWS_ALLOW_HTTP=true"),
-        ("fleet", vec![("AWS_ENDPOINT_URL", "minio:9000")], "AWS_ENDPOINT_URL is no address"),
-        ("fleet", vec![("AWS_REGION", "")], "AWS_REGION is no region"),
+        ("fleet", vec![("AWS_ENDPOINT_URL", "minio:9000")], "AWS_ENDPOINT_URL is not an address"),
+        ("fleet", vec![("AWS_REGION", "")], "AWS_REGION is not a region"),
         ("x", vec![], "a bucket has a name of 3 to 63"),
     ];
     for (bucket, environment, expected) in cases {

@@ -35,7 +35,7 @@ fn a_process_that_is_no_jvm_and_one_that_is_gone_end_with_status_3_and_one_sente
     sleep.wait().unwrap();
     let gone = fathom(&["check", "-p", &pid]);
     assert!(lived_on);
-    for (output, what) in [(alive, "is no JVM"), (gone, "does not exist")] {
+    for (output, what) in [(alive, "is not a JVM"), (gone, "does not exist")] {
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let reported = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(reported.contains(what) && reported.lines().count() == 1, "{reported}");

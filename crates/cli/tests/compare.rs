@@ -139,7 +139,7 @@ fn runs_are_kept_and_judged_again_by_another_margin() {
     assert_eq!(failed.status.code(), Some(1), "{}", said(&failed));
     let shown = String::from_utf8(failed.stdout).unwrap();
     assert!(
-        shown.starts_with("B gives 1.030 times the figure of A (1.030 to 1.030, 5 runs each): slower"),
+        shown.starts_with("B gives 1.030 times the value of A (1.030 to 1.030, 5 runs each): slower"),
         "{shown}"
     );
     assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
@@ -147,7 +147,7 @@ fn runs_are_kept_and_judged_again_by_another_margin() {
     assert_eq!((&kept["seed"], kept["runs"].as_array().unwrap().len()), (&Value::from(7), 12));
 }
 
-/// The data that stands in a page.
+/// The data that is in a page.
 fn in_page(path: &Path) -> Value {
     let page = std::fs::read_to_string(path).unwrap();
     let data = page.split_once("id=\"fathom-compare\">").unwrap().1.split_once("</script>").unwrap().0;
@@ -224,7 +224,7 @@ fn an_interrupt_ends_what_runs_and_tells_of_what_was_done() {
     let began = Instant::now();
     let output = running.wait_with_output().unwrap();
     assert!(output.status.success() && began.elapsed() < Duration::from_secs(20), "{}", said(&output));
-    assert!(said(&output).contains("ended by a signal"), "{}", said(&output));
+    assert!(said(&output).contains("fathom: interrupted"), "{}", said(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["ended_early"], true);
     assert_eq!(report["comparisons"][0]["verdict"], "cannot_tell");
@@ -354,7 +354,7 @@ fn files_that_tell_nothing_of_each_other_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     table(dir.path(), "a.csv", 1000.0);
     let alone = fathom(dir.path(), &["compare", "a.csv"]);
-    assert!(said(&alone).contains("two files are compared"), "{}", said(&alone));
+    assert!(said(&alone).contains("give two files to compare"), "{}", said(&alone));
     let missing = fathom(dir.path(), &["compare", "a.csv", "b.csv"]);
     assert_eq!(missing.status.code(), Some(2));
     let both = fathom(dir.path(), &["compare", "a.csv", "--", "true", "--", "true"]);

@@ -1,9 +1,9 @@
 //! `fathom demo` from end to end: a real JVM with and without the fault, the verdict from its logs
 //! and its live recording.
 //!
-//! The service needs the processors for itself, so both runs are in one test, one after the other.
+//! The service needs the CPUs for itself, so both runs are in one test, one after the other.
 //! A machine that is busy with something else can hide the dip or make one: one more try is given,
-//! and said. Where other programs have the processors then, too, it is right that they are named
+//! and said. Where other programs have the CPUs then, too, it is right that they are named
 //! first.
 
 use std::path::Path;
@@ -41,7 +41,7 @@ fn demo(dir: &Path, healthy: bool) -> Option<(Value, String)> {
 
 /// Whether the demo warned of other programs, and the verdict names them first.
 fn names_others(diagnosis: &Value, said: &str) -> bool {
-    said.contains("of the processors while the demo ran")
+    said.contains("of the CPUs while the demo ran")
         && diagnosis["findings"][0]["rule"] == "cpu-taken-by-others"
 }
 

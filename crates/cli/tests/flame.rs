@@ -156,5 +156,5 @@ fn two_windows_or_two_recordings_are_held_against_each_other() {
     let alone = fathom(dir.path(), &["flame", "new.fathom", "--diff", "0s..50s"]);
     assert_eq!(alone.status.code(), Some(2));
     let none = fathom(dir.path(), &["flame", "new.fathom", "--diff", "gone.fathom"]);
-    assert!(String::from_utf8(none.stderr).unwrap().contains("no such file"));
+    assert!(String::from_utf8(none.stderr).unwrap().contains("neither a file"));
 }

@@ -106,7 +106,7 @@ fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
                 assert!(title.contains(&format!("in {class} allocated by {place}")), "{reported}");
                 assert!(leak["confidence"] != "consistent-with", "{reported}");
                 let evidence = evidence(&leak);
-                assert!(evidence.contains("each keeps what is right of it: "), "{reported}");
+                assert!(evidence.contains("each holds what is right of it: "), "{reported}");
                 assert_eq!(
                     evidence.contains("more than in the dump before"),
                     inputs.len() == 4,

@@ -1,5 +1,5 @@
 //! What a stranger or an enemy hands to fathom: every command ends soon, without a panic, with an
-//! exit status that says whether anything could be used, and with figures that are not wrong.
+//! exit status that says whether anything could be used, and with values that are not wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

@@ -20,7 +20,7 @@ fn reported(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Standard output of a tool; `None` when it is not here or fails, which is said.
+/// Standard output of a tool; `None` when it is not here or fails, which is reported.
 fn tool(command: &mut Command) -> Option<String> {
     match command.output() {
         Ok(output) if output.status.success() => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
@@ -250,7 +250,7 @@ fn profiles_of_go_have_the_totals_that_pprof_shows() {
     }
 }
 
-/// A line of a JDK to come is no figure of any pause and no reason to stop: it is counted and
+/// A line of a future JDK changes no pause and is no reason to stop: it is counted and
 /// shown.
 #[test]
 fn a_log_line_that_nobody_knows_is_shown_by_info_and_gc() {

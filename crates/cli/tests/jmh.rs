@@ -9,8 +9,8 @@ use std::process::{Command, Output};
 
 use live::{FATHOM, ebpf_is_allowed, jdks, json, patiently, said};
 
-/// Runs maven on a project of the repository; `None`, loudly, where there is none or where it
-/// cannot have what it needs.
+/// Runs maven on a project of the repository; `None`, with a note, where there is no maven or where
+/// it cannot have what it needs.
 fn maven(project: &str, args: &[&str]) -> Option<()> {
     let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join(project);
     let output = match Command::new("mvn").args(["-q", "-B", "-f"]).arg(&pom).args(args).output() {

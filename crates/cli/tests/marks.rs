@@ -52,7 +52,8 @@ fn a_slow_window_that_begins_with_a_mark_says_so_and_claims_no_cause() {
     let deploy = reported["marks"].as_array().unwrap().iter().find(|m| m["text"] == "deploy 2.3").unwrap();
     assert_eq!(deploy["began"]["from_ns"], from_ns);
     assert_eq!(deploy["began"]["before_ms"], 400.0);
-    // A tick, the millisecond that the mark is written to, and the second that stamps are cut to.
+    // A tick, the millisecond that the mark is written to, and the second that timestamps are
+    // rounded down to.
     assert_eq!(deploy["began"]["within_ms"], 2001.0);
     let backup = reported["marks"].as_array().unwrap().iter().find(|m| m["text"] == "backup").unwrap();
     assert!(backup["began"].is_null());
@@ -123,7 +124,7 @@ fn what_is_no_mark_is_refused_with_its_place() {
         (["--marks", "/nonexistent/marks"], "/nonexistent/marks"),
         (["--mark", "deploy"], "cannot read the time"),
         (["--mark", "noon=deploy"], "cannot read the time"),
-        (["--mark", "8.6s="], "says when, and not what"),
+        (["--mark", "8.6s="], "has a time but no text"),
     ] {
         let output = fathom(&[&["diagnose", log.to_str().unwrap()], &args[..]].concat());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

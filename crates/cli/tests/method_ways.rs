@@ -167,7 +167,7 @@ fn the_agent_counts_every_call_and_leaves_with_fathom_however_that_ends() {
         program.send("spin 1000000");
         program.until("spinning");
         let mut counting = Counting::start(&pid, Some(&jar), &["--way", "agent", "--max-rate", "1000"]);
-        counting.until("LET GO OF");
+        counting.until("DROPPED");
         assert_eq!(self::step(&counting.totals())["standing"], "too-hot", "JDK {release}");
         is_as_it_was(&pid);
     });

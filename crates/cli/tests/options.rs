@@ -38,7 +38,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("fleet --json", "--json"),
     ("fleet --set a=b", "--set"),
     ("trace gc -p 4194305 --force", "--output"),
-    ("record -p 4194305 --engine jfr --without jfr", "leaves out all that this engine records"),
+    ("record -p 4194305 --engine jfr --without jfr", "leaves out everything that this engine records"),
     ("record -p 4194305 --engine jfr --without sched", "sched is no collector of --engine jfr"),
     ("record -p 4194305 --engine ebpf --without jfr", "jfr is no collector of --engine ebpf"),
     ("record -p 4194305 --engine jfr --min 5ms", "--min says what collectors of eBPF record"),

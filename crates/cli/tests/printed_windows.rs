@@ -32,7 +32,7 @@ fn windows_are_taken_as_they_are_printed() {
         let (recording, table) =
             (fixture(&format!("{name}.fathom")), fixture(&format!("{name}-throughput.csv")));
         let verdict = said(&fathom(&["diagnose", &recording, &table]));
-        let windows = [printed(&verdict, "slow "), printed(&verdict, "base ")].concat();
+        let windows = [printed(&verdict, "slow "), printed(&verdict, "baseline ")].concat();
         assert!(windows.len() > 1, "{verdict}");
         for window in windows {
             for command in [&["ledger"][..], &["flame", "--top=3"], &["chain"]] {
@@ -50,7 +50,7 @@ fn a_window_in_which_nobody_watched_says_from_when_on_threads_were() {
         let output = fathom(&[command, "--window", "0s..0.3s", &hog]);
         let said = said(&output);
         assert!(output.status.success(), "{command}: {said}");
-        let reported = "no thread was watched in 0.000 s to 0.300 s: switches of threads are recorded from";
+        let reported = "no thread was watched in 0.000 s to 0.300 s: context switches are recorded from";
         assert!(said.starts_with(reported), "{command}: {said}");
     }
     let json = fathom(&["ledger", "--json", "--window", "0s..0.3s", &hog]);

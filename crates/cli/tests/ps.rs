@@ -107,10 +107,7 @@ fn another_user_sees_what_could_not_be_looked_into_and_how_to() {
     let output = as_nobody(&["ps"]);
     assert!(output.status.success(), "{output:?}");
     let reported = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        reported.contains("could not be looked into") && reported.contains("sudo fathom ps"),
-        "{reported}"
-    );
+    assert!(reported.contains("could not be inspected") && reported.contains("sudo fathom ps"), "{reported}");
     let reported = json(&as_nobody(&["ps", "--json"]));
     let hidden = reported["not_seen"]["java"].as_array().unwrap();
     assert!(hidden.iter().any(|row| row["pid"] == jvm.0.id() && row["main"] == "Waits"), "{reported}");

@@ -20,8 +20,8 @@ use live::recorder::Recorder;
 use live::{FATHOM, ebpf_is_allowed, fathom, json, patiently, said};
 use serde_json::Value;
 
-/// How far a log's stamps may be from the probes': its own are rounded to milliseconds and written
-/// when a loaded machine gets to it.
+/// How far a log's timestamps may be from the probes': its own are rounded to milliseconds and
+/// written when a loaded machine gets to it.
 const STAMPS_NS: i64 = 250_000_000;
 
 /// Homes of the JDKs from 11 on, and where the programs are compiled; `None`, loudly, without a
@@ -110,7 +110,7 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
             // The log has each only once, and so do the probes, from when they were attached
             // on.
             let seen = live.iter().filter(|p| p.0 > from + STAMPS_NS && p.1 < to - STAMPS_NS).count();
-            // One at either edge, where the log's stamps are less sure than the probes'.
+            // One at either edge, where the log's timestamps are less exact than the probes'.
             eprintln!("{}: {seen} pauses by probes, {} by the log", home.display(), inner.len());
             assert!(
                 seen.abs_diff(inner.len()) <= 2 + inner.len() / 200 + lost as usize,
@@ -197,7 +197,7 @@ fn a_recording_whose_words_nobody_reads_goes_on_and_heeds_signals() {
         let ended = recorder.end();
         drop(reader);
         assert!(ended.success(), "{place}: {ended}");
-        // Two seconds or more of a processor, looked at 99 times in each.
+        // Two seconds or more of a CPU, looked at 99 times in each.
         let samples = open(dir.path(), &place).samples.len();
         assert!(samples > 100, "{place}: {samples} samples");
     }

@@ -170,7 +170,7 @@ fn check(recording: &Recording, release: u64, pid: u32) {
     let kinds = recording.sample_kinds();
     let cpu = kinds.iter().find(|(kind, _)| *kind == sample::CPU).map_or(0, |(_, count)| *count);
     let frames: Vec<_> = recording.frames.iter().map(|f| recording.strings.get(f.name)).collect();
-    // The recorder samples when it gets a processor: on a busy machine that is a few times in as
+    // The recorder samples when it gets a CPU: on a busy machine that is a few times in as
     // many seconds.
     if cpu >= 20 {
         assert!(frames.contains(&"Busy.spin"), "JDK {release}: {cpu} samples, {frames:?}");

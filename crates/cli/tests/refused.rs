@@ -117,7 +117,7 @@ fn a_jvm_of_32_bits_is_refused_with_the_way_out() {
         assert_refused(&fathom(dir.path(), &args), dir.path(), &["a 32-bit JVM", "64-bit HotSpot"]);
     }
     let check = fathom(dir.path(), &["check", "-p", &jvm.pid()]);
-    assert_refused(&check, dir.path(), &["no engine can look into"]);
+    assert_refused(&check, dir.path(), &["no engine can observe"]);
     let reported = String::from_utf8_lossy(&check.stdout).into_owned();
     assert!(
         reported.contains("this is a 32-bit JVM") && reported.contains("64-bit HotSpot JDK"),
@@ -230,7 +230,7 @@ fn where_descriptors_run_out_that_is_what_is_said() {
     assert!(soft.status.success(), "{}", said(&soft));
 }
 
-/// What docs/record.md says that a recording has open: of itself, for each processor, and for each
+/// What docs/record.md says that a recording has open: of itself, for each CPU, and for each
 /// JVM.
 const DESCRIPTORS: [usize; 3] = [280, 7, 32];
 
@@ -264,7 +264,7 @@ fn a_recording_has_no_more_descriptors_open_than_is_said() {
     let (one, three) = (open(1), open(3));
     let [own, each_processor, each_jvm] = DESCRIPTORS;
     let processors = std::thread::available_parallelism().unwrap().get();
-    eprintln!("{one} descriptors for a JVM, {three} for three, on {processors} processors");
+    eprintln!("{one} descriptors for a JVM, {three} for three, on {processors} CPUs");
     assert!(one <= own + each_processor * processors + each_jvm, "{one} for one JVM");
     assert!(three <= one + 2 * each_jvm, "{three} for three JVMs, {one} for one");
 }

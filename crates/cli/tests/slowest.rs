@@ -53,7 +53,7 @@ fn slow_requests_are_explained_by_the_sleep_of_who_held_the_lock() {
     });
 }
 
-/// What would give operations is said where there are none.
+/// Without operations, the message says what would give some.
 #[test]
 fn a_log_without_operations_is_refused_with_what_would_give_some() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! Starts of threads against what the program itself measured: how many, by whom, from where, how
 //! long `Thread.start` took and how long it was until the thread ran; on a machine with room, and
-//! on one processor that others burn. Needs root and eBPF; skips loudly without.
+//! on one CPU that others burn. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 /// Threads that are started while it is watched.
 const STARTS: usize = 200;
-/// The same where each waits for a processor for milliseconds.
+/// The same where each waits for a CPU for milliseconds.
 const CROWDED: usize = 60;
 /// What lies between the program's clock and the probes, at each start, nanoseconds: their traps
 /// around `Thread.start`, and what Java does from its first probe to `run()`.
@@ -31,7 +31,7 @@ const AROUND_RUN_NS: f64 = 150_000.0;
 const PUT_ASIDE: usize = 1;
 /// From when a thread is made until it is put into a run queue.
 const BORN_NS: f64 = 50_000.0;
-/// No figure is above what was measured around it, but for what reading a clock takes.
+/// No value is above what was measured around it, but for what reading a clock takes.
 const CLOCK_NS: f64 = 1_000.0;
 
 /// The program, which starts its threads when it is asked to.
@@ -42,12 +42,12 @@ struct Program(Talking);
 struct Own {
     call_ns: f64,
     to_run_ns: f64,
-    /// For a processor by then; of a kernel that does not count it, none.
+    /// For a CPU by then; of a kernel that does not count it, none.
     queued_ns: Option<f64>,
 }
 
 impl Program {
-    /// Running and past its first line. `processor`: the only one that it may run on.
+    /// Running and past its first line. `CPU`: the only one that it may run on.
     fn start(dir: &Path, home: &Path, starts: usize, burners: usize, processor: Option<&str>) -> Self {
         let java = home.join("bin/java");
         let mut command = match processor {
@@ -95,7 +95,7 @@ fn watched<T>(dir: &Path, pid: &str, args: &[&str], during: impl FnOnce() -> T) 
     (done, std::fs::read_to_string(printed).unwrap())
 }
 
-/// A processor that this process may use.
+/// A CPU that this process may use.
 fn processor() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
@@ -152,7 +152,7 @@ fn check_times(what: &str, events: &[Value], own: &HashMap<String, Own>) {
     holds(&format!("{what}: in Thread.start"), &calls, AROUND_CALL_NS);
     let runs = pairs(|event| event["took_ns"].as_f64().unwrap(), |own| own.to_run_ns);
     holds(&format!("{what}: until it ran"), &runs, AROUND_RUN_NS);
-    // The first wait for a processor is one of those that the kernel has counted by then; it begins
+    // The first wait for a CPU is one of those that the kernel has counted by then; it begins
     // a little before that count.
     let queued = events.iter().filter_map(|event| {
         let counted = own[event["name"].as_str().unwrap()].queued_ns?;
@@ -208,7 +208,7 @@ fn every_start_is_reported_with_its_caller_and_takes_what_the_program_measured()
     });
 }
 
-/// With more threads than one processor can run, a new one waits for a CPU for milliseconds, and
+/// With more threads than one CPU can run, a new one waits for a CPU for milliseconds, and
 /// its parent for it: that is what starts cost then, and what is reported.
 #[test]
 fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {
@@ -224,7 +224,7 @@ fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {
             let events = traced(&printed);
             check_each(release, &events, &own);
             check_times(&format!("JDK {release}, crowded"), &events, &own);
-            // What a start costs is waiting: for a processor, and for the new thread, which waits
+            // What a start costs is waiting: for a CPU, and for the new thread, which waits
             // for one. It cannot run while its parent does.
             let (waited_ns, call_ns) = (sum(&events, figure::WAITED_NS), sum(&events, figure::CALL_NS));
             let shown = format!("JDK {release}, crowded: waited {waited_ns} of {call_ns}");

@@ -140,7 +140,11 @@ fn a_process_that_is_no_jvm_one_that_is_gone_and_an_unknown_probe_are_refused_wi
     let sleep = Running::start(Command::new("sleep").arg("60"));
     let output = fathom(dir.path(), &["trace", "gc", "-p", &sleep.pid(), "-o", "x.fathom"]);
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert!(said(&output).contains("is no JVM") && said(&output).contains("fathom ps"), "{}", said(&output));
+    assert!(
+        said(&output).contains("is not a JVM") && said(&output).contains("fathom ps"),
+        "{}",
+        said(&output)
+    );
     assert!(!dir.path().join("x.fathom").exists());
     let output = fathom(dir.path(), &["trace", "offcpu", "-p", "2147483646"]);
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));

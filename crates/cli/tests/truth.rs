@@ -1,5 +1,5 @@
 //! Truth by construction: waits that are made from outside (a quota, a frozen file system, one that
-//! holds writers back, an address space that is locked) stand in the ledger under their category,
+//! holds writers back, an address space that is locked) are in the ledger under their category,
 //! with the time that the program itself measured and the stack that waited. Needs root and eBPF;
 //! skips loudly without.
 
@@ -26,9 +26,9 @@ const WITHIN: f64 = 0.02;
 /// than what it measures.
 const CLOCKS_MS: f64 = 2.0;
 /// The kernel charges a thread its CPU until it begins to look for the next one, and `sched_switch`
-/// comes when it has found one: 6 to 12 µs later on a processor at rest, where the sum of
-/// `schedstat` was held against that of the switches, 12 to 26 µs with eight threads for two
-/// processors; 46 µs at most were seen, on a virtual machine whose host had others to serve.
+/// comes when it has found one: 6 to 12 µs later on a CPU at rest, where the sum of
+/// `schedstat` was compared with that of the switches, 12 to 26 µs with eight threads for two
+/// CPUs; 46 µs at most were seen, on a virtual machine whose host had others to serve.
 const SWITCH_MS: f64 = 0.05;
 /// What stands under other categories than the one in question, as a part of all that a thread was
 /// off the CPU.
@@ -90,7 +90,7 @@ impl<'a> Ledger<'a> {
 
     /// Milliseconds in which a switch to or from a thread was not seen, and is known not to have
     /// been: a kernel may hide some threads from all who trace it. Here those are the threads of
-    /// process 1, which carry what a test prints, and whoever follows one on its processor was
+    /// process 1, which carry what a test prints, and whoever follows one on its CPU was
     /// switched to unseen.
     fn unseen_ms(&self, thread: &str) -> f64 {
         let watched = of_thread(self.of, kind::SCHED_WATCHED, thread);
@@ -468,9 +468,9 @@ fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
             .sum();
         eprintln!("{shown}: {ms:.1} ms of reclaim, of the kernel {kernel_ms:.1}");
         assert!(kernel_ms > 100.0, "{shown}: nothing was held up for memory: {kernel_ms} ms");
-        // The kernel reports the mean over the processors that were not idle: all of it if the
+        // The kernel reports the mean over the CPUs that were not idle: all of it if the
         // others were, at worst its part of one. It is of the whole machine, and settled by each
-        // processor at moments of its own.
+        // CPU at times of its own.
         let processors = std::thread::available_parallelism().unwrap().get() as f64;
         let most_ms = kernel_ms * processors;
         assert!(

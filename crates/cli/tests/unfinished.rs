@@ -98,7 +98,7 @@ fn calls_and_locks_that_hang_to_the_end_are_reported_with_their_time_so_far() {
             }
             let shown = format!("JDK {release}");
             ledger(dir, &shown);
-            // The file that it hangs on stands in the chain.
+            // The file that it hangs on is in the chain.
             let chains = json(dir, &["chain", "x.fathom", "--thread", "^early-reader$", "--stops", "0"]);
             let links = chains["chains"][0]["links"].as_array().unwrap();
             // What waits before system calls are watched is reported by the switch alone.

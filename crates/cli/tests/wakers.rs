@@ -70,7 +70,7 @@ fn a_thread_is_the_waker_only_where_a_thread_woke() {
         if !ebpf_is_allowed() {
             return;
         }
-        // Beside the sources: where others have their temporary files is memory on many machines.
+        // Next to the sources: the directory for temporary files is in memory on many machines.
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let dir = dir.path();
         let Some(home) = jdks::compile(dir, 11, &["Wakers"]) else { return };
@@ -101,7 +101,7 @@ fn a_thread_is_the_waker_only_where_a_thread_woke() {
         let ms = |words: &str| -> f64 {
             spent.iter().filter(|of| of["words"] == words).map(|of| of["ms"].as_f64().unwrap()).sum()
         };
-        let (timed, another) = (ms("waiting until a time-out"), ms("waiting for another thread"));
+        let (timed, another) = (ms("in a timed wait"), ms("waiting for another thread"));
         assert!(timed > 0.0 && another <= (1.0 - LEAST) * timed, "{shown}: {timed} and {another}: {ledger}");
     });
 }

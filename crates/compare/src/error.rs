@@ -39,7 +39,7 @@ pub enum CompareError {
         /// The end of what it printed.
         tail: String,
     },
-    /// A run did not give the figure that is compared.
+    /// A run did not give the value that is compared.
     #[error("{command}: {why}")]
     NoFigure {
         /// The command.

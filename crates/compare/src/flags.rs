@@ -39,7 +39,7 @@ pub struct Flags {
     pub whole: bool,
 }
 
-/// Two sets held against each other.
+/// Two sets compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FlagsReport {
     /// [`SCHEMA`].
@@ -63,7 +63,7 @@ pub struct FlagsReport {
 pub struct Difference {
     /// Its name.
     pub name: String,
-    /// What the first has; absent where it has no such flag, or nobody tells.
+    /// What the first has; absent where it has no such flag, or it is not known.
     pub first: Option<Flag>,
     /// What the second has.
     pub second: Option<Flag>,
@@ -84,7 +84,7 @@ pub enum Because {
     Ergonomics,
     /// Its default is another.
     Default,
-    /// Nobody tells.
+    /// Not known.
     Unknown,
 }
 
@@ -109,7 +109,7 @@ fn line(line: &str) -> Option<(String, Flag)> {
         rest = before.trim_end();
     }
     let kind = braces.pop();
-    // JDK 8 tells only whether it was changed.
+    // JDK 8 shows only whether it was changed.
     let origin = braces.pop().or_else(|| (!changed).then(|| "default".to_owned()));
     let flag = Flag { value: rest.to_owned(), r#type: Some(kind_of_value.to_owned()), kind, origin };
     Some((name.trim().to_owned(), flag))

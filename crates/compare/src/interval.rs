@@ -1,7 +1,7 @@
 //! The interval in which the ratio of two commands lies.
 //!
-//! **Paired.** Runs of one block are held against each other, so that what a machine does slowly
-//! (another program, a clock that is lowered) meets both and cancels. The figure of a run is the
+//! **Paired.** Runs of one block are compared with each other, so that what a machine does slowly
+//! (another program, a clock that is lowered) meets both and cancels. The value of a run is the
 //! mean of what it gave; the ratio is the geometric mean of the ratios of the blocks, because noise
 //! of run times is a factor and not a summand.
 //!
@@ -29,8 +29,8 @@ const POWER: f64 = 0.8;
 /// What the runs of one block gave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// The series of the base's run; mostly one figure.
-    pub base: Vec<f64>,
+    /// The series of the baseline's run; mostly one value.
+    pub baseline: Vec<f64>,
     /// That of the other.
     pub other: Vec<f64>,
 }
@@ -39,7 +39,7 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Estimate {
-    /// Other divided by base.
+    /// Other divided by baseline.
     pub ratio: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -54,24 +54,24 @@ pub struct Estimate {
 }
 
 /// The estimate of paired runs; the interval is wrong with the chance `alpha`. `None`: fewer than
-/// [`FEWEST_PAIRS`], or a figure that is not above zero, which has no ratio.
+/// [`FEWEST_PAIRS`], or a value that is not greater than zero, which has no ratio.
 pub fn paired(pairs: &[Pair], alpha: f64) -> Option<Estimate> {
     let logs: Option<Vec<f64>> =
-        pairs.iter().map(|p| Some(log_mean(&p.other)? - log_mean(&p.base)?)).collect();
+        pairs.iter().map(|p| Some(log_mean(&p.other)? - log_mean(&p.baseline)?)).collect();
     let logs = logs.filter(|logs| logs.len() >= FEWEST_PAIRS)?;
     let n = logs.len() as f64;
     let (mean, variance) = moments(&logs);
     let half = quantile_of_student(n - 1.0, alpha) * (variance / n).sqrt();
-    let (base, other): (Vec<_>, Vec<_>) =
-        pairs.iter().map(|p| (segments(&p.base), segments(&p.other))).unzip();
+    let (baseline, other): (Vec<_>, Vec<_>) =
+        pairs.iter().map(|p| (segments(&p.baseline), segments(&p.other))).unzip();
     let drawn = |random: &mut Random| -> f64 {
         let one = |random: &mut Random| {
             let i = random.below(pairs.len());
-            // What is one figure and no series has nothing to be drawn from.
-            if base[i].len() == 1 && other[i].len() == 1 {
+            // A single value, without a series, has nothing to be drawn from.
+            if baseline[i].len() == 1 && other[i].len() == 1 {
                 return logs[i];
             }
-            log_of_drawn(&other[i], random) - log_of_drawn(&base[i], random)
+            log_of_drawn(&other[i], random) - log_of_drawn(&baseline[i], random)
         };
         (0..pairs.len()).map(|_| one(random)).sum::<f64>() / n
     };
@@ -81,10 +81,10 @@ pub fn paired(pairs: &[Pair], alpha: f64) -> Option<Estimate> {
 
 /// The estimate of runs that were not made alternately, by Welch's interval and the bootstrap.
 /// `None` as of [`paired`].
-pub fn unpaired(base: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Estimate> {
+pub fn unpaired(baseline: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Estimate> {
     let logs = |runs: &[Vec<f64>]| runs.iter().map(|run| log_mean(run)).collect::<Option<Vec<f64>>>();
-    let fewest = base.len().min(other.len());
-    let (x, y) = (logs(base)?, logs(other)?);
+    let fewest = baseline.len().min(other.len());
+    let (x, y) = (logs(baseline)?, logs(other)?);
     if fewest < FEWEST_PAIRS {
         return None;
     }
@@ -96,7 +96,7 @@ pub fn unpaired(base: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Est
     let degrees = if degrees.is_finite() { degrees } else { fewest as f64 - 1.0 };
     let half = quantile_of_student(degrees, alpha) * (part_x + part_y).sqrt();
     let cut = |runs: &[Vec<f64>]| runs.iter().map(|run| segments(run)).collect::<Vec<_>>();
-    let (base, other) = (cut(base), cut(other));
+    let (baseline, other) = (cut(baseline), cut(other));
     let side = |runs: &[Vec<(f64, f64)>], random: &mut Random| -> f64 {
         let one = |random: &mut Random| {
             let i = random.below(runs.len());
@@ -104,7 +104,7 @@ pub fn unpaired(base: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Est
         };
         (0..runs.len()).map(|_| one(random)).sum::<f64>() / runs.len() as f64
     };
-    let (low, high) = bootstrap(|random| side(&other, random) - side(&base, random), alpha);
+    let (low, high) = bootstrap(|random| side(&other, random) - side(&baseline, random), alpha);
     let mean = mean_y - mean_x;
     Some(estimate(mean, low.min(mean - half), high.max(mean + half), (var_x + var_y).sqrt(), fewest))
 }
@@ -113,7 +113,7 @@ pub fn unpaired(base: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Est
 /// said.
 pub fn p_value(pairs: &[Pair]) -> f64 {
     let logs: Option<Vec<f64>> =
-        pairs.iter().map(|p| Some(log_mean(&p.other)? - log_mean(&p.base)?)).collect();
+        pairs.iter().map(|p| Some(log_mean(&p.other)? - log_mean(&p.baseline)?)).collect();
     let Some(logs) = logs.filter(|logs| logs.len() >= FEWEST_PAIRS) else { return 1.0 };
     let n = logs.len() as f64;
     let (mean, variance) = moments(&logs);
@@ -147,7 +147,8 @@ fn estimate(mean: f64, low: f64, high: f64, sigma: f64, pairs: usize) -> Estimat
     Estimate { ratio: mean.exp(), low: low.exp(), high: high.exp(), sigma, pairs }
 }
 
-/// Half of the 95% interval of the mean of `n` figures with a standard deviation; `None` of one.
+/// Half of the 95% interval of the mean of `n` values with a standard deviation; `None` for one
+/// value.
 pub(crate) fn half_interval(n: usize, deviation: f64) -> Option<f64> {
     let half = quantile_of_student(n.checked_sub(1).filter(|n| *n > 0)? as f64, 0.05) * deviation;
     Some(half / (n as f64).sqrt()).filter(|half| half.is_finite())
@@ -202,8 +203,8 @@ fn bootstrap(mut drawn: impl FnMut(&mut Random) -> f64, alpha: f64) -> (f64, f64
 mod tests {
     use super::*;
 
-    fn pairs(base: &[f64], other: &[f64]) -> Vec<Pair> {
-        base.iter().zip(other).map(|(a, b)| Pair { base: vec![*a], other: vec![*b] }).collect()
+    fn pairs(baseline: &[f64], other: &[f64]) -> Vec<Pair> {
+        baseline.iter().zip(other).map(|(a, b)| Pair { baseline: vec![*a], other: vec![*b] }).collect()
     }
 
     const A: [f64; 6] = [1.00, 1.10, 0.95, 1.05, 1.20, 1.00];
@@ -237,7 +238,7 @@ mod tests {
     fn iterations_of_one_run_do_not_make_it_certain() {
         let many = |values: &[f64]| values.iter().map(|v| vec![*v; 1000]).collect::<Vec<_>>();
         let wide: Vec<Pair> =
-            many(&A).into_iter().zip(many(&B)).map(|(base, other)| Pair { base, other }).collect();
+            many(&A).into_iter().zip(many(&B)).map(|(baseline, other)| Pair { baseline, other }).collect();
         let (one, thousand) = (paired(&pairs(&A, &B), 0.05).unwrap(), paired(&wide, 0.05).unwrap());
         assert!(thousand.high - thousand.low >= one.high - one.low - 1e-9, "{one:?} {thousand:?}");
     }

@@ -1,10 +1,10 @@
 //! Changes of the JDK that make the same program run otherwise, and which of them touch what
 //! changed here.
 //!
-//! The list stands in `data/jdk_changes.json`. Each entry names releases that have the change,
+//! The list is in `data/jdk_changes.json`. Each entry names releases that have the change,
 //! frames or flags in which it shows, and its primary source. An entry matches when one side has it
-//! and the other has not; it is told as *touching* what changed when one of its frames moved or one
-//! of its flags is on a command line, and otherwise only counted.
+//! and the other has not; it is reported as *touching* what changed when one of its frames moved or
+//! one of its flags is on a command line, and otherwise only counted.
 
 use std::sync::LazyLock;
 
@@ -35,7 +35,7 @@ pub struct Change {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "typescript", ts(as = "Option<_>", optional))]
     pub unsure: Vec<u32>,
-    /// Where it is told by those who made it.
+    /// The primary source: where its authors describe it.
     pub url: String,
 }
 
@@ -64,7 +64,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// Of a version as a JVM or a list has it; `None` where it is none.
+    /// From a version as a JVM or a list has it; `None` where it is not a version.
     pub fn of(text: &str) -> Option<Self> {
         let number = |text: &str| {
             let digits = text.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -235,8 +235,8 @@ mod tests {
         let property = ["-Djdk.tls.useExtendedMasterSecret=false".to_owned(), String::new()];
         let updates = [Some("8u74".to_owned()), Some("8u202".to_owned())];
         let found = matching(updates, &property, None);
-        let told = |id: &str| found.iter().any(|m| m.change.id == id && !m.touches.is_empty());
-        assert!(told("JDK-8148421"), "{found:?}");
+        let touched = |id: &str| found.iter().any(|m| m.change.id == id && !m.touches.is_empty());
+        assert!(touched("JDK-8148421"), "{found:?}");
         let same = [Some("17.0.15+6".to_owned()), Some("17.0.15+6".to_owned())];
         assert!(matching(same, &none, Some(&frames)).is_empty());
         assert!(matching([None, releases()[1].clone()], &none, None).is_empty());

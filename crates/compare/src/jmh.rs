@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::CompareError;
 use crate::interval::unpaired;
 use crate::judge::{ALPHA, Report, Row};
-use crate::metric::Figure;
+use crate::metric::Measurement;
 use crate::sentence::{Compared, Words};
 
 /// A larger file is not read, bytes: some hundred benchmarks with all iterations are a few
@@ -29,7 +29,7 @@ pub struct Benchmark {
     pub higher_is_better: bool,
     /// Scores of the measured iterations, fork by fork.
     pub forks: Vec<Vec<f64>>,
-    /// Version of the JDK, where the file tells.
+    /// Version of the JDK, where the file has it.
     pub jdk: Option<String>,
     /// Arguments of the JVM.
     pub jvm_args: Vec<String>,
@@ -75,7 +75,7 @@ pub fn read(path: &Path) -> Result<Vec<Benchmark>, CompareError> {
         return Err(CompareError::content(path, "larger than 256 MB"));
     }
     let entries: Vec<Entry> = serde_json::from_slice(&text)
-        .map_err(|e| CompareError::content(path, format!("no result of JMH: {e}")))?;
+        .map_err(|e| CompareError::content(path, format!("not a JMH result: {e}")))?;
     let benchmarks: Vec<Benchmark> = entries.into_iter().map(benchmark).collect();
     match benchmarks.is_empty() {
         true => Err(CompareError::content(path, "no benchmark in it")),
@@ -90,19 +90,20 @@ pub fn compare(paths: [&Path; 2], margin: f64) -> Result<Report, CompareError> {
     let pairs: Vec<(&Benchmark, &Benchmark)> =
         first.iter().filter_map(|a| Some((a, second.iter().find(|b| b.name == a.name)?))).collect();
     if pairs.is_empty() {
-        return Err(CompareError::content(paths[1], "it has no benchmark of the first file"));
+        return Err(CompareError::content(paths[1], "it has no benchmark in common with the first file"));
     }
     let alpha = ALPHA / pairs.len() as f64;
-    let mut report = Report::empty("results of JMH", margin);
+    let mut report = Report::empty("JMH results", margin);
     for (a, b) in &pairs {
         let of = [("A", *a, paths[0]), ("B", *b, paths[1])];
         report.commands.extend(of.map(|(label, benchmark, path)| benchmark.row(label, path)));
-        let figure = a.figure();
+        let measurement = a.measurement();
         let runs = a.forks.len().min(b.forks.len());
         let same = a.unit == b.unit;
         let estimate = if same { unpaired(&a.forks, &b.forks, alpha) } else { None };
         let names = ["A".to_owned(), "B".to_owned()];
-        let compared = Compared { names, runs, figure: &figure, words: Words::of_unit(&figure) };
+        let compared =
+            Compared { names, runs, measurement: &measurement, words: Words::of_unit(&measurement) };
         report.comparisons.push(compared.judged_forks(estimate, margin, alpha));
         report.runs = report.runs.max(runs);
     }
@@ -121,12 +122,12 @@ pub fn compare(paths: [&Path; 2], margin: f64) -> Result<Report, CompareError> {
 fn differing((a, b): (&Benchmark, &Benchmark)) -> Vec<String> {
     let mut found = Vec::new();
     if a.jdk != b.jdk {
-        let told = |jdk: &Option<String>| jdk.clone().unwrap_or_else(|| "unknown".to_owned());
-        found.push(format!("JDK {} and {}", told(&a.jdk), told(&b.jdk)));
+        let shown = |jdk: &Option<String>| jdk.clone().unwrap_or_else(|| "unknown".to_owned());
+        found.push(format!("JDK {} and {}", shown(&a.jdk), shown(&b.jdk)));
     }
     if a.jvm_args != b.jvm_args {
-        let told = |args: &[String]| if args.is_empty() { "none".to_owned() } else { args.join(" ") };
-        found.push(format!("arguments of the JVM: {} and {}", told(&a.jvm_args), told(&b.jvm_args)));
+        let shown = |args: &[String]| if args.is_empty() { "none".to_owned() } else { args.join(" ") };
+        found.push(format!("arguments of the JVM: {} and {}", shown(&a.jvm_args), shown(&b.jvm_args)));
     }
     if a.threads != b.threads {
         found.push(format!("threads: {:?} and {:?}", a.threads.unwrap_or(1), b.threads.unwrap_or(1)));
@@ -135,8 +136,8 @@ fn differing((a, b): (&Benchmark, &Benchmark)) -> Vec<String> {
 }
 
 impl Benchmark {
-    fn figure(&self) -> Figure {
-        Figure {
+    fn measurement(&self) -> Measurement {
+        Measurement {
             name: self.name.clone(),
             unit: self.unit.clone(),
             higher_is_better: self.higher_is_better,
@@ -147,14 +148,14 @@ impl Benchmark {
     fn row(&self, label: &str, path: &Path) -> Row {
         let means: Vec<f64> =
             self.forks.iter().filter_map(|fork| fathom_diagnose::stats::mean(fork)).collect();
-        Row::of(label, &path.display().to_string(), &self.figure(), &means)
+        Row::of(label, &path.display().to_string(), &self.measurement(), &means)
     }
 }
 
 fn benchmark(entry: Entry) -> Benchmark {
     let mut name = entry.benchmark;
     entry.params.iter().for_each(|(key, value)| name.push_str(&format!(" {key}={value}")));
-    // What was sampled has a histogram in place of its iterations: one figure, of which nothing can
+    // What was sampled has a histogram in place of its iterations: one value, of which nothing can
     // be said but its size.
     let mut forks = entry.primary_metric.raw_data;
     forks.retain(|fork| !fork.is_empty());
@@ -225,7 +226,7 @@ mod tests {
         assert_eq!(report.not_compared, ["gone [avgt]", "new [avgt]"]);
         assert_eq!(report.differing, ["JDK 17 and 25"]);
         let error = compare([a.path(), file(&[("z", 1.0)], "17").path()], 0.01).unwrap_err();
-        assert!(error.to_string().contains("no benchmark of the first file"));
+        assert!(error.to_string().contains("no benchmark in common with the first file"));
     }
 
     #[test]
@@ -234,7 +235,7 @@ mod tests {
         for end in (0..TEXT.len()).step_by(7) {
             std::fs::write(file.path(), &TEXT[..end]).unwrap();
             let error = read(file.path()).unwrap_err().to_string();
-            assert!(error.contains("no result of JMH"), "{error}");
+            assert!(error.contains("not a JMH result"), "{error}");
         }
         std::fs::write(file.path(), "[]").unwrap();
         assert!(read(file.path()).unwrap_err().to_string().ends_with("no benchmark in it"));

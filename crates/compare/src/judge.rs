@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::interval::{Estimate, Pair, half_interval, p_value, paired};
 use crate::letters::{holm, letters};
-use crate::metric::Figure;
+use crate::metric::Measurement;
 use crate::runs::{Host, Run, Runs};
 use crate::sentence::{Compared, Words};
 use crate::steady::Steady;
@@ -26,11 +26,11 @@ pub const ALPHA: f64 = 0.05;
 pub struct Judging {
     /// The share of difference that does not matter.
     pub margin: f64,
-    /// Whether what a series tells of warming up is left out of it.
+    /// Whether the warm-up of a series is left out.
     pub drop_warm_up: bool,
 }
 
-/// What runs tell.
+/// The result of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Report {
@@ -52,9 +52,9 @@ pub struct Report {
     pub warmup: usize,
     /// Whether the user ended it.
     pub ended_early: bool,
-    /// The commands, the base first; one row for each figure of each.
+    /// The commands, the baseline first; one row for each measurement of each.
     pub commands: Vec<Row>,
-    /// Each other command against the base.
+    /// Each other command against the baseline.
     pub comparisons: Vec<Comparison>,
     /// Benchmarks that only one of two files has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -87,7 +87,7 @@ impl Report {
     }
 }
 
-/// A figure of a command.
+/// A measurement of a command.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Row {
@@ -95,9 +95,9 @@ pub struct Row {
     pub label: String,
     /// The command.
     pub text: String,
-    /// Benchmark; empty where a run gives one figure.
+    /// Benchmark; empty where a run gives one value.
     pub figure: String,
-    /// Unit of the figures below.
+    /// Unit of the values below.
     pub unit: String,
     /// Runs.
     pub runs: usize,
@@ -115,7 +115,7 @@ pub struct Row {
     /// The mean lies between these 95 times in 100, by Student's interval of these runs alone;
     /// absent with one run. Verdicts rest on pairs of runs, whose interval is mostly narrower.
     pub interval: Option<[f64; 2]>,
-    /// Mean processor time of a run, seconds; absent where nothing was run.
+    /// Mean CPU time of a run, seconds; absent where nothing was run.
     pub cpu_s: Option<f64>,
     /// Runs whose series warms up first, and how many of its values at most.
     pub warming_up: (usize, usize),
@@ -125,24 +125,24 @@ pub struct Row {
     pub letters: String,
 }
 
-/// A command against the base.
+/// A command against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Comparison {
-    /// The base.
+    /// The baseline.
     pub base: String,
     /// The other.
     pub other: String,
-    /// Benchmark; empty where a run gives one figure.
+    /// Benchmark; empty where a run gives one value.
     pub figure: String,
     /// Whether more is better.
     pub higher_is_better: bool,
-    /// The ratio other / base with its interval; absent with too few runs.
+    /// The ratio other / baseline with its interval; absent with too few runs.
     pub estimate: Option<Estimate>,
     /// The word.
     pub verdict: Verdict,
     /// Runs of each with which a difference as large as the margin would show 8 times in 10; only
-    /// where nobody can tell.
+    /// where that cannot be known.
     pub runs_needed: Option<usize>,
     /// The same in one sentence.
     pub sentence: String,
@@ -154,8 +154,8 @@ pub fn judge(runs: &Runs, judging: &Judging) -> Report {
     // Who ended it by hand has not spent the chance of the last look.
     let look = runs.looks.iter().find(|l| l.blocks == blocks).or(runs.looks.last());
     let alpha = look.map_or(ALPHA, |look| look.alpha);
-    let figures = figures(runs);
-    let tests = (figures.len() * (runs.commands.len() - 1)).max(1);
+    let measurements = measurements(runs);
+    let tests = (measurements.len() * (runs.commands.len() - 1)).max(1);
     let mut report = Report {
         host: runs.host.clone(),
         alpha: runs.looks.iter().map(|l| l.alpha).sum(),
@@ -165,22 +165,26 @@ pub fn judge(runs: &Runs, judging: &Judging) -> Report {
         ended_early: runs.ended_early,
         ..Report::empty(&runs.metric.words(), judging.margin)
     };
-    for figure in &figures {
-        let rows = (0..runs.commands.len()).map(|command| row(runs, judging, command, figure));
+    for measurement in &measurements {
+        let rows = (0..runs.commands.len()).map(|command| row(runs, judging, command, measurement));
         let mut rows: Vec<Row> = rows.collect();
         if rows.len() > 2 {
             let means: Vec<f64> = rows.iter().map(|row| row.mean).collect();
-            let told_apart = told_apart(runs, judging, &figure.name, alpha / figures.len() as f64);
-            let letters = letters(&means, &told_apart);
+            let distinct = distinct(runs, judging, &measurement.name, alpha / measurements.len() as f64);
+            let letters = letters(&means, &distinct);
             rows.iter_mut().zip(letters).for_each(|(row, letters)| row.letters = letters);
         }
         report.commands.extend(rows);
         for other in 1..runs.commands.len() {
-            let pairs = pairs(runs, judging, (0, other), &figure.name);
+            let pairs = pairs(runs, judging, (0, other), &measurement.name);
             let estimate = paired(&pairs, alpha / tests as f64);
             let names = [0, other].map(|i| runs.commands[i].label.clone());
-            let compared =
-                Compared { names, runs: pairs.len(), figure, words: Words::of(&runs.metric, figure) };
+            let compared = Compared {
+                names,
+                runs: pairs.len(),
+                measurement,
+                words: Words::of(&runs.metric, measurement),
+            };
             report.comparisons.push(compared.judged(estimate, judging.margin, alpha / tests as f64));
         }
     }
@@ -188,40 +192,51 @@ pub fn judge(runs: &Runs, judging: &Judging) -> Report {
 }
 
 /// Which of all pairs of commands differ beyond noise.
-fn told_apart(runs: &Runs, judging: &Judging, figure: &str, alpha: f64) -> Vec<(usize, usize)> {
+fn distinct(runs: &Runs, judging: &Judging, measurement: &str, alpha: f64) -> Vec<(usize, usize)> {
     let n = runs.commands.len();
     let all: Vec<(usize, usize)> = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect();
-    let p_values: Vec<f64> = all.iter().map(|pair| p_value(&pairs(runs, judging, *pair, figure))).collect();
+    let p_values: Vec<f64> =
+        all.iter().map(|pair| p_value(&pairs(runs, judging, *pair, measurement))).collect();
     let claimed = holm(&p_values, alpha);
     all.into_iter().zip(claimed).filter(|(_, claimed)| *claimed).map(|(pair, _)| pair).collect()
 }
 
 /// Pairs of runs of two commands, block by block.
-pub fn pairs(runs: &Runs, judging: &Judging, (base, other): (usize, usize), figure: &str) -> Vec<Pair> {
-    let values = |run: &Run| series(run, figure).map(|f| counted(f, judging).to_vec());
+pub fn pairs(
+    runs: &Runs,
+    judging: &Judging,
+    (baseline, other): (usize, usize),
+    measurement: &str,
+) -> Vec<Pair> {
+    let values = |run: &Run| series(run, measurement).map(|f| counted(f, judging).to_vec());
     let others: BTreeMap<usize, &Run> = runs.of(other).map(|run| (run.block, run)).collect();
-    let pair = |run: &Run| Some(Pair { base: values(run)?, other: values(others.get(&run.block)?)? });
-    runs.of(base).filter_map(pair).collect()
+    let pair = |run: &Run| Some(Pair { baseline: values(run)?, other: values(others.get(&run.block)?)? });
+    runs.of(baseline).filter_map(pair).collect()
 }
 
-/// What the runs give: the figures that every run has, in the order of the first.
-fn figures(runs: &Runs) -> Vec<Figure> {
+/// The measurements that every run has, in the order of the first run.
+fn measurements(runs: &Runs) -> Vec<Measurement> {
     let Some(first) = runs.runs.first() else { return Vec::new() };
-    let everywhere = |f: &&Figure| runs.runs.iter().all(|run| series(run, &f.name).is_some());
+    let everywhere = |f: &&Measurement| runs.runs.iter().all(|run| series(run, &f.name).is_some());
     first.figures.iter().filter(everywhere).cloned().collect()
 }
 
-fn series<'r>(run: &'r Run, figure: &str) -> Option<&'r Figure> {
-    run.figures.iter().find(|f| f.name == figure)
+fn series<'r>(run: &'r Run, measurement: &str) -> Option<&'r Measurement> {
+    run.figures.iter().find(|f| f.name == measurement)
 }
 
 /// The values of a run that count.
-fn counted<'f>(figure: &'f Figure, judging: &Judging) -> &'f [f64] {
-    if judging.drop_warm_up { Steady::of(&figure.values).part(&figure.values) } else { &figure.values }
+fn counted<'f>(measurement: &'f Measurement, judging: &Judging) -> &'f [f64] {
+    if judging.drop_warm_up {
+        Steady::of(&measurement.values).part(&measurement.values)
+    } else {
+        &measurement.values
+    }
 }
 
-fn row(runs: &Runs, judging: &Judging, command: usize, figure: &Figure) -> Row {
-    let series: Vec<&Figure> = runs.of(command).filter_map(|run| series(run, &figure.name)).collect();
+fn row(runs: &Runs, judging: &Judging, command: usize, measurement: &Measurement) -> Row {
+    let series: Vec<&Measurement> =
+        runs.of(command).filter_map(|run| series(run, &measurement.name)).collect();
     let steady: Vec<Steady> = series.iter().map(|f| Steady::of(&f.values)).collect();
     let means = series.iter().filter_map(|f| fathom_diagnose::stats::mean(counted(f, judging)));
     let means: Vec<f64> = means.collect();
@@ -236,13 +251,13 @@ fn row(runs: &Runs, judging: &Judging, command: usize, figure: &Figure) -> Row {
         cpu_s: fathom_diagnose::stats::mean(&cpu),
         warming_up: (warming.len(), warming.iter().copied().max().unwrap_or(0)),
         never_steady: steady.iter().filter(|s| **s == Steady::Never).count(),
-        ..Row::of(&named.label, &named.text, figure, &means)
+        ..Row::of(&named.label, &named.text, measurement, &means)
     }
 }
 
 impl Row {
     /// What the means of runs are.
-    pub(crate) fn of(label: &str, text: &str, figure: &Figure, means: &[f64]) -> Self {
+    pub(crate) fn of(label: &str, text: &str, measurement: &Measurement, means: &[f64]) -> Self {
         let mean = fathom_diagnose::stats::mean(means).unwrap_or(f64::NAN);
         let squares = means.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
         let deviation = (squares / (means.len() as f64 - 1.0).max(1.0)).sqrt();
@@ -250,8 +265,8 @@ impl Row {
         Self {
             label: label.to_owned(),
             text: text.to_owned(),
-            figure: figure.name.clone(),
-            unit: figure.unit.clone(),
+            figure: measurement.name.clone(),
+            unit: measurement.unit.clone(),
             runs: means.len(),
             mean,
             min: means.iter().copied().fold(f64::INFINITY, f64::min),
@@ -294,7 +309,7 @@ mod tests {
         for (block, times) in blocks.iter().enumerate() {
             for (command, wall_s) in times.iter().enumerate() {
                 let usage = Usage { wall_s: *wall_s, ..Usage::default() };
-                let figures = vec![Figure {
+                let figures = vec![Measurement {
                     name: String::new(),
                     unit: "s".into(),
                     higher_is_better: false,

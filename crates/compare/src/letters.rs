@@ -2,8 +2,8 @@
 //! beyond noise (the compact letter display; Piepho, Journal of Computational and Graphical
 //! Statistics 2004, "insert and absorb").
 //!
-//! That they share a letter does not make them equal: it says that these runs do not tell them
-//! apart.
+//! That they share a letter does not make them equal: it says that these runs do not distinguish
+//! them.
 
 /// The letters of each command. `differ`: pairs that are distinguished; `means`: the groups are
 /// lettered from the smallest on.
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_not_told_apart_shares_a_letter() {
+    fn commands_that_cannot_be_distinguished_share_a_letter() {
         assert_eq!(letters(&[1.0, 1.1, 2.0], &[(0, 2), (1, 2)]), ["a", "a", "b"]);
         assert_eq!(letters(&[1.0, 1.5, 2.0], &[(0, 2)]), ["a", "ab", "b"]);
         assert_eq!(letters(&[3.0, 1.0], &[]), ["a", "a"]);
@@ -82,7 +82,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_share_a_letter_exactly_when_they_are_not_told_apart(
+        fn two_share_a_letter_exactly_when_they_are_not_distinct(
             n in 2_usize..8, chosen in prop::collection::vec(any::<bool>(), 28)
         ) {
             let pairs: Vec<(usize, usize)> = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect();

@@ -1,5 +1,5 @@
-//! Two or more things held against each other, with what is noise: commands that are run,
-//! recordings and logs, results of JMH.
+//! Two or more things compared with each other, with what is noise: commands that are run,
+//! recordings and logs, JMH results.
 //!
 //! The unit of replication is the run of a process (a *fork*): what happens within one is not
 //! independent of itself, so that ten thousand iterations of one process say less than ten

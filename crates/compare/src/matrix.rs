@@ -5,7 +5,7 @@ use crate::command::Command;
 /// More variants than anybody reads a table of.
 pub const MOST_VARIANTS: usize = crate::runs::MOST_COMMANDS;
 
-/// A placeholder and what it stands for in turn.
+/// A placeholder and the values that replace it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// `jdk` of `{jdk}`.
@@ -21,7 +21,7 @@ impl std::str::FromStr for Axis {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, values) = text.split_once('=').ok_or("a placeholder with its values: jdk=17,25")?;
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
-            return Err(format!("{name:?} is no name of a placeholder"));
+            return Err(format!("{name:?} is not a valid name of a placeholder"));
         }
         let values: Vec<String> = divided(values).into_iter().flat_map(|part| expanded(&part)).collect();
         match values.len() {

@@ -1,4 +1,4 @@
-//! What is compared: a figure that each run gives.
+//! What is compared: a value that each run gives.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -67,7 +67,7 @@ impl FromStr for Metric {
 
 /// What a run gave of one thing that is compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct Measurement {
     /// What it is of, where a run gives several: a benchmark.
     pub name: String,
     /// "s", "ops/s"; empty where it is not known.
@@ -91,18 +91,18 @@ impl Metric {
     pub fn words(&self) -> String {
         match self {
             Self::Wall => "wall time".to_owned(),
-            Self::Cpu => "processor time".to_owned(),
-            Self::Number { pattern, .. } => format!("numbers that match /{pattern}/"),
+            Self::Cpu => "CPU time".to_owned(),
+            Self::Number { pattern, .. } => format!("numbers matching /{pattern}/"),
             Self::Throughput { file } => format!("throughput in {}", file.display()),
             Self::Jmh { file } => format!("benchmarks in {}", file.display()),
         }
     }
 
     /// What a run gave; `Err`: why it gave nothing.
-    pub(crate) fn of(&self, usage: &Usage, printed: &Path) -> Result<Vec<Figure>, String> {
+    pub(crate) fn of(&self, usage: &Usage, printed: &Path) -> Result<Vec<Measurement>, String> {
         let figure = |name: &str, unit: &str, higher_is_better, values| {
             let (name, unit) = (name.to_owned(), unit.to_owned());
-            Ok(vec![Figure { name, unit, higher_is_better, values }])
+            Ok(vec![Measurement { name, unit, higher_is_better, values }])
         };
         match self {
             Self::Wall => figure("", "s", false, vec![usage.wall_s]),
@@ -120,7 +120,7 @@ impl Metric {
             Self::Throughput { file } => figure("", "ops/s", true, throughput(file)?),
             Self::Jmh { file } => {
                 let benchmarks = jmh::read(file).map_err(|e| e.to_string())?;
-                let all = benchmarks.into_iter().map(|b| Figure {
+                let all = benchmarks.into_iter().map(|b| Measurement {
                     values: b.forks.concat(),
                     name: b.name,
                     unit: b.unit,
@@ -147,12 +147,12 @@ fn numbers(pattern: &str, printed: &Path) -> Result<Vec<f64>, String> {
         for found in pattern.captures_iter(&text) {
             let Some(number) = found.get(1).or(found.get(0)) else { continue };
             let number = number.as_str().trim();
-            // Thousands may be divided by commas; a comma for the decimal point is not told from
+            // Thousands may be divided by commas; a decimal comma is not distinguished from
             // it, and refused.
             let value = number.parse().or_else(|_| number.replace(',', "").parse::<f64>());
             match value {
                 Ok(value) if value.is_finite() => values.push(value),
-                _ => return Err(format!("{number:?}, which /{pattern}/ found, is no number")),
+                _ => return Err(format!("{number:?}, which /{pattern}/ matched, is not a number")),
             }
         }
     }
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(found(r"run \d+: (\S+) ms", text), Ok(vec![12.5, 1012.25]));
         assert_eq!(found(r"\d+\.\d+", "a 1.5 b 2.5"), Ok(vec![1.5, 2.5]));
         assert_eq!(found("nothing", text), Ok(vec![]));
-        assert!(found("(run)", text).unwrap_err().contains("is no number"));
+        assert!(found("(run)", text).unwrap_err().contains("is not a number"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`; 0 where there is none.
+    /// A number below `n`; 0 if `n` is 0.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }

@@ -23,17 +23,17 @@ const TAIL: u64 = 2_000;
 pub struct Usage {
     /// From start to end, seconds.
     pub wall_s: f64,
-    /// Processor time in user mode, of the process and of all that it waited for, seconds.
+    /// CPU time in user mode, of the process and of all that it waited for, seconds.
     pub user_s: f64,
     /// The same in the kernel.
     pub sys_s: f64,
     /// Largest resident memory of one of its processes, bytes.
     pub max_rss_bytes: u64,
-    /// How often a processor was taken from it.
+    /// How often a CPU was taken from it.
     pub preempted: u64,
 }
 
-/// What the user's wish to end is told to: SIGINT, SIGTERM and SIGHUP end what runs, and nothing is
+/// Receives the user's request to stop: SIGINT, SIGTERM and SIGHUP end what runs, and nothing is
 /// started any more.
 #[derive(Debug)]
 pub struct Stop {
@@ -163,7 +163,7 @@ fn reap(pid: Pid) -> std::io::Result<(i32, Usage)> {
     Ok((status, usage))
 }
 
-/// What a status tells that is no success.
+/// An exit status other than success, in words.
 fn failure(status: i32) -> Option<String> {
     if libc::WIFSIGNALED(status) {
         return Some(format!("signal {}", libc::WTERMSIG(status)));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::CompareError;
 use crate::command::Command;
-use crate::metric::{Figure, Metric};
+use crate::metric::{Measurement, Metric};
 use crate::plan::Look;
 use crate::running::Usage;
 
@@ -18,7 +18,7 @@ pub const SCHEMA: &str = "fathom.compare-runs/1";
 const LARGEST: u64 = 1 << 30;
 /// More commands than anybody compares: each pair of them is tested.
 pub const MOST_COMMANDS: usize = 64;
-/// More figures of one run than any suite of benchmarks has.
+/// More values of one run than any benchmark suite has.
 const MOST_FIGURES: usize = 2_000;
 
 /// All runs of a comparison.
@@ -38,7 +38,7 @@ pub struct Runs {
     pub warmup: usize,
     /// After how many blocks somebody looks.
     pub looks: Vec<Look>,
-    /// The commands; the first is the base.
+    /// The commands; the first is the baseline.
     pub commands: Vec<Command>,
     /// The runs, in order.
     pub runs: Vec<Run>,
@@ -54,7 +54,7 @@ pub struct Host {
     pub name: String,
     /// The kernel.
     pub kernel: String,
-    /// Processors that fathom itself may use.
+    /// CPUs that fathom itself may use.
     pub cpus: usize,
 }
 
@@ -70,7 +70,7 @@ pub struct Run {
     /// What it took.
     pub usage: Usage,
     /// What is compared.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Measurement>,
 }
 
 impl Host {
@@ -109,10 +109,10 @@ impl Runs {
             return wrong("its runs are not of its commands");
         }
         if runs.runs.iter().any(|run| run.figures.len() > MOST_FIGURES) {
-            return wrong(&format!("a run has more than {MOST_FIGURES} figures"));
+            return wrong(&format!("a run has more than {MOST_FIGURES} values"));
         }
         if runs.looks.iter().any(|look| !(look.alpha > 0.0 && look.alpha < 1.0)) {
-            return wrong("the chance of error of a look is none");
+            return wrong("the error probability of a look is not a probability");
         }
         Ok(runs)
     }
@@ -162,13 +162,13 @@ mod tests {
         assert!(nothing.comparisons.is_empty(), "no run tells what was compared");
         let mut lies = good.clone();
         lies.looks[0].alpha = 7.0;
-        assert!(read(&lies).unwrap_err().to_string().contains("chance of error"));
+        assert!(read(&lies).unwrap_err().to_string().contains("error probability"));
         let mut alone = good.clone();
         alone.commands.truncate(1);
         assert!(read(&alone).unwrap_err().to_string().contains("1 commands"));
         let mut odd = good;
         for (i, value) in [0.0, -1.0, 1e308, 1e-308, f64::MAX, 1.0].into_iter().enumerate() {
-            let figures = vec![Figure {
+            let figures = vec![Measurement {
                 name: "\u{1b}x".into(),
                 unit: "s".into(),
                 higher_is_better: true,

@@ -1,5 +1,5 @@
-//! A figure of two runs, each cut into segments of equal length: whether it differs by more than
-//! it varies within them.
+//! A metric of two runs, each divided into segments of equal length: whether it differs by more
+//! than it varies within them.
 //!
 //! Segments of one process depend on each other more than processes do, so that this says what
 //! differs between these two runs, and not what differs between what was run. The tests are
@@ -13,7 +13,7 @@ use crate::interval::Estimate;
 /// Share of wrongly called differences among those that are called.
 pub const FALSE_DISCOVERIES: f64 = 0.05;
 
-/// A figure held against another.
+/// A metric of one side compared with the other.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Held {

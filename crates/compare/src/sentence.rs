@@ -1,20 +1,20 @@
 //! A verdict in one sentence: what was compared, the ratio with its interval, the word, and what
-//! would help where nobody can tell.
+//! would help where that cannot be known.
 
 use crate::interval::{Estimate, FEWEST_PAIRS, runs_needed};
 use crate::judge::Comparison;
-use crate::metric::{Figure, Metric};
+use crate::metric::{Measurement, Metric};
 use crate::verdict::Verdict;
 
 /// Two commands, and what their ratio is of.
 pub(crate) struct Compared<'a> {
-    /// Base and other.
+    /// Baseline and other.
     pub(crate) names: [String; 2],
     /// Runs of each.
     pub(crate) runs: usize,
     /// What is compared.
-    pub(crate) figure: &'a Figure,
-    /// How a ratio of it is said.
+    pub(crate) measurement: &'a Measurement,
+    /// How a ratio of it is reported.
     pub(crate) words: Words,
 }
 
@@ -23,44 +23,44 @@ pub(crate) struct Compared<'a> {
 pub(crate) enum Words {
     /// "takes 1.04 times as long as".
     Time,
-    /// "takes 1.04 times the processor time of".
+    /// "takes 1.04 times the CPU time of".
     Cpu,
     /// "does 1.04 times as much per second as".
     Work,
-    /// "gives 1.04 times the figure of".
-    Figure,
+    /// "gives 1.04 times the value of".
+    Value,
     /// "is stopped 1.04 times as long as".
     Stopped,
 }
 
 impl Words {
     /// Those of a metric.
-    pub(crate) fn of(metric: &Metric, figure: &Figure) -> Self {
+    pub(crate) fn of(metric: &Metric, measurement: &Measurement) -> Self {
         match metric {
             Metric::Wall => Self::Time,
             Metric::Cpu => Self::Cpu,
             Metric::Throughput { .. } => Self::Work,
-            Metric::Number { .. } => Self::Figure,
-            Metric::Jmh { .. } => Self::of_unit(figure),
+            Metric::Number { .. } => Self::Value,
+            Metric::Jmh { .. } => Self::of_unit(measurement),
         }
     }
 
     /// Those of a benchmark of JMH: "ns/op" is time, "ops/s" is work.
-    pub(crate) fn of_unit(figure: &Figure) -> Self {
-        match (figure.higher_is_better, figure.unit.ends_with("/op")) {
+    pub(crate) fn of_unit(measurement: &Measurement) -> Self {
+        match (measurement.higher_is_better, measurement.unit.ends_with("/op")) {
             (true, _) => Self::Work,
             (false, true) => Self::Time,
-            (false, false) => Self::Figure,
+            (false, false) => Self::Value,
         }
     }
 
-    fn said(self, ratio: &str, base: &str) -> String {
+    fn said(self, ratio: &str, baseline: &str) -> String {
         match self {
-            Self::Time => format!("takes {ratio} times as long as {base}"),
-            Self::Cpu => format!("takes {ratio} times the processor time of {base}"),
-            Self::Work => format!("does {ratio} times as much in the same time as {base}"),
-            Self::Figure => format!("gives {ratio} times the figure of {base}"),
-            Self::Stopped => format!("is stopped by collections {ratio} times as long as {base}"),
+            Self::Time => format!("takes {ratio} times as long as {baseline}"),
+            Self::Cpu => format!("takes {ratio} times the CPU time of {baseline}"),
+            Self::Work => format!("does {ratio} times as much in the same time as {baseline}"),
+            Self::Value => format!("gives {ratio} times the value of {baseline}"),
+            Self::Stopped => format!("is stopped by collections {ratio} times as long as {baseline}"),
         }
     }
 }
@@ -68,18 +68,18 @@ impl Words {
 impl Compared<'_> {
     /// The verdict with its sentence.
     pub(crate) fn judged(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
-        let higher_is_better = self.figure.higher_is_better;
+        let higher_is_better = self.measurement.higher_is_better;
         let verdict = estimate
             .as_ref()
             .map_or(Verdict::CannotTell, |estimate| Verdict::of(estimate, margin, higher_is_better));
         let needed = estimate.filter(|_| verdict == Verdict::CannotTell);
         let needed = needed.map(|e| runs_needed(e.sigma, margin, alpha).max(self.runs + 1));
         let sentence = self.sentence(estimate.as_ref(), verdict, margin, needed);
-        let [base, other] = self.names;
+        let [baseline, other] = self.names;
         Comparison {
-            base,
+            base: baseline,
             other,
-            figure: self.figure.name.clone(),
+            figure: self.measurement.name.clone(),
             higher_is_better,
             estimate,
             verdict,
@@ -88,17 +88,17 @@ impl Compared<'_> {
         }
     }
 
-    /// The same of two recordings, whose segments are no runs: that more of them would tell more
+    /// The same of two recordings, whose segments are not runs: that more of them would show more
     /// is not promised.
     pub(crate) fn judged_segments(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
         let segments = self.runs;
         let mut comparison = self.judged(estimate, margin, alpha);
         // Words of the sentence that speak of runs.
         comparison.runs_needed = None;
-        let told = comparison.sentence.split("; ").next().unwrap_or("");
+        let first_part = comparison.sentence.split("; ").next().unwrap_or("");
         let sentence =
-            told.replace(&format!("{segments} runs each"), &format!("{segments} segments of each"));
-        // What has no estimate is told by who knows why.
+            first_part.replace(&format!("{segments} runs each"), &format!("{segments} segments of each"));
+        // The caller knows why there is no estimate, and says so.
         comparison.sentence = match estimate {
             Some(_) => sentence,
             None => format!("B against A: {}", Verdict::CannotTell.said()),
@@ -121,16 +121,20 @@ impl Compared<'_> {
         margin: f64,
         needed: Option<usize>,
     ) -> String {
-        let [base, other] = &self.names;
-        let of = if self.figure.name.is_empty() { String::new() } else { format!("{}: ", self.figure.name) };
+        let [baseline, other] = &self.names;
+        let of = if self.measurement.name.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.measurement.name)
+        };
         let Some(e) = estimate else {
             let why = match self.runs {
                 few if few < FEWEST_PAIRS => {
                     format!("{few} runs of each, at least {FEWEST_PAIRS} are needed")
                 }
-                _ => "a figure is not above zero, and has no ratio".to_owned(),
+                _ => "a value is not greater than zero, so there is no ratio".to_owned(),
             };
-            return format!("{of}{other} against {base}: {}; {why}", verdict.said());
+            return format!("{of}{other} against {baseline}: {}; {why}", verdict.said());
         };
         let digits = digits(e);
         let number = |value: f64| format!("{value:.digits$}");
@@ -144,7 +148,7 @@ impl Compared<'_> {
         };
         format!(
             "{of}{other} {} ({} to {}, {} runs each): {}{end}",
-            self.words.said(&number(e.ratio), base),
+            self.words.said(&number(e.ratio), baseline),
             number(e.low),
             number(e.high),
             self.runs,

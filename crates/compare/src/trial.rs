@@ -15,7 +15,7 @@ use crate::verdict::Verdict;
 /// What is to be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The commands; the first is the base.
+    /// The commands; the first is the baseline.
     pub commands: Vec<Command>,
     /// What is compared.
     pub metric: Metric,
@@ -29,7 +29,7 @@ pub struct Plan {
     pub judging: Judging,
 }
 
-/// How far it is, told before each run.
+/// The progress, reported before each run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Runs that are done.
@@ -42,8 +42,8 @@ pub struct Progress {
     pub left: Option<Duration>,
 }
 
-/// Runs the commands until a look can tell, the plan is done, or the user asks for the end.
-pub fn run(plan: &Plan, stop: &Stop, mut tell: impl FnMut(Progress)) -> Result<Runs, CompareError> {
+/// Runs the commands until a look has a verdict, the plan is done, or the user stops it.
+pub fn run(plan: &Plan, stop: &Stop, mut report: impl FnMut(Progress)) -> Result<Runs, CompareError> {
     let counted = plan.looks.last().map_or(0, |look| look.blocks);
     let blocks = order(plan.commands.len(), plan.warmup + counted, plan.seed);
     let dir = tempfile::tempdir().map_err(|e| CompareError::io(&std::env::temp_dir(), e))?;
@@ -63,7 +63,7 @@ pub fn run(plan: &Plan, stop: &Stop, mut tell: impl FnMut(Progress)) -> Result<R
     for (number, block) in blocks.iter().enumerate() {
         for (place, command) in block.iter().copied().enumerate() {
             let all = blocks.len() * plan.commands.len();
-            tell(Progress { done: runs.runs.len(), all, command, left: left(&runs, &blocks) });
+            report(Progress { done: runs.runs.len(), all, command, left: left(&runs, &blocks) });
             let Some(run) = one(plan, command, &printed, stop)? else {
                 runs.ended_early = true;
                 return Ok(runs);
@@ -73,8 +73,8 @@ pub fn run(plan: &Plan, stop: &Stop, mut tell: impl FnMut(Progress)) -> Result<R
         let done = number + 1 - plan.warmup.min(number + 1);
         let last = done == counted;
         if !last && plan.looks.iter().any(|look| look.blocks == done) {
-            let told = judge(&runs, &plan.judging);
-            if told.comparisons.iter().all(|c| c.verdict != Verdict::CannotTell) {
+            let judged = judge(&runs, &plan.judging);
+            if judged.comparisons.iter().all(|c| c.verdict != Verdict::CannotTell) {
                 break;
             }
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::interval::Estimate;
 
-/// What is said of one thing held against another.
+/// What is said of one thing compared with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -21,7 +21,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict on a ratio that is above 1 where the other takes longer; of a figure that is
+    /// The verdict on a ratio that is above 1 where the other takes longer; of a metric that is
     /// better when it is larger, the other way round. `margin`: the share of difference that does
     /// not matter.
     pub fn of(estimate: &Estimate, margin: f64, higher_is_better: bool) -> Self {
@@ -46,7 +46,7 @@ impl Verdict {
         }
     }
 
-    /// As it is said.
+    /// As it is reported.
     pub fn said(self) -> &'static str {
         match self {
             Self::Faster => "faster",

@@ -1,4 +1,5 @@
-//! The chance of error that a verdict states, held against comparisons of commands with themselves.
+//! The chance of error that a verdict states, compared with comparisons of commands with
+//! themselves.
 
 #[path = "../examples/calibrate/simulation.rs"]
 mod simulation;

@@ -24,11 +24,11 @@ pub(crate) struct Left {
     pub(crate) share: f64,
 }
 
-/// Charges a loss to findings, in their order, and to what is left; empty where no loss was
+/// Attributes a loss to findings, in their order, and to what is left; empty where no loss was
 /// measured.
 ///
-/// A finding without a share is one of other moments than those in which the loss was measured:
-/// nothing of it is charged there.
+/// A finding without a share is one of other intervals than those in which the loss was measured:
+/// nothing of it is attributed there.
 pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge> {
     let lost_ms = loss.lost_ms;
     if !(lost_ms > 0.0 && lost_ms.is_finite()) {

@@ -110,7 +110,7 @@ impl Built {
         self.row(kind::NET_DNS, name, at_s, ms, &[], labels, None, Some(thread))
     }
 
-    /// System calls of a thread, counted from a moment on for so many milliseconds.
+    /// System calls of a thread, counted from a timestamp on for so many milliseconds.
     pub fn counted_calls(&mut self, thread: &str, name: &str, at_s: f64, ms: f64, calls: f64) -> SpanId {
         let figures = [(fathom_recording::vocabulary::figure::CALLS, calls)];
         self.row(kind::SYSCALL_TOTALS, name, at_s, ms, &figures, &[], None, Some(thread))
@@ -140,7 +140,7 @@ impl Built {
         self.row(kind::SCHED_OFF, "preempted", at_s, ms, &figures, labels, None, Some(thread))
     }
 
-    /// A figure in numbers over time: from second to second, and what it was.
+    /// A value in numbers over time: from second to second, and what it was.
     pub fn gauge(
         &mut self,
         word: live::Word,
@@ -274,7 +274,7 @@ pub fn whole_run(recording: &Recording) -> Case<'_> {
     }
 }
 
-/// A case with seconds `slow` held against `base`, in which so much of the slow ones was lost,
+/// A case with seconds `slow` compared with `base`, in which so much of the slow ones was lost,
 /// second by second.
 pub fn slow_and_base(recording: &Recording, slow: (i64, i64), base: (i64, i64), lost: f64) -> Case<'_> {
     const S: i64 = 1_000_000_000;

@@ -13,8 +13,8 @@ use crate::{MATTERS_SHARE, Window, collections, windows};
 /// Share of time stopped from which on it is bad, and not only worth an eye: G1's own goal is 8% of
 /// the time in collections (`GCTimeRatio=12`), Parallel's 1%.
 pub const BAD_SHARE: f64 = 2.0 * MATTERS_SHARE;
-/// A stop as long as this is said in any case, whatever share of the run it is, milliseconds:
-/// people notice, and requests time out.
+/// A stop at least as long as this is reported in any case, whatever share of the run it is,
+/// milliseconds: people notice, and requests time out.
 pub const LONG_MS: f64 = 1_000.0;
 /// Intervals shorter than this show no share of time, nanoseconds: a fragment of a log is nothing
 /// but pauses.
@@ -24,7 +24,7 @@ const MANY_SPAN_NS: i64 = 1_000_000_000;
 const MANY_STOPS: usize = 50;
 /// What a healthy collector takes of a run. A part of the run is reported for itself only where its
 /// stops take at least this share of the whole run: less than that, in however short a part, is a
-/// moment of load.
+/// time of load.
 const QUIET_SHARE: f64 = 0.02;
 /// Parts that a run is looked at in.
 const PARTS: i64 = 60;
@@ -42,33 +42,33 @@ pub(crate) const GC_AND_SAFEPOINTS: [&str; 4] =
     [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
 
 /// The interval that a JVM's collections and stops were logged over; `None` where the log has no
-/// stamps.
+/// timestamps.
 pub(crate) fn logged(recording: &Recording, jvm: ProcessId) -> Option<Window> {
     let logged =
         GC_AND_SAFEPOINTS.into_iter().filter_map(|kind| collections::logged_ns(recording, kind, jvm));
     logged.reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) })
 }
 
-/// The moments that a JVM's collections and stops were logged over: all of the interval of
+/// The intervals that a JVM's collections and stops were logged over: all of the interval of
 /// [`logged`], but for the time between two recordings in one file.
-pub(crate) fn moments(recording: &Recording, jvm: ProcessId) -> Intervals {
+pub(crate) fn intervals(recording: &Recording, jvm: ProcessId) -> Intervals {
     let mut sources: Vec<SourceId> = Vec::new();
-    let mut moments: Vec<(i64, i64)> = Vec::new();
+    let mut intervals: Vec<(i64, i64)> = Vec::new();
     for span in
         GC_AND_SAFEPOINTS.into_iter().flat_map(|kind| recording.spans_of(kind)).filter(|s| s.process() == jvm)
     {
         if sources.last() != Some(&span.source()) && !sources.contains(&span.source()) {
             sources.push(span.source());
         }
-        moments.push((span.t0_ns(), span.t1_ns()));
+        intervals.push((span.t0_ns(), span.t1_ns()));
     }
     let runs = recording.spans_of(kind::RUN).filter(|run| run.process() == jvm);
     let runs: Vec<_> = runs.filter(|run| sources.contains(&run.source())).collect();
     if runs.len() < 2 {
         return logged(recording, jvm).map_or_else(Intervals::default, |run| Intervals::of_windows(&[run]));
     }
-    moments.extend(runs.iter().map(|run| (run.t0_ns(), run.t1_ns())));
-    Intervals::of(moments)
+    intervals.extend(runs.iter().map(|run| (run.t0_ns(), run.t1_ns())));
+    Intervals::of(intervals)
 }
 
 /// An interval in which a JVM was stopped for [`MATTERS_SHARE`] of the time or more.
@@ -97,7 +97,7 @@ pub(crate) struct Burden {
 impl Burden {
     pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Self {
         let stops = windows::stops::of_jvm(recording, jvm);
-        let logged = moments(recording, jvm);
+        let logged = intervals(recording, jvm);
         let heavy = heavy(&stops, &logged);
         let quiet = is_quiet(&stops, &logged);
         Self { stops, heavy, quiet }
@@ -105,7 +105,7 @@ impl Burden {
 
     /// The stops of a second or more.
     pub(crate) fn long(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
-        self.stops.stretches().iter().copied().filter(|stop| length_ms(stop) >= LONG_MS)
+        self.stops.ranges().iter().copied().filter(|stop| length_ms(stop) >= LONG_MS)
     }
 }
 
@@ -117,11 +117,11 @@ fn is_quiet(stops: &Intervals, logged: &Intervals) -> bool {
     let stopped_ns = stops.and(logged).length_ns() as f64;
     logged.length_ns() >= SPAN_NS
         && stopped_ns < QUIET_SHARE * logged.length_ns() as f64
-        && stops.stretches().iter().all(|stop| length_ms(stop) < LONG_MS)
+        && stops.ranges().iter().all(|stop| length_ms(stop) < LONG_MS)
 }
 
 fn heavy(stops: &Intervals, logged: &Intervals) -> Option<Heavy> {
-    let (first, last) = (logged.stretches().first()?, logged.stretches().last()?);
+    let (first, last) = (logged.ranges().first()?, logged.ranges().last()?);
     let run = Window { from_ns: first.0, to_ns: last.1 };
     let within = |window: Window| logged.length_within_ns(window.from_ns, window.to_ns);
     let of = |window: Window, whole: bool| {
@@ -129,7 +129,7 @@ fn heavy(stops: &Intervals, logged: &Intervals) -> Option<Heavy> {
         let share = stopped as f64 / within(window).max(1) as f64;
         Heavy { window, ms: within(window) as f64 / 1e6, share, whole }
     };
-    if !shows_share(logged.length_ns(), stops.stretches().len()) {
+    if !shows_share(logged.length_ns(), stops.ranges().len()) {
         return None;
     }
     let whole = of(run, true);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_of_load_and_a_fragment_show_no_share() {
+    fn a_time_of_load_and_a_fragment_show_no_share() {
         assert_eq!(heavy_of(3_600.0, (0..5).map(|i| (f64::from(i), 150.0))), None);
         assert_eq!(heavy_of(3.0, (0..3).map(|i| (f64::from(i), 500.0))), None);
     }

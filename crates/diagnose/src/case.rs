@@ -16,7 +16,7 @@ use crate::{Confidence, Finding, Layer, Loss, Rule, Window};
 /// [`Case::yardstick_ms`]). A twentieth is what a throughput series can show at all: the clients of
 /// a healthy run vary by about as much from tick to tick.
 pub const MATTERS_SHARE: f64 = 0.05;
-/// A single stop must last as long as this to be worth a word, milliseconds: users notice from
+/// A single stop must last at least this long to be worth a word, milliseconds: users notice from
 /// about there on, and a collector's default goal for one pause (G1, `MaxGCPauseMillis`) is the
 /// same.
 pub const LONG_STOP_MS: f64 = 200.0;
@@ -34,7 +34,7 @@ pub struct Case<'a> {
     pub recording: &'a Recording,
     /// Slow windows, sorted, without overlap.
     pub slow: Vec<Window>,
-    /// Base windows, sorted, without overlap; may be empty.
+    /// Baseline windows, sorted, without overlap; may be empty.
     pub base: Vec<Window>,
     /// Whether `slow` is only "everything".
     pub whole_run: bool,
@@ -47,7 +47,7 @@ pub struct Case<'a> {
     /// series shows it.
     pub warm_up: Option<Window>,
     /// The loss tick by tick of the series within the slow windows, milliseconds; empty without a
-    /// series. A tick above the base's rate has a negative one.
+    /// series. A tick above the baseline's rate has a negative one.
     pub lost_by: Vec<(Window, f64)>,
     /// What counts operations where no series does, so that times can be divided by their number.
     pub(crate) exchanges: Option<Rc<Progress>>,
@@ -64,14 +64,15 @@ impl<'a> Case<'a> {
         self.chains.get_or_init(|| Chains::of(self.recording))
     }
 
-    /// The same case with its windows and its loss cut to some moments: those that a source covers.
-    pub(crate) fn clipped(&self, moments: &Intervals) -> Self {
-        let cut = |windows: &[Window]| Intervals::of_windows(windows).and(moments).windows();
+    /// The same case with its windows and its loss cut to some intervals: those that a source
+    /// covers.
+    pub(crate) fn clipped(&self, intervals: &Intervals) -> Self {
+        let cut = |windows: &[Window]| Intervals::of_windows(windows).and(intervals).windows();
         let (slow, base) = (cut(&self.slow), cut(&self.base));
         let mut lost_by: Vec<(Window, f64)> = Vec::new();
         for (tick, lost_ms) in &self.lost_by {
             let tick_ns = tick.length_ns().max(1) as f64;
-            let covered = moments.within(tick.from_ns, tick.to_ns);
+            let covered = intervals.within(tick.from_ns, tick.to_ns);
             lost_by.extend(covered.map(|(from_ns, to_ns)| {
                 let window = Window { from_ns, to_ns };
                 (window, lost_ms * window.length_ns() as f64 / tick_ns)
@@ -99,11 +100,11 @@ impl<'a> Case<'a> {
     }
 
     /// The longest stop of a JVM that touches some intervals, cut into its parts.
-    pub(crate) fn longest_stop(&self, jvm: ProcessId, stretches: &[Window]) -> Option<Stop> {
+    pub(crate) fn longest_stop(&self, jvm: ProcessId, ranges: &[Window]) -> Option<Stop> {
         let of = |window: &Window| self.chains().stops(jvm, *window, 1);
         // Findings mark the intervals in which they act; the longest of those holds the longest
         // stop.
-        let longest = stretches.iter().max_by_key(|window| window.length_ns())?;
+        let longest = ranges.iter().max_by_key(|window| window.length_ns())?;
         of(longest).into_iter().next()
     }
 
@@ -146,7 +147,7 @@ impl<'a> Case<'a> {
         (self.loss.lost_ms > 0.0).then(|| (cost_ms / self.loss.lost_ms).clamp(0.0, 1.0))
     }
 
-    /// What costs are held against, milliseconds: the loss where one was measured, else the length
+    /// What costs are compared with, milliseconds: the loss where one was measured, else the length
     /// of the slow windows (the whole run where none was given or found).
     pub fn yardstick_ms(&self) -> f64 {
         if self.loss.lost_ms > 0.0 { self.loss.lost_ms } else { Self::length_ms(&self.slow) }
@@ -154,19 +155,19 @@ impl<'a> Case<'a> {
 
     /// What of the loss fell into some intervals, milliseconds: ticks that they cover in part count
     /// in part. `None` where no series shows when it was lost.
-    pub(crate) fn lost_during_ms(&self, stretches: &Intervals) -> Option<f64> {
+    pub(crate) fn lost_during_ms(&self, ranges: &Intervals) -> Option<f64> {
         if self.lost_by.is_empty() {
             return None;
         }
         let part = |(tick, lost_ms): &(Window, f64)| {
-            let covered = stretches.and(&Intervals::of_windows(&[*tick])).length_ns() as f64;
+            let covered = ranges.and(&Intervals::of_windows(&[*tick])).length_ns() as f64;
             lost_ms * covered / tick.length_ns().max(1) as f64
         };
         Some(self.lost_by.iter().map(part).sum::<f64>().max(0.0))
     }
 
     /// Whether a cost is worth a finding: at least [`MATTERS_SHARE`] of the loss. Without a
-    /// measured loss it is held against the wall time looked at, so that a healthy run, whose
+    /// measured loss it is compared with the wall time looked at, so that a healthy run, whose
     /// collections take one or two per cent of it, stays without a finding. For a single stop see
     /// [`Case::stands_out`].
     pub fn matters(&self, cost_ms: f64) -> bool {
@@ -185,11 +186,12 @@ impl<'a> Case<'a> {
         self.recording.process_name(jvm)
     }
 
-    /// Spans of a kind per second of the slow and of the base windows, counted where they start.
+    /// Spans of a kind per second of the slow and of the baseline windows, counted where they
+    /// start.
     pub fn rates(&self, kind: &str, jvm: ProcessId) -> Rates {
         let starts = |windows: &[Window]| {
-            let moments = Intervals::of_windows(windows);
-            let within = |span: &Span<'_>| moments.touches(span.t0_ns(), span.t0_ns());
+            let intervals = Intervals::of_windows(windows);
+            let within = |span: &Span<'_>| intervals.touches(span.t0_ns(), span.t0_ns());
             let count = self.recording.spans_of(kind).filter(|s| s.process() == jvm && within(s)).count();
             let length_s = Self::length_ms(windows) / 1e3;
             (length_s > 0.0).then(|| count as f64 / length_s)
@@ -199,8 +201,8 @@ impl<'a> Case<'a> {
 
     /// Time within the windows that any of some intervals covers, milliseconds; what they share
     /// counts once.
-    pub fn union_ms(stretches: impl IntoIterator<Item = (i64, i64)>, windows: &[Window]) -> f64 {
-        Intervals::of(stretches).and(&Intervals::of_windows(windows)).length_ms()
+    pub fn union_ms(ranges: impl IntoIterator<Item = (i64, i64)>, windows: &[Window]) -> f64 {
+        Intervals::of(ranges).and(&Intervals::of_windows(windows)).length_ms()
     }
 
     /// Time within the windows in which a JVM was stopped, by collections or other safepoints,
@@ -220,8 +222,8 @@ impl<'a> Case<'a> {
         self.time_ms(kind::JIT_COMPILE, jvm, windows)
     }
 
-    /// What the slow windows have of something above as much base time, milliseconds; all of it
-    /// without a base.
+    /// What the slow windows have of something above as much baseline time, milliseconds; all of it
+    /// without a baseline.
     pub fn excess_ms(&self, slow_ms: f64, base_ms: f64) -> f64 {
         let base_length = Self::length_ms(&self.base);
         if base_length <= 0.0 {
@@ -277,7 +279,7 @@ impl<'a> Case<'a> {
 pub struct Rates {
     /// Per second of the slow windows.
     pub slow_per_s: f64,
-    /// Per second of the base windows; `None` without any.
+    /// Per second of the baseline windows; `None` without any.
     pub base_per_s: Option<f64>,
 }
 

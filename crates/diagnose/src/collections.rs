@@ -1,5 +1,5 @@
 //! A JVM's collections as rules and metrics ask for them: what kind of pause it was, what it
-//! collected, how much processor it got.
+//! collected, how much CPU it got.
 //!
 //! One place for these answers, so that `fathom gc` and the verdict never count differently.
 
@@ -10,7 +10,7 @@ use fathom_recording::{ProcessId, Recording, Span, SpanId, StrId};
 
 use crate::Window;
 
-/// Pauses shorter than this have CPU figures too coarse to divide by: the log prints them in steps
+/// Pauses shorter than this have CPU times too coarse to divide by: the log prints them in steps
 /// of 10 ms, so that at 50 ms the error is a fifth.
 pub const CPU_MIN_REAL_S: f64 = 0.05;
 
@@ -108,7 +108,7 @@ impl<'a> Pause<'a> {
         !self.collected_old() && self.called.young
     }
 
-    /// A figure that says yes or no.
+    /// A value that says yes or no.
     pub fn flag(&self, key: &str) -> bool {
         self.span.figure(key).is_some_and(|v| v > 0.0)
     }
@@ -124,7 +124,7 @@ impl<'a> Pause<'a> {
         })
     }
 
-    /// What the old generation grew by, bytes; negative when it shrank. Old figures where the log
+    /// What the old generation grew by, bytes; negative when it shrank. Old values where the log
     /// prints them, else heap less young.
     pub fn old_growth_bytes(&self) -> Option<f64> {
         old_growth_bytes(|n| self.span.figure(SIZES[n]))
@@ -136,7 +136,7 @@ impl<'a> Pause<'a> {
     }
 }
 
-/// The figures that show what the old generation grew by.
+/// The values that show what the old generation grew by.
 const SIZES: [&str; 6] = [
     figure::OLD_BEFORE_BYTES,
     figure::OLD_AFTER_BYTES,
@@ -146,7 +146,7 @@ const SIZES: [&str; 6] = [
     figure::YOUNG_AFTER_BYTES,
 ];
 
-/// What the old generation grew by, of which `size` gives the figures of [`SIZES`].
+/// What the old generation grew by, of which `size` gives the values of [`SIZES`].
 fn old_growth_bytes(size: impl Fn(usize) -> Option<f64>) -> Option<f64> {
     if let (Some(before), Some(after)) = (size(0), size(1)) {
         return Some(after - before);
@@ -162,7 +162,7 @@ pub fn old_growth_of(recording: &Recording) -> impl Fn(&Span<'_>) -> Option<f64>
     move |span| old_growth_bytes(|n| sizes[n](span))
 }
 
-/// The processor time of one pause or of several added up.
+/// The CPU time of one pause or of several added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
     /// In user mode, seconds.
@@ -182,15 +182,15 @@ impl Cpu {
     }
 }
 
-/// The processor time of the pauses that are long enough to have meaningful figures, added up.
+/// The CPU time of the pauses that are long enough to have meaningful values, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Worked {
     /// How many pauses.
     pub pauses: usize,
-    /// Their processor time.
+    /// Their CPU time.
     pub cpu: Cpu,
     /// CPU ÷ (wall × workers) over those of which the log has the number of workers; `None` where
-    /// that is not most of them, or the figure cannot be right.
+    /// that is not most of them, or the value cannot be right.
     pub efficiency: Option<f64>,
 }
 
@@ -199,7 +199,7 @@ pub struct Worked {
 const MOST_EFFICIENT: f64 = 1.05;
 
 impl Worked {
-    /// Of pauses of [`CPU_MIN_REAL_S`] or more; `None` without any that has figures.
+    /// Of pauses of [`CPU_MIN_REAL_S`] or more; `None` without any that has values.
     pub fn of<'p, 'a: 'p>(pauses: impl Iterator<Item = &'p Pause<'a>>) -> Option<Self> {
         let mut worked = Self::default();
         let (mut known_s, mut of_known_s, mut possible_s) = (0.0, 0.0, 0.0);
@@ -246,7 +246,7 @@ pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Windo
         .collect()
 }
 
-/// Pauses of a JVM whose records are cut off, so far as they name a failure or are full: their
+/// Pauses of a JVM whose records are truncated, so far as they name a failure or are full: their
 /// length is not known, and they are in no sum.
 pub fn cut_off(recording: &Recording, jvm: ProcessId) -> Vec<Pause<'_>> {
     let words = Words::of(recording);
@@ -397,7 +397,7 @@ pub fn in_order<T>(
 }
 
 /// The interval that a JVM's spans of `kind` were logged over, nanoseconds: what the sources that
-/// hold them cover. `None` without such spans or where the log has no stamps.
+/// hold them cover. `None` without such spans or where the log has no timestamps.
 pub fn logged_ns(recording: &Recording, kind: &'static str, jvm: ProcessId) -> Option<Window> {
     let mut sources: Vec<_> = Vec::new();
     let mut seen: Option<Window> = None;
@@ -423,16 +423,16 @@ fn join(window: Option<Window>, from_ns: i64, to_ns: i64) -> Window {
 }
 
 /// Time covered by any of some intervals within a window, nanoseconds: overlaps count once.
-pub fn covered_ns(mut stretches: Vec<(i64, i64)>, window: Window) -> i64 {
-    stretches.sort_unstable();
-    covered_in_order_ns(stretches.into_iter(), window)
+pub fn covered_ns(mut ranges: Vec<(i64, i64)>, window: Window) -> i64 {
+    ranges.sort_unstable();
+    covered_in_order_ns(ranges.into_iter(), window)
 }
 
 /// The same of intervals that come in order of their start.
-pub fn covered_in_order_ns(stretches: impl Iterator<Item = (i64, i64)>, window: Window) -> i64 {
+pub fn covered_in_order_ns(ranges: impl Iterator<Item = (i64, i64)>, window: Window) -> i64 {
     let mut covered = 0_i64;
     let mut reached = window.from_ns;
-    for (from, to) in stretches {
+    for (from, to) in ranges {
         let (from, to) = (from.max(reached), to.min(window.to_ns));
         if to > from {
             covered = covered.saturating_add(to.saturating_sub(from));

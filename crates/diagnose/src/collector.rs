@@ -1,5 +1,5 @@
-//! The collector as a whole, ruled out by one figure: whoever sees a slow JVM asks about GC first,
-//! and the figures of single rules do not answer that.
+//! The collector as a whole, ruled out by one metric: whoever sees a slow JVM asks about GC first,
+//! and the metrics of single rules do not answer that.
 
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
@@ -14,7 +14,7 @@ use crate::{COVERED, Case, LedgerRow, RuledOut, Sight, collections};
 /// The name of the row: no rule, but all of the collector's together.
 const ROW: &str = "gc";
 
-/// The figure that rules the collector out, of the JVM that it stopped longest; `None` where no
+/// The metric that rules the collector out, of the JVM that it stopped longest; `None` where no
 /// loss was measured against a baseline, where no log records collections, or where they explain
 /// enough of the loss to matter.
 pub(crate) fn ruled_out(
@@ -32,7 +32,7 @@ pub(crate) fn ruled_out(
     let excess_ms = case.excess_ms(slow_ms, base_ms);
     let jvm = jvms.iter().copied().find(|jvm| case.jvm_name(*jvm) == row.process)?;
     let slow = Intervals::of_windows(&case.slow);
-    let seen = sights.coverage(Sight::Collections, jvm).moments.and(&slow).length_ns() as f64;
+    let seen = sights.coverage(Sight::Collections, jvm).intervals.and(&slow).length_ns() as f64;
     if seen < COVERED * slow.length_ns() as f64 || case.matters(excess_ms) || !case.has(kind::GC_PAUSE, jvm) {
         return None;
     }

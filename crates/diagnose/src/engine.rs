@@ -52,7 +52,7 @@ const SMALL_PART: f64 = 2.0;
 pub struct Options {
     /// Slow windows; found when empty.
     pub slow: Vec<WindowSpec>,
-    /// Base windows; found when empty.
+    /// Baseline windows; found when empty.
     pub base: Vec<WindowSpec>,
     /// The zone of clock times that name none.
     pub zone: TimeZone,
@@ -185,7 +185,7 @@ fn is_vague(findings: &[Finding]) -> bool {
     explained < LITTLE || (findings.iter().all(grew) && explained < MOSTLY)
 }
 
-/// Figures that `fathom gc` judges bad and that no finding explains.
+/// Metrics that `fathom gc` judges bad and that no finding explains.
 fn judged_bad(recording: &Recording, jvms: &[ProcessId], findings: &[Finding], zero_ns: i64) -> Vec<String> {
     let of_jvm = |jvm: &ProcessId| {
         let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
@@ -366,7 +366,7 @@ fn judge<'a>(
     };
     let mut whole = merge::judge_all(&whole_case, sights, jvms, RULES);
     whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
-    // That others have the processors all along is no news where it was no worse in the windows in
+    // That others have the CPUs all along is no news where it was no worse in the windows in
     // which threads did something else.
     let refuted = |finding: &Finding| {
         let is_same = finding.rule == CpuTakenByOthers.id();
@@ -417,8 +417,8 @@ fn judge<'a>(
     }
 }
 
-/// Charges a finding about page faults with all that operations took longer for them, waits for a
-/// CPU included: threads that run longer wait longer for a CPU.
+/// Attributes a finding about page faults with all that operations took longer for them, waits for
+/// a CPU included: threads that run longer wait longer for a CPU.
 fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
     let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
     if let Some(storm) = findings.iter_mut().find(|f| f.rule.starts_with("page-fault-") && f.share.is_some())
@@ -429,8 +429,8 @@ fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
     }
 }
 
-/// Charges a finding about a lock with what the holders did meanwhile, in their own time, as far as
-/// the loss reaches.
+/// Attributes a finding about a lock with what the holders did meanwhile, in their own time, as far
+/// as the loss reaches.
 fn with_holders(case: &Case<'_>, findings: &mut [Finding], share: f64) {
     let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
     let more_ms = (share * case.loss.lost_ms).min(case.loss.lost_ms - charged);

@@ -20,8 +20,8 @@ const BEAT_APART: f64 = 0.1;
 const BEAT_LENGTH: f64 = 0.25;
 /// Share of the loss below which what explains it is only a part, and the rest needs words.
 const MOSTLY: f64 = 0.5;
-/// A cost below this is no figure that anybody needs, milliseconds: the finding says that something
-/// failed.
+/// A cost below this is not a number that anybody needs, milliseconds: the finding says that
+/// something failed.
 const NO_COST_MS: f64 = 0.5;
 
 /// A cost below this share of the run slows nothing down that anybody would notice: a twentieth of
@@ -75,8 +75,8 @@ fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
             let at = |ns: i64| seconds(ns.saturating_sub(diagnosis.zero_ns));
             let (from, to) = (at(window.from_ns), at(window.to_ns));
             format!(
-                "{series} was worse than usual by {} at {from}–{to} s, less than a dip that is looked into unasked \
-                 (--slow {from}s..{to}s does), and kept its usual level else",
+                "{series} was worse than usual by {} at {from}–{to} s, too little to be examined by default (--slow \
+                 {from}s..{to}s examines it), and kept its usual level otherwise",
                 quantity::share(share)
             )
         }
@@ -125,7 +125,7 @@ fn no_cause(diagnosis: &Diagnosis, whole_run: bool, without_operations: Option<&
 
 /// Whether nothing was seen but stops of the JVM and its compilations.
 fn only_stops(diagnosis: &Diagnosis) -> bool {
-    let beyond = ["waits for locks", "CPU samples", "switches of threads", "system calls"];
+    let beyond = ["waits for locks", "CPU samples", "context switches", "system calls"];
     diagnosis.seen.sights.iter().all(|sight| !beyond.contains(&sight.what))
 }
 
@@ -213,7 +213,7 @@ fn says(title: &str, ms: f64) -> bool {
     format!("{title} ").replace([',', ';', ':'], " ").contains(&format!(" {} ", quantity::millis(ms)))
 }
 
-/// A moment in seconds, in tenths where it is not a whole number of them; never "-0".
+/// A timestamp in seconds, in tenths where it is not a whole number of them; never "-0".
 fn seconds(ns: i64) -> String {
     let tenths = (ns as f64 / 1e8).round() as i64;
     if tenths % 10 == 0 { (tenths / 10).to_string() } else { format!("{:.1}", tenths as f64 / 10.0) }
@@ -315,15 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_just_before_zero_is_zero() {
+    fn a_timestamp_just_before_zero_is_zero() {
         let said = [-1_200_000, 0, 49_000_000, 51_000_000, 4_990_000_000, 86_123_456_789, -260_000_000];
         assert_eq!(said.map(seconds), ["0", "0", "0", "0.1", "5", "86.1", "-0.3"]);
     }
 
     #[test]
     fn a_time_that_a_title_has_is_not_said_again() {
-        let title =
-            "165 stops waited 6.55 s without using a processor: the GC log's own write blocked in Alloc";
+        let title = "165 stops waited 6.55 s without using a CPU: the GC log's own write blocked in Alloc";
         assert!(
             says(title, 6_550.0) && says("it took 6.55 s", 6_550.0) && says("6 threads, 6.55 s: x", 6_550.0)
         );

@@ -1,19 +1,19 @@
-//! Sets of moments: sorted intervals without overlap, with union, intersection and
+//! Sets of points in time: sorted intervals without overlap, with union, intersection and
 //! difference.
 //!
-//! The ledger stands on them: a nanosecond is in a set or it is not, so nothing can be charged
+//! The ledger stands on them: a nanosecond is in a set or it is not, so nothing can be attributed
 //! twice.
 
 use crate::Window;
 
-/// A set of moments, as intervals `[from, to)` in nanoseconds.
+/// A set of points in time, as intervals `[from, to)` in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intervals(Vec<(i64, i64)>);
 
 impl Intervals {
     /// The union of intervals in any order; empty and backward ones add nothing.
-    pub fn of(stretches: impl IntoIterator<Item = (i64, i64)>) -> Self {
-        let mut all: Vec<_> = stretches.into_iter().filter(|(from, to)| from < to).collect();
+    pub fn of(ranges: impl IntoIterator<Item = (i64, i64)>) -> Self {
+        let mut all: Vec<_> = ranges.into_iter().filter(|(from, to)| from < to).collect();
         // Spans come in order of their start, and sets are put together of two that are in order:
         // the stable sort takes such runs as they are. Which of two that start at once comes first
         // makes no difference below.
@@ -27,9 +27,9 @@ impl Intervals {
     }
 
     /// The union of intervals that come in order of their starts, in one go.
-    pub(crate) fn of_sorted(stretches: impl IntoIterator<Item = (i64, i64)>) -> Self {
+    pub(crate) fn of_sorted(ranges: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut merged: Vec<(i64, i64)> = Vec::new();
-        for (from, to) in stretches.into_iter().filter(|(from, to)| from < to) {
+        for (from, to) in ranges.into_iter().filter(|(from, to)| from < to) {
             match merged.last_mut() {
                 Some(last) if from <= last.1 => last.1 = last.1.max(to),
                 _ => merged.push((from, to)),
@@ -43,13 +43,13 @@ impl Intervals {
         self.0.shrink_to_fit();
     }
 
-    /// The moments of windows.
+    /// The intervals of windows.
     pub fn of_windows(windows: &[Window]) -> Self {
         Self::of(windows.iter().map(|w| (w.from_ns, w.to_ns)))
     }
 
     /// The intervals, ascending.
-    pub fn stretches(&self) -> &[(i64, i64)] {
+    pub fn ranges(&self) -> &[(i64, i64)] {
         &self.0
     }
 
@@ -58,7 +58,7 @@ impl Intervals {
         self.0.iter().map(|(from_ns, to_ns)| Window { from_ns: *from_ns, to_ns: *to_ns }).collect()
     }
 
-    /// Whether there is no moment in it.
+    /// Whether there is no time in it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -68,18 +68,18 @@ impl Intervals {
         self.0.iter().fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
     }
 
-    /// Whether any of it lies in `[from, to)`, or at `from` where the two are one moment. Looks at
-    /// one interval only.
+    /// Whether any of it lies in `[from, to)`, or at `from` where the two are one timestamp. Looks
+    /// at one interval only.
     pub fn touches(&self, from: i64, to: i64) -> bool {
-        let first = self.0.partition_point(|stretch| stretch.1 <= from);
-        self.0.get(first).is_some_and(|stretch| stretch.0 < to.max(from.saturating_add(1)))
+        let first = self.0.partition_point(|range| range.1 <= from);
+        self.0.get(first).is_some_and(|range| range.0 < to.max(from.saturating_add(1)))
     }
 
-    /// How much of it lies between two moments, nanoseconds, saturating. Looks at no interval that
-    /// lies outside.
+    /// How much of it lies between two timestamps, nanoseconds, saturating. Looks at no interval
+    /// that lies outside.
     pub fn length_within_ns(&self, from: i64, to: i64) -> i64 {
-        let first = self.0.partition_point(|stretch| stretch.1 <= from);
-        (self.0[first..].iter()).take_while(|stretch| stretch.0 < to).fold(0, |sum: i64, (a, b)| {
+        let first = self.0.partition_point(|range| range.1 <= from);
+        (self.0[first..].iter()).take_while(|range| range.0 < to).fold(0, |sum: i64, (a, b)| {
             sum.saturating_add((*b).min(to).saturating_sub((*a).max(from)).max(0))
         })
     }
@@ -90,17 +90,17 @@ impl Intervals {
         within.fold(0, i64::saturating_add)
     }
 
-    /// Its parts between two moments. Looks at no interval that lies outside.
+    /// Its parts between two timestamps. Looks at no interval that lies outside.
     pub fn within(&self, from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
-        let first = self.0.partition_point(|stretch| stretch.1 <= from);
-        let near = self.0[first..].iter().take_while(move |stretch| stretch.0 < to);
+        let first = self.0.partition_point(|range| range.1 <= from);
+        let near = self.0[first..].iter().take_while(move |range| range.0 < to);
         near.map(move |(a, b)| ((*a).max(from), (*b).min(to))).filter(|(a, b)| a < b)
     }
 
     /// The first nanoseconds of them, and what is left.
     pub(crate) fn split_at_ns(&self, length: i64) -> (Self, Self) {
         let (mut first, mut rest, mut left) = (Vec::new(), Vec::new(), length.max(0));
-        for (from, to) in self.stretches().iter().copied() {
+        for (from, to) in self.ranges().iter().copied() {
             let cut = from.saturating_add(left).min(to);
             left -= cut - from;
             first.extend((cut > from).then_some((from, cut)));
@@ -109,7 +109,7 @@ impl Intervals {
         (Self::of(first), Self::of(rest))
     }
 
-    /// The set of its moments between two.
+    /// The set of its intervals between two timestamps.
     pub(crate) fn clipped(&self, from: i64, to: i64) -> Self {
         Self(self.within(from, to).collect())
     }
@@ -119,7 +119,7 @@ impl Intervals {
         self.length_ns() as f64 / 1e6
     }
 
-    /// Moments in both.
+    /// Intervals in both.
     pub fn and(&self, other: &Self) -> Self {
         let (mut i, mut j) = (0, 0);
         let mut both = Vec::new();
@@ -133,12 +133,12 @@ impl Intervals {
         Self(both)
     }
 
-    /// Moments in either.
+    /// Intervals in either.
     pub fn or(&self, other: &Self) -> Self {
         Self::of(self.0.iter().chain(&other.0).copied())
     }
 
-    /// Moments in this one and not in the other.
+    /// Intervals in this one and not in the other.
     pub fn without(&self, other: &Self) -> Self {
         let mut left = Vec::new();
         let mut j = 0;
@@ -175,8 +175,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sets_behave_as_sets_of_moments(a in some(), b in some()) {
-            let holds = |s: &Intervals, t: i64| s.stretches().iter().any(|(f, to)| (*f..*to).contains(&t));
+        fn sets_behave_as_sets_of_points_in_time(a in some(), b in some()) {
+            let holds = |s: &Intervals, t: i64| s.ranges().iter().any(|(f, to)| (*f..*to).contains(&t));
             let (a, b) = (Intervals::of(a), Intervals::of(b));
             let (and, or, without) = (a.and(&b), a.or(&b), a.without(&b));
             for t in 0..240 {
@@ -198,6 +198,6 @@ mod tests {
     fn the_ends_of_time_do_not_overflow() {
         let all = Intervals::of([(i64::MIN, i64::MAX)]);
         assert_eq!(all.length_ns(), i64::MAX);
-        assert_eq!(all.without(&Intervals::of([(0, 1)])).stretches(), [(i64::MIN, 0), (1, i64::MAX)]);
+        assert_eq!(all.without(&Intervals::of([(0, 1)])).ranges(), [(i64::MIN, 0), (1, i64::MAX)]);
     }
 }

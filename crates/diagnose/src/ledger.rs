@@ -1,5 +1,5 @@
-//! The ledger: each JVM's wall time of the slow and the base windows, charged to one category each,
-//! without overlap and without a rest.
+//! The ledger: each JVM's wall time of the slow and the baseline windows, attributed to one
+//! category each, without overlap and without a remainder.
 //!
 //! ```text
 //! window ─┬─ not covered by a log that records stops ──▶ unknown, or the JVM's counters of stops ([`counted`])
@@ -11,7 +11,7 @@
 //!                     └─ the rest ──▶ not stopped
 //! ```
 //!
-//! A moment that two records claim goes to the first of these lines, so the parts are sets without
+//! Time that two records claim goes to the first of these lines, so the parts are sets without
 //! overlap and add up to the window to the nanosecond. Time of compiler threads and the
 //! application's progress are not part of the sum. On JDK 13 to 17.0.7 the time to reach a
 //! safepoint includes its cleanup (JDK-8297154).
@@ -36,7 +36,7 @@ pub(crate) const NOT_STOPPED: &str = "not stopped";
 /// The category of time that no source of stops covers.
 pub(crate) const UNKNOWN: &str = "unknown";
 
-/// Categories that make up the sum. Writes of the log claim a moment first, then the others in this
+/// Categories that make up the sum. Writes of the log claim time first, then the others in this
 /// order.
 const STOPPED: [&str; 5] = [
     STOPPED_BY_GC,
@@ -46,7 +46,7 @@ const STOPPED: [&str; 5] = [
     "stopped: log write",
 ];
 
-/// The ledger of some JVMs over slow and base windows.
+/// The ledger of some JVMs over slow and baseline windows.
 pub(crate) fn ledger(
     recording: &Recording,
     jvms: &[ProcessId],
@@ -195,8 +195,8 @@ fn around_pauses<'s>(
     pauses: &'s Intervals,
 ) -> impl Iterator<Item = (i64, i64)> + 's {
     let within = |(from, to): (i64, i64)| {
-        let first = pauses.stretches().partition_point(|p| p.1 <= from);
-        pauses.stretches()[first..].iter().take_while(|p| p.0 < to).any(|p| {
+        let first = pauses.ranges().partition_point(|p| p.1 <= from);
+        pauses.ranges()[first..].iter().take_while(|p| p.0 < to).any(|p| {
             let shared = p.1.min(to).saturating_sub(p.0.max(from));
             shared > p.1.saturating_sub(p.0) / 2
         })
@@ -240,7 +240,7 @@ pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
             || (gc_log && !compiling.contains(&run.source()))
     };
     let runs = Intervals::of(own(kind::RUN).filter(shows_stops).map(ends));
-    // A record may end a little after the last stamp of its log; without a run, its records are
+    // A record may end a little after the last timestamp of its log; without a run, its records are
     // what it covers.
     runs.or(&Intervals::of([kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(own).map(ends)))
 }
@@ -276,7 +276,7 @@ fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<Ledg
     busy.into_iter().map(row).collect()
 }
 
-/// The application's progress as time: what of the windows would have been enough at the base's
+/// The application's progress as time: what of the windows would have been enough at the baseline's
 /// rate.
 fn progress(loss: &Loss, slow: &Intervals, base: &Intervals) -> Option<LedgerRow> {
     let _rates = (loss.slow_rate?, loss.base_rate?);
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn compiler_threads_stand_beside_the_sum() {
+    fn compiler_threads_are_not_in_the_sum() {
         let mut built = Built::jvm("17", "G1", 100.0);
         for (thread, at) in [("C2 CompilerThread0", 10.0), ("C2 CompilerThread1", 10.0)] {
             let id = built.on_thread(kind::JIT_COMPILE, thread, "a.B.c()", at, 6_000.0);

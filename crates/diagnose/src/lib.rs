@@ -50,5 +50,5 @@ pub use sight::{COVERED, Coverage, LOST, Sight};
 pub use verdict::*;
 pub use waits::{Category, Causes, is_at_rest};
 pub use windows::{
-    Clock, MomentSpec, WindowError, WindowSpec, Zero, clock_of, resolve, whole, zero, zero_ns,
+    Clock, TimestampSpec, WindowError, WindowSpec, Zero, clock_of, resolve, whole, zero, zero_ns,
 };

@@ -4,7 +4,7 @@
 //! That a window begins with a deploy is a fact and no cause. It is said where the mark may have
 //! been at the window's beginning: they are no further apart than a tick of the series that the
 //! window was found on and what the clocks of mark and series may be off, together. What is written
-//! as 22:00 was at any moment of that minute and at none before it: that puts it closer to windows
+//! as 22:00 was at any time of that minute and at none before it: that puts it closer to windows
 //! that begin later, and never to those that began before it.
 
 use fathom_recording::vocabulary::{figure, kind, live, source};

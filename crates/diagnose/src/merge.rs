@@ -1,4 +1,4 @@
-//! Many judgements into one verdict: findings ranked without charging the same time twice,
+//! Many judgements into one verdict: findings ranked without attributing the same time twice,
 //! ruled-out causes and blind spots one row each.
 
 mod charged;
@@ -64,8 +64,8 @@ pub(crate) fn judge_all<'a>(
 
 /// A verdict with what only the other frame shows (the whole run where this one is stops, or stops
 /// where it is the whole run): without a share, for the loss of this frame is not theirs, and after
-/// its own findings, for what they cost is the cost of other moments. What only sums up stops adds
-/// nothing to findings that explain most of them.
+/// its own findings, for what they cost is the cost of other intervals. What only sums up stops
+/// adds nothing to findings that explain most of them.
 pub(crate) fn with_others(mut verdict: Merged, other: Merged, found: &str) -> Merged {
     let own = verdict.findings.len();
     for mut finding in other.findings {

@@ -1,4 +1,4 @@
-//! Figures in words: one way to write a time, a size, a rate and a share wherever a verdict speaks.
+//! Numbers in words: one way to write a time, a size, a rate and a share wherever a verdict speaks.
 //!
 //! Sizes count in 1024s and are written "MB" and "GB", because that is what the JVM's own logs and
 //! flags mean by M and G; a reader who compares the two must find the same number.
@@ -49,7 +49,7 @@ pub fn bytes(size: f64) -> String {
     }
 }
 
-/// Cycles of a processor, in powers of 1000 as its frequency is given: "512 cycles", "1.5 Mcycles",
+/// Cycles of a CPU, in powers of 1000 as its frequency is given: "512 cycles", "1.5 Mcycles",
 /// "35 Gcycles".
 pub fn cycles(count: f64) -> String {
     const UNITS: [&str; 5] = ["cycles", "kcycles", "Mcycles", "Gcycles", "Tcycles"];

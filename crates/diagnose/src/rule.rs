@@ -5,9 +5,9 @@ use fathom_recording::ProcessId;
 use crate::{BlindSpot, Case, Finding, Layer, Sight, Statement};
 
 /// A known cause of a slow JVM: looks for its exact evidence in one JVM, and says what it found or
-/// which figure rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
+/// which value rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
 ///
-/// A rule never fires on hints alone: each look-alike has its discriminator, each threshold its
+/// A rule never fires on hints alone: each confounder has its discriminator, each threshold its
 /// reason, and a finding must matter (its cost a good part of what was lost). It never looks for
 /// the name of a particular program.
 pub trait Rule: Sync {
@@ -18,7 +18,7 @@ pub trait Rule: Sync {
     fn layer(&self) -> Layer;
 
     /// For the documentation, in Markdown: what the cause is, the evidence asked for, its
-    /// look-alikes and how they are distinguished, and what it can say from which inputs.
+    /// confounders and how they are distinguished, and what it can say from which inputs.
     fn about(&self) -> &'static str;
 
     /// What it must have seen before it may rule its cause out. The engine cuts the case to what is
@@ -26,8 +26,8 @@ pub trait Rule: Sync {
     /// not known rather than ruled out.
     fn needs(&self) -> &'static [Sight];
 
-    /// Whether its finding is but what is left when the others have explained theirs: it is charged
-    /// last, and where nothing is left it is added to the evidence of the first of them.
+    /// Whether its finding is but what is left when the others have explained theirs: it is
+    /// attributed last, and where nothing is left it is added to the evidence of the first of them.
     fn yields(&self) -> bool {
         false
     }
@@ -48,10 +48,10 @@ pub enum Judgement {
     Found(Box<Finding>),
     /// It was looked for and is not there.
     RuledOut {
-        /// The figure that says so: "GC stopped the JVM for 0.31 s of 20 s, 0.29 s in as much base
-        /// time".
+        /// The metric that says so: "GC stopped the JVM for 0.31 s of 20 s, 0.29 s in as much
+        /// baseline time".
         figure: Statement,
-        /// Where the figure comes from.
+        /// Where the value comes from.
         source: String,
     },
     /// What it needs was not recorded.

@@ -30,8 +30,8 @@ pub(crate) fn sights(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -
     let slow = Intervals::of_windows(&case.slow);
     let of = |sight: Sight| {
         let all = jvms.iter().map(|jvm| sights.coverage(sight, *jvm));
-        let best = all.max_by_key(|coverage| coverage.moments.and(&slow).length_ns())?;
-        let covered = best.moments.and(&slow).length_ns();
+        let best = all.max_by_key(|coverage| coverage.intervals.and(&slow).length_ns())?;
+        let covered = best.intervals.and(&slow).length_ns();
         (covered > 0).then(|| Sighted {
             what: sight.words(),
             sources: best.sources.clone(),
@@ -42,7 +42,7 @@ pub(crate) fn sights(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -
 }
 
 /// The largest parts of the time: stops of the JVMs, then what the application's threads did, by
-/// how much they grew above the base, or by how much they are where there is none.
+/// how much they grew above the baseline, or by how much they are where there is none.
 pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId]) -> Vec<Part> {
     let mut stops: Vec<Part> = ledger.iter().filter_map(|row| stop(case, row)).collect();
     stops.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
@@ -56,8 +56,8 @@ pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId])
 }
 
 /// What the application's threads did but for having no work, by how much it grew for each
-/// operation above the base, else by its share, or by how much it is where there is no base. Sleep
-/// is part of it: who sleeps between retries is waited for.
+/// operation above the baseline, else by its share, or by how much it is where there is no
+/// baseline. Sleep is part of it: who sleeps between retries is waited for.
 pub(crate) fn threads(case: &Case<'_>) -> Vec<Part> {
     let mut parts = application(case, |category| category == Category::Idle);
     let by = |part: &Part| match (part.per_operation_ms, part.base_per_operation_ms) {
@@ -74,7 +74,7 @@ fn operations_of(recording: &Recording, windows: &[Window]) -> Option<f64> {
     (counted > 0.0).then_some(counted)
 }
 
-/// Milliseconds above what the base has, as a share.
+/// Milliseconds above what the baseline has, as a share.
 fn growth(part: &Part) -> f64 {
     let whole = if part.share > 0.0 { part.ms / part.share } else { 0.0 };
     (part.share - part.base_share.unwrap_or(0.0)) * whole
@@ -206,12 +206,13 @@ fn words(category: Category) -> String {
 }
 
 /// Parts as words of a sentence: "stopped: GC 99.9% (2 × Pause Young (Normal), G1 Humongous
-/// Allocation); of the application threads' time 81% blocked: network (12% in the base), 9%
+/// Allocation); of the application threads' time 81% blocked: network (12% in the baseline), 9%
 /// running".
 pub(crate) fn in_words(parts: &[Part]) -> String {
     let (threads, stops): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(|part| part.of == APPLICATION);
     let base = |part: &Part| {
-        part.base_share.map_or(String::new(), |share| format!(" ({} in the base)", quantity::share(share)))
+        part.base_share
+            .map_or(String::new(), |share| format!(" ({} in the baseline)", quantity::share(share)))
     };
     let stop = |part: &&Part| {
         let detail = if part.detail.is_empty() { String::new() } else { format!(": {}", part.detail) };

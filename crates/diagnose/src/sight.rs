@@ -148,7 +148,7 @@ impl Sight {
                 "fathom record for all of the time",
             ),
             Self::Switches => (
-                "switches of threads",
+                "context switches",
                 &[kind::SCHED_WATCHED, kind::SCHED_OFF],
                 &[sample::OFF_CPU],
                 &[source::SCHED],
@@ -173,8 +173,8 @@ impl Sight {
 /// How much of some windows a sight covers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coverage {
-    /// The moments, within the windows or not.
-    pub(crate) moments: Intervals,
+    /// The intervals, within the windows or not.
+    pub(crate) intervals: Intervals,
     /// Sources that show it, by name.
     pub sources: Vec<String>,
     /// Sources that would show it, but lost too much, each with its losses in words.
@@ -249,7 +249,7 @@ impl<'a> Sights<'a> {
         let formats = sight.from().formats;
         let with_records = self.with_records.get(&(sight.index(), jvm));
         let mut coverage = Coverage::default();
-        let mut moments: Vec<(i64, i64)> = Vec::new();
+        let mut intervals: Vec<(i64, i64)> = Vec::new();
         // What stops a JVM is logged for its runs, whether it was stopped in them or not.
         let stops = matches!(sight, Sight::Collections | Sight::Safepoints)
             .then(|| crate::ledger::covered(self.recording, jvm));
@@ -272,14 +272,14 @@ impl<'a> Sights<'a> {
             }
             coverage.sources.push(source.name.clone());
             match (self.runs.get(&(id, jvm)), source.covers_ns) {
-                (Some(runs), _) => moments.extend(runs),
-                (None, Some(covers)) => moments.push(covers),
-                (None, None) => moments.extend(self.extent(sight, jvm, id)),
+                (Some(runs), _) => intervals.extend(runs),
+                (None, Some(covers)) => intervals.push(covers),
+                (None, None) => intervals.extend(self.extent(sight, jvm, id)),
             }
         }
-        coverage.moments = Intervals::of(moments);
+        coverage.intervals = Intervals::of(intervals);
         if let Some(stops) = stops.filter(|stops| coverage.lossy.is_empty() && stops_seen(stops)) {
-            coverage.moments = coverage.moments.or(&stops);
+            coverage.intervals = coverage.intervals.or(&stops);
         }
         coverage
     }

@@ -52,14 +52,11 @@ fn stops_are_few(case: &Case<'_>, sights: &Sights<'_>, jvm: ProcessId) -> bool {
     let run_ms = run.length_ms();
     let seen = |sight: Sight| {
         let coverage = sights.coverage(sight, jvm);
-        coverage.lossy.is_empty() && coverage.moments.and(&run).length_ms() >= COVERED * run_ms
+        coverage.lossy.is_empty() && coverage.intervals.and(&run).length_ms() >= COVERED * run_ms
     };
     let stops = crate::windows::stops::of_jvm(case.recording, jvm);
-    let longest = stops
-        .stretches()
-        .iter()
-        .map(|(from, to)| (to.saturating_sub(*from)) as f64 / 1e6)
-        .fold(0.0, f64::max);
+    let longest =
+        stops.ranges().iter().map(|(from, to)| (to.saturating_sub(*from)) as f64 / 1e6).fold(0.0, f64::max);
     seen(Sight::Collections) && stops.and(&run).length_ms() < MATTERS_SHARE * run_ms && longest < LONG_MS
 }
 
@@ -70,14 +67,14 @@ pub(crate) fn few_stops(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]
         return None;
     }
     let run = Intervals::of_windows(&case.slow);
-    // In less than a second no long stop has room, and a log that is cut off at its head shows
+    // In less than a second no long stop has room, and a log that is truncated at its head shows
     // none.
     if run.length_ms() < LONG_MS {
         return None;
     }
     let stops = jvms.iter().map(|jvm| crate::windows::stops::of_jvm(case.recording, *jvm).and(&run));
     let most = stops.max_by_key(Intervals::length_ns)?;
-    let longest = most.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
+    let longest = most.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     Some(FewStops {
         share: most.length_ms() / run.length_ms().max(f64::MIN_POSITIVE),
         longest_ms: longest as f64 / 1e6,

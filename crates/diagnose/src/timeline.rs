@@ -1,9 +1,9 @@
-//! The clock of a recording as a diagnosis uses it: which sources can be held against each other in
-//! time, what they cover, and the moment that relative times count from.
+//! The clock of a recording as a diagnosis uses it: which sources can be compared with each other
+//! in time, what they cover, and the timestamp that relative times count from.
 //!
-//! A source that could not be placed keeps its own stamps (see [`fathom_recording::Placement`]).
-//! Its rows must not be held against those of others: a window found on one clock means nothing on
-//! another.
+//! A source that could not be placed keeps its own timestamps (see
+//! [`fathom_recording::Placement`]). Its rows must not be compared with those of others: a window
+//! found on one clock means nothing on another.
 
 use std::collections::BTreeSet;
 
@@ -20,16 +20,16 @@ pub(crate) struct Timeline<'a> {
     recording: &'a Recording,
     /// Sources that are on the one clock, by index.
     placed: Vec<bool>,
-    /// Whether series could be held against JVMs: both are on the clock, or only one of the two is
+    /// Whether series could be compared with JVMs: both are on the clock, or only one of the two is
     /// there.
     pub(crate) series_usable: bool,
-    /// First and last moment of what is on the clock.
+    /// First and last timestamp of what is on the clock.
     pub(crate) covers: Window,
     /// What relative times count from: of a live recording its start, whatever is given with it,
     /// so that every command counts alike; else the first tick of the series that windows are found
-    /// on, else the start of the first JVM, else the first moment of all.
+    /// on, else the start of the first JVM, else the first timestamp of all.
     pub(crate) zero_ns: i64,
-    /// What that moment is, in words.
+    /// What that time is, in words.
     pub(crate) zero_is: &'static str,
     /// Whether times are wall-clock times.
     pub(crate) wall: bool,
@@ -107,8 +107,8 @@ impl<'a> Timeline<'a> {
         self.all_jvms().into_iter().partition(|jvm| self.has_placed_source(*jvm))
     }
 
-    /// What sources cover that hold more than a series: the moments in which anything could be seen
-    /// of the JVMs.
+    /// What sources cover that hold more than a series: the intervals in which anything could be
+    /// seen of the JVMs.
     pub(crate) fn recorded(&self) -> Intervals {
         let mut extents: FxHashMap<SourceId, (i64, i64)> = FxHashMap::default();
         let mut runs: FxHashMap<SourceId, Vec<(i64, i64)>> = FxHashMap::default();
@@ -131,17 +131,17 @@ impl<'a> Timeline<'a> {
         for sample in self.recording.samples.iter() {
             add(sample.source, sample.t_ns, sample.t_ns.saturating_add(1));
         }
-        let mut moments = Vec::new();
+        let mut intervals = Vec::new();
         for (i, source) in self.recording.sources.iter().enumerate() {
             let id = SourceId(i as u32);
             let Some(extent) = extents.get(&id).filter(|_| self.is_placed(id)) else { continue };
             match (runs.remove(&id), source.covers_ns) {
-                (Some(runs), _) => moments.extend(runs),
-                (None, Some(covers)) => moments.push(covers),
-                (None, None) => moments.push(*extent),
+                (Some(runs), _) => intervals.extend(runs),
+                (None, Some(covers)) => intervals.push(covers),
+                (None, None) => intervals.push(*extent),
             }
         }
-        Intervals::of(moments)
+        Intervals::of(intervals)
     }
 
     /// What a whole run is: what is on the clock, of a live recording what its sources say that
@@ -149,7 +149,7 @@ impl<'a> Timeline<'a> {
     /// time between two recordings in one file is no part of it.
     pub(crate) fn judged(&self) -> Vec<Window> {
         if !self.is_live() {
-            return self.moments().windows();
+            return self.intervals().windows();
         }
         let said = self.recording.sources.iter().enumerate().filter(|(i, _)| self.placed[*i]);
         let said = said.filter_map(|(_, source)| source.covers_ns);
@@ -173,7 +173,7 @@ impl<'a> Timeline<'a> {
 
     /// All that is on the clock, but for the time between two recordings that nothing was recorded
     /// in. A series goes on there.
-    pub(crate) fn moments(&self) -> Intervals {
+    pub(crate) fn intervals(&self) -> Intervals {
         let whole = || Intervals::of_windows(&[self.covers]);
         let flights = (0..self.placed.len()).any(|i| self.is_flight(SourceId(i as u32)));
         if self.is_live()
@@ -182,14 +182,14 @@ impl<'a> Timeline<'a> {
         {
             return whole();
         }
-        let mut moments: Vec<(i64, i64)> = Vec::new();
-        for (from, to) in self.recorded().and(&whole()).stretches() {
-            match moments.last_mut() {
+        let mut intervals: Vec<(i64, i64)> = Vec::new();
+        for (from, to) in self.recorded().and(&whole()).ranges() {
+            match intervals.last_mut() {
                 Some(last) if from.saturating_sub(last.1) < GAP_NS => last.1 = *to,
-                _ => moments.push((*from, *to)),
+                _ => intervals.push((*from, *to)),
             }
         }
-        if moments.is_empty() { whole() } else { Intervals::of(moments) }
+        if intervals.is_empty() { whole() } else { Intervals::of(intervals) }
     }
 
     /// Whether a series shows throughput or latency on the one clock.

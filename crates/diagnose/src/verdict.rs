@@ -38,8 +38,8 @@ pub struct Diagnosis {
     pub marks: Vec<Mark>,
     /// What was lost in the slow windows.
     pub loss: Loss,
-    /// The loss charged to findings and to what is left: adds up to `loss.lost_ms`. Empty where no
-    /// loss was measured.
+    /// The loss attributed to findings and to what is left: adds up to `loss.lost_ms`. Empty where
+    /// no loss was measured.
     pub account: Vec<Charge>,
     /// Where the time went in the slow windows and in the baseline, per process.
     pub ledger: Vec<LedgerRow>,
@@ -92,12 +92,12 @@ pub struct Seen {
     /// The stops of the JVM that was stopped most, where those of all JVMs were seen and take less
     /// than what matters: then the collectors are healthy.
     pub few_stops: Option<FewStops>,
-    /// The largest parts of the time, those that grew most above the base first. Empty where the
-    /// findings explain half of the loss or more.
+    /// The largest parts of the time, those that grew most above the baseline first. Empty where
+    /// the findings explain half of the loss or more.
     pub largest: Vec<Part>,
     /// What application threads did but for having no work, whatever the findings explain: of the
-    /// process in which most changed, those parts first that grew most above the base. Empty
-    /// where the switches of threads were not seen.
+    /// process in which most changed, those parts first that grew most above the baseline. Empty
+    /// where the context switches were not seen.
     pub threads: Vec<Part>,
 }
 
@@ -138,11 +138,11 @@ pub struct Part {
     pub ms: f64,
     /// As a share of that time.
     pub share: f64,
-    /// The share in the base windows; `None` without a base.
+    /// The share in the baseline windows; `None` without a baseline.
     pub base_share: Option<f64>,
     /// Milliseconds for each operation; `None` where operations are not counted, and of stops.
     pub per_operation_ms: Option<f64>,
-    /// The same in the base windows.
+    /// The same in the baseline windows.
     pub base_per_operation_ms: Option<f64>,
     /// What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous
     /// Allocation"; of the largest part of the application threads' time, that a pool of threads
@@ -256,12 +256,12 @@ pub struct Began {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Loss {
-    /// Lost time over all slow windows, milliseconds: each window's length × (1 − rate / base
-    /// rate), or the stopped time above the base's where there is no series of progress.
+    /// Lost time over all slow windows, milliseconds: each window's length × (1 − rate / baseline
+    /// rate), or the stopped time above the baseline's where there is no series of progress.
     pub lost_ms: f64,
     /// Progress per second in the slow windows, in `unit`.
     pub slow_rate: Option<f64>,
-    /// Progress per second in the base windows.
+    /// Progress per second in the baseline windows.
     pub base_rate: Option<f64>,
     /// Unit of the rates, "ops/s".
     pub unit: String,
@@ -286,7 +286,7 @@ pub enum Measure {
     Stops,
 }
 
-/// A part of the loss, and what it is charged to.
+/// A part of the loss, and what it is attributed to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Charge {
@@ -301,7 +301,7 @@ pub struct Charge {
     pub share: f64,
 }
 
-/// Time of one process (or of all) charged to one category, in the slow windows and in the
+/// Time of one process (or of all) attributed to one category, in the slow windows and in the
 /// baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -320,11 +320,11 @@ pub struct LedgerRow {
     pub in_sum: bool,
     /// Milliseconds in the slow windows; `None` when not seen.
     pub slow_ms: Option<f64>,
-    /// Milliseconds in the base windows.
+    /// Milliseconds in the baseline windows.
     pub base_ms: Option<f64>,
     /// As a share of the slow windows' length (can pass 1 for compiler threads).
     pub slow_share: Option<f64>,
-    /// As a share of the base windows' length.
+    /// As a share of the baseline windows' length.
     pub base_share: Option<f64>,
 }
 
@@ -335,9 +335,9 @@ pub struct LedgerRow {
 pub enum Confidence {
     /// The evidence fits, and so would another cause.
     ConsistentWith,
-    /// Mechanism and timing fit, most of the loss is explained, a look-alike is not excluded.
+    /// Mechanism and timing fit, most of the loss is explained, a confounder is not excluded.
     Likely,
-    /// Mechanism seen, at least half of the loss explained, look-alikes rejected.
+    /// Mechanism seen, at least half of the loss explained, confounders rejected.
     Proven,
 }
 
@@ -365,7 +365,7 @@ pub enum Layer {
     Gc,
     /// Safepoints and VM operations.
     Safepoint,
-    /// Scheduler and processors.
+    /// Scheduler and CPUs.
     Cpu,
     /// Memory of the machine.
     Memory,
@@ -381,7 +381,7 @@ pub enum Layer {
 pub struct Finding {
     /// Rule id: "jit-compile-burst".
     pub rule: &'static str,
-    /// One line: what it is, with its main figure.
+    /// One line: what it is, with its main metric.
     pub title: String,
     /// The layer that it lies in.
     pub layer: Layer,
@@ -470,9 +470,9 @@ pub struct Remedy {
 pub struct RuledOut {
     /// Rule id, or the name of a group ("gc").
     pub rule: String,
-    /// The figure that says so.
+    /// The metric that says so.
     pub figure: Statement,
-    /// Where the figure comes from.
+    /// Where the value comes from.
     pub source: String,
 }
 

@@ -1,5 +1,5 @@
 //! VM operations that have work of their own: what they do, who asks for them, what can be done
-//! about them. Collections are none of them: their pauses are known as such.
+//! about them. Collections are not among them: their pauses are known as such.
 //!
 //! Names are HotSpot's (vmOperation.hpp, `VM_OPS_DO`, JDK 8 to 25), as logs, flight recordings and
 //! probes have them.
@@ -35,7 +35,7 @@ const OPERATIONS: &[Operation] = &[
         works_long: true,
         remedies: &[
             (
-                "take heap dumps of an instance that serves nobody, and to a fast disk: the JVM is stopped until the dump is \
+                "take heap dumps of an instance that serves no traffic, and to a fast disk: the JVM is stopped until the dump is \
                  written",
                 "any JDK",
                 "",
@@ -44,7 +44,7 @@ const OPERATIONS: &[Operation] = &[
                 "jcmd PID GC.heap_dump -parallel=N FILE writes with several threads, and puts the parts together while the \
                  application runs",
                 "JDK 22 and later",
-                "processors meanwhile",
+                "CPUs meanwhile",
             ),
         ],
     },
@@ -132,7 +132,7 @@ const OPERATIONS: &[Operation] = &[
     },
     Operation {
         names: &["HeapWalkOperation", "HeapIterateOperation"],
-        words: ("walk of an agent through the heap", "walks of an agent through the heap"),
+        words: ("heap walk by an agent", "heap walks by an agent"),
         by: "an agent or a debugger, through JVMTI",
         causes: &[],
         works_long: true,
@@ -140,7 +140,7 @@ const OPERATIONS: &[Operation] = &[
     },
     Operation {
         names: &["JFROldObject"],
-        words: ("search for what keeps old objects", "searches for what keeps old objects"),
+        words: ("search for paths to old objects", "searches for paths to old objects"),
         by: "the flight recorder (jdk.OldObjectSample with paths to the GC roots)",
         causes: &[],
         works_long: true,

@@ -1,4 +1,4 @@
-//! What the page cache wrote back in some moments, in words: which file, or whose files.
+//! What the page cache wrote back in some intervals, in words: which file, or whose files.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ const NAMED: usize = 3;
 
 /// What was written back to a device ("254:0"): the largest file, where most of it was of files
 /// that were recorded one by one, else who wrote to the files. `None` where nothing was recorded.
-pub(crate) fn what(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
-    let files = files(recording, device, moments);
-    let writers = writers(recording, device, moments);
+pub(crate) fn what(recording: &Recording, device: &str, intervals: &Intervals) -> Option<String> {
+    let files = files(recording, device, intervals);
+    let writers = writers(recording, device, intervals);
     match (files, writers) {
         // Sums are of a second each: the bytes of single files may be more.
         (Some((of_files, text)), Some((all, _))) if 2.0 * of_files >= all => Some(text),
@@ -28,12 +28,12 @@ pub(crate) fn what(recording: &Recording, device: &str, moments: &Intervals) -> 
 
 /// Bytes of files that were recorded one by one, and of which most was written back, who wrote to
 /// it last, and how much of others: "1.2 GB of /srv/dump.bin, last written by dd (4711), and 3 MB
-/// of 2 others". A record that lies in the moments in part counts in full.
-fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f64, String)> {
+/// of 2 others". A record that lies in the intervals in part counts in full.
+fn files(recording: &Recording, device: &str, intervals: &Intervals) -> Option<(f64, String)> {
     let mut files: HashMap<&str, (f64, Option<&str>)> = HashMap::new();
     let to_it = |span: &_| fathom_recording::Span::label(span, label::DEVICE) == Some(device);
     for span in recording.spans_of(kind::DISK_WRITEBACK_FILE).filter(to_it) {
-        if moments.within(span.t0_ns(), span.t1_ns()).next().is_none() {
+        if intervals.within(span.t0_ns(), span.t1_ns()).next().is_none() {
             continue;
         }
         let file = files.entry(span.label(label::PATH).unwrap_or(span.name())).or_default();
@@ -56,7 +56,7 @@ fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f6
 
 /// Bytes of all files, of which small ones are recorded as sums of a second only, and who wrote to
 /// them last: "about 12 MB of files last written by dd (63%), OrderService (4711) (37%)".
-fn writers(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f64, String)> {
+fn writers(recording: &Recording, device: &str, intervals: &Intervals) -> Option<(f64, String)> {
     let mut writers: Vec<(&str, f64)> = Vec::new();
     for series in recording.series.iter().filter(|s| s.info.name == live::DISK_WRITTEN_BACK.name) {
         let Some(writer) = series.info.instance.strip_prefix(device).and_then(|rest| rest.strip_prefix(' '))
@@ -65,7 +65,7 @@ fn writers(recording: &Recording, device: &str, moments: &Intervals) -> Option<(
         };
         let within = |i: usize| {
             let (from, length) = (series.t_ns[i], series.dt_ns[i]);
-            series.value[i] * moments.length_within_ns(from, from.saturating_add(length)) as f64 / 1e9
+            series.value[i] * intervals.length_within_ns(from, from.saturating_add(length)) as f64 / 1e9
         };
         let bytes: f64 = (0..series.t_ns.len()).map(within).sum();
         writers.extend((bytes > 0.0).then_some((writer, bytes)));
@@ -94,7 +94,7 @@ mod tests {
     use crate::built::Built;
 
     #[test]
-    fn the_largest_file_of_the_device_and_moments_is_named_with_its_writer() {
+    fn the_largest_file_of_the_device_and_interval_is_named_with_its_writer() {
         let mut built = Built::jvm("17", "G1", 60.0);
         let mut file = |name: &str, at_s: f64, bytes: f64, labels: &[(&str, &str)]| {
             built.span(kind::DISK_WRITEBACK_FILE, name, at_s, 10.0, &[(figure::BYTES, bytes)], labels);
@@ -109,8 +109,8 @@ mod tests {
         let recording = built.sealed();
         let all = recording.spans_of(kind::DISK_WRITEBACK_FILE).next().unwrap().t0_ns();
         let within = |from_s: i64, to_s: i64| {
-            let moments = Intervals::of([(all + from_s * 1_000_000_000, all + to_s * 1_000_000_000)]);
-            what(&recording, "254:0", &moments)
+            let intervals = Intervals::of([(all + from_s * 1_000_000_000, all + to_s * 1_000_000_000)]);
+            what(&recording, "254:0", &intervals)
         };
         let text = within(0, 3).unwrap();
         assert!(text.contains("of /srv/dump.bin, last written by dd (7), and "), "{text}");

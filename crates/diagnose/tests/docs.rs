@@ -211,7 +211,7 @@ fn the_page_of_rules_is_that_of_the_code() {
     let mut page = String::from(
         "# The rules\n\n\
          Generated from the code (`FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs`): one section a rule, in \
-         the order in which they are asked. What the words and costs mean stands in [diagnosis.md](diagnosis.md).\n",
+         the order in which they are asked. What the words and costs mean is in [diagnosis.md](diagnosis.md).\n",
     );
     for rule in RULES {
         let layer = serde_json::to_value(rule.layer()).unwrap();
@@ -239,7 +239,7 @@ fn the_page_of_metrics_is_that_of_the_code() {
          Generated from the code (`FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs`): what findings rest on, by the \
          `metric`\nof [the JSON form](diagnosis-json.md#evidence), with the sentence that states it. `{value}` and `{baseline}` \
          stand for the fields\nof those names, every other name in braces for one of `details`; `{n|pause|pauses}` is a number \
-         with its noun, `{n?was|were}`\nthe verb alone, `{list*; }` a list. What stands in brackets is left out where it is not \
+         with its noun, `{n?was|were}`\nthe verb alone, `{list*; }` a list. What is in brackets is left out where it is not \
          known. An id keeps its meaning; new\nones come with new versions.\n",
     );
     for (subject, metrics) in facts::catalogue() {

@@ -105,7 +105,7 @@ fn class_loaders_that_are_kept_are_distinguished_from_those_that_are_let_go() {
 }
 
 /// Those that are stopped for a twentieth of their time and more (7.6, 27, 22 and 44%), with
-/// exactly what was there: the last one ran on two processors that others used as well. Zeroing its
+/// exactly what was there: the last one ran on two CPUs that others used as well. Zeroing its
 /// heap took the kernel 2.7 s of its pauses, 4% of the run.
 const STOPPED_MUCH: [(&str, &[&str]); 4] = [
     ("jdk11-cms.log.zst", &["jvm-stopped"]),

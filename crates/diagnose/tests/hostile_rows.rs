@@ -1,4 +1,4 @@
-//! Rows of live kinds in any order, with any figures and labels: every judgement of them ends, and
+//! Rows of live kinds in any order, with any values and labels: every judgement of them ends, and
 //! its numbers are numbers.
 
 mod live_rows;

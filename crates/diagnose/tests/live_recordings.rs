@@ -1,4 +1,4 @@
-//! Verdicts on cuts of live recordings of known faults: what happened in each stands in the README
+//! Verdicts on cuts of live recordings of known faults: what happened in each is in the README
 //! next to them.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]

@@ -160,7 +160,7 @@ const HOW: &[(&str, &[(&str, &str)])] = &[
                 "least free room seen ÷ the size of the code cache (of its segment, where the log has that)",
             ),
             ("code_cache_used_max", "largest amount in use in any line"),
-            ("code_cache_full", "times that the JVM said that it was full"),
+            ("code_cache_full", "times that the JVM reported that it was full"),
             ("code_cache_sweeps", "sweeps in the log"),
         ],
     ),

@@ -1,4 +1,4 @@
-//! Verdicts on logs of real runs: what happened in each stands in the README next to its files.
+//! Verdicts on logs of real runs: what happened in each is in the README next to its files.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

@@ -78,10 +78,10 @@ impl Bucket {
         let region = set(AmazonS3ConfigKey::Region).or_else(|| set(AmazonS3ConfigKey::DefaultRegion));
         // What is no address ends the library in a panic.
         if endpoint.as_deref().is_some_and(|endpoint| !is_address(endpoint)) {
-            return Err(wrong("AWS_ENDPOINT_URL is no address: write https://HOST or https://HOST:PORT"));
+            return Err(wrong("AWS_ENDPOINT_URL is not an address: write https://HOST or https://HOST:PORT"));
         }
         if region.is_some_and(|region| !is_region(&region)) {
-            return Err(wrong("AWS_REGION is no region: write eu-central-1"));
+            return Err(wrong("AWS_REGION is not a region: write eu-central-1"));
         }
         if endpoint.is_some_and(|endpoint| endpoint.starts_with("http:")) && !plain {
             return Err(wrong("the endpoint is without TLS; AWS_ALLOW_HTTP=true allows that"));
@@ -151,7 +151,7 @@ impl Bucket {
         let created = self.store.put_opts(&key, content.clone(), PutMode::Create.into()).await;
         match created {
             Ok(_) => return Ok(()),
-            // That one is there, or that another one is being put at this moment.
+            // That one is there, or that another one is being put at this time.
             Err(error @ Error::AlreadyExists { .. }) => match self.length(&key).await? {
                 Some(there) if there == bytes => return Ok(()),
                 Some(_) => {}
@@ -287,7 +287,7 @@ fn parts(url: &str) -> Result<(&str, &str), &'static str> {
     let prefix = prefix.trim_end_matches('/');
     match Key::parse(prefix) {
         Ok(key) if key.as_ref() == prefix => Ok((bucket, prefix)),
-        _ => Err("what follows the bucket is no name of an object: s3://BUCKET/PREFIX"),
+        _ => Err("what follows the bucket is not a valid object name: s3://BUCKET/PREFIX"),
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn drive(
     let output = child.wait_with_output().map_err(|cause| refused(cause.to_string()))?;
     match output.status.code() {
         Some(0) => {
-            serde_json::from_slice(&output.stdout).map_err(|_| refused("its answer is no JSON".into()))
+            serde_json::from_slice(&output.stdout).map_err(|_| refused("its answer is not JSON".into()))
         }
         Some(3) => Err(FleetError::NoEngine {
             engine: who,
@@ -77,6 +77,6 @@ mod tests {
         assert_eq!(said(failing), "spark: no such table");
         assert!(said("import sys; sys.exit(3)").ends_with("install it: python3 -m pip install pyspark"));
         assert!(said("import sys; sys.exit(5)").contains("JAVA_HOME"));
-        assert_eq!(said("print('x')"), "spark: its answer is no JSON");
+        assert_eq!(said("print('x')"), "spark: its answer is not JSON");
     }
 }

@@ -148,8 +148,10 @@ impl Engine {
             "kept": steps.tables.iter().map(|(name, _)| name).collect::<Vec<_>>(),
         });
         let said = drive(python, DRIVER, &work, self.name(), self.package())?;
-        answer(&said)
-            .ok_or_else(|| FleetError::Refused { engine: self.name(), why: "its answer is no table".into() })
+        answer(&said).ok_or_else(|| FleetError::Refused {
+            engine: self.name(),
+            why: "its answer is not a table".into(),
+        })
     }
 }
 

@@ -22,10 +22,10 @@ pub enum FleetError {
         /// Why, without what the server answered.
         why: String,
     },
-    /// A recording that cannot be put beside others.
+    /// A recording that cannot be added to others.
     #[error("{0}")]
     Unfit(String),
-    /// A parameter of a question that is none, or not of its kind.
+    /// A parameter that the question does not have, or that is not of its kind.
     #[error("{0}")]
     Parameter(String),
     /// The engine is not on this machine.

@@ -1,11 +1,11 @@
 //! Where rows lie: `PLACE/day=2026-11-24/service=shop/host=web-1/ID-TABLE.parquet`, Hive's layout,
 //! which engines prune by.
 //!
-//! Files are never changed. Each is written beside its place, synced and moved there;
+//! Files are never changed. Each is written next to its final place, synced and moved there;
 //! `ID-recordings.parquet` is the last one, and the directory is synced before and behind it, so
 //! that where it is, the others are, after a loss of power too. Adding a recording again finds it
 //! and changes nothing; after a writer that was killed the missing files are written, with the same
-//! names. What a killed writer left beside its place is told from what one writes at the moment by
+//! names. What a killed writer left next to its place is distinguished from what one is writing by
 //! a lock, which ends with its process, and is removed.
 
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -20,7 +20,8 @@ use fathom_recording::{Identity, Recording};
 use crate::FleetError;
 use crate::tables::{Input, MINUTE_NS, TABLES, common};
 
-/// Longest recording that is taken, minutes: a month. Stamps decades apart are of a damaged file.
+/// Longest recording that is taken, minutes: a month. Timestamps decades apart are of a damaged
+/// file.
 const MOST_MINUTES: i64 = 31 * 24 * 60;
 /// How names of files end that are not in their place yet.
 const ASIDE: &str = ".tmp";
@@ -72,7 +73,7 @@ impl Slot {
             return Err(unfit("its first and last times are more than a month apart"));
         }
         let day = jiff::Timestamp::from_nanosecond(i128::from(covers_ns.0))
-            .map_err(|_| unfit("its start is no time"))?
+            .map_err(|_| unfit("its start is not a time"))?
             .strftime("%Y-%m-%d")
             .to_string();
         let id = recording.identity.recording.clone().unwrap_or_else(|| content_id(recording));
@@ -237,7 +238,7 @@ fn sync(dir: &Path) -> Result<(), FleetError> {
     }
 }
 
-/// Removes what killed writers left in a directory beside its place: files that nobody has locked.
+/// Removes what killed writers left in a directory next to its place: files that nobody has locked.
 /// One that cannot be looked at or removed stays, as it is in nobody's way. A writer that loses a
 /// file between making and locking it cannot move it and says so.
 fn remove_left_over(dir: &Path) {

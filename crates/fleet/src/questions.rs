@@ -22,7 +22,7 @@ pub struct Question {
 pub(crate) struct Steps {
     /// Tables that are made first, in this order: name and SQL.
     pub tables: Vec<(String, String)>,
-    /// What answers.
+    /// The engine that answers.
     pub answer: String,
 }
 

@@ -59,14 +59,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A figure of the process, kB.
+/// A number of `/proc/PID/status`, kB.
 fn status_kb(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("");
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
 }
 
-/// Time on a processor so far, all threads together, in user mode and in the kernel.
+/// Time on a CPU so far, all threads together, in user mode and in the kernel.
 fn cpu_s() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let ticks = stat.rsplit(')').next().unwrap_or("").split_whitespace().skip(11).take(2);

@@ -45,7 +45,7 @@ impl Bits {
         })
     }
 
-    /// Counts; how many there are. After this none is added.
+    /// Counts; how many there are. Nothing is added afterwards.
     pub fn count(&mut self) -> u32 {
         let mut sum = 0;
         for (words, before) in self.words.chunks_exact(WORDS).zip(self.before.iter_mut()) {

@@ -1,6 +1,6 @@
 //! Two dumps of one program: what grew, by class and by where it is kept.
 //!
-//! Objects have no identity across dumps: a collection moves them. What can be held against each
+//! Objects have no identity across dumps: a collection moves them. What can be compared with each
 //! other are classes, and *chains of classes* in the dominator tree: "class Sessions →
 //! ConcurrentHashMap → Node[] → Node → Session".
 
@@ -21,7 +21,7 @@ const LEAST_SHARE: f64 = 0.002;
 /// So many times as many objects as one link above are what accumulates.
 const FAN_OUT: u64 = 10;
 
-/// What is kept of a heap to hold it against another one.
+/// What is kept of a heap to compare it with another one.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Bytes that can be reached.
@@ -92,7 +92,7 @@ impl Summary {
     }
 
     /// Bytes that objects keep at the end of a chain of classes from the roots down, in which the
-    /// nodes of a list, which keep one another, may be told one by one. 0 where they keep too
+    /// nodes of a list, which keep one another, may be listed one by one. 0 where they keep too
     /// little to be followed.
     pub fn kept_at<'a>(&self, classes: impl IntoIterator<Item = &'a str>) -> u64 {
         let mut chain: Vec<String> = Vec::new();
@@ -172,7 +172,9 @@ impl Growth {
         let mut chains: Vec<ChainGrowth> = Vec::new();
         // A chain comes before all that it is the beginning of.
         for chain in all.iter().filter(|chain| by(chain.retained_bytes) >= least) {
-            if !chains.iter().any(|told| chain.chain.starts_with(&told.chain)) && is_the_place(&all, chain) {
+            if !chains.iter().any(|listed| chain.chain.starts_with(&listed.chain))
+                && is_the_place(&all, chain)
+            {
                 chains.push(chain.clone());
             }
         }

@@ -29,7 +29,7 @@ pub enum Edge {
     },
     /// A thread's local variable or a stack slot.
     Local {
-        /// The method, where the dump tells: "org.example.Main.run(Main.java:7)".
+        /// The method, where the dump has it: "org.example.Main.run(Main.java:7)".
         frame: Option<String>,
     },
     /// A loader holds its classes.
@@ -76,7 +76,7 @@ impl Heap {
         let class = || self.as_class(from).map_or_else(String::new, |class| class.name.clone());
         match found {
             Some((name, ..)) => match self.text(*name) {
-                // What the JVM keeps beside a class is told as if it were a static field.
+                // What the JVM keeps with a class is listed as if it were a static field.
                 own if own.starts_with('<') => Some(Edge::OfClass),
                 name => Some(Edge::Static { class: class(), name }),
             },

@@ -17,7 +17,7 @@ pub enum HeapError {
         cause: io::Error,
     },
     /// It does not begin as a heap dump does.
-    #[error("{}: this is no heap dump in HPROF (it does not begin with \"JAVA PROFILE 1.0.1\" or \"1.0.2\")", .path.display())]
+    #[error("{}: this is not an HPROF heap dump (it does not begin with \"JAVA PROFILE 1.0.1\" or \"1.0.2\")", .path.display())]
     NotHprof {
         /// The file.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum HeapError {
         at: u64,
     },
     /// There is no object in it.
-    #[error("{}: no object in it{}", .path.display(), if *.truncated { "; the file is cut off" } else { "" })]
+    #[error("{}: no object in it{}", .path.display(), if *.truncated { "; the file is truncated" } else { "" })]
     Empty {
         /// The file.
         path: PathBuf,

@@ -3,7 +3,8 @@
 //! `jcmd GC.heap_dump -gz=1` writes many gzip members one after the other
 //! (`heapDumperCompression.cpp`, JDK 17), which is one stream to every reader that goes on after
 //! the end of a member. A packed dump is unpacked into a file that has no name and that nobody else
-//! can open, in the folder of temporary files; what it takes there is told when it does not fit.
+//! can open, in the folder of temporary files; an error says how much it needs when it does not
+//! fit.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -109,11 +110,11 @@ fn with_the_folder(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::StorageFull => {
             let folder = crate::column::folder();
-            let told = format!(
+            let message = format!(
                 "unpacking needs more room than {} has (TMPDIR names another folder)",
                 folder.display()
             );
-            io::Error::new(error.kind(), told)
+            io::Error::new(error.kind(), message)
         }
         _ => error,
     }

@@ -90,14 +90,14 @@ pub struct Heap {
     pub(crate) rows: Rows,
     /// Objects that hold themselves, each once, in their order.
     pub(crate) held: Vec<u32>,
-    /// Roots as they were told.
+    /// Roots as the dump lists them.
     pub roots: Vec<Root>,
     /// Threads.
     pub threads: Vec<Thread>,
     pub(crate) frames: FxHashMap<u64, Frame>,
     /// Which class an object is that is a class.
     pub(crate) mirrors: FxHashMap<u32, u32>,
-    /// References that the JVM has and no field tells: a thread's local variables, a loader's
+    /// References that the JVM has and that are in no field: a thread's local variables, a loader's
     /// classes.
     pub(crate) extra: FxHashMap<u32, Vec<u32>>,
 }
@@ -113,7 +113,7 @@ impl Heap {
         self.kinds.objects() as u32
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -151,7 +151,7 @@ impl Heap {
         self.mirrors.get(&node).map(|class| self.classes.get(*class))
     }
 
-    /// References that no field tells: a thread's local variables, a loader's classes.
+    /// References that are in no field: a thread's local variables, a loader's classes.
     pub fn extra(&self, node: u32) -> &[u32] {
         self.extra.get(&node).map_or(&[], Vec::as_slice)
     }
@@ -168,7 +168,7 @@ impl Heap {
         self.kinds.of(node).tag
     }
 
-    /// Elements of an array; 0 for what is none.
+    /// Elements of an array; 0 for what is not an array.
     pub fn length(&self, node: u32) -> u64 {
         let kind = self.kinds.of(node);
         match kind.tag {
@@ -346,7 +346,7 @@ impl Graph for Heap {
     }
 }
 
-/// In place of where a row goes on: there is none.
+/// In place of where a row goes on: it ends.
 const NO_ROW: u64 = u64::MAX;
 
 impl Heap {

@@ -38,7 +38,7 @@ pub struct Layout {
     pub array_header_bytes: u64,
     /// What objects begin at a multiple of.
     pub alignment: u64,
-    /// How many distances told the size of references, and of headers; 0: assumed.
+    /// How many distances the sizes of references and of headers were measured from; 0: assumed.
     pub measured_on: (u64, u64),
     /// Whether gaps of superclasses are filled (JDK 15 and later).
     pub fills_gaps: bool,
@@ -153,7 +153,7 @@ impl Layout {
     pub fn in_words(&self) -> String {
         let (arrays, bytes) = self.measured_on;
         let how = |n: u64, of: &str| match n {
-            0 => "assumed, no array tells".to_owned(),
+            0 => "assumed, no array shows it".to_owned(),
             n => format!("measured on {n} {of}"),
         };
         format!(
@@ -233,10 +233,10 @@ mod tests {
         assert_eq!([layout.array(8, 0), layout.array(11, 3), layout.array(2, 3)], [16, 40, 32]);
         // Closer than computed: measured. Many, and a little further: measured. Few: computed.
         let mut closest = vec![(u64::MAX, 0); classes.count()];
-        for (told, expected) in
+        for (closest_bytes, expected) in
             [((24, 1), 24), ((40, 100), 40), ((48, 100), 48), ((64, 100), 32), ((40, 2), 32), ((8, 9), 32)]
         {
-            closest[sub as usize] = told;
+            closest[sub as usize] = closest_bytes;
             layout.instances(&mut classes, &closest);
             assert_eq!(classes.get(sub).instance_bytes, expected);
         }

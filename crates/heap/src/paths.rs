@@ -1,7 +1,7 @@
 //! The shortest way from a root to every object.
 //!
 //! Found breadth first from all roots at once, twice: over strong references, then over all. So a
-//! way that leads through the referent of a soft, weak, phantom or final reference is only told
+//! way that leads through the referent of a soft, weak, phantom or final reference is only reported
 //! where there is no other.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use crate::kept::Kept;
 use crate::packed::Packed;
 use crate::records::RootKind;
 
-/// Steps of a way that are told; lists are longer.
+/// Most steps of a path that are listed; linked lists are longer.
 pub(crate) const LONGEST: usize = 100;
 
 /// The ways to all objects: as many bits as a number needs for each that is not private. To those

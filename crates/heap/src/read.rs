@@ -26,7 +26,7 @@ use scan::Scan;
 /// What the referents of soft, weak, phantom and final references count as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Referents {
-    /// References like all others, as Eclipse MAT takes them: the figures of both are of one graph.
+    /// References like all others, as in Eclipse MAT, so that the sizes of both are of one graph.
     #[default]
     AsAll,
     /// None: what only they refer to counts as unreachable.
@@ -36,8 +36,8 @@ pub enum Referents {
 /// Bytes of an object's record at least but for its identifiers, of which it has two: an instance
 /// of four bytes, or an array without elements.
 const SMALLEST: usize = 9;
-/// What all that is asked of a dump takes beside it, as a share of its bytes. Measured: 0.5 of a
-/// dump of 40 bytes an object; more where objects are smaller and shared.
+/// Memory that all queries of a dump take in addition to it, as a share of its bytes. Measured: 0.5
+/// of a dump of 40 bytes an object; more where objects are smaller and shared.
 const TAKES: f64 = 0.8;
 
 /// Reads a dump. Where less memory is left than it takes, its index is in files.
@@ -159,7 +159,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Reads what class records tell, and gives objects that are classes their class.
+    /// Reads class records, and gives objects that are classes their class.
     fn describe_classes(&mut self) {
         let class_of_classes = self.scan.classes.named("java.lang.Class").next().unwrap_or(0);
         for kind in self.scan.kinds.table_mut().iter_mut().filter(|kind| kind.tag == tag::CLASS) {
@@ -196,7 +196,7 @@ impl<'a> Build<'a> {
         let class = self.scan.classes.get_mut(number);
         (class.node, class.parent, class.loader) = (node, parent, loader);
         fields.into_iter().for_each(|field| class.add_field(field, self.id_size));
-        // What the JVM keeps beside the class is told as if it were static:
+        // What the JVM keeps with the class is listed as if it were static:
         // "<resolved_references>", "<init_lock>".
         statics.retain(|(name, _)| {
             !self.scan.texts.bytes(self.data, *name).is_some_and(|name| name.starts_with(b"<"))
@@ -240,7 +240,7 @@ impl<'a> Build<'a> {
     }
 
     /// A class's own object is an instance of `java.lang.Class` with the class's static fields
-    /// behind it: how large the instance is, the one that is closest to its neighbour tells.
+    /// behind it: the one that is closest to its neighbour shows how large the instance is.
     fn measure_class_objects(&mut self, reference_bytes: u64, distances: &[(u32, u64)]) {
         let mut base = u64::MAX;
         for (node, distance) in distances {

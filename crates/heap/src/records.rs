@@ -33,7 +33,7 @@ pub struct Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RootKind {
-    /// The dump does not tell.
+    /// The dump does not say.
     Unknown,
     /// A global reference of native code.
     JniGlobal,
@@ -64,7 +64,7 @@ pub struct RootRecord {
     pub kind: RootKind,
     /// The thread's serial number, where one holds it.
     pub thread: Option<u32>,
-    /// The frame's place in the thread's stack, where told; for a thread the serial number of its
+    /// The frame's place in the thread's stack, where known; for a thread the serial number of its
     /// stack.
     pub frame: Option<u32>,
 }
@@ -132,7 +132,7 @@ pub struct Damage {
     pub first_at: Option<u64>,
     /// Records of a kind that is not known.
     pub unknown_records: u64,
-    /// Objects that were told twice; the first one counts.
+    /// Objects that were listed twice; the first one counts.
     pub duplicate_objects: u64,
     /// Instances whose class is not in the dump: their fields cannot be read.
     pub without_class: u64,
@@ -334,14 +334,14 @@ pub fn width(kind: u8, id_size: usize) -> Option<usize> {
     }
 }
 
-/// What a class record tells, piece by piece.
+/// The contents of a class record, piece by piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassPart {
     /// Superclass, class loader, signers, protection domain.
     Head([u64; 4]),
     /// A constant that is a reference.
     Constant(u64),
-    /// A constant that is none: its type, where its value is.
+    /// A constant that is not a reference: its type, and where its value is.
     Value(u8, usize),
     /// A static field: name, type, where its value is.
     Static(u64, u8, usize),

@@ -33,20 +33,25 @@ fn screen(heap: &Heap) -> Screen {
 #[test]
 fn an_index_on_disk_tells_the_same() {
     let whole = small::dump();
-    let told = |path: &Path, memory_left, storage| {
+    let first_screen_of = |path: &Path, memory_left, storage| {
         let heap = read(path, Referents::AsAll, memory_left).ok()?;
         assert_eq!(heap.storage, storage);
-        let mut told = serde_json::to_value(screen(&heap)).unwrap();
-        told["about"]["index"].take();
-        Some(told)
+        let mut first_screen = serde_json::to_value(screen(&heap)).unwrap();
+        first_screen["about"]["index"].take();
+        Some(first_screen)
     };
     // Whole, and cut in some places.
     for length in (0..=whole.len()).rev().step_by(whole.len() / 12) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &whole[..length]).unwrap();
-        let in_memory = told(file.path(), None, Storage::Memory);
+        let in_memory = first_screen_of(file.path(), None, Storage::Memory);
         assert!(in_memory.is_some() || length < whole.len() / 2);
-        assert_eq!(in_memory, told(file.path(), Some(0), Storage::Disk), "{length} of {} B", whole.len());
+        assert_eq!(
+            in_memory,
+            first_screen_of(file.path(), Some(0), Storage::Disk),
+            "{length} of {} B",
+            whole.len()
+        );
     }
 }
 
@@ -71,9 +76,9 @@ fn a_copy_of_a_copy_is_the_copy_but_for_its_mark() {
 fn ask_everything(heap: &Heap) {
     let kept = Kept::of(heap);
     let paths = Paths::of(heap, &kept);
-    let told = screen(heap);
-    assert!(told.size.objects + told.size.unreachable_objects == u64::from(heap.len()));
-    assert!(told.holders.all.iter().all(|holder| holder.retained_bytes <= told.size.bytes));
+    let first_screen = screen(heap);
+    assert!(first_screen.size.objects + first_screen.size.unreachable_objects == u64::from(heap.len()));
+    assert!(first_screen.holders.all.iter().all(|holder| holder.retained_bytes <= first_screen.size.bytes));
     for node in (0..heap.len()).take(100) {
         let _ = ObjectReport::of(heap, &kept, node, 5, true);
         let _ = WaysReport::of(heap, &kept, &paths, node, 5);
@@ -126,17 +131,17 @@ fn a_hidden_class_of_the_boot_loader_lives_as_long_as_its_instances() {
 
 #[test]
 fn older_versions_and_identifiers_of_four_bytes_tell_the_same() {
-    let told = |version, id_size| {
+    let first_screen_of = |version, id_size| {
         let heap = read_bytes(&small::dump_as(version, id_size), Referents::AsAll).unwrap();
         assert_eq!(heap.damage, Default::default(), "{version} {id_size}");
         let screen = screen(&heap);
         let names = screen.classes.iter().map(|class| (class.name.clone(), class.sum.objects));
         (names.collect::<std::collections::BTreeMap<_, _>>(), screen.threads[0].name.clone())
     };
-    let newest = told("1.0.2", 8);
+    let newest = first_screen_of("1.0.2", 8);
     assert!(newest.0["org.example.Cache"] == small::ITEMS, "{newest:?}");
     assert_eq!(
-        [told("1.0.1", 8), told("1.0.1", 4), told("1.0.2", 4)],
+        [first_screen_of("1.0.1", 8), first_screen_of("1.0.1", 4), first_screen_of("1.0.2", 4)],
         [newest.clone(), newest.clone(), newest]
     );
 }

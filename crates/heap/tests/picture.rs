@@ -96,8 +96,8 @@ fn a_list_is_one_node_and_the_way_to_it_is_told_once() {
     let steps: Vec<&str> = std::iter::successors(way, |step| picture.steps[*step as usize].before)
         .map(|step| picture.steps[step as usize].class.as_str())
         .collect();
-    let told: Vec<&str> = holder.way.steps.iter().rev().map(|step| step.class.as_str()).collect();
-    assert_eq!(steps.iter().map(|class| class.trim_start_matches("class ")).collect::<Vec<_>>(), told);
+    let shown: Vec<&str> = holder.way.steps.iter().rev().map(|step| step.class.as_str()).collect();
+    assert_eq!(steps.iter().map(|class| class.trim_start_matches("class ")).collect::<Vec<_>>(), shown);
     assert_eq!(picture.nodes[node.unwrap() as usize].address, holder.address);
 }
 

@@ -82,7 +82,7 @@ fn parts(stop: &Stop) -> String {
     let asked = stop.asked_by.as_ref().map_or(String::new(), |by| format!(", asked by {by}"));
     let part = |part: &StopPart| format!("{} {}", part.words, quantity::millis(part.ms));
     let parts: Vec<String> = stop.parts.iter().map(part).collect();
-    let last = stop.last_in.as_ref().map_or(String::new(), |thread| format!("; last in: {thread}"));
+    let last = stop.last_in.as_ref().map_or(String::new(), |thread| format!("; last to stop: {thread}"));
     format!("{} {}{asked}: {}{last}", stop.operation, quantity::millis(stop.ms), parts.join(", "))
 }
 
@@ -102,11 +102,11 @@ pub fn text(chains: &[Chain], stops: &[Stop], zero_ns: i64, width: usize) -> Str
         page.out.push('\n');
     }
     for stop in stops {
-        let at = units::moment(stop.from_ns, zero_ns);
+        let at = units::timestamp(stop.from_ns, zero_ns);
         page.paragraph("", "  ", &format!("stop at {at}: {}", parts(stop)));
         if let Some(how) = stop.last_in_how {
             let last = stop.last_in.as_deref().unwrap_or_default();
-            page.paragraph("  ", "    ", &format!("last in: {last}; {how}"));
+            page.paragraph("  ", "    ", &format!("last to stop: {last}; {how}"));
             page.stack(&stop.last_in_stack, "    ");
         }
         for part in &stop.parts {

@@ -33,7 +33,7 @@ fn input(name: &str, format: &str, process: Option<&str>, records: u64) -> Input
         records,
         skipped: 0,
         lost: 0,
-        placed: "date stamp next to uptime in 3200 lines, ±1 ms".into(),
+        placed: "date next to uptime in 3200 lines, ±1 ms".into(),
     }
 }
 
@@ -151,7 +151,7 @@ pub fn burst() -> Diagnosis {
         ruled_out: vec![
             RuledOut {
                 rule: "gc".into(),
-                figure: "GC stopped server2 for 0.12 s of 15 s, 0.13 s in as much base time".into(),
+                figure: "GC stopped server2 for 0.12 s of 15 s, 0.13 s in as much baseline time".into(),
                 source: "gc2.log".into(),
             },
             RuledOut {

@@ -1,4 +1,4 @@
-//! `fathom gc` in the terminal: judged figures first, the tables after them.
+//! `fathom gc` in the terminal: judged metrics first, the tables after them.
 
 use fathom_diagnose::metrics::gc::{GcReport, JvmGc, Totals};
 use fathom_diagnose::quantity;
@@ -6,7 +6,7 @@ use fathom_diagnose::quantity;
 use crate::printable;
 use crate::tables::{LENGTHS, Sheet, group, lengths, section, shortened, table};
 
-/// Columns for names in tables that have many figures.
+/// Columns for names in tables that have many columns of values.
 const NAME: usize = 40;
 
 /// The report as text of at most so many columns, 100 at most.
@@ -32,7 +32,7 @@ fn totals(totals: &Totals) -> String {
 }
 
 fn one(out: &mut Sheet, jvm: &JvmGc) {
-    let over = jvm.covers_s.map_or("no stamps".to_owned(), |s| format!("over {}", quantity::seconds(s)));
+    let over = jvm.covers_s.map_or("no timestamps".to_owned(), |s| format!("over {}", quantity::seconds(s)));
     let mut about = vec![printable(&jvm.process).into_owned()];
     about.extend((!jvm.description.is_empty()).then(|| printable(&jvm.description).into_owned()));
     out.push_str(&format!("{}, {over}\n{}\n", about.join(": "), totals(&jvm.totals)));
@@ -102,7 +102,7 @@ fn safepoints(out: &mut Sheet, jvm: &JvmGc) {
         let name = shortened(&row.operation, NAME - 8);
         rows.add_row(std::iter::once(name).chain(lengths(&row.length_ms)).chain(reach));
     }
-    section(out, "Safepoints by operation (reach: until all threads had stopped)", &rows);
+    section(out, "Safepoints by operation (reach: time to safepoint)", &rows);
 }
 
 fn longest(out: &mut Sheet, jvm: &JvmGc) {

@@ -2,7 +2,7 @@
 //!
 //! The page itself is built from `ui/` (`npm --prefix ui run build`) and lies ready in
 //! `assets/report.html`, so that building fathom needs no Node. It carries a content security
-//! policy by which nothing is loaded from anywhere; the data stands in script elements of types
+//! policy by which nothing is loaded from anywhere; the data is in script elements of types
 //! that no browser runs.
 
 use std::io::{self, Write};

@@ -92,7 +92,7 @@ fn identity(out: &mut Sheet, identity: &Identity) {
 fn period((from, to): (i64, i64), wall: bool) -> String {
     match (units::wall_clock(from), units::wall_clock(to)) {
         (Some(from), Some(to)) if wall => format!("{from} to {to}"),
-        _ => format!("{} to {}", units::moment(from, 0), units::moment(to, 0)),
+        _ => format!("{} to {}", units::timestamp(from, 0), units::timestamp(to, 0)),
     }
 }
 
@@ -119,13 +119,13 @@ fn kept_for(out: &mut Sheet, recording: &Recording) {
 /// What a reader must know before anything else: it is cut, lines are lost, a check failed.
 fn trouble(out: &mut Sheet, recording: &Recording) {
     if recording.cut {
-        out.push_str("\n! The recording is CUT: its writer was ended before it finished.\n");
+        out.push_str("\n! The recording is TRUNCATED: its writer was killed before it finished.\n");
     }
     for source in &recording.sources {
         let name = printable(&source.name);
         let mut say = |what: String| out.push_str(&format!("\n! {name}: {what}\n"));
         if source.cut {
-            say("ends in the middle of something".into());
+            say("ends in the middle of a record".into());
         }
         if source.lost > 0 {
             say(format!("{} LOST", quantity::plural(source.lost as usize, "record", "records")));
@@ -168,7 +168,7 @@ fn placements(out: &mut Sheet, recording: &Recording) {
         let covers = source.covers_ns.map_or("–".into(), |covers| period(covers, source.placement.wall));
         rows.add_row([shortened(&source.name, NAME), covers, placed(&source.placement)]);
     }
-    section(out, "On the clock", &rows);
+    section(out, "Time alignment", &rows);
 }
 
 fn placed(placement: &Placement) -> String {
@@ -176,7 +176,7 @@ fn placed(placement: &Placement) -> String {
     let sure = placement.uncertainty_ns.map(|ns| format!("± {}", quantity::seconds(seconds(ns))));
     match (placement.wall, how.is_empty(), sure) {
         (true, _, Some(sure)) => format!("{sure}: {how}"),
-        (true, false, None) => format!("{how} (how sure is not known)"),
+        (true, false, None) => format!("{how} (error not known)"),
         (true, true, None) => "in wall-clock time".into(),
         (false, false, _) => format!("not in wall-clock time: {how}"),
         (false, true, _) => "not in wall-clock time".into(),
@@ -293,7 +293,7 @@ fn samples(out: &mut Sheet, recording: &Recording) {
             None => "a period that the kernel adapts".to_owned(),
         };
         out.push_str(&format!(
-            "\n{}: taken by {}, {period}, {} Hz a processor; a weight is of {}\n",
+            "\n{}: taken by {}, {period}, {} Hz per CPU; a weight is of {}\n",
             printable(&source.name),
             printable(&sampling.event),
             sampling.rate_hz,
@@ -327,7 +327,7 @@ fn stacks(out: &mut Sheet, census: &StackCensus) {
             share * 100.0
         ));
     }
-    let mut rows = table(&["stacks cut for", "Java", "other"], &[1, 2]);
+    let mut rows = table(&["stacks truncated due to", "Java", "other"], &[1, 2]);
     let reasons: BTreeSet<&String> =
         census.cut_by_reason.keys().chain(census.other_cut_by_reason.keys()).collect();
     for reason in reasons {

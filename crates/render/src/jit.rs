@@ -1,4 +1,4 @@
-//! `fathom jit` in the terminal: judged figures first, the tables after them.
+//! `fathom jit` in the terminal: judged metrics first, the tables after them.
 
 use fathom_diagnose::metrics::jit::{JitReport, JvmJit, MethodRow, ReasonRow};
 use fathom_diagnose::quantity;
@@ -23,7 +23,7 @@ pub fn text(report: &JitReport, columns: usize) -> String {
 }
 
 fn one(out: &mut Sheet, jvm: &JvmJit) {
-    let over = jvm.covers_s.map_or("no stamps".to_owned(), |s| format!("over {}", quantity::seconds(s)));
+    let over = jvm.covers_s.map_or("no timestamps".to_owned(), |s| format!("over {}", quantity::seconds(s)));
     let mut about = vec![printable(&jvm.process).into_owned()];
     about.extend((!jvm.description.is_empty()).then(|| printable(&jvm.description).into_owned()));
     let compiles = quantity::plural(jvm.compiles, "compilation", "compilations");
@@ -126,5 +126,5 @@ fn recompiled(out: &mut Sheet, jvm: &JvmJit) {
             shortened(row.reason.as_deref().unwrap_or("not logged"), METHOD / 2),
         ]);
     }
-    section(out, "Compiled again after their code had been thrown away", &rows);
+    section(out, "Recompiled after their code was thrown away", &rows);
 }

@@ -8,9 +8,9 @@ use crate::tables::{Sheet, shortened};
 use crate::text::{bar, cut, left, right};
 use crate::{printable, units};
 
-/// Columns of a category, of a figure and of a bar.
+/// Columns of a category, of a value and of a bar.
 const CATEGORY: usize = 34;
-const FIGURE: usize = 10;
+const VALUE: usize = 10;
 const BAR: usize = 16;
 /// A bar of fewer columns shows nothing.
 const LEAST_BAR: usize = 6;
@@ -21,7 +21,8 @@ const NAME: usize = 60;
 /// Columns of a file or a peer that was waited for, and how many are shown of a category.
 const TARGET: usize = 64;
 const TARGETS: usize = 3;
-/// Categories with less than this of a group's time, in the window and in the base, are one line.
+/// Categories with less than this of a group's time, in the window and in the baseline, are one
+/// line.
 const FOLDED: f64 = 0.001;
 /// Growth of a share, in points, that is marked.
 const GREW: f64 = 0.01;
@@ -35,7 +36,7 @@ pub fn text(ledger: &ThreadLedger, zero: &fathom_diagnose::Zero, most: usize, co
     let mut out = Sheet::new(columns);
     out.push_str(&format!("window    {}\n", window(&ledger.window)));
     if let Some(base) = &ledger.base {
-        out.push_str(&format!("base      {}\n", window(base)));
+        out.push_str(&format!("baseline  {}\n", window(base)));
     }
     if let Some(operations) = ledger.operations {
         out.push_str(&format!("done      {} operations", quantity::count(operations.round())));
@@ -43,7 +44,7 @@ pub fn text(ledger: &ThreadLedger, zero: &fathom_diagnose::Zero, most: usize, co
             out.push_str(&format!(" ({})", printable(of)));
         }
         if let Some(base) = ledger.base_operations {
-            out.push_str(&format!(", {} in the base", quantity::count(base.round())));
+            out.push_str(&format!(", {} in the baseline", quantity::count(base.round())));
         }
         out.push('\n');
     }
@@ -73,13 +74,13 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
         let ms = group.thread_ms / operations;
         out.push_str(&format!("  {} of thread time for each operation\n", quantity::of_one(ms)));
     }
-    let figures = 2 + usize::from(base) + usize::from(operations);
-    // The mark of what grew stands behind the base.
-    let category = (out.width - 2 - figures * FIGURE - if base { 2 } else { 0 }).min(CATEGORY);
-    let bar = BAR.min(out.width.saturating_sub(2 + category + figures * FIGURE + 2 + 2 + ERROR));
-    let mut header = format!("  {}{}{}", left("", category), right("time", FIGURE), right("share", FIGURE));
-    header.push_str(&if base { right("base", FIGURE) } else { String::new() });
-    header.push_str(&if operations { right("per op", FIGURE) } else { String::new() });
+    let values = 2 + usize::from(base) + usize::from(operations);
+    // The mark of what grew stands behind the baseline.
+    let category = (out.width - 2 - values * VALUE - if base { 2 } else { 0 }).min(CATEGORY);
+    let bar = BAR.min(out.width.saturating_sub(2 + category + values * VALUE + 2 + 2 + ERROR));
+    let mut header = format!("  {}{}{}", left("", category), right("time", VALUE), right("share", VALUE));
+    header.push_str(&if base { right("baseline", VALUE) } else { String::new() });
+    header.push_str(&if operations { right("per op", VALUE) } else { String::new() });
     out.push_str(&format!("{header}\n"));
     let (shown, folded): (Vec<&Spent>, Vec<&Spent>) = group
         .spent
@@ -89,13 +90,13 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
         out.push_str(&line(spent, (base, operations), (category, bar)));
         // What is less than a tenth of its category would only make the list long.
         for target in spent.on.iter().filter(|target| target.ms >= spent.ms * 0.1).take(TARGETS) {
-            let room = TARGET.min(out.width - 4 - FIGURE);
+            let room = TARGET.min(out.width - 4 - VALUE);
             let name = shortened(&target.name, room);
             let name = printable(&name);
             out.push_str(&format!(
                 "    {}{}\n",
                 left(&name, room),
-                right(&quantity::millis(target.ms), FIGURE)
+                right(&quantity::millis(target.ms), VALUE)
             ));
         }
     }
@@ -106,8 +107,8 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
         out.push_str(&format!(
             "  {}{}{}\n",
             left(&cut(&name, category, "…"), category),
-            right(&quantity::millis(ms), FIGURE),
-            right(&quantity::share(share), FIGURE)
+            right(&quantity::millis(ms), VALUE),
+            right(&quantity::share(share), VALUE)
         ));
     }
 }
@@ -116,18 +117,18 @@ fn line(spent: &Spent, (base, operations): (bool, bool), (category, columns): (u
     let mut line = format!(
         "  {}{}{}",
         left(&cut(spent.words, category, "…"), category),
-        right(&quantity::millis(spent.ms), FIGURE),
-        right(&quantity::share(spent.share), FIGURE)
+        right(&quantity::millis(spent.ms), VALUE),
+        right(&quantity::share(spent.share), VALUE)
     );
     if base {
         let share = spent.base_share.map_or("–".into(), quantity::share);
         let grew = spent.base_share.is_some_and(|base| spent.share - base > GREW);
-        line.push_str(&right(&share, FIGURE));
+        line.push_str(&right(&share, VALUE));
         line.push_str(if grew { " ▲" } else { "  " });
     }
     if operations {
         let ms = spent.ms_per_operation.map_or("–".into(), quantity::of_one);
-        line.push_str(&right(&ms, FIGURE));
+        line.push_str(&right(&ms, VALUE));
     }
     if columns >= LEAST_BAR {
         line.push_str(&format!("  {}", bar(spent.share, columns, true)));

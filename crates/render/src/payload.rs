@@ -1,4 +1,4 @@
-//! The lanes' data as it stands in the page: base64 of raw deflate of
+//! The lanes' data as it is in the page: base64 of raw deflate of
 //!
 //! ```text
 //! u32 (little endian) length of the header · header (JSON) · columns, one after the other
@@ -81,7 +81,7 @@ impl Columns {
         self.add(Column { coding: Coding::Planes, n: values.len(), bytes })
     }
 
-    /// Figures that are shown with three digits; not-a-number is "none".
+    /// Values that are shown with three digits; not-a-number is "none".
     pub(crate) fn figures(&mut self, values: impl Iterator<Item = f64>) -> ColumnId {
         self.column(Coding::F32, values, |value, block| {
             block.extend_from_slice(&rounded(value as f32).to_le_bytes())

@@ -1,5 +1,5 @@
 //! Tables of the terminal: one look, and never wider than the terminal, from 60 columns on. A table
-//! whose columns do not fit is written row by row, each figure with its name.
+//! whose columns do not fit is written row by row, each value with its name.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
@@ -10,13 +10,13 @@ use crate::printable;
 use crate::text::{left, right, width, wrap};
 
 /// Columns that a text may take: what a mail and a ticket hold; on a narrower terminal as many as
-/// it has, and never fewer than a name and its figure need.
+/// it has, and never fewer than a name and its value need.
 pub const WIDEST: usize = 100;
 const NARROWEST: usize = 60;
-/// Columns of a figure's name and of its value; the rest is for what it means.
+/// Columns of a metric's name and of its value; the rest is for what it means.
 const NAME: usize = 28;
 const VALUE: usize = 10;
-/// What is left for the meaning of a figure must be so many columns to stand next to it.
+/// What is left for the meaning of a metric must be so many columns to stand next to it.
 const LEAST_MEANING: usize = 30;
 /// Columns of a name or a text in a table, below which it is written row by row.
 const LEAST_TEXT: usize = 14;
@@ -70,7 +70,7 @@ pub fn fit(text: &str, columns: usize) -> String {
 }
 
 /// A table with a header. The first column is text, those named in `left` are too, the others are
-/// figures.
+/// values.
 pub(crate) fn table(header: &[&str], left: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -159,7 +159,7 @@ fn row_by_row(table: &Table, room: usize) -> Vec<String> {
         let mut cells = row.cell_iter().map(|cell| cell.content());
         lines.extend(wrap(&cells.next().unwrap_or_default(), room));
         let named = cells.zip(names.iter().skip(1)).filter(|(cell, _)| !cell.is_empty());
-        // A figure and its name stay together.
+        // A value and its name stay together.
         let mut line = String::new();
         for named in named.map(|(cell, name)| if name.is_empty() { cell } else { format!("{name} {cell}") }) {
             if !line.is_empty() && width(&line) + 2 + width(&named) > room - 2 {
@@ -176,7 +176,7 @@ fn row_by_row(table: &Table, room: usize) -> Vec<String> {
     lines
 }
 
-/// A group of judged figures: mark, name, value, what it means and why it is judged so.
+/// A group of judged metrics: mark, name, value, what it means and why it is judged so.
 pub(crate) fn group(out: &mut Sheet, group: &Group) {
     if group.metrics.is_empty() {
         return;
@@ -229,7 +229,7 @@ fn mark(grade: Grade) -> &'static str {
     }
 }
 
-/// The judgement in a word; none where there is none.
+/// The judgement in a word; empty without a judgement.
 fn word(grade: Grade) -> Option<&'static str> {
     match grade {
         Grade::Fine => Some("Fine"),
@@ -239,7 +239,7 @@ fn word(grade: Grade) -> Option<&'static str> {
     }
 }
 
-/// A figure's value in its unit.
+/// A metric's value in its unit.
 fn value(metric: &Metric) -> String {
     let Some(value) = metric.value else { return "–".into() };
     match metric.unit {
@@ -282,7 +282,7 @@ pub(crate) fn shortened(text: &str, limit: usize) -> String {
 mod tests {
     use super::*;
 
-    /// Every figure and word of a table, in whatever shape.
+    /// Every value and word of a table, in whatever shape.
     fn words(text: &str) -> Vec<&str> {
         text.split([' ', '\n', ',']).filter(|word| !word.is_empty()).collect()
     }

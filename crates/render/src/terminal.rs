@@ -3,7 +3,7 @@
 //! where the time went.
 //!
 //! Composed several times with ever fewer details until it fits a screen; what was folded is
-//! counted and said. Colour only helps the eye: every word and figure stands there without it.
+//! counted and reported. Colour only helps the eye: every word and number is there without it.
 
 mod account;
 mod detail;
@@ -25,7 +25,7 @@ use crate::units;
 /// Lines that a screen is taken to hold. Laptops show 45 to 60; below that people scroll in any
 /// case.
 const SCREEN_LINES: usize = 52;
-/// Narrower than this, columns of figures would no longer fit next to their words.
+/// Narrower than this, columns of values would no longer fit next to their names.
 const MIN_WIDTH: usize = 60;
 /// Wider lines are hard to read back from.
 const MAX_WIDTH: usize = 110;
@@ -122,7 +122,7 @@ impl Page {
             self.field(label, &format!("{}{clock}", describe(&windows.slow)), Ink::Plain);
         }
         if !windows.base.is_empty() {
-            self.field("base", &describe(&windows.base), Ink::Plain);
+            self.field("baseline", &describe(&windows.base), Ink::Plain);
         }
         self.marks(diagnosis, detail.marks);
         let loss = &diagnosis.loss;
@@ -167,7 +167,7 @@ impl Page {
             let at = units::decimals(seconds(began.from_ns.saturating_sub(diagnosis.zero_ns)), 1);
             let within = units::duration_ms(began.within_ms);
             let text = format!(
-                "began with: {} ({when} the window at {at} s; the order of moments up to {within} apart is not known)",
+                "began with: {} ({when} the window at {at} s; the order of events up to {within} apart is not known)",
                 mark.text
             );
             self.field("marks", &text, Ink::Plain);
@@ -201,7 +201,7 @@ impl Page {
         }
     }
 
-    /// A list of name, text and source. What is shown is shown whole: a figure that is cut off
+    /// A list of name, text and source. What is shown is shown whole: a number that is cut off
     /// misleads.
     fn list(&mut self, title: &str, rows: Vec<(&str, &str, &str)>, limit: usize) {
         if rows.is_empty() {
@@ -275,7 +275,7 @@ mod tests {
         diagnosis.marks.extend((0..4).map(|_| fixture::mark("probe", None)));
         let text = terminal(&diagnosis, PLAIN);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let began = "marks began with: deploy 2.3 (400 ms before the window at 143.0 s; the order of moments up to \
+        let began = "marks began with: deploy 2.3 (400 ms before the window at 143.0 s; the order of events up to \
                      2.00 s apart is not known)";
         assert!(words.contains(began), "{text}");
         assert!(words.contains("20.0 s backup; 20.0 s probe; 20.0 s probe; 2 more with --all"), "{text}");
@@ -303,7 +303,7 @@ mod tests {
         let shown =
             |text: &str| words.contains(&printable(text).split_whitespace().collect::<Vec<_>>().join(" "));
         for finding in &diagnosis.findings {
-            // Its figures stand behind its first line.
+            // Its values follow its first line.
             assert!(finding.title.split_whitespace().all(shown), "{}\n{text}", finding.title);
             finding.evidence.iter().for_each(|e| assert!(shown(&e.text()), "{}\n{text}", e.text()));
             finding.remedies.iter().for_each(|r| assert!(shown(&r.change), "{}\n{text}", r.change));

@@ -1,10 +1,10 @@
-//! Figures as the verdict shows them: [`quantity`]'s words, and timestamps and rates.
+//! Numbers as the verdict shows them: [`quantity`]'s words, and timestamps and rates.
 
 use fathom_diagnose::quantity;
 use fathom_recording::clock::seconds;
 use jiff::Timestamp;
 
-/// A span of time given in milliseconds; a figure that is no number is unknown.
+/// A span of time given in milliseconds; not-a-number is unknown.
 pub fn duration_ms(ms: f64) -> String {
     if ms.is_finite() { quantity::millis(ms) } else { "unknown".into() }
 }
@@ -19,14 +19,14 @@ pub fn rate(value: f64, unit: &str) -> String {
     format!("{} {unit}", quantity::number(value))
 }
 
-/// A moment as seconds since `zero_ns`: "145.2 s". More digits where the whole run is short.
-pub fn moment(at_ns: i64, zero_ns: i64) -> String {
+/// A timestamp as seconds since `zero_ns`: "145.2 s". More digits where the whole run is short.
+pub fn timestamp(at_ns: i64, zero_ns: i64) -> String {
     let at_s = seconds(at_ns.saturating_sub(zero_ns));
     format!("{} s", decimals(at_s, if at_s.abs() < 10.0 { 3 } else { 1 }))
 }
 
-/// A window as moments since `zero_ns`, with the digits that its length calls for: "29.2 s to 94.4
-/// s", "93.812 s to 93.840 s".
+/// A window as timestamps since `zero_ns`, with the digits that its length calls for: "29.2 s to
+/// 94.4 s", "93.812 s to 93.840 s".
 pub fn window(from_ns: i64, to_ns: i64, zero_ns: i64) -> String {
     let digits = match to_ns.saturating_sub(from_ns) {
         ns if ns >= 1_000_000_000 => 1,
@@ -56,7 +56,7 @@ pub fn on_the_clock(from_ns: i64, to_ns: i64, zero: &fathom_diagnose::Zero) -> S
     }
 }
 
-/// A figure with so many decimals; what rounds to nothing is not below it.
+/// A number with so many decimals; what rounds to zero has no minus sign.
 pub fn decimals(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     match text.strip_prefix('-') {
@@ -65,7 +65,7 @@ pub fn decimals(value: f64, digits: usize) -> String {
     }
 }
 
-/// A moment on the wall clock, UTC: "2026-11-20 14:03:12 UTC".
+/// A timestamp on the wall clock, UTC: "2026-11-20 14:03:12 UTC".
 pub fn wall_clock(at_ns: i64) -> Option<String> {
     let stamp = Timestamp::from_nanosecond(i128::from(at_ns)).ok()?;
     Some(stamp.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
@@ -95,12 +95,12 @@ mod tests {
     }
 
     #[test]
-    fn moments_count_from_zero_and_never_overflow() {
-        assert_eq!(moment(145_230_000_000, 0), "145.2 s");
-        assert_eq!(moment(1_500_000_000, 1_000_000_000), "0.500 s");
-        assert_eq!(moment(-40_000, 0), "0.000 s");
+    fn timestamps_count_from_zero_and_never_overflow() {
+        assert_eq!(timestamp(145_230_000_000, 0), "145.2 s");
+        assert_eq!(timestamp(1_500_000_000, 1_000_000_000), "0.500 s");
+        assert_eq!(timestamp(-40_000, 0), "0.000 s");
         assert_eq!([-0.04, -0.06, -10.0].map(|at| decimals(at, 1)), ["0.0", "-0.1", "-10.0"]);
-        assert!(moment(i64::MAX, i64::MIN).ends_with(" s"));
+        assert!(timestamp(i64::MAX, i64::MIN).ends_with(" s"));
         assert_eq!(wall_clock(0).as_deref(), Some("1970-01-01 00:00:00 UTC"));
     }
 }

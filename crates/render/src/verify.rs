@@ -55,7 +55,7 @@ pub fn text(report: &VerifyReport) -> String {
         let _ = writeln!(out, "  {}", printable(why));
     }
     out.push_str(
-        "\nThis is of one run of each: how much runs differ by themselves only more of them show.\n",
+        "\nThis holds for one run of each: only more runs show how much runs differ by themselves.\n",
     );
     out
 }

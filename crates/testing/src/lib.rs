@@ -17,8 +17,8 @@ use std::io::Write;
 /// Says that a test, or a part of it, does not run here and why. The caller returns afterwards.
 ///
 /// # Panics
-/// When `FATHOM_MAY_SKIP` names a file of permitted reasons and this is none of them, or when that
-/// file cannot be read.
+/// When `FATHOM_MAY_SKIP` names a file of permitted reasons and this is not one of them, or when
+/// that file cannot be read.
 #[track_caller]
 pub fn skip(why: &str) {
     let why = one_line(why);

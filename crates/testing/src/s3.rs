@@ -22,7 +22,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one; `None`, loudly, where there is none.
+    /// Starts one; `None`, with a note, where there is none.
     #[must_use]
     pub fn start() -> Option<Self> {
         let var = |name: &str| std::env::var_os(name).map(PathBuf::from);

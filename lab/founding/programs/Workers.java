@@ -34,7 +34,7 @@ final class Workers {
         }
     }
 
-    /** Work on a processor, as any request has. */
+    /** Work on a CPU, as any request has. */
     static long compute(long seed, int rounds) {
         long sum = seed;
         for (int i = 0; i < rounds; i++) {

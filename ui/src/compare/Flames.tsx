@@ -12,7 +12,7 @@ export function Flames({ page, theme }: { page: FlamePage | null; theme: string 
   const graph = graphs[at];
   return (
     <section data-section="flame">
-      <h2>Flame graph of B, held against A</h2>
+      <h2>Flame graph of B, compared with A</h2>
       {!graph ? (
         <p class="quiet">
           Not known: there is no kind of sample with stacks that both sides have. A flight recording or fathom record of

@@ -1,4 +1,4 @@
-// Commands that were run in turns, or results of JMH: verdicts, a plot of all runs, a table.
+// Commands that were run in turns, or JMH results: verdicts, a plot of all runs, a table.
 
 import { share } from "../format";
 import type { Comparison, Report, Row } from "../generated/compare";
@@ -44,7 +44,7 @@ export function RunsPage({ report }: { report: Report }) {
 
 interface Line {
   row: Row;
-  /** Against the base; null for the base itself. */
+  /** Against the baseline; null for the baseline itself. */
   comparison: Comparison | null;
 }
 
@@ -107,7 +107,7 @@ function OfFigure({ report, name }: { report: Report; name: string }) {
       title: "Verdict",
       value: (l) => l.comparison?.verdict ?? "",
       words: true,
-      show: (l) => (l.comparison ? <Word verdict={l.comparison.verdict} /> : <span class="quiet">the base</span>),
+      show: (l) => (l.comparison ? <Word verdict={l.comparison.verdict} /> : <span class="quiet">the baseline</span>),
     },
     ...(many ? [{ title: "Not distinguished", value: (l: Line) => l.row.letters, words: true }] : []),
   ];
@@ -140,7 +140,7 @@ function notes(report: Report): string {
     report.ended_early ? "It was ended by hand." : "",
     ...(report.differing ?? []).map((what) => `Not the same: ${what}.`),
     report.not_compared?.length ? `In one file only: ${report.not_compared.join(", ")}.` : "",
-    host.kernel !== "" ? `On ${host.name} with ${host.cpus} processors, Linux ${host.kernel}.` : "",
+    host.kernel !== "" ? `On ${host.name} with ${host.cpus} CPUs, Linux ${host.kernel}.` : "",
     ...report.commands
       .filter((row) => row.warming_up[0] > 0)
       .map(

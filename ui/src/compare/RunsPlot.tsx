@@ -37,7 +37,7 @@ export function RunsPlot({ rows }: { rows: Row[] }) {
         height={height}
         role="img"
         data-plot="runs"
-        aria-label={`Each run as a point, means with their intervals; the table below has the figures`}
+        aria-label={`Each run as a point, means with their intervals; the table below has the values`}
       >
         {to.ticks.map((tick) => (
           <g key={tick}>

@@ -80,7 +80,7 @@ const SECTIONS: { id: string; title: string; prefixes: string[]; shownBy: string
     id: "operations",
     title: "Operations",
     prefixes: ["throughput"],
-    shownBy: "a table of throughput or an access log beside each recording",
+    shownBy: "a table of throughput or an access log with each recording",
   },
   {
     id: "gc",

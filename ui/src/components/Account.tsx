@@ -13,7 +13,7 @@ export function Account({ page }: { page: Page }) {
   const { account } = page.diagnosis;
   if (account.every((charge) => charge.finding === null)) return null;
   return (
-    <figure class="account" aria-label="What the lost time is charged to">
+    <figure class="account" aria-label="What the lost time is attributed to">
       <div class="account-bar" aria-hidden="true">
         {account.map((charge, i) => (
           <span

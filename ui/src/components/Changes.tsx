@@ -17,16 +17,16 @@ export function Changes({ data }: { data: FlameData }) {
     const beyond = (row: FrameRow): boolean =>
       row.totalChange?.verdict === "more" || row.totalChange?.verdict === "less";
     return [
-      ["Came", "in the window and not in the base", pick((r) => r.totalChange?.added === true)],
-      ["Went", "in the base and not in the window", pick((r) => r.totalChange?.vanished === true)],
+      ["Came", "in the window and not in the baseline", pick((r) => r.totalChange?.added === true)],
+      ["Went", "in the baseline and not in the window", pick((r) => r.totalChange?.vanished === true)],
       [
         "More",
-        "in the window than in the base, beyond noise",
+        "in the window than in the baseline, beyond noise",
         pick((r) => beyond(r) && !r.totalChange?.added && size(r) > 0 && r.totalChange?.verdict === "more"),
       ],
       [
         "Less",
-        "in the window than in the base, beyond noise",
+        "in the window than in the baseline, beyond noise",
         pick((r) => beyond(r) && !r.totalChange?.vanished && r.totalChange?.verdict === "less"),
       ],
     ] as const;

@@ -155,7 +155,7 @@ function Heatmap({ page, theme }: PanelProps) {
         <>
           <p class="quiet">
             {heat.latency ? "how long over when" : `each column is ${duration(heat.columnNs)}, from bottom to top`}
-            {"; drag to brush"}
+            {"; drag to select"}
           </p>
           <div class="tools">
             <Ramp least={leastOf(heat)} max={heat.max} />
@@ -179,7 +179,7 @@ function Heatmap({ page, theme }: PanelProps) {
         tabIndex={0}
         role="application"
         onKeyDown={onKey}
-        aria-label={`Heatmap, ${count(heat.total)} in the range that is shown. Arrow keys move a cell, Enter sets one end of the window and then the other, with Shift of the base.`}
+        aria-label={`Heatmap, ${count(heat.total)} in the range that is shown. Arrow keys move a cell, Enter sets one end of the window and then the other, with Shift of the baseline.`}
       >
         <div class="heat-axis" aria-hidden="true" style={{ height: `${heat.rows * ROW}px`, width: `${AXIS}px` }}>
           {rowMarks(heat).map(([row, text]) => (

@@ -68,11 +68,11 @@ function LedgerOf({ process, rows, hasBase }: { process: string; rows: LedgerRow
       )}
       <LedgerTable
         caption={`Time of ${process} by category`}
-        titles={hasBase ? ["Slow", "Base"] : ["Time"]}
+        titles={hasBase ? ["Slow", "Baseline"] : ["Time"]}
         lines={rows.map((r) => ({
           category: r.category,
           swatch: <span class={r.in_sum ? `swatch fill ${fill(r.category)}` : "swatch"} aria-hidden="true" />,
-          aside: r.in_sum ? "" : "(beside the sum)",
+          aside: r.in_sum ? "" : "(not in the sum)",
           spent: { time: durationMs(r.slow_ms), share: share(r.slow_share) },
           base: hasBase ? { time: durationMs(r.base_ms), share: share(r.base_share) } : null,
           grew: grew(r),

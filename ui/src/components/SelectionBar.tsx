@@ -1,4 +1,4 @@
-// What everything is about and what it is held against, in words, with what can be done about it. Stays in sight.
+// What everything is about and what it is compared with, in words, with what can be done about it. Stays in sight.
 
 import type { Page } from "../context";
 import { useChoice } from "../hooks";
@@ -7,7 +7,7 @@ import { ExportMenu } from "./ExportMenu";
 
 export const selection: Panel = {
   id: "selection",
-  title: "Window and base",
+  title: "Window and baseline",
   side: "show",
   shows: () => true,
   Component: SelectionBar,
@@ -25,7 +25,7 @@ function SelectionBar({ page, panels }: PanelProps) {
         : "the whole run"
       : choice.windows.length === 0
         ? "the whole run"
-        : "brushed";
+        : "selected";
   return (
     <div class="chosen" id={selection.id} role="region" aria-label={selection.title} data-panel={selection.id}>
       <p>
@@ -33,11 +33,11 @@ function SelectionBar({ page, panels }: PanelProps) {
         <span data-chosen="window">{page.inWords(windows)}</span> <span class="quiet">{origin}</span>
       </p>
       <p>
-        <span class="key base" aria-hidden="true" /> <span class="lead">Base</span>{" "}
+        <span class="key base" aria-hidden="true" /> <span class="lead">Baseline</span>{" "}
         {base.length > 0 ? (
           <span>
             <span data-chosen="base">{page.inWords(base)}</span>{" "}
-            <span class="quiet">{choice.base === null ? "the verdict's" : "brushed"}</span>
+            <span class="quiet">{choice.base === null ? "the verdict's" : "selected"}</span>
           </span>
         ) : (
           <span class="quiet" data-chosen="base">

@@ -107,7 +107,7 @@ function Stacks({ page, theme }: PanelProps) {
     >
       <p class="about quiet" data-about="stacks">
         {count(data.samples)} samples in {data.label}
-        {data.base && `, held against ${data.base.label}, ${data.base.normalised}; what is within noise is grey`}
+        {data.base && `, compared with ${data.base.label}, ${data.base.normalised}; what is within noise is grey`}
       </p>
       <div role="tabpanel" id="stacks-panel" aria-labelledby={`stacks-tab-${view}`}>
         {data.samples === 0 && !data.base ? (

@@ -81,7 +81,7 @@ function Tables({ page }: PanelProps) {
         <>
           <p class="quiet">
             of {page.inWords(page.windows())}
-            {page.base().length > 0 && "; base scaled to the length of the window"}
+            {page.base().length > 0 && "; baseline scaled to the length of the window"}
           </p>
           <div class="tools">
             <label>
@@ -157,14 +157,14 @@ function SpanTable({ page, lane, by }: { page: Page; lane: SpanLane; by: string 
     ...(base.length > 0
       ? [
           {
-            title: "base count",
+            title: "baseline count",
             value: (r: GroupRow) => r.baseCount ?? NaN,
             text: (r: GroupRow) => quantity(Math.round((r.baseCount ?? 0) * 10) / 10, ""),
           },
         ]
       : []),
     ...(base.length > 0 && lasting
-      ? [time("base total", (r) => r.baseTotalNs ?? NaN), time("more", (r) => r.totalNs - (r.baseTotalNs ?? 0))]
+      ? [time("baseline total", (r) => r.baseTotalNs ?? NaN), time("more", (r) => r.totalNs - (r.baseTotalNs ?? 0))]
       : []),
   ];
   return (
@@ -204,12 +204,12 @@ function CountTable({ page, id }: { page: Page; id: string }) {
     ...(base.length > 0
       ? [
           {
-            title: "base count",
+            title: "baseline count",
             value: (r: CountRow) => r.baseCount ?? NaN,
             text: (r: CountRow) => times(r.baseCount ?? 0),
           },
           {
-            title: "base time",
+            title: "baseline time",
             unit: "ns",
             value: (r: CountRow) => r.baseTimeNs ?? NaN,
             text: (r: CountRow) => duration(r.baseTimeNs ?? 0),
@@ -246,7 +246,7 @@ function FrameTable({ page }: { page: Page }) {
     ...(data.base
       ? [
           {
-            title: "self, base",
+            title: "self, baseline",
             unit: data.unit,
             value: (r: FrameRow) => r.selfChange?.base ?? NaN,
             text: (r: FrameRow) => weight(data, r.selfChange?.base ?? 0),
@@ -285,7 +285,7 @@ function ThreadTable({ page }: { page: Page }) {
     ...(base.length > 0
       ? [
           {
-            title: "base",
+            title: "baseline",
             unit: kind.unit,
             value: (r: ThreadRow) => r.base,
             text: (r: ThreadRow) => quantity(r.base, unit),

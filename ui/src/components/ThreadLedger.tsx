@@ -1,4 +1,4 @@
-// What threads spent the window on, beside the base: one bar for each group, cut into categories.
+// What threads spent the window on, beside the baseline: one bar for each group, cut into categories.
 
 import { useMemo } from "preact/hooks";
 import { isQuiet, swatchOf } from "../categories";
@@ -101,7 +101,7 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
       </div>
       <p class="note">
         Threads × time in {page.inWords(windows)}
-        {base.length > 0 && `, beside ${page.inWords(base)}; bars are per second`}.
+        {base.length > 0 && `, compared with ${page.inWords(base)}; bars are per second`}.
         {cutsSlices(over, [...windows, ...base]) &&
           ` Ends that lie within a slice of ${duration(usualSlice(over.edges))} take a share of it.`}
       </p>
@@ -133,7 +133,7 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
             </summary>
             <LedgerTable
               caption={`Time of ${group.name} by category`}
-              titles={b ? ["Window, of its time", "Base, of its time"] : ["Window, of its time"]}
+              titles={b ? ["Window, of its time", "Baseline, of its time"] : ["Window, of its time"]}
               lines={linesOf(over.categories, group, b)}
             />
           </details>

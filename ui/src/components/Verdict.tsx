@@ -52,7 +52,7 @@ function Verdict({ page }: PanelProps) {
       {diagnosis.findings.length === 0 ? (
         <p class="nothing">
           {diagnosis.ruled_out.length > 0
-            ? `No cause was found. ${diagnosis.ruled_out.length} were looked for; the figures that rule them out are below.`
+            ? `No cause was found. ${diagnosis.ruled_out.length} were looked for; the metrics that rule them out are below.`
             : "No cause was found."}
         </p>
       ) : (

@@ -348,7 +348,7 @@ export function FlameGraph({
               aria-pressed={side === "base"}
               onClick={() => setSide(side === "here" ? "base" : "here")}
             >
-              Widths of the base
+              Widths of the baseline
             </button>
           )}
           <button type="button" aria-pressed={table} onClick={() => setTable(!table)}>

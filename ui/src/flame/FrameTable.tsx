@@ -112,7 +112,7 @@ export function FrameTable({ data, matches, onFind }: Props) {
               <th scope="col" class="number">
                 %
               </th>
-              {data.base && head("change", "Self against the base")}
+              {data.base && head("change", "Self against the baseline")}
               {data.base && <th scope="col">Verdict</th>}
             </tr>
           </thead>

@@ -12,7 +12,7 @@ const KEYS: [string, string][] = [
   ["n N", "next, previous match"],
   ["i", "callers instead of callees, and back"],
   ["m", "colours: types of frames, comparison"],
-  ["b", "widths of the base instead of the window"],
+  ["b", "widths of the baseline instead of the window"],
   ["t", "all frames as a table"],
   ["c", "copy the chosen frame's stack"],
   ["Page ↑ ↓", "scroll"],

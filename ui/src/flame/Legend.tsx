@@ -15,9 +15,9 @@ interface Entry {
 }
 
 const CHANGES: Entry[] = [
-  { ink: "f-more", pattern: "plain", tag: "+", means: "more than in the base" },
-  { ink: "f-more", pattern: "diagonal", tag: "new", means: "not in the base" },
-  { ink: "f-less", pattern: "plain", tag: "−", means: "less than in the base" },
+  { ink: "f-more", pattern: "plain", tag: "+", means: "more than in the baseline" },
+  { ink: "f-more", pattern: "diagonal", tag: "new", means: "not in the baseline" },
+  { ink: "f-less", pattern: "plain", tag: "−", means: "less than in the baseline" },
   { ink: "f-noise", pattern: "plain", tag: "=", means: "within noise" },
   { ink: "f-noise", pattern: "plain", tag: "", means: "too few samples to judge" },
 ];

@@ -81,9 +81,9 @@ export function totals(parent: Int32Array, self: Float64Array): Float64Array {
   return total;
 }
 
-/** How a node compares with the base. */
+/** How a node compares with the baseline. */
 export interface Change {
-  /** What the base had, made comparable. */
+  /** What the baseline had, made comparable. */
   base: number;
   difference: number;
   /** "more" and "less" are beyond noise. */

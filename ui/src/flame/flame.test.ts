@@ -99,7 +99,7 @@ describe("layout", () => {
     expect(nodeAt(laid, 0, [0], 15, 2)).toBeNull();
   });
 
-  it("takes the widths of the base when asked to", () => {
+  it("takes the widths of the baseline when asked to", () => {
     expect(layout(GRAPH, "base").width[0]).toBe(2);
   });
 });
@@ -154,7 +154,7 @@ describe("frames", () => {
 });
 
 describe("comparison", () => {
-  it("calls a difference noise until it is beyond the limit, and holds it against the scaled base", () => {
+  it("calls a difference noise until it is beyond the limit, and compares it with the scaled baseline", () => {
     const b = Array.from(GRAPH.parent.keys()).find((i) => named(GRAPH, i) === "b") as number;
     expect(change(GRAPH, b, "total")).toEqual({
       base: 2,

@@ -8,12 +8,12 @@ export interface FrameRow {
   type: number;
   self: number;
   total: number;
-  /** How its own weight and its total compare with the base. */
+  /** How its own weight and its total compare with the baseline. */
   selfChange: Change | null;
   totalChange: Change | null;
 }
 
-/** Every frame once. A frame that calls itself is counted once a sample. Where the base has no errors of frames, those of
+/** Every frame once. A frame that calls itself is counted once a sample. Where the baseline has no errors of frames, those of
  *  nodes add up as those of independent samples. */
 export function frames(data: FlameData): FrameRow[] {
   const { parent, name, base } = data;

@@ -39,7 +39,7 @@ function Page({ page }: { page: FlamePage }) {
       <main>
         <h1>{page.title}</h1>
         <p class="about">
-          {[page.about, graph?.label, graph?.base ? `held against ${graph.base.label}, ${graph.base.normalised}` : ""]
+          {[page.about, graph?.label, graph?.base ? `compared with ${graph.base.label}, ${graph.base.normalised}` : ""]
             .filter(Boolean)
             .join(" · ")}
         </p>

@@ -50,9 +50,10 @@ export function facts(data: FlameData, node: number, shown: number): [string, st
   rows.push(["total", `${weight(data, data.total[node])}, ${shares(data.total[node])}`]);
   rows.push(["self", `${weight(data, data.self[node])}, ${part(data.self[node], whole)}`]);
   const total = change(data, node, "total");
-  if (total) rows.push(["total, base", `${weight(data, total.base)}; ${difference(data, total)}, ${verdict(total)}`]);
+  if (total)
+    rows.push(["total, baseline", `${weight(data, total.base)}; ${difference(data, total)}, ${verdict(total)}`]);
   const self = change(data, node, "self");
-  if (self) rows.push(["self, base", `${weight(data, self.base)}; ${difference(data, self)}, ${verdict(self)}`]);
+  if (self) rows.push(["self, baseline", `${weight(data, self.base)}; ${difference(data, self)}, ${verdict(self)}`]);
   return rows;
 }
 

@@ -5,32 +5,32 @@ export const COMPARE_SCHEMA = "fathom.compare-page/1" as const;
 /** What became of a frame's cost. */
 export type Change = "new" | "gone" | "moved" | "more" | "less";
 
-/** A command against the base. */
+/** A command against the baseline. */
 export type Comparison = {
-  /** The base. */
+  /** The baseline. */
   base: string;
   /** The other. */
   other: string;
-  /** Benchmark; empty where a run gives one figure. */
+  /** Benchmark; empty where a run gives one value. */
   figure: string;
   /** Whether more is better. */
   higher_is_better: boolean;
-  /** The ratio other / base with its interval; absent with too few runs. */
+  /** The ratio other / baseline with its interval; absent with too few runs. */
   estimate: Estimate | null;
   /** The word. */
   verdict: Verdict;
   /**
    * Runs of each with which a difference as large as the margin would show 8 times in 10; only
-   * where nobody can tell.
+   * where that cannot be known.
    */
   runs_needed: number | null;
   /** The same in one sentence. */
   sentence: string;
 };
 
-/** Something that a run depends on, as both sides tell it. */
+/** Something that a run depends on, as both sides have it. */
 export type Condition = {
-  /** What: "JDK", "processors", "flags". */
+  /** What: "JDK", "CPUs", "flags". */
   what: string;
   /**
    * On the first side; absent where it is not known, or of flags where there is none that the
@@ -39,13 +39,13 @@ export type Condition = {
   first: string | null;
   /** On the second. */
   second: string | null;
-  /** Whether both sides are the same; absent where a side does not tell. */
+  /** Whether both sides are the same; absent where a side does not have it. */
   same: boolean | null;
 };
 
 /** Something that is not the same on both sides. */
 export type Differing = {
-  /** What: "JDK", "processors", "flags". */
+  /** What: "JDK", "CPUs", "flags". */
   what: string;
   /** On the first side; absent where it is not known. */
   first: string | null;
@@ -55,7 +55,7 @@ export type Differing = {
 
 /** A ratio and where it lies. */
 export type Estimate = {
-  /** Other divided by base. */
+  /** Other divided by baseline. */
   ratio: number;
   /** Lower end of the interval. */
   low: number;
@@ -88,7 +88,7 @@ export type Frames = {
   judged: number;
 };
 
-/** A figure held against another. */
+/** A metric of one side compared with the other. */
 export type Held = {
   /** Mean over the segments of the first. */
   first: number;
@@ -111,7 +111,7 @@ export type Host = {
   name: string;
   /** The kernel. */
   kernel: string;
-  /** Processors that fathom itself may use. */
+  /** CPUs that fathom itself may use. */
   cpus: number;
 };
 
@@ -142,7 +142,7 @@ export type KnownChange = {
    * nothing is said.
    */
   unsure?: Array<number>;
-  /** Where it is told by those who made it. */
+  /** The primary source: where its authors describe it. */
   url: string;
 };
 
@@ -154,7 +154,7 @@ export type Look = {
   alpha: number;
 };
 
-/** A figure of both sides. */
+/** A metric of both sides. */
 export type Measure = {
   /** Its id: "gc.stopped", "syscalls.futex", "ledger.app.monitor". */
   id: string;
@@ -168,7 +168,7 @@ export type Measure = {
   second: number;
   /** The test between segments of both, where there is one. */
   held: Held | null;
-  /** Whether it differs by more than it varies within the two runs; set for all figures together. */
+  /** Whether it differs by more than it varies within the two runs; set for all metrics together. */
   differs: boolean;
 };
 
@@ -201,7 +201,7 @@ export type Page = {
   runs: Report | null;
 };
 
-/** What two recordings tell of each other. */
+/** The comparison of two recordings. */
 export type RecordingsReport = {
   /** [`SCHEMA`]. */
   schema: string;
@@ -217,7 +217,7 @@ export type RecordingsReport = {
   verdict: Comparison;
   /** What the verdict is of, or why there is none. */
   verdict_of: string;
-  /** Figures of both, those that differ first. */
+  /** Metrics of both, those that differ first. */
   measures: Array<Measure>;
   /** Frames whose share of the CPU samples differs; absent where a side has none. */
   frames: Frames | null;
@@ -230,7 +230,7 @@ export type RecordingsReport = {
   known_changes: Array<KnownChange>;
 };
 
-/** What runs tell. */
+/** The result of the runs. */
 export type Report = {
   /** [`SCHEMA`]. */
   schema: string;
@@ -250,9 +250,9 @@ export type Report = {
   warmup: number;
   /** Whether the user ended it. */
   ended_early: boolean;
-  /** The commands, the base first; one row for each figure of each. */
+  /** The commands, the baseline first; one row for each measurement of each. */
   commands: Array<Row>;
-  /** Each other command against the base. */
+  /** Each other command against the baseline. */
   comparisons: Array<Comparison>;
   /** Benchmarks that only one of two files has. */
   not_compared?: Array<string>;
@@ -260,15 +260,15 @@ export type Report = {
   differing?: Array<string>;
 };
 
-/** A figure of a command. */
+/** A measurement of a command. */
 export type Row = {
   /** What it is called. */
   label: string;
   /** The command. */
   text: string;
-  /** Benchmark; empty where a run gives one figure. */
+  /** Benchmark; empty where a run gives one value. */
   figure: string;
-  /** Unit of the figures below. */
+  /** Unit of the values below. */
   unit: string;
   /** Runs. */
   runs: number;
@@ -287,7 +287,7 @@ export type Row = {
    * absent with one run. Verdicts rest on pairs of runs, whose interval is mostly narrower.
    */
   interval: [number, number] | null;
-  /** Mean processor time of a run, seconds; absent where nothing was run. */
+  /** Mean CPU time of a run, seconds; absent where nothing was run. */
   cpu_s: number | null;
   /** Runs whose series warms up first, and how many of its values at most. */
   warming_up: [number, number];
@@ -297,5 +297,5 @@ export type Row = {
   letters: string;
 };
 
-/** What is said of one thing held against another. */
+/** What is said of one thing compared with another. */
 export type Verdict = "faster" | "slower" | "no_difference" | "cannot_tell";

@@ -27,8 +27,8 @@ export type BlindSpot = {
 };
 
 /**
- * What a moment of a thread is charged to. A moment has one category; their order is that in which
- * they are shown.
+ * What the time of a thread is attributed to. All time has one category; the order is that in
+ * which they are shown.
  */
 export type Category = "interpreted" | "c1" | "c2" | "jvm" | "gc" | "jit" | "native" | "kernel" | "kernel-fault" | "recorder" | "running" | "run-queue" | "throttled" | "frozen" | "stopped-by-gc" | "stopped-to-reach" | "stopped-by-log" | "stopped" | "allocation-stall" | "memory-stall" | "monitor" | "lock" | "native-lock" | "waiting" | "timed-wait" | "disk" | "network" | "dns" | "page-fault" | "map-lock" | "child" | "sleep" | "idle" | "blocked" | "unknown";
 
@@ -40,7 +40,7 @@ export type Chain = {
   tid: number | null;
   /** Its process. */
   process: string;
-  /** The moments looked at: from the first … */
+  /** The intervals looked at: from the first … */
   from_ns: number;
   /** … to the last of them, nanoseconds on the recording's clock. */
   to_ns: number;
@@ -62,8 +62,8 @@ export type ChainLink = {
   /** Its process; empty where it is not known. */
   process: string;
   /**
-   * What its time is charged to, as in the ledger of threads; `None` for a device and for what
-   * was not followed.
+   * What its time is attributed to, as in the ledger of threads; `None` for a device and for
+   * what was not followed.
    */
   category: Category | null;
   /**
@@ -87,11 +87,11 @@ export type ChainLink = {
   source: string;
   /** Why the chain ends here; `None` where it goes on. */
   end: ChainEnd | null;
-  /** What it waited for in turn; their times add up to `ms`. */
+  /** What it itself waited for; their times add up to `ms`. */
   next: Array<ChainLink>;
 };
 
-/** A part of the loss, and what it is charged to. */
+/** A part of the loss, and what it is attributed to. */
 export type Charge = {
   /**
    * The culprit of the finding, a part of the time that grew and that no finding explains, the
@@ -134,8 +134,8 @@ export type Diagnosis = {
   /** What was lost in the slow windows. */
   loss: Loss;
   /**
-   * The loss charged to findings and to what is left: adds up to `loss.lost_ms`. Empty where no
-   * loss was measured.
+   * The loss attributed to findings and to what is left: adds up to `loss.lost_ms`. Empty where
+   * no loss was measured.
    */
   account: Array<Charge>;
   /** Where the time went in the slow windows and in the baseline, per process. */
@@ -200,7 +200,7 @@ export type FewStops = {
 export type Finding = {
   /** Rule id: "jit-compile-burst". */
   rule: string;
-  /** One line: what it is, with its main figure. */
+  /** One line: what it is, with its main metric. */
   title: string;
   /** The layer that it lies in. */
   layer: Layer;
@@ -274,7 +274,7 @@ export type Input = {
 export type Layer = "application" | "jit" | "gc" | "safepoint" | "cpu" | "memory" | "storage" | "network";
 
 /**
- * Time of one process (or of all) charged to one category, in the slow windows and in the
+ * Time of one process (or of all) attributed to one category, in the slow windows and in the
  * baseline.
  */
 export type LedgerRow = {
@@ -296,24 +296,24 @@ export type LedgerRow = {
   in_sum: boolean;
   /** Milliseconds in the slow windows; `None` when not seen. */
   slow_ms: number | null;
-  /** Milliseconds in the base windows. */
+  /** Milliseconds in the baseline windows. */
   base_ms: number | null;
   /** As a share of the slow windows' length (can pass 1 for compiler threads). */
   slow_share: number | null;
-  /** As a share of the base windows' length. */
+  /** As a share of the baseline windows' length. */
   base_share: number | null;
 };
 
 /** What was lost. */
 export type Loss = {
   /**
-   * Lost time over all slow windows, milliseconds: each window's length × (1 − rate / base
-   * rate), or the stopped time above the base's where there is no series of progress.
+   * Lost time over all slow windows, milliseconds: each window's length × (1 − rate / baseline
+   * rate), or the stopped time above the baseline's where there is no series of progress.
    */
   lost_ms: number;
   /** Progress per second in the slow windows, in `unit`. */
   slow_rate: number | null;
-  /** Progress per second in the base windows. */
+  /** Progress per second in the baseline windows. */
   base_rate: number | null;
   /** Unit of the rates, "ops/s". */
   unit: string;
@@ -355,11 +355,11 @@ export type Part = {
   ms: number;
   /** As a share of that time. */
   share: number;
-  /** The share in the base windows; `None` without a base. */
+  /** The share in the baseline windows; `None` without a baseline. */
   base_share: number | null;
   /** Milliseconds for each operation; `None` where operations are not counted, and of stops. */
   per_operation_ms: number | null;
-  /** The same in the base windows. */
+  /** The same in the baseline windows. */
   base_per_operation_ms: number | null;
   /**
    * What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous
@@ -389,9 +389,9 @@ export type Remedy = {
 export type RuledOut = {
   /** Rule id, or the name of a group ("gc"). */
   rule: string;
-  /** The figure that says so. */
+  /** The metric that says so. */
   figure: Statement;
-  /** Where the figure comes from. */
+  /** Where the value comes from. */
   source: string;
 };
 
@@ -414,14 +414,14 @@ export type Seen = {
    */
   few_stops: FewStops | null;
   /**
-   * The largest parts of the time, those that grew most above the base first. Empty where the
-   * findings explain half of the loss or more.
+   * The largest parts of the time, those that grew most above the baseline first. Empty where
+   * the findings explain half of the loss or more.
    */
   largest: Array<Part>;
   /**
    * What application threads did but for having no work, whatever the findings explain: of the
-   * process in which most changed, those parts first that grew most above the base. Empty
-   * where the switches of threads were not seen.
+   * process in which most changed, those parts first that grew most above the baseline. Empty
+   * where the context switches were not seen.
    */
   threads: Array<Part>;
 };
@@ -462,7 +462,7 @@ export type Stop = {
   ms: number;
   /** The thread that asked for it, where that is known. */
   asked_by: string | null;
-  /** The thread that all others waited for until they stood. */
+  /** The thread that all others waited for until they had stopped. */
   last_in: string | null;
   /** How that is known. */
   last_in_how: string | null;

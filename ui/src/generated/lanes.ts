@@ -13,7 +13,7 @@ export type Counted = {
   t0: ColumnId;
   duration: ColumnId;
   name: ColumnId;
-  /** Threads of fathom-samples, one too high. */
+  /** Threads of fathom-samples, 1-based. */
   thread: ColumnId;
   count: ColumnId;
   /** Nanoseconds. */
@@ -81,7 +81,7 @@ export type Named = {
   values: ColumnId;
 };
 
-/** What stands in the header. */
+/** What is in the header. */
 export type OverTime = {
   /** Where slices begin and end, from the origin: one more than there are slices. */
   edges: ColumnId;
@@ -106,9 +106,9 @@ export type SpanLane = {
   labels: Array<Named>;
   source: ColumnId;
   line: ColumnId;
-  /** Nodes of the stacks of fathom-samples, one too high; absent when no span has one. */
+  /** Nodes of the stacks of fathom-samples, 1-based; absent when no span has one. */
   stack: ColumnId | null;
-  /** Threads of fathom-samples, one too high; absent when no span has one. */
+  /** Threads of fathom-samples, 1-based; absent when no span has one. */
   thread: ColumnId | null;
 };
 

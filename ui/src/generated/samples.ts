@@ -21,7 +21,7 @@ export type Kind = {
   note: string;
   t: ColumnId;
   /**
-   * Nodes of the stacks that samples have, one too high (0 is no stack), the most frequent
+   * Nodes of the stacks that samples have, 1-based (0 is no stack), the most frequent
    * first.
    */
   nodes: ColumnId;
@@ -39,7 +39,7 @@ export type Kind = {
 /** The role of a thread. */
 export type Role = "app" | "gc" | "jit" | "vm" | "other";
 
-/** What of it stands in the header. */
+/** What of it is in the header. */
 export type StacksHeader = {
   names: Array<string>;
   modules: Array<string>;

@@ -1,4 +1,4 @@
-// The page of `fathom heap --html`: reads the dump that stands in it and shows who keeps what.
+// The page of `fathom heap --html`: reads the dump that is in it and shows who keeps what.
 
 import { render } from "preact";
 import { useCallback, useState } from "preact/hooks";

@@ -187,7 +187,7 @@ export function aggregate(table: SampleTable, query: Query): FlameData {
   const hereWeights = weigh(table, kind, here);
   const node = new Int32Array(places.node);
   const notes = kind.note === "" ? [] : [kind.note];
-  if (query.base.length > 0 && base.chosen.rows.length === 0) notes.push("the base holds no sample of this kind");
+  if (query.base.length > 0 && base.chosen.rows.length === 0) notes.push("the baseline holds no sample of this kind");
   let mix: FlameMix | null = null;
   return {
     kind: kind.kind,

@@ -24,9 +24,9 @@ export interface Stacks {
 export interface SampleKind extends Pick<Kind, "kind" | "unit" | "samples" | "note"> {
   /** Nanoseconds from the origin of the lanes. */
   t: Float64Array;
-  /** Node of the stack, one too high; 0 is none. */
+  /** Node of the stack, 1-based; 0 is none. */
   node: Int32Array;
-  /** Thread, one too high; 0 is none. */
+  /** Thread, 1-based; 0 is none. */
   thread: Int32Array;
   weight: Float64Array;
 }

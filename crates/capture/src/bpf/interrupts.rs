@@ -1,4 +1,4 @@
-//! What interrupts a processor, remembered by programs on the tracepoints of interrupts: without
+//! What interrupts a CPU, remembered by programs on the tracepoints of interrupts: without
 //! them, whoever a timer, the disk or the network interrupted would pass for the waker of the
 //! thread that they woke (`bpf/interrupts.h`).
 //!
@@ -48,7 +48,7 @@ const PARTS: [Part; 5] = [
     Part {
         tracepoint: "irq_work_entry",
         programs: "work_",
-        what: "interrupts of a processor by itself that woke threads: whoever they interrupted is named",
+        what: "interrupts of a CPU by itself that woke threads: whoever they interrupted is named",
     },
     Part {
         tracepoint: "netif_rx",

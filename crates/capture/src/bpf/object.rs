@@ -66,7 +66,7 @@ pub(crate) fn share(
     Ok(())
 }
 
-/// Room for the stacks of events between two rounds: some thousand stacks for each four processors.
+/// Room for the stacks of events between two rounds: some thousand stacks for each four CPUs.
 /// A power of two.
 fn stack_bytes(processors: u32) -> u32 {
     (processors.next_power_of_two() / 4).clamp(1, 8) << 20

@@ -16,7 +16,7 @@ pub(crate) struct Ring<T> {
 }
 
 impl<T: 'static> Ring<T> {
-    /// Over a map of a loaded object. `parse` reads a record, `None` when it is none of ours; at
+    /// Over a map of a loaded object. `parse` reads a record, `None` when it is not one of ours; at
     /// most `most` are taken in one round, and what is left waits in the kernel's buffer.
     pub(crate) fn over(map: &dyn MapCore, parse: fn(&[u8]) -> Option<T>, most: usize) -> Result<Self> {
         let read = Rc::<RefCell<Vec<T>>>::default();

@@ -32,7 +32,7 @@ pub fn machine() -> Machine {
     Machine { kernel, contained, items }
 }
 
-/// Breakpoints that a processor has (DR0 to DR3 of x86-64).
+/// Breakpoints that a CPU has (DR0 to DR3 of x86-64).
 const BREAKPOINTS: usize = 4;
 
 fn breakpoints() -> Item {
@@ -44,7 +44,7 @@ fn breakpoints() -> Item {
         (0, Some(error)) if error.raw_os_error() != Some(libc::ENOSPC) => item.limited(
             format!("none can be set ({})", tries::word(&error)),
             not_seen,
-            "a processor, or a virtual machine, that has them; as for CPU samples where it is the user who may not",
+            "a CPU, or a virtual machine, that has them; as for CPU samples where it is the user who may not",
         ),
         (free, Some(_)) => item.limited(
             format!("{free} of {BREAKPOINTS} are free, a debugger or another fathom has the others"),
@@ -157,7 +157,7 @@ fn probes() -> Item {
     let kind = kernel::read("/sys/bus/event_source/devices/uprobe/type").and_then(|kind| kind.parse().ok());
     let Some(kind) = kind else {
         let remedy = "a kernel built with CONFIG_UPROBE_EVENTS=y; the JVM's events also come from a GC log";
-        let not_seen = "the JVM's events by its probes, locks, starts of threads, look-ups of names";
+        let not_seen = "the JVM's events by its probes, locks, starts of threads, name look-ups";
         return item.limited("the kernel has no uprobes", not_seen, remedy);
     };
     match tries::may_set_uprobes(kind) {
@@ -207,7 +207,7 @@ fn cycles() -> Item {
         "pmu",
         "hardware counters",
         Engine::Ebpf,
-        "the processor's cycles can be counted: fathom record --event cycles",
+        "the CPU's cycles can be counted: fathom record --event cycles",
     );
     let Err(error) = tries::open_event(HARDWARE, CYCLES) else { return item };
     let none = [libc::ENOENT, libc::EOPNOTSUPP, libc::ENODEV];

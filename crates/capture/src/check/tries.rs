@@ -38,7 +38,7 @@ fn instruction(code: u8) -> libbpf_sys::bpf_insn {
 /// Kinds of events (`enum perf_type_id`, linux/perf_event.h).
 pub(super) const SOFTWARE: u32 = 1;
 pub(super) const HARDWARE: u32 = 0;
-/// The kernel's clock of a processor, and the processor's cycles.
+/// The kernel's clock of a CPU, and the CPU's cycles.
 pub(super) const CPU_CLOCK: u64 = 0;
 pub(super) const CYCLES: u64 = 0;
 
@@ -72,7 +72,7 @@ pub(super) fn may_set_uprobes(kind: u32) -> io::Result<()> {
     }
 }
 
-/// Opens an event of all processes on the first processor, not counting, and drops it.
+/// Opens an event of all processes on the first CPU, not counting, and drops it.
 pub(super) fn open_event(kind: u32, config: u64) -> io::Result<()> {
     let attributes = EventAttributes {
         kind,
@@ -98,7 +98,7 @@ pub(super) fn open_event(kind: u32, config: u64) -> io::Result<()> {
     owned(fd).map(drop)
 }
 
-/// How many breakpoints of the first processor can be had, up to so many, and what was said to the
+/// How many breakpoints of the first CPU can be had, up to so many, and what was said to the
 /// next one. They are not enabled, and given back.
 pub(super) fn free_breakpoints(most: usize) -> (usize, Option<io::Error>) {
     // Somewhere in this process' own code; what is not enabled stops nobody.

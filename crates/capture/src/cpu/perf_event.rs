@@ -1,4 +1,4 @@
-//! Events of each processor as perf events (perf_event_open(2)).
+//! Events of each CPU as perf events (perf_event_open(2)).
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -19,7 +19,7 @@ pub enum SoftwareEvent {
     /// `PERF_COUNT_SW_PAGE_FAULTS_MAJ`: at the end of each that had to.
     MajorFaults = 6,
 }
-/// Bit of `exclude_idle`: a processor that has nothing to do is not woken up.
+/// Bit of `exclude_idle`: a CPU that has nothing to do is not woken up.
 const EXCLUDE_IDLE: u64 = 1 << 7;
 /// Bit of `freq`: what is called the period is a rate, and the kernel chooses the period that keeps
 /// it.
@@ -55,19 +55,19 @@ struct Attributes {
     config2: u64,
 }
 
-/// A tick every `period_ns` of a processor's time, whatever runs on it but idleness.
+/// A tick every `period_ns` of a CPU's time, whatever runs on it but idleness.
 pub fn cpu_clock(cpu: u32, period_ns: u64) -> std::io::Result<OwnedFd> {
     open(SOFTWARE, CPU_CLOCK, period_ns, EXCLUDE_IDLE, cpu)
 }
 
-/// Cycles of a processor, as many for each sample as keep to `rate_hz` while it is busy. A
-/// processor that is halted counts none, so that `exclude_idle`, which not every driver of counters
+/// Cycles of a CPU, as many for each sample as keep to `rate_hz` while it is busy. A
+/// CPU that is halted counts none, so that `exclude_idle`, which not every driver of counters
 /// takes, is not asked for.
 pub fn cycles(cpu: u32, rate_hz: u32) -> std::io::Result<OwnedFd> {
     open(HARDWARE, CYCLES, rate_hz.into(), FREQUENCY, cpu)
 }
 
-/// Each event of a kind on a processor, whatever runs on it.
+/// Each event of a kind on a CPU, whatever runs on it.
 pub fn each(event: SoftwareEvent, cpu: u32) -> std::io::Result<OwnedFd> {
     open(SOFTWARE, event as u64, 1, 0, cpu)
 }
@@ -81,8 +81,8 @@ pub fn every(event: BorrowedFd<'_>, period: u64) -> std::io::Result<()> {
     }
 }
 
-/// Each execution of a user instruction at an address on a processor, by whatever process; not
-/// counting until it is enabled. Takes one of the processor's registers for breakpoints (four on
+/// Each execution of a user instruction at an address on a CPU, by whatever process; not
+/// counting until it is enabled. Takes one of the CPU's registers for breakpoints (four on
 /// x86-64): where none is left, the error is `ENOSPC`.
 pub fn breakpoint(address: u64, cpu: u32) -> std::io::Result<OwnedFd> {
     let attributes = Attributes {
@@ -134,7 +134,7 @@ fn open_as(mut attributes: Attributes, cpu: u32) -> std::io::Result<OwnedFd> {
     }
 }
 
-/// Processors that are online.
+/// CPUs that are online.
 pub fn online() -> Vec<u32> {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let cpus = parse(list.trim());

@@ -48,7 +48,7 @@ impl Program {
         constants.all_processes = u8::from(all);
         constants.own_pid = std::process::id();
         constants.pidns_ino = crate::bpf::pid_namespace();
-        let processors = libbpf_rs::num_possible_cpus().map_err(refused("counting processors for"))? as u32;
+        let processors = libbpf_rs::num_possible_cpus().map_err(refused("counting CPUs for"))? as u32;
         let ring = ring_bytes(processors);
         // Three quarters: the rest is for samples that were walked at once.
         constants.most_kept_data = ring / 4 * 3;

@@ -18,7 +18,7 @@ use fathom_recording::{ProcessId, SpanRow, StackId, ThreadId};
 use crate::TargetEvent;
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
-use crate::points::{Gauge, Points};
+use crate::growing_series::{Gauge, Points};
 use crate::procfs;
 use crate::target::Change;
 use crate::unwind::SharedEngine;
@@ -68,8 +68,12 @@ impl Collector for Disk {
         self.engine = cx.shared.stacks.clone();
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
         let whole_host = cx.targets.selection().is_whole_host();
-        let (program, unseen) =
-            Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.relay())?;
+        let (program, unseen) = Program::start(
+            whole_host,
+            min_ns,
+            (self.engine.as_ref(), cx.targets.map()),
+            cx.shared.dispatcher(),
+        )?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
         self.written_ns = monotonic_ns();
@@ -119,7 +123,7 @@ fn unreported(requests: u64, files: u64) -> impl Iterator<Item = Unavailable> {
     all.into_iter().filter(|(count, ..)| *count > 0).map(|(count, what, series)| Unavailable {
         what: format!("each of {count} {what}"),
         why: "there were more than are listed one by one".into(),
-        remedy: format!("none is needed: the series {series} of the time have them"),
+        remedy: format!("nothing to do: the series {series} of the time have them"),
     })
 }
 
@@ -304,6 +308,6 @@ mod tests {
         let all: Vec<_> = unreported(59, 0).collect();
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].what, "each of 59 slow requests to disks");
-        assert!(all[0].remedy.starts_with("none is needed"), "{}", all[0].remedy);
+        assert!(all[0].remedy.starts_with("nothing to do"), "{}", all[0].remedy);
     }
 }

@@ -11,8 +11,8 @@ use rustix::time::{ClockId, clock_getres};
 
 use super::record::{Counts, WrittenBack};
 use crate::bpf::attached::attached;
+use crate::bpf::dispatcher::{Dispatcher, Hook, Registered};
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
-use crate::bpf::relay::{Handed, Relay, Way};
 use crate::bpf::ring::Ring;
 use crate::bpf::{counted, pid_namespace, silence, unavailable, whole};
 use crate::collector::Unavailable;
@@ -74,7 +74,7 @@ const PARTS: [Part; 7] = [
 
 /// The loaded programs. Fields are dropped in their order.
 pub(super) struct Program {
-    handed: Vec<Handed>,
+    registered: Vec<Registered>,
     events: Ring<Record>,
     stacks: Ring<Record>,
     loaded: Attached,
@@ -93,7 +93,7 @@ impl Program {
         whole_host: bool,
         min_ns: u64,
         (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
-        relay: Option<Rc<Relay>>,
+        dispatcher: Option<Rc<Dispatcher>>,
     ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
         silence();
         let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
@@ -115,8 +115,10 @@ impl Program {
         share(object, engine, targets).map_err(failed("sharing the tables of"))?;
         let remedy = "a kernel that was built with it, or the file system that has it";
         let unseen = leave_out(object, &kernel, &PARTS, remedy);
-        if let Some(relay) = &relay {
-            relay.take_over(object, &["on_call", "on_return"]).map_err(failed("sharing the relay of"))?;
+        if let Some(dispatcher) = &dispatcher {
+            dispatcher
+                .take_over(object, &["on_call", "on_return"])
+                .map_err(failed("sharing the dispatcher of"))?;
         }
         let mut loaded = open.load().map_err(failed("loading"))?;
         let ring = |map: &dyn MapCore| {
@@ -125,15 +127,17 @@ impl Program {
         };
         let (events, stacks) = (ring(&loaded.maps.events)?, ring(&loaded.maps.samples)?);
         loaded.attach().map_err(failed("attaching"))?;
-        let mut handed = Vec::new();
-        if let Some(relay) = relay {
-            let ways = [(loaded.progs.on_return.as_fd(), Way::Out), (loaded.progs.on_call.as_fd(), Way::In)];
-            for (program, way) in ways {
-                handed.push(relay.hand(program, way, &SYNC_CALLS).map_err(failed("attaching"))?);
+        let mut registered = Vec::new();
+        if let Some(dispatcher) = dispatcher {
+            let hooks =
+                [(loaded.progs.on_return.as_fd(), Hook::Out), (loaded.progs.on_call.as_fd(), Hook::In)];
+            for (program, hook) in hooks {
+                registered
+                    .push(dispatcher.register(program, hook, &SYNC_CALLS).map_err(failed("attaching"))?);
             }
         }
         let loaded = Attached::of(loaded).map_err(failed("opening a map of"))?;
-        Ok((Self { handed, events, stacks, loaded }, unseen))
+        Ok((Self { registered, events, stacks, loaded }, unseen))
     }
 
     /// Watches a process.
@@ -148,7 +152,7 @@ impl Program {
 
     /// Counts no more; what was counted can still be read.
     pub(super) fn detach(&mut self) {
-        self.handed.clear();
+        self.registered.clear();
         self.loaded.links = skeleton::DiskLinks::default();
     }
 

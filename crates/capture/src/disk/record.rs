@@ -40,8 +40,8 @@ pub(super) struct Event {
     pub(super) name: String,
 }
 
-/// A file that was written back: `struct disk_file`. `bytes`, `inode`, `dev` and the moments of the
-/// event are its own.
+/// A file that was written back: `struct disk_file`. `bytes`, `inode`, `dev` and the timestamps of
+/// the event are its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WrittenFile {
     pub(super) event: Event,
@@ -123,7 +123,7 @@ pub(super) fn sync_name(number: u32) -> &'static str {
 }
 
 impl Event {
-    /// From the bytes of a ring buffer; `None` when they are none.
+    /// From the bytes of a ring buffer; `None` when they are not one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..EVENT)?;
         let what = match word(bytes, 40)? {
@@ -155,7 +155,7 @@ impl Event {
 }
 
 impl WrittenFile {
-    /// From the bytes of a ring buffer; `None` when they are none, or are of something else.
+    /// From the bytes of a ring buffer; `None` when they are something else.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let event = Event::parse(bytes).filter(|event| event.what == What::File)?;
         let behind = bytes.get(EVENT..FILE)?;

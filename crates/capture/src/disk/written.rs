@@ -8,7 +8,7 @@ use fathom_recording::vocabulary::{figure, kind, label, live};
 use super::record::{WrittenBack, WrittenFile};
 use super::{MOST_SERIES, span};
 use crate::collector::Context;
-use crate::points::{Gauge, Points};
+use crate::growing_series::{Gauge, Points};
 use crate::procfs::Mounts;
 
 /// What is known of it so far.

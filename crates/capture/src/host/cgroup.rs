@@ -12,7 +12,7 @@ use fathom_recording::vocabulary::live;
 
 use super::HostSource;
 use crate::TargetEvent;
-use crate::points::{Counter, Gauge, Points};
+use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::{self, Repeated};
 use crate::target::Change;
 

@@ -1,9 +1,9 @@
-//! Processors and the run queue: `/proc/stat`, `/proc/loadavg` (fs/proc/stat.c, fs/proc/loadavg.c).
+//! CPUs and the run queue: `/proc/stat`, `/proc/loadavg` (fs/proc/stat.c, fs/proc/loadavg.c).
 
 use fathom_recording::vocabulary::live;
 
 use super::{HostSource, Unavailable};
-use crate::points::{Counter, Gauge, Points};
+use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::{Repeated, ticks_per_second};
 
 /// CPUs with series of their own; of more, only the first so many. Nobody looks at a thousand
@@ -66,7 +66,7 @@ impl HostSource for Cpu {
         self.loadavg = Repeated::open("/proc/loadavg");
         self.tasks = Some(Tasks::new());
         self.stat.is_some().then_some(()).ok_or_else(|| Unavailable {
-            what: "processors and the run queue of the machine".into(),
+            what: "CPUs and the run queue of the machine".into(),
             why: "/proc/stat cannot be read".into(),
             remedy: "mount /proc where fathom runs".into(),
         })

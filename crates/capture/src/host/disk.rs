@@ -9,7 +9,7 @@ use std::path::Path;
 use fathom_recording::vocabulary::live;
 
 use super::{HostSource, Unavailable};
-use crate::points::{Counter, Gauge, Points};
+use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::Repeated;
 
 /// Devices that have series, at most.

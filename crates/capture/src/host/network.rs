@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::live;
 
 use super::{HostSource, Unavailable};
-use crate::points::{Counter, Gauge, Points};
+use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::Repeated;
 
 /// Interfaces that have series, at most: a machine with many containers has hundreds of virtual

@@ -6,7 +6,7 @@
 use fathom_recording::vocabulary::live;
 
 use super::{HostSource, Unavailable};
-use crate::points::{Counter, Gauge, Points};
+use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::Repeated;
 
 /// The source.

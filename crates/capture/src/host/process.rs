@@ -7,7 +7,7 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::live;
 
 use super::HostSource;
-use crate::points::{Counter, Gauge, Points};
+use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::{self, Repeated, Stat, ticks_per_second};
 use crate::{Target, TargetEvent, target::Change};
 

@@ -11,7 +11,7 @@ use fathom_recording::{ProcessId, Role};
 
 use super::HostSource;
 use crate::TargetEvent;
-use crate::points::{Counter, Gauge, Points};
+use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::{self, Repeated, Stat, tasks, ticks_per_second};
 use crate::target::{Change, Target};
 
@@ -49,7 +49,7 @@ struct Jvm {
     total: Option<u64>,
 }
 
-/// A thread of the JVM's own. Its file is opened at each reading: on a machine with many processors
+/// A thread of the JVM's own. Its file is opened at each reading: on a machine with many CPUs
 /// a JVM has as many threads as a recording has descriptors in all.
 struct Own {
     /// The place of its role in [`OWN`].

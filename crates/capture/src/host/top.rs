@@ -1,8 +1,8 @@
-//! The processes that take most of the processors, recorded or not: `/proc/PID/stat` of all of
+//! The processes that take most of the CPUs, recorded or not: `/proc/PID/stat` of all of
 //! them.
 //!
 //! One small read for each process of the machine. When that takes more than a fixed share of a
-//! processor, it is done less often, down to once in [`SLOWEST`].
+//! CPU, it is done less often, down to once in [`SLOWEST`].
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use fathom_recording::vocabulary::live;
 
 use super::{HostSource, thread_cpu_ns};
 use crate::clock::monotonic_ns;
-use crate::points::{Gauge, Points};
+use crate::growing_series::{Gauge, Points};
 use crate::procfs::{self, Stat, ticks_per_second};
 
 /// Processes written at each reading.
 const TOP: usize = 10;
-/// Less than this of one processor is not worth a point, so that a quiet machine has no series.
+/// Less than this of one CPU is not worth a point, so that a quiet machine has no series.
 const LEAST_CPUS: f64 = 0.01;
 /// Series made at most: short-lived processes (a build) would make thousands.
 const MAX_SERIES: usize = 512;

@@ -1,7 +1,7 @@
 //! How often probes may be hit before they are taken off.
 //!
 //! A hit costs the target some microseconds (a trap, ten on a nested virtual machine). At the limit
-//! it loses one percent of one processor there. Bursts are what is interesting (a JVM that starts
+//! it loses one percent of one CPU there. Bursts are what is interesting (a JVM that starts
 //! loads thousands of classes), hence an average over some seconds; what keeps on is taken off for
 //! a while that doubles each time, and is as long as it takes until there was no more than the
 //! limit on average.

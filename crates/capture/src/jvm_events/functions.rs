@@ -111,7 +111,7 @@ pub fn of_group(group: usize) -> Option<&'static [Function]> {
     STAND_INS.iter().find(|(index, _)| *index == group).map(|(_, functions)| *functions)
 }
 
-/// A JVM that has just mapped its library needs a moment until its tables can be read.
+/// A JVM that has just mapped its library needs some time until its tables can be read.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often they are asked for meanwhile.
 const RETRY: Duration = Duration::from_millis(100);

@@ -193,7 +193,7 @@ pub struct Loaded {
     ring: Ring<Record>,
     /// Events that found no room, by slot.
     pub lost: MapHandle,
-    /// Where the causes of collections stand in the targets' memory, by slot.
+    /// Where the causes of collections are in the targets' memory, by slot.
     causes: MapHandle,
     object: libbpf_rs::Object,
 }

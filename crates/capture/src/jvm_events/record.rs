@@ -33,7 +33,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Of the bytes of the ring buffer; `None` when they are none of ours.
+    /// Of the bytes of the ring buffer; `None` when they are not ours.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..BYTES)?;
         let (long, word) = (|at| words::long(bytes, at), |at| words::word(bytes, at));

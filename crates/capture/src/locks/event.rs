@@ -28,7 +28,7 @@ pub(super) enum Record {
 }
 
 impl Record {
-    /// From the bytes of the ring buffer; `None` when they are none.
+    /// From the bytes of the ring buffer; `None` when they are not one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| words::word(bytes, at);
         match word(68)? {
@@ -78,7 +78,7 @@ pub(super) struct Event {
     pub(super) owner: u64,
     /// First bytes of the object that is locked.
     pub(super) header: [u64; 2],
-    /// Stamp of its stack; 0: none.
+    /// Timestamp of its stack; 0: none.
     pub(super) stack_ns: u64,
     pub(super) pid: u32,
     pub(super) tid: u32,

@@ -13,7 +13,7 @@ use super::owners::Owners;
 use crate::clock::monotonic_ns;
 use crate::procfs::{self, Stat};
 
-/// Reading the threads may take this part of one processor's time at most: the next time is so many
+/// Reading the threads may take this part of one CPU's time at most: the next time is so many
 /// times later as it took.
 const REST: u32 = 10;
 /// How often where nothing shows that there are new ones.
@@ -187,7 +187,7 @@ impl Jvm {
         self.owners.ended(tid, at_ns);
     }
 
-    /// Whether its threads were read since a moment.
+    /// Whether its threads were read since a timestamp.
     pub(super) fn has_looked_since(&self, moment: Instant) -> bool {
         self.looked > moment
     }

@@ -6,9 +6,9 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use super::WHAT;
 use super::skeleton::{self, LocksSkel, LocksSkelBuilder};
 use crate::bpf::attached::attached;
+use crate::bpf::dispatcher::Dispatcher;
 use crate::bpf::interrupts::Interrupts;
 use crate::bpf::object::{place, share};
-use crate::bpf::relay::Relay;
 use crate::bpf::{pid_namespace, silence, unavailable};
 use crate::collector::Unavailable;
 use crate::unwind::SharedEngine;
@@ -20,7 +20,7 @@ pub(super) fn load(
     whole_host: bool,
     (min_ns, always_ns): (u64, u64),
     interrupts: Option<&Interrupts>,
-    (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
+    (engine, targets, dispatcher): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Dispatcher>),
 ) -> Result<LocksSkel<'static>, Unavailable> {
     silence();
     let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
@@ -36,10 +36,10 @@ pub(super) fn load(
     if let Some(interrupts) = interrupts {
         interrupts.share(open.open_object_mut()).map_err(failed("sharing the interrupts of"))?;
     }
-    if let Some(relay) = relay {
-        relay
+    if let Some(dispatcher) = dispatcher {
+        dispatcher
             .take_over(open.open_object_mut(), &["lock_sys_exit", "lock_switch", "lock_waking"])
-            .map_err(failed("sharing the relay of"))?;
+            .map_err(failed("sharing the dispatcher of"))?;
     }
     open.load().map_err(failed("loading"))
 }

@@ -10,7 +10,7 @@ impl LockWaits {
         let of = |which| self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, which));
         let (without_stack, of_work) = self.virtual_threads.limits();
         let often = "their threads sleep thousands of times a second, and are not asked each time what for";
-        let many = "there were more than 1000 a second on a processor";
+        let many = "there were more than 1000 a second on a CPU";
         /// Waits for work, below.
         const OF_WORK: usize = 3;
         let limits = [
@@ -25,7 +25,7 @@ impl LockWaits {
         ];
         for (i, (count, what, why)) in limits.into_iter().enumerate().filter(|(_, (count, ..))| *count > 0) {
             let remedy = match i {
-                OF_WORK => "none is needed: the scheduler's collector has their time",
+                OF_WORK => "nothing to do: the scheduler's collector has their time",
                 _ => "fathom record --min with a longer time: fewer are asked for",
             };
             cx.unseen(Unavailable {

@@ -40,9 +40,9 @@ use fathom_recording::StackId;
 use libbpf_rs::skel::Skel;
 use libbpf_rs::{MapCore, MapFlags};
 
+use crate::bpf::dispatcher::{Hook, Registered, SWITCH_LOCKS};
 use crate::bpf::events::Events;
 use crate::bpf::object::skeleton;
-use crate::bpf::relay::{Handed, SWITCH_LOCKS, Way};
 use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
@@ -83,7 +83,7 @@ const KEPT_NS: u64 = 100_000_000;
 const MOST_EVENTS: usize = 100_000;
 /// A wait of a thread that was not asked is looked into when it has lasted as long: nanoseconds.
 const OUTLASTS_NS: u64 = 20_000_000;
-/// To look for such waits may take this part of one processor's time at most, and is done so often
+/// To look for such waits may take this part of one CPU's time at most, and is done so often
 /// at most.
 const LOOK_REST: u32 = 100;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -108,7 +108,7 @@ const NO_JAVA_THREAD: u64 = 1;
 /// The collector.
 struct LockWaits {
     min_ns: u64,
-    handed: Vec<Handed>,
+    registered: Vec<Registered>,
     loaded: Option<Attached>,
     events: Option<Events<Record>>,
     jvms: HashMap<u32, Jvm>,
@@ -132,7 +132,7 @@ impl LockWaits {
     fn new(settings: &Settings) -> Self {
         Self {
             min_ns: settings.min_ns.unwrap_or(MIN_NS).max(LEAST_NS),
-            handed: Vec::new(),
+            registered: Vec::new(),
             loaded: None,
             events: None,
             jvms: HashMap::new(),
@@ -412,24 +412,24 @@ impl LockWaits {
 impl Collector for LockWaits {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = matches!(cx.targets.selection(), Selection::All);
-        let relay = cx.shared.relay();
+        let dispatcher = cx.shared.dispatcher();
         let interrupts = cx.shared.interrupts().as_deref().ok();
-        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
+        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), dispatcher.as_deref());
         let mut loaded = load(whole_host, (self.min_ns, cx.settings.always_ns), interrupts, shared)?;
         let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
         let events = Events::over(&maps.events, &maps.samples, Record::parse, MOST_EVENTS, engine);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
-        if let Some(relay) = relay {
+        if let Some(dispatcher) = dispatcher {
             let programs = &loaded.progs;
-            for (program, way, slot) in [
-                (programs.lock_sys_exit.as_fd(), Way::Out, SYS_FUTEX),
-                (programs.lock_waking.as_fd(), Way::Waking, SWITCH_LOCKS),
-                (programs.lock_switch.as_fd(), Way::Switch, SWITCH_LOCKS),
+            for (program, hook, slot) in [
+                (programs.lock_sys_exit.as_fd(), Hook::Out, SYS_FUTEX),
+                (programs.lock_waking.as_fd(), Hook::Wakeup, SWITCH_LOCKS),
+                (programs.lock_switch.as_fd(), Hook::Switch, SWITCH_LOCKS),
             ] {
-                let handed = relay.hand(program, way, &[slot]);
-                self.handed.push(handed.map_err(|error| unavailable(WHAT, "attaching", &error))?);
+                let registered = dispatcher.register(program, hook, &[slot]);
+                self.registered.push(registered.map_err(|error| unavailable(WHAT, "attaching", &error))?);
             }
         }
         self.loaded = Some(Attached::of(loaded).map_err(broken)?);
@@ -493,7 +493,7 @@ impl Collector for LockWaits {
         open.into_iter().for_each(|tid| self.close(tid, cx));
         self.report_limits(cx);
         self.virtual_threads.stop(cx);
-        self.handed.clear();
+        self.registered.clear();
         (self.events, self.loaded) = (None, None);
     }
 }

@@ -39,9 +39,9 @@ impl Known {
 pub(super) struct Owners(HashMap<u32, Known>);
 
 impl Owners {
-    /// Takes a thread in that started at a moment. One that has not run yet has no stack (it notes
-    /// its stack itself, in JDK 8 and 11 behind its entry into the list of threads), and is to be
-    /// asked again.
+    /// Takes a thread in that started at a timestamp. One that has not run yet has no stack (it
+    /// notes its stack itself, in JDK 8 and 11 behind its entry into the list of threads), and is
+    /// to be asked again.
     pub(super) fn add(&mut self, tid: u32, keys: OwnerKeys, since_ns: u64) {
         if has_stack(&keys) {
             self.0.insert(tid, Known { keys, since_ns, ended_ns: None, missing_ns: None });
@@ -76,7 +76,7 @@ impl Owners {
     }
 
     /// The thread that a monitor names as its owner by a number, or by a place on its stack, in a
-    /// wait that began at a moment.
+    /// wait that began at a timestamp.
     pub(super) fn of_monitor(&self, owner: u64, at_ns: u64) -> Option<u32> {
         // Numbers are small, places on a stack are addresses.
         let by = |is: &dyn Fn(&OwnerKeys) -> bool| {

@@ -47,7 +47,7 @@ impl Group {
     }
 }
 
-/// Monotonic nanoseconds, as the programs stamp.
+/// Monotonic nanoseconds, as the programs' timestamps.
 pub(super) fn now_ns() -> u64 {
     monotonic_ns().max(0).cast_unsigned()
 }

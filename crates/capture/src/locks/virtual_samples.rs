@@ -28,7 +28,7 @@ use crate::collector::Context;
 /// Threads that are read in one round, and how often a round is at most.
 const MOST: usize = 500;
 const EVERY: Duration = Duration::from_millis(100);
-/// Rounds take this part of one processor's time at most.
+/// Rounds take this part of one CPU's time at most.
 const REST: u32 = 100;
 /// A JVM that has just got its first virtual thread is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -203,7 +203,7 @@ impl Open {
     }
 }
 
-/// Whether a thread stands in the same wait as when it was looked at before, as far as can be seen.
+/// Whether a thread is in the same wait as when it was looked at before, as far as can be seen.
 /// A lock may be moved by the collector and have another owner meanwhile. Of what has no owner, a
 /// future or a condition, another address is another wait: an operation that waits in the same
 /// place as the one before has a future of its own. Where the collector has moved that, one long

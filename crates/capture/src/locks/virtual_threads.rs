@@ -61,7 +61,7 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// From the bytes of the ring buffer or of the map; `None` when they are none.
+    /// From the bytes of the ring buffer or of the map; `None` when they are not one.
     fn parse(bytes: &[u8]) -> Option<Self> {
         Some(Self { event: Event::parse(bytes)?, number: words::long(bytes, NUMBER_AT)? })
     }

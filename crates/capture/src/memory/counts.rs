@@ -9,7 +9,7 @@ use super::mappings::Mappings;
 use super::program::Program;
 use super::record::{Numbers, What};
 use crate::collector::Context;
-use crate::points::{Gauge, Points};
+use crate::growing_series::{Gauge, Points};
 
 /// Faults of a thread in a mapping and second from which on they have a row of their own; those of
 /// threads with fewer are put together, so that rows stay in proportion to what happens.

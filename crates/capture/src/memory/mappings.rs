@@ -150,7 +150,7 @@ impl Space {
 
     /// Where the class space lies in what compressed pointers reach: the mappings from its base on
     /// without a hole, up to the end of what the JVM reserved and has not used yet. Pointers reach
-    /// 4 GB, and where the base is no low address, the C library's blocks lie within that.
+    /// 4 GB, and where the baseline is no low address, the C library's blocks lie within that.
     fn class_space(&self, reached: &Range<u64>) -> Range<u64> {
         let mut mappings: Vec<&Mapping> = self.all.iter().filter(|m| reached.contains(&m.start)).collect();
         mappings.sort_unstable_by_key(|m| m.start);

@@ -57,7 +57,7 @@ const OFFSETS_NS: i64 = 10_000_000_000;
 /// Faults that are not timed without a storm: those under way when it begins, and of threads whose
 /// slots were taken.
 const SOME_UNTIMED: u64 = 1000;
-/// Bytes of a page that one figure of the offsets stands for: a cache line.
+/// Bytes of a page that one number of the offsets stands for: a cache line.
 const LINE: u64 = 64;
 /// Lines of a page.
 const LINES: usize = 64;
@@ -82,8 +82,12 @@ impl Collector for Memory {
         self.engine = cx.shared.stacks.clone();
         let whole_host = cx.targets.selection().is_whole_host();
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
-        let (program, unseen) =
-            Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.relay())?;
+        let (program, unseen) = Program::start(
+            whole_host,
+            min_ns,
+            (self.engine.as_ref(), cx.targets.map()),
+            cx.shared.dispatcher(),
+        )?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
         (self.written_ns, self.offsets_ns) = (monotonic_ns(), monotonic_ns());
@@ -183,7 +187,7 @@ impl Memory {
             cx.unseen(Unavailable {
                 what: format!("{count} {what}"),
                 why: "there were more page faults a second than can be looked at one by one".into(),
-                remedy: "none is needed: counts and times stand for all of them".into(),
+                remedy: "nothing to do: counts and times stand for all of them".into(),
             });
         }
     }

@@ -1,7 +1,7 @@
 //! How many faults are looked at: each of an ordinary number, some of a storm.
 //!
 //! To count a fault takes some 0.1 µs, and as much again to time it: nothing at ten thousand a
-//! second, and a twentieth of a processor or more at three hundred thousand. In a storm one in so
+//! second, and a twentieth of a CPU or more at three hundred thousand. In a storm one in so
 //! many is therefore counted that some [`COUNTED`] a second are, for all of them, and faults are
 //! timed in one second of [`TIMED_OF`].
 
@@ -9,7 +9,7 @@
 const STORM: f64 = 60_000.0;
 const CALM: f64 = 30_000.0;
 /// A storm is looked for so often: nanoseconds. Waiting for the second to end, it would take a
-/// twentieth of a processor until then.
+/// twentieth of a CPU until then.
 pub(super) const SOON_NS: i64 = 100_000_000;
 /// Faults a second that are counted in a storm, give or take a factor of two.
 const COUNTED: f64 = 20_000.0;

@@ -9,8 +9,8 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
 use super::pace::{Look, Pace, SOON_NS};
 use super::record::{Counts, name_of, pair};
+use crate::bpf::dispatcher::{Dispatcher, Hook, Registered};
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
-use crate::bpf::relay::{Handed, Relay, Way};
 use crate::bpf::ring::Ring;
 use crate::bpf::{self, pid_namespace, silence, unavailable, whole, words};
 use crate::clock::monotonic_ns;
@@ -23,7 +23,7 @@ use skeleton::{MemorySkel, MemorySkelBuilder};
 
 /// What cannot be seen without it.
 pub(super) const WHAT: &str = "page faults";
-/// Samples of faults for each processor and tenth of a second: 200 stacks a second take some 0.3%
+/// Samples of faults for each CPU and tenth of a second: 200 stacks a second take some 0.3%
 /// of it.
 const SAMPLES_A_WINDOW: u32 = 20;
 /// Records taken in one round; what is left waits in the kernel's buffer.
@@ -75,12 +75,12 @@ pub(super) struct Counted {
 /// The loaded programs. Fields are dropped in their order: links before what they run on.
 pub(super) struct Program {
     links: Vec<Link>,
-    /// Minor faults of each processor, as perf events.
+    /// Minor faults of each CPU, as perf events.
     minor: Vec<OwnedFd>,
     look: Look,
     /// Whether the kernel reports when a fault begins.
     times: bool,
-    handed: Option<Handed>,
+    registered: Option<Registered>,
     ring: Ring<Box<[u8]>>,
     loaded: MemorySkel<'static>,
 }
@@ -96,7 +96,7 @@ impl Program {
         whole_host: bool,
         min_ns: u64,
         (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
-        relay: Option<Rc<Relay>>,
+        dispatcher: Option<Rc<Dispatcher>>,
     ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
         silence();
         let mut open = MemorySkelBuilder::default().open(place()).map_err(failed("opening"))?;
@@ -112,15 +112,16 @@ impl Program {
         let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
         let remedy = "a kernel from 5.17 on that was built with it";
         let unseen = leave_out(object, &kernel, &PARTS, remedy);
-        if let Some(relay) = &relay {
-            relay.take_over(object, &["on_call"]).map_err(failed("sharing the relay of"))?;
+        if let Some(dispatcher) = &dispatcher {
+            dispatcher.take_over(object, &["on_call"]).map_err(failed("sharing the dispatcher of"))?;
         }
         let mut loaded = open.load().map_err(failed("loading"))?;
         let ring = Ring::over(&loaded.maps.samples, |bytes| Some(bytes.into()), MOST_RECORDS);
         let ring = ring.map_err(failed("mapping the ring buffer of"))?;
         loaded.attach().map_err(failed("attaching"))?;
-        let handed = relay.map(|relay| relay.hand(loaded.progs.on_call.as_fd(), Way::In, &SPACE_CALLS));
-        let handed = handed.transpose().map_err(failed("attaching"))?;
+        let registered = dispatcher
+            .map(|dispatcher| dispatcher.register(loaded.progs.on_call.as_fd(), Hook::In, &SPACE_CALLS));
+        let registered = registered.transpose().map_err(failed("attaching"))?;
         let (mut links, mut minor) = (Vec::new(), Vec::new());
         for cpu in perf_event::online() {
             let events = [
@@ -130,7 +131,7 @@ impl Program {
             for (event, program) in events {
                 let fd = perf_event::each(event, cpu).map_err(|error| Unavailable {
                     what: WHAT.into(),
-                    why: format!("perf_event_open for processor {cpu}: {error}"),
+                    why: format!("perf_event_open for CPU {cpu}: {error}"),
                     remedy: "run fathom as root, or lower kernel.perf_event_paranoid".into(),
                 })?;
                 if event == SoftwareEvent::MinorFaults {
@@ -142,7 +143,7 @@ impl Program {
             }
         }
         let times = loaded.links.on_fault_user.is_some();
-        Ok((Self { links, minor, look: Pace::EACH, times, handed, ring, loaded }, unseen))
+        Ok((Self { links, minor, look: Pace::EACH, times, registered, ring, loaded }, unseen))
     }
 
     /// Watches a process; `false`: as many as can be watched are watched already.
@@ -159,11 +160,11 @@ impl Program {
     pub(super) fn detach(&mut self) {
         self.links.clear();
         self.minor.clear();
-        self.handed = None;
+        self.registered = None;
         self.loaded.links = skeleton::MemoryLinks::default();
     }
 
-    /// Faults a second of the last window of each processor (`struct budget` of
+    /// Faults a second of the last window of each CPU (`struct budget` of
     /// `bpf/memory_faults.h`), or fewer.
     pub(super) fn rate_now(&self, now_ns: i64) -> f64 {
         let map = &self.loaded.maps.budgets;

@@ -174,7 +174,7 @@ impl FaultMapping {
 }
 
 impl Tail {
-    /// From the bytes behind a stack; `None` when they are none.
+    /// From the bytes behind a stack; `None` when they are not one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..TAIL)?;
         Some(Self {

@@ -32,9 +32,9 @@ pub(super) struct Followed {
     pub(super) state: State,
     /// Why it has no breakpoint though one was tried.
     pub(super) refused: Option<String>,
-    /// How often processors stopped where the program did not run.
-    pub(super) beside: u64,
-    /// When a breakpoint stood on its code for the first time.
+    /// How often CPUs stopped where the program did not run.
+    pub(super) unseen: u64,
+    /// When a breakpoint was set on its code for the first time.
     first: Option<Instant>,
     since: Option<Instant>,
     watched: Duration,
@@ -51,7 +51,7 @@ impl Followed {
             entries: Vec::new(),
             state: State::Waits,
             refused: None,
-            beside: 0,
+            unseen: 0,
             first: None,
             since: None,
             watched: Duration::ZERO,
@@ -76,11 +76,11 @@ impl Followed {
         self.refused = None;
     }
 
-    /// It stands no more. `beside`: hits that the program did not see.
-    pub(super) fn disarmed(&mut self, state: State, beside: u64) {
+    /// It is removed. `unseen`: hits that the program did not see.
+    pub(super) fn disarmed(&mut self, state: State, unseen: u64) {
         self.slot = None;
         self.state = state;
-        self.beside += beside;
+        self.unseen += unseen;
         self.watched += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
     }
 
@@ -95,7 +95,7 @@ impl Followed {
         since.saturating_sub(self.watched(now))
     }
 
-    /// How long a breakpoint stood on its code.
+    /// How long a breakpoint was set on its code.
     pub(super) fn watched(&self, now: Instant) -> Duration {
         self.watched + self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }

@@ -1,7 +1,7 @@
 //! Calls of compiled Java methods, counted from outside by hardware breakpoints (`fathom method`).
 //!
 //! ```text
-//!  Method._code ──▶ entry of its nmethod ──▶ breakpoint on every processor ──▶ program: caller, thread, count
+//!  Method._code ──▶ entry of its nmethod ──▶ breakpoint on every CPU ──▶ program: caller, thread, count
 //!      ▲                  │ asked anew every few milliseconds: compiled again ──▶ breakpoint moves
 //!      └── code cache: methods that are meant, and where they are inlined ──▶ not counted, listed
 //! ```
@@ -264,7 +264,7 @@ impl Watch {
             self.try_again = now + TRY_AGAIN;
             let method = self.followed[i].name.clone();
             let why = if error.raw_os_error() == Some(libc::ENOSPC) {
-                "all breakpoints of a processor are taken, by a debugger or another fathom".to_owned()
+                "all breakpoints of a CPU are taken, by a debugger or another fathom".to_owned()
             } else {
                 error.to_string()
             };
@@ -321,7 +321,7 @@ impl Watch {
         self.rates.push((now, hits));
         let Some((elapsed, more)) = now_and_then else { return };
         let sum: u64 = more.iter().sum();
-        // In the first moments there is no rate yet, but so many hits are too many in a whole one.
+        // At the start there is no rate yet, but so many hits are too many in a whole one.
         let most = self.asked.most_hits_per_s as f64 * elapsed.max(RATE_OF).as_secs_f64();
         if sum as f64 <= most {
             return;

@@ -1,6 +1,6 @@
 //! The program in the kernel, and the breakpoints that it runs at.
 //!
-//! A breakpoint is an event of each processor and not of each thread: a new thread is watched from
+//! A breakpoint is an event of each CPU and not of each thread: a new thread is watched from
 //! its first instruction on, a thousand of them cost no more than one, and nothing is written into
 //! the context of the target's threads. What another process executes at the same address is seen
 //! too, and filtered out by the program; code caches lie where the kernel's randomness put them, so
@@ -21,7 +21,7 @@ use crate::unwind::samples::{Walked, word};
 skeleton!("method");
 use skeleton::{MethodSkel, MethodSkelBuilder};
 
-/// Breakpoints that a processor has: `BREAKPOINTS` of bpf/method.h.
+/// Breakpoints that a CPU has: `BREAKPOINTS` of bpf/method.h.
 pub const BREAKPOINTS: usize = 4;
 /// Entries that can be armed one after the other: `MOST_ENTRIES` there.
 pub const MOST_ENTRIES: u32 = 2048;
@@ -185,7 +185,7 @@ impl Program {
         self.slots.iter().take(of).position(Option::is_none)
     }
 
-    /// Sets a breakpoint on every processor. `ENOSPC`: somebody else has taken one of theirs, a
+    /// Sets a breakpoint on every CPU. `ENOSPC`: somebody else has taken one of theirs, a
     /// debugger, say.
     pub fn arm(&mut self, slot: usize, armed: &Armed) -> io::Result<()> {
         self.disarm(slot);
@@ -213,7 +213,7 @@ impl Program {
         self.skel.maps.armed.update(&slot, &armed.bytes(), MapFlags::ANY).map_err(io::Error::other)
     }
 
-    /// Takes a breakpoint away; how often the processors stopped at it, which is what the program
+    /// Takes a breakpoint away; how often the CPUs stopped at it, which is what the program
     /// has counted unless the kernel could not run it.
     pub fn disarm(&mut self, slot: usize) -> Option<u64> {
         let armed = self.slots.get_mut(slot)?.take()?;

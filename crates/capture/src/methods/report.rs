@@ -17,7 +17,7 @@ const UNKNOWN_CALLER: &str = "[caller not known]";
 /// Java called by the JVM itself: native code, thread starts, class initialisers.
 const CALLED_BY_JVM: &str = "[called by the JVM or native code]";
 
-/// How calls are counted, the one that changes least first.
+/// How to count calls, the one that changes least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Hardware breakpoints, from outside.
@@ -75,7 +75,7 @@ pub struct Report {
     pub left_out: usize,
     /// Methods and classes that cannot be counted in this way, and why.
     pub refused: Vec<(String, String)>,
-    /// Calls that took as long as was asked for, in the order in which they ended.
+    /// Calls that took at least the requested time, in the order in which they ended.
     pub slow: Vec<SlowCall>,
     /// Slow calls for which there was no room.
     pub slow_left_out: u64,
@@ -276,9 +276,9 @@ pub(super) fn of_method(
         name: followed.name.clone(),
         native: followed.native,
         standing,
-        calls: hits.calls + followed.beside,
+        calls: hits.calls + followed.unseen,
         replaced: hits.replaced,
-        not_kept: hits.not_kept + followed.beside,
+        not_kept: hits.not_kept + followed.unseen,
         elsewhere: hits.elsewhere,
         watched: followed.watched(now),
         unwatched: followed.unwatched(now),

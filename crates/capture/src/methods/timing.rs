@@ -127,7 +127,7 @@ const INTERPRETED: &str =
     "they come from the interpreter, all of whose calls return to the same few addresses";
 const NOT_COMPILED: &str = "they come from the JVM or native code: only calls from compiled Java are timed";
 const NONE_RETURNED: &str =
-    "none came back while the breakpoint stood there: they last longer than that, or end by an exception";
+    "none came back while the breakpoint was set there: they last longer than that, or end by an exception";
 const NO_TURN: &str =
     "its time did not come: one caller after the other is timed, a second each; measure for longer";
 

@@ -1,7 +1,7 @@
 //! What the programs in the kernel send: `bpf/network.h`, byte by byte.
 
 use crate::bpf::words;
-use crate::peers::Ends;
+use crate::socket_ends::Ends;
 
 /// Bytes of `struct network_event`.
 const EVENT: usize = 104 + 256;
@@ -24,7 +24,7 @@ pub(super) struct Event {
     pub(super) begin_ns: u64,
     /// 0: it is not over.
     pub(super) end_ns: u64,
-    /// Stamp of the stack; 0: none was taken.
+    /// Timestamp of the stack; 0: none was taken.
     pub(super) stack_ns: u64,
     pub(super) pid: u32,
     pub(super) tid: u32,
@@ -38,7 +38,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// From the bytes of the ring buffer or of a map; `None` when they are none.
+    /// From the bytes of the ring buffer or of a map; `None` when they are not one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..EVENT)?;
         let long = |at: usize| words::long(bytes, at);

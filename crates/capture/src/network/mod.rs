@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Waits for peers once connected are system calls (`syscalls`) and waits of the scheduler
-//! (`sched`). Questions that a resolver left unanswered are seen in the long `poll` of a look-up,
+//! (`sched`). DNS queries that a resolver left unanswered are seen in the long `poll` of a look-up,
 //! where `syscalls` runs too.
 //!
 //! What cannot be seen: names that Java resolves itself (Netty's resolver, JNDI), and TLS, which in
@@ -42,12 +42,12 @@ skeleton!("network");
 use skeleton::{NetworkSkel, NetworkSkelBuilder};
 
 /// What cannot be seen without it.
-const WHAT: &str = "connections and look-ups of names";
+const WHAT: &str = "connections and name look-ups";
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::NETWORK,
-    about: "connections being made, names being resolved, segments sent again, with peer and stack",
+    about: "connections being made, names being resolved, retransmitted segments, with peer and stack",
     engine: Engine::Ebpf,
     essential: false,
     default: true,
@@ -193,7 +193,7 @@ impl Network {
                     cx.unseen(Unavailable {
                         what: format!("names that process {pid} resolves"),
                         remedy: remedy_of_uprobe()
-                            .unwrap_or("strace -f -ttt -T -e trace=network -p PID shows the questions")
+                            .unwrap_or("strace -f -ttt -T -e trace=network -p PID shows the queries")
                             .to_owned(),
                         why,
                     });
@@ -291,12 +291,12 @@ impl Network {
 
     fn write_lookup(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
         let end_ns = if event.end_ns > 0 { event.end_ns } else { u64::MAX };
-        let asked = cx.shared.questions.within(event.tid, event.begin_ns, end_ns);
+        let asked = cx.shared.dns_queries.within(event.tid, event.begin_ns, end_ns);
         let mut figures = vec![(figure::RESULT, f64::from(event.result))];
         let mut labels: Vec<(&str, String)> = Vec::new();
         if let Some(last) = asked.last() {
             labels.push((label::PEER, last.server.clone()));
-            let timeouts = asked.iter().filter(|question| question.timed_out).count();
+            let timeouts = asked.iter().filter(|query| query.timed_out).count();
             figures.push((figure::TIMEOUTS, timeouts as f64));
         }
         labels.extend(event::lookup_error(event.result).map(|error| (label::ERROR, error)));

@@ -18,7 +18,7 @@ const SHORTEST: usize = 3;
 pub(super) struct Event {
     pub(super) t0_ns: u64,
     pub(super) t1_ns: u64,
-    /// Stamp of its stack; 0: none.
+    /// Timestamp of its stack; 0: none.
     pub(super) stack_ns: u64,
     /// What a function returned.
     pub(super) result: Option<u64>,
@@ -34,7 +34,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// An event from the bytes of the ring buffer; `None` when they are none.
+    /// An event from the bytes of the ring buffer; `None` when they are not one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..SIZE)?;
         let long = |at: usize| words::long(bytes, at);

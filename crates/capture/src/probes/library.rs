@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
-use crate::near::near;
 use crate::procfs;
+use crate::similar_names::similar_names;
 use crate::symbols::demangle;
 
 /// Larger files are not looked into; libjvm with all its symbols has 25 MB.
@@ -38,7 +38,7 @@ pub(crate) fn find(pid: i32, library: &str) -> Result<PathBuf, String> {
     }
     names.sort_unstable();
     names.dedup();
-    let close = near(library, library, &names);
+    let close = similar_names(library, library, &names);
     let close = if close.is_empty() { format!("; it maps {}", names.join(", ")) } else { close };
     Err(format!("it does not map {library}{close}"))
 }
@@ -59,7 +59,7 @@ pub(super) fn function(file: &Path, symbol: &str) -> Result<u64, String> {
             } else {
                 ""
             };
-            return Err(format!("it has no function {symbol}{what}{}", near(symbol, last, &names)));
+            return Err(format!("it has no function {symbol}{what}{}", similar_names(symbol, last, &names)));
         };
         place(elf, address).ok_or_else(|| "the function lies outside of the file".into())
     })

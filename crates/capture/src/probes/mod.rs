@@ -191,7 +191,7 @@ impl Probes {
             let _cookie = self.number(Attached::Tracepoint { name: spec.to_string(), format });
             let program = self.loaded.as_ref().map(|loaded| &loaded.progs.probe_tracepoint);
             let program = program.ok_or("no program")?;
-            // Its programs run wherever it is hit, whatever processor the event is of.
+            // Its programs run wherever it is hit, whatever CPU the event is of.
             let cpu = perf_event::online().first().copied().unwrap_or(0);
             let event = perf_event::tracepoint(id, cpu).map_err(|error| format!("{spec}: {error}"))?;
             // libbpf closes the event with the link; when there is no link, nobody else does.

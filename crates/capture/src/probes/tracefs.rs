@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-use crate::near::near;
+use crate::similar_names::similar_names;
 
 /// Where it is mounted by custom.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -33,7 +33,7 @@ pub(super) fn format(category: &str, name: &str) -> Result<String, String> {
             } else {
                 (format!("{category} has no tracepoint {name}"), names)
             };
-            Err(format!("{what}{}", near(name, category, &names)))
+            Err(format!("{what}{}", similar_names(name, category, &names)))
         }
     }
 }

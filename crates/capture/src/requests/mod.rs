@@ -11,7 +11,7 @@
 //! ```
 //!
 //! What threads do for a request is seen elsewhere. This time belongs to no thread: a request that
-//! stands in a queue, or whose answer is held back until a timer fires, takes as long as one that a
+//! is in a queue, or whose answer is held back until a timer fires, takes as long as one that a
 //! thread works on.
 //!
 //! What cannot be seen: how long a request waits in the kernel before the JVM reads it. Several
@@ -34,7 +34,7 @@ use crate::bpf::object::{place, skeleton};
 use crate::bpf::{counted, pid_namespace, silence, unavailable, whole, words};
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
-use crate::points::{Gauge, Points};
+use crate::growing_series::{Gauge, Points};
 use crate::procfs;
 
 skeleton!("requests");

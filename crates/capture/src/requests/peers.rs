@@ -11,8 +11,8 @@ use fathom_recording::vocabulary::live;
 use libbpf_rs::MapCore;
 
 use crate::bpf::{whole, words};
-use crate::peers::address;
-use crate::points::{Gauge, Points};
+use crate::growing_series::{Gauge, Points};
+use crate::socket_ends::address;
 
 /// Peers of one JVM that have series of their own.
 const MOST_PEERS: usize = 24;

@@ -29,7 +29,7 @@ const KERNEL_BYTES_AT: usize = 92;
 /// `TASK_INTERRUPTIBLE` (include/linux/sched.h).
 const SLEEPING: u32 = 1;
 
-/// A `struct thread` of so many bytes, of a thread that has slept since a moment.
+/// A `struct thread` of so many bytes, of a thread that has slept since a timestamp.
 pub(super) fn asleep_since(off_ns: u64, size: usize) -> Vec<u8> {
     let mut thread = vec![0; size.max(STATE_AT + 4)];
     thread[OFF_AT..OFF_AT + 8].copy_from_slice(&off_ns.to_ne_bytes());
@@ -49,7 +49,7 @@ pub(super) struct Off {
 }
 
 impl Off {
-    /// One that has slept since a moment.
+    /// One that has slept since a timestamp.
     pub(super) fn asleep(since_ns: u64) -> Self {
         Self { since_ns, ready_ns: 0, state: state_name(SLEEPING) }
     }
@@ -134,7 +134,7 @@ pub(super) struct Event {
     kind: u32,
     /// As the kernel has it: 15 bytes.
     pub(super) comm: String,
-    /// Stamp of the sample that has its stack; 0: none was taken.
+    /// Timestamp of the sample that has its stack; 0: none was taken.
     pub(super) stack_ns: u64,
     /// When the thread was made; 0: before it was watched.
     pub(super) born_ns: u64,
@@ -149,7 +149,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// An event from the bytes of the ring buffer; `None` when they are none.
+    /// An event from the bytes of the ring buffer; `None` when they are not one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..SIZE)?;
         let long = |at: usize| words::long(bytes, at);

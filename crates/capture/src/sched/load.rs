@@ -5,9 +5,9 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
 use super::WHAT;
 use super::skeleton::{SchedSkel, SchedSkelBuilder};
+use crate::bpf::dispatcher::Dispatcher;
 use crate::bpf::interrupts::Interrupts;
 use crate::bpf::object::{place, share};
-use crate::bpf::relay::Relay;
 use crate::bpf::{pid_namespace, silence, unavailable};
 use crate::collector::Unavailable;
 use crate::unwind::SharedEngine;
@@ -18,7 +18,7 @@ pub(super) fn load(
     (min_ns, always_ns): (u64, u64),
     with_starts: bool,
     interrupts: Option<&Interrupts>,
-    (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
+    (engine, targets, dispatcher): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Dispatcher>),
 ) -> Result<SchedSkel<'static>, Unavailable> {
     silence();
     let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
@@ -35,10 +35,10 @@ pub(super) fn load(
     if let Some(interrupts) = interrupts {
         interrupts.share(open.open_object_mut()).map_err(failed("sharing the interrupts of"))?;
     }
-    if let Some(relay) = relay {
-        relay
+    if let Some(dispatcher) = dispatcher {
+        dispatcher
             .take_over(open.open_object_mut(), &["on_sys_exit", "on_clone_enter", "on_switch", "on_waking"])
-            .map_err(failed("sharing the relay of"))?;
+            .map_err(failed("sharing the dispatcher of"))?;
     }
     if !with_starts {
         open.progs.on_clone_enter.set_autoload(false);

@@ -14,8 +14,8 @@ impl Sched {
                 what: format!(
                     "{short} waits one by one: they were short, and are in the sums of short waits"
                 ),
-                why: "there were more than 1000 a second on a processor".into(),
-                remedy: "none is needed; fathom record --min sets from which length on waits are listed"
+                why: "there were more than 1000 a second on a CPU".into(),
+                remedy: "nothing to do; fathom record --min sets from which length on waits are listed"
                     .into(),
             });
         }
@@ -49,7 +49,7 @@ impl Sched {
         if without_stack > 0 {
             cx.unseen(Unavailable {
                 what: "stacks of some of the threads' starts".into(),
-                why: "more than 2000 a second and processor are not walked".into(),
+                why: "more than 2000 per second per CPU are not walked".into(),
                 remedy: "flame graphs of CPU samples show who starts threads".into(),
             });
         }

@@ -26,9 +26,9 @@ use libbpf_rs::{MapCore, MapFlags};
 use syscalls::Sysno;
 
 use crate::bpf::attached::attached;
+use crate::bpf::dispatcher::{Hook, Registered, SWITCH_WAITS, WAITS};
 use crate::bpf::events::Events;
 use crate::bpf::object::skeleton;
-use crate::bpf::relay::{Handed, SWITCH_WAITS, WAITS, Way};
 use crate::bpf::ring::Ring;
 use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
@@ -91,7 +91,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// The same thread, watched anew from a moment on.
+    /// The same thread, watched anew from a timestamp on.
     fn anew(&self, since_ns: u64) -> Self {
         let Self { pid, process, thread, .. } = *self;
         Self {
@@ -109,7 +109,7 @@ impl Watched {
 /// The collector.
 #[derive(Default)]
 struct Sched {
-    handed: Vec<Handed>,
+    registered: Vec<Registered>,
     loaded: Option<Attached>,
     events: Option<Events<Event>>,
     /// Parts of starts of threads, where those are reported.
@@ -120,7 +120,7 @@ struct Sched {
     lost: u64,
     /// The same of parts of starts.
     lost_starts: u64,
-    /// Switches that were not seen before the recording began: processors reach the programs one
+    /// Switches that were not seen before the recording began: CPUs reach the programs one
     /// after the other.
     missed_before: u64,
     attached_ns: u64,
@@ -130,9 +130,9 @@ impl Collector for Sched {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = cx.targets.selection().is_whole_host();
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
-        let relay = cx.shared.relay();
+        let dispatcher = cx.shared.dispatcher();
         let interrupts = cx.shared.interrupts().clone();
-        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
+        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), dispatcher.as_deref());
         // Those of a JVM, which is known for one where its own events are seen.
         let with_starts = cx.settings.wants(&jvm_events::ENTRY, Engine::Ebpf);
         let waits = (min_ns, cx.settings.always_ns);
@@ -148,20 +148,20 @@ impl Collector for Sched {
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         let attaching = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
-        if let Some(relay) = relay {
+        if let Some(dispatcher) = dispatcher {
             let programs = &loaded.progs;
-            let mut hand = |program: BorrowedFd<'_>, way, slots: &[u32]| {
-                self.handed.push(relay.hand(program, way, slots).map_err(attaching)?);
+            let mut register = |program: BorrowedFd<'_>, hook, slots: &[u32]| {
+                self.registered.push(dispatcher.register(program, hook, slots).map_err(attaching)?);
                 Ok(())
             };
             let making = [Sysno::clone, Sysno::clone3].map(|call| call.id().cast_unsigned());
             // Calls that make threads come by a slot of their own: those of a hot thread may be
             // counted before the other.
-            hand(programs.on_sys_exit.as_fd(), Way::Out, &[WAITS, making[0], making[1]])?;
-            hand(programs.on_waking.as_fd(), Way::Waking, &[SWITCH_WAITS])?;
-            hand(programs.on_switch.as_fd(), Way::Switch, &[SWITCH_WAITS])?;
+            register(programs.on_sys_exit.as_fd(), Hook::Out, &[WAITS, making[0], making[1]])?;
+            register(programs.on_waking.as_fd(), Hook::Wakeup, &[SWITCH_WAITS])?;
+            register(programs.on_switch.as_fd(), Hook::Switch, &[SWITCH_WAITS])?;
             if with_starts {
-                hand(programs.on_clone_enter.as_fd(), Way::In, &making)?;
+                register(programs.on_clone_enter.as_fd(), Hook::In, &making)?;
             }
         }
         if with_starts {
@@ -266,7 +266,7 @@ impl Collector for Sched {
         let left = cx.shared.starts.take_all(None, |_| true);
         write_starts(&left, now_ns, cx);
         self.report_limits(cx);
-        self.handed.clear();
+        self.registered.clear();
         (self.events, self.starts, self.loaded) = (None, None, None);
         let left: Vec<u32> = self.threads.keys().copied().collect();
         for tid in left {

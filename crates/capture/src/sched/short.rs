@@ -19,7 +19,7 @@ const WAITS_NS: u64 = 10_000_000_000;
 /// Sums that wait for one stack at most.
 const MOST: usize = 256;
 
-/// What a thread waited in short waits up to a moment.
+/// What a thread waited in short waits up to a timestamp.
 #[derive(Clone, Copy)]
 pub(super) struct Sum {
     /// Until when, monotonic nanoseconds.

@@ -9,8 +9,8 @@ const SIZE: usize = 56;
 /// Which part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The parent was in `clone`; the stamp of its stack, 0: none, and whether a wait has the same
-    /// one.
+    /// The parent was in `clone`; the timestamp of its stack, 0: none, and whether a wait has the
+    /// same one.
     Cloned { stack_ns: u64, is_shared: bool },
     /// The child ran for the first time.
     Ran,
@@ -29,7 +29,7 @@ pub(super) struct StartEvent {
 }
 
 impl StartEvent {
-    /// From the bytes of the ring buffer; `None` when they are none.
+    /// From the bytes of the ring buffer; `None` when they are not one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..SIZE)?;
         let long = |at: usize| words::long(bytes, at);

@@ -11,7 +11,7 @@ use crate::procfs;
 const SOME: u64 = 128 << 20;
 const HOST: u64 = 256 << 20;
 
-/// That it may be ended for want of memory; `None`: it fits, or nothing is limited.
+/// That it may be ended for lack of memory; `None`: it fits, or nothing is limited.
 pub(super) fn too_little(whole_host: bool) -> Option<Unavailable> {
     let groups = procfs::read_to_string("/proc/self/cgroup")?;
     let room = room(&groups, Path::new("/sys/fs/cgroup"))?;

@@ -27,7 +27,7 @@ pub trait Output: Sink {
     /// They are.
     fn has_new_names(&mut self) {}
 
-    /// How many CPU samples a second and processor are to be taken from now on; 0: none. `None`: as
+    /// How many CPU samples per second per CPU are to be taken from now on; 0: none. `None`: as
     /// many as so far. Asked for as above.
     fn wants_rate_hz(&mut self) -> Option<u32> {
         None

@@ -4,7 +4,7 @@
 
 use rustix::process::nice;
 
-/// How much sooner, in steps of `nice(2)`. The recorder needs a few hundredths of a processor.
+/// How much sooner, in steps of `nice(2)`. The recorder needs a few hundredths of a CPU.
 const STEPS: i32 = 10;
 
 /// While this is held, the calling thread goes before those of usual priority. What it starts

@@ -22,7 +22,7 @@ const MOST_HELD: usize = 65_536;
 pub(super) struct Window {
     from_ns: i64,
     until_ns: i64,
-    /// Values of moments before the window, which hold when it begins: what was written once may
+    /// Values at timestamps before the window, which hold when it begins: what was written once may
     /// not be written again.
     held: Vec<(SeriesId, f64)>,
 }

@@ -198,7 +198,7 @@ fn length(ns: i64) -> String {
     }
 }
 
-/// A moment in UTC, "2026-11-21T20-15-03Z".
+/// A timestamp in UTC, "2026-11-21T20-15-03Z".
 fn stamp(t_ns: i64) -> String {
     let time = jiff::Timestamp::from_nanosecond(i128::from(t_ns)).unwrap_or_default();
     time.strftime("%Y-%m-%dT%H-%M-%SZ").to_string()

@@ -113,7 +113,7 @@ pub struct Stand {
     pub failed: u64,
     /// Older incidents dropped for room, all in all.
     pub dropped: u64,
-    /// Rows dropped from the ring for want of memory, not age.
+    /// Rows dropped from the ring for lack of memory, not age.
     pub rows_dropped: u64,
     /// Rows in the ring, and its memory, bytes.
     pub rows: usize,
@@ -179,7 +179,7 @@ impl SlowSamples {
         Stand { rows: self.ring.rows(), bytes: self.ring.bytes(), rows_dropped, ..self.stand }
     }
 
-    /// The end of it all: what is slow at the moment is written as far as it is there.
+    /// The end of it all: what is slow at the time is written as far as it is there.
     pub fn finish(mut self) -> Stand {
         let now_ns = self.clock.epoch_now_ns();
         self.ring.roll(now_ns, self.keep_from_ns());
@@ -337,7 +337,7 @@ fn source(settings: &OnSlow, clock: Clock) -> Source {
             wall: true,
             offset_ns: 0,
             uncertainty_ns: Some(clock.uncertainty_ns()),
-            how: "recorded live, stamped by the machine's clock".into(),
+            how: "recorded live, timestamped by the machine's clock".into(),
         },
         ..Source::default()
     }

@@ -7,8 +7,8 @@ use fathom_recording::{FrameType, ProcessId, Ring, Role, SeriesId, SpanRow, Stac
 
 use super::limit::duration;
 use super::triggers::TRIGGERS;
-use crate::near::near;
 use crate::probes::Spec;
+use crate::similar_names::similar_names;
 
 /// A kind of triggers: one file in `triggers/`, one line in [`TRIGGERS`].
 pub struct Kind {
@@ -189,7 +189,10 @@ impl FromStr for Trigger {
         let Some(kind) = TRIGGERS.iter().find(|kind| kind.word == word) else {
             let words: Vec<String> = TRIGGERS.iter().map(|kind| kind.word.to_owned()).collect();
             let all = TRIGGERS.iter().map(|kind| kind.syntax).collect::<Vec<_>>().join(", ");
-            return Err(format!("there is no trigger {word:?}{}; write {all}", near(word, "", &words)));
+            return Err(format!(
+                "there is no trigger {word:?}{}; write {all}",
+                similar_names(word, "", &words)
+            ));
         };
         let how = |why: &str| format!("{why}write {}", kind.syntax);
         if limit.trim().is_empty() {

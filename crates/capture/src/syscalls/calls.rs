@@ -6,7 +6,7 @@
 
 use syscalls::Sysno;
 
-use crate::near::near;
+use crate::similar_names::similar_names;
 
 /// Whether a long call is reported one by one. The numbers are those of `enum call_report`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,7 +263,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     let names: Vec<String> = Sysno::iter().map(|call| call.name().to_owned()).collect();
-    Err(format!("there is no system call {name:?} on this machine{}", near(name, "", &names)))
+    Err(format!("there is no system call {name:?} on this machine{}", similar_names(name, "", &names)))
 }
 
 /// What the program in the kernel gets of a call: `struct call_shape`. `wanted`: names that the

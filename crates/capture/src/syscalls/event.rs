@@ -2,7 +2,7 @@
 //! byte by byte.
 
 use crate::bpf::words;
-use crate::peers::Ends;
+use crate::socket_ends::Ends;
 
 /// Bytes of the head; text follows.
 const HEAD: usize = 184;
@@ -24,7 +24,7 @@ pub(super) struct Event {
     pub(super) exit_ns: u64,
     pub(super) result: i64,
     pub(super) arguments: [u64; 6],
-    /// Stamp of the stack; 0: none was taken.
+    /// Timestamp of the stack; 0: none was taken.
     pub(super) stack_ns: u64,
     pub(super) pid: u32,
     pub(super) tid: u32,
@@ -65,7 +65,7 @@ const PIPE_MAGIC: u64 = 0x5049_5045;
 const ANON_INODE_MAGIC: u64 = 0x0904_1934;
 
 impl Event {
-    /// From the bytes of the ring buffer; `None` when they are none.
+    /// From the bytes of the ring buffer; `None` when they are not one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (head, text) = bytes.split_at_checked(HEAD)?;
         let long = |at: usize| words::long(head, at);

@@ -1,4 +1,4 @@
-//! Figures and labels of a call, as its row has them.
+//! Values and labels of a call, as its row has them.
 
 use fathom_recording::vocabulary::{figure, label};
 use syscalls::Errno;
@@ -6,7 +6,7 @@ use syscalls::Errno;
 use super::event::Event;
 use super::{arguments, calls, restarts};
 
-/// Figures and labels of a call.
+/// Values and labels of a call.
 pub(super) struct Attributes {
     pub(super) figures: Vec<(&'static str, f64)>,
     pub(super) labels: Vec<(&'static str, String)>,

@@ -6,8 +6,8 @@
 //!                                                   └─▶ calls from MIN_NS on, user stack ── ring buffers ─▶ syscall
 //! ```
 //!
-//! A file is named in the kernel at the moment at which the call returns: a descriptor may stand
-//! for another file a moment later. Calls in which a thread waits by choice (futex, epoll,
+//! A file is named in the kernel at the time at which the call returns: a descriptor may stand
+//! for another file shortly afterwards. Calls in which a thread waits by choice (futex, epoll,
 //! sleeping) are only counted: the scheduler's spans show those waits already, with their
 //! stacks.
 //!
@@ -43,14 +43,14 @@ use syscalls::Sysno;
 
 use crate::TargetEvent;
 use crate::bpf::attached::attached;
+use crate::bpf::dispatcher::{Dispatcher, EVERY, Hook, Registered};
 use crate::bpf::events::Events;
 use crate::bpf::object::{place, share, skeleton};
-use crate::bpf::relay::{EVERY, Handed, Relay, Way};
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::dns_queries::DnsQuery;
 use crate::procfs;
-use crate::questions::Question;
 use crate::target::Change;
 use crate::unwind::{SharedEngine, asleep};
 use event::{Event, Kind};
@@ -121,7 +121,7 @@ pub(crate) fn names() -> Vec<String> {
 /// The collector.
 #[derive(Default)]
 struct Syscalls {
-    handed: Vec<Handed>,
+    registered: Vec<Registered>,
     loaded: Option<Attached>,
     events: Option<Events<Event>>,
     totals: Totals,
@@ -137,8 +137,8 @@ struct Syscalls {
 impl Collector for Syscalls {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = cx.targets.selection().is_whole_host();
-        let relay = cx.shared.relay();
-        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
+        let dispatcher = cx.shared.dispatcher();
+        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), dispatcher.as_deref());
         let load = |walks| load(whole_host, cx.settings, shared, walks);
         // A kernel may have no such program: everything else goes on without.
         let (loaded, cannot_walk) = match load(true) {
@@ -164,11 +164,12 @@ impl Collector for Syscalls {
         let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
-        if let Some(relay) = relay {
-            let hand = |program: BorrowedFd<'_>, way| relay.hand(program, way, &[EVERY]).map_err(broken);
+        if let Some(dispatcher) = dispatcher {
+            let register =
+                |program: BorrowedFd<'_>, way| dispatcher.register(program, way, &[EVERY]).map_err(broken);
             // First the way out: a call that nobody has seen begin is not counted.
-            self.handed.push(hand(loaded.progs.on_sys_exit.as_fd(), Way::Out)?);
-            self.handed.push(hand(loaded.progs.on_sys_enter.as_fd(), Way::In)?);
+            self.registered.push(register(loaded.progs.on_sys_exit.as_fd(), Hook::Out)?);
+            self.registered.push(register(loaded.progs.on_sys_enter.as_fd(), Hook::In)?);
         }
         self.totals.begin(&loaded.maps.entries, cx.clock.epoch_now_ns());
         self.loaded = Some(Attached::of(loaded).map_err(broken)?);
@@ -233,7 +234,7 @@ impl Collector for Syscalls {
         let walk = self.loaded.as_mut().and_then(|loaded| {
             let walk = loaded.links.each_task.take();
             // What ends from here on would be written twice.
-            self.handed.clear();
+            self.registered.clear();
             loaded.links = skeleton::SyscallsLinks::default();
             totals::add_kept(&loaded.maps.runs, &loaded.maps.totals);
             walk
@@ -315,8 +316,8 @@ impl Syscalls {
         let thread = cx.thread_called(pid, tid, &event.comm);
         let accepted = event.ends.own().is_some_and(|own| self.listens_on(pid, own.port()));
         let attributes = Attributes::of(event, accepted);
-        if let Some(question) = question(event).filter(|_| !event.unfinished) {
-            cx.shared.questions.add(event.tid, question);
+        if let Some(query) = dns_query(event).filter(|_| !event.unfinished) {
+            cx.shared.dns_queries.add(event.tid, query);
         }
         cx.sink.span(&SpanRow {
             thread: Some(thread),
@@ -401,10 +402,10 @@ impl Syscalls {
 }
 
 /// A wait for an answer of a resolver, seen as the long `poll` of one socket to its port.
-fn question(event: &Event) -> Option<Question> {
+fn dns_query(event: &Event) -> Option<DnsQuery> {
     let polls = calls::find(event.number).is_some_and(|call| call.polls);
     let server = event.ends.peer("").filter(|peer| polls && peer.ends_with(":53"))?;
-    Some(Question { waited_ns: (event.enter_ns, event.exit_ns), server, timed_out: event.result == 0 })
+    Some(DnsQuery { waited_ns: (event.enter_ns, event.exit_ns), server, timed_out: event.result == 0 })
 }
 
 /// The file that a call that hangs names in the memory of its thread.
@@ -434,7 +435,7 @@ fn restarts(number: i32) -> String {
 fn load(
     whole_host: bool,
     settings: &Settings,
-    (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
+    (engine, targets, dispatcher): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Dispatcher>),
     walks: bool,
 ) -> Result<SyscallsSkel<'static>, Unavailable> {
     silence();
@@ -453,9 +454,11 @@ fn load(
     }
     open.progs.each_task.set_autoload(walks);
     share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
-    if let Some(relay) = relay {
+    if let Some(dispatcher) = dispatcher {
         let programs = ["on_sys_enter", "on_sys_exit"];
-        relay.take_over(open.open_object_mut(), &programs).map_err(failed("sharing the relay of"))?;
+        dispatcher
+            .take_over(open.open_object_mut(), &programs)
+            .map_err(failed("sharing the dispatcher of"))?;
     }
     open.load().map_err(failed("loading"))
 }

@@ -143,7 +143,7 @@ fn put(entries: &impl MapCore, which: u32, number: i64) {
     let _ = entries.update(&which.to_ne_bytes(), &number.to_ne_bytes(), MapFlags::ANY);
 }
 
-/// Adds the calls that processors have kept (`struct call_run` of `bpf/call_runs.h`) to their
+/// Adds the calls that CPUs have kept (`struct call_run` of `bpf/call_runs.h`) to their
 /// totals, when nothing is counted any more.
 pub(super) fn add_kept(runs: &impl MapCore, totals: &impl MapCore) {
     let kept = runs.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
@@ -157,7 +157,7 @@ pub(super) fn add_kept(runs: &impl MapCore, totals: &impl MapCore) {
     }
 }
 
-/// Which calls a processor has kept, of which process, and how many; `None`: none.
+/// Which calls a CPU has kept, of which process, and how many; `None`: none.
 fn kept_of(run: &[u8]) -> Option<(Key, u32, u32)> {
     let (word, short) = (|at| words::word(run, at), |at| words::short(run, at));
     let calls = word(36).filter(|calls| *calls > 0)?;

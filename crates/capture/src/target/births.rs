@@ -43,7 +43,7 @@ pub(super) struct Birth {
 }
 
 impl Birth {
-    /// Of the bytes of the ring buffer; `None` when they are none of ours.
+    /// Of the bytes of the ring buffer; `None` when they are not ours.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..BYTES)?;
         let word = |at: usize| words::word(bytes, at);

@@ -68,7 +68,7 @@ impl Identity {
     /// Whether it runs another program by now.
     pub fn program_changed(&self, pid: i32) -> bool {
         let exe = std::fs::read_link(procfs::path(pid, "exe")).ok();
-        // Unreadable for a moment during exec and exit: no change to report.
+        // Unreadable for a short time during exec and exit: no change to report.
         exe.is_some() && (exe != self.exe || procfs::arguments(pid).first() != self.arguments.first())
     }
 

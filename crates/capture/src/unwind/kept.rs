@@ -3,7 +3,7 @@
 //!
 //! A JVM that starts maps its libraries and makes its code cache and its stubs within some tens of
 //! milliseconds. Whoever reads it from outside is later than that, and much later on a machine
-//! without an idle processor.
+//! without an idle CPU.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -52,7 +52,7 @@ impl Kept {
         record.get(28) == Some(&KIND)
     }
 
-    /// Reads a record; `None` when it is none.
+    /// Reads a record; `None` when it is not one.
     pub fn parse(record: &[u8]) -> Option<Self> {
         let (head, stack) = record.split_at_checked(HEAD)?;
         let at = |at: usize| word(&head[at..at + 8]);

@@ -103,7 +103,7 @@ pub(super) fn head_of(record: &[u8]) -> Option<StackSample> {
 const FRAME: usize = 16;
 
 impl<'a> Sample<'a> {
-    /// Reads a record; `None` when it is none.
+    /// Reads a record; `None` when it is not one.
     pub fn parse(record: &'a [u8]) -> Option<Self> {
         let (head, stack) = record.split_at_checked(HEAD)?;
         let head = head_of(head)?;

@@ -114,7 +114,7 @@ impl Tables {
         }
     }
 
-    /// (rows, pages of code, files refused for want of room).
+    /// (rows, pages of code, files refused for lack of room).
     pub fn used(&self) -> (u32, u32, u64) {
         (self.rows.used(), self.pages.used(), self.refused)
     }

@@ -25,19 +25,20 @@ const ALWAYS: [&str; 4] = ["cpu", "jvm-events", "jvm-counters", "host"];
 /// Arguments of `fathom agent`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "The daemon of a host: finds its JVMs, records them always within limits of CPU, memory and disk, and hands \
-thin rows of them to a place that `fathom fleet` asks. What is slow (--on-slow) is kept whole.
+    long_about = "Runs as the daemon of a host: finds its JVMs, records them continuously within limits of CPU, \
+memory and disk, and uploads compact rows to a place that `fathom fleet` queries. With --on-slow, full recordings \
+of what was slow are kept as well.
 
-What it made waits in a spool on this host until the place has taken it: nothing is lost or doubled when the agent is killed or \
-the place is away, but for the interval that was in memory. Above a limit it lowers its sampling rate, then pauses, and says so in \
-its status and in the rows.",
+Rows wait in a spool on this host until the place has accepted them: when the agent is killed or the place is \
+unreachable, nothing is lost or duplicated but the interval that was still in memory. Above a limit the agent \
+lowers its sampling rate, then pauses, and reports that in its status and in the rows.",
     after_long_help = "Examples:
   fathom agent --all --to /srv/fleet                              every JVM of this host
   fathom agent --name 'Order|Billing' --to /mnt/fleet --on-slow 'stop>200ms'
   fathom agent --where unit:shop.service --where env:TIER=gold --to /srv/fleet
   fathom agent --all --to /srv/fleet --max-cpu 0.5 --max-memory 96MB
   fathom agent --all --to s3://fleet/prod                         into a bucket; AWS_REGION, AWS_ACCESS_KEY_ID … say how
-  fathom agent --status                                           how it is getting on; --json for a script
+  fathom agent --status                                           its status; --json for a script
   fathom fleet frames --at /srv/fleet
 
 docs/agent.md has the rights that it needs, the units for systemd and Kubernetes, and what a kill costs."
@@ -50,50 +51,50 @@ pub struct Args {
     /// JVMs of a control group and of those below it; may be given several times
     #[arg(long, value_name = "PATH")]
     cgroup: Vec<String>,
-    /// JVMs that were started with something: env:NAME=VALUE, property:NAME=VALUE (a -D on the
-    /// command line), unit:NAME (of systemd). Of several of one kind one must hold
+    /// JVMs that were started with: env:NAME=VALUE, property:NAME=VALUE (a -D on the
+    /// command line), unit:NAME (of systemd). Several of one kind are alternatives
     #[arg(long = "where", value_name = "WHAT")]
     condition: Vec<Condition>,
     /// Every JVM of this host
     #[arg(short, long, conflicts_with_all = ["name", "cgroup", "condition"])]
     all: bool,
-    /// Where rows go: a directory that is there, or a bucket, s3://BUCKET/PREFIX, whose endpoint,
+    /// Where rows go: an existing directory, or a bucket, s3://BUCKET/PREFIX, whose endpoint,
     /// region and credentials are those of the environment (AWS_...)
     #[arg(long, value_name = "PLACE", required_unless_present = "status")]
     to: Option<String>,
-    /// Where they wait until then
+    /// Where rows are spooled until they are uploaded
     #[arg(long, value_name = "DIR", default_value = "/var/lib/fathom/agent")]
     spool: PathBuf,
-    /// Length of the intervals that rows are made of; what a kill costs at most
+    /// Length of an interval of rows; a kill loses at most the one that is open
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
     every: Duration,
-    /// CPU samples a second and processor
+    /// CPU samples per second per CPU
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: u32,
     /// Switch on a collector in addition to cpu, jvm-events, jvm-counters and host, which are
     /// always on; `fathom record --help` lists them; may be given several times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     with: Vec<String>,
-    /// Keep whole what is around something slow: stop>200ms, syscall:write>50ms; `fathom record
+    /// Keep a full recording around something slow: stop>200ms, syscall:write>50ms; `fathom record
     /// --help` lists the triggers; may be given several times
     #[arg(long, value_name = "TRIGGER")]
     on_slow: Vec<Trigger>,
-    /// How much is kept from before it began
+    /// How much time before it began is kept
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s")]
     before: Duration,
-    /// An incident ends when nothing was slow for so long
+    /// An incident ends after this time without anything slow
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5s")]
     after: Duration,
-    /// CPU time that the agent may take, percent of one CPU
+    /// Limit of the agent's CPU time, percent of one CPU
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     max_cpu: f64,
-    /// Memory that it may take
+    /// Limit of the agent's memory
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "128MB")]
     max_memory: u64,
-    /// What may wait on disk; the oldest rows are dropped first
+    /// Limit of the spool on disk; the oldest rows are dropped first
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "512MB")]
     max_disk: u64,
-    /// How the agent of this spool is getting on
+    /// Show the status of the agent that uses this spool
     #[arg(long, conflicts_with_all = ["to", "name", "cgroup", "condition", "all"])]
     status: bool,
     /// With --status: as JSON (schema fathom.agent/1)
@@ -109,7 +110,7 @@ const LEAST_MEMORY: u64 = 32 << 20;
 fn percent(text: &str) -> Result<f64, String> {
     let percent: f64 =
         text.trim_end_matches('%').parse().map_err(|_| "write a percentage: 1, 0.5".to_owned())?;
-    if percent > 0.0 && percent.is_finite() { Ok(percent) } else { Err("it must be above 0".into()) }
+    if percent > 0.0 && percent.is_finite() { Ok(percent) } else { Err("must be greater than 0".into()) }
 }
 
 impl Args {
@@ -125,7 +126,7 @@ impl Args {
             return Ok(Outcome::Done);
         }
         if self.every < Duration::from_secs(1) {
-            bail!("--every: intervals of less than a second cost more than they are worth");
+            bail!("--every: intervals of less than a second are not worth their cost");
         }
         if self.max_memory < LEAST_MEMORY {
             bail!("--max-memory: the agent itself needs {} MB", LEAST_MEMORY >> 20);
@@ -193,7 +194,8 @@ impl Args {
             bail!("--to {to}: rows go to a directory or to s3://BUCKET/PREFIX");
         }
         let place = PathBuf::from(to);
-        // A directory that is missing may be a disk that is not mounted yet; a file is none.
+        // A directory that is missing may be a disk that is not mounted yet; a file is not a
+        // directory.
         if place.exists() && !place.is_dir() {
             bail!("--to {to}: it is no directory");
         }

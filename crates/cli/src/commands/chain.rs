@@ -21,16 +21,18 @@ const WIDTHS: (usize, usize) = (60, 140);
 /// Arguments of `fathom chain`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "What threads waited for, and what that waited for, until something runs, works or lies outside: a lock, its \
-owner, the owner's write(), the disk; a stop of the JVM, the last thread that came in, its page fault.
+    long_about = "Shows what threads waited for, and what that waited for, until something runs, works or lies \
+outside of the recording: a lock, its owner, the owner's write(), the disk; a stop of the JVM, the last thread to \
+reach the safepoint, its page fault.
 
-Each link stands for moments of the thread at the top, and the links below it share them out without overlap and without a \
-rest; what is not known says so. Without --thread the threads come first that were held up most beyond what is usual for them \
-(in the rest of the recording, or in most of the window), without the time in which they ran, slept or had no work. Stops are cut into their parts: time to safepoint and who came last, the operation, \
-writing the JVM's log, until the threads ran again.
+Each link stands for part of the time of the thread at the top; the links below it divide that part without \
+overlap and without a remainder, and time that is not explained is shown as such. Without --thread, the threads \
+come first that were held up most beyond what is usual for them (in the rest of the recording, or in most of the \
+window); time in which they ran, slept or had no work does not count. Stops are divided into their parts: time to \
+safepoint and the last thread, the operation, writing the JVM's log, and resuming the threads.
 
-Needs a live recording (fathom record as root) for more than the first link; locks and stops alone are in a JFR file or \
-a GC log too.",
+More than the first link needs a live recording (fathom record as root); a JFR file or a GC log only has locks and \
+stops.",
     after_long_help = "Examples:
   fathom chain slow.fathom                                 the threads held up most, the longest stops
   fathom chain slow.fathom --thread 'http-nio' --window 115s..125s
@@ -47,13 +49,13 @@ pub struct Args {
     /// 22:00:23..22:00:45
     #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
-    /// How many threads, those held up most beyond the usual
+    /// How many threads to show: those held up most beyond what is usual
     #[arg(long, value_name = "N", default_value_t = 3)]
     threads: usize,
-    /// How many stops of each JVM, the longest
+    /// How many stops of each JVM to show: the longest
     #[arg(long, value_name = "N", default_value_t = 3)]
     stops: usize,
-    /// All of the threads' time, also running, asleep or without work
+    /// All of the threads' time, including running, asleep and idle
     #[arg(long)]
     all_time: bool,
     /// As JSON (schema fathom.chain/2)
@@ -135,7 +137,7 @@ impl Args {
                 (_, true) => "no thread that was held up has a name that fits --thread, ",
             };
             let stops =
-                if self.stops == 0 { "stops of JVMs were not asked for" } else { "no JVM was stopped" };
+                if self.stops == 0 { "stops of JVMs were not requested" } else { "no JVM was stopped" };
             print(&format!("{threads}{stops} in the window, as far as was recorded\n"))?;
         }
         if shown.chains.is_empty() && shown.stops.is_empty() {

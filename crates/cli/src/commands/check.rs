@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::columns::columns;
 use crate::exit::{Environment, Outcome};
 use crate::output::{self, print, print_json};
-use crate::users::{Users, own_uid};
+use crate::user_names::{Users, own_uid};
 
 /// The engines, by the names that `fathom record --engine` takes.
 const ENGINES: [(&str, Engine); 2] = [("ebpf", Engine::Ebpf), ("jfr", Engine::Jfr)];
@@ -17,13 +17,14 @@ const ENGINES: [(&str, Engine); 2] = [("ebpf", Engine::Ebpf), ("jfr", Engine::Jf
 /// Arguments of `fathom check`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "What each engine can see on this machine, as this user, of a JVM; what stands in the way, and the command \
-that changes it.
+    long_about = "Shows what each engine can observe on this machine, as this user, and of a JVM; what prevents \
+the rest; and the command that changes that.
 
-By trying: programs are loaded and dropped, events opened and closed, a JVM's tables read. Without -p, JVMs are looked at \
-and not asked; with -p, the JVM is attached to as jcmd does, to see whether its flight recorder answers.
+It finds out by trying: programs are loaded and dropped, events are opened and closed, a JVM's tables are read. \
+Without -p, JVMs are looked at from outside only; with -p, fathom attaches to the JVM as jcmd does, to see whether \
+its flight recorder answers.
 
-Exit status: 3 when -p names a JVM that no engine can look into, or none at all.",
+Exit status: 3 when -p names a process that is not a JVM, or a JVM that no engine can observe.",
     after_long_help = "Examples:
   fathom check                       this machine and all JVMs that this user may see
   sudo fathom check                  the same as root: what sudo would change
@@ -31,7 +32,7 @@ Exit status: 3 when -p names a JVM that no engine can look into, or none at all.
   fathom check --json | jq -r '.items[] | select(.state != \"works\") | .remedy'"
 )]
 pub struct Args {
-    /// A JVM to look at, and to ask
+    /// A JVM to check
     #[arg(short, long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pid: Option<u32>,
     /// As JSON (schema fathom.check/1)
@@ -52,7 +53,7 @@ impl Args {
         }
         match (self.pid, jvms.first()) {
             (Some(pid), Some(jvm)) if ENGINES.iter().all(|(_, e)| obstacle(&machine, jvm, *e).is_some()) => {
-                Err(Environment(format!("no engine can look into JVM {pid} here, see above")).into())
+                Err(Environment(format!("no engine can observe JVM {pid} here, see above")).into())
             }
             _ => Ok(Outcome::Done),
         }
@@ -66,7 +67,7 @@ impl Args {
         let found = find::Jvm::of(pid).map_err(|error| Environment(error.to_string()))?;
         let Some(jvm) = found else {
             return Err(
-                Environment(format!("process {pid} is no JVM: fathom ps lists those that run")).into()
+                Environment(format!("process {pid} is not a JVM: fathom ps lists those that run")).into()
             );
         };
         Ok(vec![check::jvm(jvm, true)])
@@ -99,7 +100,7 @@ fn text(machine: &Machine, jvms: &[JvmCheck], users: &Users) -> String {
         text += &format!("{}\n{}", engines.collect::<Vec<_>>().join(", "), table(&jvm.items));
     }
     if jvms.is_empty() {
-        text += "\nNo JVM runs here that this user may look into (fathom ps).\n";
+        text += "\nNo JVM runs here that this user may observe (fathom ps).\n";
     }
     text
 }

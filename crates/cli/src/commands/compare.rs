@@ -1,4 +1,4 @@
-//! `fathom compare`: commands, or what was recorded of them, held against each other.
+//! `fathom compare`: commands, or what was recorded of them, compared with each other.
 
 use std::fs::File;
 use std::io::Read;
@@ -24,18 +24,20 @@ mod running;
 #[derive(clap::Args, Debug)]
 #[command(
     override_usage = "fathom compare [OPTIONS] -- 'COMMAND A' -- 'COMMAND B' [-- …]\n       fathom compare [OPTIONS] A B\n       fathom compare [OPTIONS] RUNS.json",
-    long_about = "Which of several commands is faster, and by how much, beyond noise.
+    long_about = "Says which of several commands is faster, and by how much, beyond noise.
 
-Commands are run alternately, in blocks of a random order each followed by its reverse, so that what the machine does meanwhile \
-meets all of them. The verdict is one of four: faster, slower, no difference (the interval lies within --margin), cannot \
-tell (with the number of runs that would do). Each is wrong at most 5 times in 100; docs/compare.md has the proof by \
-measurement. The first command is the base.\n\nTwo recordings, logs or flight recordings are looked at for what makes them hard to compare (host, JDK, flags, heap, load), then for \
-what changed: collections, compilations, what threads spent their time on, system calls, frames of the CPU samples. That is of these \
-two runs: how much runs differ by themselves only more runs show.",
+Commands are run alternately, in blocks of a random order each followed by its reverse, so that interference by \
+the machine affects all of them alike. The verdict is one of four: faster, slower, no difference (the interval \
+lies within --margin), cannot tell (with the number of runs that would suffice). Each is wrong at most 5 times in \
+100; docs/compare.md has the measurements that show it. The first command is the baseline.
+
+Two recordings, logs or flight recordings are checked for what makes them hard to compare (host, JDK, flags, heap, \
+load), then for what changed: collections, compilations, what threads spent their time on, system calls, frames of \
+the CPU samples. The result holds for these two runs: only more runs show how much runs differ by themselves.",
     after_long_help = "Examples:
   fathom compare -- 'java -jar old.jar' -- 'java -jar new.jar'     10 runs of each, wall time
   fathom compare --runs 6..30 -- ./a.sh -- ./b.sh                  ends as soon as the result is known
-  fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh      processor time; 3% do not matter
+  fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh      CPU time; 3% do not matter
   fathom compare --metric 'number=took (\\d+) ms' -- ./a.sh -- ./b.sh   numbers that they print
   fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- …   forks alternately
   fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:+UseZGC' -- '{jdk} {flags} -cp app.jar Main'
@@ -46,19 +48,19 @@ two runs: how much runs differ by themselves only more runs show.",
   fathom compare jmh-old.json jmh-new.json    benchmark by benchmark, the fork as the unit"
 )]
 pub struct Args {
-    /// Two recordings, GC logs, JFR files or results of JMH; or one file with runs that were kept
-    /// with --out
+    /// Two recordings, GC logs, JFR files or JMH results; or one file with runs saved by
+    /// --out
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Runs of each command: a number, or FEWEST..MOST to end at one of a few numbers fixed
     /// beforehand, as soon as the result is known
     #[arg(long, value_name = "N", default_value = "10", conflicts_with = "inputs")]
     runs: running::Count,
-    /// Runs of each before those that count: they fill the caches of the machine
+    /// Warm-up runs of each command, which do not count
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "inputs")]
     warmup: usize,
-    /// What is compared: wall, cpu (user and system time with all children), number=REGEX (its
-    /// first group in what is printed), throughput=FILE.csv or jmh=FILE.json (which each run
+    /// The metric to compare: wall, cpu (user and system time with all children), number=REGEX (its
+    /// first group in the command's output), throughput=FILE.csv or jmh=FILE.json (which each run
     /// writes)
     #[arg(long, value_name = "METRIC", default_value = "wall", conflicts_with = "inputs")]
     metric: Metric,
@@ -75,10 +77,10 @@ pub struct Args {
         conflicts_with = "commands"
     )]
     window: Vec<WindowSpec>,
-    /// A difference that does not matter
+    /// The largest difference that does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = margin)]
     margin: f64,
-    /// Where a run gives a series of numbers: all of them count, also those before it is steady
+    /// Where a run gives a series of numbers: keep those before it is steady
     #[arg(long)]
     keep_warm_up: bool,
     /// One command in all variants of its placeholders: --matrix jdk=17,25
@@ -86,24 +88,24 @@ pub struct Args {
     /// becomes its java
     #[arg(long, value_name = "NAME=VALUES", num_args = 1.., conflicts_with = "inputs")]
     matrix: Vec<Axis>,
-    /// The seed of the order, to run the same again [default: another each time]
+    /// Seed of the random order, to repeat it [default: a new one each time]
     #[arg(long, value_name = "NUMBER", conflicts_with = "inputs")]
     seed: Option<u64>,
-    /// Keep all runs in a file, to be read again
+    /// Save all runs to a file that can be read again
     #[arg(short, long, value_name = "FILE.json", conflicts_with = "inputs")]
     out: Option<PathBuf>,
-    /// Exit status 1 when a command is slower than the base, or when it is not known to be no
-    /// slower
+    /// Exit status 1 when a command is slower than the baseline, or when that cannot be
+    /// excluded
     #[arg(long, value_name = "WHEN", value_enum)]
     fail_on: Option<FailOn>,
-    /// One page with all of it, and of recordings a differential flame graph. A file that is
-    /// there is replaced; it can be read by you alone
+    /// Write one HTML page with all results; for recordings with a differential flame graph. An
+    /// existing file is replaced; only you can read it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// As JSON (schema fathom.compare/1; of recordings fathom.compare-recordings/1)
     #[arg(long)]
     json: bool,
-    /// The commands: each one text, or words, divided by --
+    /// The commands, separated by --: each one string, or several words
     #[arg(last = true, value_name = "COMMAND")]
     commands: Vec<String>,
 }
@@ -122,14 +124,14 @@ impl Args {
     pub fn run(self) -> Result<Outcome> {
         let judging = Judging { margin: self.margin, drop_warm_up: !self.keep_warm_up };
         let runs = match (self.inputs.as_slice(), self.commands.as_slice()) {
-            ([], []) => bail!("what is to be compared? fathom compare -- 'COMMAND A' -- 'COMMAND B'"),
+            ([], []) => bail!("nothing to compare: fathom compare -- 'COMMAND A' -- 'COMMAND B'"),
             ([], commands) => running::run(&self, commands, &judging)?,
             ([path], []) if is(path, Runs::is_one) => Runs::read(path)?,
             ([path], []) => {
-                bail!("{}: no runs that were kept with --out; two files are compared", path.display())
+                bail!("{}: holds no runs saved by --out; give two files to compare", path.display())
             }
             ([first, second], []) => return self.files(first, second),
-            (_, []) => bail!("two files are compared"),
+            (_, []) => bail!("give two files to compare"),
             _ => bail!("either files or commands are compared, not both"),
         };
         let report = judge(&runs, &judging);
@@ -140,7 +142,7 @@ impl Args {
     fn files(&self, first: &Path, second: &Path) -> Result<Outcome> {
         ensure!(!self.keep_warm_up, "--keep-warm-up is for commands and for runs that were kept with --out");
         if is(first, jmh::is_one) && is(second, jmh::is_one) {
-            ensure!(self.window.is_empty(), "results of JMH have no time: --window is for recordings");
+            ensure!(self.window.is_empty(), "JMH results have no timeline: --window is for recordings");
             let report = jmh::compare([first, second], self.margin)?;
             self.show(&report)?;
             return Ok(self.outcome(report.comparisons.iter().map(|c| c.verdict)));

@@ -22,21 +22,21 @@ const OLDEST: u32 = 11;
 #[command(after_long_help = "\
 Examples:
   fathom demo                       run it, print the verdict, write fathom-demo/report.html
-  fathom demo --healthy             the same service without the take-over: nothing must be found
+  fathom demo --healthy             the same service without the takeover: nothing must be found
   fathom demo --json | jq .findings[0].rule
   fathom demo --java-home /usr/lib/jvm/java-17-openjdk-amd64 --seconds 60
 
-The service keeps all processors busy for --seconds. Its logs and its recording stay in the folder, so that every other
+The service keeps all CPUs busy for --seconds. Its logs and its recording stay in the folder, so that every other
 command can be tried on them: fathom gc fathom-demo/gc.log; fathom jit fathom-demo/jit.xml; fathom info fathom-demo;
 fathom flame fathom-demo/demo.fathom; fathom diagnose --all fathom-demo")]
 pub struct Args {
-    /// Leave the take-over out: the service stays fast and fathom must find nothing
+    /// Run without the takeover: the service stays fast and fathom must find nothing
     #[arg(long)]
     healthy: bool,
     /// Print the diagnosis as JSON (schema fathom.diagnosis/3)
     #[arg(long)]
     json: bool,
-    /// Everything of the verdict, also what does not fit a screen; the JSON form has it anyway
+    /// The whole verdict, also what does not fit a screen; JSON always has all of it
     #[arg(long, conflicts_with = "json")]
     all: bool,
     /// Length of the run, seconds (at least 20)
@@ -45,7 +45,7 @@ pub struct Args {
     /// The JDK to run it on [default: FATHOM_JAVA_HOME, JAVA_HOME, the PATH, the usual places]
     #[arg(long, value_name = "DIR")]
     java_home: Option<PathBuf>,
-    /// Where the logs and the report go
+    /// Directory for the logs and the report
     #[arg(short, long, value_name = "DIR", default_value = "fathom-demo")]
     output: PathBuf,
 }

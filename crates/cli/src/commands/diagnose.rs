@@ -30,22 +30,22 @@ pub struct Args {
     /// As JSON (schema fathom.diagnosis/3, docs/diagnosis-json.md)
     #[arg(long)]
     json: bool,
-    /// Everything that is otherwise folded to a screen: all findings, evidence, figures that rule
-    /// out, windows; the JSON form has it anyway
+    /// The whole verdict, also what does not fit a screen: all findings, evidence, what was ruled
+    /// out and why, windows; JSON always has all of it
     #[arg(long, conflicts_with = "json")]
     all: bool,
-    /// End with status 1 when a finding is at least this sure (proven, likely, consistent-with) or
-    /// is by one of these rules; a list with commas
+    /// Exit with status 1 when a finding has at least this confidence (proven, likely,
+    /// consistent-with) or is by one of these rules; a comma-separated list
     #[arg(long, value_name = "CONFIDENCE|RULE,…", value_delimiter = ',')]
     fail_on: Vec<Watched>,
-    /// Explain the slowest operations compared with the ordinary ones instead: a share (1%) or a
+    /// Explain instead how the slowest operations differ from ordinary ones: a share (1%) or a
     /// number (20)
     #[arg(long, value_name = "N|N%", conflicts_with_all = WHOLE_RUN_ONLY, conflicts_with = "op")]
     slowest: Option<Amount>,
     /// The kind of operations, with --slowest: the name of an event, a probe or a request
     #[arg(long, value_name = "NAME", requires = "slowest", conflicts_with = "op")]
     kind: Option<String>,
-    /// Explain one operation along its thread instead, by an id that --slowest lists
+    /// Explain instead one operation along its thread, by an id that --slowest lists
     #[arg(long, value_name = "ID", conflicts_with_all = WHOLE_RUN_ONLY)]
     op: Option<String>,
 }

@@ -18,8 +18,8 @@ use crate::selection::SelectionArgs;
 #[command(
     long_about = "Writes samples, spans and series in the formats of other programs.
 
-Windows and the other filters choose samples as for fathom flame; spans and series are taken from the windows. What a \
-format cannot hold is said.",
+Windows and the other filters select samples as for fathom flame; spans and series are taken from the windows. \
+What a format cannot hold is reported.",
     after_long_help = "Examples:
   fathom export NAME.fathom --format firefox -o x.json          profiler.firefox.com: threads, spans, series
   fathom export NAME.fathom --format perfetto -o x.pftrace      ui.perfetto.dev
@@ -51,8 +51,8 @@ pub struct Args {
     /// _[0] interpreted, _[k] kernel (folded)
     #[arg(long)]
     annotated: bool,
-    /// The file to write; `-` for standard output. One that is there is replaced; it can be read by
-    /// you alone
+    /// The file to write; `-` for standard output. An existing file is replaced; only you can read
+    /// it
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Format {
 /// A format by its name.
 fn format(id: &str) -> Result<Format, String> {
     let found = EXPORTS.iter().find(|e| e.id() == id).map(|e| Format(*e));
-    found.ok_or_else(|| format!("there is no format {id}"))
+    found.ok_or_else(|| format!("no such format: {id}"))
 }
 
 fn formats() -> impl TypedValueParser<Value = Format> {
@@ -110,7 +110,7 @@ impl Args {
         };
         if !self.per_kind {
             if let Some(what) = self.write(&request, &self.output)? {
-                bail!("{}: no {what} in what was chosen", request.title);
+                bail!("{}: no {what} in the selection", request.title);
             }
             return Ok(Outcome::Done);
         }
@@ -129,7 +129,7 @@ impl Args {
             written += usize::from(self.write(&one, &of_kind(&self.output, kind))?.is_none());
         }
         if written == 0 {
-            bail!("{}: no sample in what was chosen", request.title);
+            bail!("{}: no sample in the selection", request.title);
         }
         Ok(Outcome::Done)
     }
@@ -140,7 +140,7 @@ impl Args {
         let only = |given: bool, option: &str, formats: &[&str]| {
             ensure!(
                 !given || formats.contains(&id),
-                "{option} is for --format {}, and says nothing to {id}",
+                "{option} is for --format {}, and has no effect on {id}",
                 formats.join(", ")
             );
             Ok(())
@@ -150,7 +150,7 @@ impl Args {
         only(self.per_thread, "--per-thread", &["folded", "speedscope"])
     }
 
-    /// Writes a file; what there is none of, where there is nothing to write.
+    /// Writes a file, or reports what the selection lacks.
     fn write(&self, request: &Request<'_>, output: &Path) -> Result<Option<&'static str>> {
         let to_standard_output = output.as_os_str() == "-";
         let place = if to_standard_output { "standard output".into() } else { output.display().to_string() };

@@ -22,12 +22,13 @@ const MOST_SAID: u64 = 2_000;
 /// Arguments of `fathom flags`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "What differs between the flags of two JVMs: what somebody set, what the JVMs chose by themselves (ergonomics), and \
-defaults; each with what it is for where that is known.
+    long_about = "Shows what differs between the flags of two JVMs: those that were set, those that the JVMs chose \
+by themselves (ergonomics), and defaults; each with its purpose where that is known.
 
-A JVM is the id of a running process (its own table is read from outside), a JDK's home or release (`jdk=17`), its `java` with options \
-('java -Xmx1g -XX:+UseZGC', which is started with -version to ask it), the text that -XX:+PrintFlagsFinal printed, or a recording or \
-log that holds a command line; of the last only the flags on it are known.",
+A JVM is the id of a running process (its own table is read from outside), a JDK's home or release (`jdk=17`), its \
+`java` with options ('java -Xmx1g -XX:+UseZGC', which is started with -version to ask it), the text that \
+-XX:+PrintFlagsFinal printed, or a recording or log that holds a command line; of the last only the flags on it \
+are known.",
     after_long_help = "Examples:
   fathom flags 4711 4712                                    two running JVMs
   fathom flags jdk=17 jdk=25                                 what another release does by default on this machine
@@ -41,7 +42,7 @@ pub struct Args {
     /// The second JVM
     #[arg(value_name = "JVM B")]
     second: String,
-    /// All that differs, also of defaults, and the names of flags that one has alone
+    /// All differences, including defaults and flags that only one side has
     #[arg(long)]
     all: bool,
     /// As JSON (schema fathom.flags/1)

@@ -22,14 +22,15 @@ const TOP: &str = "30";
 /// Arguments of `fathom flame`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "Samples with stacks as a flame graph, or as a table of what each frame took.
+    long_about = "Shows samples with stacks as a flame graph, or as a table of the time of each frame.
 
-Works on everything that has stacks: recordings, JFR files, profilers' output. Each box is a frame, callers above; its \
-width is what it took with all that it called. Colours, letters and patterns distinguish interpreted, C1, C2 and inlined Java, \
-the JVM, native libraries and the kernel apart. A method is one box however it was compiled; its details say how much ran as what.
+It works on everything that has stacks: recordings, JFR files, profilers' output. Each box is a frame, callers \
+above; its width is its time with all that it called. Colours, letters and patterns distinguish interpreted, C1, \
+C2 and inlined Java, the JVM, native libraries and the kernel. A method is one box however it was compiled; its \
+details say how much of it ran as what.
 
-With --diff everything is compared with another window or another recording: what is more than noise is coloured, the \
-rest is grey. docs/flame.md has how noise is estimated.",
+With --diff everything is compared with another window or another recording: differences beyond noise are \
+coloured, the rest is grey. docs/flame.md describes how noise is estimated.",
     after_long_help = "Examples:
   fathom flame app.jfr                               one page, flame.html: search, zoom, keys, all kinds of samples
   fathom flame app.jfr --top                         what took the time, as a table
@@ -44,30 +45,30 @@ pub struct Args {
     inputs: InputArgs,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Hold against another window (20s..110s) or another recording or file; give both for a window
-    /// of the other
+    /// Compare with another window (20s..110s), or another recording or file; give both for a
+    /// window of the other
     #[arg(long, value_name = "WINDOW|INPUT", allow_hyphen_values = true)]
     diff: Vec<Against>,
-    /// What makes the two sides comparable
+    /// How the two sides are normalised
     #[arg(long, value_name = "BY", default_value = "wall", requires = "diff")]
     normalise: NormaliseBy,
-    /// Callers below what they called: first what ran, then who called it
+    /// Inverted: callers below what they called
     #[arg(long)]
     inverted: bool,
-    /// Divided by process and thread
+    /// Divide by process and thread
     #[arg(long)]
     per_thread: bool,
-    /// Divided by source line as well as by method
+    /// Divide by source line as well as by method
     #[arg(long)]
     lines: bool,
     /// A table in the terminal instead of a picture; --top=50 for as many frames
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = TOP, require_equals = true)]
     top: Option<usize>,
-    /// What the table of --top, or the frames of --json, are sorted by [default: self]
+    /// What the table of --top, or the frames of --json, is sorted by [default: self]
     #[arg(long, value_name = "BY")]
     by: Option<By>,
-    /// Where it goes; the ending says what: .html, .svg, .folded (`-`: folded on standard output).
-    /// A file that is there is replaced; it can be read by you alone [default: flame.html]
+    /// The file to write, by its extension: .html, .svg, .folded (`-`: folded on standard output).
+    /// An existing file is replaced; only you can read it [default: flame.html]
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["top", "json"])]
     output: Option<PathBuf>,
     /// As JSON (schema fathom.flame/1): frames and tree
@@ -89,7 +90,7 @@ impl FromStr for Against {
         if Path::new(text).exists() {
             return Ok(Self::Input(text.into()));
         }
-        text.parse().map(Self::Window).map_err(|e| format!("no such file, and no window: {e}"))
+        text.parse().map(Self::Window).map_err(|e| format!("neither a file nor a window: {e}"))
     }
 }
 
@@ -192,7 +193,7 @@ impl Args {
             Some("svg") => Ok(Target::Svg(path)),
             Some("folded" | "collapsed") => Ok(Target::Folded(Some(path))),
             _ => bail!(
-                "{}: the ending says what is written: .html, .svg or .folded; other formats are written by fathom export",
+                "{}: the extension decides what is written: .html, .svg or .folded; other formats are written by fathom export",
                 path.display()
             ),
         }

@@ -1,4 +1,4 @@
-//! `fathom fleet`: many machines. Rows of recordings into a place, and questions to it.
+//! `fathom fleet`: many machines. Rows of recordings into a place, and queries of them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,18 +23,18 @@ const MOST_RECORDINGS: &str = "20000";
 #[derive(clap::Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
-    long_about = "Questions to the recordings of many machines: since which version does this method cost more, on which hosts \
-was this cause found, is it one machine or all?
+    long_about = "Collects rows of the recordings of many machines and queries them: since which version does this \
+method cost more, on which hosts was this cause found, is it one machine or all?
 
-`fathom fleet add` turns recordings into thin rows, Parquet files under PLACE/day=…/service=…/host=…; adding one again changes \
-nothing. Questions are SQL that an existing engine answers: DuckDB (pip install duckdb), ClickHouse (pip install chdb) or \
-Spark (pip install pyspark, and a Java; FATHOM_FLEET_SPARK is the master of a cluster), or a server of Trino (pip install \
-trino) over tables of Apache Iceberg, which `fathom fleet register` makes. Without a question, they are listed. \
-docs/fleet.md has the columns.",
+`fathom fleet add` turns recordings into compact rows, Parquet files under PLACE/day=…/service=…/host=…; adding \
+one again changes nothing. Queries are SQL that an existing engine runs: DuckDB (pip install duckdb), ClickHouse \
+(pip install chdb) or Spark (pip install pyspark, and a Java; FATHOM_FLEET_SPARK is the master of a cluster), or a \
+server of Trino (pip install trino) over tables of Apache Iceberg, which `fathom fleet register` creates. Without \
+a query, they are listed. docs/fleet.md has the columns.",
     after_long_help = "Examples:
   fathom record -p 4711 -d 60s --service shop --version-label 2.3 -o a.fathom
   fathom fleet add *.fathom --to /srv/fleet
-  fathom fleet                                                    the questions, with their parameters
+  fathom fleet                                                    the queries, with their parameters
   fathom fleet frames --at /srv/fleet --set service=shop
   fathom fleet versions --at /srv/fleet --set before=2.2 --set after=2.3
   fathom fleet rules --at /srv/fleet --set since=2026-11-24 --json
@@ -50,22 +50,23 @@ FATHOM_FLEET_PYTHON names a Python that has the engine, where python3 does not h
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The question; without one, all are listed
+    /// The query; without one, all are listed
+    #[arg(value_name = "QUERY")]
     question: Option<String>,
-    /// The place that rows were added to: a directory, or a bucket, s3://BUCKET/PREFIX; for Trino
+    /// Where rows were added: a directory, or a bucket, s3://BUCKET/PREFIX; for Trino
     /// http://USER@HOST:PORT/CATALOG/SCHEMA
     #[arg(long, value_name = "PLACE", default_value = ".", requires = "question")]
     at: PathBuf,
-    /// What answers
+    /// The engine that answers
     #[arg(long, value_enum, default_value_t = EngineName::Duckdb, requires = "question")]
     engine: EngineName,
-    /// A parameter of the question, NAME=VALUE; may be given several times
+    /// A parameter of the query, NAME=VALUE; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "question")]
     set: Vec<(String, String)>,
     /// As JSON (schema fathom.fleet/1)
     #[arg(long, requires = "question", conflicts_with = "html")]
     json: bool,
-    /// As a page: bars, shares day by day, and the recordings that a row comes from
+    /// Write an HTML page: bars, shares by day, and the recordings that a row comes from
     #[arg(long, value_name = "FILE", requires = "question")]
     html: Option<PathBuf>,
 }
@@ -85,7 +86,7 @@ enum Command {
     },
     /// Make tables of Apache Iceberg of the rows at a place, or bring them up to date
     Register {
-        /// The place that rows were added to
+        /// Where rows were added
         #[arg(long, value_name = "PLACE", default_value = ".")]
         at: PathBuf,
         /// The directory of the catalogue and of the metadata of its tables [PLACE/iceberg]
@@ -155,7 +156,7 @@ impl Args {
         };
         let Some(question) = Question::find(name) else {
             let names: Vec<&str> = QUESTIONS.iter().map(|question| question.name).collect();
-            bail!("{name} is no question; there are {}", names.join(", "));
+            bail!("no query {name}; there are {}", names.join(", "));
         };
         let engine = match self.engine {
             EngineName::Duckdb => Engine::DuckDb,
@@ -177,7 +178,7 @@ impl Args {
             if answer.rows.is_empty() {
                 let parameters: Vec<&str> = question.parameters().iter().map(|p| p.name).collect();
                 eprintln!(
-                    "fathom: nothing at this place fits; the question has the parameters {} (fathom fleet says what each means)",
+                    "fathom: nothing here matches; the query has the parameters {} (fathom fleet says what each means)",
                     parameters.join(", ")
                 );
             }
@@ -267,6 +268,6 @@ fn list() -> String {
             out.push_str(&format!("             {}: {} [{default}]\n", parameter.name, parameter.meaning));
         }
     }
-    out.push_str("\nAsk with: fathom fleet QUESTION --at PLACE --set NAME=VALUE\n");
+    out.push_str("\nRun one with: fathom fleet QUERY --at PLACE --set NAME=VALUE\n");
     out
 }

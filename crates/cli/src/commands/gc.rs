@@ -10,11 +10,12 @@ use crate::output::{columns, print, print_json};
 /// Arguments of `fathom gc`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "Metrics of garbage collection and safepoints, each with what it means and whether it is fine here.
+    long_about = "Shows metrics of garbage collection and safepoints, with what each means and whether it is fine \
+here.
 
-A pause is a stop-the-world collection, outermost only, as long as the log prints it. Percentiles are by nearest rank: \
-each one is a pause that took place. What a log does not have is shown as – and never as zero. For why an \
-application is slow, ask `fathom diagnose`.",
+A pause is a stop-the-world collection (the outermost one only), as long as the log prints it. Percentiles are by \
+nearest rank: each one is a pause that took place. What a log does not have is shown as – and never as zero. For \
+why an application is slow, use `fathom diagnose`.",
     after_long_help = "Examples:
   fathom gc gc.log                      the metrics of one log (JDK 6 to 25, any collector, packed or plain)
   fathom gc logs/                       all logs of a directory; a rotated set counts as one

@@ -19,61 +19,62 @@ use crate::output::{print_fitted, print_json};
 /// Arguments of `fathom heap`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "Who keeps what in a heap dump, in HPROF as HotSpot writes it, packed or plain.
+    long_about = "Shows who retains what in a heap dump, in HPROF as HotSpot writes it, compressed or not.
 
-Retained is what would go if an object went: computed exactly, by the dominator tree. The largest holders come first, each with \
-the shortest way from a root; a holder is called a suspect only by a measure that is shown with it. Two dumps of one program \
-show what grew, and where it is kept. Values of texts, of fields and of arrays are not shown; names of threads are.",
+The retained size of an object is what would be freed if the object were: computed exactly, by the dominator tree. \
+The largest holders come first, each with the shortest path from a GC root; a holder is called a suspect only by a \
+measure that is shown with it. Two dumps of one program show what grew, and where it is held. Values of strings, \
+of fields and of arrays are not shown; names of threads are.",
     after_long_help = "Examples:
-  fathom heap dump.hprof                      who holds most, classes, threads, waste
+  fathom heap dump.hprof                      who retains most, classes, threads, waste
   fathom heap dump.hprof.gz --top 50          more rows; packed by jcmd PID GC.heap_dump -gz=1 FILE
-  fathom heap dump.hprof --html heap.html     one page: the dominator tree as a picture, ways from the roots, tables
+  fathom heap dump.hprof --html heap.html     one page: the dominator tree as a picture, paths from the roots, tables
   fathom heap monday.hprof friday.hprof       what grew, and where it is kept
   fathom heap dump.hprof --class org.example.Session
-  fathom heap dump.hprof --object 0xf5755eb8  its fields, what keeps it, what it keeps
-  fathom heap dump.hprof --paths 0xf5755eb8   the ways from the roots to it
+  fathom heap dump.hprof --object 0xf5755eb8  its fields, what retains it, what it retains
+  fathom heap dump.hprof --paths 0xf5755eb8   the paths from the roots to it
   fathom heap dump.hprof --redacted copy.hprof.gz   a copy to send: all values are zero, sizes and shape are kept
   fathom heap dump.hprof --json | jq '.holders.all[0]'
   fathom heap -p 4711                         what is in a running heap by class, without a stop
   fathom heap -p 4711 --every 10s             what grows in it
-  fathom heap -p 4711 --dump now.hprof        dump a running JVM first (it stands meanwhile), then the same"
+  fathom heap -p 4711 --dump now.hprof        dump a running JVM first (which stops it meanwhile), then the same"
 )]
 pub struct Args {
     /// The dump; two of them: what grew from the first to the second
     #[arg(value_name = "DUMP", num_args = 1..=2, required_unless_present = "pid")]
     dumps: Vec<PathBuf>,
-    /// What is in the heap of this JVM, by class, without stopping it (G1, Parallel, Serial); with
-    /// --dump it is dumped first, and stands meanwhile
+    /// The heap of this running JVM by class, without stopping it (G1, Parallel, Serial); with
+    /// --dump it is dumped first, which stops it meanwhile
     #[arg(short, long, value_name = "PID", conflicts_with = "dumps")]
     pid: Option<u32>,
     /// Where the dump of the JVM goes
     // What conflicts with -p excuses from needing it: what belongs to -p says so itself.
     #[arg(long, value_name = "FILE", requires = "pid", conflicts_with = "dumps")]
     dump: Option<PathBuf>,
-    /// With -p: again and again, with what grew since the first time: 10s, 500ms
+    /// With -p: repeat at this interval, with what grew since the first time: 10s, 500ms
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "pid", conflicts_with_all = ["dump", "dumps"])]
     every: Option<Duration>,
-    /// With --dump: garbage is dumped, too. Otherwise the JVM collects the whole heap before
+    /// With --dump: dump garbage, too. Otherwise the JVM does a full collection before
     #[arg(long, requires = "dump", conflicts_with = "dumps")]
     with_garbage: bool,
-    /// All about the objects of a class
+    /// Details of the objects of a class
     #[arg(long, value_name = "NAME", conflicts_with_all = ["object", "paths"])]
     class: Option<String>,
-    /// All about an object, by its address
+    /// Details of an object, by its address
     #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "paths")]
     object: Option<u64>,
-    /// The ways from the roots to an object
+    /// The paths from GC roots to an object
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     paths: Option<u64>,
     /// Rows of each table
     #[arg(long, value_name = "N", default_value_t = 15)]
     top: usize,
-    /// Soft, weak, phantom and final references hold nothing; otherwise all references count, as in
+    /// Ignore soft, weak, phantom and final references; otherwise all references count, as in
     /// Eclipse MAT
     #[arg(long)]
     strong_only: bool,
     /// With --object: the values of texts, fields and arrays of primitive values, which may be
-    /// anybody's data
+    /// personal data
     #[arg(long, requires = "object", conflicts_with_all = ["class", "paths"])]
     show_values: bool,
     /// Write a copy in which all values of texts, fields and arrays are zero, to be sent to others:
@@ -81,9 +82,9 @@ pub struct Args {
     /// ends with .gz
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pid", "class", "object", "paths", "strong_only"])]
     redacted: Option<PathBuf>,
-    /// Write one page instead: the dominator tree as a picture to zoom and search in, the shortest
-    /// ways from the roots, all tables; `-` for standard output. A file that is there is replaced;
-    /// it can be read by you alone
+    /// Write one HTML page instead: the dominator tree as a picture to zoom and search in, the
+    /// shortest paths from the roots, all tables; `-` for standard output. An existing file is
+    /// replaced; only you can read it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["class", "object", "paths", "redacted", "json", "every"])]
     html: Option<PathBuf>,
     /// As JSON; with --every a line each time (schemas fathom.heap/1, fathom.heap-class/1,
@@ -117,7 +118,7 @@ impl Args {
         match dumps[..] {
             [before, after] => self.growth(before, after)?,
             [dump] => self.one(dump)?,
-            _ => bail!("no dump is given"),
+            _ => bail!("give a dump"),
         }
         Ok(Outcome::Done)
     }
@@ -173,5 +174,5 @@ impl Args {
 fn address(text: &str) -> Result<u64, String> {
     let digits = text.trim_start_matches("0x");
     u64::from_str_radix(digits, 16)
-        .map_err(|_| format!("{text} is no address: they are hexadecimal, as 0xf5755eb8"))
+        .map_err(|_| format!("{text} is not an address: they are hexadecimal, as 0xf5755eb8"))
 }

@@ -34,7 +34,7 @@ pub struct Args {
     /// The recording to write
     #[arg(short, long, value_name = "NAME.fathom")]
     output: PathBuf,
-    /// Replace a recording that is there
+    /// Replace an existing recording
     #[arg(long)]
     force: bool,
 }

@@ -7,11 +7,11 @@ use crate::output::{columns, print, print_json};
 /// Arguments of `fathom info`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "What is in a recording or in files: from which sources, over which time, with what losses.
+    long_about = "Shows what is in a recording or in files: from which sources, over which time, with what losses.
 
-Every line of an input is either understood or counted as skipped, and a few of those are shown. Self-checks run on \
-every input; those that fail stand at the top. How each source was put on the clock is shown with how far that may be \
-off.",
+Every line of an input is either understood or counted as skipped, and some of the skipped ones are shown. \
+Self-checks run on every input; those that fail come first. For each source it shows how it was time-aligned, and \
+the error of that.",
     after_long_help = "Examples:
   fathom info NAME.fathom                         a recording
   fathom info gc.log jit.xml                      what fathom would take from these files
@@ -20,7 +20,7 @@ off.",
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
-    /// Each series by its name, and not only how many there are of a family
+    /// List each series by its name, instead of counts by family
     #[arg(long, conflicts_with = "json")]
     all: bool,
     /// As JSON (schema fathom.info/1)

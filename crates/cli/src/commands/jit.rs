@@ -10,11 +10,11 @@ use crate::output::{columns, print, print_json};
 /// Arguments of `fathom jit`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "Metrics of the JIT compilers, each with what it means and whether it is fine here.
+    long_about = "Shows metrics of the JIT compilers, with what each means and whether it is fine here.
 
-A LogCompilation file has most: waits in the queue, lengths, reasons. PrintCompilation and \
--Xlog:jit+compilation=debug have what was compiled when and at which tier. What a log does not have is shown as – and \
-never as zero.",
+A LogCompilation file has most: waits in the queue, durations, reasons. PrintCompilation and \
+-Xlog:jit+compilation=debug have what was compiled when and at which tier. What a log does not have is shown as – \
+and never as zero.",
     after_long_help = "Examples:
   fathom jit hotspot_pid4711.log        -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation
   fathom jit hotspot.log /tmp/hs_c*.log after kill -9: the main file and the compiler threads' own files

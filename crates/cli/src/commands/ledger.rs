@@ -15,15 +15,16 @@ const MOST: usize = 12;
 /// Arguments of `fathom ledger`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "What threads spent a window on: every millisecond of every thread, attributed to one category.
+    long_about = "Shows what threads spent a window on: every millisecond of every thread, attributed to one \
+category.
 
-Running is split by the layer that CPU samples saw, waiting by its cause: a CPU, a lock, a disk, a peer, a page fault, \
-the collector. Categories add up to threads times time; what nobody saw is shown as unknown and never spread over the \
-rest. A pool's thread without a task is idle, one that waits with a task is not. Layers of running time are shares of \
-samples and carry their error.
+Running time is divided by the layer that CPU samples saw, waiting time by its cause: a CPU, a lock, a disk, a \
+peer, a page fault, the collector. Categories add up to threads times time; what was not seen is shown as unknown \
+and never spread over the rest. A pool's thread without a task is idle, one that waits with a task is not. Layers \
+of running time are shares of samples and carry their error.
 
-The more the recording holds the less is unknown: `fathom record` as root sees every switch of a thread; a JFR file, an \
-strace or a GC log each shows its part.",
+The more the recording holds, the less is unknown: `fathom record` as root sees every context switch of a thread; \
+a JFR file, an strace or a GC log each shows its part.",
     after_long_help = "Examples:
   fathom ledger slow.fathom                                     all of it, by what threads are for
   fathom ledger slow.fathom --window 115s..125s --base 20s..110s  a slow window compared with a normal one
@@ -41,7 +42,7 @@ pub struct Args {
     /// An interval of time to compare it with
     #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     base: Option<WindowSpec>,
-    /// How threads are put together
+    /// How threads are grouped
     #[arg(long, value_enum, default_value_t = Grouping::Role)]
     by: Grouping,
     /// Count spans as operations, by kind or KIND=NAME (syscall=sendto,
@@ -57,7 +58,7 @@ pub struct Args {
     json: bool,
 }
 
-/// How threads are put together.
+/// How threads are grouped.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Grouping {
     /// Each thread alone

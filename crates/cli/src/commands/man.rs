@@ -15,7 +15,7 @@ use crate::output::print;
   fathom man /usr/local/share/man/man1            man fathom, man fathom-record
   fathom man . && man ./fathom-diagnose.1")]
 pub struct Args {
-    /// The folder that the pages are written to; it is made where it is not there
+    /// The folder to write the pages to; it is created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -25,7 +25,7 @@ impl Args {
     pub fn run(self) -> anyhow::Result<Outcome> {
         std::fs::create_dir_all(&self.folder).with_context(|| format!("{}", self.folder.display()))?;
         let mut cli = Cli::command();
-        // So that options that all commands have stand in the page of each.
+        // So that options that all commands have are in the page of each.
         cli.build();
         let mut pages = vec![page(&self.folder, cli.clone())?];
         for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {

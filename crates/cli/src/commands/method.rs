@@ -27,25 +27,25 @@ const POLL_EVERY: Duration = Duration::from_millis(5);
 /// Arguments of `fathom method`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "Counts calls of Java methods of a running JVM, by caller and by thread, with nothing loaded into it and nothing of it \
-changed: a hardware breakpoint of the processor stands on the entry of a method's compiled code. It takes eBPF (root, or \
-CAP_BPF and CAP_PERFMON).
+    long_about = "Counts calls of Java methods of a running JVM, by caller and by thread, without loading anything \
+into it or changing it: a hardware breakpoint of the CPU is set on the entry of a method's compiled code. This \
+needs eBPF (root, or CAP_BPF and CAP_PERFMON).
 
-What it counts, to the call: calls that reach the compiled code of the method itself. When the JVM compiles the method anew, \
-the breakpoint moves. What it cannot see is listed with each method: copies of the method that are inlined into its callers, \
-calls while it is interpreted, loops that were under way when they were compiled. Four methods at a time, as a processor has \
-four breakpoints.
+It counts exactly the calls that reach the compiled code of the method itself. When the JVM recompiles the method, \
+the breakpoint moves. What it cannot see is listed with each method: copies of the method that are inlined into \
+its callers, calls while it is interpreted, loops that were already running when they were compiled. At most four \
+methods at a time, as a CPU has four breakpoints.
 
-Each call costs a trap into the kernel, some microseconds (more on a virtual machine). Above --max-rate the method that is \
-called most is let go of, and that is said. All breakpoints are gone when fathom ends, however it ends.
+Each call costs a trap into the kernel, some microseconds (more on a virtual machine). Above --max-rate the method \
+that is called most is dropped, and that is reported. All breakpoints are gone when fathom ends, however it ends.
 
-Runs until -d is over, Ctrl-C or the end of the process. Counts go to standard output, everything else to standard error. \
-How long calls take is shown by --times, for calls from compiled code: where they return to stands another breakpoint, which goes \
-from caller to caller.
+Runs until -d is over, Ctrl-C or the end of the process. Counts go to standard output, everything else to standard \
+error. --times measures how long calls take, for calls from compiled code: another breakpoint is set on the return \
+address, for one caller after the other.
 
-Two other ways see every call, interpreted and inlined ones too, and their times, and change the methods' bytecode while they \
-count: --way jfr (JDK 25 and later), the flight recorder's own method timing (JEP 520), and --way agent (JDK 8 and later), \
-fathom's agent, which is only taken when it is asked for. What a way changes is said before it counts.",
+Two other ways see every call, interpreted and inlined ones too, and their times, but change the methods' bytecode \
+while they count: --way jfr (JDK 25 and later), the flight recorder's own method timing (JEP 520), and --way agent \
+(JDK 8 and later), fathom's agent, which is used only on request. What a way changes is printed before it counts.",
     after_long_help = EXAMPLES
 )]
 pub struct Args {
@@ -58,27 +58,27 @@ pub struct Args {
     /// How long: 10s, 5m [default: until Ctrl-C or the end of the process]
     #[arg(short, long, value_name = "TIME", value_parser = duration)]
     duration: Option<Duration>,
-    /// Print counts so often: 5s, 1m
+    /// Print counts at this interval: 5s, 1m
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     every: Duration,
-    /// Print them after so many calls as well, of all methods together
+    /// Print counts after this many calls as well, of all methods together
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     every_calls: Option<u64>,
-    /// Callers and threads printed of a method; the last line sums up the others
+    /// Callers and threads to print for a method; the last line sums up the others
     #[arg(long, value_name = "N", default_value_t = 8)]
     top: usize,
-    /// How calls are counted
+    /// How to count calls
     #[arg(long, value_enum, default_value_t, value_name = "WAY")]
     way: Asking,
-    /// Calls a second, of all methods together, above which the one that is called most is let go
-    /// of (way jfr: none is traced any more) [default: 20000; way agent: 1000000]
+    /// Calls per second, of all methods together, above which the method called most is
+    /// dropped (way jfr: none is traced any more) [default: 20000; way agent: 1000000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_rate: Option<u64>,
     /// Way breakpoint: measure how long calls take as well, from one caller after the other, a
     /// second each; three methods at a time then. The other ways always do
     #[arg(long)]
     times: bool,
-    /// Show calls one by one that take so long, with their stack: 10ms, 1s (ways jfr and agent)
+    /// Show each call that takes at least this long, with its stack: 10ms, 1s (ways jfr and agent)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     slow: Option<Duration>,
     /// With --slow: what the thread waited for in them; another fathom records the JVM meanwhile
@@ -170,7 +170,10 @@ impl Args {
         match found {
             Some(_) => Ok(()),
             None => {
-                bail!(Environment(format!("process {} is no JVM: fathom ps lists those that run", self.pid)))
+                bail!(Environment(format!(
+                    "process {} is not a JVM: fathom ps lists those that run",
+                    self.pid
+                )))
             }
         }
     }
@@ -179,7 +182,7 @@ impl Args {
         let report = watch.report();
         let until = match self.duration {
             Some(duration) => format!("for {:.1} s", duration.as_secs_f64()),
-            None => "until Ctrl-C or its end".to_owned(),
+            None => "until Ctrl-C or until it ends".to_owned(),
         };
         watch.news().iter().for_each(|news| say(&self.in_words(news)));
         if report.left_out > 0 {
@@ -241,7 +244,7 @@ impl Args {
                 )
             }
             News::TooHot { method, hits_per_s } => format!(
-                "{method}: LET GO OF, it is not counted any more: {hits_per_s} calls a second of all methods were counted, more than \
+                "{method}: DROPPED, it is not counted any more: {hits_per_s} calls a second of all methods were counted, more than \
                  --max-rate lets through"
             ),
             News::Woven { method } => format!("{method}: counted in its bytecode"),

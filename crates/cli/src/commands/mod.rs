@@ -33,7 +33,7 @@ mod trace;
 mod verify;
 mod version;
 
-/// Gets to the bottom of a slow JVM: what took the time, the proof, what was ruled out, the remedy.
+/// Explain why a JVM is slow: what took the time, the evidence, what was ruled out, and the fix
 #[derive(Parser, Debug)]
 #[command(name = "fathom", version, max_term_width = 110)]
 pub struct Cli {
@@ -45,70 +45,70 @@ pub struct Cli {
 /// Each command: one variant here, one file next to this one.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Record a running JVM, a set of processes, the host, or a command
+    /// Record a running JVM, a set of processes, the whole host, or a command
     Record(record::Args),
-    /// The daemon of a host: its JVMs always recorded within limits, as rows for `fathom fleet`
+    /// Run as a host's daemon: record its JVMs continuously, within limits, as rows for `fathom
+    /// fleet`
     Agent(agent::Args),
-    /// One kind of event of a process, live: waits, stops, collections, compilations, with stacks
-    /// and a summary
+    /// Print one kind of event of a process live: waits, stops, collections, compilations, with
+    /// stacks and a summary
     Trace(trace::Args),
-    /// Calls of Java methods, live, by caller and thread, counted by hardware breakpoints with
+    /// Count calls of Java methods live, by caller and thread, with hardware breakpoints and
     /// nothing loaded into the JVM
     Method(method::Args),
-    /// The verdict: what took the time, the proof, what was ruled out, the remedy
+    /// Diagnose a slow JVM: what took the time, the evidence, what was ruled out, and the fix
     Diagnose(diagnose::Args),
-    /// Verdict and timeline as one page that opens anywhere, without a network
+    /// Write the verdict and the timeline as one HTML page that needs no network
     Report(report::Args),
-    /// Samples as a flame graph or a table of frames: one recording, or two windows compared
+    /// Show samples as a flame graph or a table of frames: one recording, or two windows compared
     Flame(flame::Args),
-    /// The same from a server on this machine: for large recordings, and for one that is being
+    /// Serve the report from this machine: for large recordings, and for one that is still being
     /// written
     Serve(serve::Args),
-    /// Metrics of garbage collection and safepoints, each with what it means and whether it is fine
+    /// Show metrics of garbage collection and safepoints, with what each means and whether it is
+    /// fine
     Gc(gc::Args),
-    /// Metrics of the JIT compilers, each with what it means and whether it is fine
+    /// Show metrics of the JIT compilers, with what each means and whether it is fine
     Jit(jit::Args),
-    /// Who keeps what in a heap dump: the largest holders, the ways that lead to them, classes,
-    /// waste
+    /// Show who retains what in a heap dump: the largest holders, the paths to them, classes, waste
     Heap(heap::Args),
-    /// What threads spent a window on: every millisecond attributed to one category
+    /// Show what threads spent a window on: every millisecond attributed to one category
     Ledger(ledger::Args),
-    /// What threads waited for, link by link to what runs or lies outside; stops of the JVM cut
-    /// into their parts
+    /// Show what threads waited for, link by link down to what runs or lies outside, and safepoints
+    /// divided into their parts
     Chain(chain::Args),
-    /// Which of several commands is faster, or what changed between two recordings, beyond noise
+    /// Compare commands (which is faster?) or recordings (what changed?), beyond noise
     Compare(compare::Args),
-    /// Whether a fix helped: what became of each finding, what was gained, what is new
+    /// Verify a fix: what became of each finding, what was gained, what is new
     Verify(verify::Args),
-    /// What differs between the flags of two JVMs, who set it, and what it is for
+    /// Compare the flags of two JVMs: what differs, who set it, and what it is for
     Flags(flags::Args),
-    /// Rows of many recordings in one place, and questions to them, answered by DuckDB or
-    /// ClickHouse
+    /// Collect rows of many recordings in one place, and query them with DuckDB or ClickHouse
     Fleet(fleet::Args),
-    /// What is in a recording or in files: sources, time covered, losses, checks
+    /// Show what is in a recording or in files: sources, time covered, losses, checks
     Info(info::Args),
-    /// Files of any known format into a recording
+    /// Import files of any known format into a recording
     Import(import::Args),
-    /// Samples, spans and series in other programs' formats: pprof, speedscope, Firefox Profiler,
+    /// Export samples, spans and series to other formats: pprof, speedscope, Firefox Profiler,
     /// Perfetto, CSV …
     Export(export::Args),
-    /// A recording as one file to send
+    /// Pack a recording into one file to send
     Pack(pack::Args),
-    /// A directory of a packed recording again
+    /// Unpack a packed recording into a directory
     Unpack(pack::UnpackArgs),
     /// Run a real JVM that gets slow, and explain it
     Demo(demo::Args),
-    /// What can be seen here, what stands in the way, and what would change it
+    /// Check what can be recorded on this machine, what prevents the rest, and how to change that
     Check(check::Args),
-    /// JVMs that run on this machine
+    /// List the JVMs that run on this machine
     Ps(ps::Args),
-    /// JDKs on this machine
+    /// List the JDKs on this machine
     Jdks(jdks::Args),
-    /// What a shell needs to complete commands and options (bash, zsh, fish, elvish, powershell)
+    /// Print shell completions (bash, zsh, fish, elvish, powershell)
     Completions(completions::Args),
-    /// The manual as pages for `man`
+    /// Write the manual as man pages
     Man(man::Args),
-    /// Version of fathom and of the formats that it writes
+    /// Print the version of fathom and of the formats that it writes
     Version(version::Args),
 }
 

@@ -28,7 +28,7 @@ pub struct Args {
     /// Where to; `-` for standard output [default: NAME.fathom.tar in the current directory]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }
@@ -38,7 +38,7 @@ impl Args {
     pub fn run(self) -> Result<Outcome> {
         if self.output.as_deref() == Some(Path::new("-")) {
             let out = std::io::stdout();
-            anyhow::ensure!(!out.is_terminal(), "an archive is not for a terminal: give a file");
+            anyhow::ensure!(!out.is_terminal(), "an archive is not written to a terminal: give a file");
             fathom_recording::pack(
                 &self.recording,
                 BufWriter::new(out.lock()),
@@ -93,7 +93,7 @@ pub struct UnpackArgs {
     /// directory]
     #[arg(short, long, value_name = "NAME.fathom")]
     output: Option<PathBuf>,
-    /// Replace a recording that is there
+    /// Replace an existing recording
     #[arg(long)]
     force: bool,
 }

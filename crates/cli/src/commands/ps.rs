@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::columns::columns;
 use crate::exit::Outcome;
 use crate::output::{print, print_json};
-use crate::users::{Users, own_uid};
+use crate::user_names::{Users, own_uid};
 
 /// Digits of a container's id that are shown, as Docker does.
 const ID_SHOWN: usize = 12;
@@ -24,12 +24,13 @@ fn remedy() -> &'static str {
 /// Arguments of `fathom ps`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "The JVMs of this machine: what they run, on which JDK, since when, with which collector, in which \
-container.
+    long_about = "Lists the JVMs of this machine: what they run, on which JDK, since when, with which collector, \
+in which container.
 
-Found by the library that they have mapped, whatever their program is called; nothing is asked of them and nothing is \
-changed. In containers too, seen from the host. Without root, a user's own JVMs are seen, and what could not be looked into \
-is said. Values of options whose name speaks of a secret are shown as ***.",
+They are found by the library that they have mapped, whatever their program is called; nothing is asked of them \
+and nothing is changed. JVMs in containers are included, as seen from the host. Without root, only a user's own \
+JVMs are seen, and what could not be inspected is reported. Values of options whose name suggests a secret are \
+shown as ***.",
     after_long_help = "Examples:
   fathom ps                                         what runs here
   sudo fathom ps                                    other users' JVMs and those in containers, too
@@ -38,7 +39,7 @@ is said. Values of options whose name speaks of a secret are shown as ***.",
   fathom record -p $(fathom ps --json | jq '.jvms[0].pid') -d 60s"
 )]
 pub struct Args {
-    /// The JVM's options below each line
+    /// Show the JVM's options below each line
     #[arg(short, long)]
     long: bool,
     /// As JSON (schema fathom.ps/1)
@@ -143,7 +144,7 @@ fn unseen(found: &Found) -> Option<String> {
     let processes = if found.closed == 1 { "process" } else { "processes" };
     (found.closed > 0).then(|| {
         format!(
-            "{} {processes} of others could not be looked into ({} called java): {}",
+            "{} {processes} of others could not be inspected ({} called java): {}",
             found.closed,
             found.hidden.len(),
             remedy()

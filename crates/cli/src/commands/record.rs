@@ -34,9 +34,9 @@ const PRINT_EVERY_S: u64 = 10;
 #[command(
     long_about = "Records what a JVM and its machine do, from outside: no flag on the JVM, no agent inside.
 
-Runs until -d is over, Ctrl-C, or the end of what is recorded. Descendants of the recorded processes are recorded too, and \
-so is every process that comes to match --name, --cgroup or -a. What cannot be seen on this machine or by this user is \
-said and stands in the recording; a recording of nothing is refused (exit status 3).",
+Runs until -d is over, Ctrl-C, or the end of what is recorded. Descendants of the recorded processes are recorded \
+too, and so is every process that later matches --name, --cgroup or -a. What cannot be seen on this machine or by \
+this user is reported and kept in the recording; a recording of nothing is refused (exit status 3).",
     after_long_help = collectors_help()
 )]
 #[command(group(clap::ArgGroup::new("targets").required(true).args(["pid", "name", "cgroup", "all", "command"])))]
@@ -60,30 +60,32 @@ pub struct Args {
     /// How long: 60s, 5m, 1h, 500ms [default: until Ctrl-C or the end of the target]
     #[arg(short, long, value_name = "TIME", value_parser = duration)]
     duration: Option<Duration>,
-    /// CPU samples a second and processor [default: 99]
+    /// CPU samples per second per CPU [default: 99]
     #[arg(short = 'F', long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: Option<u32>,
-    /// What takes a CPU sample: cpu-clock (time; works everywhere), or cycles that the processor
-    /// counts (weights are cycles; refused with exit status 3 where the machine counts none)
+    /// The event that triggers a CPU sample: cpu-clock (time; works everywhere), or the
+    /// CPU's cycle counter (weights are cycles; refused with exit status 3 where there is no such
+    /// counter)
     #[arg(long, value_enum, default_value_t = EventName::CpuClock)]
     event: EventName,
     /// The recording to write [default: NAME-DATE-TIME.fathom]
     #[arg(short, long, value_name = "NAME.fathom")]
     output: Option<PathBuf>,
-    /// Replace a recording that is there
+    /// Replace an existing recording
     #[arg(long, conflicts_with = "on_slow")]
     force: bool,
-    /// Switch a collector on that is off by default (see the list below); may be given several
+    /// Turn on a collector that is off by default (see the list below); may be given several
     /// times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     with: Vec<String>,
-    /// Leave a collector out; may be given several times
+    /// Turn off a collector; may be given several times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     without: Vec<String>,
-    /// Record waits and system calls of this length or more one by one: 10ms, 500us [default: 1ms]
+    /// Record individually the waits and system calls of at least this length: 10ms, 500us
+    /// [default: 1ms]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     min: Option<Duration>,
-    /// How the JVM is looked into: ebpf (root, or CAP_BPF and CAP_PERFMON), jfr (the JVM's own
+    /// How to observe the JVM: ebpf (root, or CAP_BPF and CAP_PERFMON), jfr (the JVM's own
     /// user), auto: the best that works
     #[arg(long, value_enum, default_value_t = EngineName::Auto)]
     engine: EngineName,
@@ -110,7 +112,7 @@ Examples:
   fathom record -a -d 5m -o host.fathom         the whole host
   fathom record --cgroup /system.slice/app.service
   fathom record -- java -jar app.jar            a command, from its first instruction to its end
-  fathom record -p 4711 -d 30s --event cycles    CPU samples by the processor's cycles, where it counts them
+  fathom record -p 4711 -d 30s --event cycles    CPU samples by the CPU's cycles, where it counts them
   fathom record -p 4711 -d 60s -o slow.fathom && fathom diagnose slow.fathom client.csv
   fathom record -p 4711 --on-slow 'stop>200ms' --on-slow 'lock>50ms' -o incidents
                                                 for days: a recording of each stop and lock wait that was long
@@ -199,10 +201,12 @@ impl Args {
         logs.iter().chain(&marks).for_each(|text| say(text));
         say_ended(&summary);
         let place = place.display();
-        finished.with_context(|| format!("{place} could not be completed; it opens as one that was cut"))?;
+        finished.with_context(|| {
+            format!("{place} could not be completed; it can be opened and is marked truncated")
+        })?;
         match summary.ended {
             Ended::CannotWrite(why) => {
-                bail!("{why}; what was saved until then opens as a recording that was cut: {place}")
+                bail!("{why}; what was saved until then can be opened as a truncated recording: {place}")
             }
             Ended::CannotRead(why) => {
                 Err(Environment(format!("{why}; {place} has what was seen until then")).into())
@@ -232,10 +236,10 @@ impl Args {
         let is_of = |of: Engine| of == Engine::Any || engine.is_none_or(|engine| engine == of);
         let named = |id: &str| is_without(id) || self.with.iter().any(|with| with == id);
         if let Some(other) = entries().find(|entry| named(entry.id) && !is_of(entry.engine)) {
-            bail!("{} is no collector of --engine {name}: it does not run anyway", other.id);
+            bail!("{} is not a collector of --engine {name}: it would not run anyway", other.id);
         }
         if engine == Some(Engine::Jfr) && is_without("jfr") {
-            bail!("--engine jfr --without jfr leaves out all that this engine records");
+            bail!("--engine jfr --without jfr leaves out everything that this engine records");
         }
         if engine == Some(Engine::Jfr) && self.min.is_some() {
             bail!(
@@ -250,7 +254,7 @@ impl Args {
     }
 
     /// Writes the marks, once it is known what was recorded: a file of them may have grown
-    /// meanwhile. What is wrong with them does not cost the recording; it is said.
+    /// meanwhile. What is wrong with them does not cost the recording; it is reported.
     fn mark(&self, covers_ns: (i64, i64), writer: &mut Writer) -> Vec<String> {
         if !self.marks.is_given() {
             return Vec::new();
@@ -286,7 +290,7 @@ fn record(
 ) -> Result<Summary, CaptureError> {
     let until = match limits.duration {
         Some(duration) => format!("for {}", seconds(duration)),
-        None => "until Ctrl-C or its end".to_owned(),
+        None => "until Ctrl-C or until it ends".to_owned(),
     };
     let mut session = Session::start(targets, settings, limits, writer)?;
     if let Err(error) = writer.identify(identity.live(session.targets())) {
@@ -312,10 +316,10 @@ fn say_start(session: &mut Session, writer: &mut dyn Output, until: &str) {
     let found = match (jvms, all) {
         _ if command => "from its first instruction".to_owned(),
         (_, 0) if targets.foreign() > 0 => {
-            format!("{} match and may not be looked into by this user, waiting for others", targets.foreign())
+            format!("{} match, but this user may not observe them; waiting for others", targets.foreign())
         }
         (_, 0) => "nothing matches yet, waiting".to_owned(),
-        (0, 1) => "no JVM: only native code and numbers".to_owned(),
+        (0, 1) => "no JVM: only native code and counters".to_owned(),
         (0, all) => format!("{all} processes, no JVM among them yet"),
         (1, 1) => "a JVM".to_owned(),
         (jvms, all) => format!("{jvms} JVMs among {all} processes"),
@@ -350,7 +354,7 @@ fn say_ended(summary: &Summary) {
         Ended::TooLarge(bytes) => format!("it has grown to {} (--max-size)", HumanBytes(*bytes)),
         Ended::CannotRead(cause) => format!("nothing more can be read: {cause}"),
         Ended::CannotWrite(cause) => format!("it cannot be written any more: {cause}"),
-        Ended::Asked => "it was asked to end".to_owned(),
+        Ended::Asked => "it was asked to stop".to_owned(),
     };
     let (from, to) = summary.covers_ns;
     let lasted = seconds(Duration::from_nanos((to - from).max(0) as u64));

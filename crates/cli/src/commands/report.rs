@@ -29,8 +29,8 @@ pub struct Args {
     windows: WindowArgs,
     #[command(flatten)]
     marks: MarkArgs,
-    /// Where the page goes; `-` for standard output. A file that is there is replaced; it can be
-    /// read by you alone
+    /// Where the page goes; `-` for standard output. An existing file is replaced; only you can
+    /// read it
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 }

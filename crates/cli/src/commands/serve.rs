@@ -8,17 +8,17 @@ use anyhow::{Context, Result, bail};
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
 use crate::marks::MarkArgs;
-use crate::serve::{Guard, Held, serve};
+use crate::serve::{Guard, Served, serve};
 use crate::windows::WindowArgs;
 
 /// Arguments of `fathom serve`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "The report in a browser, from a server on this machine: for recordings of more samples than a page holds \
-(the server adds them up), and for one that is still being written (the page follows it).
+    long_about = "Serves the report to a browser from this machine: for recordings with more samples than a page \
+holds (the server aggregates them), and for one that is still being written (the page follows it).
 
-It listens on this machine alone and answers nobody who does not know the address that it prints: a key of 128 random bits \
-is part of it. Requests that another site makes, or that come under another name, are refused.",
+It listens on a loopback address and answers only requests that have the address that it prints: a key of 128 \
+random bits is part of it. Requests from another site, or under another host name, are refused.",
     after_long_help = "\
 Examples:
   fathom serve slow.fathom                    prints the address to open
@@ -35,11 +35,11 @@ pub struct Args {
     /// Port to listen on; 0 takes a free one
     #[arg(long, default_value_t = 8421)]
     port: u16,
-    /// Address to listen on. Another one than this machine's own lets everybody in who can reach it
-    /// and learns the key
+    /// Address to listen on. Any other than a loopback address lets in everybody who can reach it
+    /// and has the key
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     bind: IpAddr,
-    /// No key in the address: whoever can connect may read. Only on this machine's own address
+    /// No key in the address: whoever can connect may read. Only on a loopback address
     #[arg(long)]
     no_token: bool,
 }
@@ -53,7 +53,7 @@ impl Args {
                 self.bind
             );
         }
-        let held = Held::load(self.inputs, self.windows, self.marks)?;
+        let served = Served::load(self.inputs, self.windows, self.marks)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -66,7 +66,7 @@ impl Args {
             let address = listener.local_addr()?;
             let guard = Guard::new(address, !self.no_token)?;
             eprintln!("fathom: open {}", guard.address());
-            serve(listener, guard, held).await.context("the server")
+            serve(listener, guard, served).await.context("the server")
         })?;
         Ok(Outcome::Done)
     }

@@ -39,18 +39,19 @@ const ONE_BY_ONE_NS: u128 = 1_000_000;
 /// Arguments of `fathom trace`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "Shows one kind of event of a running process as it happens, with thread, time taken, details and the whole stack \
-through Java, the JVM, native code and the kernel; at the end a summary with histograms. No flag on the JVM, no agent \
-inside; it takes eBPF (root, or CAP_BPF and CAP_PERFMON).
+    long_about = "Shows one kind of event of a running process as it happens, with thread, duration, details and \
+the whole stack through Java, the JVM, native code and the kernel; at the end a summary with histograms. No flag \
+on the JVM, no agent inside; it needs eBPF (root, or CAP_BPF and CAP_PERFMON).
 
-Runs until -d is over, Ctrl-C or the end of the process. Events go to standard output, everything else to standard error.",
+Runs until -d is over, Ctrl-C or the end of the process. Events go to standard output, everything else to standard \
+error.",
     after_long_help = probes_help()
 )]
 pub struct Args {
     /// What to trace: see the list below
     #[arg(value_name = "PROBE")]
     probe: String,
-    /// What the probe asks for: a system call's name
+    /// The probe's argument: a system call's name
     #[arg(value_name = "ARGUMENT")]
     argument: Option<String>,
     /// The process
@@ -59,23 +60,23 @@ pub struct Args {
     /// How long: 10s, 5m, 500ms [default: until Ctrl-C or the end of the process]
     #[arg(short, long, value_name = "TIME", value_parser = duration)]
     duration: Option<Duration>,
-    /// Show only what took as long: 10ms, 500us, 0s [default: see the list below]
+    /// Show only what took at least this long: 10ms, 500us, 0s [default: see the list below]
     #[arg(long, value_name = "TIME", value_parser = span)]
     min: Option<Duration>,
-    /// Show only what fits a condition: dur > 10ms && thread ~ "worker" || name == futex
+    /// Show only what matches a condition: dur > 10ms && thread ~ "worker" || name == futex
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
     r#where: Option<Condition>,
-    /// Frames printed of a stack; 0: none
+    /// Frames of a stack to print; 0: none
     #[arg(long, value_name = "FRAMES", default_value_t = 24)]
     depth: usize,
-    /// Events printed in a second at most; all are counted; 0: the summary alone [default: 20; with
+    /// Limit of events printed per second; all are counted; 0: only the summary [default: 20; with
     /// --json all]
     #[arg(long, value_name = "N")]
     rate: Option<u64>,
-    /// Write a recording of the time as well, for fathom diagnose, report, flame
+    /// Also write a recording, for fathom diagnose, report, flame
     #[arg(short, long, value_name = "NAME.fathom")]
     output: Option<PathBuf>,
-    /// Replace a recording that is there
+    /// Replace an existing recording
     #[arg(long, requires = "output")]
     force: bool,
     /// As JSON, one line an event, the summary last (schema fathom.trace/1)
@@ -158,9 +159,9 @@ impl Args {
             }
         };
         if let (Some(writer), Some(place)) = (writer, &self.output) {
-            writer
-                .finish()
-                .with_context(|| "the recording could not be completed; it opens as one that was cut")?;
+            writer.finish().with_context(
+                || "the recording could not be completed; it can be opened and is marked truncated",
+            )?;
             let place = place.display();
             match ended {
                 Ended::CannotWrite(_) => say(&format!("{place} has what was saved until then")),
@@ -202,7 +203,7 @@ impl Args {
         let Some(probe) = Probe::find(&self.probe) else {
             if OF_THE_KERNEL.iter().any(|kind| self.probe.starts_with(kind)) {
                 bail!(
-                    "{}: fathom puts no probes on functions of the kernel; what works: {NAMED_FORMS} (those that the kernel has stand \
+                    "{}: fathom does not probe kernel functions; what works: {NAMED_FORMS} (those that the kernel has stand \
                      below /sys/kernel/tracing/events), and `fathom flame --top` shows how often a function of the kernel ran",
                     self.probe
                 );
@@ -217,7 +218,7 @@ impl Args {
             }
             (Some(_), None) => Ok(probe),
             (None, Some(what)) => {
-                bail!("{} asks for {what}: fathom trace {} NAME -p PID", probe.id, probe.id)
+                bail!("{} needs {what}: fathom trace {} NAME -p PID", probe.id, probe.id)
             }
             (Some(name), Some(_)) => {
                 check_name(name).map_err(anyhow::Error::msg)?;
@@ -294,7 +295,7 @@ impl Args {
         in_words(&unseen).iter().for_each(|unseen| say(&format!("not seen: {unseen}")));
         let until = match self.duration {
             Some(duration) => format!("for {:.1} s", duration.as_secs_f64()),
-            None => "until Ctrl-C or its end".to_owned(),
+            None => "until Ctrl-C or until it ends".to_owned(),
         };
         say(&format!("tracing {} of process {pid} {until}", self.probe));
         let begun = Instant::now();
@@ -321,7 +322,7 @@ fn check_kind(pid: i32, probe: &Probe) -> Result<()> {
     }
     let others: Vec<&str> = PROBES.iter().filter(|probe| !probe.jvm).map(|probe| probe.id).collect();
     let text = format!(
-        "process {} is no JVM ({} maps no libjvm), and {} is reported by a JVM: `fathom ps` lists those that run; on any process \
+        "process {} is not a JVM ({} maps no libjvm), and {} is reported by a JVM: `fathom ps` lists those that run; on any process \
          work {}",
         pid,
         program.display(),

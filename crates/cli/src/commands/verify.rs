@@ -13,12 +13,12 @@ use crate::output::{print_fitted, print_json};
 /// Arguments of `fathom verify`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "Whether a fix helped: diagnoses what was recorded before it and what was recorded after it, and says of each finding \
-whether its cause is gone, smaller, the same or larger, what was gained compared with what the findings promised, what is new, and what \
-is not known and why.
+    long_about = "Shows whether a fix helped: diagnoses what was recorded before it and what was recorded after \
+it, and says of each finding whether its cause is gone, smaller, the same or larger, what was gained compared with \
+what the findings promised, what is new, and what is not known and why.
 
-A cause is gone only where AFTER could have shown it: without the source that a finding rests on it is not known. Exit status: 0 \
-fixed, 1 smaller, not fixed or cannot tell.",
+A cause is gone only where AFTER could have shown it: without the source that a finding rests on it is not known. \
+Exit status: 0 fixed, 1 smaller, not fixed or cannot tell.",
     after_long_help = "Examples:
   fathom verify before.fathom after.fathom
   fathom verify monday/ friday/                            folders of logs
@@ -29,10 +29,10 @@ fixed, 1 smaller, not fixed or cannot tell.",
 For an interval over several runs of each: fathom compare -- 'COMMAND A' -- 'COMMAND B'."
 )]
 pub struct Args {
-    /// What was recorded before and after: a recording, a file or a folder each
+    /// What was recorded before and after: each a recording, a file or a folder
     #[arg(value_names = ["BEFORE", "AFTER"], num_args = 2, conflicts_with_all = ["before", "after"], required_unless_present = "before")]
     sides: Vec<PathBuf>,
-    /// All that was recorded before the fix, with commas or given several times
+    /// All that was recorded before the fix, comma-separated or given several times
     #[arg(long, value_name = "INPUT,…", value_delimiter = ',', requires = "after")]
     before: Vec<PathBuf>,
     /// All that was recorded after it

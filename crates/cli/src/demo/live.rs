@@ -28,7 +28,7 @@ pub enum Recorded {
         /// "not seen: …" lines of `fathom record`.
         limits: Vec<String>,
     },
-    /// The reason why there is none, as `fathom record` gave it.
+    /// Why there is no recording, as `fathom record` gave it.
     No(String),
 }
 

@@ -1,13 +1,13 @@
-//! How much of the processors other programs took while the demo ran: on a busy machine its own
+//! How much of the CPUs other programs took while the demo ran: on a busy machine its own
 //! fault can drown.
 
 use std::time::{Duration, Instant};
 
-/// Beyond this share of all processors taken by others, a run of the demo may be about them: a
+/// Beyond this share of all CPUs taken by others, a run of the demo may be about them: a
 /// throughput that others halve varies by more than the dip that the demo makes.
 const MATTERS: f64 = 0.25;
 
-/// The processors' and our own time when a run began.
+/// The CPUs' and our own time when a run began.
 pub struct Neighbours {
     begun: Instant,
     all: Option<Duration>,
@@ -34,14 +34,14 @@ fn warning(all: Duration, own: Duration, there: Duration) -> Option<String> {
     let taken = all.saturating_sub(own).as_secs_f64() / there.as_secs_f64().max(f64::MIN_POSITIVE);
     (taken >= MATTERS).then(|| {
         format!(
-            "other programs (or the hypervisor) took {:.0}% of the processors while the demo ran, so the verdict may be about them \
+            "other processes (or the hypervisor) took {:.0}% of the CPUs while the demo ran, so the verdict may be about them \
              rather than about the demo's fault; run it again when the machine is idle",
             (taken * 100.0).min(100.0)
         )
     })
 }
 
-/// Time that the processors spent on anything but idling, stolen time included: the first line of
+/// Time that the CPUs spent on anything but idling, stolen time included: the first line of
 /// /proc/stat (proc(5)).
 fn busy() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/stat").ok()?;

@@ -12,7 +12,7 @@
 
 mod connections;
 mod guard;
-mod held;
+mod served;
 
 use std::io;
 use std::sync::Arc;
@@ -26,20 +26,20 @@ use fathom_render::ServerState;
 use tokio::net::TcpListener;
 
 pub use guard::Guard;
-pub use held::Held;
+pub use served::Served;
 
 /// Windows in one request; a page has few.
 const MOST_WINDOWS: usize = 64;
 
 struct App {
     guard: Guard,
-    held: Held,
+    served: Served,
 }
 
 /// Answers until the process ends.
-pub async fn serve(listener: TcpListener, guard: Guard, held: Held) -> io::Result<()> {
-    let app = Arc::new(App { guard, held });
-    app.held.follow();
+pub async fn serve(listener: TcpListener, guard: Guard, served: Served) -> io::Result<()> {
+    let app = Arc::new(App { guard, served });
+    app.served.follow();
     axum::serve(connections::Limited::new(listener), Router::new().fallback(answer).with_state(app)).await
 }
 
@@ -51,7 +51,7 @@ async fn answer(State(app): State<Arc<App>>, request: Request) -> Response<Body>
     if request.method() != Method::GET {
         return reply(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "only GET");
     }
-    let data = app.held.now();
+    let data = app.served.now();
     const PACKED: &str = "application/octet-stream";
     match path.as_str() {
         "" => reply(StatusCode::OK, "text/html; charset=utf-8", fathom_render::shell()),

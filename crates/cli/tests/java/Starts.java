@@ -4,7 +4,7 @@ import java.nio.file.Path;
 
 /**
  * Starts threads one after the other from a method of its own when it is told to, and says of each how long start() took and
- * how long it was until the thread ran, by its own clock, and how long it had waited for a processor by then, as the kernel counts.
+ * how long it was until the thread ran, by its own clock, and how long it had waited for a CPU by then, as the kernel counts.
  * Arguments: how many; how many threads burn meanwhile.
  */
 public class Starts {
@@ -22,7 +22,7 @@ public class Starts {
         public void run() {
             ranNanos = System.nanoTime();
             try {
-                // Time on a processor, time waiting for one, times that it ran.
+                // Time on a CPU, time waiting for one, times that it ran.
                 waited = Files.readString(Path.of("/proc/thread-self/schedstat")).split(" ")[1];
             } catch (IOException e) {
                 waited = "unknown";
@@ -41,7 +41,7 @@ public class Starts {
 
     public static void main(String[] args) throws Exception {
         int count = Integer.parseInt(args[0]);
-        // What is new to the JVM would stand in the first measures.
+        // What is new to the JVM would be in the first measures.
         long[] warm = new long[2];
         for (int i = 0; i < 50; i++) {
             startOne(new Started("warm-" + i), warm);

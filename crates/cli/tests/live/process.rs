@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Nothing here takes as long, on whatever machine; a test that hangs must end.
+/// Nothing here takes longer, on any machine; a test that hangs must end.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A process that ends with the test, and all that it started.
@@ -168,7 +168,7 @@ pub fn unread_pipe() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
-/// A process that keeps a processor busy.
+/// A process that keeps a CPU busy.
 pub fn busy() -> Running {
     Running::start(Command::new("sh").args(["-c", "while :; do :; done"]))
 }

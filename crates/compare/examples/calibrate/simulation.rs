@@ -45,7 +45,7 @@ pub fn rates(series: &[f64], ratio: f64, (fewest, most): (usize, usize), compari
         for block in order(2, most, number as u64) {
             let mut pair = [0.0; 2];
             block.iter().for_each(|side| pair[*side] = values.next().copied().unwrap_or(f64::NAN));
-            pairs.push(Pair { base: vec![pair[0]], other: vec![pair[1] * ratio] });
+            pairs.push(Pair { baseline: vec![pair[0]], other: vec![pair[1] * ratio] });
         }
         for look in &looks {
             let Some(estimate) = paired(&pairs[..look.blocks], look.alpha) else { continue };

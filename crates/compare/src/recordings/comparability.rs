@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Differing {
-    /// What: "JDK", "processors", "flags".
+    /// What: "JDK", "CPUs", "flags".
     pub what: &'static str,
     /// On the first side; absent where it is not known.
     pub first: Option<String>,
@@ -18,18 +18,18 @@ pub struct Differing {
     pub second: Option<String>,
 }
 
-/// Something that a run depends on, as both sides tell it.
+/// Something that a run depends on, as both sides have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Condition {
-    /// What: "JDK", "processors", "flags".
+    /// What: "JDK", "CPUs", "flags".
     pub what: &'static str,
     /// On the first side; absent where it is not known, or of flags where there is none that the
     /// other side has not.
     pub first: Option<String>,
     /// On the second.
     pub second: Option<String>,
-    /// Whether both sides are the same; absent where a side does not tell.
+    /// Whether both sides are the same; absent where a side does not have it.
     pub same: Option<bool>,
 }
 
@@ -37,7 +37,7 @@ pub struct Condition {
 const FACTS: [(&str, &str); 14] = [
     ("JDK", fact::JVM_VERSION),
     ("operating system", fact::OS),
-    ("processors", fact::CPUS),
+    ("CPUs", fact::CPUS),
     ("memory", fact::MEMORY_BYTES),
     ("collector", fact::COLLECTOR),
     ("generational", fact::GENERATIONAL),
@@ -50,9 +50,9 @@ const FACTS: [(&str, &str); 14] = [
     ("main class", fact::MAIN),
     ("arguments of the program", fact::MAIN_ARGS),
 ];
-/// What is told also where neither side knows it.
-const ALWAYS: [&str; 5] = ["JDK", "processors", "memory", "collector", "maximum heap"];
-/// A host whose mean load differs by more than this share of its processors is loaded otherwise.
+/// What is listed even where neither side has it.
+const ALWAYS: [&str; 5] = ["JDK", "CPUs", "memory", "collector", "maximum heap"];
+/// A host whose mean load differs by more than this share of its CPUs is loaded otherwise.
 const LOAD: f64 = 0.25;
 
 /// What runs depend on, of the processes that are JVMs.
@@ -65,12 +65,13 @@ pub(super) fn conditions(recordings: [&Recording; 2]) -> Vec<Condition> {
     add("JVMs", jvms.map(|n| Some(n.to_string())), Some(jvms[0] == jvms[1]));
     for (what, key) in FACTS {
         let values = recordings.map(|r| all(r, key));
-        // What one side does not tell is no difference that anybody saw.
+        // What one side does not have is not a difference.
         let same = values.iter().all(|v| !v.is_empty()).then(|| values[0] == values[1]);
         if same.is_some() || values.iter().any(|v| !v.is_empty()) || ALWAYS.contains(&what) {
             let bytes = key.ends_with("_bytes");
-            let told = |v: BTreeSet<String>| v.iter().map(|v| shown(v, bytes)).collect::<Vec<_>>().join(", ");
-            add(what, values.map(|v| (!v.is_empty()).then(|| told(v))), same);
+            let listed =
+                |v: BTreeSet<String>| v.iter().map(|v| shown(v, bytes)).collect::<Vec<_>>().join(", ");
+            add(what, values.map(|v| (!v.is_empty()).then(|| listed(v))), same);
         }
     }
     let flags = recordings.map(options);
@@ -88,7 +89,7 @@ pub(super) fn conditions(recordings: [&Recording; 2]) -> Vec<Condition> {
     }
     let limits = recordings.map(|r| mean(r, live::CGROUP_CPU_QUOTA.name));
     let known = limits.iter().any(Option::is_some);
-    let processors = |l: f64| format!("{l:.1} processors");
+    let processors = |l: f64| format!("{l:.1} CPUs");
     add("CPU quota", limits.map(|l| l.map(processors)), known.then(|| limits[0] == limits[1]));
     let busy = recordings.map(|r| mean(r, live::HOST_CPU_BUSY.name));
     let same = match busy {
@@ -109,8 +110,8 @@ pub(super) fn differing(conditions: &[Condition]) -> Vec<Differing> {
 pub(super) fn release(recording: &Recording) -> Option<String> {
     let versions = all(recording, fact::JVM_VERSION);
     let features = all(recording, fact::JDK);
-    let mut told = if versions.is_empty() { features } else { versions }.into_iter();
-    told.next().filter(|_| told.next().is_none())
+    let mut known = if versions.is_empty() { features } else { versions }.into_iter();
+    known.next().filter(|_| known.next().is_none())
 }
 
 /// The arguments of the JVMs.

@@ -13,7 +13,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::measures;
 
-/// Frames that are told.
+/// Most frames that are listed.
 const MOST: usize = 40;
 
 /// What differs in the samples.
@@ -104,7 +104,7 @@ impl Sampled {
         &self.recording
     }
 
-    /// The flame graphs of all kinds of samples that both sides have: the second held against the
+    /// The flame graphs of all kinds of samples that both sides have: the second compared with the
     /// first.
     pub fn flames(&self, normalisation: Normalisation) -> Vec<Flame> {
         kinds(&self.recording).iter().filter_map(|kind| self.flame(&kind.name, normalisation)).collect()
@@ -133,7 +133,7 @@ impl Sampled {
         both.into_iter().collect()
     }
 
-    /// The CPU samples of both held against each other; `None` where a side has none, or where
+    /// The CPU samples of both compared with each other; `None` where a side has none, or where
     /// operations are to be compared and a side counts none.
     pub(super) fn frames(&self, normalisation: Normalisation) -> Option<Frames> {
         sample::ON_CPU.into_iter().find_map(|kind| frames(&self.flame(kind, normalisation)?))
@@ -164,19 +164,19 @@ fn frames(flame: &Flame) -> Option<Frames> {
     moved.sort_by(|a, b| (b.second - b.first).abs().total_cmp(&(a.second - a.first).abs()));
     let differ = moved.len();
     moved.truncate(MOST);
-    let [here, base] = comparison.denominators;
+    let [here, baseline] = comparison.denominators;
     Some(Frames {
         kind: flame.kind.clone(),
         unit,
         samples: [comparison.base_samples, flame.samples],
-        operations: per_operation.then_some([base, here]),
+        operations: per_operation.then_some([baseline, here]),
         moved,
         differ,
         judged,
     })
 }
 
-/// What turns the weights of a comparison into costs.
+/// Converts the weights of a comparison to costs.
 struct Costs<'a> {
     flame: &'a Flame,
     comparison: &'a Comparison,
@@ -184,9 +184,9 @@ struct Costs<'a> {
 }
 
 impl Costs<'_> {
-    /// A weight of the base in the unit of the other side.
-    fn scaled(&self, base: &[i64], frame: usize) -> f64 {
-        base.get(frame).copied().unwrap_or(0) as f64 * self.comparison.scale
+    /// A weight of the baseline in the unit of the other side.
+    fn scaled(&self, baseline: &[i64], frame: usize) -> f64 {
+        baseline.get(frame).copied().unwrap_or(0) as f64 * self.comparison.scale
     }
 
     fn cost(&self, weight: f64) -> f64 {
@@ -200,12 +200,13 @@ impl Costs<'_> {
     fn frame(&self, frame: &TopFrame, difference: f64, error: f64, verdict: Verdict) -> Option<MovedFrame> {
         let (c, i) = (self.comparison, frame.frame as usize);
         let named = self.flame.tree.frames.get(i)?;
-        let (base, base_total) = (self.scaled(&c.base_frame_self, i), self.scaled(&c.base_frame_total, i));
-        let of_total = frame.total_weight as f64 - base_total;
+        let (baseline, baseline_total) =
+            (self.scaled(&c.base_frame_self, i), self.scaled(&c.base_frame_total, i));
+        let of_total = frame.total_weight as f64 - baseline_total;
         let total_error = c.frames.of_total.get(i).copied().unwrap_or(f64::NAN);
         let of_all = Errors::judge(of_total, total_error, c.frames.total_limit);
         let change = match (verdict, of_all) {
-            _ if base_total == 0.0 => Change::New,
+            _ if baseline_total == 0.0 => Change::New,
             _ if frame.total_weight == 0 => Change::Gone,
             (own, all) if own == all => {
                 if own == Verdict::More {
@@ -219,10 +220,10 @@ impl Costs<'_> {
         Some(MovedFrame {
             name: named.name.clone(),
             module: named.module.clone(),
-            first: self.cost(base),
+            first: self.cost(baseline),
             second: self.cost(frame.self_weight as f64),
             difference: self.between(difference, error),
-            total: [self.cost(base_total), self.cost(frame.total_weight as f64)],
+            total: [self.cost(baseline_total), self.cost(frame.total_weight as f64)],
             total_difference: (total_error > 0.0).then(|| self.between(of_total, total_error)),
             p_value: 2.0 * Normal::standard().sf((difference / error).abs()),
             change,

@@ -1,4 +1,4 @@
-//! Figures of both sides: operations, collections, safepoints, compilations, system calls, what
+//! Metrics of both sides: operations, collections, safepoints, compilations, system calls, what
 //! threads spent their time on.
 
 mod calls;
@@ -29,12 +29,12 @@ const FEWEST_PAUSES: usize = 2 * SEGMENTS;
 /// Pauses of at least so many milliseconds are counted.
 const LONG_MS: [f64; 2] = [200.0, 500.0];
 /// System calls, and categories of the ledger, that took less than this of a second in each second
-/// are not told.
+/// are not reported.
 const LEAST: f64 = 0.001;
-/// System calls that are told.
+/// Most system calls that are listed.
 const MOST_CALLS: usize = 30;
 
-/// A figure of both sides.
+/// A metric of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Measure {
@@ -50,7 +50,7 @@ pub struct Measure {
     pub second: f64,
     /// The test between segments of both, where there is one.
     pub held: Option<Held>,
-    /// Whether it differs by more than it varies within the two runs; set for all figures together.
+    /// Whether it differs by more than it varies within the two runs; set for all metrics together.
     pub differs: bool,
 }
 
@@ -61,7 +61,7 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Which segment a moment is in.
+    /// Which segment a timestamp is in.
     fn at(&self, t_ns: i64) -> Option<usize> {
         let after = self.segments.partition_point(|w| w.from_ns <= t_ns);
         after.checked_sub(1).filter(|i| t_ns <= self.segments[*i].to_ns)
@@ -88,12 +88,12 @@ impl Side<'_> {
         all
     }
 
-    fn tells(&self, kind: &str) -> bool {
+    fn records(&self, kind: &str) -> bool {
         self.recording.spans_of(kind).len() > 0
     }
 }
 
-/// All figures that both sides tell.
+/// All metrics that both sides have.
 pub(super) fn measures(recordings: [&Recording; 2], windows: [Option<Window>; 2]) -> Vec<Measure> {
     let [Some(a), Some(b)] = windows else { return Vec::new() };
     let [a, b] = [(recordings[0], a), (recordings[1], b)]
@@ -121,7 +121,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// A figure with its value in each segment.
+    /// A metric with its value in each segment.
     fn add(&mut self, id: &str, name: &str, unit: &'static str, first: &[f64], second: &[f64]) {
         let held = held(first, second, ALPHA);
         let mean = |values: &[f64]| fathom_diagnose::stats::mean(values).unwrap_or(0.0);
@@ -137,7 +137,7 @@ impl Found<'_> {
         });
     }
 
-    /// A figure of the whole that has none in segments.
+    /// A metric of the whole run, without values in segments.
     fn whole(&mut self, id: &str, name: &str, unit: &'static str, [first, second]: [f64; 2]) {
         let (id, name) = (id.to_owned(), name.to_owned());
         self.measures.push(Measure { id, name, unit, first, second, held: None, differs: false });
@@ -221,7 +221,7 @@ impl Found<'_> {
 
     /// Number and time of the spans of a kind.
     fn spans(&mut self, kind: &str, id: &str, name: &str) {
-        if self.a.tells(kind) && self.b.tells(kind) {
+        if self.a.records(kind) && self.b.records(kind) {
             self.number_and_time(kind, id, name);
         }
     }
@@ -235,7 +235,7 @@ impl Found<'_> {
 
     /// Number of the spans of a kind, name by name: those that are most frequent on either side.
     fn by_name(&mut self, kind: &str, id: &str, name: &str) {
-        if !(self.a.tells(kind) && self.b.tells(kind)) {
+        if !(self.a.records(kind) && self.b.records(kind)) {
             return;
         }
         let [a, b] = [self.a, self.b].map(|side| side.rates(kind, |_| 1.0));
@@ -296,7 +296,7 @@ impl Found<'_> {
     }
 }
 
-/// Figures per second of both sides as figures per operation; `None` where a side does not count
+/// Rates per second of both sides as values per operation; `None` where a side does not count
 /// operations.
 fn per_operation(operations: &[Option<Operations>; 2], rows: [&[f64]; 2]) -> Option<[Vec<f64>; 2]> {
     let [Some(first), Some(second)] = operations else { return None };

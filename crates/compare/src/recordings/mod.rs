@@ -1,8 +1,8 @@
-//! Two recordings, logs or flight recordings held against each other: first whether they can be,
+//! Two recordings, logs or flight recordings compared with each other: first whether they can be,
 //! then what changed.
 //!
-//! One run of each tells what differs between these two runs. How much two runs of the same thing
-//! differ it cannot tell, and the report says so.
+//! One run of each shows what differs between these two runs. It cannot show how much two runs of
+//! the same thing differ, and the report says so.
 
 mod comparability;
 mod frames;
@@ -21,14 +21,14 @@ pub use measures::Measure;
 
 use crate::interval::Estimate;
 use crate::judge::{ALPHA, Comparison};
-use crate::metric::Figure;
+use crate::metric::Measurement;
 use crate::segments::discoveries;
 use crate::sentence::{Compared, Words};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.compare-recordings/1";
 
-/// What two recordings tell of each other.
+/// The comparison of two recordings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RecordingsReport {
@@ -46,7 +46,7 @@ pub struct RecordingsReport {
     pub verdict: Comparison,
     /// What the verdict is of, or why there is none.
     pub verdict_of: &'static str,
-    /// Figures of both, those that differ first.
+    /// Metrics of both, those that differ first.
     pub measures: Vec<Measure>,
     /// Frames whose share of the CPU samples differs; absent where a side has none.
     pub frames: Option<Frames>,
@@ -110,14 +110,14 @@ pub fn compare_sampled(
     (report, sampled)
 }
 
-/// From the first to the last of what a recording tells of processes.
+/// From the first to the last record of processes.
 fn covered(recording: &Recording) -> Option<Window> {
     let ends = recording.covers_ns();
     ends.map(|(from_ns, to_ns)| Window { from_ns, to_ns })
 }
 
-/// The verdict: on operations per second where both tell, else on the time that collections stop
-/// the application.
+/// The verdict: on operations per second where both have them, else on the time that collections
+/// stop the application.
 fn verdict(measures: &[Measure], margin: f64) -> (&'static str, Comparison) {
     let of = |id: &str| measures.iter().find(|m| m.id == id);
     let known = |id: &str| of(id).and_then(|m| m.held).and_then(|h| h.ratio);
@@ -133,12 +133,16 @@ fn verdict(measures: &[Measure], margin: f64) -> (&'static str, Comparison) {
         (None, None) => ("neither operations nor enough pauses of both are known", None),
     };
     let throughput = known("throughput").is_some();
-    let figure =
-        Figure { name: String::new(), unit: String::new(), higher_is_better: throughput, values: Vec::new() };
+    let measurement = Measurement {
+        name: String::new(),
+        unit: String::new(),
+        higher_is_better: throughput,
+        values: Vec::new(),
+    };
     let compared = Compared {
         names: ["A".to_owned(), "B".to_owned()],
         runs: estimate.map_or(0, |e| e.pairs),
-        figure: &figure,
+        measurement: &measurement,
         words: if throughput { Words::Work } else { Words::Stopped },
     };
     let mut verdict = compared.judged_segments(estimate, margin, ALPHA);

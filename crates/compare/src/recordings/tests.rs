@@ -165,8 +165,8 @@ fn what_a_side_does_not_tell_is_neither_the_same_nor_another() {
     silent.processes[0].facts.remove(fact::CPUS);
     let report = compare(of(), [silent, recording("17", "", 1.0, 1, 1)], 0.01);
     let of = |what: &str| report.conditions.iter().find(|c| c.what == what).unwrap();
-    assert_eq!((of("JDK").same, of("processors").same, of("memory").same), (Some(true), None, None));
-    assert_eq!((of("processors").first.as_deref(), of("processors").second.as_deref()), (None, Some("2")));
+    assert_eq!((of("JDK").same, of("CPUs").same, of("memory").same), (Some(true), None, None));
+    assert_eq!((of("CPUs").first.as_deref(), of("CPUs").second.as_deref()), (None, Some("2")));
     assert!(report.differing.is_empty(), "{report:?}");
 }
 
@@ -189,19 +189,19 @@ fn a_lock_of_one_side_alone_is_told_where_the_other_was_looked_at_alike() {
         recording.seal();
         recording
     };
-    let told = |format: &str| {
+    let compared = |format: &str| {
         let report = compare(of(), [recording("17", "", 100.0, 1, 1), waiting(format)], 0.01);
         report.measures.into_iter().find(|m| m.id == "locks.monitor.org.example.Shelf")
     };
-    let shelf = told("").unwrap();
+    let shelf = compared("").unwrap();
     assert!(
         shelf.differs && shelf.first == 0.0 && (shelf.second - 2.0).abs() < 0.1 && shelf.unit == "ms/op",
         "{shelf:?}"
     );
-    assert_eq!(told("another"), None);
+    assert_eq!(compared("another"), None);
 }
 
-/// Times at the ends of what can be told, and a window of no length.
+/// Timestamps at the limits of the type, and a window of no length.
 #[test]
 fn extreme_times_do_no_harm() {
     let extreme = |times: [i64; 2]| {

@@ -65,7 +65,7 @@ pub struct Cause {
     pub confidence: Confidence,
     /// What became of it.
     pub state: State,
-    /// Why that is said.
+    /// Why that is reported.
     pub why: String,
     /// What it cost; absent where that is not known.
     pub before: Option<Cost>,
@@ -73,7 +73,7 @@ pub struct Cause {
     pub after: Option<Cost>,
 }
 
-/// What became of the findings of BEFORE. `rates`: operations a second, where both tell.
+/// What became of the findings of BEFORE. `rates`: operations per second, where both have them.
 pub(super) fn causes(
     [before, after]: [&Diagnosis; 2],
     covers_s: [f64; 2],
@@ -104,7 +104,7 @@ pub(super) fn causes(
 /// Findings of AFTER that BEFORE has not.
 pub(super) fn new_ones([before, after]: [&Diagnosis; 2], covers_s: f64) -> Vec<New> {
     let is_new = |found: &&Finding| !before.findings.iter().any(|old| is_same(old, found));
-    let told = |found: &Finding| New {
+    let new = |found: &Finding| New {
         rule: found.rule,
         title: found.title.clone(),
         culprit: found.culprit.clone(),
@@ -112,7 +112,7 @@ pub(super) fn new_ones([before, after]: [&Diagnosis; 2], covers_s: f64) -> Vec<N
         ms_per_s: cost(found.cost_ms, covers_s, None).map(|cost| cost.ms_per_s),
         before_saw: blind(before, found).is_none(),
     };
-    after.findings.iter().filter(is_new).map(told).collect()
+    after.findings.iter().filter(is_new).map(new).collect()
 }
 
 /// `None` where nothing is known to be lost.
@@ -156,7 +156,7 @@ fn not_found(found: &Finding, [before, after]: [&Diagnosis; 2]) -> (State, Strin
     }
     // Another culprit of the same rule: the rule looked, and did not find this one.
     if let Some(other) = after.findings.iter().find(|f| f.rule == found.rule) {
-        return (State::Gone, format!("AFTER finds the same of another culprit: {}", other.title));
+        return (State::Gone, format!("AFTER finds the same cause with another culprit: {}", other.title));
     }
     let is_ruled_out = |rule: &str| rule == found.rule || (rule == "gc" && found.layer == Layer::Gc);
     if let Some(out) = after.ruled_out.iter().find(|out| is_ruled_out(&out.rule)) {
@@ -181,7 +181,7 @@ fn not_found(found: &Finding, [before, after]: [&Diagnosis; 2]) -> (State, Strin
     }
 }
 
-/// Why a side cannot tell of a finding's rule; `None` where it can.
+/// Why a side cannot judge a finding's rule; `None` where it can.
 fn blind(side: &Diagnosis, found: &Finding) -> Option<String> {
     if side.findings.iter().any(|f| f.rule == found.rule) {
         return None;

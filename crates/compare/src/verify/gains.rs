@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::recordings::{Measure, RecordingsReport};
 
-/// A figure of both sides.
+/// A metric of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gain {
     /// Its id: "throughput", "gc.stopped".
@@ -28,7 +28,7 @@ pub struct Gain {
     pub words: String,
 }
 
-/// Figures that are shown, in this order.
+/// Metrics that are shown, in this order.
 const SHOWN: [&str; 5] = ["throughput", "gc.stopped", "gc.longest", "gc.total", "gc.median"];
 
 pub(super) fn gains(before: &Diagnosis, compared: &RecordingsReport) -> Vec<Gain> {
@@ -38,11 +38,11 @@ pub(super) fn gains(before: &Diagnosis, compared: &RecordingsReport) -> Vec<Gain
 }
 
 /// By how much operations would rise without the causes: they would go on at the usual rate in the
-/// time that was lost to them. Stops would take less by what the dearest cause of the collector
-/// costs: causes of stops may share the same ones.
+/// time that was lost to them. Stops would take less by what the most expensive cause of the
+/// collector costs: causes of stops may share the same ones.
 fn predicted(before: &Diagnosis, measure: &Measure, covers_s: f64) -> Option<f64> {
     if measure.id == "gc.stopped" {
-        // Rules about collections, whichever layer holds them up: a disk, a processor.
+        // Rules about collections, whichever layer holds them up: a disk, a CPU.
         let of_gc = before.findings.iter().filter(|f| f.rule.starts_with("gc-")).map(|f| f.cost_ms);
         let cost_ms = of_gc.fold(0.0, f64::max);
         let stopped_ms = measure.first * covers_s * 1e3;
@@ -65,7 +65,7 @@ fn gain(id: &'static str, measure: &Measure, predicted: Option<f64>) -> Gain {
         format!("{sign}{}", quantity::share((ratio - 1.0).abs()))
     };
     let what = measure.name.clone();
-    let told = match (measure.unit, ratio) {
+    let changed = match (measure.unit, ratio) {
         (_, Some([ratio, low, high])) => {
             format!("{what} {} ({} to {})", change(ratio), change(low), change(high))
         }
@@ -101,6 +101,6 @@ fn gain(id: &'static str, measure: &Measure, predicted: Option<f64>) -> Gain {
         after: measure.second,
         ratio,
         predicted,
-        words: format!("{told}{promised}"),
+        words: format!("{changed}{promised}"),
     }
 }

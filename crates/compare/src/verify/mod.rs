@@ -1,4 +1,4 @@
-//! Whether a fix helped: the diagnosis of what was recorded before it, held against that of what
+//! Whether a fix helped: the diagnosis of what was recorded before it, compared with that of what
 //! was recorded after.
 //!
 //! ```text
@@ -11,7 +11,7 @@
 //! A cause is gone only where AFTER was able to show it and rules it out; what AFTER did not look
 //! at is not known.
 //!
-//! Limits. One run of each tells of these two runs. A cause is known again by its rule and its
+//! Limits. The result holds for these two runs. A cause is known again by its rule and its
 //! culprit: one that moved to another place is gone there and new here.
 
 mod causes;
@@ -33,7 +33,8 @@ pub const SCHEMA: &str = "fathom.verify/1";
 
 /// Share of the difference that does not matter, for what is compared.
 const MARGIN: f64 = 0.01;
-/// A finding that costs less than this part of the dearest one does not decide whether it is fixed.
+/// A finding that costs less than this part of the most expensive one does not decide whether it is
+/// fixed.
 const DECIDES: f64 = 0.2;
 /// What costs at least this part of the cause that is gone has taken its place.
 const TOOK_ITS_PLACE: f64 = 0.5;
@@ -122,11 +123,11 @@ pub struct VerifyReport {
     pub gains: Vec<Gain>,
     /// What is not the same on both sides apart from the fix, or is the fix.
     pub differing: Vec<Differing>,
-    /// What cannot be told, and why.
+    /// What cannot be judged, and why.
     pub not_known: Vec<String>,
 }
 
-/// Diagnoses both sides and holds them against each other.
+/// Diagnoses both sides and compares them.
 pub fn verify(of: [String; 2], [before, after]: [Recording; 2]) -> Result<VerifyReport, WindowError> {
     let diagnoses = [diagnose(&before, &Options::default())?, diagnose(&after, &Options::default())?];
     let compared = recordings::compare(of.clone(), [before, after], MARGIN);
@@ -190,8 +191,8 @@ fn judged(of: [String; 2], [before, after]: &[Diagnosis; 2], compared: &Recordin
 /// Another main class is another program.
 fn other_program(compared: &RecordingsReport) -> Option<String> {
     let main = compared.differing.iter().find(|d| d.what == "main class")?;
-    let told = |side: &Option<String>| side.clone().unwrap_or_else(|| "not known".into());
-    Some(format!("AFTER is of another program ({} instead of {})", told(&main.second), told(&main.first)))
+    let shown = |side: &Option<String>| side.clone().unwrap_or_else(|| "not known".into());
+    Some(format!("AFTER is of another program ({} instead of {})", shown(&main.second), shown(&main.first)))
 }
 
 fn less_load(rates: Option<[f64; 2]>) -> Option<String> {
@@ -214,7 +215,7 @@ fn fell(gains: &[Gain]) -> Option<&'static str> {
     )
 }
 
-/// The causes that decide: those that cost a good part of what the dearest one costs.
+/// The causes that decide: those that cost a good part of what the most expensive one costs.
 fn deciding(causes: &[Cause]) -> impl Iterator<Item = &Cause> {
     let most = causes.iter().map(cost_of).fold(0.0, f64::max);
     // Where no cost is known, the first one: findings are in order.
@@ -255,7 +256,7 @@ fn sentence(verdict: Verdict, causes: &[Cause], new: &[New], gains: &[Gain]) -> 
     let Some(lead) = deciding(causes).next() else {
         return "cannot tell: BEFORE has no finding that could be fixed".into();
     };
-    let told = match (lead.state, lead.before, lead.after) {
+    let change = match (lead.state, lead.before, lead.after) {
         (State::Gone, Some(before), _) => {
             format!("{} is gone, which cost {} of each second", lead.rule, quantity::millis(before.ms_per_s))
         }
@@ -279,5 +280,5 @@ fn sentence(verdict: Verdict, causes: &[Cause], new: &[New], gains: &[Gain]) -> 
         )
     });
     let gained = gains.first().map_or(String::new(), |gain| format!("; {}", gain.words));
-    format!("{}: {told}{place}{gained}", verdict.words())
+    format!("{}: {change}{place}{gained}", verdict.words())
 }

@@ -31,22 +31,22 @@ fn new(ms_per_s: f64) -> New {
 
 #[test]
 fn the_causes_that_cost_most_decide() {
-    let told = |causes: &[(State, f64)], new: &[New]| {
+    let verdict = |causes: &[(State, f64)], new: &[New]| {
         verdict(&causes.iter().map(|(state, cost)| cause(*state, *cost)).collect::<Vec<_>>(), new)
     };
     use State as S;
-    assert_eq!(told(&[], &[]), Verdict::CannotTell);
-    assert_eq!(told(&[(S::Gone, 100.0)], &[]), Verdict::Fixed);
-    assert_eq!(told(&[(S::Gone, 100.0), (S::Same, 19.0)], &[]), Verdict::Fixed);
-    assert_eq!(told(&[(S::Gone, 100.0), (S::Same, 21.0)], &[]), Verdict::Smaller);
-    assert_eq!(told(&[(S::NotKnown, 100.0), (S::Gone, 90.0)], &[]), Verdict::CannotTell);
-    assert_eq!(told(&[(S::Same, 100.0), (S::Larger, 90.0)], &[]), Verdict::NotFixed);
-    assert_eq!(told(&[(S::Smaller, 100.0)], &[]), Verdict::Smaller);
+    assert_eq!(verdict(&[], &[]), Verdict::CannotTell);
+    assert_eq!(verdict(&[(S::Gone, 100.0)], &[]), Verdict::Fixed);
+    assert_eq!(verdict(&[(S::Gone, 100.0), (S::Same, 19.0)], &[]), Verdict::Fixed);
+    assert_eq!(verdict(&[(S::Gone, 100.0), (S::Same, 21.0)], &[]), Verdict::Smaller);
+    assert_eq!(verdict(&[(S::NotKnown, 100.0), (S::Gone, 90.0)], &[]), Verdict::CannotTell);
+    assert_eq!(verdict(&[(S::Same, 100.0), (S::Larger, 90.0)], &[]), Verdict::NotFixed);
+    assert_eq!(verdict(&[(S::Smaller, 100.0)], &[]), Verdict::Smaller);
     // Another one that costs as much has taken its place.
-    assert_eq!(told(&[(S::Gone, 100.0)], &[new(49.0)]), Verdict::Fixed);
-    assert_eq!(told(&[(S::Gone, 100.0)], &[new(50.0)]), Verdict::NotFixed);
+    assert_eq!(verdict(&[(S::Gone, 100.0)], &[new(49.0)]), Verdict::Fixed);
+    assert_eq!(verdict(&[(S::Gone, 100.0)], &[new(50.0)]), Verdict::NotFixed);
     // Costs are not known: the first decides.
-    assert_eq!(told(&[(S::Gone, 0.0), (S::Same, 0.0)], &[]), Verdict::Fixed);
+    assert_eq!(verdict(&[(S::Gone, 0.0), (S::Same, 0.0)], &[]), Verdict::Fixed);
 }
 
 #[test]

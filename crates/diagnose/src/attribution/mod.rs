@@ -81,7 +81,7 @@ pub(crate) fn lives_of_pools<'a>(chains: &Chains<'a>, process: ProcessId) -> FxH
     for (thread, span) in watched.filter_map(|span| Some((span.thread()?, span))) {
         lives.entry(Pool::of(chains, thread)).or_default().push((span.t0_ns(), span.t1_ns()));
     }
-    lives.into_iter().map(|(pool, moments)| (pool, Intervals::of(moments))).collect()
+    lives.into_iter().map(|(pool, intervals)| (pool, Intervals::of(intervals))).collect()
 }
 
 /// Steps from the wait to its end, each once: waiters in a row that wait for the same are one step.
@@ -119,8 +119,8 @@ impl<'c, 'a> Attribution<'c, 'a> {
         segments::ended_by(self.chains, thread, key, span)
     }
 
-    /// What a thread's wait between two moments is attributed to: pieces without overlap that cover
-    /// it.
+    /// What a thread's wait between two timestamps is attributed to: pieces without overlap that
+    /// cover it.
     pub(crate) fn of_wait(
         &mut self,
         thread: ThreadId,
@@ -138,7 +138,7 @@ impl<'c, 'a> Attribution<'c, 'a> {
         walk.pieces
     }
 
-    /// What a thread did between two moments, and whether the one that waited for it did so in a
+    /// What a thread did between two timestamps, and whether the one that waited for it did so in a
     /// queue.
     fn meanwhile(&mut self, walk: &mut Walk<'a>, (thread, queues): (ThreadId, bool), from: i64, to: i64) {
         if walk.on_the_way.len() >= MOST_DEPTH || walk.on_the_way.contains(&thread) {
@@ -223,7 +223,7 @@ impl<'c, 'a> Attribution<'c, 'a> {
 }
 
 impl Walk<'_> {
-    /// The way ends here for the time between two moments.
+    /// The way ends here for the time between two timestamps.
     fn ends(&mut self, from: i64, to: i64) {
         // That the thread at the end had no work explains no wait for it: the wait itself stands.
         let has_work = |step: &Step<'_>| step.key.category != Category::Idle;

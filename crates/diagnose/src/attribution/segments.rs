@@ -40,7 +40,7 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             continue;
         }
         if category.is_running() {
-            segments.extend(own.stretches().iter().map(|(from, to)| Segment {
+            segments.extend(own.ranges().iter().map(|(from, to)| Segment {
                 from: *from,
                 to: *to,
                 key: Key {
@@ -94,7 +94,7 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
         let all: usize = brought_by.values().sum();
         let most = brought_by.into_iter().max_by_key(|(other, times)| (*times, *other));
         let ended_by = most.filter(|(_, times)| times * 10 >= all * 9).map(|(other, _)| other);
-        let rest = left.stretches().iter();
+        let rest = left.ranges().iter();
         segments.extend(rest.map(|(from, to)| Segment {
             from: *from,
             to: *to,

@@ -1,9 +1,9 @@
 //! Who had the CPUs while a thread that could run waited for one.
 //!
-//! The machine's figures say what each process ran for, second by second: a wait's time is divided
+//! The machine's counters say what each process ran for, second by second: a wait's time is divided
 //! among the processes in proportion to what they ran in its second. The switch that ends a wait
 //! names a thread too, but only the last of those that ran meanwhile, often one that ran for a
-//! moment; it is named where the machine was not watched.
+//! time; it is named where the machine was not watched.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::waits::Category;
 /// processes that do a little.
 const LEAST: f64 = 0.02;
 
-/// What processes ran for, by the machine's figures.
+/// What processes ran for, by the machine's counters.
 pub(crate) struct Runners {
     /// In order of time, without overlap.
     ticks: Vec<Tick>,
@@ -28,7 +28,7 @@ pub(crate) struct Runners {
 struct Tick {
     from_ns: i64,
     to_ns: i64,
-    /// Each with the processors that it kept busy; the most first.
+    /// Each with the CPUs that it kept busy; the most first.
     ran: Vec<(Runner, f64)>,
 }
 
@@ -89,18 +89,18 @@ impl Runners {
         Self { ticks }
     }
 
-    /// Moments in which a thread of a process waited divided among those who ran in them, in
+    /// Intervals in which a thread of a process waited divided among those who ran in them, in
     /// proportion to what each ran in the same second: without overlap, and without a rest but for
-    /// what no figure covers. What the thread itself `ran` does not count.
+    /// what no value covers. What the thread itself `ran` does not count.
     pub(crate) fn divide(
         &self,
-        moments: &Intervals,
+        intervals: &Intervals,
         own: ProcessId,
         ran: &Intervals,
     ) -> BTreeMap<Runner, Intervals> {
         let mut by: BTreeMap<&Runner, Vec<(i64, i64)>> = BTreeMap::new();
-        let first = moments.stretches().first().map_or(0, |s| s.0);
-        let last = moments.stretches().last().map_or(0, |s| s.1);
+        let first = intervals.ranges().first().map_or(0, |s| s.0);
+        let last = intervals.ranges().last().map_or(0, |s| s.1);
         let near = self.ticks.partition_point(|tick| tick.to_ns <= first);
         for tick in self.ticks[near..].iter().take_while(|tick| tick.from_ns < last) {
             let tick_ns = tick.to_ns.saturating_sub(tick.from_ns) as f64;
@@ -111,7 +111,7 @@ impl Runners {
             });
             let others: Vec<(&Runner, f64)> = others.filter(|(_, cpus)| *cpus > 0.0).collect();
             let all: f64 = others.iter().map(|(_, cpus)| cpus).sum();
-            for (from, to) in moments.within(tick.from_ns, tick.to_ns) {
+            for (from, to) in intervals.within(tick.from_ns, tick.to_ns) {
                 let (mut sum, mut at) = (0.0, from);
                 for (i, (runner, cpus)) in others.iter().enumerate() {
                     sum += cpus;
@@ -128,25 +128,25 @@ impl Runners {
 }
 
 impl Walk<'_, '_> {
-    /// Who ran instead in some moments of a thread.
-    pub(super) fn cpu_links(&mut self, thread: ThreadId, moments: &Intervals) -> Vec<Link> {
+    /// Who ran instead in some intervals of a thread.
+    pub(super) fn cpu_links(&mut self, thread: ThreadId, intervals: &Intervals) -> Vec<Link> {
         let own = self.chains.recording.threads[thread.index()].process;
-        let running = self.chains.moments.by_category(thread, &self.chains.stacks);
+        let running = self.chains.intervals.by_category(thread, &self.chains.stacks);
         let running = running.map_or_else(Intervals::default, |by_category| {
             let running = Category::ALL.iter().filter(|category| category.is_running());
-            Intervals::of(running.flat_map(|category| by_category[category.index()].stretches()).copied())
+            Intervals::of(running.flat_map(|category| by_category[category.index()].ranges()).copied())
         });
-        let divided = self.chains.runners().divide(moments, own, &running);
-        let mut left = moments.clone();
+        let divided = self.chains.runners().divide(intervals, own, &running);
+        let mut left = intervals.clone();
         let mut others: BTreeMap<String, (Vec<(i64, i64)>, String)> = BTreeMap::new();
         for (runner, parts) in divided {
             left = left.without(&parts);
-            others.entry(runner.words(own)).or_default().0.extend(parts.stretches());
+            others.entry(runner.words(own)).or_default().0.extend(parts.ranges());
         }
-        let off = self.chains.moments.off(thread);
+        let off = self.chains.intervals.off(thread);
         // Times off the CPU do not overlap: their ends are in order too.
         let near =
-            off.partition_point(|span| span.t1_ns() <= left.stretches().first().map_or(i64::MAX, |s| s.0));
+            off.partition_point(|span| span.t1_ns() <= left.ranges().first().map_or(i64::MAX, |s| s.0));
         for span in &off[near..] {
             let Some(other) = span.label(label::RAN_INSTEAD) else { continue };
             let mut parts = left.within(span.t0_ns(), span.t1_ns()).peekable();
@@ -160,15 +160,15 @@ impl Walk<'_, '_> {
         let mut others: Vec<(String, Intervals, String)> = (others.into_iter())
             .map(|(what, (parts, source))| (what, Intervals::of(parts), source))
             .collect();
-        for (_, moments, _) in &others {
-            left = left.without(moments);
+        for (_, intervals, _) in &others {
+            left = left.without(intervals);
         }
-        others.sort_by_key(|(_, moments, _)| std::cmp::Reverse(moments.length_ns()));
+        others.sort_by_key(|(_, intervals, _)| std::cmp::Reverse(intervals.length_ns()));
         let mut links = self.the_most(
             others,
-            |(_, moments, _)| moments.clone(),
-            |walk, (what, moments, source)| {
-                let mut link = walk.link(None, None, what, &moments);
+            |(_, intervals, _)| intervals.clone(),
+            |walk, (what, intervals, source)| {
+                let mut link = walk.link(None, None, what, &intervals);
                 link.source = source;
                 link.end = Some(End::Running);
                 link

@@ -13,7 +13,7 @@ use crate::written_back;
 /// Something a device did, in words, when, and the longest record of it.
 struct Work<'a> {
     what: String,
-    moments: Intervals,
+    intervals: Intervals,
     span: Option<Span<'a>>,
     /// Whether the device itself worked; otherwise what it did then comes next.
     is_request: bool,
@@ -23,15 +23,15 @@ struct Work<'a> {
 pub(super) type Seen<'a> = (Vec<(i64, i64)>, Option<Span<'a>>);
 
 impl<'a> Walk<'_, 'a> {
-    /// What storage did in some moments of a thread that waited for it: its own process' requests,
-    /// else the commit of a journal, a round of writeback, the thread being throttled, else
-    /// whatever requests there were.
-    pub(super) fn disk_links(&mut self, thread: ThreadId, moments: &Intervals) -> Vec<Link> {
+    /// What storage did in some intervals of a thread that waited for it: its own process'
+    /// requests, else the commit of a journal, a round of writeback, the thread being throttled,
+    /// else whatever requests there were.
+    pub(super) fn disk_links(&mut self, thread: ThreadId, intervals: &Intervals) -> Vec<Link> {
         let row = &self.chains.recording.threads[thread.index()];
         let (process, name) = (row.process, self.chains.recording.strings.get(row.name));
         let own = |span: &Span<'_>| span.process() == process || span.label(label::ISSUER) == Some(name);
         let throttled = |span: &Span<'_>| span.thread() == Some(thread);
-        let mut left = moments.clone();
+        let mut left = intervals.clone();
         let mut works = self.requests(&mut left, own);
         for (kind, which) in [
             (kind::DISK_COMMIT, &(|_: &Span<'_>| true) as &dyn Fn(&Span<'_>) -> bool),
@@ -41,29 +41,29 @@ impl<'a> Walk<'_, 'a> {
             works.extend(self.works(&mut left, kind, which));
         }
         works.extend(self.requests(&mut left, |_| true));
-        works.sort_by_key(|work| std::cmp::Reverse(work.moments.length_ns()));
+        works.sort_by_key(|work| std::cmp::Reverse(work.intervals.length_ns()));
         works.extend((!left.is_empty()).then(|| Work {
             what: "nothing of a disk was recorded".into(),
-            moments: left,
+            intervals: left,
             span: None,
             is_request: false,
         }));
-        self.the_most(works, |work| work.moments.clone(), |walk, work| walk.work(&work))
+        self.the_most(works, |work| work.intervals.clone(), |walk, work| walk.work(&work))
     }
 
     fn work(&mut self, work: &Work<'_>) -> Link {
         let what = format!("{}{}", work.what, self.files(work));
-        let mut link = self.link(None, None, what, &work.moments);
+        let mut link = self.link(None, None, what, &work.intervals);
         self.cite(&mut link, work.span.as_ref(), None);
         if work.span.is_none() {
             link.end = Some(End::Unknown);
         } else if work.is_request {
             link.end = Some(End::Hardware);
         } else {
-            let mut left = work.moments.clone();
+            let mut left = work.intervals.clone();
             let mut requests = self.requests(&mut left, |_| true);
-            requests.sort_by_key(|work| std::cmp::Reverse(work.moments.length_ns()));
-            link.next = self.the_most(requests, |work| work.moments.clone(), |walk, work| walk.work(&work));
+            requests.sort_by_key(|work| std::cmp::Reverse(work.intervals.length_ns()));
+            link.next = self.the_most(requests, |work| work.intervals.clone(), |walk, work| walk.work(&work));
             match (link.next.is_empty(), left.is_empty()) {
                 (true, _) => link.end = Some(End::Hardware),
                 (false, false) => {
@@ -84,7 +84,7 @@ impl<'a> Walk<'_, 'a> {
             work.span.filter(|span| [kind::DISK_WRITEBACK, kind::DISK_THROTTLE].contains(&span.kind()));
         let device = span.as_ref().and_then(|span| span.label(label::DEVICE));
         let files =
-            device.and_then(|device| written_back::what(self.chains.recording, device, &work.moments));
+            device.and_then(|device| written_back::what(self.chains.recording, device, &work.intervals));
         files.map_or_else(String::new, |files| format!(": {files}"))
     }
 
@@ -107,16 +107,16 @@ impl<'a> Walk<'_, 'a> {
             }
             until = until.max(span.t1_ns());
             taken.extend(&parts);
-            let (moments, longest) = works.entry(words(&span)).or_default();
-            moments.extend(parts);
+            let (intervals, longest) = works.entry(words(&span)).or_default();
+            intervals.extend(parts);
             if longest.is_none_or(|best| span.duration_ns() > best.duration_ns()) {
                 *longest = Some(span);
             }
         }
         *left = left.without(&Intervals::of(taken));
-        let work = |(what, (moments, span))| Work {
+        let work = |(what, (intervals, span))| Work {
             what,
-            moments: Intervals::of(moments),
+            intervals: Intervals::of(intervals),
             span,
             is_request: kind == kind::DISK_REQUEST,
         };

@@ -91,12 +91,12 @@ impl HeldLocks {
 }
 
 impl Walk<'_, '_> {
-    /// What those did who held a lock in some moments, one after another, put together by what they
-    /// did.
-    pub(super) fn in_turn(&mut self, lock: usize, moments: &Intervals) -> Vec<Link> {
+    /// What those did who held a lock in some intervals, one after another, put together by what
+    /// they did.
+    pub(super) fn in_turn(&mut self, lock: usize, intervals: &Intervals) -> Vec<Link> {
         let chains = self.chains;
         let Some(held_lock) = chains.held_locks.locks.get(lock) else { return Vec::new() };
-        let (held, mut left) = shared_out(&held_lock.holders, moments);
+        let (held, mut left) = shared_out(&held_lock.holders, intervals);
         let mut links = match &held[..] {
             // What one holder did is shown as for any thread.
             [(holder, own)] if self.end_at(*holder).is_none() => self.links(*holder, own),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fathom_recording::{StackId, ThreadId};
 
-use super::doings::{Doing, Next};
+use super::thread_activity::{Doing, Next};
 use super::walk::Walk;
 use super::{Chain, Chains, End, Link, Monitor};
 use crate::intervals::Intervals;
@@ -14,36 +14,36 @@ use crate::waits::Category;
 /// thing itself.
 type Held<'a> = (Option<ThreadId>, ThreadId, Doing<'a>);
 
-/// What a link says of whoever held the lock at the moment.
+/// What a link says of whoever held the lock at that time.
 const HOLDERS: &str = "its holders, in turn";
 
 impl<'a> Chains<'a> {
-    /// The moments of a thread's life that the ledger charges to a category; `None` when nothing is
-    /// known of it.
+    /// The intervals of a thread's life that the ledger attributes to a category; `None` when
+    /// nothing is known of it.
     pub(crate) fn under(&self, thread: ThreadId, category: Category) -> Option<Intervals> {
-        Some(self.moments.by_category(thread, &self.stacks)?[category.index()].clone())
+        Some(self.intervals.by_category(thread, &self.stacks)?[category.index()].clone())
     }
 
-    /// The stacks with which a thread waited under a category in some moments, with nanoseconds:
+    /// The stacks with which a thread waited under a category in some intervals, with nanoseconds:
     /// switches one by one, then what is left by the sums of short waits.
     pub(crate) fn stacks_under(
         &self,
         thread: ThreadId,
         category: Category,
-        moments: &Intervals,
+        intervals: &Intervals,
     ) -> Vec<(Option<StackId>, i64)> {
-        let mut left = moments.length_ns();
+        let mut left = intervals.length_ns();
         let mut stacks: BTreeMap<Option<StackId>, i64> = BTreeMap::new();
-        let off = self.moments.off(thread).iter();
+        let off = self.intervals.off(thread).iter();
         for span in off.filter(|span| self.stacks.category(span.stack()) == category) {
-            let ns = moments.length_within_ns(span.t0_ns(), span.t1_ns());
+            let ns = intervals.length_within_ns(span.t0_ns(), span.t1_ns());
             left -= ns;
             *stacks.entry(span.stack()).or_default() += ns;
         }
-        let ends = moments.stretches().first().map(|s| s.0).zip(moments.stretches().last().map(|s| s.1));
+        let ends = intervals.ranges().first().map(|s| s.0).zip(intervals.ranges().last().map(|s| s.1));
         let (from, to) = ends.unwrap_or_default();
         let cpu = self.recording.on_cpu_kind();
-        let short = self.moments.samples(thread).iter().filter(|sample| {
+        let short = self.intervals.samples(thread).iter().filter(|sample| {
             Some(sample.kind) != cpu
                 && (from..=to).contains(&sample.t_ns)
                 && self.stacks.category(sample.stack()) == category
@@ -60,9 +60,10 @@ impl<'a> Chains<'a> {
         stacks.into_iter().filter(|(_, ns)| *ns > 0).collect()
     }
 
-    /// The first moment after `from` in which a thread has nothing to do: by then it holds no lock.
+    /// The first timestamp after `from` at which a thread has nothing to do: by then it holds no
+    /// lock.
     pub(crate) fn idle_after(&self, thread: ThreadId, from: i64, to: i64) -> Option<i64> {
-        let by_category = self.moments.by_category(thread, &self.stacks)?;
+        let by_category = self.intervals.by_category(thread, &self.stacks)?;
         by_category[Category::Idle.index()].within(from, to).next().map(|(idle, _)| idle)
     }
 
@@ -73,13 +74,13 @@ impl<'a> Chains<'a> {
         thread: ThreadId,
         category: Category,
         what: String,
-        moments: &Intervals,
+        intervals: &Intervals,
         holders: &[(ThreadId, Intervals)],
         held: Option<&Monitor>,
     ) -> Chain {
-        let mut walk = Walk::new(self, moments.length_ns());
-        let mut root = walk.link(Some(thread), Some(category), what, moments);
-        let (each, mut left) = shared_out(holders, moments);
+        let mut walk = Walk::new(self, intervals.length_ns());
+        let mut root = walk.link(Some(thread), Some(category), what, intervals);
+        let (each, mut left) = shared_out(holders, intervals);
         root.next = walk.of_holders(&each, (None, held), &mut left);
         if !left.is_empty() && !root.next.is_empty() {
             let mut unknown = walk.link(None, None, "who held it is not known".to_owned(), &left);
@@ -87,26 +88,26 @@ impl<'a> Chains<'a> {
             root.next.push(unknown);
         }
         let (name, tid, process) = self.named(thread);
-        let ends = moments.stretches();
+        let ends = intervals.ranges();
         Chain {
             thread: name,
             tid,
             process,
             from_ns: ends.first().map_or(0, |s| s.0),
             to_ns: ends.last().map_or(0, |s| s.1),
-            ms: moments.length_ms(),
+            ms: intervals.length_ms(),
             links: vec![root],
         }
     }
 }
 
-/// A lock has one holder at a time: each moment goes to the first who is recorded to have held it
+/// A lock has one holder at a time: all time goes to the first who is recorded to have held it
 /// then; and what is left.
 pub(super) fn shared_out(
     holders: &[(ThreadId, Intervals)],
-    moments: &Intervals,
+    intervals: &Intervals,
 ) -> (Vec<(ThreadId, Intervals)>, Intervals) {
-    let mut left = moments.clone();
+    let mut left = intervals.clone();
     let mut held = Vec::new();
     for (holder, own) in holders {
         let own = own.and(&left);
@@ -120,7 +121,7 @@ pub(super) fn shared_out(
 
 impl<'a> Walk<'_, 'a> {
     /// What those did who held a lock one after another, put together by what they did, and what
-    /// that waited for. Who waits for the lock itself does not hold it: such moments are added to
+    /// that waited for. Who waits for the lock itself does not hold it: such intervals are added to
     /// `left`, those in which nobody is known to.
     pub(super) fn of_holders(
         &mut self,
@@ -139,14 +140,14 @@ impl<'a> Walk<'_, 'a> {
             }
             for doing in self.chains.doings_of_holder(*holder, own, monitor) {
                 if lock.is_some_and(|lock| doing.next == Next::Lock(lock)) {
-                    *left = left.or(&doing.moments);
+                    *left = left.or(&doing.intervals);
                     continue;
                 }
                 let key = (doing.category, doing.what.clone(), doing.next.clone());
                 match did.get_mut(&key) {
                     Some((first, _, known)) => {
                         *first = first.filter(|first| first == holder);
-                        known.moments = known.moments.or(&doing.moments);
+                        known.intervals = known.intervals.or(&doing.intervals);
                         known.span = known.span.or(doing.span);
                         known.stack = known.stack.or(doing.stack);
                     }
@@ -157,10 +158,10 @@ impl<'a> Walk<'_, 'a> {
             }
         }
         let mut did: Vec<_> = did.into_values().collect();
-        did.sort_by_key(|(_, _, doing)| std::cmp::Reverse(doing.moments.length_ns()));
+        did.sort_by_key(|(_, _, doing)| std::cmp::Reverse(doing.intervals.length_ns()));
         let mut links = self.the_most(
             did,
-            |(_, _, doing)| doing.moments.clone(),
+            |(_, _, doing)| doing.intervals.clone(),
             |walk, (only, holder, doing)| {
                 let mut link = walk.through(holder, |walk| walk.follow(holder, doing));
                 // What only one of them did is shown with its name.

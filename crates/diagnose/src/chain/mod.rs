@@ -1,15 +1,15 @@
 //! Wait-for chains: from a thread that did not get on to what runs, works or lies outside.
 //!
 //! ```text
-//! victim, moments ─▶ what it did then, by the ledger of threads ─┬─ a lock ──────▶ its owner ────────────┐
-//!                                                                ├─ a condition ─▶ who woke it ──────────┤ in the same
-//!                                                                ├─ stopped ─────▶ the parts of the stop ┤ moments
-//!                                                                │                 (last thread in, VM)  │
-//!                                                                ├─ a disk ──────▶ requests, journal     ▼
-//!                                                                └─ runs, sleeps, a peer, unknown: the end
+//! victim, intervals ─▶ what it did then, by the thread ledger ─┬─ a lock ──────▶ its owner ────────────┐
+//!                                                              ├─ a condition ─▶ who woke it ──────────┤ in the same
+//!                                                              ├─ stopped ─────▶ the parts of the stop ┤ intervals
+//!                                                              │               (last thread in, VM)    │
+//!                                                              ├─ a disk ──────▶ requests, journal     ▼
+//!                                                              └─ runs, sleeps, a peer, unknown: the end
 //! ```
 //!
-//! A chain is a tree. Every link stands for moments of the victim; those of a link are split over
+//! A chain is a tree. Every link stands for intervals of the victim; those of a link are split over
 //! its next links without overlap and without a rest, so that the time of a chain's ends adds up to
 //! that of the victim (the redistribution of Zhou et al., "wPerf", OSDI 2018). What is not known is
 //! a link that says so.
@@ -25,7 +25,6 @@
 mod cpus;
 mod deadlock;
 mod disks;
-mod doings;
 pub(crate) mod ends;
 mod held_locks;
 mod holders;
@@ -34,6 +33,7 @@ pub(crate) mod spent;
 mod stops;
 #[cfg(test)]
 mod tests;
+mod thread_activity;
 mod threads;
 mod under_lock;
 mod walk;
@@ -46,7 +46,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::intervals::Intervals;
-use crate::thread_ledger::{self, By, ByCategory, GroupLedger, Moments, Weight};
+use crate::thread_ledger::{self, By, ByCategory, GroupLedger, ThreadIntervals, Weight};
 use crate::waits::Category;
 use crate::waits::queues::is_java;
 use crate::waits::stack::ByStack;
@@ -70,7 +70,7 @@ pub struct Chain {
     pub tid: Option<i64>,
     /// Its process.
     pub process: String,
-    /// The moments looked at: from the first …
+    /// The intervals looked at: from the first …
     pub from_ns: i64,
     /// … to the last of them, nanoseconds on the recording's clock.
     pub to_ns: i64,
@@ -90,8 +90,8 @@ pub struct Link {
     pub tid: Option<i64>,
     /// Its process; empty where it is not known.
     pub process: String,
-    /// What its time is charged to, as in the ledger of threads; `None` for a device and for what
-    /// was not followed.
+    /// What its time is attributed to, as in the ledger of threads; `None` for a device and for
+    /// what was not followed.
     pub category: Option<Category>,
     /// What it did, in words: "waiting for shop.Cart that worker-7 held", "in write() on
     /// /var/log/app.log".
@@ -112,7 +112,7 @@ pub struct Link {
     pub source: String,
     /// Why the chain ends here; `None` where it goes on.
     pub end: Option<End>,
-    /// What it waited for in turn; their times add up to `ms`.
+    /// What it itself waited for; their times add up to `ms`.
     pub next: Vec<Link>,
 }
 
@@ -174,7 +174,7 @@ type WindowsOf = (ProcessId, Vec<(i64, i64)>);
 pub struct Chains<'a> {
     recording: &'a Recording,
     stacks: ByStack,
-    moments: Moments<'a>,
+    intervals: ThreadIntervals<'a>,
     by_tid: FxHashMap<i64, ThreadId>,
     /// Threads of processes by their names; `None` where several have the same.
     by_name: OnceCell<FxHashMap<(ProcessId, StrId), Option<ThreadId>>>,
@@ -188,10 +188,10 @@ pub struct Chains<'a> {
 impl<'a> Chains<'a> {
     /// Of a (sealed) recording.
     pub fn of(recording: &'a Recording) -> Self {
-        let moments = Moments::of(recording);
+        let intervals = ThreadIntervals::of(recording);
         let mut by_tid = FxHashMap::default();
         // Where a number was used twice, the thread of which more is known.
-        let known = |id: &ThreadId| moments.off(*id).len() + moments.waits(*id).len();
+        let known = |id: &ThreadId| intervals.off(*id).len() + intervals.waits(*id).len();
         for (i, thread) in recording.threads.iter().enumerate() {
             let (id, Some(tid)) = (ThreadId(i as u32), thread.tid) else { continue };
             let best = by_tid.entry(tid).or_insert(id);
@@ -202,7 +202,7 @@ impl<'a> Chains<'a> {
         let (stacks, by_name, runners) = (ByStack::of(recording), OnceCell::new(), OnceCell::new());
         let (ends, spent) = (ends::Ends::of(recording), RefCell::default());
         let held_locks = held_locks::HeldLocks::default();
-        Self { recording, stacks, moments, by_tid, by_name, spent, runners, ends, held_locks }
+        Self { recording, stacks, intervals, by_tid, by_name, spent, runners, ends, held_locks }
     }
 
     /// What the stacks of the recording wait for.
@@ -237,18 +237,18 @@ impl<'a> Chains<'a> {
         self.during(thread, &Intervals::of_windows(&[window]))
     }
 
-    /// What a thread waited for in some moments.
-    pub(crate) fn during(&self, thread: ThreadId, moments: &Intervals) -> Chain {
+    /// What a thread waited for in some intervals.
+    pub(crate) fn during(&self, thread: ThreadId, intervals: &Intervals) -> Chain {
         let (name, tid, process) = self.named(thread);
-        let ends = moments.stretches();
+        let ends = intervals.ranges();
         Chain {
             thread: name,
             tid,
             process,
             from_ns: ends.first().map_or(0, |s| s.0),
             to_ns: ends.last().map_or(0, |s| s.1),
-            ms: moments.length_ms(),
-            links: walk::Walk::new(self, moments.length_ns()).links(thread, moments),
+            ms: intervals.length_ms(),
+            links: walk::Walk::new(self, intervals.length_ns()).links(thread, intervals),
         }
     }
 
@@ -260,7 +260,7 @@ impl<'a> Chains<'a> {
         let scale = if base_ms > 0.0 { window.length_ns() as f64 / 1e6 / base_ms } else { 0.0 };
         let parts = thread_ledger::parts(window);
         let held_up = |thread: ThreadId| {
-            let by_category = self.moments.by_category(thread, &self.stacks)?;
+            let by_category = self.intervals.by_category(thread, &self.stacks)?;
             let within = |category: Category, w: &Window| {
                 by_category[category.index()].length_within_ns(w.from_ns, w.to_ns) as f64 / 1e6
             };
@@ -289,7 +289,7 @@ impl<'a> Chains<'a> {
             let jvm = self.recording.processes.get(row.process.index()).is_some_and(|process| process.jvm);
             row.role == Role::App || (row.role == Role::Other && !jvm)
         };
-        let mut victims: Vec<_> = self.moments.threads().filter(is_app).filter_map(held_up).collect();
+        let mut victims: Vec<_> = self.intervals.threads().filter(is_app).filter_map(held_up).collect();
         victims.sort_by(|a, b| {
             b.2.total_cmp(&a.2).then_with(|| b.1.total_cmp(&a.1)).then_with(|| a.0.cmp(&b.0))
         });
@@ -298,7 +298,7 @@ impl<'a> Chains<'a> {
 
     /// When a thread was held up within a window.
     pub(crate) fn held_up(&self, thread: ThreadId, window: Window) -> Intervals {
-        let Some(by_category) = self.moments.by_category(thread, &self.stacks) else {
+        let Some(by_category) = self.intervals.by_category(thread, &self.stacks) else {
             return Intervals::default();
         };
         let held = Category::ALL.iter().filter(|h| h.is_held_up());
@@ -311,23 +311,23 @@ impl<'a> Chains<'a> {
             let row = &self.recording.threads[id.index()];
             row.process == jvm && row.role == Role::App
         };
-        self.moments.threads().filter(is_app).collect()
+        self.intervals.threads().filter(is_app).collect()
     }
 
     /// The ledger of threads in many windows, as [`thread_ledger::over_time`] has it.
     pub(crate) fn over_time(&self, windows: &[Window], by: &[By]) -> Vec<Vec<Vec<GroupLedger>>> {
-        thread_ledger::over_time_of(self.recording, (&self.moments, &self.stacks), windows, by)
+        thread_ledger::over_time_of(self.recording, (&self.intervals, &self.stacks), windows, by)
     }
 
-    /// What of the running time that the moments of a JVM's application threads show in windows the
-    /// kernel's accounts and samples bear out, as a share.
+    /// What of the running time that the intervals of a JVM's application threads show in windows
+    /// the kernel's accounts and samples bear out, as a share.
     pub(crate) fn borne_out(&self, jvm: ProcessId, windows: &[Window]) -> f64 {
-        self.moments.borne_out(jvm, &self.stacks, windows)
+        self.intervals.borne_out(jvm, &self.stacks, windows)
     }
 
     /// What a thread spent its life on; `None` when nothing is known of it.
     pub(crate) fn by_category(&self, thread: ThreadId) -> Option<Rc<ByCategory>> {
-        self.moments.by_category(thread, &self.stacks)
+        self.intervals.by_category(thread, &self.stacks)
     }
 
     /// What a thread waited for in a window, without the time in which it ran, slept or had no
@@ -336,22 +336,22 @@ impl<'a> Chains<'a> {
         self.during(thread, &self.held_up(thread, window))
     }
 
-    /// What threads did in moments of each of them, in words with milliseconds, the longest first,
-    /// and how much of it was off the CPU. They held a monitor meanwhile where one is given.
+    /// What threads did in intervals of each of them, in words with milliseconds, the longest
+    /// first, and how much of it was off the CPU. They held a monitor meanwhile where one is given.
     pub(crate) fn did(
         &self,
-        moments: &[(ThreadId, Intervals)],
+        intervals: &[(ThreadId, Intervals)],
         held: Option<&Monitor>,
     ) -> (Vec<(String, f64)>, f64) {
         let mut sums: FxHashMap<String, f64> = FxHashMap::default();
         let mut off_ms = 0.0;
-        for (thread, moments) in moments {
-            for doing in self.doings_of_holder(*thread, moments, held) {
+        for (thread, intervals) in intervals {
+            for doing in self.doings_of_holder(*thread, intervals, held) {
                 if doing.category == Category::Unknown {
                     continue;
                 }
-                off_ms += if doing.category.is_running() { 0.0 } else { doing.moments.length_ms() };
-                *sums.entry(doing.what).or_default() += doing.moments.length_ms();
+                off_ms += if doing.category.is_running() { 0.0 } else { doing.intervals.length_ms() };
+                *sums.entry(doing.what).or_default() += doing.intervals.length_ms();
             }
         }
         let mut did: Vec<_> = sums.into_iter().collect();
@@ -400,7 +400,7 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// Where a record stands and of which moment it speaks.
+/// Where a record stands and which timestamp it refers to.
 fn position(span: &Span<'_>) -> String {
     span.position()
 }

@@ -1,11 +1,11 @@
-//! What the threads of a JVM spent some windows on, and who had the processors meanwhile: sums that
+//! What the threads of a JVM spent some windows on, and who ran on the CPUs meanwhile: sums that
 //! several rules share, kept with the chains.
 
 use std::collections::BTreeMap;
 
 use fathom_recording::{ProcessId, ThreadId};
 
-/// What was spent in some windows, milliseconds, added up over threads or processors.
+/// What was spent in some windows, milliseconds, added up over threads or CPUs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spent<'a> {
     /// The windows.
@@ -34,7 +34,7 @@ pub(crate) struct Spent<'a> {
     pub(crate) jvms_ms: f64,
     /// CPU time of the recorder.
     pub(crate) recorder_ms: f64,
-    /// Processors that have figures.
+    /// CPUs that have values.
     pub(crate) processors: usize,
     /// CPU time of other processes by name: how many there were, and milliseconds.
     pub(crate) by_name: BTreeMap<&'a str, (usize, f64)>,

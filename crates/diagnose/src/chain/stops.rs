@@ -8,9 +8,9 @@
 //!
 //! The times are those of the safepoint's record (live probes, the GC log, JFR). Who came last is
 //! recorded by JFR, or shown by the switches: whoever is switched out in
-//! `SafepointSynchronize::block` last before all stood. Where nobody is seen to block near the end
-//! (a thread that leaves Java stands without blocking), it is who was on a CPU, waited for one or
-//! was in a page fault for most of the time.
+//! `SafepointSynchronize::block` last before all had stopped. Where nobody is seen to block near
+//! the end (a thread that leaves Java stands without blocking), it is who was on a CPU, waited for
+//! one or was in a page fault for most of the time.
 
 use std::collections::BTreeMap;
 
@@ -25,9 +25,9 @@ use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::log_write::{VM_THREAD, log_writes};
 
-/// The last thread is in when it blocks so shortly before all stood, as a part of the time that it
-/// took, and in any case within a millisecond: the VM thread looks again and again, with growing
-/// pauses (safepoint.cpp, `back_off`).
+/// The last thread is in when it blocks so shortly before all had stopped, as a part of the time
+/// that it took, and in any case within a millisecond: the VM thread looks again and again, with
+/// growing pauses (safepoint.cpp, `back_off`).
 const NEAR_END: f64 = 0.1;
 const NEAR_END_NS: i64 = 1_000_000;
 /// Who was busy for as much of the time is taken to be the last where nobody was seen to block.
@@ -57,7 +57,7 @@ pub struct Stop {
     pub ms: f64,
     /// The thread that asked for it, where that is known.
     pub asked_by: Option<String>,
-    /// The thread that all others waited for until they stood.
+    /// The thread that all others waited for until they had stopped.
     pub last_in: Option<String>,
     /// How that is known.
     pub last_in_how: Option<&'static str>,
@@ -122,7 +122,7 @@ pub(super) const RAN_MOST: &str = "it ran, or could have run, for most of the ti
 /// Who came last.
 struct LastIn {
     thread: ThreadId,
-    /// When it stood.
+    /// When it had stopped.
     until_ns: i64,
     how: &'static str,
     stack: Option<StackId>,
@@ -144,7 +144,7 @@ impl<'a> Chains<'a> {
             .filter(|span| span.process() == jvm && touches(span))
             .map(|span| (span.t0_ns(), span.t1_ns()))
             .collect();
-        // Of a log with a million stops only the longest are cut; a stop may stand in a few
+        // Of a log with a million stops only the longest are cut; a stop may be in a few
         // records.
         let few = most.saturating_mul(RECORDS_OF_A_STOP);
         if few < spans.len() {
@@ -161,16 +161,16 @@ impl<'a> Chains<'a> {
         let span = &cut.span;
         let last = self.last_in(jvm, cut);
         let mut parts: Vec<StopPart> = Vec::new();
-        for (part, moments) in &cut.parts {
+        for (part, intervals) in &cut.parts {
             let mut walk = Walk::new(self, span.duration_ns());
-            let ends = moments.stretches();
+            let ends = intervals.ranges();
             parts.push(StopPart {
                 part: *part,
                 words: part.words(),
                 from_ns: ends.first().map_or(0, |s| s.0),
                 to_ns: ends.last().map_or(0, |s| s.1),
-                ms: moments.length_ms(),
-                links: walk.part_links(jvm, *part, moments, last.as_ref()),
+                ms: intervals.length_ms(),
+                links: walk.part_links(jvm, *part, intervals, last.as_ref()),
             });
         }
         parts.sort_by_key(|part| (part.from_ns, part.part));
@@ -190,12 +190,12 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Stops of a JVM that touch some moments, in order of time. A stop that two sources recorded
+    /// Stops of a JVM that touch some intervals, in order of time. A stop that two sources recorded
     /// is one: that of the record which has its parts, else the longer one.
-    fn cuts(&self, jvm: ProcessId, moments: &Intervals) -> Vec<Cut<'a>> {
+    fn cuts(&self, jvm: ProcessId, intervals: &Intervals) -> Vec<Cut<'a>> {
         let kinds = [kind::SAFEPOINT, kind::GC_PAUSE].into_iter();
         let spans = kinds.flat_map(|kind| self.recording.spans_of(kind)).filter(|span| {
-            span.process() == jvm && moments.within(span.t0_ns(), span.t1_ns()).next().is_some()
+            span.process() == jvm && intervals.within(span.t0_ns(), span.t1_ns()).next().is_some()
         });
         let mut spans: Vec<Span<'a>> = spans.collect();
         let rank = |span: &Span<'_>| {
@@ -221,7 +221,7 @@ impl<'a> Chains<'a> {
         let name = self.recording.strings.find(VM_THREAD)?;
         let threads = self.recording.threads.iter().enumerate();
         let vm = threads.filter(|(_, thread)| thread.process == jvm && thread.name == name);
-        vm.map(|(i, _)| ThreadId(i as u32)).max_by_key(|id| self.moments.off(*id).len())
+        vm.map(|(i, _)| ThreadId(i as u32)).max_by_key(|id| self.intervals.off(*id).len())
     }
 
     /// Who asked: as the operation's record says, else who woke the VM thread for it.
@@ -233,7 +233,7 @@ impl<'a> Chains<'a> {
             return Some(caller.to_owned());
         }
         let vm = self.vm_thread(jvm)?;
-        let off = self.moments.off(vm);
+        let off = self.intervals.off(vm);
         let last = off[..off.partition_point(|off| off.t0_ns() < stop.t0_ns())].last()?;
         let is_for_it = (stop.t0_ns() - ASKED_NS..=stop.t0_ns()).contains(&last.t1_ns());
         let asker = self.thread_named(last.label(label::WAKER)?).filter(|_| is_for_it)?;
@@ -257,7 +257,7 @@ impl<'a> Chains<'a> {
 
     fn last_in(&self, jvm: ProcessId, cut: &Cut<'a>) -> Option<LastIn> {
         let (_, reach) = cut.parts.iter().find(|(part, _)| *part == Part::Reach)?;
-        let (from_ns, to_ns) = (reach.stretches().first()?.0, reach.stretches().last()?.1);
+        let (from_ns, to_ns) = (reach.ranges().first()?.0, reach.ranges().last()?.1);
         let late = self.recording.spans_of(kind::SAFEPOINT_LATE);
         let late = late.filter(|late| late.process() == jvm && late.overlap_ns(from_ns, to_ns) > 0);
         if let Some(late) = late.max_by_key(Span::t1_ns)
@@ -272,10 +272,10 @@ impl<'a> Chains<'a> {
         };
         let mut blocked: Option<(i64, Span<'a>, ThreadId)> = None;
         let mut busy: Option<(i64, i64, ThreadId)> = None;
-        for thread in self.moments.threads().filter(java) {
-            let off = self.moments.off(thread);
-            // One that blocks a moment after all stood came back from native code, and held nobody
-            // up.
+        for thread in self.intervals.threads().filter(java) {
+            let off = self.intervals.off(thread);
+            // One that blocks shortly after all had stopped came back from native code, and held
+            // nobody up.
             let first = off.partition_point(|span| span.t0_ns() < from_ns);
             let within = off[first..].iter().take_while(|span| span.t0_ns() <= to_ns);
             let blocks = |stack| self.stacks.category(stack) == Category::Stopped && !self.has_asked(stack);
@@ -284,11 +284,11 @@ impl<'a> Chains<'a> {
                     blocked = Some((span.t0_ns(), *span, thread));
                 }
             }
-            let Some(by_category) = self.moments.by_category(thread, &self.stacks) else { continue };
+            let Some(by_category) = self.intervals.by_category(thread, &self.stacks) else { continue };
             let on = [Category::Running, Category::RunQueue, Category::Throttled, Category::PageFault];
             let on = on.iter().map(|category| by_category[category.index()].and(reach));
             let on = on.fold(Intervals::default(), |all, part| all.or(&part));
-            let until = on.stretches().last().map_or(from_ns, |s| s.1);
+            let until = on.ranges().last().map_or(from_ns, |s| s.1);
             if busy.is_none_or(|(ns, ..)| on.length_ns() > ns) {
                 busy = Some((on.length_ns(), until, thread));
             }
@@ -317,14 +317,14 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// Splits a stop; each moment once, the log first.
+/// Splits a stop; all time counts once, the log first.
 fn cut<'a>(span: Span<'a>, logging: &Intervals) -> Cut<'a> {
     let (t0, t1) = (span.t0_ns(), span.t1_ns());
     let ns = |key| span.figure(key).filter(|ns| *ns > 0.0).map_or(0, |ns| ns as i64);
     let mut left = Intervals::of([(t0, t1)]);
     let mut parts = Vec::new();
-    let mut charge = |part: Part, moments: &Intervals| {
-        let own = left.and(moments);
+    let mut charge = |part: Part, intervals: &Intervals| {
+        let own = left.and(intervals);
         left = left.without(&own);
         if !own.is_empty() {
             parts.push((part, own));
@@ -338,13 +338,13 @@ fn cut<'a>(span: Span<'a>, logging: &Intervals) -> Cut<'a> {
 }
 
 impl<'a> Walk<'_, 'a> {
-    /// What a thread waited for that was stopped in some moments.
-    pub(super) fn stop_links(&mut self, jvm: ProcessId, moments: &Intervals) -> Vec<Link> {
-        let mut cuts = self.chains.cuts(jvm, moments);
+    /// What a thread waited for that was stopped in some intervals.
+    pub(super) fn stop_links(&mut self, jvm: ProcessId, intervals: &Intervals) -> Vec<Link> {
+        let mut cuts = self.chains.cuts(jvm, intervals);
         cuts.sort_by_key(|cut| std::cmp::Reverse(cut.span.duration_ns()));
         type Group<'s> = (Intervals, Option<LastIn>, Option<Span<'s>>);
         let mut groups: BTreeMap<(Part, Option<ThreadId>, &'a str), Group<'a>> = BTreeMap::new();
-        let mut left = moments.clone();
+        let mut left = intervals.clone();
         for (i, cut) in cuts.iter().enumerate() {
             let last = if i < LOOKED_AT { self.chains.last_in(jvm, cut) } else { None };
             for (part, own) in &cut.parts {
@@ -362,7 +362,7 @@ impl<'a> Walk<'_, 'a> {
                 ));
                 group.0 = group.0.or(&own);
             }
-            // The longest stop of a group comes first: its last moment stands for them.
+            // The longest stop of a group comes first: its last timestamp stands for them.
             if let Some(last) = last
                 && let Some(group) = groups.get_mut(&(Part::Reach, Some(last.thread), ""))
                 && group.1.is_none()
@@ -400,29 +400,29 @@ impl<'a> Walk<'_, 'a> {
         links
     }
 
-    /// What the thread behind a part of a stop did in its moments: the last thread until it stood,
-    /// and the VM thread.
+    /// What the thread behind a part of a stop did in its intervals: the last thread until it had
+    /// stopped, and the VM thread.
     fn part_links(
         &mut self,
         jvm: ProcessId,
         part: Part,
-        moments: &Intervals,
+        intervals: &Intervals,
         last: Option<&LastIn>,
     ) -> Vec<Link> {
         let vm = self.chains.vm_thread(jvm);
         if part != Part::Reach {
-            return vm.map_or_else(Vec::new, |vm| self.thread_links(vm, moments));
+            return vm.map_or_else(Vec::new, |vm| self.thread_links(vm, intervals));
         }
         let Some(last) = last else { return Vec::new() };
-        // Within one stop, what comes after the last thread stood is the VM thread's; of many stops
-        // put together, all of it is that thread's.
-        let one = moments.stretches().last().is_some_and(|end| {
-            moments.stretches().first().is_some_and(|first| (first.0..=end.1).contains(&last.until_ns))
+        // Within one stop, what comes after the last thread had stopped is the VM thread's; of many
+        // stops put together, all of it is that thread's.
+        let one = intervals.ranges().last().is_some_and(|end| {
+            intervals.ranges().first().is_some_and(|first| (first.0..=end.1).contains(&last.until_ns))
         });
         let own =
-            if one { moments.and(&Intervals::of([(i64::MIN, last.until_ns)])) } else { moments.clone() };
+            if one { intervals.and(&Intervals::of([(i64::MIN, last.until_ns)])) } else { intervals.clone() };
         let mut links = self.thread_links(last.thread, &own);
-        let rest = moments.without(&own);
+        let rest = intervals.without(&own);
         if let (Some(vm), false) = (vm, rest.is_empty()) {
             links.extend(self.thread_links(vm, &rest));
         }
@@ -430,15 +430,15 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// What a thread did, unless the chain leads through it already.
-    fn thread_links(&mut self, thread: ThreadId, moments: &Intervals) -> Vec<Link> {
-        if moments.is_empty() {
+    fn thread_links(&mut self, thread: ThreadId, intervals: &Intervals) -> Vec<Link> {
+        if intervals.is_empty() {
             return Vec::new();
         }
         if self.leads_through(thread) {
-            let mut link = self.link(Some(thread), None, "again".into(), moments);
+            let mut link = self.link(Some(thread), None, "again".into(), intervals);
             link.end = Some(End::Circle);
             return vec![link];
         }
-        self.links(thread, moments)
+        self.links(thread, intervals)
     }
 }

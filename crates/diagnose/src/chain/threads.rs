@@ -21,59 +21,60 @@ impl<'a> Chains<'a> {
         row.map_or("", |row| self.recording.strings.get(row.name).trim())
     }
 
-    /// Times that a thread was off the CPU between two moments.
+    /// Times that a thread was off the CPU between two timestamps.
     pub(crate) fn off_between(
         &self,
         thread: ThreadId,
         from: i64,
         to: i64,
     ) -> impl Iterator<Item = &Span<'a>> {
-        let off = self.moments.off(thread);
+        let off = self.intervals.off(thread);
         // They do not overlap: their ends are in order too.
         let first = off.partition_point(|span| span.t1_ns() <= from);
         off[first..].iter().take_while(move |span| span.t0_ns() < to)
     }
 
-    /// Times that a thread was off the CPU which touch some moments, in order, each with its number
-    /// from the first one that may and its parts that lie in them. Of a virtual thread, whose
-    /// switches are nothing that the kernel knows of: its waits, kind by kind.
+    /// Times that a thread was off the CPU which touch some intervals, in order, each with its
+    /// number from the first one that may and its parts that lie in them. Of a virtual thread,
+    /// whose switches are nothing that the kernel knows of: its waits, kind by kind.
     pub(crate) fn off_within(
         &self,
         thread: ThreadId,
-        moments: &Intervals,
+        intervals: &Intervals,
         mut each: impl FnMut(usize, &Span<'a>, &[(i64, i64)]),
     ) {
-        let Some((from, _)) = moments.stretches().first() else { return };
+        let Some((from, _)) = intervals.ranges().first() else { return };
         let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
-        let (off, in_order) = (self.moments.off(thread), self.moments.off_ends_in_order(thread));
+        let (off, in_order) = (self.intervals.off(thread), self.intervals.off_ends_in_order(thread));
         if off.is_empty() {
-            for (_, row, in_order) in self.moments.waits_by_kind(thread) {
-                touching(row, in_order, ends, moments, &mut each);
+            for (_, row, in_order) in self.intervals.waits_by_kind(thread) {
+                touching(row, in_order, ends, intervals, &mut each);
             }
             return;
         }
         let off = &off[off.partition_point(|span| span.t1_ns() <= *from)..];
-        touching(off, in_order, ends, moments, each);
+        touching(off, in_order, ends, intervals, each);
     }
 
-    /// Records of some kinds that show what a thread waited for in some moments, kind by kind.
+    /// Records of some kinds that show what a thread waited for in some intervals, kind by kind.
     pub(super) fn waits_within(
         &self,
         thread: ThreadId,
         kinds: &[&str],
-        moments: &Intervals,
+        intervals: &Intervals,
     ) -> Vec<Span<'a>> {
         let mut waits = Vec::new();
-        for (_, row, in_order) in self.moments.waits_by_kind(thread).filter(|(kind, ..)| kinds.contains(kind))
+        for (_, row, in_order) in
+            self.intervals.waits_by_kind(thread).filter(|(kind, ..)| kinds.contains(kind))
         {
             let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
-            touching(row, in_order, ends, moments, |_, span, _| waits.push(*span));
+            touching(row, in_order, ends, intervals, |_, span, _| waits.push(*span));
         }
         waits
     }
 
     /// The record that covers most of what a thread waited for under a category between two
-    /// moments.
+    /// intervals.
     pub(crate) fn wait_at(
         &self,
         thread: ThreadId,
@@ -83,11 +84,11 @@ impl<'a> Chains<'a> {
     ) -> Option<Span<'a>> {
         let mut best: Option<(i64, Span<'a>)> = None;
         let role = self.recording.threads[thread.index()].role;
-        let unlisted = self.stacks.of_unlisted(self.moments.off(thread), role);
-        for (_, row, in_order) in self.moments.waits_by_kind(thread) {
+        let unlisted = self.stacks.of_unlisted(self.intervals.off(thread), role);
+        for (_, row, in_order) in self.intervals.waits_by_kind(thread) {
             let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
-            let moments = Intervals::of([(from, to)]);
-            touching(row, in_order, ends, &moments, |_, span, _| {
+            let intervals = Intervals::of([(from, to)]);
+            touching(row, in_order, ends, &intervals, |_, span, _| {
                 let ns = span.overlap_ns(from, to);
                 let matches = unlisted.category(record::category(span, &self.stacks)) == category;
                 if matches && best.as_ref().is_none_or(|(most, _)| ns > *most) {
@@ -100,12 +101,12 @@ impl<'a> Chains<'a> {
 
     /// When a thread lived, as far as that is known.
     pub(crate) fn lived(&self, thread: ThreadId) -> Option<(i64, i64)> {
-        self.moments.lived(thread)
+        self.intervals.lived(thread)
     }
 
     /// Calls of a thread that name what it waited for, in order of time: from, to, name.
     pub(crate) fn naming(&self, thread: ThreadId) -> Vec<(i64, i64, &'a str)> {
-        let waits = self.moments.waits(thread).iter();
+        let waits = self.intervals.waits(thread).iter();
         let named = waits.filter(|span| record::NAMING.contains(&span.kind()));
         let mut named: Vec<_> =
             named.filter_map(|span| Some((span.t0_ns(), span.t1_ns(), record::target(span)?))).collect();
@@ -119,8 +120,8 @@ impl<'a> Chains<'a> {
         let [off, queued] =
             [sample::OFF_CPU, sample::RUN_QUEUE].map(|kind| self.recording.strings.find(kind));
         let role = self.recording.threads[thread.index()].role;
-        let unlisted = self.stacks.of_unlisted(self.moments.off(thread), role);
-        self.moments.samples(thread).iter().filter_map(move |sample| match Some(sample.kind) {
+        let unlisted = self.stacks.of_unlisted(self.intervals.off(thread), role);
+        self.intervals.samples(thread).iter().filter_map(move |sample| match Some(sample.kind) {
             kind if kind == queued => Some((Category::RunQueue, sample)),
             kind if kind == off => {
                 Some((unlisted.category(self.stacks.of_role(sample.stack(), role)), sample))
@@ -136,6 +137,6 @@ impl<'a> Chains<'a> {
 
     /// Samples of a thread, in order of time.
     pub(crate) fn samples(&self, thread: ThreadId) -> &[Taken] {
-        self.moments.samples(thread)
+        self.intervals.samples(thread)
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fathom_recording::{StackId, ThreadId};
 
 use super::Chains;
-use super::doings::{Doing, EndKey, Next, TRANSPARENT};
+use super::thread_activity::{Doing, EndKey, Next, TRANSPARENT};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::{Seen, seen_within};
@@ -22,14 +22,14 @@ pub(crate) struct Monitor {
 }
 
 impl<'a> Chains<'a> {
-    /// What a thread did in some moments, in which it held a monitor where one is given.
+    /// What a thread did in some intervals, in which it held a monitor where one is given.
     pub(super) fn doings_of_holder(
         &self,
         thread: ThreadId,
-        moments: &Intervals,
+        intervals: &Intervals,
         held: Option<&Monitor>,
     ) -> Vec<Doing<'a>> {
-        let doings = self.doings(thread, moments);
+        let doings = self.doings(thread, intervals);
         let Some(monitor) = held else { return doings };
         let is_spread = |doing: &Doing<'_>| {
             let spread = doing.span.is_none() && doing.stack.is_none();
@@ -39,14 +39,14 @@ impl<'a> Chains<'a> {
                 && !matches!(doing.category, Category::Unknown | Category::RunQueue | Category::Frozen)
         };
         let (spread, mut doings): (Vec<_>, Vec<_>) = doings.into_iter().partition(is_spread);
-        let within = self.short_waits_within(thread, moments, monitor);
+        let within = self.short_waits_within(thread, intervals, monitor);
         if within.is_empty() {
             doings.extend(spread);
         } else {
-            let all = spread.iter().fold(Intervals::default(), |all, doing| all.or(&doing.moments));
+            let all = spread.iter().fold(Intervals::default(), |all, doing| all.or(&doing.intervals));
             doings.extend(shared(within, &all));
         }
-        doings.sort_by_key(|doing| std::cmp::Reverse(doing.moments.length_ns()));
+        doings.sort_by_key(|doing| std::cmp::Reverse(doing.intervals.length_ns()));
         doings
     }
 
@@ -55,14 +55,14 @@ impl<'a> Chains<'a> {
     fn short_waits_within(
         &self,
         thread: ThreadId,
-        moments: &Intervals,
+        intervals: &Intervals,
         monitor: &Monitor,
     ) -> BTreeMap<(Category, String), (i64, Option<StackId>)> {
-        let ends = moments.stretches().first().map(|s| s.0).zip(moments.stretches().last().map(|s| s.1));
+        let ends = intervals.ranges().first().map(|s| s.0).zip(intervals.ranges().last().map(|s| s.1));
         let (from, to) = ends.unwrap_or_default();
         let cpu = self.recording.on_cpu_kind();
         let mut within: BTreeMap<(Category, String), (i64, Option<StackId>)> = BTreeMap::new();
-        for sample in self.moments.samples(thread) {
+        for sample in self.intervals.samples(thread) {
             if Some(sample.kind) == cpu || !(from..=to).contains(&sample.t_ns) {
                 continue;
             }
@@ -87,14 +87,14 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// Shares moments out among what was done in them, in proportion.
+/// Shares intervals out among what was done in them, in proportion.
 fn shared<'a>(
     within: BTreeMap<(Category, String), (i64, Option<StackId>)>,
-    moments: &Intervals,
+    intervals: &Intervals,
 ) -> Vec<Doing<'a>> {
     let all: i128 = within.values().map(|(ns, _)| i128::from(*ns)).sum();
-    let length = i128::from(moments.length_ns());
-    let (mut sum, mut cut, mut left) = (0_i128, 0_i128, moments.clone());
+    let length = i128::from(intervals.length_ns());
+    let (mut sum, mut cut, mut left) = (0_i128, 0_i128, intervals.clone());
     let mut doings = Vec::new();
     for ((category, what), (ns, stack)) in within {
         sum += i128::from(ns);
@@ -110,7 +110,7 @@ fn shared<'a>(
             _ => Next::Named(String::new(), EndKey::Unknown),
         };
         if !own.is_empty() {
-            doings.push(Doing { category, what, moments: own, span: None, stack, next });
+            doings.push(Doing { category, what, intervals: own, span: None, stack, next });
         }
     }
     doings

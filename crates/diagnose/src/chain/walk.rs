@@ -3,7 +3,7 @@
 use fathom_recording::vocabulary::label;
 use fathom_recording::{Span, StackId, ThreadId};
 
-use super::doings::{Doing, Next};
+use super::thread_activity::{Doing, Next};
 use super::{Chains, End, Link, lesser, position};
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -33,11 +33,11 @@ impl<'c, 'a> Walk<'c, 'a> {
         Self { chains, total_ns, left: MOST_LINKS, path: Vec::new() }
     }
 
-    /// What a thread did in some moments, and what it waited for then.
-    pub(super) fn links(&mut self, thread: ThreadId, moments: &Intervals) -> Vec<Link> {
-        let doings = self.chains.doings(thread, moments);
+    /// What a thread did in some intervals, and what it waited for then.
+    pub(super) fn links(&mut self, thread: ThreadId, intervals: &Intervals) -> Vec<Link> {
+        let doings = self.chains.doings(thread, intervals);
         self.through(thread, |walk| {
-            walk.the_most(doings, |doing| doing.moments.clone(), |walk, doing| walk.follow(thread, doing))
+            walk.the_most(doings, |doing| doing.intervals.clone(), |walk, doing| walk.follow(thread, doing))
         })
     }
 
@@ -53,12 +53,12 @@ impl<'c, 'a> Walk<'c, 'a> {
     pub(super) fn the_most<T>(
         &mut self,
         things: Vec<T>,
-        moments: impl Fn(&T) -> Intervals,
+        intervals: impl Fn(&T) -> Intervals,
         mut link: impl FnMut(&mut Self, T) -> Link,
     ) -> Vec<Link> {
         let (mut links, mut count, mut rest) = (Vec::new(), 0, Intervals::default());
         for (i, thing) in things.into_iter().enumerate() {
-            let own = moments(&thing);
+            let own = intervals(&thing);
             let is_short = (own.length_ns() as f64) < LEAST_SHARE * self.total_ns as f64;
             if i > 0 && (is_short || i >= MOST_NEXT) || self.left == 0 {
                 count += 1;
@@ -77,18 +77,18 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     pub(super) fn follow(&mut self, thread: ThreadId, doing: Doing<'a>) -> Link {
-        let mut link = self.link(Some(thread), Some(doing.category), doing.what, &doing.moments);
+        let mut link = self.link(Some(thread), Some(doing.category), doing.what, &doing.intervals);
         self.cite(&mut link, doing.span.as_ref(), doing.stack);
         let is_cut = doing.span.is_some_and(|span| span.label(label::CUT).is_some());
         if let Some(last) = self.path.last_mut() {
             last.1 = is_cut;
         }
         match doing.next {
-            Next::Thread(other) => self.on_to(&mut link, other, doing.category, &doing.moments),
+            Next::Thread(other) => self.on_to(&mut link, other, doing.category, &doing.intervals),
             Next::Lock(_) if self.path.len() >= MOST_DEPTH || self.left == 0 => {
                 link.end = Some(End::NotFollowed);
             }
-            Next::Lock(lock) => match self.in_turn(lock, &doing.moments) {
+            Next::Lock(lock) => match self.in_turn(lock, &doing.intervals) {
                 // Nobody but a thread that waits for this one.
                 back if back.len() == 1 && back[0].category.is_none() && back[0].thread.is_some() => {
                     link.end = back[0].end;
@@ -97,13 +97,13 @@ impl<'c, 'a> Walk<'c, 'a> {
             },
             Next::Stop => {
                 let process = self.chains.recording.threads[thread.index()].process;
-                link.next = self.stop_links(process, &doing.moments);
+                link.next = self.stop_links(process, &doing.intervals);
             }
-            Next::Cpu => link.next = self.cpu_links(thread, &doing.moments),
-            Next::Disk => link.next = self.disk_links(thread, &doing.moments),
+            Next::Cpu => link.next = self.cpu_links(thread, &doing.intervals),
+            Next::Disk => link.next = self.disk_links(thread, &doing.intervals),
             Next::Named(name, end) if name.is_empty() => link.end = Some(end.into()),
             Next::Named(name, end) => {
-                let mut next = self.link(None, None, name, &doing.moments);
+                let mut next = self.link(None, None, name, &doing.intervals);
                 next.end = Some(end.into());
                 link.next = vec![next];
             }
@@ -114,20 +114,20 @@ impl<'c, 'a> Walk<'c, 'a> {
         link
     }
 
-    /// Goes on to another thread in the same moments, unless the chain comes to its end there.
+    /// Goes on to another thread in the same intervals, unless the chain comes to its end there.
     pub(super) fn on_to(
         &mut self,
         link: &mut Link,
         other: ThreadId,
         category: Category,
-        moments: &Intervals,
+        intervals: &Intervals,
     ) {
         if let Some(end) = self.end_at(other) {
             link.end = Some(if category == Category::Idle { End::Choice } else { end });
         } else if self.path.len() >= MOST_DEPTH || self.left == 0 {
             link.end = Some(End::NotFollowed);
         } else {
-            link.next = self.links(other, moments);
+            link.next = self.links(other, intervals);
         }
     }
 
@@ -149,7 +149,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         thread: Option<ThreadId>,
         category: Option<Category>,
         what: String,
-        moments: &Intervals,
+        intervals: &Intervals,
     ) -> Link {
         let (name, tid, process) = match thread {
             Some(thread) => {
@@ -158,9 +158,9 @@ impl<'c, 'a> Walk<'c, 'a> {
             }
             None => (None, None, String::new()),
         };
-        let longest = moments.stretches().iter().max_by_key(|(from, to)| to.saturating_sub(*from));
+        let longest = intervals.ranges().iter().max_by_key(|(from, to)| to.saturating_sub(*from));
         let (from_ns, to_ns) = longest.copied().unwrap_or_default();
-        let ms = moments.length_ms();
+        let ms = intervals.length_ms();
         let share = if self.total_ns > 0 { ms * 1e6 / self.total_ns as f64 } else { 0.0 };
         Link {
             thread: name,
@@ -170,7 +170,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             what,
             ms,
             share,
-            times: moments.stretches().len(),
+            times: intervals.ranges().len(),
             from_ns,
             to_ns,
             stack: Vec::new(),

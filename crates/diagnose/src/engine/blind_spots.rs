@@ -10,8 +10,8 @@ use crate::rules::RULES;
 use crate::windows::Chosen;
 use crate::{BlindSpot, merge, sight};
 
-/// The beginning of a remedy for what is summed up and not missing.
-const NOTHING_TO_DO: &str = "none is needed";
+/// The beginning of a recommendation for what is summed up and not missing.
+const NOTHING_TO_DO: &str = "nothing to do";
 
 /// What no rule could look at: recordings without a JVM, JVMs that are on no common clock.
 pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[ProcessId]) -> Vec<BlindSpot> {
@@ -19,9 +19,9 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
     if !unplaced.is_empty() {
         let names: Vec<_> = unplaced.iter().map(|jvm| recording.process_name(*jvm)).collect();
         return vec![BlindSpot {
-            what: format!("{}: cannot be placed on the clock of the other inputs", names.join(", ")).into(),
+            what: format!("{}: cannot be time-aligned with the other inputs", names.join(", ")).into(),
             rules,
-            remedy: "place the log by hand: --align FILE=+SECONDS after the start of the first JVM, or \
+            remedy: "align the log by hand: --align FILE=+SECONDS after the start of the first JVM, or \
                      --align FILE=@2026-11-20T22:00:00Z; logging with the `time` decorator makes that unnecessary"
                 .into(),
         }];

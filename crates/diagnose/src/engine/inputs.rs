@@ -36,7 +36,7 @@ pub(super) fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<St
         let mut warn = |text: String| warnings.push(format!("{name}: {text}"));
         if !timeline.is_placed(fathom_recording::SourceId(i as u32)) {
             let how = &source.placement.how;
-            warn(format!("left out, because it cannot be related in time to the rest: {how}"));
+            warn(format!("left out, because it cannot be time-aligned with the rest: {how}"));
         }
         for check in source.checks.iter().filter(|check| !check.holds) {
             warn(format!("self-check failed: {}: {}", check.claim, check.detail));
@@ -56,12 +56,12 @@ pub(super) fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<St
     }
     if !timeline.series_usable {
         warnings.push(
-            "no JVM is on the clock of the series: the series was not used; place one of them with --align"
+            "no JVM is time-aligned with the series: the series was not used; align one of them with --align"
                 .into(),
         );
     }
     if recording.cut {
-        warnings.push("the recording was cut off before it was finished: what came last is missing".into());
+        warnings.push("the recording is truncated: what came last is missing".into());
     }
     warnings
 }

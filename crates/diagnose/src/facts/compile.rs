@@ -2,7 +2,7 @@
 
 super::metrics! {
     /// Compile tasks asked for in the windows, a second.
-    TASKS = "compile-tasks", "{tasks|compile task|compile tasks} in these windows: {value} a second, {baseline:.2} in the base";
+    TASKS = "compile-tasks", "{tasks|compile task|compile tasks} in these windows: {value} a second, {baseline:.2} in the baseline";
     /// Methods that were compiled for the first time.
     FRESH = "methods-first-compiled",
         "{value|method|methods} not compiled before; most expensive to compile: {methods}";
@@ -15,33 +15,33 @@ super::metrics! {
     /// How long tasks waited for a compiler thread.
     QUEUE = "compile-queue", "waits in the queue: {compilers*; }; up to {value:.0} tasks waiting";
     /// The same of one compiler: 95th percentile, median and maximum.
-    QUEUE_OF = "compile-queue-of-a-compiler", "{compiler} p50 {p50}, p95 {value}, max {max} (base p95 {baseline})";
+    QUEUE_OF = "compile-queue-of-a-compiler", "{compiler} p50 {p50}, p95 {value}, max {max} (baseline p95 {baseline})";
     /// How busy compiler threads were.
     BUSY = "compiler-threads-busy", "compiler threads busy: {compilers}";
     /// The same of one compiler.
-    BUSY_OF = "compiler-busy", "{compiler} {value} (base {baseline})";
+    BUSY_OF = "compiler-busy", "{compiler} {value} (baseline {baseline})";
     /// Where a burst begins, before its window or after that began.
     ONSET = "burst-onset", "the burst begins {value} {side} the slow window of {window}, and fills {filled} of it";
     /// Compile tasks of the other JVMs.
     OTHERS = "compile-tasks-of-others", "compile tasks of the other JVMs: {jvms}";
     /// The same of one of them.
-    OTHER = "compile-tasks-of-a-jvm", "{jvm} {value} a second (base {baseline:.2})";
+    OTHER = "compile-tasks-of-a-jvm", "{jvm} {value} a second (baseline {baseline:.2})";
     /// The burst lies in the start-up of the JVM; how long after the start it begins.
     START_UP = "burst-in-start-up", "the burst begins {value} after the start of the JVM";
     /// CPUs that compiler threads kept busy.
-    CPUS = "cpus-of-compilers", "compilers took {value} CPUs[ ({baseline} in the base)][, those of {jvms*, of }]";
+    CPUS = "cpus-of-compilers", "compilers took {value} CPUs[ ({baseline} in the baseline)][, those of {jvms*, of }]";
     /// The same of the compilers of one JVM, with its share.
-    CPUS_OF = "cpus-of-compilers-of-a-jvm", "{jvm} {share} ({value} CPUs[, {baseline} in the base])";
+    CPUS_OF = "cpus-of-compilers-of-a-jvm", "{jvm} {share} ({value} CPUs[, {baseline} in the baseline])";
     /// Waiting for a CPU, as a share of the time in which the application had work, and what of it
     /// is attributed to compilers.
     CPU_WAITS = "cpu-waits-and-compilers",
-        "application threads waited for a CPU for {value} of the time in which they had work[; in the base {baseline}]: {taken} of wall time for what compilers took";
+        "application threads waited for a CPU for {value} of the time in which they had work[; in the baseline {baseline}]: {taken} of wall time for what compilers took";
     /// Wall time that code cost which ran before it was compiled, with its shares of the CPU time.
     UNCOMPILED = "ran-before-compiled",
-        "of its CPU time the application ran, of methods compiled from then on, {interpreted} interpreted, {c1} in C1's code[; in the base {baseline-interpreted} interpreted, {baseline-c1} in C1's code]: {value} of wall time";
+        "of its CPU time the application ran, of methods compiled from then on, {interpreted} interpreted, {c1} in C1's code[; in the baseline {baseline-interpreted} interpreted, {baseline-c1} in C1's code]: {value} of wall time";
     /// Compile tasks a second, and how busy C2 was: no burst.
     RATE = "compile-rate",
-        "{value} compile tasks a second in the slow windows, {baseline} in the base[; C2 busy {c2} of the time, {baseline-c2} in the base]";
+        "{value} compile tasks a second in the slow windows, {baseline} in the baseline[; C2 busy {c2} of the time, {baseline-c2} in the baseline]";
     /// The same, of a burst that samples show to have cost next to nothing.
     WORKED = "compilers-worked",
         "{rate}; compilers worked for {value} in these periods, and samples show next to nothing that ran before it was compiled";
@@ -70,7 +70,7 @@ super::metrics! {
     /// The release from which on the JDK has an intrinsic for a method, and the release that ran.
     SINCE = "intrinsic-since-jdk", "JDK {value:.0} and later have an intrinsic for {method}; this is JDK {jdk}";
     /// The share of the windows in which the JVM was stopped.
-    STOPPED = "stopped-share", "collections and other safepoints stopped it for {value} of these windows, {baseline} of the base";
+    STOPPED = "stopped-share", "collections and other safepoints stopped it for {value} of these windows, {baseline} of the baseline";
     /// The code cache had no room.
     CACHE_FULL = "code-cache-full", "code cache full[, {value} free]";
     /// The JVM switched its compiler off.
@@ -78,7 +78,7 @@ super::metrics! {
     /// How often the code cache was full.
     CACHE_FULL_TIMES = "code-cache-full-times", "full {value|time|times} in all";
     /// Compilations that gave up.
-    GAVE_UP = "compilations-given-up", "{value|compilation|compilations} gave up for lack of room";
+    GAVE_UP = "compilations-given-up", "{value|compilation|compilations} failed for lack of code cache";
     /// Sweeps of the code cache.
     SWEEPS = "code-cache-sweeps", "{value|sweep|sweeps} of the code cache";
     /// Collections to free code.

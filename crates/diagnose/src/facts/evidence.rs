@@ -18,11 +18,11 @@ pub struct Evidence {
     pub fact: Fact,
     /// Where it stands.
     pub source: Origin,
-    /// The moment that it speaks of, nanoseconds on the recording's clock.
+    /// The timestamp that it refers to, nanoseconds on the recording's clock.
     pub at_ns: Option<i64>,
     /// The row of the recording's spans that it was read from.
     pub span: Option<SpanId>,
-    /// The thread that it speaks of.
+    /// The thread that it refers to.
     pub thread: Option<ThreadId>,
     /// The stack of that thread.
     pub stack: Option<StackId>,
@@ -59,14 +59,14 @@ impl Evidence {
         }
     }
 
-    /// The same, of a moment.
+    /// The same, of a timestamp.
     #[must_use]
     pub fn at(mut self, at_ns: impl Into<Option<i64>>) -> Self {
         self.at_ns = at_ns.into();
         self
     }
 
-    /// The fact in words, figures and units included.
+    /// The fact in words, values and units included.
     pub fn text(&self) -> String {
         self.fact.sentence()
     }
@@ -187,7 +187,7 @@ mod tests {
     use crate::facts::Metric;
 
     static RATE: Metric =
-        Metric { id: "test-rate", words: "{value} a second, {baseline} in the base, in {method}" };
+        Metric { id: "test-rate", words: "{value} a second, {baseline} in the baseline, in {method}" };
 
     #[test]
     fn json_has_the_data_and_the_sentence() {
@@ -195,7 +195,7 @@ mod tests {
         let mut evidence = Evidence::summed("jit.xml", fact.with("method", Value::name("A.a()")));
         evidence.source.records = Some((4515, "compile task", "compile tasks"));
         let json = serde_json::to_value(&evidence).unwrap();
-        assert_eq!(json["text"], "93.0 a second, 3.0 in the base, in A.a()");
+        assert_eq!(json["text"], "93.0 a second, 3.0 in the baseline, in A.a()");
         let data =
             ["metric", "value", "unit", "baseline", "file", "records"].map(|key| json[key].to_string());
         assert_eq!(data, ["\"test-rate\"", "93.04", "\"per-second\"", "3.0", "\"jit.xml\"", "4515"]);

@@ -3,7 +3,7 @@
 super::metrics! {
     /// Page faults a second, how long each took, and how many had to read their page. The detail
     /// `cause` is why the memory was touched: `heap-grows`, `waited`, `memory-limit` …
-    RATE = "page-faults", "{value} page faults a second[ (base: {baseline})], {each} each, {major} of them major";
+    RATE = "page-faults", "{value} page faults a second[ (baseline: {baseline})], {each} each, {major} of them major";
     /// The same where they were not counted: CPU time in the kernel's handling of them.
     SAMPLED = "page-faults-sampled", "{value} of CPU time below asm_exc_page_fault";
     /// The mappings that they were in.

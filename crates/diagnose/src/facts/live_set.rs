@@ -14,7 +14,7 @@ super::metrics! {
         "the growth of the live set flattens: {baseline} a minute in the earlier half, {value} in the later, as a cache does that fills";
     /// A growth of which it is not sure whether it ends, as before.
     MAY_FLATTEN = "live-set-may-flatten",
-        "the live set goes on growing, and whether as fast as before is not sure: {baseline} a minute in the earlier half, {value} in the later; a cache that fills looks so, and a leak while less is asked for";
+        "the live set goes on growing, and whether as fast as before is not sure: {baseline} a minute in the earlier half, {value} in the later; a cache that fills looks so, and a leak under falling load";
     /// A growth that is far from the end, bytes a minute.
     FAR_FROM_FULL = "live-set-far-from-full",
         "the live set grows by {value} a minute and has reached {share} of the heap, full in {left} if that goes on";
@@ -31,5 +31,5 @@ super::metrics! {
         "whether the live set of {jvm} goes on growing: {why}[; that {keeper} keeps {share} of the heap in {file} is no proof of a leak]";
     /// What can be reached in a heap dump that cannot be of the JVM and time of the log.
     OTHER_DUMP = "heap-dump-of-another",
-        "{value} can be reached in {file}, and the log says that {in-use} were in use after the collection before it: it is of another JVM or time";
+        "{value} can be reached in {file}, and the log says that {in-use} were in use after the collection before it: it is of another JVM or another time";
 }

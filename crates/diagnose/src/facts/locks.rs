@@ -25,5 +25,5 @@ super::metrics! {
     DEADLOCK_WAIT = "deadlock-wait", "{thread} waits for {lock}";
     /// Waits that are too short to matter, per thread, or above the baseline.
     LITTLE = "lock-waits-too-short",
-        "{threads|thread|threads} waited {value} in all for {noun}s, [{each} a thread][{above} a thread above the base][{usual}]";
+        "{threads|thread|threads} waited {value} in all for {noun}s, [{each} a thread][{above} a thread above the baseline][{usual}]";
 }

@@ -31,7 +31,7 @@ super::metrics! {
     /// A safepoint that is no pause of a collection.
     STOP = "stop", "{operation} of {value}";
     /// A pause whose record ends before its length.
-    PAUSE_CUT_OFF = "pause-cut-off", "{value}, {failed}; its record is cut off, and how long it took is not known";
+    PAUSE_CUT_OFF = "pause-cut-off", "{value}, {failed}; its record is truncated, and how long it took is not known";
     /// The median young pause.
     USUAL_YOUNG = "usual-young-pause", "a usual young pause of this run takes {value}";
     /// Collections that somebody asked for.
@@ -81,12 +81,12 @@ super::metrics! {
     STARVED = "starved-pauses",
         "{pauses|pause|pauses} of {least} or more: {value} of CPU ({kernel} of it in the kernel) in {paused} of wall time[, {efficiency} of what the workers could use; a quiet machine gives {usual} or more]";
     /// A load above the number of CPUs.
-    HOST_LOAD = "host-load", "load of the machine {value:.1} on {cpus:.0} processors";
+    HOST_LOAD = "host-load", "load of the machine {value:.1} on {cpus:.0} CPUs";
     /// Safepoints that were late though their operations have nothing to do with collections.
     LATE_SAFEPOINTS = "late-safepoints",
         "{value} other safepoints were late too: {longest} to reach \"{operation}\"";
     /// More workers than CPUs.
-    WORKERS = "collector-threads", "{value:.0} collector threads on {cpus:.0} processors";
+    WORKERS = "collector-threads", "{value:.0} collector threads on {cpus:.0} CPUs";
     /// How much of the swap was free.
     SWAP_FREE = "swap-free", "only {value} of the swap was free at the start: the heap may have been swapped out";
     /// Growth of the live set, bytes a minute, with its interval and halves, whether it is steady
@@ -102,7 +102,7 @@ super::metrics! {
     RETAINED = "retained",
         "{value} of {heap} that can be reached ({share}) are kept by {owner}: {contents}[; memory accumulates in its {inside}]";
     /// Classes from a root to what accumulates.
-    RETAINED_BY = "retained-by", "each keeps what is right of it: {value}";
+    RETAINED_BY = "retained-by", "each holds what is right of it: {value}";
     /// What an object keeps above the dump before.
     RETAINED_MORE = "retained-growth", "it keeps {value} more than in the dump before, of {heap} that the heap grew by";
     /// How the JVM uses large pages, as its log states it.

@@ -3,7 +3,7 @@
 super::metrics! {
     /// What the collector cost above the baseline, of what was lost: it is ruled out as a whole.
     OF_THE_LOSS = "collections-of-the-loss",
-        "collections stopped {process} for {stopped} of the slow windows and {baseline-stopped} of the base: {value} of the {lost} lost";
+        "collections stopped {process} for {stopped} of the slow windows and {baseline-stopped} of the baseline: {value} of the {lost} lost";
     /// What rules a cause out in the busiest of several JVMs; how many others do not show it
     /// either.
     OTHER_JVMS = "ruled-out-in-jvms", "{process}: {figure} (not in {value|other JVM|other JVMs} either)";

@@ -6,7 +6,7 @@
 use super::{Fact, Value};
 
 impl Fact {
-    /// The fact in words, figures and units included.
+    /// The fact in words, values and units included.
     pub fn sentence(&self) -> String {
         let filled = self.filled(self.metric.words);
         debug_assert!(filled.is_some(), "{:?} lacks what its sentence names", self);

@@ -126,7 +126,7 @@ impl Value {
         }
     }
 
-    /// As it stands in a sentence, with so many digits behind the point where the sentence asks for
+    /// As it is in a sentence, with so many digits behind the point where the sentence asks for
     /// them.
     pub(super) fn words(&self, digits: Option<usize>, between: &str) -> String {
         match (self, digits) {

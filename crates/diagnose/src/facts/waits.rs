@@ -30,13 +30,13 @@ super::metrics! {
     STARTED_AT = "threads-started-at", "{site} ({value:.0} of them)";
     /// Time in which most threads of the application were stopped by a signal or the freezer.
     FROZEN = "process-stopped",
-        "most threads of the application were stopped at once for {value}, in as much time of the base for {baseline}";
+        "most threads of the application were stopped at once for {value}, in as much time of the baseline for {baseline}";
     /// The same where it is too little to matter.
     HARDLY_FROZEN = "process-hardly-stopped", "the process was stopped from outside for {value}";
     /// Time in which threads were stopped, one at a time; the share of the time in which they had
     /// work.
     TRACED = "threads-stopped-by-tracer",
-        "threads were stopped for {value} in all, {share} of the time in which they had work, {baseline} in the base";
+        "threads were stopped for {value} in all, {share} of the time in which they had work, {baseline} in the baseline";
     /// The longest time that one thread was stopped.
     FROZEN_LONGEST = "process-stopped-longest", "the longest: one thread was stopped for {value}";
     /// How long threads took to stop, and how much of it is slow: too little to matter.

@@ -1,4 +1,4 @@
-//! Pools whose threads always have work: what is handed to one of them waits for its turn, wherever
+//! Pools whose threads always have work: what is handed to one of them queues up, wherever
 //! that is queued.
 
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<
         1 => (format!("{}, the only thread of its pool,", spent.name), "it"),
         threads => (format!("the {threads} threads of {}-#", pool.name), "them"),
     };
-    Some(format!("{who} had work for {share} of the time: what is handed to {them} waits for its turn"))
+    Some(format!("{who} had work for {share} of the time: work handed to {them} queues up"))
 }
 
 /// Whether a thread is one of an executor's, by the stacks that were seen of it.

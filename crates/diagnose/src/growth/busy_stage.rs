@@ -32,23 +32,24 @@ pub(crate) use all_along::all_along;
 /// The id of the finding.
 pub const STAGE_RULE: &str = "busy-stage";
 
-/// The share of their time that a pool's threads must have been without work in the base, and may
-/// be while it is slow.
+/// The share of their time that a pool's threads must have been without work in the baseline, and
+/// may be while it is slow.
 const HAD_TIME: f64 = 0.25;
 const HAS_NONE: f64 = 0.1;
-/// The same as a share of what they were without work in the base.
+/// The same as a share of what they were without work in the baseline.
 const HAD_NONE: f64 = 0.2;
 /// Share of the time that may be unseen.
 const UNSEEN: f64 = 0.1;
-/// How often a second other threads must have brought such a pool something in the base for it to
-/// be a stage of theirs; or how many of its recorded waits they must have ended, and which share.
+/// How often a second other threads must have brought such a pool something in the baseline for it
+/// to be a stage of theirs; or how many of its recorded waits they must have ended, and which
+/// share.
 const BROUGHT_PER_S: f64 = 2.0;
 const FEW: usize = 5;
 const NEARLY_ALL: f64 = 0.8;
 /// What of its waits may be long enough to be recorded one by one where work comes all the time.
 const SHORT: f64 = 0.2;
-/// Share of the waits of another pool that a pool must have ended in the base to be what that one
-/// waits for.
+/// Share of the waits of another pool that a pool must have ended in the baseline to be what that
+/// one waits for.
 const ENDS: f64 = 0.5;
 /// How many times as long as usual a thread may wait for a CPU for as much running.
 const DEPRIVED: f64 = 1.5;
@@ -85,13 +86,13 @@ impl Spent {
 pub(super) struct Stage<'a> {
     threads: Vec<ThreadId>,
     name: &'a str,
-    /// Threads at a time, slow and in the base.
+    /// Threads at a time, slow and in the baseline.
     count: (f64, f64),
-    /// Share of their time for which they had work, slow and in the base.
+    /// Share of their time for which they had work, slow and in the baseline.
     busy: (f64, f64),
     /// What they mainly do while it is slow.
     key: Key<'a>,
-    /// Its share of their time, slow and in the base.
+    /// Its share of their time, slow and in the baseline.
     share: (f64, f64),
     /// The longest time of it.
     longest: Longest,
@@ -114,7 +115,7 @@ pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
         fed.max_by(|a, b| gained(&a.1.1, &a.1.2).total_cmp(&gained(&b.1.1, &b.1.2)))?;
     let doing = mainly(case, &threads, (&slow, &base))?;
     // Threads that ended are missed from then on.
-    let onset = slow.stretches().first().map_or(i64::MAX, |stretch| stretch.0);
+    let onset = slow.ranges().first().map_or(i64::MAX, |range| range.0);
     let before = base.and(&Intervals::of([(i64::MIN, onset)]));
     let before = if before.is_empty() { base.clone() } else { before };
     let at_a_time = |within: &Intervals| {
@@ -134,7 +135,7 @@ pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
     })
 }
 
-/// The longest of slow windows, where it makes up half of them: in a short one beside it something
+/// The longest of slow windows, where it makes up half of them: in a short one next to it something
 /// else may have acted.
 fn mostly(windows: &[Window]) -> Vec<Window> {
     let all: i64 = windows.iter().map(Window::length_ns).sum();
@@ -144,7 +145,7 @@ fn mostly(windows: &[Window]) -> Vec<Window> {
     }
 }
 
-/// The threads of each pool, with how they spent the slow time and the base.
+/// The threads of each pool, with how they spent the slow time and the baseline.
 type Pools<'a> = BTreeMap<Pool<'a>, (Vec<ThreadId>, Spent, Spent)>;
 
 fn pools<'a>(case: &Case<'a>, jvm: ProcessId, (slow, base): (&Intervals, &Intervals)) -> Pools<'a> {
@@ -178,7 +179,7 @@ fn add(chains: &Chains<'_>, thread: ThreadId, within: &Intervals, spent: &mut Sp
 
 /// Whether other threads of the JVM bring threads their work: a job of a timetable is woken up by a
 /// timer, and seldom. Where nearly all waits are too short to be recorded one by one, work comes
-/// all the time. `usual`: how the threads spent the base.
+/// all the time. `usual`: how the threads spent the baseline.
 fn is_fed(chains: &Chains<'_>, threads: &[ThreadId], windows: &[Window], usual: &Spent) -> bool {
     let (mut waits, mut brought, mut recorded_ms) = (0, 0, 0.0);
     for thread in threads {
@@ -195,7 +196,7 @@ fn is_fed(chains: &Chains<'_>, threads: &[ThreadId], windows: &[Window], usual: 
     a_second >= BROUGHT_PER_S || nearly_all || all_the_time
 }
 
-/// The pools that ended half of another pool's waits in the base, and did so often: what those
+/// The pools that ended half of another pool's waits in the baseline, and did so often: what those
 /// waits were for, whoever brings these pools their work, be it a timer.
 fn enders_of_waits<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeSet<Pool<'a>> {
     let chains = case.chains();
@@ -240,8 +241,8 @@ fn with_queueing<'a>(by: &mut BTreeMap<Key<'a>, Doings>) {
     }
 }
 
-/// What threads were busy with for most of the slow time, with milliseconds slow and in the base,
-/// and the longest of it.
+/// What threads were busy with for most of the slow time, with milliseconds slow and in the
+/// baseline, and the longest of it.
 type Doing<'a> = (Key<'a>, f64, f64, Longest);
 type Doings = (f64, f64, Longest);
 type Longest = (ThreadId, i64, i64);

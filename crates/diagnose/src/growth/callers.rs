@@ -20,12 +20,12 @@ pub(super) fn frames_of(recording: &Recording, stack: StackId) -> impl Iterator<
 
 /// Share of a part's slow time that must have a caller on its stack.
 const CALLED_MOSTLY: f64 = 0.8;
-/// What a method may take in the base of what it takes now, per operation, and be new: one that is
-/// called a hundred times as often is not.
+/// What a method may take in the baseline of what it takes now, per operation, and be new: one that
+/// is called a hundred times as often is not.
 const CALLED_BEFORE: f64 = 0.002;
 
-/// Time of an operation by the methods of the application on its stacks, slow and in the base, of
-/// all that grew or not.
+/// Time of an operation by the methods of the application on its stacks, slow and in the baseline,
+/// of all that grew or not.
 pub(super) struct Callers<'a> {
     recording: &'a Recording,
     by_method: FxHashMap<&'a str, (f64, f64)>,
@@ -90,7 +90,7 @@ impl<'a> Callers<'a> {
     }
 }
 
-/// Milliseconds an operation in the slow windows and in the base.
+/// Milliseconds an operation in the slow windows and in the baseline.
 pub(super) fn an_operation(ms: &[f64; FRAMES], per: &Per) -> (f64, f64) {
     let rate = |ms: f64, by: f64| ms / by.max(f64::MIN_POSITIVE);
     (rate(ms[0] + ms[1], per.by[0] + per.by[1]), rate(ms[BASE], per.by[BASE]))

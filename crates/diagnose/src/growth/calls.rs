@@ -6,7 +6,7 @@
 //! cause: more calls.
 //!
 //! ```text
-//! system calls of application threads, counted each second ─▶ an operation's, slow beside base ─▶ the call that grew
+//! system calls of application threads, counted each second ─▶ an operation's, slow and baseline ─▶ the call that grew
 //! parts of an operation's time that grew ─▶ those whose stacks are in that call ─▶ one finding
 //! ```
 
@@ -75,7 +75,7 @@ pub(super) struct Calls<'a> {
     family: &'static [&'static str],
     /// Whose they are: a second's where operations are not counted.
     pub(super) each: Each,
-    /// How many, in the slow windows and in the base.
+    /// How many, in the slow windows and in the baseline.
     pub(super) slow: f64,
     pub(super) base: f64,
     /// By thread, in all frames.
@@ -101,8 +101,8 @@ pub(super) fn grown<'a>(
         let calls = span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0);
         let length_ns = span.duration_ns().max(1) as f64;
         let sums = by_name.entry(span.name()).or_default().entry(id).or_default();
-        for (sum, moments) in sums.iter_mut().zip(frames) {
-            *sum += calls * moments.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
+        for (sum, intervals) in sums.iter_mut().zip(frames) {
+            *sum += calls * intervals.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
         }
     }
     more_connects(case, jvm, frames, &mut by_name);
@@ -142,8 +142,8 @@ fn more_connects<'a>(
     let mut made: FxHashMap<ThreadId, [f64; FRAMES]> = FxHashMap::default();
     for span in case.recording.spans_of(kind::NET_CONNECT).filter(|span| span.process() == jvm) {
         let Some(id) = span.thread() else { continue };
-        for (sum, moments) in made.entry(id).or_default().iter_mut().zip(frames) {
-            *sum += f64::from(u8::from(moments.touches(span.t0_ns(), span.t0_ns())));
+        for (sum, intervals) in made.entry(id).or_default().iter_mut().zip(frames) {
+            *sum += f64::from(u8::from(intervals.touches(span.t0_ns(), span.t0_ns())));
         }
     }
     let sum = |by: &FxHashMap<ThreadId, [f64; FRAMES]>| by.values().flatten().sum::<f64>();
@@ -152,7 +152,7 @@ fn more_connects<'a>(
     }
 }
 
-/// Calls a second in the slow windows and in the base.
+/// Calls a second in the slow windows and in the baseline.
 fn a_second<'c>(counts: impl Iterator<Item = &'c [f64; FRAMES]>, lengths_ms: &[f64; FRAMES]) -> (f64, f64) {
     let sums = counts.fold((0.0, 0.0), |sum, of| (sum.0 + of[0] + of[1], sum.1 + of[BASE]));
     let rate = |calls: f64, ms: f64| calls / ms.max(f64::MIN_POSITIVE) * 1e3;

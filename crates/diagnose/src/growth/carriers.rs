@@ -2,9 +2,9 @@
 //!
 //! When what a virtual thread waits for has come (an answer, the end of a sleep, a permit), a
 //! carrier must take it up. Until then the JDK calls it parked, and so does the recording. Where
-//! carriers had time to spare in the base and have none in the slow windows, they are what limits
-//! operations (the utilisation law): what virtual threads wait longer is waiting for a carrier, and
-//! follows from what took the time that carriers had to spare.
+//! carriers had time to spare in the baseline and have none in the slow windows, they are what
+//! limits operations (the utilisation law): what virtual threads wait longer is waiting for a
+//! carrier, and follows from what took the time that carriers had to spare.
 
 use fathom_recording::{ProcessId, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,17 +18,17 @@ use crate::waits::Category;
 /// What carriers have on their stacks while a virtual thread is on them.
 pub(super) const CARRIED: &str = "java.lang.VirtualThread.run";
 /// Share of their time for which carriers that always have work are idle at most, and by how much
-/// more they must be in the base.
+/// more they must be in the baseline.
 const NONE_IDLE: f64 = 0.1;
 const IDLE_BEFORE: f64 = 0.2;
 /// Waits of virtual threads that a carrier must end.
 const PARKED: [Category; 4] = [Category::Sleep, Category::Network, Category::Waiting, Category::TimedWait];
 
-/// Carriers that always had work in the slow windows, and time to spare in the base.
+/// Carriers that always had work in the slow windows, and time to spare in the baseline.
 struct Taken {
     carriers: FxHashSet<ThreadId>,
-    /// By how much larger a share of their time went to each category than in the base, running as
-    /// one.
+    /// By how much larger a share of their time went to each category than in the baseline, running
+    /// as one.
     more: FxHashMap<Category, f64>,
 }
 
@@ -69,7 +69,7 @@ fn whole(category: Category) -> Category {
 /// The longest of slow windows, where it makes up half of them: in a short one next to it
 /// something else may have acted.
 fn mostly(slow: &Intervals) -> Intervals {
-    let longest = slow.stretches().iter().max_by_key(|(from, to)| to.saturating_sub(*from));
+    let longest = slow.ranges().iter().max_by_key(|(from, to)| to.saturating_sub(*from));
     match longest.map(|ends| Intervals::of([*ends])) {
         Some(longest) if 2 * longest.length_ns() >= slow.length_ns() => longest,
         _ => slow.clone(),
@@ -77,7 +77,7 @@ fn mostly(slow: &Intervals) -> Intervals {
 }
 
 fn taken(case: &Case<'_>, jvm: ProcessId, frames: &[Intervals; FRAMES]) -> Option<Taken> {
-    let all = frames[..BASE].iter().flat_map(|frame| frame.stretches().iter().copied());
+    let all = frames[..BASE].iter().flat_map(|frame| frame.ranges().iter().copied());
     let (slow, base) = (mostly(&Intervals::of(all)), &frames[BASE]);
     let mut carries: FxHashMap<StackId, bool> = FxHashMap::default();
     let mut spent_ns: FxHashMap<Category, [i64; 2]> = FxHashMap::default();

@@ -48,7 +48,7 @@ impl Growth<'_> {
     /// of the time was not seen.
     pub(crate) fn less_demand(&self, case: &Case<'_>) -> Option<Finding> {
         let (slow, base) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
-        // Operations that hardly take any time may take half as long again without anybody waiting
+        // Operations that hardly take any time may take 1.5 times as long without anybody waiting
         // for that.
         let hardly = self.most_share(case) < HARDLY;
         let as_ever = base > 0.0 && (slow <= AS_EVER * base || hardly);
@@ -110,7 +110,7 @@ pub(crate) fn unseen_sleeps(case: &Case<'_>, jvm: ProcessId) -> Option<BlindSpot
         )
         .into(),
         rules: vec![DEMAND_RULE.to_owned()],
-        remedy: "a flight recording beside it (jdk.ThreadSleep, jdk.ThreadPark), or jcmd PID Thread.dump_to_file -format=json FILE meanwhile"
+        remedy: "a flight recording as well (jdk.ThreadSleep, jdk.ThreadPark), or jcmd PID Thread.dump_to_file -format=json FILE meanwhile"
             .into(),
     })
 }
@@ -133,7 +133,7 @@ pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress
         stats::median(&stats::sorted(took))
     };
     let (slow, base) = (typical(&case.slow)?, typical(&case.base)?);
-    // A few that take long show in the mean; those that are not answered at all in no figure.
+    // A few that take long show in the mean; those that are not answered at all in no value.
     let mean = (latency.mean_shown(&case.slow)?, latency.mean_shown(&case.base)?);
     let with_latency = |windows: &[Window]| {
         let ticks: Vec<bool> = latency.within(windows).map(|tick| tick.is_some()).collect();
@@ -171,11 +171,11 @@ fn finding(
     let lost_ms = case.loss.lost_ms;
     let mut finding =
         case.finding_by(DEMAND_RULE, Layer::Application, process, Confidence::ConsistentWith, lost_ms);
-    finding.title = format!("fewer operations, and {longer}: {took}; as if less was asked for");
+    finding.title = format!("fewer operations, and {longer}: {took}; as under lower demand");
     finding.why_confidence =
         "what sends the requests was not looked at: it may wait for something else, ask elsewhere, or wait for an answer that is held back here".into();
-    finding.culprit = "whoever asks for the operations".into();
-    finding.meaning = "A service that does less because less is asked of it is not slow. Clients that wait for their turn elsewhere, a \
+    finding.culprit = "whoever requests the operations".into();
+    finding.meaning = "A service that does less because it gets fewer requests is not slow. Clients that wait for their turn elsewhere, a \
                        balancer that sends requests to other instances, or a queue before this process look the same from here. So does an answer that \
                        the service holds back where no thread waits for it: in a timer, a queue, or a buffer that is not flushed."
         .into();

@@ -12,12 +12,12 @@ pub(super) enum Each {
     /// An exchange that the recording counts.
     Exchange,
     /// A millisecond of wall time, where neither is counted: amounts are threads at a time.
-    Moment,
+    Wall,
 }
 
 impl Each {
     pub(super) fn is_counted(self) -> bool {
-        self != Self::Moment
+        self != Self::Wall
     }
 
     /// "an operation", "a request".

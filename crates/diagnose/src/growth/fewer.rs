@@ -17,7 +17,7 @@ const LEFT: f64 = 0.6;
 /// How many times as long, or as short, as usual each may take.
 const AS_EVER: f64 = 1.3;
 
-/// How many threads at a time do something, slow and in the base.
+/// How many threads at a time do something, slow and in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fewer {
     at_a_time: [f64; 2],
@@ -56,7 +56,7 @@ impl Fewer {
     pub(super) fn evidence(&self) -> Evidence {
         let ([slow, base], [now, before]) = (self.at_a_time, self.each_ms.map(words::time));
         let text = format!(
-            "without those that wait: {now} an operation, {before} in the base; {slow:.1} threads at a time, {base:.1} in the base"
+            "without those that wait: {now} an operation, {before} in the baseline; {slow:.1} threads at a time, {base:.1} in the baseline"
         );
         Evidence::summed("ledger of threads", text)
     }

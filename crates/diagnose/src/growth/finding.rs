@@ -1,4 +1,4 @@
-//! The finding of what grew most: its words, its figures and how sure it is.
+//! The finding of what grew most: its words, its values and how sure it is.
 
 use fathom_recording::StackId;
 use fathom_recording::vocabulary::{fact, kind, label};
@@ -236,11 +236,11 @@ fn connecting(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
 
 /// The slow windows in which any thread was in it; all of them for running time.
 fn marked(case: &Case<'_>, part: &Part<'_>) -> Vec<Window> {
-    match part.moments.is_empty() {
+    match part.intervals.is_empty() {
         true => case.slow.clone(),
         false => {
-            let moments = Intervals::of(part.moments.iter().copied());
-            case.slow.iter().filter(|w| moments.touches(w.from_ns, w.to_ns)).copied().collect()
+            let intervals = Intervals::of(part.intervals.iter().copied());
+            case.slow.iter().filter(|w| intervals.touches(w.from_ns, w.to_ns)).copied().collect()
         }
     }
 }

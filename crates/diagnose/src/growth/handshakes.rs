@@ -16,17 +16,17 @@ const HANDSHAKE: &str = "Handshake";
 /// How often a second they must be made to be what threads wait for.
 const OFTEN_PER_S: f64 = 10.0;
 
-/// Handshakes that are made more often than in the base.
+/// Handshakes that are made more often than in the baseline.
 pub(crate) struct Handshakes<'a> {
     pub(crate) name: &'a str,
     /// How often in the slow windows.
     pub(crate) count: usize,
-    /// How often a second, slow and in the base.
+    /// How often a second, slow and in the baseline.
     pub(crate) per_s: (f64, f64),
 }
 
 /// The handshakes that are made most often in the slow windows, where they are made much more often
-/// than in the base.
+/// than in the baseline.
 pub(crate) fn made_more<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Handshakes<'a>> {
     let (slow, base) = (Intervals::of_windows(&case.slow), Intervals::of_windows(&case.base));
     let mut counts: BTreeMap<&'a str, (usize, usize)> = BTreeMap::new();
@@ -61,7 +61,7 @@ impl Handshakes<'_> {
         Evidence::summed(
             "probes of the JVM",
             format!(
-                "{} × {} in the slow windows: {:.1} a second, {:.1} in the base",
+                "{} × {} in the slow windows: {:.1} a second, {:.1} in the baseline",
                 crate::quantity::count(self.count as f64),
                 self.name,
                 self.per_s.0,

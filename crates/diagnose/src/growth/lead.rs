@@ -21,7 +21,7 @@ pub(super) struct Lead<'g, 'a> {
 pub(super) fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<Lead<'g, 'a>> {
     let slow_ns = Intervals::of_windows(&case.slow).length_ns().max(1) as f64;
     let throughout =
-        |g: &Grown<'_>| Intervals::of(g.part.moments.iter().copied()).length_ns() as f64 / slow_ns;
+        |g: &Grown<'_>| Intervals::of(g.part.intervals.iter().copied()).length_ns() as f64 / slow_ns;
     // That threads were blocked, on what nobody saw, names no cause: it stays with what is not
     // explained.
     let names_a_cause = |g: &&'g Grown<'a>| !matches!(g.key.category, Category::Idle | Category::Blocked);

@@ -1,4 +1,4 @@
-//! What operations took longer for: the time of threads in slow windows and base, divided by
+//! What operations took longer for: the time of threads in slow windows and baseline, divided by
 //! operations.
 
 use fathom_recording::ProcessId;
@@ -15,11 +15,11 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
     let seen = sights.coverage(Sight::Switches, jvm);
     let slow = Intervals::of_windows(&case.slow);
     let base = Intervals::of_windows(&case.base);
-    let covered = slow.and(&seen.moments);
+    let covered = slow.and(&seen.intervals);
     if (covered.length_ns() as f64) < COVERED * slow.length_ns() as f64 {
         return None;
     }
-    let base = base.and(&seen.moments);
+    let base = base.and(&seen.intervals);
     if base.is_empty() {
         return None;
     }
@@ -79,9 +79,9 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
     })
 }
 
-/// Takes the growth from threads that sleep as long each time as in the base, and slept much of the
-/// base: what they look for every so often comes less often. Where nothing else made operations
-/// take longer by as much, it stays.
+/// Takes the growth from threads that sleep as long each time as in the baseline, and slept much of
+/// the baseline: what they look for every so often comes less often. Where nothing else made
+/// operations take longer by as much, it stays.
 fn without_polls(grown: &mut [Grown<'_>], lengths_ms: &[f64; FRAMES]) {
     let polls = |g: &Grown<'_>| g.key.category == Category::Sleep && g.part.is_poll(lengths_ms);
     let others: f64 = grown.iter().filter(|g| worked(g) && !polls(g)).map(Grown::by).sum();
@@ -90,11 +90,11 @@ fn without_polls(grown: &mut [Grown<'_>], lengths_ms: &[f64; FRAMES]) {
     }
 }
 
-/// Moments cut where half of their time has passed.
-pub(super) fn halves(moments: &Intervals) -> (Intervals, Intervals) {
-    let mut left = moments.length_ns() / 2;
+/// Intervals cut where half of their time has passed.
+pub(super) fn halves(intervals: &Intervals) -> (Intervals, Intervals) {
+    let mut left = intervals.length_ns() / 2;
     let (mut first, mut second) = (Vec::new(), Vec::new());
-    for (from, to) in moments.stretches() {
+    for (from, to) in intervals.ranges() {
         let cut = from.saturating_add(left.min(to.saturating_sub(*from)));
         left -= cut.saturating_sub(*from);
         first.push((*from, cut));
@@ -106,8 +106,8 @@ pub(super) fn halves(moments: &Intervals) -> (Intervals, Intervals) {
 /// Operations in each frame, where a series or the recording itself counts them in all; else
 /// milliseconds.
 pub(super) fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
-    let counted = frames.each_ref().map(|moments| {
-        let windows = moments.windows();
+    let counted = frames.each_ref().map(|intervals| {
+        let windows = intervals.windows();
         if let Some(exchanges) = &case.exchanges {
             return exchanges.within(&windows).flatten().sum::<f64>() * exchanges.tick_ns as f64 / 1e9;
         }
@@ -120,6 +120,6 @@ pub(super) fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
             Some(_) => Per { each: Each::Exchange, by: counted },
             None => Per { each: Each::Operation, by: counted },
         },
-        false => Per { each: Each::Moment, by: frames.each_ref().map(Intervals::length_ms) },
+        false => Per { each: Each::Wall, by: frames.each_ref().map(Intervals::length_ms) },
     }
 }

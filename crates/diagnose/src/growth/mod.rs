@@ -3,7 +3,7 @@
 //! ```text
 //! slow windows ─┐                     ┌─ per operation, or per second where none are counted
 //!               ├─ parts of the time ─┤
-//! base windows ─┘   (parts.rs)        └─ what grew, the most first ─┬─ a resource (network, disk, CPU …): the cause
+//! baseline windows ─┘   (parts.rs)        └─ what grew, the most first ─┬─ a resource (network, disk, CPU …): the cause
 //!                                                                  └─ another thread: who waits behind it
 //! ```
 //!
@@ -14,8 +14,8 @@
 //! slow time is the cause, and the others wait behind it. Where no resource is, the wait itself is
 //! reported.
 //!
-//! Limits. The base must be there and seen by the same sources. Of several JVMs only that in which
-//! most grew is looked at.
+//! Limits. The baseline must be there and seen by the same sources. Of several JVMs only that in
+//! which most grew is looked at.
 
 mod attributed;
 pub(crate) mod busy_pools;
@@ -66,8 +66,8 @@ pub const PACE_RULE: &str = "slower-pace";
 /// The id where operations make more calls of the kernel, each of which takes as long as ever.
 pub const CALLS_RULE: &str = "more-calls";
 
-/// What an operation must have grown by to be reported, as a share of what it takes in the base:
-/// below, it is the noise that throughput itself has.
+/// What an operation must have grown by to be reported, as a share of what it takes in the
+/// baseline: below, it is the noise that throughput itself has.
 const GREW: f64 = 0.2;
 /// What of the growth a part must make up to be called the cause.
 const LEADS: f64 = 0.25;
@@ -101,14 +101,14 @@ struct Grown<'a> {
     part: Part<'a>,
     /// Milliseconds an operation in the slow windows, or an average number of threads.
     slow: f64,
-    /// The same in the base.
+    /// The same in the baseline.
     base: f64,
-    /// What it is credited with beside its own growth, in the same unit; negative where another
-    /// part is credited with it.
+    /// What it is credited with in addition to its own growth, in the same unit; negative where
+    /// another part is credited with it.
     credit: f64,
     /// Whether it takes [`TIMES`] as long in each half of the slow time.
     holds: bool,
-    /// Whether it takes more of the wall time than in the base, whatever the operations do.
+    /// Whether it takes more of the wall time than in the baseline, whatever the operations do.
     runs_more: bool,
     /// What it was put together of, with the share of each; empty where it is one.
     several: Vec<(String, f64)>,
@@ -164,7 +164,7 @@ pub(crate) struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
-    /// `None`: there is no baseline, or the switches of threads were not seen.
+    /// `None`: there is no baseline, or the context switches were not seen.
     pub(crate) fn of(case: &Case<'a>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Option<Self> {
         if case.base.is_empty() {
             return None;
@@ -222,7 +222,7 @@ impl<'a> Growth<'a> {
     /// application threads waited long for a CPU, or were long in page faults, explains a loss only
     /// as far as they did so more than usual for each operation.
     ///
-    /// Returns what is left with too little to matter, with the figure that says so.
+    /// Returns what is left with too little to matter, with the metric that says so.
     pub(crate) fn limit(&self, case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOut> {
         let resources = self.resources();
         if resources <= 0.0 {
@@ -272,7 +272,7 @@ impl<'a> Growth<'a> {
             Each::Operation => "an operation's time",
             Each::Request => "a request's time",
             Each::Exchange => "an exchange's time",
-            Each::Moment => "the threads' time",
+            Each::Wall => "the threads' time",
         }
     }
 
@@ -379,8 +379,8 @@ impl<'a> Growth<'a> {
             let (key, is_resource) = (lead.part.key, !lead.behind.is_empty());
             left.retain(|g| g.key != key && !(is_resource && on_threads(g.key.category)));
         }
-        // What is small beside the cause and new: a second change, which stays when the first is
-        // undone.
+        // What is small compared with the cause and new: a second change, which stays when the
+        // first is undone.
         if self.per.each.is_counted() && case.loss.lost_ms > 0.0 && !by_change {
             let second = self.second_changes(case, &found, &mut left, lost_ms, rest_ms);
             found.extend(second);

@@ -1,16 +1,17 @@
-//! What the application's threads of a JVM spent their time on, slow and in the base: by category,
-//! by the method of the application in which they were, and by what they waited for by name.
+//! What the application's threads of a JVM spent their time on, slow and in the baseline: by
+//! category, by the method of the application in which they were, and by what they waited for by
+//! name.
 //!
 //! ```text
-//! thread, its moments by category ─┬─ running ──▶ by CPU samples: the application's method
-//!                                 └─ any other ─┬─ times off the CPU ─▶ method of the stack, peer or file of the call
-//!                                               └─ the rest ──────────▶ by category alone
+//! thread, its intervals by category ─┬─ running ──▶ by CPU samples: the application's method
+//!                                    └─ any other ─┬─ times off the CPU ─▶ method of the stack, peer or file of the call
+//!                                                  └─ the rest ──────────▶ by category alone
 //! ```
 //!
 //! Waits for threads are attributed to what those threads did meanwhile ([`crate::attribution`]),
 //! to the end.
 //!
-//! The parts of a thread add up to its time in the windows: they are the moments of the ledger of
+//! The parts of a thread add up to its time in the windows: they are the intervals of the ledger of
 //! threads, cut further.
 
 mod reached;
@@ -31,17 +32,17 @@ use reached::{is_reached, reached};
 use running::{Ran, ms_of, on_cpu, running, sampled};
 use split::attributed;
 
-/// Windows that are held against each other: the first half of the slow time, the second half, the
-/// base.
+/// Windows that are compared with each other: the first half of the slow time, the second half, the
+/// baseline.
 pub(super) const FRAMES: usize = 3;
-/// The base among them.
+/// The baseline among them.
 pub(super) const BASE: usize = 2;
 
 /// By how much shares of time may differ and still be the same, relatively.
 const ALIKE: f64 = 0.1;
 /// What waiting for time-outs must usually take of what it takes now to be a habit.
 const HABIT: f64 = 0.25;
-/// How many times as long as in the base each time of a poll may be.
+/// How many times as long as in the baseline each time of a poll may be.
 const POLLS: f64 = 1.5;
 /// A pool that runs as much as this part of what the busiest one does is one of those that do the
 /// operations.
@@ -52,17 +53,17 @@ const HARDLY: f64 = 0.01;
 /// least: a fair part of very many.
 const MOST_FOLLOWED: usize = 60_000;
 const LEAST_FOLLOWED: usize = 40;
-/// Shares of the work, which are rounded to per cents and held against no baseline, need so many
+/// Shares of the work, which are rounded to per cents and compared with no baseline, need so many
 /// times fewer.
 const FEWER: usize = 5;
 /// Share of what a thread did while others waited for it from which on it is counted as theirs.
 const REACHED: f64 = 0.5;
-/// What of the base a pool must have lived in to have been there.
+/// What of the baseline a pool must have lived in to have been there.
 const WAS_THERE: f64 = 0.1;
 /// Waits that ended from which on a rate can be given.
 const FEW: usize = 2;
 
-/// What a moment is identified by.
+/// What identifies a part.
 #[derive(Clone, Copy, Debug, Eq, PartialOrd, Ord)]
 pub(crate) struct Key<'a> {
     pub(crate) category: Category,
@@ -120,14 +121,14 @@ pub(super) struct Part<'a> {
     /// Threads that spent any of it in the slow windows.
     pub(super) threads: FxHashSet<ThreadId>,
     /// When any thread did, in the slow windows; empty for running time, which samples show.
-    pub(super) moments: Vec<(i64, i64)>,
+    pub(super) intervals: Vec<(i64, i64)>,
     /// Times off the CPU that ended, by frame, and their milliseconds: those that were long enough
     /// to be recorded one by one.
     pub(super) ended: [usize; FRAMES],
     pub(super) ended_ms: [f64; FRAMES],
     /// Of the longest time: how long, nanoseconds, whose, from when to when.
     pub(super) longest: Option<(i64, ThreadId, i64, i64)>,
-    /// Whether it is that of threads of a pool that was not there in the base, and that do no
+    /// Whether it is that of threads of a pool that was not there in the baseline, and that do no
     /// operations.
     pub(super) is_new: bool,
     /// Waits that were followed, by frame: a fair part of all where there are many.
@@ -155,7 +156,7 @@ impl<'a> Part<'a> {
         }
         self.is_new = other.is_new && (self.is_new || self.threads.is_empty());
         self.threads.extend(other.threads);
-        self.moments.extend(other.moments);
+        self.intervals.extend(other.intervals);
         if other.longest.is_some_and(|(ns, ..)| self.longest.is_none_or(|(best, ..)| ns > best)) {
             self.longest = other.longest;
         }
@@ -170,14 +171,14 @@ impl<'a> Part<'a> {
         waited
     }
 
-    /// Whether a fair part of what it takes of the slow time it takes of the base as well.
+    /// Whether a fair part of what it takes of the slow time it takes of the baseline as well.
     fn is_habit(&self, lengths_ms: &[f64; FRAMES]) -> bool {
         let slow_ms = (lengths_ms[0] + lengths_ms[1]).max(f64::MIN_POSITIVE);
         let base = self.ms[BASE] / lengths_ms[BASE].max(f64::MIN_POSITIVE);
         base >= HABIT * (self.ms[0] + self.ms[1]) / slow_ms
     }
 
-    /// Whether it is a habit whose times are each as long as in the base.
+    /// Whether it is a habit whose times are each as long as in the baseline.
     pub(super) fn is_poll(&self, lengths_ms: &[f64; FRAMES]) -> bool {
         let each = |ms: f64, ended: usize| ms / ended.max(1) as f64;
         let ended = self.ended[0] + self.ended[1];
@@ -318,7 +319,7 @@ pub(super) fn of<'a>(
     parts
 }
 
-/// Whether a pool was hardly there in the base.
+/// Whether a pool was hardly there in the baseline.
 fn is_new(life: &Intervals, base: &Intervals) -> bool {
     (life.and(base).length_ns() as f64) < WAS_THERE * base.length_ns() as f64
 }
@@ -330,7 +331,7 @@ fn is_of_jdk_alone(key: &Key<'_>) -> bool {
     matches!(key.category, TimedWait | Sleep | Waiting | NativeLock) && is_of_jdk(key.place)
 }
 
-/// Whether a share of time is the same in the slow time and in the base.
+/// Whether a share of time is the same in the slow time and in the baseline.
 fn is_alike(ms: &[f64; FRAMES], lengths_ms: &[f64; FRAMES]) -> bool {
     let slow_ms = (lengths_ms[0] + lengths_ms[1]).max(f64::MIN_POSITIVE);
     let (slow, base) = ((ms[0] + ms[1]) / slow_ms, ms[BASE] / lengths_ms[BASE].max(f64::MIN_POSITIVE));
@@ -396,18 +397,18 @@ fn off<'a>(
     named: &Named<'a>,
 ) {
     let mut left = own.length_ns();
-    let (Some(first), Some(last)) = (own.stretches().first(), own.stretches().last()) else { return };
+    let (Some(first), Some(last)) = (own.ranges().first(), own.ranges().last()) else { return };
     let follows = is_followed(category);
     let waits = if follows { chains.off_between(thread, first.0, last.1).count() } else { 0 };
     let each = waits.div_ceil(most_followed).max(1);
-    chains.off_within(thread, &own, |at, span, stretches| {
+    chains.off_within(thread, &own, |at, span, ranges| {
         let key =
             Key { category, place: places.of(span.stack()), target: named_at(named, span).unwrap_or("") };
-        left = left.saturating_sub(add(parts, key, thread, stretches, frame, span.stack()));
+        left = left.saturating_sub(add(parts, key, thread, ranges, frame, span.stack()));
         if follows && at % each == 0 {
             let ended_by = attribution.ended_by(thread, &key, span);
             let ended_by = (ended_by, places.queues(span.stack()));
-            let pieces = stretches.iter().flat_map(|s| attribution.of_wait(thread, key, ended_by, *s));
+            let pieces = ranges.iter().flat_map(|s| attribution.of_wait(thread, key, ended_by, *s));
             parts.entry(key).or_default().followed.extend(pieces.map(|piece| (frame, piece)));
         }
     });
@@ -440,23 +441,23 @@ fn add<'a>(
     parts: &mut ByKey<'a>,
     key: Key<'a>,
     thread: ThreadId,
-    stretches: &[(i64, i64)],
+    ranges: &[(i64, i64)],
     frame: usize,
     stack: Option<StackId>,
 ) -> i64 {
     let part = parts.entry(key).or_default();
     let length = |(from, to): &(i64, i64)| to.saturating_sub(*from);
-    let ns = stretches.iter().map(length).fold(0, i64::saturating_add);
+    let ns = ranges.iter().map(length).fold(0, i64::saturating_add);
     part.ms[frame] += ns as f64 / 1e6;
     if let Some(stack) = stack {
         part.by_stack.entry(stack).or_default()[frame] += ns as f64 / 1e6;
     }
-    part.ended[frame] += stretches.len();
+    part.ended[frame] += ranges.len();
     part.ended_ms[frame] += ns as f64 / 1e6;
     if frame != BASE {
         part.threads.insert(thread);
-        part.moments.extend_from_slice(stretches);
-        if let Some((from, to)) = stretches.iter().max_by_key(|stretch| length(stretch))
+        part.intervals.extend_from_slice(ranges);
+        if let Some((from, to)) = ranges.iter().max_by_key(|range| length(range))
             && part.longest.is_none_or(|(best, ..)| length(&(*from, *to)) > best)
         {
             part.longest = Some((length(&(*from, *to)), thread, *from, *to));

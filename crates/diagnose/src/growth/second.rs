@@ -11,8 +11,8 @@ use super::{Grown, Growth};
 use crate::waits::Category;
 use crate::{Case, Finding, quantity};
 
-/// What of the growth a part that is new must make up to be reported beside a cause that explains
-/// most of it.
+/// What of the growth a part that is new must make up to be reported together with a cause that
+/// explains most of it.
 const NEW_LEADS: f64 = 0.02;
 /// What it must add to an operation's usual time to be reported, however little of the growth it
 /// is.
@@ -25,7 +25,7 @@ const MOST_NEW: usize = 2;
 impl<'a> Growth<'a> {
     /// Findings of second changes, with `found` before them; the parts that they report leave
     /// `left`. `lost_ms` is what the whole growth explains of the loss, and `rest_ms` what no
-    /// finding has been charged with yet, both in milliseconds.
+    /// finding has been attributed yet, both in milliseconds.
     pub(super) fn second_changes(
         &self,
         case: &Case<'a>,

@@ -68,8 +68,8 @@ fn of_group<'a>(cause: Cause<'a>, mut parts: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
     vec![whole]
 }
 
-/// Whether a whole takes so many times as long in each half of the slow time as in the base; see
-/// [`super::TIMES`].
+/// Whether a whole takes so many times as long in each half of the slow time as in the baseline;
+/// see [`super::TIMES`].
 pub(super) fn holds(ms: &[f64; FRAMES], by: &[f64; FRAMES], lengths_ms: &[f64; FRAMES]) -> bool {
     let at = |frame: usize| ms[frame] / by[frame].max(f64::MIN_POSITIVE);
     let (less, more) = (at(0).min(at(1)), at(0).max(at(1)));

@@ -30,8 +30,8 @@ pub(super) struct Spread<'g, 'a> {
     caller: Option<&'a str>,
     /// The parts that lie below it.
     pub(super) parts: Vec<&'g Grown<'a>>,
-    /// Milliseconds an operation below it, or an average number of threads, slow and in the base,
-    /// as far as threads ran on a CPU.
+    /// Milliseconds an operation below it, or an average number of threads, slow and in the
+    /// baseline, as far as threads ran on a CPU.
     slow: f64,
     base: f64,
 }
@@ -43,7 +43,7 @@ impl Spread<'_, '_> {
     }
 }
 
-/// Of a method: slow and base time below it, and how far from the innermost method it stands,
+/// Of a method: slow and baseline time below it, and how far from the innermost method it stands,
 /// weighted by slow time.
 #[derive(Clone, Copy, Default)]
 struct Below {

@@ -2,7 +2,7 @@
 
 mod cpu;
 mod idle_and_several;
-mod less_asked_for;
+mod lower_demand;
 mod remedies;
 mod rules_and_second_causes;
 
@@ -168,9 +168,9 @@ pub(super) fn of_threads_that_share_a_connection_the_peer_is_the_cause_and_the_o
 
 #[test]
 pub(super) fn halves_split_the_time_and_not_the_windows() {
-    let moments = Intervals::of([(0, 10), (20, 50)]);
-    let (first, second) = halves(&moments);
-    assert_eq!((first.stretches(), second.stretches()), (&[(0, 10), (20, 30)][..], &[(30, 50)][..]));
+    let intervals = Intervals::of([(0, 10), (20, 50)]);
+    let (first, second) = halves(&intervals);
+    assert_eq!((first.ranges(), second.ranges()), (&[(0, 10), (20, 30)][..], &[(30, 50)][..]));
 }
 
 pub(crate) const SLEEP: [(&str, FrameType); 3] = [
@@ -246,7 +246,7 @@ pub(super) const QUERY: [(&str, FrameType); 3] = [
 ];
 
 #[test]
-pub(super) fn connections_that_are_no_longer_kept_stand_beside_the_wait_for_the_peer() {
+pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for_the_peer() {
     let diagnosis = |opened: u32| {
         let mut service = Service::of((300.0, 100.0));
         for i in 0..8 {

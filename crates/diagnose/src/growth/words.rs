@@ -65,12 +65,12 @@ pub(super) fn doing(key: &Key<'_>) -> String {
         Category::KernelFault => "on a CPU in page faults".to_owned(),
         Category::MapLock => "waiting for the lock of its address space".to_owned(),
         Category::Child => format!("waiting for another process{}", on("at")),
-        Category::Sleep => "asleep for a time".to_owned(),
-        Category::TimedWait => "waiting until a time-out".to_owned(),
+        Category::Sleep => "sleeping for a time".to_owned(),
+        Category::TimedWait => "in a timed wait".to_owned(),
         Category::Frozen => "stopped by a signal or frozen".to_owned(),
         Category::Blocked => "blocked on something unknown".to_owned(),
         Category::Unknown => "not seen".to_owned(),
-        Category::Recorder => "running programs of fathom, which recorded it".to_owned(),
+        Category::Recorder => "running fathom's own eBPF programs".to_owned(),
         _ => "running".to_owned(),
     };
     format!("{what}{}", within(key.place))
@@ -90,11 +90,11 @@ pub(super) fn culprit(key: &Key<'_>) -> String {
     }
 }
 
-/// "10.8 ms an operation, 1.2 ms in the base".
+/// "10.8 ms an operation, 1.2 ms in the baseline".
 pub(super) fn amounts(slow: f64, base: f64, each: Each) -> String {
     match each.is_counted() {
-        true => format!("{} {}, {} in the base", time(slow), each.one(), time(base)),
-        false => format!("{slow:.2} threads at a time, {base:.2} in the base"),
+        true => format!("{} {}, {} in the baseline", time(slow), each.one(), time(base)),
+        false => format!("{slow:.2} threads at a time, {base:.2} in the baseline"),
     }
 }
 
@@ -111,8 +111,8 @@ pub(super) fn done_by(cause: &Cause<'_>, own: &str) -> String {
     format!("{}{}", doing(&cause.key), of(cause.other, own))
 }
 
-/// The steps of a way, from who waits to what that comes to: "… in shop.Orders.book ← asleep for a
-/// time in shop.Audit.trail (auditor)".
+/// The steps of a way, from who waits to what that comes to: "… in shop.Orders.book ← sleeping for
+/// a time in shop.Audit.trail (auditor)".
 pub(super) fn way(way: &Path<'_>, own: &str) -> String {
     let step = |step: &crate::attribution::Step<'_>| format!("{}{}", doing(&step.key), of(step.other, own));
     way.iter().map(step).collect::<Vec<_>>().join(" ← ")
@@ -280,9 +280,9 @@ pub(super) fn more_calls(
     }
 }
 
-/// Its figure.
+/// Its value.
 pub(super) fn counted(calls: &Calls<'_>) -> String {
-    format!("{}, {} in the base", counted_as(calls, calls.slow), number(calls.base))
+    format!("{}, {} in the baseline", counted_as(calls, calls.slow), number(calls.base))
 }
 
 /// Connections that are opened: "each operation opens 10 connections instead of 0".
@@ -381,7 +381,7 @@ pub(super) fn meaning(category: Category, others_behind: bool) -> &'static str {
              the delay is multiplied by all that share them."
         }
         (category, _) if category.is_running() => {
-            "Operations need more CPU time than in the base: more work is done for each, or the same work by slower code; or the code does \
+            "Operations need more CPU time than in the baseline: more work is done for each, or the same work by slower code; or the code does \
              other work than operations."
         }
         (Category::Sleep, _) => {

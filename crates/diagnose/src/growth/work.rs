@@ -31,7 +31,7 @@ const LEADS: f64 = 0.25;
 
 /// A part of the work of a JVM's threads.
 pub(crate) struct Work {
-    /// "asleep for a time in shop.Retry.backOff".
+    /// "sleeping for a time in shop.Retry.backOff".
     pub(crate) what: String,
     /// Milliseconds, added up over threads.
     pub(crate) ms: f64,
@@ -42,7 +42,7 @@ pub(crate) struct Work {
 }
 
 /// Takes findings about taken CPUs out where no loss was measured and waiting for a CPU is a small
-/// part of the work, with the figure that says so.
+/// part of the work, with the metric that says so.
 pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOut> {
     if case.loss.lost_ms > 0.0 || !case.whole_run {
         return Vec::new();
@@ -125,8 +125,8 @@ fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> St
     words::done_by(cause, own)
 }
 
-/// The parts of a JVM's work in the slow windows, the largest first; empty where switches of
-/// threads were not recorded. Threads of pools that hardly run are left out unless others wait for
+/// The parts of a JVM's work in the slow windows, the largest first; empty where context
+/// switches were not recorded. Threads of pools that hardly run are left out unless others wait for
 /// them: a timer, a thread that reads its console.
 pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     let all = Intervals::of_windows(&case.slow);

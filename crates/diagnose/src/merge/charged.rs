@@ -1,4 +1,4 @@
-//! Findings of one frame, none charged with time that another one is charged with already.
+//! Findings of one frame, none attributed time that another one has already.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::{Case, Evidence, Fact, Finding, quantity};
 /// charged with.
 ///
 /// A finding claims its intervals with a density, cost / length of its intervals, at most 1: a
-/// pause claims all of its time, a burst of compilation that costs half of a dip half of every
-/// moment of it. A later finding of the same process loses what earlier ones claim of its own
+/// pause claims all of its time, a burst of compilation that costs half of a dip claims half of
+/// all of it. A later finding of the same process loses what earlier ones claim of its own
 /// intervals. Over all findings the shares of the loss add up to at most 1; what is beyond is cut
 /// from the later ones. Whoever loses says so in `why_confidence`; what is then left with too
 /// little to matter is no finding of its own, and is named as the other explanation where the time
-/// was charged.
+/// was attributed.
 pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> {
     share_out(&mut findings, case.loss.lost_ms);
     by_cost(&mut findings);
@@ -32,7 +32,7 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
         let density = density(finding.cost_ms, &own);
         let (mut taken_ms, mut by) = (0.0_f64, None);
         for claim in claims.iter().filter(|claim| claim.process == finding.process_id) {
-            let shared_ms = own.and(&claim.stretches).length_ms();
+            let shared_ms = own.and(&claim.ranges).length_ms();
             if shared_ms > 0.0 {
                 taken_ms += shared_ms * density.min(claim.density);
                 by.get_or_insert(claim.of);
@@ -54,9 +54,9 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
         };
         if finding.cost_ms < asked_ms * 0.999 {
             let already = match by.and_then(|of| kept.get(of)) {
-                Some(first) => format!("are charged to {}, which explains the same time", first.rule),
-                None if kept.is_empty() => "are beyond what was lost above as much base time".to_owned(),
-                None => "are charged to the findings before it".to_owned(),
+                Some(first) => format!("are attributed to {}, which explains the same time", first.rule),
+                None if kept.is_empty() => "are beyond what was lost above as much baseline time".to_owned(),
+                None => "are attributed to the findings before it".to_owned(),
             };
             let gone = quantity::millis(asked_ms - finding.cost_ms);
             finding.why_confidence += &format!("; {gone} of its {} {already}", quantity::millis(asked_ms));
@@ -77,7 +77,7 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
                 continue;
             }
         }
-        claims.push(Claim { of: kept.len(), process: finding.process_id, stretches: own, density });
+        claims.push(Claim { of: kept.len(), process: finding.process_id, ranges: own, density });
         kept.push(finding);
     }
     by_cost(&mut kept);
@@ -99,7 +99,7 @@ pub(super) fn share_out(findings: &mut [Finding], lost_ms: f64) {
             finding.cost_ms *= lost_ms / all_ms;
             finding.share = finding.share.map(|share| share * lost_ms / all_ms);
             finding.why_confidence +=
-                &format!("; {} JVMs show it, and what was lost is shared out among them", of_rule.len());
+                &format!("; {} JVMs show it, and the loss is divided among them", of_rule.len());
         }
     }
 }
@@ -110,12 +110,12 @@ pub(super) fn in_all(finding: &Finding) -> Fact {
     merged::IN_ALL.is(Value::name(&finding.title)).with("first", first)
 }
 
-/// What a finding has been charged with.
+/// What a finding has been attributed.
 pub(super) struct Claim {
     /// The finding, by its place among those kept.
     pub(super) of: usize,
     pub(super) process: ProcessId,
-    pub(super) stretches: Intervals,
+    pub(super) ranges: Intervals,
     pub(super) density: f64,
 }
 
@@ -136,8 +136,8 @@ pub(super) fn explained_ms(finding: &Finding, by: &[Finding]) -> f64 {
     parts.map(|(acts, cost_ms)| own.and(&acts).length_ms() * density(cost_ms, &acts)).sum()
 }
 
-pub(super) fn density(cost_ms: f64, stretches: &Intervals) -> f64 {
-    let length_ms = stretches.length_ms();
+pub(super) fn density(cost_ms: f64, ranges: &Intervals) -> f64 {
+    let length_ms = ranges.length_ms();
     if length_ms > 0.0 { (cost_ms / length_ms).clamp(0.0, 1.0) } else { 0.0 }
 }
 

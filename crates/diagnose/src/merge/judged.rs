@@ -16,16 +16,16 @@ pub(super) fn judge<'a>(case: &Case<'a>, sights: &Sights<'a>, rule: &dyn Rule, j
     }
     let slow = Intervals::of_windows(&case.slow);
     let base = Intervals::of_windows(&case.base);
-    let mut moments = slow.or(&base);
+    let mut intervals = slow.or(&base);
     for sight in rule.needs() {
-        moments = moments.and(&sights.coverage(*sight, jvm).moments);
+        intervals = intervals.and(&sights.coverage(*sight, jvm).intervals);
     }
-    let share = share_of(&slow, &moments);
+    let share = share_of(&slow, &intervals);
     // A little off at the edges, where collectors were not ready yet, is no other case.
     let whole = |share: f64| share > 1.0 - MATTERS_SHARE;
-    let base_share = share_of(&base, &moments);
+    let base_share = share_of(&base, &intervals);
     let judgement = match share > 0.0 && !(whole(share) && whole(base_share)) {
-        true => rule.judge(&case.clipped(&moments), jvm),
+        true => rule.judge(&case.clipped(&intervals), jvm),
         false => rule.judge(case, jvm),
     };
     match judgement {
@@ -42,7 +42,7 @@ pub(super) fn judge<'a>(case: &Case<'a>, sights: &Sights<'a>, rule: &dyn Rule, j
         {
             finding.confidence = finding.confidence.min(Confidence::Likely);
             finding.why_confidence +=
-                "; nothing of it was recorded in the base, so what is usual is not known";
+                "; nothing of it was recorded in the baseline, so what is usual is not known";
             Judgement::Found(finding)
         }
         Judgement::RuledOut { .. } if share < COVERED => not_known(case, sights, rule, jvm, share),
@@ -60,9 +60,9 @@ pub(crate) fn is_no_jvm(recording: &Recording, process: ProcessId) -> bool {
     live && recording.processes.get(process.index()).is_some_and(|row| !row.jvm)
 }
 
-pub(super) fn share_of(windows: &Intervals, moments: &Intervals) -> f64 {
+pub(super) fn share_of(windows: &Intervals, intervals: &Intervals) -> f64 {
     let length = windows.length_ns();
-    if length > 0 { windows.and(moments).length_ns() as f64 / length as f64 } else { 1.0 }
+    if length > 0 { windows.and(intervals).length_ns() as f64 / length as f64 } else { 1.0 }
 }
 
 /// Too little was covered to rule a cause out.
@@ -75,7 +75,7 @@ pub(super) fn not_known(
 ) -> Judgement {
     let slow = Intervals::of_windows(&case.slow);
     let least = rule.needs().iter().copied().min_by(|a, b| {
-        let covered = |sight: &Sight| share_of(&slow, &sights.coverage(*sight, jvm).moments);
+        let covered = |sight: &Sight| share_of(&slow, &sights.coverage(*sight, jvm).intervals);
         covered(a).total_cmp(&covered(b))
     });
     let Some(sight) = least else { return Judgement::NotApplicable };

@@ -40,8 +40,9 @@ pub(super) fn is_about_stops(finding: &Finding) -> bool {
     beginnings.iter().any(|beginning| finding.rule.starts_with(beginning))
 }
 
-/// Dearest first; of equally dear ones the surest, then in the order of the rules. What is only the
-/// sum of stops gives way to what explains them, and not to what has nothing to do with stops.
+/// Most expensive first; of equally expensive ones the surest, then in the order of the rules. What
+/// is only the sum of stops gives way to what explains them, and not to what has nothing to do with
+/// stops.
 pub(crate) fn by_cost(findings: &mut [Finding]) {
     let stops_are_explained = findings.iter().any(is_about_stops);
     let weight_ms = |finding: &Finding| match yields(finding.rule) && !stops_are_explained {
@@ -62,7 +63,7 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
     {
         findings.swap(0, 1);
     }
-    // What a leak brings about stands behind it, and asks for other remedies.
+    // What a leak brings about stands behind it, and asks for other recommendations.
     let is_leak = |f: &Finding| f.rule == HeapLeak.id() && f.confidence > Confidence::ConsistentWith;
     if let Some(leak) = findings.iter().position(is_leak) {
         let process = findings[leak].process_id;

@@ -9,7 +9,7 @@ use crate::{BlindSpot, Case, Layer, Rule, RuledOut, Statement};
 /// Processes named in a row before "and N more".
 pub(super) const NAMED: usize = 3;
 
-/// One row for a rule that no JVM shows: the figure of the JVM in which its layer was busiest.
+/// One row for a rule that no JVM shows: the metric of the JVM in which its layer was busiest.
 pub(super) fn of_the_busiest(
     case: &Case<'_>,
     rule: &dyn Rule,

@@ -99,10 +99,10 @@ fn the_same_cause_in_another_jvm_is_added_from_the_other_frame_and_in_the_same_o
 #[test]
 fn a_sum_of_stops_is_added_from_the_other_frame_only_where_they_are_not_explained() {
     with_case(1_000.0, |case, jvm| {
-        let ranked = |rule: &'static str, cost_ms: f64, stretch: (i64, i64)| {
+        let ranked = |rule: &'static str, cost_ms: f64, range: (i64, i64)| {
             let of = |finding: Finding| Merged { findings: vec![finding], ..Merged::default() };
             let sum = finding(case, jvm, "jvm-stopped", 1_000.0, &[(0, 1_000)]);
-            let explains = finding(case, jvm, rule, cost_ms, &[stretch]);
+            let explains = finding(case, jvm, rule, cost_ms, &[range]);
             with_others(of(explains), of(sum), "over the whole run").findings.len()
         };
         assert_eq!(ranked("gc-explicit", 900.0, (0, 900)), 1);
@@ -114,7 +114,7 @@ fn a_sum_of_stops_is_added_from_the_other_frame_only_where_they_are_not_explaine
 }
 
 #[test]
-fn a_pause_within_a_long_stretch_keeps_what_the_stretch_does_not_claim() {
+fn a_pause_within_a_long_interval_keeps_what_the_interval_does_not_claim() {
     with_case(10_000.0, |case, jvm| {
         let burst = finding(case, jvm, "a", 5_000.0, &[(0, 10_000)]);
         let pause = finding(case, jvm, "b", 1_000.0, &[(2_000, 3_000)]);

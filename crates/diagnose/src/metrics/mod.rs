@@ -1,7 +1,7 @@
 //! Metrics of a JVM, each with what it means and whether it is fine here.
 //!
-//! Other tools print sixty figures and leave it to the reader to know which one to look at. Here a
-//! figure carries one line on its meaning and a [`Grade`] with its reason; where a grade would be a
+//! Other tools print sixty metrics and leave it to the reader to know which one to look at. Here a
+//! metric carries one line on its meaning and a [`Grade`] with its reason; where a grade would be a
 //! guess it is
 //! [`Grade::NotJudged`], with the reason for that. A metric describes; it never names a cause. That
 //! is what rules do.
@@ -17,11 +17,11 @@ use serde::Serialize;
 
 use crate::quantity;
 
-/// Whether a figure is fine in this run.
+/// Whether a metric is fine in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// No judgement: the figure says nothing for itself, or what is needed to judge it was not
+    /// No judgement: the metric says nothing by itself, or what is needed to judge it was not
     /// logged.
     NotJudged,
     /// Nothing to do.
@@ -32,7 +32,7 @@ pub enum Grade {
     Bad,
 }
 
-/// One figure.
+/// One value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metric {
     /// Its id in the JSON form: "gc_throughput".
@@ -49,7 +49,7 @@ pub struct Metric {
     pub grade: Grade,
     /// Why it is judged so, or why not.
     pub why: String,
-    /// Where the figure stands, when it is that of one record: "gc.log:1234".
+    /// Where the value stands, when it is that of one record: "gc.log:1234".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<String>,
 }
@@ -69,7 +69,7 @@ impl Metric {
         }
     }
 
-    /// A figure that is not judged yet.
+    /// A metric that is not judged yet.
     fn new(id: &'static str, name: &'static str, value: Option<f64>, unit: &'static str) -> Self {
         let why = if value.is_some() { "" } else { "not in this log" };
         Self {
@@ -111,7 +111,7 @@ impl Metric {
     }
 }
 
-/// Two limits: up to the first a figure is fine, up to the second worth an eye, beyond it bad.
+/// Two limits: up to the first a metric is fine, up to the second worth an eye, beyond it bad.
 #[derive(Clone, Copy)]
 struct Limits {
     fine: f64,

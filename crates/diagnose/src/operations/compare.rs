@@ -25,7 +25,7 @@ const ENOUGH: usize = 3;
 /// Share of the difference that may be unseen where something is likely.
 const UNSEEN: f64 = 0.2;
 
-/// What time is attributed to, whether a lock stood between, and the pool that did it.
+/// What time is attributed to, whether a lock was in between, and the pool that did it.
 type Cause<'a> = (Key<'a>, Option<Pool<'a>>, bool);
 
 /// A cause as a row of the table reads. Causes that read the same are one row: pools of one name in
@@ -163,7 +163,7 @@ fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (String,
     let lead = parts.iter().find(|part| part.category != Category::Unknown && part.share >= LEADS);
     let Some(lead) = lead.filter(|_| longer_ms > 0.0) else {
         let why = match slow.on_a_thread {
-            0 if coarse => "no thread is known, and stamps are of whole seconds".to_owned(),
+            0 if coarse => "no thread is known, and timestamps are in whole seconds".to_owned(),
             0 => "no thread is known: only the stops of the JVM were seen".to_owned(),
             _ => format!("{} of the difference was not seen", quantity::share(unseen)),
         };

@@ -134,7 +134,7 @@ pub struct Explained {
     pub schema: &'static str,
     /// Which.
     pub operation: Operation,
-    /// What it did, in order of time, without overlap and without a rest.
+    /// What it did, in order of time, without overlap and without a remainder.
     pub pieces: Vec<Piece>,
     /// What is to be known of these pieces: that no thread is known; empty where nothing is.
     pub note: String,
@@ -196,7 +196,7 @@ pub fn explain(recording: &Recording, id: &str) -> Result<Explained, OperationsE
     let pieces = cut.of_operation(&span.span).iter().map(pieces::RawPiece::described).collect();
     let note = match (thread, cut.coarse_stamps()) {
         (Some(_), _) => String::new(),
-        (None, true) => "no thread is known, and stamps are of whole seconds: nothing can be said of what went on during it".into(),
+        (None, true) => "no thread is known, and timestamps are in whole seconds: nothing can be said of what went on during it".into(),
         (None, false) => NO_THREAD.into(),
     };
     Ok(Explained { schema: OPERATION_SCHEMA, operation: span.described(recording), pieces, note })

@@ -15,7 +15,7 @@ const KINDS: [(&str, &str); 3] =
 /// The largest part of all operations that can be called slow: the others begin with the 75th
 /// percentile.
 const MOST_SLOW: f64 = 0.25;
-/// Fewer operations have no ordinary ones to hold the slow ones against.
+/// Fewer operations have no ordinary ones to compare the slow ones with.
 const LEAST: usize = 8;
 
 /// How many are slow.

@@ -109,7 +109,7 @@ impl<'c, 'a> Cut<'c, 'a> {
         }
     }
 
-    /// Whether requests without a thread have stamps of whole seconds.
+    /// Whether requests without a thread have timestamps of whole seconds.
     pub(super) fn coarse_stamps(&self) -> bool {
         self.coarse
     }
@@ -200,7 +200,7 @@ impl<'c, 'a> Cut<'c, 'a> {
         Rc::clone(own)
     }
 
-    /// Stops between two moments, of which a request without a thread knows the most that can be
+    /// Stops between two timestamps, of which a request without a thread knows the most that can be
     /// known.
     fn stopped(&mut self, from: i64, to: i64) -> Vec<Segment<'a>> {
         if self.coarse {

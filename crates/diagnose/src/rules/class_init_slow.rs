@@ -43,7 +43,7 @@ impl Rule for ClassInitSlow {
          and names it.\n\n\
          **Cost.** The share of the time of the pools whose threads wait that goes to such waits, and to the initialiser itself where \
          a thread of the same pool runs it.\n\n\
-         **Look-alikes.** A monitor or lock that the program holds while it loads something has a name of its own. Loading a class from a jar is no \
+         **Confounders.** A monitor or lock that the program holds while it loads something has a name of its own. Loading a class from a jar is no \
          initialisation.\n\n\
          **Ruled out** by the time that threads waited so."
     }
@@ -70,7 +70,7 @@ impl Rule for ClassInitSlow {
 struct Waits<'a> {
     spans: Vec<(ThreadId, Span<'a>)>,
     /// When any thread waited.
-    moments: Intervals,
+    intervals: Intervals,
     /// Added up over threads, milliseconds.
     waited_ms: f64,
     /// Threads that ran an initialiser meanwhile, with the class and when they were seen in it.
@@ -103,15 +103,15 @@ impl<'a> Waits<'a> {
                 }
             }
         }
-        let moments = Intervals::of(all);
-        let mut waits = Self { spans, moments, waited_ms, runs: BTreeMap::new(), cost_ms: 0.0 };
+        let intervals = Intervals::of(all);
+        let mut waits = Self { spans, intervals, waited_ms, runs: BTreeMap::new(), cost_ms: 0.0 };
         if waits.waited_ms <= 0.0 {
             return waits;
         }
         let mut classes: FxHashMap<StackId, Option<String>> = FxHashMap::default();
         for thread in &threads {
             let mut seen = |stack: Option<StackId>, t_ns: i64| {
-                let Some(stack) = stack.filter(|_| waits.moments.touches(t_ns, t_ns)) else { return };
+                let Some(stack) = stack.filter(|_| waits.intervals.touches(t_ns, t_ns)) else { return };
                 let class = classes.entry(stack).or_insert_with(|| initialises(case, stack));
                 if let Some(class) = class {
                     waits.runs.entry((*thread, class.clone())).or_default().push(t_ns);
@@ -130,9 +130,9 @@ impl<'a> Waits<'a> {
         };
         let lived_ms: f64 = threads.iter().filter(of_pools).map(lived).sum();
         let initialisers: BTreeSet<ThreadId> = waits.runs.keys().map(|(thread, _)| *thread).collect();
-        let ran = initialisers.iter().filter(of_pools).count() as f64 * waits.moments.length_ms();
+        let ran = initialisers.iter().filter(of_pools).count() as f64 * waits.intervals.length_ms();
         let share = ((waits.waited_ms + ran) / lived_ms.max(f64::MIN_POSITIVE)).min(1.0);
-        waits.cost_ms = (share * within.length_ms()).min(waits.moments.length_ms());
+        waits.cost_ms = (share * within.length_ms()).min(waits.intervals.length_ms());
         waits
     }
 
@@ -173,7 +173,7 @@ impl<'a> Waits<'a> {
             None => "a static initialiser".to_owned(),
         };
         finding.meaning = "A class is initialised once, by the first thread that uses it; whoever uses it meanwhile waits until that has ended.".into();
-        finding.windows = self.moments.windows();
+        finding.windows = self.intervals.windows();
         let fact = facts::INITIALISER_WAITS.is(Value::ms(self.waited_ms));
         finding.evidence.push(summed(
             source::SCHED,
@@ -232,9 +232,9 @@ impl<'a> Waits<'a> {
     /// What the thread that ran the initialiser did while others waited, by share of that time.
     fn doings(&self, case: &Case<'a>, thread: ThreadId) -> Vec<(Category, f64)> {
         let Some(by_category) = case.chains().by_category(thread) else { return Vec::new() };
-        let all = self.moments.length_ms().max(f64::MIN_POSITIVE);
+        let all = self.intervals.length_ms().max(f64::MIN_POSITIVE);
         let share = |category: Category| {
-            (category, by_category[category.index()].shared_ns(&self.moments) as f64 / 1e6 / all)
+            (category, by_category[category.index()].shared_ns(&self.intervals) as f64 / 1e6 / all)
         };
         let mut did: Vec<_> =
             Category::ALL.into_iter().map(share).filter(|(_, share)| *share >= 0.01).collect();

@@ -7,8 +7,8 @@ use fathom_recording::vocabulary::sample;
 use fathom_recording::{FrameType, ProcessId, Recording, Sample, SourceId, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
+use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, blind};
-use super::processors::Processors;
 use crate::waits::place::java_method;
 use crate::{Case, Judgement, Rule, Window, quantity};
 
@@ -110,18 +110,18 @@ impl<'c, 'a> Cpu<'c, 'a> {
         self.counted.iter().filter(|(found, _)| which(found)).map(|(_, samples)| samples).sum()
     }
 
-    /// What it costs in wall time, milliseconds: the time above the base's, by as many threads as
-    /// share it evenly. Where threads wait for processors all along, what runs takes as many times
+    /// What it costs in wall time, milliseconds: the time above the baseline's, by as many threads
+    /// as share it evenly. Where threads wait for CPUs all along, what runs takes as many times
     /// as long; where they do so in the slow windows only, that is another cause.
     pub(super) fn cost_ms(&self, which: impl Fn(&str) -> bool) -> f64 {
         let mut by_thread: BTreeMap<Option<ThreadId>, f64> = BTreeMap::new();
         for ((thread, _), ms) in self.slow.iter().filter(|((_, found), _)| which(found)) {
             *by_thread.entry(*thread).or_default() += ms;
         }
-        let processors = Processors::of(self.case, self.jvm);
-        let stretch = processors.base.as_ref().unwrap_or(&processors.slow).stretch();
-        let slow = by_thread.values().sum::<f64>() * stretch;
-        let base = add_up(&self.base, which) * stretch;
+        let processors = CpuContention::of(self.case, self.jvm);
+        let range = processors.base.as_ref().unwrap_or(&processors.slow).range();
+        let slow = by_thread.values().sum::<f64>() * range;
+        let base = add_up(&self.base, which) * range;
         let cost = self.case.excess_ms(slow, base) / sharing(by_thread.values());
         cost.min(Case::length_ms(&self.case.slow))
     }
@@ -136,7 +136,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
     }
 
     /// What `which` picks costs, milliseconds of wall time, where that is worth a finding; else the
-    /// figure that rules it out, begun with `what` it is that took CPU time.
+    /// value that rules it out, begun with `what` it is that took CPU time.
     pub(super) fn worth(&self, what: &str, which: impl Fn(&str) -> bool + Copy) -> Result<f64, Judgement> {
         let (case, cost_ms) = (self.case, self.cost_ms(which));
         let measured_loss = !case.whole_run || case.loss.lost_ms > 0.0;
@@ -146,16 +146,16 @@ impl<'c, 'a> Cpu<'c, 'a> {
         }
         let mut figure = format!("{what} took {} of CPU time", quantity::millis(self.ms(which)));
         if !case.base.is_empty() {
-            figure += &format!("; {} of wall time above the base", quantity::millis(cost_ms));
+            figure += &format!("; {} of wall time above the baseline", quantity::millis(cost_ms));
         }
         Err(Judgement::RuledOut { figure: figure.into(), source: self.source() })
     }
 
-    /// What was found, the dearest first, with its CPU time in milliseconds.
+    /// What was found, the most expensive first, with its CPU time in milliseconds.
     pub(super) fn by(&self) -> Vec<(&'a str, f64)> {
         let mut by: BTreeMap<&'a str, f64> = BTreeMap::new();
         self.slow.iter().for_each(|((_, found), ms)| *by.entry(found).or_default() += ms);
-        dearest_first(by)
+        most_expensive_first(by)
     }
 
     /// Whose code leads there: the application's methods, else any Java, with the share of each.
@@ -179,10 +179,10 @@ impl<'c, 'a> Cpu<'c, 'a> {
             all += s.weight as f64;
         }
         by.values_mut().for_each(|weight| *weight /= all);
-        dearest_first(by)
+        most_expensive_first(by)
     }
 
-    /// Where the figures come from, and from how many samples: a share of n of them is sure to
+    /// Where the values come from, and from how many samples: a share of n of them is sure to
     /// about its 1/√n.
     pub(super) fn source(&self) -> String {
         let name = self.case.recording.sources.get(self.source.index()).map_or("", |s| s.name.as_str());
@@ -228,7 +228,7 @@ fn add_up(sums: &Sums<'_>, which: impl Fn(&str) -> bool) -> f64 {
     sums.iter().filter(|((_, found), _)| which(found)).map(|(_, ms)| ms).sum()
 }
 
-fn dearest_first(by: BTreeMap<&str, f64>) -> Vec<(&str, f64)> {
+fn most_expensive_first(by: BTreeMap<&str, f64>) -> Vec<(&str, f64)> {
     let mut all: Vec<_> = by.into_iter().collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all

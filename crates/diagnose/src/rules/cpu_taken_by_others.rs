@@ -1,4 +1,4 @@
-//! `cpu-taken-by-others`: threads can run and wait, because others have the processors.
+//! `cpu-taken-by-others`: threads can run and wait, because others have the CPUs.
 
 mod evidence;
 #[cfg(test)]
@@ -6,23 +6,23 @@ mod tests;
 
 use fathom_recording::{ProcessId, Recording};
 
+use super::cpu_contention::{CpuContention, last_runners};
 use super::gc_case::remedy;
-use super::processors::{Processors, last_runners};
 use crate::quantity::share;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
 use evidence::{evidence, recorder};
 
 /// What it must cost of the time looked at where no loss was measured, as a share of it: a fifth is
-/// what a dip is at least, and on a machine that has no processor to spare somebody always waits a
+/// what a dip is at least, and on a machine that has no CPU to spare somebody always waits a
 /// little.
 const UNMEASURED_SHARE: f64 = 0.2;
 /// Part of a loss below which it is no likely cause of it, and what it must cost to be a proven
 /// one, milliseconds.
 const FAIR_PART: f64 = 0.25;
 const PROVES_MS: f64 = 500.0;
-/// By what the share of their time that threads wait for a CPU must be above the base, where there
-/// is one.
+/// By what the share of their time that threads wait for a CPU must be above the baseline, where
+/// there is one.
 const WAITS_LONGER: f64 = 0.02;
 /// Takers that are named.
 const NAMED: usize = 3;
@@ -51,13 +51,13 @@ impl Rule for CpuTakenByOthers {
 
     fn about(&self) -> &'static str {
         "Threads of the application are ready to run, and other programs, or the JVM's own collector threads, have the \
-         processors. Every piece of work takes longer then, and no profile of the JVM shows why.\n\n\
-         **Evidence.** The switches of all threads, as `fathom record` sees them: how long application threads waited for a \
-         CPU; and who had the processors meanwhile, added up by process over all of the windows, above the base. What is \
-         charged is what the threads would have run with that beside what they did run, and no more than they waited, nor longer \
+         CPUs. Every piece of work takes longer then, and no profile of the JVM shows why.\n\n\
+         **Evidence.** The context switches of all threads, as `fathom record` sees them: how long application threads waited for a \
+         CPU; and who ran on the CPUs meanwhile, added up by process over all of the windows, above the baseline. What is \
+         attributed is what the threads would have run with that in addition to what they did run, and no more than they waited, nor longer \
          than others ran. Without a measured loss it must be a fifth of the time looked at.\n\n\
-         **Look-alikes.** More runnable threads of the JVM's own than processors: they wait for each other, others take \
-         nothing, and it is ruled out. Recorded JVMs that wait for each other's processors: the finding says that they want more than \
+         **Confounders.** More runnable threads of the JVM's own than CPUs: they wait for each other, others take \
+         nothing, and it is ruled out. Recorded JVMs that wait for each other's CPUs: the finding says that they want more than \
          there are. What the recorder takes is reported as well, and is no part of the cost. A quota of the control group: `cpu-throttled-by-cgroup`. Compiler threads, its own and \
          those of other recorded JVMs: `jit-compile-burst`. Time that a hypervisor takes is no wait that the kernel sees; it \
          is reported as well.\n\n\
@@ -73,7 +73,7 @@ impl Rule for CpuTakenByOthers {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let cpu = Processors::of(case, jvm);
+        let cpu = CpuContention::of(case, jvm);
         if cpu.slow.active_ms <= 0.0 {
             return Judgement::NotApplicable;
         }
@@ -83,7 +83,7 @@ impl Rule for CpuTakenByOthers {
         let cost_ms = cost_ms * cpu.part_of_more(taken.all_ms()) * (1.0 - more_after_disk(&cpu));
         let unmeasured = case.loss.lost_ms <= 0.0;
         let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
-        // Others take more as well where threads leave the processors to them, for they wait for
+        // Others take more as well where threads leave the CPUs to them, for they wait for
         // something else.
         let waited = cpu.base.as_ref().map_or(0.0, |base| base.waiting_share());
         let waits_longer = cpu.base.is_none() || cpu.slow.waiting_share() >= waited + WAITS_LONGER;
@@ -93,13 +93,13 @@ impl Rule for CpuTakenByOthers {
         let usual = cpu
             .base
             .as_ref()
-            .map_or(String::new(), |base| format!(", {} in the base", share(base.waiting_share())));
+            .map_or(String::new(), |base| format!(", {} in the baseline", share(base.waiting_share())));
         let above = if cpu.base.is_some() { " more" } else { "" };
         let recorder = recorder(&cpu.slow).map_or(String::new(), |fact| format!("; {}", fact.sentence()));
         Judgement::RuledOut {
             figure: format!(
                 "application threads waited for a CPU for {} of the time in which they had work{usual}; others took \
-                 {:.2} processors{above}{recorder}",
+                 {:.2} CPUs{above}{recorder}",
                 share(cpu.slow.waiting_share()),
                 cpu.slow.cpus(taken.all_ms())
             )
@@ -111,32 +111,32 @@ impl Rule for CpuTakenByOthers {
 
 /// The same of a JVM's application threads, for who attributes these waits.
 pub(crate) fn queueing_after_disk(case: &Case<'_>, jvm: ProcessId) -> f64 {
-    more_after_disk(&Processors::of(case, jvm))
+    more_after_disk(&CpuContention::of(case, jvm))
 }
 
-/// By how much larger a share of the waiting for a CPU follows waits for a disk than in the base:
-/// threads that make more such calls wait for a CPU after each of them.
-fn more_after_disk(cpu: &Processors<'_, '_>) -> f64 {
+/// By how much larger a share of the waiting for a CPU follows waits for a disk than in the
+/// baseline: threads that make more such calls wait for a CPU after each of them.
+fn more_after_disk(cpu: &CpuContention<'_, '_>) -> f64 {
     let usual = cpu.base.as_ref().map_or(0.0, |base| base.after_disk());
     let more = if cpu.base.is_some() { cpu.slow.after_disk() - usual } else { 0.0 };
     if more >= MORE_AFTER_DISK { more.min(1.0) } else { 0.0 }
 }
 
-/// What was taken above the base, milliseconds of CPU time.
+/// What was taken above the baseline, milliseconds of CPU time.
 struct Taken {
     /// By all other processes but the recorder.
     others_ms: f64,
     /// By other recorded JVMs, of that.
     jvms_ms: f64,
     collector_ms: f64,
-    /// Whether the machine's figures show it, and not only the last who ran.
+    /// Whether the machine's counters show it, and not only the last who ran.
     counted: bool,
     /// By whom, in words, with milliseconds: the most first.
     by: Vec<(String, f64)>,
 }
 
 impl Taken {
-    fn of(cpu: &Processors<'_, '_>) -> Self {
+    fn of(cpu: &CpuContention<'_, '_>) -> Self {
         let collector_ms = cpu.above_base_ms(|spent| spent.role_ms(cpu.jvm, "gc"));
         let Some(others_ms) = cpu.taken_by_others_ms() else { return Self::by_last_runners(cpu) };
         let mut by: Vec<(String, f64)> = (cpu.takers().into_iter())
@@ -156,7 +156,7 @@ impl Taken {
 
     /// Where nobody counted the processes' CPU time: by who ran at the end of each wait, which is a
     /// sample of who had the CPU.
-    fn by_last_runners(cpu: &Processors<'_, '_>) -> Self {
+    fn by_last_runners(cpu: &CpuContention<'_, '_>) -> Self {
         let recording = cpu.case.recording;
         let by: Vec<(String, f64)> = (last_runners(cpu.case, cpu.jvm).into_iter())
             .filter(|(name, _)| !is_own(recording, cpu.jvm, name))
@@ -179,7 +179,7 @@ impl Taken {
         !self.is_collector() && self.jvms_ms > 0.5 * self.others_ms
     }
 
-    fn named(&self, cpu: &Processors<'_, '_>) -> String {
+    fn named(&self, cpu: &CpuContention<'_, '_>) -> String {
         let one = |(name, ms): &(String, f64)| match self.counted {
             true => format!("{name}: {:.2} CPUs", cpu.slow.cpus(*ms)),
             false => name.clone(),
@@ -196,14 +196,14 @@ fn is_own(recording: &Recording, jvm: ProcessId, name: &str) -> bool {
 }
 
 /// Share of the waits for a CPU at whose end a thread of the JVM itself had had it.
-fn own_share(cpu: &Processors<'_, '_>) -> f64 {
+fn own_share(cpu: &CpuContention<'_, '_>) -> f64 {
     let runners = last_runners(cpu.case, cpu.jvm);
     let all: f64 = runners.iter().map(|(_, ms)| ms).sum();
     let own = runners.iter().filter(|(name, _)| is_own(cpu.case.recording, cpu.jvm, name));
     if all > 0.0 { own.map(|(_, ms)| ms).sum::<f64>() / all } else { 0.0 }
 }
 
-fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64) -> Finding {
+fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f64) -> Finding {
     let case = cpu.case;
     let (confidence, why) = match case.share(cost_ms) {
         // Half of what is hardly anything proves nothing, nor do waits of which it is not known
@@ -216,7 +216,7 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
         {
             (
                 Confidence::Proven,
-                "the kernel timed the waits and counted who had the processors; they explain half of the loss or more",
+                "the kernel timed the waits and counted who ran on the CPUs; they explain half of the loss or more",
             )
         }
         Some(part) if part >= FAIR_PART => {
@@ -244,7 +244,7 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
         true => (
             confidence.min(Confidence::ConsistentWith),
             format!(
-                "{why}; but {} of the waiting follows waits for a disk, {} in the base: who makes more such calls waits for a CPU after each",
+                "{why}; but {} of the waiting follows waits for a disk, {} in the baseline: who makes more such calls waits for a CPU after each",
                 share(cpu.slow.after_disk()),
                 share(cpu.slow.after_disk() - after_disk)
             ),
@@ -253,16 +253,17 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
     };
     let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
     finding.why_confidence = why;
-    let usual =
-        |of: f64| if cpu.base.is_some() { format!(" ({} in the base)", share(of)) } else { String::new() };
+    let usual = |of: f64| {
+        if cpu.base.is_some() { format!(" ({} in the baseline)", share(of)) } else { String::new() }
+    };
     let base_share = cpu.base.as_ref().map_or(0.0, |base| base.waiting_to_run());
     let whose = match (taken.is_collector(), taken.is_jvms()) {
-        (true, _) => "the JVM's own collector threads had the processors".to_owned(),
+        (true, _) => "the JVM's own collector threads took the CPUs".to_owned(),
         (_, true) => {
             let jvms = case.recording.processes.iter().filter(|process| process.jvm).count();
-            format!("{jvms} recorded JVMs want more processors than the {} there are", cpu.slow.processors)
+            format!("{jvms} recorded JVMs want more CPUs than the {} there are", cpu.slow.processors)
         }
-        _ => "other programs had the processors".to_owned(),
+        _ => "other processes took the CPUs".to_owned(),
     };
     finding.title = format!(
         "application threads waited for a CPU for {} of the time in which they could run{}: {whose}",
@@ -270,25 +271,26 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
         usual(base_share)
     );
     finding.culprit = taken.named(cpu);
-    finding.meaning = "The threads were ready to run, and the processors were with others. All that the application does takes \
+    finding.meaning =
+        "The threads were ready to run, and the CPUs were with others. All that the application does takes \
                        longer meanwhile; nothing in it is slow by itself."
-        .into();
+            .into();
     finding.evidence = evidence(cpu, taken);
-    // Over a whole run it slows all down that runs then, whatever else is wrong, and charges none
-    // of it for itself.
+    // Over a whole run it slows all down that runs then, whatever else is wrong, and attributes
+    // none of it for itself.
     if !case.whole_run {
         finding.windows.clone_from(&case.slow);
     }
     finding.remedies = remedies(taken);
     if taken.is_jvms() {
-        finding.meaning = "The threads were ready to run, and the processors were with threads of the other recorded JVMs, \
+        finding.meaning = "The threads were ready to run, and the CPUs were with threads of the other recorded JVMs, \
                            which wait for theirs in turn. All that they do takes longer meanwhile; nothing in it is slow \
                            by itself."
             .into();
     }
     finding.verify = vec![
         "fathom ledger REC --by role: application threads no longer wait for a CPU".into(),
-        "vmstat 1: the run queue (r) is no longer than the number of processors".into(),
+        "vmstat 1: the run queue (r) is no longer than the number of CPUs".into(),
     ];
     finding
 }
@@ -296,14 +298,14 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
 fn remedies(taken: &Taken) -> Vec<crate::Remedy> {
     if taken.is_jvms() {
         return vec![remedy(
-            "more processors, or fewer JVMs a machine: what they run in all must fit, and their own compilers and collectors \
+            "more CPUs, or fewer JVMs a machine: what they run in all must fit, and their own compilers and collectors \
              come on top",
             "the host",
             "costs hardware; a JVM should start within its own cpuset or limit, which sets its number of threads",
         )];
     }
     let mut remedies = vec![remedy(
-        "processors of its own for the JVM: move the others away, or cpuset (taskset, --cpuset-cpus)",
+        "CPUs of its own for the JVM: move the others away, or cpuset (taskset, --cpuset-cpus)",
         "the host",
         "costs hardware; the JVM should start within its cpuset, which sets its number of threads",
     )];

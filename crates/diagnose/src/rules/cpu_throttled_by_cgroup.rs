@@ -4,8 +4,8 @@
 use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording};
 
+use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
-use super::processors::Processors;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::quantity::share;
@@ -26,12 +26,12 @@ impl Rule for CpuThrottledByCgroup {
 
     fn about(&self) -> &'static str {
         "A container with a CPU limit may run for its quota in each period (100 ms); once that is used up all of its threads \
-         stand still until the next one, whether processors are free or not. Bursts (a collection with many threads, \
+         stand still until the next one, whether CPUs are free or not. Bursts (a collection with many threads, \
          compilers, a wave of requests) use a quota up in a few milliseconds, while the average looks harmless.\n\n\
          **Evidence.** How long application threads could have run while their control group had no quota left, thread by \
-         thread, as `fathom record` sees it in the scheduler, beyond the base, and no longer than any of them was held back; where only the group's own figures were recorded \
+         thread, as `fathom record` sees it in the scheduler, beyond the baseline, and no longer than any of them was held back; where only the group's own counters were recorded \
          (`cpu.stat`), the share of the time in which its run queues were throttled.\n\n\
-         **Look-alikes.** Threads that wait for a CPU while others run: `cpu-taken-by-others`. A group that was frozen, or a \
+         **Confounders.** Threads that wait for a CPU while others run: `cpu-taken-by-others`. A group that was frozen, or a \
          process that was stopped, has no quota to run out of.\n\n\
          **Ruled out** by how long threads were throttled."
     }
@@ -45,7 +45,7 @@ impl Rule for CpuThrottledByCgroup {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let cpu = Processors::of(case, jvm);
+        let cpu = CpuContention::of(case, jvm);
         let group = Group::of(case, jvm);
         let by_thread = cpu.slow.active_ms > 0.0;
         if !by_thread && group.is_none() {
@@ -77,7 +77,7 @@ impl Rule for CpuThrottledByCgroup {
 /// A control group that was throttled.
 struct Group<'a> {
     path: &'a str,
-    /// Processors that its quota allows, where that was read.
+    /// CPUs that its quota allows, where that was read.
     quota: Option<f64>,
     /// Time in which it was throttled, no more than the windows are long.
     slow_ms: f64,
@@ -122,7 +122,7 @@ fn series<'a>(
     recording.series.iter().find(|s| s.info.name == word.name && s.info.instance == path)
 }
 
-/// A group's figure times the time in windows, milliseconds.
+/// A group's value times the time in windows, milliseconds.
 fn sum(recording: &Recording, word: live::Word, path: &str, windows: &[Window]) -> f64 {
     let within = Intervals::of_windows(windows);
     let Some(series) = series(recording, word, path) else { return 0.0 };
@@ -132,7 +132,7 @@ fn sum(recording: &Recording, word: live::Word, path: &str, windows: &[Window]) 
 
 fn found(
     rule: &dyn Rule,
-    cpu: &Processors<'_, '_>,
+    cpu: &CpuContention<'_, '_>,
     group: Option<&Group<'_>>,
     by_thread: bool,
     cost_ms: f64,
@@ -141,7 +141,7 @@ fn found(
     let (confidence, why) = match case.share(cost_ms) {
         _ if !by_thread => (
             Confidence::Likely,
-            "the control group's own figures show it; which threads were stopped was not recorded",
+            "the control group's own counters show it; which threads were stopped was not recorded",
         ),
         Some(part) if part >= 0.5 => (
             Confidence::Proven,
@@ -166,7 +166,7 @@ fn found(
         false => group.map_or(0.0, |group| group.slow_ms / cpu.slow.length_ms.max(f64::MIN_POSITIVE)),
     };
     let usual = match (&cpu.base, by_thread) {
-        (Some(base), true) => format!(" ({} in the base)", share(base.throttled_share())),
+        (Some(base), true) => format!(" ({} in the baseline)", share(base.throttled_share())),
         _ => String::new(),
     };
     finding.title = format!(
@@ -176,8 +176,8 @@ fn found(
     finding.culprit = group.map_or("the CPU quota of the JVM's control group".to_owned(), |group| {
         format!("the CPU quota{allowed} of the control group {}", group.path)
     });
-    finding.meaning = "Once a control group has used up its quota, all of its threads stand still until the next period begins, \
-                       although processors may be free."
+    finding.meaning = "Once a control group has used up its quota, all of its threads are stopped until the next period begins, \
+                       although CPUs may be free."
         .into();
     finding.evidence = evidence(cpu, group, by_thread);
     finding.windows.clone_from(&case.slow);
@@ -201,7 +201,7 @@ fn found(
     finding
 }
 
-fn evidence(cpu: &Processors<'_, '_>, group: Option<&Group<'_>>, by_thread: bool) -> Vec<Evidence> {
+fn evidence(cpu: &CpuContention<'_, '_>, group: Option<&Group<'_>>, by_thread: bool) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     if by_thread {
         let fact = facts::THROTTLED.is(Value::ms(cpu.slow.throttled_ms));

@@ -50,7 +50,7 @@ pub(super) fn asked(span: &Span<'_>) -> String {
         return format!("for an answer of {}", span.label(label::PEER).unwrap_or("a resolver"));
     }
     let name = if span.name().is_empty() { "a name" } else { span.name() };
-    span.label(label::PEER).map_or(format!("for {name}"), |peer| format!("for {name}, asked of {peer}"))
+    span.label(label::PEER).map_or(format!("for {name}"), |peer| format!("for {name}, sent to {peer}"))
 }
 
 /// Whether a wait is one for a lock.
@@ -109,6 +109,6 @@ impl Questions {
             && AWAITS.contains(&span.name())
             && span.label(label::PEER).is_some_and(|peer| peer.ends_with(RESOLVER));
         let known = || self.lookups.get(&span.thread());
-        asks && !known().is_some_and(|moments| moments.touches(span.t0_ns(), span.t1_ns()))
+        asks && !known().is_some_and(|intervals| intervals.touches(span.t0_ns(), span.t1_ns()))
     }
 }

@@ -10,8 +10,8 @@ use crate::facts::{Value, waits as facts};
 use crate::waits::Category;
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
-/// A look-up that takes as long is slow, milliseconds: a resolver near by answers within some, one
-/// far away within a hundred.
+/// A look-up that takes at least this long is slow, milliseconds: a resolver near by answers within
+/// some, one far away within a hundred.
 const SLOW_MS: f64 = 100.0;
 /// Look-ups cited.
 const CITED: usize = 3;
@@ -31,9 +31,9 @@ impl Rule for DnsSlow {
     fn about(&self) -> &'static str {
         "A thread that connects by name first asks a resolver, and waits for it inside the C library, where neither \
          JFR nor a Java stack shows more than a native method. The request's time-out runs meanwhile.\n\n\
-         **Evidence.** Look-ups as they were seen: `getaddrinfo` from call to return, or the questions to port 53 and \
+         **Evidence.** Look-ups as they were seen: `getaddrinfo` from call to return, or the queries to port 53 and \
          their answers in an strace. From 100 ms on a look-up is slow.\n\n\
-         **Look-alikes.** An answer that never came is `dns-timeout`. A connection that is slow after its name was \
+         **Confounders.** An answer that never came is `dns-timeout`. A connection that is slow after its name was \
          resolved is the peer's or the network's.\n\n\
          **Ruled out** by the longest look-up seen. The JVM keeps answers for 30 s \
          (`networkaddress.cache.ttl`), so that only some requests pay."
@@ -144,7 +144,7 @@ impl Rule for DnsSlow {
             ),
         ];
         finding.verify = vec![
-            "time getent ahosts NAME on the host: as long as the look-ups here".into(),
+            "time getent ahosts NAME on the host takes as long as the look-ups here".into(),
             "fathom trace dns -p PID shows look-ups below 100 ms after the change".into(),
         ];
         Judgement::Found(Box::new(finding))
@@ -231,10 +231,10 @@ mod tests {
 
     /// A recording of `fathom record` without a look-up, whose collector could not see something.
     fn watched(unseen: &[&str]) -> Judgement {
-        watched_beside(Built::jvm("17", "G1", 10.0), unseen)
+        watched_without(Built::jvm("17", "G1", 10.0), unseen)
     }
 
-    fn watched_beside(mut built: Built, unseen: &[&str]) -> Judgement {
+    fn watched_without(mut built: Built, unseen: &[&str]) -> Judgement {
         built.recording.processes[built.jvm.index()].pid = Some(7);
         let unseen = unseen.iter().map(|what| fathom_recording::Unseen {
             what: (*what).into(),
@@ -262,8 +262,8 @@ mod tests {
         assert_eq!(spot.remedy, OTHER_SOURCES);
         // Some that were quick say nothing of those that were not seen.
         let some =
-            watched_beside(look_ups(4.0, 0.0), &["names that process 7 resolves, for part of the time"]);
+            watched_without(look_ups(4.0, 0.0), &["names that process 7 resolves, for part of the time"]);
         assert!(matches!(some, Judgement::Inconclusive(_)));
-        assert!(matches!(watched_beside(look_ups(4.0, 0.0), &[]), Judgement::RuledOut { .. }));
+        assert!(matches!(watched_without(look_ups(4.0, 0.0), &[]), Judgement::RuledOut { .. }));
     }
 }

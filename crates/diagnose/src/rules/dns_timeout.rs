@@ -37,12 +37,12 @@ impl Rule for DnsTimeout {
     }
 
     fn about(&self) -> &'static str {
-        "A question to a resolver is lost: the server is gone, a firewall drops it, or drops one of the two questions \
-         (A and AAAA) that the C library sends together. The thread waits for the whole time-out (5 s unless \
-         `options timeout:` says otherwise), then asks again or asks the next server.\n\n\
-         **Evidence.** Questions to port 53 whose wait ran into its time-out, seen live or in an strace. Where only the length of \
-         the look-up is known, lengths at multiples of 5 s, which is weaker and said.\n\n\
-         **Look-alikes.** A late answer is `dns-slow`: the wait ends when it comes, and not at a round time.\n\n\
+        "A query to a resolver is lost: the server is gone, a firewall drops it, or drops one of the two queries (A \
+         and AAAA) that the C library sends together. The thread waits for the whole time-out (5 s unless \
+         `options timeout:` says otherwise), then retransmits, or asks the next server.\n\n\
+         **Evidence.** Queries to port 53 whose wait ended by time-out, seen live or in an strace. Where only the length of \
+         the look-up is known, lengths at multiples of 5 s, which is weaker and reported.\n\n\
+         **Confounders.** A late answer is `dns-slow`: the wait ends when it comes, and not at a round time.\n\n\
          **Ruled out** by the number of look-ups that all were answered."
     }
 
@@ -82,15 +82,15 @@ impl Rule for DnsTimeout {
         let seen = lost || waits.slow.iter().any(|w| timed_out(&w.span));
         let sure = match (seen, case.share(waits.cost_ms())) {
             (true, Some(share)) if share >= 0.5 => {
-                (Confidence::Proven, "the lost questions were seen and explain half of the loss or more")
+                (Confidence::Proven, "the lost queries were seen and explain half of the loss or more")
             }
             (true, _) => (
                 Confidence::Likely,
-                "the lost questions were seen; what they cost the application was not, or is less than half of the loss",
+                "the lost queries were seen; what they cost the application was not, or is less than half of the loss",
             ),
             (false, _) => (
                 Confidence::ConsistentWith,
-                "only the length of the look-ups was seen, which fits the default time-out; strace -f -e trace=network shows the questions",
+                "only the length of the look-ups was seen, which fits the default time-out; strace -f -e trace=network shows the queries",
             ),
         };
         let mut finding = waits.finding(self, sure);
@@ -111,8 +111,8 @@ impl Rule for DnsTimeout {
         let named = peers.into_iter().map(|(peer, _)| peer).find(|peer| !peer.is_empty());
         finding.culprit = named.unwrap_or_else(|| "a resolver".into());
         finding.meaning =
-            "The question or its answer is lost on the way. Nobody waits for the network here but for a \
-                           clock: the time-out of the resolver's client."
+            "The query or its answer is lost on the way. The thread does not wait for the network but \
+                           for the time-out of the resolver's client."
                 .into();
         if seen && lost > 0.0 {
             let fact = facts::TIMED_OUT.is(Value::counted(lost)).with("waited", Value::ms(waits.total_ms()));
@@ -124,7 +124,7 @@ impl Rule for DnsTimeout {
             remedy(
                 "options timeout:1 attempts:2 (and single-request, where one of A and AAAA is dropped)",
                 "glibc",
-                "a slow but honest server is given up sooner",
+                "a slow but working server is given up on sooner",
             ),
             remedy(
                 "names with a trailing dot, or options ndots:1, so that no search domain is tried",

@@ -67,14 +67,14 @@ impl<'c, 'a> Faults<'c, 'a> {
         add_up(self.slow.values())
     }
 
-    /// All of the base.
+    /// All of the baseline.
     pub(super) fn base_total(&self) -> Sum {
         add_up(self.base.values())
     }
 
     /// What the faults cost in wall time, milliseconds: for the application's threads and for the
-    /// collector's the time above the base's, by as many threads as share it evenly. Threads of the
-    /// one wait for those of the other, so that both costs add up.
+    /// collector's the time above the baseline's, by as many threads as share it evenly. Threads of
+    /// the one wait for those of the other, so that both costs add up.
     pub(super) fn cost_ms(&self) -> f64 {
         let cost = |collector: bool| {
             let of = |map: &BTreeMap<Place<'a>, Sum>| {
@@ -95,8 +95,8 @@ impl<'c, 'a> Faults<'c, 'a> {
         shared.max(by_operations(Category::KernelFault) + by_operations(Category::PageFault))
     }
 
-    /// Mappings by the time above the base's that faults in them took, the dearest first, with the
-    /// sum of each.
+    /// Mappings by the time above the baseline's that faults in them took, the most expensive
+    /// first, with the sum of each.
     pub(super) fn mappings(&self) -> Vec<(&'a str, Sum, f64)> {
         let of = |map: &BTreeMap<Place<'a>, Sum>| {
             let mut by: BTreeMap<&'a str, Sum> = BTreeMap::new();
@@ -193,7 +193,7 @@ impl<'c, 'a> Faults<'c, 'a> {
         of_it.filter_map(|s| s.figure(figure::FAULTS)).sum()
     }
 
-    /// Where the figures come from.
+    /// Where the values come from.
     pub(super) fn source(&self) -> String {
         let recording = self.case.recording;
         let spans =

@@ -4,7 +4,7 @@
 use fathom_recording::Span;
 use fathom_recording::vocabulary::{fact, kind};
 
-use super::gc_case::{GcCase, cited, remedy, several_or_long, stretches, summed, windows_of};
+use super::gc_case::{GcCase, cited, ranges, remedy, several_or_long, summed, windows_of};
 use crate::collections::Pause;
 use crate::facts::{Value, pauses};
 use crate::failures::was_asked_for;
@@ -31,11 +31,11 @@ impl Rule for GcAllocationStall {
     fn about(&self) -> &'static str {
         "ZGC and Shenandoah free memory while the application runs. When it allocates faster than they free, ZGC lets \
          each thread that allocates wait (`Allocation Stall`), and Shenandoah finishes its cycle with the application \
-         stopped (`Degenerated GC`). These stalls are no pauses: other threads run on, and no pause figure shows them.\n\n\
+         stopped (`Degenerated GC`). These stalls are no pauses: other threads run on, and no metric of pauses shows them.\n\n\
          **Evidence.** The stalls as the log prints them, thread by thread, the time in which at \
          least one thread waited is the cost. For Shenandoah the degenerated collections, and full ones that nobody asked \
          for. Where a series shows what was lost, one must last 10 ms and they must be a good part of it.\n\n\
-         **Look-alikes.** None that prints the same lines. Why the collector is late is shown by the rest: the live set \
+         **Confounders.** No other cause prints the same lines. Why the collector is late is shown by the rest: the live set \
          fills the heap, or too few concurrent threads, or a burst of allocation.\n\n\
          **Ruled out** by the number and length of stalls."
     }
@@ -91,8 +91,8 @@ fn is_degenerated(pause: &Pause<'_>) -> bool {
     pause.span.name().contains("Degenerated")
 }
 
-/// Whether a pause of Shenandoah or ZGC did what should have been done beside the application: a
-/// degenerated collection, and a full one that nobody asked for.
+/// Whether a pause of Shenandoah or ZGC did what should have been done concurrently with the
+/// application: a degenerated collection, and a full one that nobody asked for.
 fn is_late(pause: &Pause<'_>) -> bool {
     is_degenerated(pause) || (pause.labelled_full() && !was_asked_for(pause))
 }
@@ -113,7 +113,7 @@ fn found(
     };
     let mut finding = gc.finding(rule, sure, cost_ms, degenerated);
     finding.acts.extend(windows_of(stalls.iter().copied()));
-    finding.windows.extend(stretches(stalls.iter().copied()));
+    finding.windows.extend(ranges(stalls.iter().copied()));
     finding.windows.sort_by_key(|w| w.from_ns);
     stalls.sort_by_key(|s| std::cmp::Reverse(s.duration_ns()));
     let total_ms: f64 = stalls.iter().map(|s| s.duration_ns() as f64 / 1e6).sum();
@@ -166,7 +166,7 @@ fn found(
         remedy(
             "-XX:ConcGCThreads=N, more than now",
             "ZGC, Shenandoah",
-            "takes processors from the application while it collects",
+            "takes CPUs from the application while it collects",
         ),
         remedy(
             "ZGC: -XX:ZAllocationSpikeTolerance=5 (default 2), or generational ZGC",

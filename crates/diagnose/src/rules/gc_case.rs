@@ -1,5 +1,5 @@
-//! A JVM's collections as the GC rules weigh them: those of the slow windows beside those of the
-//! base.
+//! A JVM's collections as the GC rules weigh them: those of the slow windows compared with those of
+//! the baseline.
 
 use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{ProcessId, Span};
@@ -13,7 +13,7 @@ use crate::{
     Window, quantity,
 };
 
-/// How many stretches a finding marks on the timeline; more cannot be distinguished there.
+/// How many intervals a finding marks on the timeline; more cannot be distinguished there.
 const MARKED: usize = 50;
 /// How many records a finding cites.
 const CITED: usize = 3;
@@ -43,7 +43,7 @@ pub(crate) struct GcCase<'c, 'a> {
     pub(crate) slow: Vec<Pause<'a>>,
     /// The longest of them, nanoseconds.
     longest_slow_ns: i64,
-    /// Those that touch a base window.
+    /// Those that touch a baseline window.
     base: Vec<Pause<'a>>,
     /// Whether the slow windows are but the longest stops of a JVM that is hardly stopped, none of
     /// them for long.
@@ -76,31 +76,31 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// The pauses of the slow windows that touch an interval, and few others: asked for each of as
     /// many stops.
-    pub(crate) fn slow_beside(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &Pause<'a>> + Clone {
+    pub(crate) fn slow_during(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &Pause<'a>> + Clone {
         let earliest_ns = from_ns.saturating_sub(self.longest_slow_ns);
         let first = self.slow.partition_point(|p| p.span.t0_ns() < earliest_ns);
-        let beside = self.slow.iter().skip(first);
-        beside.take_while(move |p| p.span.t0_ns() <= to_ns)
+        let during = self.slow.iter().skip(first);
+        during.take_while(move |p| p.span.t0_ns() <= to_ns)
     }
 
-    /// The pauses of the base windows that `which` picks.
+    /// The pauses of the baseline windows that `which` picks.
     pub(crate) fn base_of(&self, which: impl Fn(&Pause<'a>) -> bool) -> Vec<Pause<'a>> {
         self.base.iter().filter(|p| which(p)).copied().collect()
     }
 
-    /// Time in the slow windows of the pauses that `which` picks, above as much base time,
+    /// Time in the slow windows of the pauses that `which` picks, above as much baseline time,
     /// milliseconds. What the JVM waited in them for a write of its log is not theirs: the
     /// collection would have been as short without it.
     pub(crate) fn excess_ms(&self, which: impl Fn(&Pause<'a>) -> bool) -> f64 {
         let writes = log_writes(self.case.recording, self.jvm);
         let writes = Intervals::of(writes.iter().map(|write| (write.t0_ns(), write.t1_ns())));
         let time = |pauses: &[Pause<'a>], windows: &[Window]| {
-            let stretches = pauses.iter().filter(|p| which(p)).map(|p| (p.span.t0_ns(), p.span.t1_ns()));
+            let ranges = pauses.iter().filter(|p| which(p)).map(|p| (p.span.t0_ns(), p.span.t1_ns()));
             if writes.is_empty() {
-                return Case::union_ms(stretches, windows);
+                return Case::union_ms(ranges, windows);
             }
-            let stretches = Intervals::of(stretches).and(&Intervals::of_windows(windows));
-            stretches.length_ms() - stretches.and(&writes).length_ms()
+            let ranges = Intervals::of(ranges).and(&Intervals::of_windows(windows));
+            ranges.length_ms() - ranges.and(&writes).length_ms()
         };
         self.case.excess_ms(time(&self.slow, &self.case.slow), time(&self.base, &self.case.base))
     }
@@ -119,7 +119,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// Whether the JVM was logged for long enough for shares of its time.
     pub(crate) fn is_a_run(&self) -> bool {
-        let logged = burden::moments(self.case.recording, self.jvm);
+        let logged = burden::intervals(self.case.recording, self.jvm);
         burden::shows_share(logged.length_ns(), self.all.len())
     }
 
@@ -151,7 +151,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self.all.iter().filter(move |p| is_judged(p))
     }
 
-    /// The same of pauses whose records are cut off.
+    /// The same of pauses whose records are truncated.
     pub(crate) fn judged_cut_off(&self) -> Vec<Pause<'a>> {
         let is_judged = self.is_judged();
         collections::cut_off(self.case.recording, self.jvm).into_iter().filter(is_judged).collect()
@@ -175,7 +175,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
     /// The windows that shares of time are given of: the slow ones, or the whole run where those
     /// were picked for being stops.
     pub(crate) fn shared_of(&self) -> Vec<Window> {
-        let run = self.picked().then(|| burden::moments(self.case.recording, self.jvm).windows());
+        let run = self.picked().then(|| burden::intervals(self.case.recording, self.jvm).windows());
         run.filter(|windows| !windows.is_empty()).unwrap_or_else(|| self.case.slow.clone())
     }
 
@@ -187,7 +187,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self
     }
 
-    /// Whether a single stop is worth a finding, beside the usual ones of its run.
+    /// Whether a single stop is worth a finding, compared with the usual ones of its run.
     pub(crate) fn stands_out(&self, stop_ms: f64, usual_ms: f64) -> bool {
         stop_ms >= LONG_MS && Case::stands_out(stop_ms, usual_ms)
     }
@@ -196,9 +196,9 @@ impl<'c, 'a> GcCase<'c, 'a> {
     /// `which` picks.
     pub(crate) fn stopped_share(&self, which: impl Fn(&Pause<'a>) -> bool) -> f64 {
         let windows = self.shared_of();
-        let stretches = self.all.iter().filter(|p| which(p)).map(|p| (p.span.t0_ns(), p.span.t1_ns()));
+        let ranges = self.all.iter().filter(|p| which(p)).map(|p| (p.span.t0_ns(), p.span.t1_ns()));
         let length_ms = Case::length_ms(&windows);
-        if length_ms > 0.0 { Case::union_ms(stretches, &windows) / length_ms } else { 0.0 }
+        if length_ms > 0.0 { Case::union_ms(ranges, &windows) / length_ms } else { 0.0 }
     }
 
     /// The median pause of the run that `which` picks, milliseconds; 0 without any.
@@ -252,7 +252,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         log.map_or_else(Origin::default, |log| Origin { name: log.name.clone(), line: None, records })
     }
 
-    /// Not there, for this figure.
+    /// Not there, for this value.
     pub(crate) fn ruled_out(&self, figure: impl Into<Statement>) -> Judgement {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
@@ -275,7 +275,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         }
     }
 
-    /// A finding with what follows from the case, its stretches marked.
+    /// A finding with what follows from the case, its intervals marked.
     pub(crate) fn finding(
         &self,
         rule: &dyn Rule,
@@ -285,20 +285,20 @@ impl<'c, 'a> GcCase<'c, 'a> {
     ) -> Finding {
         let mut finding = self.case.finding(rule, self.jvm, confidence, cost_ms);
         finding.why_confidence = why;
-        finding.windows = stretches(pauses.iter().map(|p| p.span));
+        finding.windows = ranges(pauses.iter().map(|p| p.span));
         finding.acts = windows_of(pauses.iter().map(|p| p.span));
         finding.stop = self.case.longest_stop(self.jvm, &finding.windows);
         finding
     }
 }
 
-/// Stretches for the timeline, in order of time. Where there are many, those closest together
-/// become one, so that a cause that acts all the time is one long stretch.
-pub(crate) fn stretches<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<Window> {
+/// Intervals for the timeline, in order of time. Where there are many, those closest together
+/// become one, so that a cause that acts all the time is one long interval.
+pub(crate) fn ranges<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<Window> {
     marked(windows_of(spans))
 }
 
-/// Spans as stretches, one by one.
+/// Spans as intervals, one by one.
 pub(crate) fn windows_of<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<Window> {
     spans.map(|s| Window { from_ns: s.t0_ns(), to_ns: s.t1_ns() }).collect()
 }
@@ -345,17 +345,17 @@ pub(crate) fn several_or_long(pauses: &[Pause<'_>]) -> bool {
     pauses.len() >= SEVERAL || pauses.iter().any(|p| p.ms() >= LONG_STOP_MS)
 }
 
-/// A figure with the record that it stands in.
+/// A value with the record that it stands in.
 pub(crate) fn cited(span: &Span<'_>, fact: impl Into<Fact>) -> Evidence {
     Evidence::cited(span, fact)
 }
 
-/// A figure taken over many records.
+/// A value taken over many records.
 pub(crate) fn summed(source: impl Into<Origin>, fact: impl Into<Fact>) -> Evidence {
     Evidence::summed(source, fact)
 }
 
-/// A remedy.
+/// A recommendation.
 pub(crate) fn remedy(
     change: impl Into<String>,
     applies_to: impl Into<String>,

@@ -38,7 +38,7 @@ impl Rule for GcEvacuationFailure {
          asked for. One is a finding, for the next one may take as long as the heap is large. The cost is what these \
          pauses took above the usual young pause, and the full collections; where a series shows what was lost, that must \
          be a good part of it.\n\n\
-         **Look-alikes.** `(Evacuation Failure: Pinned)` of JDK 22 and later is no lack of room: native code holds an \
+         **Confounders.** `(Evacuation Failure: Pinned)` of JDK 22 and later is no lack of room: native code holds an \
          array (`gc-locker`). A full collection that was asked for is `gc-explicit`, one for class memory `gc-metaspace`."
     }
 
@@ -126,7 +126,7 @@ where
 /// What failed.
 struct Seen<'s, 'a> {
     failed: &'s [Pause<'a>],
-    /// Records that are cut off: how long these took is not known.
+    /// Records that are truncated: how long these took is not known.
     cut: &'s [Pause<'a>],
     /// Full collections that followed.
     full: &'s [Pause<'a>],
@@ -159,14 +159,14 @@ fn found(
     }
     if !cut.is_empty() {
         let records = quantity::plural(cut.len(), "record is", "records are");
-        then += &format!(", of which {records} cut off");
+        then += &format!(", of which {records} truncated");
     }
     let lost = if cost_ms > 0.0 { format!(": {} lost", quantity::millis(cost_ms)) } else { String::new() };
     finding.title = format!("{}{then}{lost}", counted(failed.iter().chain(cut), collector));
     finding.culprit = "too little free heap when a collection starts".into();
     finding.meaning =
         "There was too little free memory when a collection needed it, to copy what survives or to let the \
-         application run on beside it. What the collector does instead takes many times as long, with the application \
+         application run on concurrently. What the collector does instead takes many times as long, with the application \
          stopped."
             .into();
     let had_room = cut.is_empty() && had_room(gc, &both);
@@ -242,13 +242,13 @@ fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
             remedies.push(remedy(
                 "-XX:InitiatingHeapOccupancyPercent=35 (default 45)",
                 "G1; since JDK 9 only the start value of an adaptive one (-XX:-G1UseAdaptiveIHOP holds it)",
-                "concurrent cycles run more often and take processor time",
+                "concurrent cycles run more often and take CPU time",
             ));
         }
         Some("CMS") => remedies.push(remedy(
             "-XX:CMSInitiatingOccupancyFraction=60 -XX:+UseCMSInitiatingOccupancyOnly",
             "CMS, JDK 13 and before",
-            "concurrent cycles run more often and take processor time",
+            "concurrent cycles run more often and take CPU time",
         )),
         _ => {}
     }
@@ -366,7 +366,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
             panic!("not found")
         };
-        assert_eq!(finding.title, "1 × promotion failed, of which 1 record is cut off");
+        assert_eq!(finding.title, "1 × promotion failed, of which 1 record is truncated");
         assert_eq!(finding.facts(&pauses::PAUSE_CUT_OFF).count(), 1, "{:?}", finding.evidence);
         let json = serde_json::to_value(&finding).unwrap();
         assert!(json["cost_ms"].is_null(), "{json}");

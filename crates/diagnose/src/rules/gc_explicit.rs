@@ -54,10 +54,10 @@ impl Rule for GcExplicit {
          `Heap Inspection Initiated GC`, `Heap Dump Initiated GC`, `JvmtiEnv ForceGarbageCollection`. A period of \
          3600 s is RMI's. Where the log names no causes, full collections that keep to a period of a minute or more within \
          2% are a timer's.\n\n\
-         **Look-alikes.** Full collections for lack of room have causes of their own (`Ergonomics`, `Allocation \
+         **Confounders.** Full collections for lack of room have causes of their own (`Ergonomics`, `Allocation \
          Failure`, `Metadata GC Threshold`). Direct memory that runs out asks for collections as well \
          (`java.nio.Bits.reserveMemory`): stacks of a live recording show it, and who allocates; from a log alone, calls \
-         within two seconds of each other may be that, which is said. Then `-XX:+DisableExplicitGC` would end in an \
+         within two seconds of each other may be that, which is reported. Then `-XX:+DisableExplicitGC` would end in an \
          `OutOfMemoryError`, and is not advised."
     }
 
@@ -97,7 +97,7 @@ impl Rule for GcExplicit {
             let every =
                 regular_s(&asked).map_or(String::new(), |s| format!(", one every {}", quantity::seconds(s)));
             return gc.ruled_out(format!(
-                "{} asked for{every}, {} above the base",
+                "{} asked for{every}, {} above the baseline",
                 quantity::plural(asked.len(), "collection was", "collections were"),
                 quantity::millis(cost_ms)
             ));
@@ -142,7 +142,7 @@ fn asker<'a>(gc: &GcCase<'_, 'a>) -> Option<(bool, Option<&'a str>)> {
     by.into_iter().max_by_key(|(_, times)| *times).map(|(who, _)| who)
 }
 
-/// Whether a stack asks for a collection: for want of direct memory, and whose code that is.
+/// Whether a stack asks for a collection: for lack of direct memory, and whose code that is.
 fn asks(recording: &Recording, stack: StackId) -> Option<(bool, Option<&str>)> {
     let (mut found, mut direct) = (false, false);
     let mut at = Some(stack);

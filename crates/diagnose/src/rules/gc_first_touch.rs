@@ -44,7 +44,7 @@ impl Rule for GcFirstTouch {
          **Evidence.** Pauses with at least 0.1 s of kernel time and more kernel than user time, four fifths of them \
          before the heap in use first came near its later maximum, among pauses that have more kernel than user time for the \
          most part until then, and `Pre-touch: Disabled` in the log.\n\n\
-         **Look-alikes.** Kernel-heavy pauses that go on afterwards have another reason (huge-page compaction, memory \
+         **Confounders.** Kernel-heavy pauses that go on afterwards have another reason (huge-page compaction, memory \
          given back and taken again, swap: `gc-kernel-time`) and rule this cause out. Little CPU of either kind is starvation.\n\n\
          Without the line on pre-touching (JDK 8 has none) the verdict is *consistent with*."
     }
@@ -65,7 +65,8 @@ impl Rule for GcFirstTouch {
             return gc.ruled_out("no pause in the slow windows");
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
-            // ZGC and Shenandoah work beside the application and log no CPU time of their pauses.
+            // ZGC and Shenandoah work concurrently with the application and log no CPU time of
+            // their pauses.
             if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
                 return Judgement::NotApplicable;
             }

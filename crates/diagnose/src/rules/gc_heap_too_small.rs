@@ -54,9 +54,9 @@ const VERY_CLOSE_S: f64 = 0.1;
 /// Young collections up to which the young generation cannot be to blame.
 const FEW_YOUNG: usize = 2;
 
-/// Allocation per second and processor beyond which it is the application that allocates too much:
+/// Allocation per second and CPU beyond which it is the application that allocates too much:
 /// whoever does something with what it allocates rarely gets there, and writing it alone takes a
-/// good part of a processor.
+/// good part of a CPU.
 const FLOOD_PER_CPU: f64 = 1024.0 * 1024.0 * 1024.0;
 
 /// The rule.
@@ -79,10 +79,10 @@ impl Rule for GcHeapTooSmall {
          the largest heap or more, or full collections leave 90% of the old generation in use (75% where they follow each other within half a second) in a heap that has grown to three \
          quarters of its maximum, or does not grow in a hundred of them, or young collections follow each other within half a second in a young generation \
          of at most 15% of the heap.\n\n\
-         **Look-alikes.** A live set that keeps growing is a leak (`heap-leak`), which a larger heap only delays. \
-         Pauses that are long because the collector gets no processor (`gc-starved-of-cpu`) are few and use little CPU. \
-         A small young generation is not to blame either where more than 1 GB a second and processor is allocated. \
-         Where the allocation rate grew along with the collections, that is said: the heap may be the right size for \
+         **Confounders.** A live set that keeps growing is a leak (`heap-leak`), which a larger heap only delays. \
+         Pauses that are long because the collector gets no CPU (`gc-starved-of-cpu`) are few and use little CPU. \
+         A small young generation is not to blame either where more than 1 GB per second per CPU is allocated. \
+         Where the allocation rate grew along with the collections, that is reported: the heap may be the right size for \
          the usual load.\n\n\
          **Ruled out** by the time that such collections take, or by a live set and a young generation that leave room. Where \
          a log does not have their sizes, or covers less than 10 s, or where the heap may still grow, or where the young generation fills more than ten times a \
@@ -130,7 +130,7 @@ impl Rule for GcHeapTooSmall {
             return no_cause(self, &gc, stopped, live, generation.as_ref(), grows);
         }
         let room = Room { tight, old, young };
-        // Of a full old generation come full collections alone: young ones beside them have room
+        // Of a full old generation come full collections alone: young ones between them have room
         // enough.
         let (stopped, cost_ms) = (gc.stopped_share(|p| room.is_short(p)), gc.excess_ms(|p| room.is_short(p)));
         if stopped < STOPPED || !gc.matters(cost_ms) {
@@ -172,7 +172,7 @@ fn for_room(pause: &Pause<'_>) -> bool {
 }
 
 /// What is said where collections take much of the time and nothing is known to be too small: ruled
-/// out only by figures of both, the live set and the young generation.
+/// out only by values of both, the live set and the young generation.
 fn no_cause(
     rule: &dyn Rule,
     gc: &GcCase<'_, '_>,
@@ -325,7 +325,7 @@ impl Room<'_> {
     }
 }
 
-/// The allocation rate per processor, where it is out of all proportion.
+/// The allocation rate per CPU, where it is out of all proportion.
 fn flood(gc: &GcCase<'_, '_>) -> Option<f64> {
     let workers = || gc.slow.iter().filter_map(|p| p.span.figure(figure::WORKERS)).reduce(f64::max);
     let cpus = gc.fact_number(fact::CPUS).or_else(workers).filter(|n| *n >= 1.0)?;
@@ -336,7 +336,7 @@ fn flood(gc: &GcCase<'_, '_>) -> Option<f64> {
 
 fn flooded(rate: f64) -> String {
     format!(
-        "{} a second and processor is allocated: no young generation is large enough for that",
+        "{} per second per CPU is allocated: no young generation is large enough for that",
         quantity::bytes(rate)
     )
 }
@@ -349,12 +349,12 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         Some(times) => (
             Confidence::ConsistentWith,
             format!(
-                "the application allocates {times:.1} times as much as in the base windows: the load grew, too"
+                "the application allocates {times:.1} times as much as in the baseline windows: the load grew, too"
             ),
         ),
         None => (
             Confidence::Likely,
-            "the figures fit; how much a larger heap helps shows only a run with one".to_owned(),
+            "the metrics fit; how much a larger heap helps shows only a run with one".to_owned(),
         ),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &room);
@@ -412,8 +412,8 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
     finding
 }
 
-/// How many times as much is allocated per second as in the base windows, when that is a good deal
-/// more.
+/// How many times as much is allocated per second as in the baseline windows, when that is a good
+/// deal more.
 fn allocation_grew(gc: &GcCase<'_, '_>) -> Option<f64> {
     let rate = |windows: &[crate::Window]| {
         let bytes: f64 = windows.iter().map(|w| allocated(gc, *w)).sum();

@@ -32,11 +32,11 @@ impl Rule for GcHumongous {
     fn about(&self) -> &'static str {
         "G1 puts an object of half a region or more into regions of its own, straight in the old generation. Each such \
          allocation checks whether a concurrent cycle is due; many of them start cycle after cycle, waste the rest of \
-         their last region, and need regions side by side, for want of which a full collection follows.\n\n\
+         their last region, and need regions side by side, for lack of which a full collection follows.\n\n\
          **Evidence.** At least 30% of the concurrent cycles have the cause `G1 Humongous Allocation`; the cost is the \
          pauses with that cause, the remark, cleanup and mixed pauses of these cycles in proportion, and full \
          collections while humongous objects hold regions.\n\n\
-         **Look-alikes.** Cycles started by occupancy (`G1 Evacuation Pause`) or by `System.gc()` name themselves. \
+         **Confounders.** Cycles started by occupancy (`G1 Evacuation Pause`) or by `System.gc()` name themselves. \
          Humongous objects that live long start no cycles and are ruled out.\n\n\
          **Inconclusive** from a log without causes."
     }
@@ -101,7 +101,7 @@ fn holds_humongous(pause: &Pause<'_>) -> bool {
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_ms: f64) -> Finding {
     let caused: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_humongous(p)).copied().collect();
     let (confidence, why) = gc.named(cost_ms);
-    // Of the cycles' other pauses a share is charged, which is an estimate.
+    // Of the cycles' other pauses a share is attributed, which is an estimate.
     let mut finding = gc.finding(rule, (confidence.min(Confidence::Likely), why), cost_ms, &caused);
     finding.title = format!(
         "{} of {} started for objects of half a region or more: {} of pauses",

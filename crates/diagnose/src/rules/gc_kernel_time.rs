@@ -25,10 +25,10 @@ impl Rule for GcKernelTime {
         "While a collection runs, the kernel works more than the collector does: it puts huge pages together, fetches \
          memory from swap, or takes page faults in memory that was given back and is taken again.\n\n\
          **Evidence.** Pauses with at least 0.1 s of kernel time and more kernel than user time, of which a fifth or more \
-         comes after the heap has been used once. What is charged of such a pause is the kernel's share of its CPU time, and \
+         comes after the heap has been used once. What is attributed of such a pause is the kernel's share of its CPU time, and \
          no more than the kernel worked in it.\n\n\
-         **Look-alikes.** Kernel time before the heap has been used once is its first touch (`gc-first-touch`). Pauses \
-         with little CPU time of either kind are short of a processor, or wait for swap (`gc-starved-of-cpu`).\n\n\
+         **Confounders.** Kernel time before the heap has been used once is its first touch (`gc-first-touch`). Pauses \
+         with little CPU time of either kind are short of a CPU, or wait for swap (`gc-starved-of-cpu`).\n\n\
          **Ruled out** by the kernel time of pauses. A log says how long the kernel worked and not at what, so it stays \
          *consistent with*: stacks of the collector's threads (`fathom record`) show it."
     }
@@ -46,7 +46,8 @@ impl Rule for GcKernelTime {
             return gc.ruled_out("no pause in the slow windows");
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
-            // ZGC and Shenandoah work beside the application and log no CPU time of their pauses.
+            // ZGC and Shenandoah work concurrently with the application and log no CPU time of
+            // their pauses.
             if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
                 return Judgement::NotApplicable;
             }

@@ -24,7 +24,7 @@ const WAITING_JDK: f64 = 25.0;
 /// HotSpot's functions in which a thread waits for native code that holds arrays: the beginnings of
 /// their names (JDK 8's with an underscore).
 const WAITING_IN: [&str; 2] = ["GCLocker::", "GC_locker::"];
-/// A collection that the locker initiated came too early by as much of eden as was empty, beside
+/// A collection that the locker initiated came too early by as much of eden as was empty, next to
 /// the fullest of the run; where that is not in the log, all of it counts.
 fn early(pause: &Pause<'_>, fullest: f64) -> f64 {
     eden_share(pause).filter(|_| fullest > 0.0).map_or(1.0, |share| (1.0 - share / fullest).clamp(0.0, 1.0))
@@ -69,11 +69,11 @@ impl Rule for GcLocker {
          memory wait, and when the last one leaves, a collection follows (`GCLocker Initiated GC`), often right after \
          another. G1 of JDK 22 and later leaves such regions in place instead (`Evacuation Failure: Pinned`).\n\n\
          **Evidence.** The cause in at least 5% of collections, or pinned failures, and what these collections cost. \
-         A collection that finds eden full was due anyway; what is charged is the part of it by which eden was empty, with the \
+         A collection that finds eden full was due anyway; what is attributed is the part of it by which eden was empty, with the \
          waits, and without what the kernel took of it (`gc-kernel-time`). Where threads' switches were recorded with \
          stacks, the time for which threads were off the CPU below HotSpot's `GCLocker`, as a mean over these threads: it is \
          most of the cost.\n\n\
-         **Look-alikes.** Other causes name themselves. The time for which threads waited for the native code itself is \
+         **Confounders.** Other causes name themselves. The time for which threads waited for the native code itself is \
          not in the log: `fathom record` has it, and `-Xlog:gc+jni=debug` names the threads."
     }
 
@@ -167,8 +167,8 @@ impl Blocked {
         let mut blocked = Self::default();
         for thread in case.chains().application_threads(jvm) {
             let Some(stalled) = case.chains().under(thread, Category::AllocationStall) else { continue };
-            let ms = |moments: &Intervals| -> f64 {
-                let stacks = case.chains().stacks_under(thread, Category::AllocationStall, moments);
+            let ms = |intervals: &Intervals| -> f64 {
+                let stacks = case.chains().stacks_under(thread, Category::AllocationStall, intervals);
                 let own = stacks.iter().filter(|(stack, _)| is_below(recording, *stack));
                 own.map(|(_, ns)| *ns as f64 / 1e6).sum()
             };
@@ -185,8 +185,8 @@ impl Blocked {
         blocked
     }
 
-    /// Wall time above as much base time: a mean over the threads that waited, which wait beside
-    /// one another.
+    /// Wall time above as much baseline time: a mean over the threads that waited, which wait
+    /// next to one another.
     fn cost_ms(&self, case: &Case<'_>) -> f64 {
         case.excess_ms(self.ms, self.base_ms) / self.threads.len().max(1) as f64
     }
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn what_is_charged_to_native_code_is_charged_to_no_other_finding() {
-        // Sixty stops, which are one stretch on the timeline, and thirty of them, which are not.
+        // Sixty stops, which are one interval on the timeline, and thirty of them, which are not.
         let mut built = Built::jvm("17", "Parallel", 60.0);
         for i in 0..60 {
             let (cause, eden) = match i % 2 {

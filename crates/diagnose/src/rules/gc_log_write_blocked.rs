@@ -1,10 +1,10 @@
 //! `gc-log-write-blocked`: the JVM waits in `write()` for its own log while all threads are
 //! stopped.
 //!
-//! Unified logging takes a line's stamp before it writes the line, and most lines of a collection
-//! are written inside the pause. A write that blocks (dirty-page throttling, a frozen or slow file
-//! system, a pipe whose reader sleeps) therefore shows as a gap between two lines in which nobody
-//! used a processor.
+//! Unified logging takes a line's timestamp before it writes the line, and most lines of a
+//! collection are written inside the pause. A write that blocks (dirty-page throttling, a frozen or
+//! slow file system, a pipe whose reader sleeps) therefore shows as a gap between two lines in
+//! which nobody used a CPU.
 
 mod finding;
 mod gaps;
@@ -52,14 +52,14 @@ impl Rule for GcLogWriteBlocked {
          default.\n\n\
          **Evidence.** A gap of 200 ms or more between two lines of one pause, for which no phase accounts and in \
          which no CPU time was used; or a safepoint that holds the threads 200 ms longer than the collection in it. \
-         The pause less its phases agrees with the gap. A log without CPU figures shows no such gap. Calls that the kernel \
+         The pause less its phases agrees with the gap. A log without CPU times shows no such gap. Calls that the kernel \
          timed count in pieces of any length from 1 ms a stop on.\n\n\
-         **Look-alikes.** A stall of the JVM's `hsperfdata` file (a memory-mapped file, default under /tmp) prints the \
-         very same lines; so does a VM thread that gets no processor, though rarely for so long, and a machine or \
+         **Confounders.** A stall of the JVM's `hsperfdata` file (a memory-mapped file, default under /tmp) prints the \
+         very same lines; so does a VM thread that gets no CPU, though rarely for so long, and a machine or \
          process that was stopped as a whole. From logs alone the verdict is therefore at most *consistent with*. \
          What proves it: the time of the kernel's `write()` on the log's descriptor (`strace -f -T -e trace=write`), or \
          the off-CPU stack of the VM thread (`vfs_write`, not a page fault).\n\n\
-         With those recorded (an strace beside the log, or `fathom record`) the verdict is *proven*, of all stops in which \
+         With those recorded (an strace as well as the log, or `fathom record`) the verdict is *proven*, of all stops in which \
          the VM thread is seen to write the log, whatever the log itself says; what the kernel waited for (dirty \
          throttling, a page under writeback, the journal, a frozen file system) is known from its stack. A page fault of \
          the VM thread in the write's place rules this cause out.\n\n\
@@ -107,7 +107,7 @@ impl Rule for GcLogWriteBlocked {
             ),
             call: Some((call, how)),
         }));
-        // A gap must be long to be distinguished from a wait for a processor; a call that was timed
+        // A gap must be long to be distinguished from a wait for a CPU; a call that was timed
         // counts in pieces of any length.
         let counts = |w: &Wait<'_>| w.idle && (w.ms >= GAP_MS || w.call.is_some());
         let (long, short): (Vec<_>, Vec<_>) = waits.into_iter().partition(counts);
@@ -126,7 +126,7 @@ impl Rule for GcLogWriteBlocked {
         }
         match short.iter().chain(&long).max_by(|a, b| a.ms.total_cmp(&b.ms)) {
             Some(w) if w.ms >= GAP_MS && !w.idle => gc.ruled_out(format!(
-                "the longest interval of a pause outside its phases is {}, and the processor was busy in it",
+                "the longest interval of a pause outside its phases is {}, and the CPU was busy in it",
                 quantity::millis(w.ms)
             )),
             Some(w) if w.ms >= GAP_MS => gc.ruled_out(format!(

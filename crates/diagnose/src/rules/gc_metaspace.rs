@@ -34,8 +34,8 @@ impl Rule for GcMetaspace {
          **Evidence.** The causes `Metadata GC Threshold` and `Metadata GC Clear Soft References` and their cost. \
          Metaspace in use after each of them shows whether it is a leak: it rises although every one unloaded what it \
          could.\n\n\
-         **Look-alikes.** Full collections for lack of heap have other causes. A few of these collections at the start \
-         cost little and are ruled out by their figure."
+         **Confounders.** Full collections for lack of heap have other causes. A few of these collections at the start \
+         cost little and are ruled out by what they cost."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -106,7 +106,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
         if leaks { "; it keeps growing" } else { "" },
     );
     finding.culprit = if leaks {
-        "class loaders that are never let go, or classes made without end"
+        "class loaders that are never released, or classes generated without end"
     } else {
         "the metaspace threshold"
     }

@@ -38,7 +38,7 @@ impl Rule for GcPrematurePromotion {
          **Evidence,** all of it: in at least half of the young collections the tenuring threshold falls to 1 with more \
          than the desired survivor size of age 1; the old generation grows by 10% or more of what each young \
          collection frees; and collections of the old generation free at least half of it. The cost is those.\n\n\
-         **Look-alikes.** A cache that fills is promoted as well, but its memory stays in use. A leak too.\n\n\
+         **Confounders.** A cache that fills is promoted as well, but its memory stays in use. A leak too.\n\n\
          **Inconclusive** without ages in the log."
     }
 

@@ -1,4 +1,4 @@
-//! `gc-starved-of-cpu`: collections last long because their workers get no processor.
+//! `gc-starved-of-cpu`: collections last long because their workers get no CPU.
 
 use fathom_recording::vocabulary::{fact, figure, kind};
 
@@ -11,21 +11,21 @@ use crate::waits::log_write::log_writes;
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// CPU ÷ (wall × workers) over the long pauses. A quiet machine gives 0.6 to 0.95; below one half
-/// the workers waited longer than they worked. Measured on two processors with a load of 20: 0.15.
+/// the workers waited longer than they worked. Measured on two CPUs with a load of 20: 0.15.
 const STARVED: f64 = 0.5;
 /// What the workers would have reached on a quiet machine: the lower end of what was measured
 /// there, so that the cost is not overstated.
 const USUAL: f64 = 0.6;
 /// Fewer long pauses than this are chance, unless they amount to something.
 const PAUSES: usize = 5;
-/// A stretch of a pause outside its phases that is as large is not work slowed down but a stall of
-/// the VM thread (`gc-log-write-blocked`), milliseconds and share of the pause.
+/// An interval of a pause outside its phases that is as large is not work slowed down but a stall
+/// of the VM thread (`gc-log-write-blocked`), milliseconds and share of the pause.
 const OUTSIDE: (f64, f64) = (200.0, 0.5);
 /// Part of a pause that writes of the log may take for its CPU time to still show whether
-/// processors were missing.
+/// CPUs were missing.
 const WRITTEN: f64 = 0.2;
 /// Time to reach a safepoint for an operation that is no collection: threads that poll within
-/// microseconds are late only when they have no processor. In milliseconds, and in how many
+/// microseconds are late only when they have no CPU. In milliseconds, and in how many
 /// operations.
 const LATE: (f64, usize) = (10.0, 3);
 /// Share of swap left free below which swapping is a likely reason too.
@@ -45,16 +45,16 @@ impl Rule for GcStarvedOfCpu {
 
     fn about(&self) -> &'static str {
         "The collector's workers want to run and other threads, other processes, a quota of the container or the \
-         hypervisor keep the processors from them. The same work then takes several times as long.\n\n\
-         **Evidence.** Over the pauses of 50 ms or more (CPU figures come in steps of 10 ms), CPU time is less than \
+         hypervisor keep the CPUs from them. The same work then takes several times as long.\n\n\
+         **Evidence.** Over the pauses of 50 ms or more (CPU times come in steps of 10 ms), CPU time is less than \
          half of wall time × workers, while the work phases fill the pause; where the log does not print how many workers \
-         there were, pauses that used less than half a processor, which is too little for one. Five of them, or one of a \
+         there were, pauses that used less than half a CPU, which is too little for one. Five of them, or one of a \
          second or more.\n\n\
-         **Look-alikes.** A blocked log write leaves a gap *outside* the phases: such pauses are left out. Memory \
+         **Confounders.** A blocked log write leaves a gap *outside* the phases: such pauses are left out. Memory \
          touched for the first time costs *kernel* time: such pauses are left out too. A heap that was swapped out \
          prints the same figures; the log alone cannot distinguish it, so the verdict is *consistent with*, unless \
-         something else speaks for the processors: operations that have nothing to do are late to reach their \
-         safepoint as well, ZGC prints the machine's load, or the JVM has more workers than processors. Proof: the \
+         something else points to the CPUs: operations that have nothing to do are late to reach their \
+         safepoint as well, ZGC prints the machine's load, or the JVM has more workers than CPUs. Proof: the \
          run-queue time of the workers, and no major page faults."
     }
 
@@ -71,13 +71,14 @@ impl Rule for GcStarvedOfCpu {
             return gc.ruled_out("no pause in the slow windows");
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
-            // ZGC and Shenandoah work beside the application and log no CPU time of their pauses.
+            // ZGC and Shenandoah work concurrently with the application and log no CPU time of
+            // their pauses.
             if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
                 return Judgement::NotApplicable;
             }
             return blind(self, "CPU time of collections", "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)");
         }
-        // A pause in which the log's own write blocked had no use for processors meanwhile.
+        // A pause in which the log's own write blocked had no use for CPUs meanwhile.
         let writes = log_writes(case.recording, jvm).into_iter().map(|write| (write.t0_ns(), write.t1_ns()));
         let writes = Intervals::of(writes);
         let is_work = |p: &Pause<'_>| is_work(p) && !is_written(p, &writes);
@@ -85,11 +86,11 @@ impl Rule for GcStarvedOfCpu {
         let Some(all) = Worked::of(gc.slow.iter()).filter(|_| !long.is_empty()) else {
             return gc.ruled_out(no_long_pause(&gc));
         };
-        // Pauses that worked on many processors do not make up for those that waited for one.
+        // Pauses that worked on many CPUs do not make up for those that waited for one.
         let low = Worked::of(long.iter()).and_then(|w| w.efficiency).is_some_and(|share| share < STARVED);
         let starved: Vec<Pause<'_>> = long.into_iter().filter(|p| low || waited(p)).collect();
         let wasted: f64 = starved.iter().map(wasted_ms).sum();
-        // What the base windows waste as well is not what makes the slow ones slow.
+        // What the baseline windows waste as well is not what makes the slow ones slow.
         let usual: f64 = gc.base_of(|p| is_work(p) && (low || waited(p))).iter().map(wasted_ms).sum();
         let cost_ms = case.excess_ms(wasted, usual);
         let longest = starved.iter().map(Pause::ms).fold(0.0, f64::max);
@@ -125,7 +126,7 @@ fn is_work(pause: &Pause<'_>) -> bool {
     !stalled && !kernel
 }
 
-/// What is said where no pause is long enough to judge: what the CPU figures were, and why nothing
+/// What is said where no pause is long enough to judge: what the CPU times were, and why nothing
 /// follows from them.
 fn no_long_pause(gc: &GcCase<'_, '_>) -> String {
     let no = "no pause of 50 ms or more in which the collector was at work";
@@ -178,7 +179,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
     let sure = match (support.is_empty(), &swapped) {
         (false, None) => (
             Confidence::Likely,
-            "other figures speak for busy processors too; run-queue times of the workers would prove it".to_owned(),
+            "other metrics point to busy CPUs too; run-queue times of the workers would prove it".to_owned(),
         ),
         _ => (
             Confidence::ConsistentWith,
@@ -190,16 +191,16 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
     let mut finding = gc.finding(rule, sure, cost_ms, long);
     let of = match seen.efficiency {
         Some(share) => {
-            format!("collections got {} of the processor time that they could use", quantity::share(share))
+            format!("collections got {} of the CPU time that they could use", quantity::share(share))
         }
         None => "collections waited for more than they worked".to_owned(),
     };
     let (used, wall) = (quantity::seconds(seen.cpu.cpu_s()), quantity::seconds(seen.cpu.real_s));
     finding.title = format!("{of}: {used} of CPU in {wall} of pauses");
     finding.culprit =
-        "whatever else runs on the processors (other processes, a CPU quota, the hypervisor), or swap".into();
+        "whatever else runs on the CPUs (other processes, a CPU quota, the hypervisor), or swap".into();
     finding.meaning =
-        "The collector hardly ran while the application waited for it. Consistent with that: no processor for its \
+        "The collector hardly ran while the application waited for it. Consistent with that: no CPU for its \
          threads, a heap that was swapped out, a disk or file system that blocked the JVM."
             .into();
     let fact = pauses::STARVED.is(Value::seconds(seen.cpu.cpu_s())).with("pauses", Value::count(seen.pauses));
@@ -207,7 +208,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
     let fact = fact.with("paused", Value::seconds(seen.cpu.real_s)).with("usual", Value::share(USUAL));
     finding.evidence.push(summed(gc.source(), fact.with("efficiency", seen.efficiency.map(Value::share))));
     finding.evidence.extend(most(long, wasted_ms).into_iter().map(pauses::with_cpu));
-    // Where nothing else speaks for busy processors, memory from swap is as likely.
+    // Where nothing else points to busy CPUs, memory from swap is as likely.
     if support.is_empty() || swapped.is_some() {
         finding.remedies.extend(no_swap(gc.case, gc.jvm));
     }
@@ -215,24 +216,24 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
     finding.evidence.extend(swapped);
     finding.remedies.extend([
         remedy(
-            "give the JVM processors of its own: fewer neighbours, cpuset, a higher CPU quota or weight",
+            "give the JVM CPUs of its own: fewer neighbours, cpuset, a higher CPU quota or weight",
             "any JDK",
             "costs hardware",
         ),
         remedy(
-            "-XX:ActiveProcessorCount=N or -XX:ParallelGCThreads=N, N the processors that it really gets",
+            "-XX:ActiveProcessorCount=N or -XX:ParallelGCThreads=N, N the CPUs that it really gets",
             "ActiveProcessorCount: JDK 10, 8u191 and later",
             "fewer workers make collections longer on a quiet machine",
         ),
     ]);
     finding.verify = vec![
         "fathom gc shows \"CPU used in pauses\" at 50% or more".into(),
-        "vmstat 1: the run queue (r) is no longer than the number of processors while collections run; swap (si, so) is 0".into(),
+        "vmstat 1: the run queue (r) is no longer than the number of CPUs while collections run; swap (si, so) is 0".into(),
     ];
     finding
 }
 
-/// What else speaks for busy processors.
+/// What else points to busy CPUs.
 fn support(gc: &GcCase<'_, '_>) -> Vec<Evidence> {
     let mut support = Vec::new();
     let cpus = gc.fact_number(fact::CPUS).filter(|c| *c >= 1.0);
@@ -247,7 +248,7 @@ fn support(gc: &GcCase<'_, '_>) -> Vec<Evidence> {
     }
     let stops = gc.case.spans_in(kind::SAFEPOINT, gc.jvm, &gc.case.slow);
     let holds_pause = |s: &fathom_recording::Span<'_>| {
-        gc.slow_beside(s.t0_ns(), s.t1_ns()).any(|p| s.overlap_ns(p.span.t0_ns(), p.span.t1_ns()) > 0)
+        gc.slow_during(s.t0_ns(), s.t1_ns()).any(|p| s.overlap_ns(p.span.t0_ns(), p.span.t1_ns()) > 0)
     };
     let reach_ms = |s: &fathom_recording::Span<'_>| s.figure(figure::REACH_NS).unwrap_or(0.0) / 1e6;
     let late: Vec<_> = stops.filter(|s| reach_ms(s) >= LATE.0 && !holds_pause(s)).collect();

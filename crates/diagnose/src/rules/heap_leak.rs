@@ -43,7 +43,7 @@ impl Rule for HeapLeak {
          confidence interval, it amounts to a fifth of the heap or more, the later half rises at least half as fast as \
          the earlier, and the live set has passed 70% of the heap. The time until the heap is full follows from the \
          slope.\n\n\
-         **Look-alikes.** Heap after *young* collections rises in every healthy program and is not used. A cache that \
+         **Confounders.** Heap after *young* collections rises in every healthy program and is not used. A cache that \
          warms up flattens. A heap too small for a steady live set does not rise.\n\n\
          **Ruled out** by the slope. With too few collections of the old generation, or a growth that has cost \
          nothing yet, it is not known.\n\n\

@@ -14,7 +14,7 @@ pub(crate) const JIT_LOG: &str = "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:
 
 /// The first so many nanoseconds of a JVM are its start-up, in which everything is compiled for the
 /// first time. Measured: a server of 23 MB of LogCompilation was done with most of it after 6 CPU
-/// seconds; on a busy machine with two processors that is half a minute.
+/// seconds; on a busy machine with two CPUs that is half a minute.
 pub(crate) const START_UP_NS: i64 = 30_000_000_000;
 /// The usual level kept for this long, nanoseconds: what the application does all the time is
 /// compiled by then.
@@ -163,12 +163,12 @@ impl<'c, 'a> JitCase<'c, 'a> {
         log.map_or_else(Origin::default, |log| Origin { name: log.name.clone(), line: None, records })
     }
 
-    /// Not there, for this figure.
+    /// Not there, for this value.
     pub(crate) fn ruled_out(&self, figure: impl Into<Statement>) -> Judgement {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
-    /// A figure taken over the log.
+    /// A value taken over the log.
     pub(crate) fn evidence(&self, fact: impl Into<Fact>) -> Evidence {
         Evidence::summed(self.source(), fact)
     }
@@ -216,7 +216,7 @@ pub(crate) fn deepest<'t, 'a: 't>(tasks: impl Iterator<Item = &'t Task<'a>>) -> 
     usize::try_from(deepest).unwrap_or(0)
 }
 
-/// A remedy.
+/// A recommendation.
 pub(crate) fn remedy(change: &str, applies_to: &str, risk: &str) -> Remedy {
     Remedy { change: change.into(), applies_to: applies_to.into(), risk: risk.into() }
 }

@@ -17,7 +17,7 @@ const SWEEPS_PER_S: f64 = 1.0;
 /// … over ten seconds is a storm, nanoseconds. Measured with a cache too small, no warning either
 /// time: 205 sweeps in 22 s on JDK 17, 22 collections in 24 s on JDK 25, eleven of them within ten.
 const STORM_NS: i64 = 10_000_000_000;
-/// Compilations that gave up for want of room or of a compiler.
+/// Compilations that failed for lack of code cache or of a compiler.
 const GAVE_UP: [&str; 2] = ["CodeCache is full", "compilation is disabled"];
 /// Records cited.
 const CITED: usize = 3;
@@ -39,11 +39,11 @@ impl Rule for JitCodeCacheFull {
          or throws code away to make room and compiles it again when it is called: hot methods run interpreted.\n\n\
          **Evidence.** The JVM says that the compiler has been disabled; or the cache was full three times or more; or \
          the sweeper (JDK 19 and older), or collections with cause `CodeCache GC Threshold` or `CodeCache GC \
-         Aggressive` (JDK 20 and later), ran more than once a second for ten seconds. Failed compilations for want of \
+         Aggressive` (JDK 20 and later), ran more than once a second for ten seconds. Failed compilations for lack of \
          room are listed with it.\n\n\
-         **Cost.** What was lost from the first such moment on; an upper bound, because logs do not show which code \
+         **Cost.** What was lost from the first such time on; an upper bound, because logs do not show which code \
          ran interpreted.\n\n\
-         **Look-alikes.** Slow code with a long compile queue is `jit-compile-burst`: here the queue is empty, because \
+         **Confounders.** Slow code with a long compile queue is `jit-compile-burst`: here the queue is empty, because \
          nothing more is asked for. Code thrown away for a wrong assumption is `jit-deopt-loop`.\n\n\
          **Needs** a LogCompilation file, or the JVM's own warning in its log (`-Xlog:codecache` or standard output)."
     }

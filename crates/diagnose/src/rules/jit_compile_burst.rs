@@ -40,26 +40,26 @@ impl Rule for JitCompileBurst {
     fn about(&self) -> &'static str {
         "A code path that had not run before (a migration, a new tenant, the first request of a kind) becomes hot all \
          at once. Until its methods are compiled they run in the interpreter, some twenty times slower, then in C1's \
-         profiled code, two to three times slower; the compiler threads take processors away from the application \
+         profiled code, two to three times slower; the compiler threads take CPUs away from the application \
          meanwhile.\n\n\
-         **Evidence.** In a slow window: at least 5 compile tasks a second, 5 times the base's rate and 30 in all; or \
-         C2 busy for half of the time and 30 points more than in the base. The burst begins no more than 3 s before \
+         **Evidence.** In a slow window: at least 5 compile tasks a second, 5 times the baseline's rate and 30 in all; or \
+         C2 busy for half of the time and 30 points more than in the baseline. The burst begins no more than 3 s before \
          the dip shows. The finding names the methods that were never compiled before, tiers, on-stack replacements, \
          waits in the queue, its greatest length, how busy the compilers were, and the other JVMs at the same time.\n\n\
-         **Cost.** With CPU samples and the threads' switches (`fathom record`): what of the time that application threads ran interpreted, or \
+         **Cost.** With CPU samples and context switches (`fathom record`): what of the time that application threads ran interpreted, or \
          in C1's code, of methods that were compiled from the burst on, compiled code would have saved (95% and 60% of it), and what the compilers of all recorded JVMs took of \
-         the processors that they waited for, both above the base's, and in the burst's own periods, or their densest part, where these are less than half \
+         the CPUs that they waited for, both above the baseline's, and in the burst's own periods, or their densest part, where these are less than half \
          of the slow windows. Where that does not matter, the burst is only what new code always brings, and no cause. Where there \
-         are too few samples for shares, no more is charged than compilers worked and the samples show of such code. From logs \
+         are too few samples for shares, no more is attributed than compilers worked and the samples show of such code. From logs \
          alone: the part of the loss that fell into the periods in which tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
          samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
-         **Look-alikes.** A collection at the same time: the finding says how long the JVM was stopped in the window, \
-         and is only *consistent with* when stops explain a good part. Another process taking the processors: slow \
+         **Confounders.** A collection at the same time: the finding says how long the JVM was stopped in the window, \
+         and is only *consistent with* when stops explain a good part. Another process taking the CPUs: slow \
          code everywhere, but no new methods in the queue. A method compiled again and again is `jit-deopt-loop` and \
          does not count, an \
          empty queue with slow code `jit-code-cache-full`. Start-up: in the first 30 s of a JVM (less where the series \
          has kept its usual level for 5 s), or before the series has reached its level, it is reported as start-up, and \
-         only when the user's window lies there, with no base of the JVM before it.\n\n\
+         only when the user's window lies there, with no baseline of the JVM before it.\n\n\
          **Needs** a LogCompilation file for waits and lengths; `-Xlog:jit+compilation=debug` or PrintCompilation show \
          rates and names alone. Without a slow window nothing is found: compiling alone is not slow; where compilers were busy for 5% of the time and nothing shows when it was slow, it is not known."
     }
@@ -101,8 +101,8 @@ impl Rule for JitCompileBurst {
         let looping = in_a_loop(&jit);
         let bursts: Vec<Burst<'_>> =
             case.slow.iter().filter_map(|w| Burst::in_window(&jit, *w, &looping)).collect();
-        let stretches = bursts.iter().fold(Intervals::default(), |all, b| all.or(&b.stretches));
-        let most_ms = cost_ms(case, jvm, &stretches);
+        let ranges = bursts.iter().fold(Intervals::default(), |all, b| all.or(&b.ranges));
+        let most_ms = cost_ms(case, jvm, &ranges);
         if bursts.is_empty() || !case.matters(most_ms) {
             return jit.ruled_out(quiet(&jit));
         }
@@ -110,8 +110,8 @@ impl Rule for JitCompileBurst {
             return jit.ruled_out(leader);
         }
         let base = Intervals::of_windows(&case.base);
-        let near = case.clipped(&stretches.or(&base));
-        let support = support(&jit, &bursts, &stretches);
+        let near = case.clipped(&ranges.or(&base));
+        let support = support(&jit, &bursts, &ranges);
         let cost_ms = match &support {
             Some((support, most_ms)) => support.cost_ms().min(*most_ms),
             None => samples::at_most_ms(&jit, &near, &bursts).map_or(most_ms, |ms| ms.min(most_ms)),
@@ -127,9 +127,7 @@ impl Rule for JitCompileBurst {
         }
         match &support {
             Some(support) if !case.matters(cost_ms) => support.too_little(self, &jit),
-            _ => {
-                Judgement::Found(Box::new(found(self, &jit, &bursts, &stretches, support.as_ref(), cost_ms)))
-            }
+            _ => Judgement::Found(Box::new(found(self, &jit, &bursts, &ranges, support.as_ref(), cost_ms))),
         }
     }
 }
@@ -142,19 +140,18 @@ impl Rule for JitCompileBurst {
 fn support<'a>(
     jit: &JitCase<'_, 'a>,
     bursts: &[Burst<'a>],
-    stretches: &Intervals,
+    ranges: &Intervals,
 ) -> Option<(Support<'a>, f64)> {
     let case = jit.case;
     let base = Intervals::of_windows(&case.base);
     let dense = bursts.iter().fold(Intervals::default(), |all, burst| all.or(&burst.densest()));
     let is_part = |part: &Intervals| part.length_ms() < PART * Case::length_ms(&case.slow);
-    let parts = [dense, stretches.clone()].into_iter().filter(is_part);
+    let parts = [dense, ranges.clone()].into_iter().filter(is_part);
     let near = parts.filter_map(|part| {
         let near = case.clipped(&part.or(&base));
         Some((Support::of(jit, &near, bursts)?, cost_ms(case, jit.jvm, &part)))
     });
-    let whole =
-        Support::of(jit, case, bursts).map(|support| (support, self::cost_ms(case, jit.jvm, stretches)));
+    let whole = Support::of(jit, case, bursts).map(|support| (support, self::cost_ms(case, jit.jvm, ranges)));
     let cost_ms = |(support, most_ms): &(Support<'_>, f64)| support.cost_ms().min(*most_ms);
     near.chain(whole).max_by(|a, b| cost_ms(a).total_cmp(&cost_ms(b)))
 }

@@ -51,7 +51,7 @@ impl Rule for JitDeoptLoop {
     fn about(&self) -> &'static str {
         "C2 compiles on assumptions from what it has seen: this branch is never taken, this call has one receiver. When \
          one fails the code is thrown away, the method runs interpreted, is profiled and compiled anew. A method whose \
-         assumptions keep failing goes round for ever, and after some rounds may be given up for good \
+         assumptions keep failing is compiled and invalidated in a loop, and after some rounds may be given up for good \
          (`PerMethodRecompilationCutoff`).\n\n\
          **Evidence.** In the slow windows, after start-up: the code of one method thrown away five times or more and \
          made again; or more than 20 invalidations a second in all. Those that only make room for better code do not \
@@ -60,7 +60,7 @@ impl Rule for JitDeoptLoop {
          again was thrown away, whether that was recorded or not.\n\n\
          **Cost.** The time from each invalidation to the next code of the same method (at most 5 s), as a part of the \
          loss where one was measured. Other threads may have been elsewhere, so it is an upper bound.\n\n\
-         **Look-alikes.** Warm-up invalidates a lot, once a method: it is left out. A new code path is \
+         **Confounders.** Warm-up invalidates a lot, once a method: it is left out. A new code path is \
          `jit-compile-burst`: there the methods are new. A full code cache throws code away as well: \
          `jit-code-cache-full` has its own events.\n\n\
          **Needs** a LogCompilation file to be ruled out, and to name the reason; compilations alone (`fathom record`) show a loop. \
@@ -77,21 +77,20 @@ impl Rule for JitDeoptLoop {
             Err(judgement) => return judgement,
         };
         let rounds = Rounds::of(&jit);
-        let stretches = rounds.stretches(case);
-        let slow_ms = case.lost_during_ms(&stretches).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
+        let ranges = rounds.ranges(case);
+        let slow_ms = case.lost_during_ms(&ranges).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
             true => 0.0,
-            false => stretches.length_ms(),
+            false => ranges.length_ms(),
         });
         let is_loop = !rounds.loops.is_empty() || rounds.per_s > STORM_PER_S;
         if is_loop && case.matters(slow_ms) {
-            return Judgement::Found(Box::new(found(self, &jit, &rounds, &stretches, slow_ms)));
+            return Judgement::Found(Box::new(found(self, &jit, &rounds, &ranges, slow_ms)));
         }
         let again = Again::of(&jit);
-        let again_ms =
-            case.lost_during_ms(&again.stretches).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
-                true => 0.0,
-                false => again.stretches.length_ms(),
-            });
+        let again_ms = case.lost_during_ms(&again.ranges).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
+            true => 0.0,
+            false => again.ranges.length_ms(),
+        });
         if !again.methods.is_empty() && case.matters(again_ms) {
             return Judgement::Found(Box::new(compiled_again(self, &jit, &again, again_ms)));
         }
@@ -115,7 +114,7 @@ struct Again<'a> {
     /// With how often, the most first.
     methods: Vec<(&'a str, usize)>,
     /// From one compilation to the next, as far as they follow each other.
-    stretches: Intervals,
+    ranges: Intervals,
 }
 
 impl<'a> Again<'a> {
@@ -124,7 +123,7 @@ impl<'a> Again<'a> {
     /// [`AGAIN`] leaves room for.
     fn of(jit: &JitCase<'_, 'a>) -> Self {
         if sees_invalidations(jit) {
-            return Self { methods: Vec::new(), stretches: Intervals::default() };
+            return Self { methods: Vec::new(), ranges: Intervals::default() };
         }
         let warm_ns = jit.warm_ns().unwrap_or(i64::MIN);
         let mut by: HashMap<&'a str, Vec<(i64, i64)>> = HashMap::new();
@@ -137,17 +136,17 @@ impl<'a> Again<'a> {
         by.retain(|method, tasks| {
             tasks.len() >= AGAIN * copies.get(class_of(method)).map_or(1, |n| (*n).max(1))
         });
-        let mut stretches = Vec::new();
+        let mut ranges = Vec::new();
         for tasks in by.values() {
             for pair in tasks.windows(2) {
                 let [(from, _), (_, done)] = pair else { continue };
-                stretches.push((*from, (*done).min(from.saturating_add(ROUND_MAX_NS))));
+                ranges.push((*from, (*done).min(from.saturating_add(ROUND_MAX_NS))));
             }
         }
         let mut methods: Vec<_> = by.into_iter().map(|(method, tasks)| (method, tasks.len())).collect();
         methods.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         let windows = Intervals::of_windows(&jit.case.slow);
-        Self { methods, stretches: Intervals::of(stretches).and(&windows) }
+        Self { methods, ranges: Intervals::of(ranges).and(&windows) }
     }
 }
 
@@ -177,7 +176,7 @@ fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cos
     let case = jit.case;
     let (worst, times) = again.methods.first().copied().unwrap_or(("", 0));
     let (confidence, why) = match case.share(cost_ms) {
-        Some(share) if share >= 0.5 && case.lost_during_ms(&again.stretches).is_some() => (
+        Some(share) if share >= 0.5 && case.lost_during_ms(&again.ranges).is_some() => (
             Confidence::Likely,
             "what is compiled so often was thrown away as often, and most of the loss falls into that; why it was thrown away was \
              not recorded",
@@ -197,7 +196,7 @@ fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cos
     });
     let fact = compile::AGAIN.is(Value::counted(AGAIN as f64));
     finding.evidence = vec![jit.evidence(fact.with("methods", Value::list(methods)))];
-    finding.windows = again.stretches.windows();
+    finding.windows = again.ranges.windows();
     finding.remedies = advice();
     finding.verify = vec![format!("under the same load no method is compiled {AGAIN} times (fathom jit)")];
     finding.verify.push("a LogCompilation file names the reason of each deoptimisation".into());
@@ -258,7 +257,7 @@ impl<'a> Rounds<'a> {
         Self { loops, all, most, per_s }
     }
 
-    fn stretches(&self, case: &Case<'_>) -> Intervals {
+    fn ranges(&self, case: &Case<'_>) -> Intervals {
         let rounds = self.loops.iter().flat_map(|(_, rounds)| rounds);
         Intervals::of(rounds.map(|r| (r.span.t0_ns(), r.until_ns))).and(&Intervals::of_windows(&case.slow))
     }
@@ -278,13 +277,13 @@ fn found(
     rule: &dyn Rule,
     jit: &JitCase<'_, '_>,
     rounds: &Rounds<'_>,
-    stretches: &Intervals,
+    ranges: &Intervals,
     cost_ms: f64,
 ) -> Finding {
     let case = jit.case;
     let reasons = reasons(rounds);
     let (confidence, why) = match case.share(cost_ms) {
-        Some(share) if share >= 0.5 && case.lost_during_ms(stretches).is_some() => (
+        Some(share) if share >= 0.5 && case.lost_during_ms(ranges).is_some() => (
             Confidence::Likely,
             "the rounds are in the log and most of the loss falls into them; which code ran interpreted is not",
         ),
@@ -306,7 +305,7 @@ fn found(
     finding.culprit = worst.to_owned();
     finding.meaning = MEANING.into();
     finding.evidence = evidence(jit, rounds, &reasons);
-    finding.windows = stretches.windows();
+    finding.windows = ranges.windows();
     finding.remedies = advice();
     finding.verify = vec![format!(
         "under the same load no method is made not entrant {LOOP} times within the window (grep make_not_entrant in \

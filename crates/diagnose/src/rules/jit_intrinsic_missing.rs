@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 /// A method that C2 replaces by code of its own.
 struct Intrinsic {
     method: &'static str,
-    /// The flag of the JVM that shows whether it does: on where JDK and processor have what it
+    /// The flag of the JVM that shows whether it does: on where JDK and CPU have what it
     /// takes.
     flag: &'static str,
     /// The first release that does so on x86-64.
@@ -112,12 +112,12 @@ impl Rule for JitIntrinsicMissing {
 
     fn about(&self) -> &'static str {
         "HotSpot replaces methods of the JDK by code of its own, often with instructions that Java does not know: \
-         arithmetic of large numbers, ciphers, digests, checksums. Which ones depends on the JDK, the processor and flags; where \
+         arithmetic of large numbers, ciphers, digests, checksums. Which ones depends on the JDK, the CPU and flags; where \
          one is missing the same call takes several times as long (`BigInteger.modPow` without those for Montgomery's \
          multiplication: 3 times, measured on JDK 17), and nothing says so.\n\n\
          **Evidence.** CPU samples in which such a method stands as a frame that C2 has compiled, called by one that C2 has compiled: \
          where the intrinsic is used there is no such frame, but a stub, or nothing at all. The flag, where it was switched off by hand.\n\n\
-         **Look-alikes.** Interpreted code and C1's run the Java method in any case, and so does what they call, until C2 has compiled \
+         **Confounders.** Interpreted code and C1's run the Java method in any case, and so does what they call, until C2 has compiled \
          the caller: they do not count. Where any sample of the JVM shows the intrinsic's own code, it is there, and all else is warm-up. A cipher's mode that is replaced for AES only runs as Java with any other cipher, and is not \
          looked for. That there is much to compute at all is no missing intrinsic.\n\n\
          **Ruled out** by the CPU time found in such methods."
@@ -156,7 +156,7 @@ fn replaced<'a>(frames: &[Seen<'a>], used: &BTreeSet<&str>) -> Option<&'a str> {
     frames.windows(2).rev().find(is_one).map(|pair| pair[0].name)
 }
 
-/// Methods of which the intrinsic itself was seen to run in a JVM, at any time: flags and processor
+/// Methods of which the intrinsic itself was seen to run in a JVM, at any time: flags and CPU
 /// do not change.
 fn used(recording: &Recording, jvm: ProcessId) -> BTreeSet<&'static str> {
     let Some(kind) = recording.strings.find(sample::CPU) else { return BTreeSet::new() };
@@ -222,7 +222,7 @@ impl Why {
             ),
             Self::NotSeen => (
                 Confidence::ConsistentWith,
-                "the method runs as Java; whether this processor has what the intrinsic takes was not seen",
+                "the method runs as Java; whether this CPU supports the intrinsic was not seen",
             ),
         }
     }
@@ -238,15 +238,15 @@ impl Why {
 
     fn meaning(&self, most: &Intrinsic) -> String {
         let here = match self {
-            Self::SwitchedOff(_) => "Here that was switched off by hand".to_owned(),
+            Self::SwitchedOff(_) => "Here that was switched off explicitly".to_owned(),
             Self::JdkIsOlder => format!("JDK {} and later have it", most.since),
             Self::NotSeen => {
-                "Here it does not: the flag is off, or JDK or processor have not what it takes".to_owned()
+                "Here it does not: the flag is off, or the JDK or the CPU does not support it".to_owned()
             }
         };
         format!(
             "HotSpot has machine code of its own for {} and puts it in the place of the Java method, which takes several times as \
-             long. {here}. What is charged is all of the time in it; less than that can be had back.",
+             long. {here}. What is attributed is all of the time in it; less than that can be regained.",
             short(most.method)
         )
     }
@@ -256,7 +256,7 @@ impl Why {
             Self::SwitchedOff(_) => vec![remedy(
                 format!("leave out {}", self.culprit("")),
                 "the JVM's arguments",
-                "if it was given because of a bug, that must be mended in this JDK first",
+                "if it was given because of a bug, that must be fixed in this JDK first",
             )],
             Self::JdkIsOlder => {
                 vec![remedy(format!("a JDK from {} on", most.since), "the host or the image", "an update")]
@@ -271,7 +271,7 @@ impl Why {
                     "none",
                 ),
                 remedy(
-                    "a processor, or a model of one for the virtual machine, with the instructions it takes (/proc/cpuinfo)",
+                    "a CPU, or a model of one for the virtual machine, with the instructions it needs (/proc/cpuinfo)",
                     "the host",
                     "a move",
                 ),
@@ -320,7 +320,9 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     }
     finding.remedies = why.remedies(most);
     finding.verify = vec![
-        format!("fathom record again: {method} is no frame of C2's any more (fathom flame --top)"),
+        format!(
+            "fathom record again: {method} is no longer compiled by C2 as a frame of its own (fathom flame --top)"
+        ),
         "a benchmark of the call alone (JMH), with the flag on and off on one JDK".into(),
     ];
     finding

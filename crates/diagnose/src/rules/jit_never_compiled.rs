@@ -45,7 +45,7 @@ impl Rule for JitNeverCompiled {
          times slower, and a profile shows a hot method without a word on why.\n\n\
          **Evidence.** CPU samples whose innermost frame of all is an interpreted one of the same method, from first to last over 5 s or \
          more, and no compilation of that method where compilations were recorded. Fewer than 30 samples are at most *consistent with* it.\n\n\
-         **Look-alikes.** Code that has just become hot is interpreted for a moment, and then compiled: `jit-compile-burst`. Code that is thrown \
+         **Confounders.** Code that has just become hot is interpreted for a timestamp, and then compiled: `jit-compile-burst`. Code that is thrown \
          away and compiled again: `jit-deopt-loop`. A full code cache: `jit-code-cache-full`. A loop that sleeps or waits is interpreted \
          all its life, for it runs seldom: the time of the kernel, the JVM and native code below an interpreted frame is none of the \
          interpreter's.\n\n\
@@ -62,7 +62,7 @@ impl Rule for JitNeverCompiled {
         // What was interpreted all along is not what changed.
         if !case.base.is_empty() && has_no_compilers(case, jvm) {
             return Judgement::RuledOut {
-                figure: format!("all code is interpreted ({INT}), in the base as well").into(),
+                figure: format!("all code is interpreted ({INT}), in the baseline as well").into(),
                 source: "the JVM's arguments".into(),
             };
         }
@@ -166,7 +166,7 @@ fn found(
     finding.evidence.push(summed(cpu.source(), stays.with("methods", list)));
     finding.remedies = remedies(no_compilers);
     finding.verify = vec![
-        "fathom record again: the method is a frame of C2's (fathom flame --top)".into(),
+        "fathom record again: the method runs as code of C2 (fathom flame --top)".into(),
         "javap -c -p CLASS: the last bytecode index of the method is below 8,000".into(),
     ];
     finding
@@ -191,7 +191,7 @@ fn remedies(no_compilers: bool) -> Vec<Remedy> {
         remedy(
             "leave out what excludes it (-XX:CompileCommand=exclude,…, a .hotspot_compiler file), if it is excluded",
             "the JVM's arguments",
-            "if it was excluded because of a bug, that must be mended in this JDK first",
+            "if it was excluded because of a bug, that must be fixed in this JDK first",
         ),
     ]
 }
@@ -243,7 +243,7 @@ mod tests {
         let case = Case { slow: window(5, 20), base: window(0, 5), whole_run: false, ..whole };
         assert!(
             matches!(JitNeverCompiled.judge(&case, jvm), Judgement::RuledOut { .. }),
-            "in the base as well"
+            "in the baseline as well"
         );
     }
 

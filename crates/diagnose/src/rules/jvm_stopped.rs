@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{blind, cited, most, no_swap, remedy, stretches, summed};
+use super::gc_case::{blind, cited, most, no_swap, ranges, remedy, summed};
 use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
 use crate::facts::{Value, pauses};
@@ -36,7 +36,7 @@ const WAITED: f64 = 0.5;
 const KERNEL: f64 = 0.1;
 /// What of the pauses' time those whose CPU time is known must make up to say so of all.
 const MOSTLY: f64 = 0.5;
-/// What of it full collections must make up for the size of the heap to be a remedy.
+/// What of it full collections must make up for the size of the heap to be a fix.
 const FULL: f64 = 0.25;
 
 /// The rule.
@@ -52,16 +52,16 @@ impl Rule for JvmStopped {
     }
 
     fn about(&self) -> &'static str {
-        "Collections and other safepoints stop the JVM for a good part of the time, or for a second at a stretch. The \
+        "Collections and other safepoints stop the JVM for a good part of the time, or for a second at once. The \
          other rules name the causes that they know; this one reports the stops in any case, with where their time went: \
-         sorts of collections, causes, phases, and processor time. A full collection that went through less than 20 MB of heap \
-         a second is said to have waited rather than worked, where the log has no CPU times, and a remark or an initial mark \
-         of CMS that ran on one processor is said to have done so.\n\n\
+         sorts of collections, causes, phases, and CPU time. A full collection that went through less than 20 MB of heap \
+         a second is reported to have waited rather than worked, where the log has no CPU times, and a remark or an initial mark \
+         of CMS that ran on one CPU is reported as such.\n\n\
          **Evidence.** Over a run of 10 s or more (of 1 s where 50 stops or more were logged), or over a part of it, stops take 5% of the time or more; or a stop \
          lasts a second or more; or stops stand out of a run of which they take 2% or more in all. Where slow windows are given or found on a series, stops must take 5% of what was lost \
-         there, above what they take in the base.\n\n\
-         **Look-alikes.** Findings that explain the same time are charged first; what they leave is charged here, and \
-         where that is too little to matter the sum stands in the evidence of the first of them.\n\n\
+         there, above what they take in the baseline.\n\n\
+         **Confounders.** Findings that explain the same time are attributed first; what they leave is attributed here, and \
+         where that is too little to matter the sum is in the evidence of the first of them.\n\n\
          **Ruled out** by the share of the time stopped and the longest stop. `fathom gc` grades by the same limits."
     }
 
@@ -83,7 +83,7 @@ impl Rule for JvmStopped {
         let found = if measured { in_windows(case, &burden) } else { over_run(case, &burden) };
         match found {
             Some(seen) => Judgement::Found(Box::new(finding(self, case, jvm, &seen))),
-            // What takes that much is not ruled out because it was seen for a moment only.
+            // What takes that much is not ruled out because it was seen for a short time only.
             None if is_fragment(case, jvm, &burden) => blind(
                 self,
                 format!(
@@ -93,7 +93,8 @@ impl Rule for JvmStopped {
                 ),
                 "a longer log",
             ),
-            // Stops that were picked are charged by their causes, and as a share of the whole run.
+            // Stops that were picked are attributed by their causes, and as a share of the whole
+            // run.
             None if !measured && burden.stops.and(&slow).length_ms() >= MATTERS_SHARE * slow.length_ms() => {
                 Judgement::NotApplicable
             }
@@ -109,15 +110,15 @@ impl Rule for JvmStopped {
 /// Whether a JVM was logged for too short a time to know what share of its run stops take, and
 /// they took much of that.
 fn is_fragment(case: &Case<'_>, jvm: ProcessId, burden: &Burden) -> bool {
-    let logged = burden::moments(case.recording, jvm);
+    let logged = burden::intervals(case.recording, jvm);
     let is_much = burden.stops.and(&logged).length_ms() >= MATTERS_SHARE * logged.length_ms();
     case.lost_by.is_empty()
         && is_much
-        && !burden::shows_share(logged.length_ns(), burden.stops.stretches().len())
+        && !burden::shows_share(logged.length_ns(), burden.stops.ranges().len())
 }
 
 fn stopped_for(stops: &Intervals, slow: &Intervals) -> String {
-    let longest = stops.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
+    let longest = stops.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     format!(
         "the JVM was stopped for {} of {}, the longest stop {}",
         quantity::share(stops.length_ms() / slow.length_ms().max(f64::MIN_POSITIVE)),
@@ -160,12 +161,12 @@ fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(String, Sort)> {
     sorts
 }
 
-/// The stretches around collections, as one sort.
-fn sort_of(stretches: &Intervals) -> Sort {
-    let longest_ns = stretches.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max();
+/// The intervals around collections, as one sort.
+fn sort_of(ranges: &Intervals) -> Sort {
+    let longest_ns = ranges.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max();
     Sort {
-        count: stretches.stretches().len(),
-        ms: stretches.length_ms(),
+        count: ranges.ranges().len(),
+        ms: ranges.length_ms(),
         longest_ms: longest_ns.unwrap_or(0) as f64 / 1e6,
     }
 }
@@ -261,7 +262,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     }
     if slow_pace.is_some() {
         finding.remedies.push(remedy(
-            "no lack of processors: vmstat 1 shows idle ones while the JVM collects; -XX:+PrintGCDetails (-Xlog:gc+cpu) \
+            "no lack of CPUs: vmstat 1 shows idle ones while the JVM collects; -XX:+PrintGCDetails (-Xlog:gc+cpu) \
              prints the CPU time of each collection",
             "any JDK",
             "fewer other programs",
@@ -275,7 +276,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
         quantity::millis(LONG_MS)
     )];
     let spans = pauses.iter().map(|p| p.span).chain(longest.iter().copied());
-    finding.windows = stretches(spans);
+    finding.windows = ranges(spans);
     // A stop begins before its pause and ends after it: what it waits for threads is a part of the
     // cost.
     finding.acts = seen.stops.windows();
@@ -343,8 +344,8 @@ struct CpuTime {
 }
 
 /// The CPU time of the pauses that are long enough for the log's hundredths of a second to measure
-/// it, and whether they waited rather than worked; that is said only where these are most of the
-/// time of all.
+/// it, and whether they waited rather than worked; that is reported only where these are most of
+/// the time of all.
 fn cpu(pauses: &[Pause<'_>]) -> Option<CpuTime> {
     let measured = pauses.iter().filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S);
     let (times, cpu_s, sys_s, real_s) = measured.fold((0, 0.0, 0.0, 0.0), |(n, c, s, r), cpu| {
@@ -354,7 +355,7 @@ fn cpu(pauses: &[Pause<'_>]) -> Option<CpuTime> {
     let most = real_s > 0.0 && real_s >= MOSTLY * all_s;
     let waited = most && cpu_s < WAITED * real_s;
     let said = match waited {
-        true => ": for most of it the collector waited, for a processor, for memory from swap, or for a disk",
+        true => ": for most of it the collector waited, for a CPU, for memory from swap, or for a disk",
         false => "",
     };
     let words = format!(
@@ -383,7 +384,7 @@ fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {
         remedies.push(remedy(
             "a collector that collects the old generation concurrently: G1, or ZGC",
             "G1: JDK 8 on; ZGC: JDK 15 on, generational since 21",
-            "takes processors from the application while it runs",
+            "takes CPUs from the application while it runs",
         ));
     } else if all > 0.0 {
         if ms(&|p| p.labelled_full()) >= FULL * all {

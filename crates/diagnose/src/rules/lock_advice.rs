@@ -19,12 +19,12 @@ const FEWER: Advice = (
     "none for throughput; waits move to the pool's queue",
 );
 const RETURN_EARLY: Advice = (
-    "hold a permit for less time: give it back before work that needs none, and look at what its holders wait for",
+    "hold a permit for less time: release it before work that does not need it, and look at what its holders wait for",
     "any JDK",
     "none",
 );
 const GIVE_BACK: Advice = (
-    "see whether every permit is given back: release() in a finally block, on each way out of the code that acquires one; \
+    "check that every permit is released: release() in a finally block, on each way out of the code that acquires one; \
      a semaphore does not know who holds it, and a permit that is lost stays lost until the JVM ends",
     "any JDK",
     "none",
@@ -37,7 +37,7 @@ const MORE_PERMITS: Advice = (
 const SHORT_WRITES: Advice = (
     "shorter and fewer writes: readers wait for each of them; copies that are replaced as a whole, or a ConcurrentHashMap",
     "any JDK",
-    "readers may see what was true a moment ago",
+    "readers may see what was true a timestamp ago",
 );
 const OPTIMISTIC: Advice = (
     "StampedLock with optimistic reads, for short reads",
@@ -45,7 +45,7 @@ const OPTIMISTIC: Advice = (
     "not reentrant; reads must be checked and repeated",
 );
 const COUNTED_DOWN: Advice = (
-    "look at the threads that count it down: it is no lock, and opens when the last of them is done",
+    "look at the threads that count it down: a latch is not a lock, and opens when the last of them is done",
     "any JDK",
     "none",
 );

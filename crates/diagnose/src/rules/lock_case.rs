@@ -33,7 +33,7 @@ pub(crate) struct LockWords {
     pub(crate) noun: &'static str,
     /// Of the spans that are single waits.
     pub(crate) kind: &'static str,
-    /// What the ledger of threads charges such waits to.
+    /// What the ledger of threads attributes such waits to.
     pub(crate) category: Category,
     /// Methods of the lock itself, which are not the place that waits: prefixes.
     pub(crate) own: &'static [&'static str],
@@ -60,7 +60,7 @@ pub(crate) fn judge(
     Judgement::Found(Box::new(found(rule, &waits, words)))
 }
 
-/// Waits that are no cause: what they were in all, and what of it is above the base.
+/// Waits that are no cause: what they were in all, and what of it is above the baseline.
 fn too_little(waits: &Waits<'_, '_>, words: &LockWords) -> Fact {
     let fact = facts::LITTLE.is(Value::ms(waits.total_ms())).with("threads", Value::count(waits.threads()));
     let fact = fact.with("noun", Value::name(words.noun));
@@ -68,7 +68,7 @@ fn too_little(waits: &Waits<'_, '_>, words: &LockWords) -> Fact {
     match (waits.case.base.is_empty(), waits.cost_ms() > 0.0) {
         (true, _) => fact.with("each", cost),
         (false, true) => fact.with("above", cost),
-        (false, false) => fact.with("usual", Value::name("no more than in the base")),
+        (false, false) => fact.with("usual", Value::name("no more than in the baseline")),
     }
 }
 
@@ -107,7 +107,7 @@ impl Holders {
         let (did, off_ms) = waits.case.chains().did(&each, lock.as_monitor(words.category).as_ref());
         let known_ms = did.iter().map(|(_, ms)| ms).sum();
         let wanted = Intervals::of(lock.spans(waits).map(|span| (span.t0_ns(), span.t1_ns()))).and(&slow);
-        let covered = Intervals::of(each.iter().flat_map(|(_, held)| held.stretches().iter().copied()));
+        let covered = Intervals::of(each.iter().flat_map(|(_, held)| held.ranges().iter().copied()));
         let (wanted_ms, covered_ms) = (wanted.length_ms(), covered.and(&wanted).length_ms());
         let known = held_ms > 0.0 && known_ms > 0.0;
         known.then_some(Self { each, did, held_ms, known_ms, off_ms, wanted_ms, covered_ms, is_inferred })
@@ -185,22 +185,22 @@ impl Holders {
 
 /// The chain of the thread that waited longest in all for a lock, to what its holders did.
 fn chain(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords, holders: Option<&Holders>) -> Option<Chain> {
-    let mut moments: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
+    let mut intervals: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
     for span in lock.spans(waits) {
         if let Some(thread) = span.thread() {
-            moments.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
+            intervals.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
         }
     }
     let slow = Intervals::of_windows(&waits.case.slow);
-    let moments = moments.into_iter().map(|(thread, list)| (thread, Intervals::of(list).and(&slow)));
-    let (thread, moments) = moments.max_by_key(|(_, moments)| moments.length_ns())?;
+    let intervals = intervals.into_iter().map(|(thread, list)| (thread, Intervals::of(list).and(&slow)));
+    let (thread, intervals) = intervals.max_by_key(|(_, intervals)| intervals.length_ns())?;
     let what = format!("waiting for {}", lock.named());
     let chains = waits.case.chains();
     Some(chains.of_lock(
         thread,
         words.category,
         what,
-        &moments,
+        &intervals,
         &holders?.each,
         lock.as_monitor(words.category).as_ref(),
     ))
@@ -221,7 +221,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     });
     let sure = match waits.case.share(waits.cost_ms()) {
         _ if deadlock.is_some() => Confidence::Proven,
-        // Time that stacks alone charge to a lock: nothing shows which one it is.
+        // Time that stacks alone attribute to a lock: nothing shows which one it is.
         _ if first.class.is_empty() => Confidence::ConsistentWith,
         // Who holds a lock and gets no CPU makes others wait: the lock is where it shows, and no
         // cause.
@@ -244,12 +244,12 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
             .to_owned(),
         Some(holders) if !holders.is_covered() => format!(
             "the waits were measured; who held it is known for {} of the {} for which somebody waited, and what the holders did for the \
-             rest is not: a holder that is itself off the CPU makes the same waits, and so do permits that nobody gives back",
+             rest is not: a holder that is itself off the CPU causes the same waits, and so do permits that are never released",
             quantity::millis(holders.covered_ms),
             quantity::millis(holders.wanted_ms)
         ),
         Some(holders) if holders.waits_for_a_cpu() => {
-            "its holders waited for a CPU for most of the time in which others waited for them: whoever has the CPUs makes the same waits"
+            "its holders waited for a CPU for most of the time in which others waited for them: whatever takes the CPUs causes the same waits"
                 .to_owned()
         }
         Some(holders) if holders.is_known() => format!(
@@ -259,14 +259,14 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
             quantity::millis(holders.held_ms)
         ),
         _ => "the waits were measured; what its holders did meanwhile was not: a holder that is itself off the CPU \
-              (throttled, swapped, blocked on a disk) makes the same waits"
+              (throttled, swapped, blocked on a disk) causes the same waits"
             .to_owned(),
     };
     // What was concluded is not said as if it had been read.
     let inferred = holders.as_ref().is_some_and(|holders| holders.is_inferred);
     let why = match inferred {
         true => format!(
-            "{why}; the lock names no owner: who ended a wait is taken to have held it from when the wait began"
+            "{why}; the lock names no owner: whoever ended a wait is assumed to have held it from when the wait began"
         ),
         false => why,
     };

@@ -37,12 +37,12 @@ impl Rule for LockContendedJuc {
 
     fn about(&self) -> &'static str {
         "Several threads want the same `ReentrantLock`, `ReadWriteLock` or `Semaphore` and park until they get it. \
-         A fair lock makes a convoy of them: every handover costs a switch of threads.\n\n\
-         **Evidence.** What the ledger of threads charges to such locks: parks whose stack leads through the acquisition of \
+         A fair lock makes a convoy of them: every handover costs a context switch.\n\n\
+         **Evidence.** What the ledger of threads attributes to such locks: parks whose stack leads through the acquisition of \
          a lock, or whose blocker is one (JFR's `jdk.ThreadPark`, or recorded live), and short waits by their sums. Which \
          lock and what its holders did is reported as for `lock-contended-monitor`; permits and read locks have many holders, \
-         of whom only recorded owners are known. The cost is the parked time above the base's, per thread.\n\n\
-         **Look-alikes.** A pool's thread without a task parks as well, and so does one that waits for a future, a \
+         of whom only recorded owners are known. The cost is the parked time above the baseline's, per thread.\n\n\
+         **Confounders.** A pool's thread without a task parks as well, and so does one that waits for a future, a \
          condition or a latch: these are recognised by their stack or by the class of the blocker and left out. So is a thread that alone waits for a \
          semaphore: others release it to announce work, and nobody holds it. An owner that is off the CPU makes the same waits.\n\n\
          **Ruled out** by the time parked for locks. JFR records only parks above its threshold (20 ms by default)."

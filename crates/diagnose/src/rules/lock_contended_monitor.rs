@@ -31,17 +31,17 @@ impl Rule for LockContendedMonitor {
 
     fn about(&self) -> &'static str {
         "Several threads want the same Java monitor (a `synchronized` block or method) and wait for one another.\n\n\
-         **Evidence.** What the ledger of threads charges to Java monitors: waits to enter them (JFR's \
-         `jdk.JavaMonitorEnter`, or recorded live), short waits by their sums, and waits that had begun before anybody looked, \
+         **Evidence.** What the ledger of threads attributes to Java monitors: waits to enter them (JFR's \
+         `jdk.JavaMonitorEnter`, or recorded live), short waits by their sums, and waits that had begun before the recording did, \
          by the stack at the switch. Time in which the whole JVM was stopped is taken out. The cost is the waiting time above the \
-         base's, per thread that waited.\n\n\
+         baseline's, per thread that waited.\n\n\
          **Which lock.** A lock is known by its class and the first method of the application that takes it, not by an \
          address: objects move. Waits at two places are for one lock where they name one address at the same time; where waits \
          at the same time name different addresses, many objects are locked at one place.\n\n\
          **Holders.** Who held it is known from the owner at the beginning of each wait and from the thread whose wait ended, each until \
          another one is seen to hold it, it queues again or has nothing to do. What all of them did in that time, while others \
          waited, is added up. A cycle of waits that had not ended with the recording is a deadlock, and *proven*.\n\n\
-         **Look-alikes.** A holder that is itself off the CPU (throttled, in a page fault, blocked on a disk) makes the \
+         **Confounders.** A holder that is itself off the CPU (throttled, in a page fault, blocked on a disk) causes the \
          same waits: the sums of holders show it. Waits of one thread alone are not contention.\n\n\
          **Ruled out** by the waiting time found. JFR records only waits above its threshold (20 ms by default, 10 ms \
          with `profile`): many short waits stay unseen there."

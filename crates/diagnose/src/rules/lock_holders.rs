@@ -18,7 +18,7 @@ use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::waits::place::{NO_PLACE, Seen, java_method, place, seen_within};
 
-/// From a moment on somebody holds a lock, or somebody queues for it.
+/// From a timestamp on, somebody holds a lock, or somebody queues for it.
 struct Event<'a> {
     at_ns: i64,
     holder: Option<ThreadId>,
@@ -28,7 +28,7 @@ struct Event<'a> {
     place: Option<&'a str>,
 }
 
-/// Who held it from a moment on, and the method in which it was taken.
+/// Who held it from a timestamp on, and the method in which it was taken.
 type Held<'a> = (ThreadId, i64, Option<&'a str>);
 
 /// Who held a lock while somebody waited, as far as the waits show it: the owner at the beginning
@@ -79,7 +79,7 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
         list.sort_by_key(|event| (event.at_ns, event.holder, event.waiter));
         let wanted = Intervals::of(wanted.remove(&object).unwrap_or_default());
         let mut now: Option<Held<'_>> = None;
-        let end = wanted.stretches().last().map_or(0, |s| s.1);
+        let end = wanted.ranges().last().map_or(0, |s| s.1);
         let last = Event { at_ns: end, holder: None, waiter: None, place: None };
         for Event { at_ns, holder, waiter, place } in list.into_iter().chain([last]) {
             let queues_again = now.is_some_and(|(thread, ..)| waiter == Some(thread));

@@ -129,8 +129,8 @@ fn at_one_address(waits: &Waits<'_, '_>, key_of: &[usize]) -> Vec<(usize, usize)
     let mut by_address: FxHashMap<(StrId, StrId), Vec<Wanted>> = FxHashMap::default();
     for (wait, key) in waits.slow.iter().zip(key_of) {
         let Some(address) = wait.span.label_id(label::ADDRESS) else { continue };
-        let moment = (wait.span.t0_ns(), wait.span.t1_ns(), *key);
-        by_address.entry((wait.span.name_id(), address)).or_default().push(moment);
+        let timestamp = (wait.span.t0_ns(), wait.span.t1_ns(), *key);
+        by_address.entry((wait.span.name_id(), address)).or_default().push(timestamp);
     }
     let mut pairs = Vec::new();
     for mut list in by_address.into_values() {

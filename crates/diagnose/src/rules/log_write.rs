@@ -180,8 +180,8 @@ fn meanwhile(case: &Case<'_>, write: &Span<'_>) -> String {
     match span.kind() {
         kind::DISK_COMMIT => format!("; meanwhile the journal of {device} was being committed for {took}"),
         kind::DISK_WRITEBACK => {
-            let moments = Intervals::of([(write.t0_ns(), write.t1_ns())]);
-            let files = written_back::what(case.recording, device, &moments);
+            let intervals = Intervals::of([(write.t0_ns(), write.t1_ns())]);
+            let files = written_back::what(case.recording, device, &intervals);
             let files = files.map_or_else(String::new, |files| format!(": {files}"));
             format!("; meanwhile writeback to {device} ({}) took {took}{files}", span.name())
         }
@@ -195,7 +195,7 @@ fn meanwhile(case: &Case<'_>, write: &Span<'_>) -> String {
 /// Whose data kept the device busy to which a JVM's writers were throttled, over the slow windows:
 /// a writer waits until as much is written back, whoever wrote it. `None` where none of its threads
 /// was throttled, or nobody counted what was written back.
-pub(super) fn throttled_beside(case: &Case<'_>, jvm: ProcessId) -> Option<Evidence> {
+pub(super) fn throttled_meanwhile(case: &Case<'_>, jvm: ProcessId) -> Option<Evidence> {
     let mut devices: BTreeMap<&str, (i64, Span<'_>)> = BTreeMap::new();
     for span in case.spans_in(kind::DISK_THROTTLE, jvm, &case.slow) {
         let device = devices.entry(span.label(label::DEVICE)?).or_insert((0, span));

@@ -2,6 +2,7 @@
 
 mod class_init_slow;
 mod cpu_case;
+pub(crate) mod cpu_contention;
 mod cpu_taken_by_others;
 mod cpu_throttled_by_cgroup;
 mod dns_case;
@@ -41,7 +42,6 @@ mod out_of_memory;
 mod page_fault_storm;
 mod pool_waits_for_itself;
 mod process_stopped;
-pub(crate) mod processors;
 mod safepoint_operation;
 mod safepoint_slow_to_reach;
 mod thread_start_slow;

@@ -30,7 +30,7 @@ impl Rule for OutOfMemory {
          `java.lang.OutOfMemoryError`, `Out Of Memory`, `GC time is exceeding GCTimeLimit`, `GC overhead limit`; or the \
          safepoint in which it reports the error (`ReportJavaOutOfMemory`). One is \
          enough, whatever time it took.\n\n\
-         **Look-alikes.** None that prints the same lines. What fills the memory is not in a GC log: `heap-leak` and \
+         **Confounders.** No other cause prints the same lines. What fills the memory is not in a GC log: `heap-leak` and \
          `gc-heap-too-small` show whether it grows."
     }
 
@@ -66,7 +66,7 @@ impl Rule for OutOfMemory {
             }
         }
         finding.evidence = cited_spans.iter().map(|span| cited(span, span.name().to_owned())).collect();
-        finding.windows = super::gc_case::stretches(said.iter().map(|(_, span)| *span));
+        finding.windows = super::gc_case::ranges(said.iter().map(|(_, span)| *span));
         finding.remedies = remedies(worst);
         finding.verify = vec!["the log has no such line".into()];
         Judgement::Found(Box::new(finding))

@@ -78,10 +78,10 @@ impl Rule for PageFaultStorm {
          grows quickly, turns that into a large part of a thread's time. A profile shows it in whatever Java method happens \
          to touch the memory, which is innocent.\n\n\
          **Evidence.** Every fault as `fathom record` counts and times it, by thread and mapping: the time in faults above \
-         the base's, for the application's threads and the collector's each by as many as share it. Without counts, CPU \
+         the baseline's, for the application's threads and the collector's each by as many as share it. Without counts, CPU \
          samples with frames of the kernel (`asm_exc_page_fault`) give the time, and not the mapping. The mapping, what \
          was given back to the kernel meanwhile (munmap, madvise) and who touched the pages show why.\n\n\
-         **Look-alikes.** Kernel time of system calls has no frame of a fault. Faults that take a millisecond and more on average waited for \
+         **Confounders.** Kernel time of system calls has no frame of a fault. Faults that take a millisecond and more on average waited for \
          something: a disk, a frozen file system (the chain says which), or, where the control group has no memory left, \
          pages that were dropped and are read again. Kernel-heavy collections of a log without a recording are \
          `gc-first-touch` or `gc-kernel-time`. At start-up every JVM fetches its memory: that counts only where it was a good part of the \
@@ -121,9 +121,9 @@ impl Rule for PageFaultStorm {
     }
 }
 
-/// What costs are, where there is a base.
+/// What costs are, where there is a baseline.
 fn above(case: &Case<'_>) -> Option<Value> {
-    (!case.base.is_empty()).then(|| Value::name("above the base"))
+    (!case.base.is_empty()).then(|| Value::name("above the baseline"))
 }
 
 /// Why the most expensive mapping is touched, as far as that is known.
@@ -284,9 +284,9 @@ fn waited_for(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)> {
     let threads = case.recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);
     let faulting = threads.filter_map(|(i, _)| {
         let thread = ThreadId(i as u32);
-        let moments = case.chains().by_category(thread)?[Category::PageFault.index()].and(&slow);
-        (!moments.is_empty()).then_some((thread, moments))
+        let intervals = case.chains().by_category(thread)?[Category::PageFault.index()].and(&slow);
+        (!intervals.is_empty()).then_some((thread, intervals))
     });
-    let moments: Vec<(ThreadId, Intervals)> = faulting.collect();
-    case.chains().did(&moments, None).0
+    let intervals: Vec<(ThreadId, Intervals)> = faulting.collect();
+    case.chains().did(&intervals, None).0
 }

@@ -69,7 +69,7 @@ impl Rule for PoolWaitsForItself {
          pool, by their stacks; the waits of which it is known how they ended were ended by threads of the same pool, or by their time-out while no other pool \
          had anything to do; and the pool is hardly ever without work.\n\n\
          **Cost.** The share of the threads' time that goes to such waits, as far as threads of the same pool ended them: so many threads the pool lacks.\n\n\
-         **Look-alikes.** A wait for another pool's result is that pool's time. A pool with idle threads is large enough. A `ForkJoinPool` runs other tasks while \
+         **Confounders.** A wait for another pool's result is that pool's time. A pool with idle threads is large enough. A `ForkJoinPool` runs other tasks while \
          it waits.\n\n\
          **Ruled out** by the share of a pool's time that goes to waits for results within its own tasks."
     }
@@ -278,7 +278,7 @@ impl<'a> Spent<'a> {
             "tasks of {}-# wait in {place} for results of tasks of the same pool: {now} of the time of its {}, which are hardly ever without work{}",
             pool.name,
             quantity::plural(self.threads, "thread", "threads"),
-            if case.base.is_empty() { String::new() } else { format!(" ({before} in the base)") }
+            if case.base.is_empty() { String::new() } else { format!(" ({before} in the baseline)") }
         );
         finding.culprit = place.to_owned();
         finding.meaning = "The results that they wait for are made by tasks that stand in the queue of the same pool, and for which no thread is left: the pool works with \

@@ -3,8 +3,8 @@
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::{kind, source};
 
+use super::cpu_contention::CpuContention;
 use super::gc_case::{cited, remedy, summed};
-use super::processors::Processors;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::stack::ByStack;
@@ -36,9 +36,9 @@ impl Rule for ProcessStopped {
          **Evidence.** Most threads of the application are off the CPU in the kernel's functions for stopped tasks \
          (`do_signal_stop`, `ptrace_stop`, `do_freezer_trap`, `__refrigerator`) at the same time. Or each of them is, one at a time, for a good part of the time in which it had work: that is a tracer (`strace`, \
          `gdb`), and who lets the threads go names it.\n\n\
-         **Look-alikes.** A quota that is used up (the scheduler records it), a machine that is paused as a whole (its clock \
+         **Confounders.** A quota that is used up (the scheduler records it), a machine that is paused as a whole (its clock \
          and this recording stand as well), a stop by the JVM itself: each has other functions on its stacks.\n\n\
-         **Ruled out** by the switches of the JVM's threads, none of which stood there for long."
+         **Ruled out** by the switches of the JVM's threads, none of which was there for long."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -55,8 +55,9 @@ impl Rule for ProcessStopped {
         }
         let stacks = ByStack::by_frames(case.recording);
         let frozen = frozen::of(case.recording, &stacks, jvm);
-        let within =
-            |windows: &[crate::Window]| frozen.moments.and(&crate::intervals::Intervals::of_windows(windows));
+        let within = |windows: &[crate::Window]| {
+            frozen.intervals.and(&crate::intervals::Intervals::of_windows(windows))
+        };
         let (slow, base_ms) = (within(&case.slow), within(&case.base).length_ms());
         let cost_ms = case.excess_ms(slow.length_ms(), base_ms);
         let source = source::SCHED;
@@ -71,8 +72,8 @@ impl Rule for ProcessStopped {
         }
         let mut finding = case.finding(self, jvm, Confidence::Proven, cost_ms);
         finding.why_confidence =
-            "the scheduler saw its threads stand in the kernel's functions for stopped tasks".into();
-        let times = slow.stretches().len();
+            "the scheduler saw its threads stopped in the kernel's functions for stopped tasks".into();
+        let times = slow.ranges().len();
         finding.title = format!(
             "{} was stopped by a signal, a debugger or the freezer for {}{}",
             case.jvm_name(jvm),
@@ -111,7 +112,7 @@ impl Rule for ProcessStopped {
 struct Traced<'a> {
     cost_ms: f64,
     added_up_ms: f64,
-    /// Share of the time in which threads had work, slow and in the base.
+    /// Share of the time in which threads had work, slow and in the baseline.
     share: (f64, f64),
     by: Option<&'a str>,
 }
@@ -119,7 +120,7 @@ struct Traced<'a> {
 impl<'a> Traced<'a> {
     /// `None` where it costs too little to matter.
     fn of(case: &Case<'a>, jvm: ProcessId, frozen: &frozen::Frozen<'a>) -> Option<Self> {
-        let cpu = Processors::of(case, jvm);
+        let cpu = CpuContention::of(case, jvm);
         // Most stops of a tracer are too short to be recorded one by one: the ledger has the sums.
         let stopped_ms = |windows: &[crate::Window]| {
             let within = Intervals::of_windows(windows);
@@ -152,8 +153,8 @@ impl<'a> Traced<'a> {
             share(self.share.0)
         );
         finding.culprit = by.into();
-        finding.why_confidence = "the scheduler saw threads stand in the kernel's functions for stopped tasks, not all at once; what else the tracer \
-                                  costs (its own CPU time, the way through the kernel) is not in the figure"
+        finding.why_confidence = "the scheduler saw threads stopped in the kernel's functions for stopped tasks, not all at once; what else the tracer \
+                                  costs (its own CPU time, the way through the kernel) is not included"
             .into();
         finding.meaning = "A tracer (strace, gdb, a debugger of native code) stops a thread twice for each system call and looks at it before it lets it \
                            go."

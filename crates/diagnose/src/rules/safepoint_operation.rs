@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{cited, median, remedy, stretches, summed, windows_of};
+use super::gc_case::{cited, median, ranges, remedy, summed, windows_of};
 use crate::burden;
 use crate::facts::{Value, waits as facts};
 use crate::growth::handshakes;
@@ -41,14 +41,14 @@ impl Rule for SafepointOperation {
 
     fn about(&self) -> &'static str {
         "The JVM is held by an operation that is no collection and that somebody asked for: a heap dump, a class \
-         histogram, dumps of all threads' stacks, classes that an agent redefines. All threads stand until it is done.\n\n\
+         histogram, dumps of all threads' stacks, classes that an agent redefines. All threads are stopped until it is done.\n\n\
          **Evidence.** The operation as the safepoint log, the flight recorder or the probes name it, with its time but for \
          the time to safepoint, for leaving it and for writes of the JVM's log. A stop that the log does not name is a heap dump or a class histogram \
          where the collection in it has that cause. Found when these operations take a twentieth of the loss, or one \
          of them 200 ms and ten times the usual stop or half of the longest one. Who asked is the thread that the flight recorder names, or that woke the VM thread.\n\n\
-         **Look-alikes.** The collection that a dump or a histogram begins with is charged here, with its operation \
+         **Confounders.** The collection that a dump or a histogram begins with is attributed here, with its operation \
          (`gc-explicit` where the log has the collections alone). An operation that does next to nothing (a search for deadlocks, the \
-         revocation of a bias) and takes long was held up by something else, a processor above all: it is named, and \
+         revocation of a bias) and takes long was held up by something else, a CPU above all: it is named, and \
          *consistent with*. Time to safepoint is `safepoint-slow-to-reach`.\n\n\
          **Ruled out** by the time of all such operations and the longest one."
     }
@@ -104,7 +104,7 @@ impl One<'_> {
 struct Held<'a> {
     /// Those that touch a slow window.
     slow: Vec<One<'a>>,
-    /// Their time in the slow windows above as much base time, milliseconds.
+    /// Their time in the slow windows above as much baseline time, milliseconds.
     cost_ms: f64,
 }
 
@@ -159,9 +159,9 @@ impl<'a> Held<'a> {
         let adds_up = case.matters(self.cost_ms) && (several || longest_ms >= LONG_STOP_MS);
         let stops = stops::of_jvm(case.recording, jvm);
         let ms = |(from, to): &(i64, i64)| to.saturating_sub(*from) as f64 / 1e6;
-        let usual = median(stops.stretches().iter().map(ms));
+        let usual = median(stops.ranges().iter().map(ms));
         // What stops the JVM for longest is noticed, in a run with few stops, too.
-        let is_longest = || stops.stretches().iter().all(|stop| ms(stop) <= 2.0 * longest_ms);
+        let is_longest = || stops.ranges().iter().all(|stop| ms(stop) <= 2.0 * longest_ms);
         let long = longest_ms >= LONG_STOP_MS && (is_longest() || Case::stands_out(longest_ms, usual));
         adds_up || (self.cost_ms > 0.0 && long)
     }
@@ -170,7 +170,7 @@ impl<'a> Held<'a> {
         match self.longest() {
             None => "no operation but collections held the JVM in the slow windows".to_owned(),
             Some(longest) => format!(
-                "{} that are no collections held the JVM for {} above the base, the longest {} ({})",
+                "{} that are no collections held the JVM for {} above the baseline, the longest {} ({})",
                 plural(self.slow.len(), "operation", "operations"),
                 millis(self.cost_ms),
                 millis(longest.ms()),
@@ -214,12 +214,12 @@ fn sorts<'s, 'a>(held: &'s Held<'a>) -> Vec<(&'a str, Sort<'s, 'a>)> {
 /// Who asked for operations, as their records name them, else as the switches show who woke the VM
 /// thread for the longest one; who did most often first. `of`: operations of one name.
 fn asked_by(case: &Case<'_>, jvm: ProcessId, of: &[&One<'_>]) -> Vec<String> {
-    let moments = Intervals::of(of.iter().map(|one| (one.span.t0_ns(), one.span.t1_ns())));
+    let intervals = Intervals::of(of.iter().map(|one| (one.span.t0_ns(), one.span.t1_ns())));
     let mut callers: BTreeMap<String, usize> = BTreeMap::new();
     let name = of.first().map_or("", |one| one.name);
     let operations = case.recording.spans_of(kind::VM_OPERATION);
     let operations = operations.filter(|op| op.process() == jvm && op.name() == name);
-    for op in operations.filter(|op| moments.touches(op.t0_ns(), op.t1_ns())) {
+    for op in operations.filter(|op| intervals.touches(op.t0_ns(), op.t1_ns())) {
         if let Some(caller) = op.label(label::CALLER).filter(|caller| !caller.is_empty()) {
             *callers.entry(caller.to_owned()).or_default() += 1;
         }
@@ -248,7 +248,7 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     let (confidence, why) = match (of.works_long, case.share(held.cost_ms)) {
         (false, _) => (
             Confidence::ConsistentWith,
-            "the operation is named, and has little work of its own: that its thread waited for a processor, for memory from \
+            "the operation is named, and has little work of its own: that its thread waited for a CPU, for memory from \
              swap or for a disk is as likely",
         ),
         (true, Some(share)) if share >= 0.5 => {
@@ -309,8 +309,8 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
         "fathom gc shows no {name} of {} under \"Safepoints by operation\"",
         millis(LONG_STOP_MS)
     ));
-    finding.windows = stretches(held.slow.iter().map(|one| one.span));
-    let acts = Intervals::of(held.slow.iter().flat_map(|one| one.acts.stretches().iter().copied()));
+    finding.windows = ranges(held.slow.iter().map(|one| one.span));
+    let acts = Intervals::of(held.slow.iter().flat_map(|one| one.acts.ranges().iter().copied()));
     finding.acts = acts.windows();
     finding.stop = case.longest_stop(jvm, &windows_of([longest[0].span].into_iter()));
     finding

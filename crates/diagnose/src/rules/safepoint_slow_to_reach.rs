@@ -26,7 +26,7 @@ use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Lay
 /// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is
 /// back within a time slice or two of the scheduler (4 to 20 ms).
 const REACH_MS: f64 = 20.0;
-/// Slow to be let go, milliseconds. Waking the threads takes microseconds each (JDK-8350313).
+/// Slow to be resumed, milliseconds. Waking the threads takes microseconds each (JDK-8350313).
 const LEAVE_MS: f64 = 10.0;
 /// Operations that do nothing of note themselves: when they are slow to reach too, it is not their
 /// doing.
@@ -34,7 +34,7 @@ const TRIVIAL: [&str; 4] = ["Cleanup", "G1PauseCleanup", "ICBufferFull", "Halt"]
 /// Share of all safepoints that are slow to reach, from which it is the machine and not a loop in
 /// one thread.
 const THROUGHOUT: f64 = 0.3;
-/// Waits for a processor end after a few time slices, milliseconds: with two busy loops for each
+/// Waits for a CPU end after a few time slices, milliseconds: with two busy loops for each
 /// CPU as well as the JVM nearly all threads stopped within 30 ms, the latest within 124 ms.
 /// Where slow ones are usually slower than this, code runs on that does not poll.
 const SLICES_MS: f64 = 150.0;
@@ -75,20 +75,20 @@ impl Rule for SafepointSlowToReach {
     fn about(&self) -> &'static str {
         "To collect, deoptimise or dump threads the JVM stops all Java threads; the ones that have stopped wait for the \
          last. A thread is late when it runs a counted loop without a poll, copies a large array, takes a page fault on \
-         a slow disk, or does not get a processor.\n\n\
+         a slow disk, or does not get a CPU.\n\n\
          **Evidence.** *Reaching safepoint* of 20 ms or more, *Leaving safepoint* of 10 ms or more. The cost is the \
-         time that these took in the slow windows above as much base time. Found when it is a twentieth of the loss, \
+         time that these took in the slow windows above as much baseline time. Found when it is a twentieth of the loss, \
          or when a single wait is 200 ms or more and ten times the usual.\n\n\
-         **Look-alikes.** When trivial operations are slow to reach as well, or a third of all by less than 150 ms, no \
-         thread's code is to blame: the threads do not get a processor, or the process is stopped from outside (`gc-starved-of-cpu`). A \
+         **Confounders.** When trivial operations are slow to reach as well, or a third of all by less than 150 ms, no \
+         thread's code is to blame: the threads do not get a CPU, or the process is stopped from outside (`gc-starved-of-cpu`). A \
          few among many fast ones point at one thread in a loop, a copy or a fault. A log write that blocks can land \
          here too, when it blocks in the line before (`gc-log-write-blocked`). Where a live recording shows that the \
          thread which came last waited for a CPU, was throttled, or was in a page fault for most of the time, that is the \
          cause and this is ruled out (`cpu-taken-by-others`, `cpu-throttled-by-cgroup`, `page-fault-storm`). Where threads were late \
-         by a second and collections of the same run waited for as long, or spent it in the kernel, the machine is the better \
+         by a second and collections of the same run waited at least as long, or spent it in the kernel, the machine is the better \
          explanation. The log does not \
          name the late thread, so the verdict on why is never more than *likely*; that the time was lost here is in the log itself. On JDK 13 \
-         to 17.0.7 the figure contains the cleanup (JDK-8297154).\n\n\
+         to 17.0.7 the value contains the cleanup (JDK-8297154).\n\n\
          **Needs** `-Xlog:safepoint` (JDK 8: `-XX:+PrintGCApplicationStoppedTime` or `PrintSafepointStatistics`)."
     }
 
@@ -147,8 +147,8 @@ const VM_THREAD: &str = "the VM thread, which lets the threads go";
 const NO_CPU: &str = "threads that do not get a CPU";
 const UNNAMED: &str = "one thread that is late; the log does not name it";
 
-/// What the late ones did, as their switches show it: the last thread until it stood, the VM thread
-/// until it let go.
+/// What the late ones did, as their switches show it: the last thread until it had stopped, the VM
+/// thread until it let go.
 struct Late {
     /// What was looked at, milliseconds.
     ms: f64,
@@ -220,7 +220,7 @@ impl Wait<'_> {
         long(self.reach_ms, REACH_MS) + long(self.leave_ms, LEAVE_MS)
     }
 
-    fn stretches(&self) -> impl Iterator<Item = (i64, i64)> {
+    fn ranges(&self) -> impl Iterator<Item = (i64, i64)> {
         let (t0, t1) = (self.span.t0_ns(), self.span.t1_ns());
         let ns = |ms: f64| (ms * 1e6) as i64;
         let reach = (self.reach_ms >= REACH_MS).then(|| (t0, t0.saturating_add(ns(self.reach_ms)).min(t1)));
@@ -262,9 +262,9 @@ impl<'a> Waits<'a> {
         Self { usual_ms: usual.unwrap_or(0.0), all, slow }
     }
 
-    /// Time waited long in the slow windows, above as much base time.
+    /// Time waited long in the slow windows, above as much baseline time.
     fn excess_ms(&self, case: &Case<'_>) -> f64 {
-        let long = Intervals::of(self.all.iter().filter(|w| w.is_long()).flat_map(Wait::stretches));
+        let long = Intervals::of(self.all.iter().filter(|w| w.is_long()).flat_map(Wait::ranges));
         let within = |windows| long.and(&Intervals::of_windows(windows)).length_ms();
         case.excess_ms(within(&case.slow), within(&case.base))
     }
@@ -302,7 +302,7 @@ fn found(
     let very_late = longest.reach_ms >= VERY_LATE_MS && late.is_none();
     let (culprit, confidence, why) = match (leaving, machine) {
         (false, false) if very_late && collections_were_held_up(case, jvm) => (
-            "threads that were held up: by page faults (memory from swap, huge pages), or without a processor",
+            "threads that were held up: by page faults (memory from swap, huge pages), or without a CPU",
             Confidence::ConsistentWith,
             "collections of this run waited for seconds or spent them in the kernel, and what held these up may well have \
              held up threads; a loop or a copy without a poll would look the same",
@@ -310,7 +310,7 @@ fn found(
         (true, _) => (
             VM_THREAD,
             Confidence::Likely,
-            "the log shows the time; that the VM thread did not get a processor is what usually makes it so",
+            "the log shows the time; that the VM thread did not get a CPU is what usually makes it so",
         ),
         (_, true) => (
             NO_CPU,
@@ -321,7 +321,7 @@ fn found(
         _ if part >= THROUGHOUT => (
             "code that runs on without a poll, in a thread that the log does not name",
             Confidence::Likely,
-            "the log shows the time lost here; waits for a processor are shorter than these; whether it is a loop, a \
+            "the log shows the time lost here; waits for a CPU are shorter than these; whether it is a loop, a \
              copy or a fault is not in the log",
         ),
         _ => (
@@ -365,8 +365,8 @@ fn found(
         let fact = facts::LAST_IN.is(Value::name(who)).with("did", Value::name(did));
         finding.evidence.push(Evidence::summed(source::SCHED, fact));
     }
-    let stretches = Intervals::of(slow.iter().flat_map(|w| w.stretches()));
-    finding.windows = stretches.windows();
+    let ranges = Intervals::of(slow.iter().flat_map(|w| w.ranges()));
+    finding.windows = ranges.windows();
     finding.windows.sort_by_key(|w| std::cmp::Reverse(w.length_ns()));
     finding.windows.truncate(MARKED);
     finding.windows.sort_by_key(|w| w.from_ns);
@@ -429,14 +429,14 @@ fn remedies(machine: bool) -> Vec<crate::Remedy> {
     if machine {
         return vec![
             remedy(
-                "give the JVM its processors: look for other processes, a CPU quota (nr_throttled in cpu.stat), steal",
+                "give the JVM its CPUs: look for other processes, a CPU quota (nr_throttled in cpu.stat), steal",
                 "",
                 "",
             ),
             remedy(
-                "fewer runnable threads than processors, GC threads included (-XX:ParallelGCThreads)",
+                "fewer runnable threads than CPUs, GC threads included (-XX:ParallelGCThreads)",
                 "all JDKs",
-                "longer collections when processors are free",
+                "longer collections when CPUs are free",
             ),
         ];
     }

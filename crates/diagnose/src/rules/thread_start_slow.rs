@@ -15,8 +15,8 @@ use crate::waits::place::java_method;
 use crate::waits::queues::is_jdk;
 use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
 
-/// A start that takes as long is slow, milliseconds: one on a machine with room takes a tenth to a
-/// third of one.
+/// A start that takes at least this long is slow, milliseconds: one on a machine with room takes a
+/// tenth to a third of one.
 const SLOW_MS: f64 = 2.0;
 /// Where a start's stack is not known.
 const UNKNOWN: &str = "unknown code";
@@ -117,9 +117,9 @@ impl Rule for ThreadStartSlow {
          **Evidence.** Starts from the call of `Thread.start` until the new thread runs Java, as `fathom record` sees them, cut into \
          parts: the wait for the lock of the address space (a new stack is mapped), waits for the JVM's own lock of its list of \
          threads, `clone()`, the new thread's waits for a CPU, the rest. From 2 ms on a start is slow. The part that took most names the culprit.\n\n\
-         **Cost.** The time in which a slow start was under way, above the base's, and no more than the waiting time of each thread. \
+         **Cost.** The time in which a slow start was under way, above the baseline's, and no more than the waiting time of each thread. \
          That work waited for the new thread is not seen, so the verdict is at most *likely*.\n\n\
-         **Look-alikes.** Where the new thread waits for a CPU, all threads do: the machine or its quota is too small, and the \
+         **Confounders.** Where the new thread waits for a CPU, all threads do: the machine or its quota is too small, and the \
          start only shows it. Work that waits in an executor's queue for a thread that exists is no start.\n\n\
          **Ruled out** by the longest start seen."
     }
@@ -226,8 +226,8 @@ impl Rule for ThreadStartSlow {
     }
 }
 
-/// Time in which any slow start was under way, above as much of the base's, milliseconds; what an
-/// application does before it has reached its usual level is no measure of what is usual.
+/// Time in which any slow start was under way, above as much of the baseline's, milliseconds; what
+/// an application does before it has reached its usual level is no measure of what is usual.
 fn wall_ms(case: &Case<'_>, jvm: ProcessId) -> f64 {
     let starts = case.recording.spans_of(kind::THREAD_STARTUP).filter(|span| span.process() == jvm);
     let slow =
@@ -246,7 +246,7 @@ fn wall_ms(case: &Case<'_>, jvm: ProcessId) -> f64 {
 #[derive(Default)]
 struct ByThread(HashMap<Option<i64>, Vec<Stretch>>);
 
-/// From, to, and the figure asked for, nanoseconds.
+/// From, to, and the value asked for, nanoseconds.
 type Stretch = (i64, i64, f64);
 
 impl ByThread {
@@ -263,10 +263,10 @@ impl ByThread {
     ) -> Self {
         let mut by: HashMap<Option<i64>, Vec<Stretch>> = HashMap::new();
         for span in recording.spans_of(kind).filter(|span| span.process() == jvm && which(span)) {
-            let stretch = (span.t0_ns(), span.t1_ns(), span.figure(figure).unwrap_or(0.0));
-            by.entry(tid(recording, &span)).or_default().push(stretch);
+            let range = (span.t0_ns(), span.t1_ns(), span.figure(figure).unwrap_or(0.0));
+            by.entry(tid(recording, &span)).or_default().push(range);
         }
-        by.values_mut().for_each(|stretches| stretches.sort_unstable_by_key(|(from, ..)| *from));
+        by.values_mut().for_each(|ranges| ranges.sort_unstable_by_key(|(from, ..)| *from));
         Self(by)
     }
 
@@ -274,8 +274,8 @@ impl ByThread {
     fn within<'b>(&'b self, tid: Option<i64>, span: &Span<'_>) -> impl Iterator<Item = &'b Stretch> {
         let (from, to) = (span.t0_ns(), span.t1_ns());
         let of_it = self.0.get(&tid).map_or(&[][..], Vec::as_slice);
-        let first = of_it.partition_point(|stretch| stretch.0 < from);
-        of_it[first..].iter().take_while(move |stretch| stretch.0 < to).filter(move |stretch| stretch.1 <= to)
+        let first = of_it.partition_point(|range| range.0 < from);
+        of_it[first..].iter().take_while(move |range| range.0 < to).filter(move |range| range.1 <= to)
     }
 }
 

@@ -61,11 +61,11 @@ impl Rule for TlsNotResumed {
          is signed, and a handshake takes a fraction of the CPU time (a client and a server on one machine: 2050 calls a second \
          with it, 120 without, measured on JDK 17). Where sessions are not \
          resumed any more (an update of one side, a cache that is too small, a load balancer that spreads connections) a \
-         service that opens many connections spends its processors on signatures.\n\n\
+         service that opens many connections spends its CPUs on signatures.\n\n\
          **Evidence.** CPU samples below the parts of a handshake that only one in full has: certificates, their proof, the \
          exchange of keys under them (`sun.security.ssl`, JDK 8 to 25). Where they are a tenth of the time in handshakes or \
-         more, all of that is charged, which is an upper bound: one that resumes takes some of it, too.\n\n\
-         **Look-alikes.** Encrypting what is sent afterwards has no frame of a handshake. Connections of ever new \
+         more, all of that is attributed, which is an upper bound: one that resumes takes some of it, too.\n\n\
+         **Confounders.** Encrypting what is sent afterwards has no frame of a handshake. Connections of ever new \
          peers cannot resume anything: the number of connections a second shows how many there are, and whether they \
          are kept open long enough is the question before this one. TLS of other libraries (OpenSSL through Netty, \
          Conscrypt, Bouncy Castle) is not looked into.\n\n\
@@ -135,7 +135,7 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
         |(caller, _)| format!("TLS handshakes in full, below {caller}"),
     );
     finding.meaning = "Each new connection sends and checks certificates, signs and exchanges keys; one that resumes a session leaves that out. \
-                       What is charged is all of the time in handshakes; a little of it stays."
+                       What is attributed is all of the time in handshakes; a little of it stays."
         .into();
     finding.windows = case.slow.clone();
     let source = cpu.source();

@@ -24,7 +24,7 @@ pub(crate) struct Wait<'a> {
     pub(crate) ms: f64,
 }
 
-/// Time of one thread at one place that the ledger of threads charges to a kind of waits and no
+/// Time of one thread at one place that the ledger of threads attributes to a kind of waits and no
 /// record of one covers: too short to be recorded one by one, or begun before the recording.
 pub(crate) struct Unlisted {
     pub(crate) thread: ThreadId,
@@ -40,7 +40,7 @@ pub(crate) struct Waits<'c, 'a> {
     /// What no record of a single wait covers.
     pub(crate) unlisted: Vec<Unlisted>,
     /// When that was.
-    unlisted_moments: Intervals,
+    unlisted_intervals: Intervals,
     base_ms: f64,
     /// What of the loss operations spent in such waits, where that is known: threads that do
     /// the operations alternately wait each for a part of the time only, so that an average of
@@ -77,13 +77,13 @@ impl<'c, 'a> Waits<'c, 'a> {
             spans.map(|span| Wait { ms: own(&span), span }).collect()
         };
         let base_ms = waits(&case.base).iter().map(|w| w.ms).sum();
-        let (unlisted, unlisted_moments) = (Vec::new(), Intervals::default());
+        let (unlisted, unlisted_intervals) = (Vec::new(), Intervals::default());
         Some(Self {
             case,
             jvm,
             slow: waits(&case.slow),
             unlisted,
-            unlisted_moments,
+            unlisted_intervals,
             base_ms,
             attributed_ms: 0.0,
             kept_share: 1.0,
@@ -100,10 +100,10 @@ impl<'c, 'a> Waits<'c, 'a> {
         self
     }
 
-    /// Waits for locks: what the ledger of threads charges to `category`, without the time in which
-    /// the whole JVM was stopped. Spans of a kind that `which` picks show them one by one, each by
-    /// as much as the ledger has of it; the rest is known by its place alone. `None`: nobody
-    /// looked.
+    /// Waits for locks: what the ledger of threads attributes to `category`, without the time in
+    /// which the whole JVM was stopped. Spans of a kind that `which` picks show them one by one,
+    /// each by as much as the ledger has of it; the rest is known by its place alone. `None`:
+    /// nobody looked.
     pub(crate) fn of_locks(
         case: &'c Case<'a>,
         jvm: ProcessId,
@@ -139,17 +139,17 @@ impl<'c, 'a> Waits<'c, 'a> {
             return None;
         }
         let mut unlisted: BTreeMap<(ThreadId, &str), f64> = BTreeMap::new();
-        for (thread, moments) in &slow.unlisted {
-            for (stack, ns) in case.chains().stacks_under(*thread, category, moments) {
+        for (thread, intervals) in &slow.unlisted {
+            for (stack, ns) in case.chains().stacks_under(*thread, category, intervals) {
                 let place = place(case.recording, stack, own);
                 *unlisted.entry((*thread, place)).or_default() += ns as f64 / 1e6;
             }
         }
-        let all = slow.unlisted.iter().flat_map(|(_, moments)| moments.stretches().iter().copied());
+        let all = slow.unlisted.iter().flat_map(|(_, intervals)| intervals.ranges().iter().copied());
         Some(Self {
             case,
             jvm,
-            unlisted_moments: Intervals::of(all),
+            unlisted_intervals: Intervals::of(all),
             unlisted: unlisted
                 .into_iter()
                 .map(|((thread, place), ms)| Unlisted { thread, place: place.to_owned(), ms })
@@ -208,15 +208,15 @@ impl<'c, 'a> Waits<'c, 'a> {
         (lived_ns / whole_ns as f64).max(1.0)
     }
 
-    /// What the waits cost the threads that waited, in wall time: their time above the base's, per
-    /// thread that lived at a time. What a thread would have done meanwhile is taken to be worth
-    /// what it does otherwise; an upper bound where others did its work.
+    /// What the waits cost the threads that waited, in wall time: their time above the baseline's,
+    /// per thread that lived at a time. What a thread would have done meanwhile is taken to be
+    /// worth what it does otherwise; an upper bound where others did its work.
     pub(crate) fn cost_ms(&self) -> f64 {
         let each = self.case.excess_ms(self.total_ms(), self.base_ms) / self.at_a_time();
         each.max(self.attributed_ms)
     }
 
-    /// Waits put together by a key, the dearest first.
+    /// Waits put together by a key, the most expensive first.
     pub(crate) fn by(&self, key: impl Fn(&Span<'a>) -> String) -> Vec<(String, Group)> {
         let mut groups: BTreeMap<String, Group> = BTreeMap::new();
         for wait in &self.slow {
@@ -261,7 +261,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         finding.why_confidence = why.into();
         let listed = self.slow.iter().map(|w| Window { from_ns: w.span.t0_ns(), to_ns: w.span.t1_ns() });
         // A wait goes on beyond the slow windows; the finding is about what it did to them.
-        let marked = marked(listed.chain(self.unlisted_moments.windows()).collect());
+        let marked = marked(listed.chain(self.unlisted_intervals.windows()).collect());
         let slow = Intervals::of_windows(&self.case.slow);
         finding.windows = Intervals::of_windows(&marked).and(&slow).windows();
         finding
@@ -312,7 +312,7 @@ struct Locks<'a> {
 
 impl Locks<'_> {
     fn ms(&self) -> f64 {
-        let unlisted: f64 = self.unlisted.iter().map(|(_, moments)| moments.length_ms()).sum();
+        let unlisted: f64 = self.unlisted.iter().map(|(_, intervals)| intervals.length_ms()).sum();
         self.waits.iter().map(|w| w.ms).sum::<f64>() + unlisted
     }
 }
@@ -335,12 +335,12 @@ fn locks_in<'a>(
     let chains = case.chains();
     let of = |thread: ThreadId| Some(chains.under(thread, category)?.and(&within));
     for span in case.spans_in(kind, jvm, windows).filter(|span| which(span)) {
-        let all = |moments: &Intervals| moments.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / 1e6;
+        let all = |intervals: &Intervals| intervals.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / 1e6;
         let ms = match span.thread() {
             Some(thread) => {
                 listed.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
-                let moments = charged.entry(thread).or_insert_with(|| of(thread));
-                all(moments.as_ref().unwrap_or(&within))
+                let intervals = charged.entry(thread).or_insert_with(|| of(thread));
+                all(intervals.as_ref().unwrap_or(&within))
             }
             None => all(&within),
         };
@@ -348,8 +348,8 @@ fn locks_in<'a>(
     }
     let threads = case.recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);
     for thread in threads.map(|(i, _)| ThreadId(i as u32)) {
-        let Some(moments) = charged.remove(&thread).unwrap_or_else(|| of(thread)) else { continue };
-        let rest = moments.without(&Intervals::of(listed.remove(&thread).unwrap_or_default()));
+        let Some(intervals) = charged.remove(&thread).unwrap_or_else(|| of(thread)) else { continue };
+        let rest = intervals.without(&Intervals::of(listed.remove(&thread).unwrap_or_default()));
         if !rest.is_empty() {
             locks.unlisted.push((thread, rest));
         }

@@ -1,9 +1,9 @@
-//! Two sets of samples held against each other, node by node and frame by frame, with what is
+//! Two sets of samples compared with each other, node by node and frame by frame, with what is
 //! noise.
 //!
 //! **Normalisation.** Windows differ in length and load, so weights are compared per second of wall
 //! time, as a share of
-//! all samples, or per completed operation. The base is scaled by the quotient of the two
+//! all samples, or per completed operation. The baseline is scaled by the quotient of the two
 //! denominators and everything is shown in the unit of the first side.
 //!
 //! **Noise.** Two standard errors are found for each side and the larger is taken:
@@ -11,10 +11,10 @@
 //! - by counting: samples arrive as a Poisson process, so the variance of a sum of weights is the
 //!   sum of their squares (at least that of one average sample, so that "none seen" is not "none,
 //!   for certain");
-//! - by blocks: the window is cut into 8 to 32 stretches of equal length and the figure is computed
-//!   in each. Work that comes in bursts or drifts differs from stretch to stretch by more than
+//! - by blocks: the window is cut into 8 to 32 intervals of equal length and the value is computed
+//!   in each. Work that comes in bursts or drifts differs from interval to interval by more than
 //!   counting explains. The variance is that of a ratio estimator, Σ(x − r·d)² · B/(B − 1) with
-//!   figure x and denominator d of each block (Cochran, Sampling Techniques, ch. 6), widened by the
+//!   value x and denominator d of each block (Cochran, Sampling Techniques, ch. 6), widened by the
 //!   quotient of Student's and the normal 97.5% quantile for few blocks.
 //!
 //! A frame seen fewer than 5 times on both sides together is not judged. Of the others many are
@@ -69,9 +69,9 @@ impl Normalisation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// More than the base, beyond noise.
+    /// More than the baseline, beyond noise.
     More,
-    /// Less than the base, beyond noise.
+    /// Less than the baseline, beyond noise.
     Less,
     /// Within noise.
     Noise,
@@ -151,31 +151,31 @@ impl Shares {
     }
 }
 
-/// The base beside the weights of a tree.
+/// The baseline of the weights of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// What is compared.
     pub normalisation: Normalisation,
-    /// What a base weight is multiplied with to be comparable.
+    /// What a baseline weight is multiplied with to be comparable.
     pub scale: f64,
-    /// What weights are divided by on this side and in the base: seconds, the weight of all
+    /// What weights are divided by on this side and in the baseline: seconds, the weight of all
     /// samples, or operations.
     pub denominators: [f64; 2],
-    /// Base weight of samples that end in each node, as measured.
+    /// Baseline weight of samples that end in each node, as measured.
     pub base_self: Vec<i64>,
-    /// Base weight of each node with all below.
+    /// Baseline weight of each node with all below.
     pub base_total: Vec<i64>,
-    /// Base weights frame by frame; see [`super::top`].
+    /// Baseline weights frame by frame; see [`super::top`].
     pub base_frame_self: Vec<i64>,
-    /// Base totals frame by frame; a recursion counts once.
+    /// Baseline totals frame by frame; a recursion counts once.
     pub base_frame_total: Vec<i64>,
     /// Errors of nodes.
     pub nodes: Errors,
     /// Errors of frames.
     pub frames: Errors,
-    /// Shares of frames, of all samples on this side and of all in the base.
+    /// Shares of frames, of all samples on this side and of all in the baseline.
     pub shares: [Shares; 2],
-    /// Samples of the base.
+    /// Samples of the baseline.
     pub base_samples: usize,
     /// Blocks that each side was cut into, 0 where there were too few samples and errors are by
     /// counting alone.
@@ -266,7 +266,7 @@ impl Side<'_> {
     }
 }
 
-/// A figure of each node and of each frame, alone and with what is below.
+/// A value of each node and of each frame, alone and with what is below.
 #[derive(Clone, Debug, Default)]
 struct Figures {
     own: Vec<f64>,
@@ -289,7 +289,7 @@ impl Figures {
         Self { own, total, frame_own, frame_total }
     }
 
-    /// Changes each figure by that of another at its place.
+    /// Changes each value by that of another at its place.
     fn each(&mut self, others: [&Self; 2], change: impl Fn(&mut f64, f64, f64)) {
         let [a, b] = others;
         let columns = [

@@ -18,7 +18,7 @@ pub struct Shape {
     pub lines: bool,
 }
 
-/// What a selection is held against.
+/// What a selection is compared with.
 #[derive(Clone, Debug)]
 pub struct Base {
     /// The samples.
@@ -58,7 +58,7 @@ pub struct Flame {
     pub covered: Vec<Window>,
     /// The tree.
     pub tree: CallTree,
-    /// The base, and the time that it is from.
+    /// The baseline, and the time that it is from.
     pub comparison: Option<(Comparison, Vec<Window>)>,
     /// Samples whose callers could not be walked to the end.
     pub cut: usize,
@@ -68,7 +68,7 @@ pub struct Flame {
     pub negative: u64,
 }
 
-/// Makes the call tree of a selection, held against a base when there is one.
+/// Makes the call tree of a selection, compared with a baseline when there is one.
 pub fn flame(
     recording: &Recording,
     selection: &Selection,
@@ -85,7 +85,7 @@ pub fn flame(
     if let Some((base, rows)) = base.zip(base_rows.as_ref())
         && rows.rows.is_empty()
     {
-        return Err(nothing(recording, &base.selection, "is in the base"));
+        return Err(nothing(recording, &base.selection, "is in the baseline"));
     }
     let base_ends = base_rows.as_ref().map(|rows| builder.add(&rows.rows, false));
     let tree = builder.finish();
@@ -98,7 +98,7 @@ pub fn flame(
                 |rows: &Rows, done: &dyn Fn(Window) -> f64| rows.covered.iter().any(|w| done(*w) > 0.0);
             for (rows, done, side) in [
                 (&rows, &here_done as &dyn Fn(Window) -> f64, "the window"),
-                (other, &base_done as &dyn Fn(Window) -> f64, "the base"),
+                (other, &base_done as &dyn Fn(Window) -> f64, "the baseline"),
             ] {
                 if !known(rows, done) {
                     return Err(StacksError::NoOperations(side));
@@ -127,7 +127,7 @@ pub fn flame(
 /// The unit of a kind of samples or spans.
 pub fn unit(recording: &Recording, kind: &str) -> &'static str {
     let kinds = super::kinds(recording);
-    // A part of the waits is none of the list.
+    // A part of the waits is not in the list.
     let spans = || if recording.spans_of(kind).next().is_some() { "ns" } else { sample::unit(kind) };
     kinds.iter().find(|k| k.name == kind).map_or_else(spans, |k| k.unit)
 }
@@ -157,10 +157,10 @@ fn beyond(recording: &Recording, selection: &Selection) -> Option<(usize, f64, f
         return None;
     }
     let rows = Rows::of(recording, &Selection { windows: Vec::new(), ..selection.clone() }).rows;
-    let moments = || rows.iter().map(|row| row.t_ns);
+    let intervals = || rows.iter().map(|row| row.t_ns);
     let zero_ns = crate::zero_ns(recording);
     let at_s = |ns: i64| fathom_recording::clock::seconds(ns.saturating_sub(zero_ns));
-    Some((rows.len(), at_s(moments().min()?), at_s(moments().max()?)))
+    Some((rows.len(), at_s(intervals().min()?), at_s(intervals().max()?)))
 }
 
 /// Which stacks do not reach their thread's root.

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! Selection ──▶ rows ──▶ CallTree ──▶ top (frame by frame)
-//!   (and of the base) └────────────▶ Comparison (scale, standard errors, limits)
+//!   (and of the baseline) └────────────▶ Comparison (scale, standard errors, limits)
 //! ```
 
 mod compare;

@@ -32,7 +32,7 @@ impl ProcessChoice {
 pub struct Selection {
     /// The kind of sample ("cpu", "off-cpu") or of span with a stack ("lock.monitor").
     pub kind: String,
-    /// Stretches of time; a sample at their end is not in them.
+    /// Intervals of time; a sample at their end is not in them.
     pub windows: Vec<Window>,
     /// Of which process.
     pub process: Option<ProcessChoice>,

@@ -374,7 +374,7 @@ fn bursts_are_noise_that_counting_alone_would_call_a_difference() {
 fn windows_of_other_length_and_load_are_made_comparable_as_asked() {
     let mut made = Made::new(30);
     for i in 0..300 {
-        // 10 a second in the base of 20 s, 20 a second in the window of 10 s.
+        // 10 a second in the baseline of 20 s, 20 a second in the window of 10 s.
         let (t, n) = if i < 200 { (i * S / 10, 1) } else { (20 * S + (i - 200) * S / 10, 2) };
         for _ in 0..n {
             made.sample(t, "a", Role::App, &["work"], 100);

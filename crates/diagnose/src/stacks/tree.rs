@@ -393,7 +393,7 @@ impl<'a> Builder<'a> {
         self.named(name, NodeType::Group)
     }
 
-    /// A frame that is none of the recording's.
+    /// A frame that is not in the recording.
     fn named(&mut self, name: &str, node_type: NodeType) -> u32 {
         let key = format!("{}{name}", node_type as u8);
         if let Some(id) = self.group_ids.get(&key) {

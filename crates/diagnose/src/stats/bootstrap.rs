@@ -6,7 +6,7 @@ const RESAMPLES: usize = 1_000;
 /// The seed. Any number would do; that it is always the same makes the verdict the same every time.
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A figure between two others, 95% of the time.
+/// A value between two others, 95% of the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// Lower end.

@@ -14,7 +14,7 @@ use super::mann_whitney;
 
 /// Shortest interval between change points, ticks. Below five, a rank test cannot distinguish
 /// change from chance at [`P_MAX`].
-const MIN_STRETCH: usize = 5;
+const MIN_INTERVAL: usize = 5;
 /// p-value up to which a split is kept. Much below 5%, because every split is the best of many and
 /// neighbouring ticks are not independent.
 const P_MAX: f64 = 0.001;
@@ -54,7 +54,7 @@ pub fn change_points(values: &[f64]) -> Vec<usize> {
 /// too short.
 fn best_split(values: &[f64]) -> Option<usize> {
     let n = values.len();
-    if n < 2 * MIN_STRETCH {
+    if n < 2 * MIN_INTERVAL {
         return None;
     }
     // Sums of |a - b| over pairs: within the left side, within the right side, across. Moving one
@@ -71,7 +71,7 @@ fn best_split(values: &[f64]) -> Option<usize> {
         right -= to_right;
         across += to_right - to_left;
         let split = i + 1;
-        if split < MIN_STRETCH || n - split < MIN_STRETCH {
+        if split < MIN_INTERVAL || n - split < MIN_INTERVAL {
             continue;
         }
         let (m, k) = (split as f64, (n - split) as f64);
@@ -90,7 +90,7 @@ fn best_split(values: &[f64]) -> Option<usize> {
 /// around it; `None` when too short.
 fn best_within(values: &[f64]) -> Option<(usize, usize)> {
     let n = values.len();
-    if n < 3 * MIN_STRETCH {
+    if n < 3 * MIN_INTERVAL {
         return None;
     }
     let mut order: Vec<usize> = (0..n).collect();
@@ -107,8 +107,8 @@ fn best_within(values: &[f64]) -> Option<(usize, usize)> {
         sums[i + 1] = sums[i] + ranks[i];
     }
     let mut best: Option<(f64, (usize, usize))> = None;
-    for from in MIN_STRETCH..n - 2 * MIN_STRETCH + 1 {
-        for to in from + MIN_STRETCH..n - MIN_STRETCH + 1 {
+    for from in MIN_INTERVAL..n - 2 * MIN_INTERVAL + 1 {
+        for to in from + MIN_INTERVAL..n - MIN_INTERVAL + 1 {
             let inside = (to - from) as f64;
             let differs = (sums[to] - sums[from]).abs() / (inside * (n as f64 - inside)).sqrt();
             if best.is_none_or(|(most, _)| differs > most) {

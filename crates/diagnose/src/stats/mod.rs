@@ -3,7 +3,7 @@
 //! deterministic: the same recording gives the same verdict.
 //!
 //! The functions are written here because the crate for statistics (`statrs`) has distributions and
-//! moments, and neither rank tests with ties nor change points. Tests hold them against values of
+//! moments, and neither rank tests with ties nor change points. Tests compare them with values of
 //! scipy.
 
 mod bootstrap;

@@ -3,8 +3,8 @@
 //!
 //! The first two are limits that nothing can exceed, not estimates: of a reading that lies in a
 //! window in part, all of it may lie in that part. The samples of a process are many where those of
-//! each of its threads are few: a thousand threads may each have run for a moment that no sample
-//! met, but not all of them. What is above a limit was not seen, and becomes unknown.
+//! each of its threads are few: a thousand threads may each have run for a short time that no
+//! sample met, but not all of them. What is above a limit was not seen, and becomes unknown.
 
 use fathom_recording::vocabulary::{kind, live};
 use fathom_recording::{ProcessId, Recording};
@@ -16,7 +16,7 @@ use crate::Window;
 use crate::intervals::Intervals;
 use crate::waits::Category;
 
-/// The most processors that a recording lists one by one; where it lists as many, whether there are
+/// The most CPUs that a recording lists one by one; where it lists as many, whether there are
 /// more is not known.
 const MOST_CPUS: usize = 256;
 /// What a process' account in ticks of 10 ms, of user and of kernel time, may be off at both ends
@@ -58,8 +58,8 @@ impl Bounds {
         Self { cpus, processes, watched, sampler }
     }
 
-    /// What all processors can have run of a process' watched threads in a window, but for some
-    /// moments, nanoseconds.
+    /// What all CPUs can have run of a process' watched threads in a window, but for some
+    /// intervals, nanoseconds.
     fn all_ns(&self, process: ProcessId, window: Window, but_for: &Intervals) -> f64 {
         let Some(watched) = self.watched.get(&process) else { return 0.0 };
         let ns = watched.without(but_for).length_within_ns(window.from_ns, window.to_ns);

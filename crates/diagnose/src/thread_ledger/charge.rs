@@ -1,9 +1,9 @@
-//! A thread's time in a window, each moment charged to one category.
+//! A thread's time in a window, all of it attributed to one category.
 
-use super::book::{Book, Means, Seen, Taken};
 use super::bounds::Bounds;
 use super::gaps::{self, Kinds};
 use super::layers::by_samples;
+use super::thread_records::{Book, Means, Seen, Taken};
 use crate::Window;
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
@@ -33,20 +33,21 @@ pub(super) struct Account<'a> {
 }
 
 /// The accounts of all threads that lived in each of many windows, in the order of the threads;
-/// every moment is charged once, and each window takes its part of that. Of threads that were
-/// charged before nothing is charged again.
+/// all time is attributed once, and each window takes its part of that. The time of a thread that
+/// was attributed before is not attributed again.
 pub(super) fn accounts<'a>(
-    moments: &Moments<'a>,
+    intervals: &ThreadIntervals<'a>,
     stacks: &ByStack,
     windows: &[Window],
 ) -> Vec<Vec<Account<'a>>> {
-    let recording = moments.recording;
-    let means = &moments.seen.means;
+    let recording = intervals.recording;
+    let means = &intervals.seen.means;
     let asked = Intervals::of_windows(windows);
     let mut accounts: Vec<Vec<Account<'a>>> = windows.iter().map(|_| Vec::new()).collect();
-    for (id, book) in &moments.seen.threads {
-        let known = moments.charged.borrow().get(id).cloned();
-        let Some(charged) = known.unwrap_or_else(|| moments.charge(*id, stacks, &asked).map(Rc::new)) else {
+    for (id, book) in &intervals.seen.threads {
+        let known = intervals.charged.borrow().get(id).cloned();
+        let Some(charged) = known.unwrap_or_else(|| intervals.charge(*id, stacks, &asked).map(Rc::new))
+        else {
             continue;
         };
         let on = named(book, &charged, &asked);
@@ -61,9 +62,9 @@ pub(super) fn accounts<'a>(
     accounts
 }
 
-/// Moments of threads by category, for those who ask for more than sums: each thread is charged
-/// once, when it is asked for.
-pub(crate) struct Moments<'a> {
+/// Intervals of threads by category, for those who ask for more than sums: each thread is
+/// attributed once, when it is asked for.
+pub(crate) struct ThreadIntervals<'a> {
     recording: &'a Recording,
     /// What the recording covers.
     covers: (i64, i64),
@@ -72,11 +73,11 @@ pub(crate) struct Moments<'a> {
     charged: RefCell<FxHashMap<ThreadId, Option<Rc<ByCategory>>>>,
 }
 
-/// Moments of one thread by category, in the order of [`Category::ALL`]; together those in which it
-/// lived.
+/// Intervals of one thread by category, in the order of [`Category::ALL`]; together those in which
+/// it lived.
 pub(crate) type ByCategory = [Intervals; CATEGORIES];
 
-impl<'a> Moments<'a> {
+impl<'a> ThreadIntervals<'a> {
     pub(crate) fn of(recording: &'a Recording) -> Self {
         let (stops, charged) = (RefCell::default(), RefCell::default());
         let covers = recording.covers_ns().unwrap_or_default();
@@ -88,7 +89,7 @@ impl<'a> Moments<'a> {
         self.seen.threads.keys().copied()
     }
 
-    /// What of the running time that the moments of a process' application threads show is borne
+    /// What of the running time that the intervals of a process' application threads show is borne
     /// out by what the kernel accounts to it and by its samples: a share, over all windows. The
     /// rest was not seen: a switch that was lost, between two that were recorded.
     pub(crate) fn borne_out(&self, process: ProcessId, stacks: &ByStack, windows: &[Window]) -> f64 {
@@ -123,12 +124,12 @@ impl<'a> Moments<'a> {
             return known.clone();
         }
         let always = Intervals::of([(i64::MIN, i64::MAX)]);
-        let moments = self.charge(thread, stacks, &always).map(Rc::new);
-        self.charged.borrow_mut().insert(thread, moments.clone());
-        moments
+        let intervals = self.charge(thread, stacks, &always).map(Rc::new);
+        self.charged.borrow_mut().insert(thread, intervals.clone());
+        intervals
     }
 
-    /// What a thread spent the moments on that are asked for.
+    /// What a thread spent the intervals on that are asked for.
     fn charge(&self, thread: ThreadId, stacks: &ByStack, asked: &Intervals) -> Option<ByCategory> {
         let book = self.seen.threads.get(&thread)?;
         let stops = self.stops(self.recording.threads[thread.index()].process);
@@ -199,14 +200,14 @@ const STOPPED: [Category; 5] = [
 const NAMED: [Category; 5] =
     [Category::Disk, Category::Network, Category::Dns, Category::Child, Category::Blocked];
 
-/// Parts of moments of which it is known what was waited for, in the order of their beginnings.
+/// Parts of intervals of which it is known what was waited for, in the order of their beginnings.
 type Named<'a> = Vec<((i64, i64), Category, &'a str)>;
 
-/// Names what was waited for in the moments that are asked for; each moment once, by the most
+/// Names what was waited for in the intervals that are asked for; all time counts once, by the most
 /// specific record.
-fn named<'a>(book: &Book<'a>, moments: &ByCategory, asked: &Intervals) -> Named<'a> {
+fn named<'a>(book: &Book<'a>, intervals: &ByCategory, asked: &Intervals) -> Named<'a> {
     let mut on = Vec::new();
-    let mut left = NAMED.map(|category| (category, moments[category.index()].and(asked)));
+    let mut left = NAMED.map(|category| (category, intervals[category.index()].and(asked)));
     for kind in record::NAMING {
         let waits = book.waits.iter().filter(|span| span.kind() == kind);
         let named: Vec<_> = waits.filter_map(|span| Some((span, record::target(span)?))).collect();
@@ -222,7 +223,7 @@ fn named<'a>(book: &Book<'a>, moments: &ByCategory, asked: &Intervals) -> Named<
     on
 }
 
-/// Charges the moments of a thread that were asked for, before samples move any; `None` when it
+/// Attributes the time of a thread that were asked for, before samples move any; `None` when it
 /// lived in none of them.
 #[allow(clippy::too_many_arguments, reason = "the one place where all of it comes together")]
 fn charge(
@@ -245,10 +246,10 @@ fn charge(
     let role = recording.threads[id.index()].role;
     let mut left = alive.clone();
     let mut lists: [Vec<(i64, i64)>; CATEGORIES] = std::array::from_fn(|_| Vec::new());
-    let mut charge = |category: Category, moments: &Intervals| {
-        let moments = moments.and(&left);
-        lists[category.index()].extend(moments.stretches());
-        left = left.without(&moments);
+    let mut charge = |category: Category, intervals: &Intervals| {
+        let intervals = intervals.and(&left);
+        lists[category.index()].extend(intervals.ranges());
+        left = left.without(&intervals);
     };
 
     // What waited for a CPU did nothing else, whatever record lies around it.
@@ -270,47 +271,47 @@ fn charge(
     let off = by_category(book.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
     charge(Category::Throttled, &Intervals::of(book.off.iter().map(throttled)));
     charge(Category::RunQueue, &Intervals::of(book.off.iter().map(queued)));
-    for (category, moments) in &off {
+    for (category, intervals) in &off {
         if *category == Category::Stopped {
             let parts = STOPPED.iter().zip(&stops.stopped).filter(|(part, _)| **part != Category::Stopped);
-            parts.for_each(|(part, stop)| charge(*part, &moments.and(stop)));
+            parts.for_each(|(part, stop)| charge(*part, &intervals.and(stop)));
         }
         // Who has asked for a stop waits for its end at a lock of the JVM's own, as do those that
         // want memory meanwhile.
         if *category == Category::NativeLock && role == Role::App {
-            STOPPED.iter().zip(&stops.stopped).for_each(|(part, stop)| charge(*part, &moments.and(stop)));
+            STOPPED.iter().zip(&stops.stopped).for_each(|(part, stop)| charge(*part, &intervals.and(stop)));
         }
         if matches!(
             category,
             Category::Blocked | Category::PageFault | Category::Disk | Category::MemoryStall
         ) {
             for narrower in record::NARROWER {
-                recorded.get(&narrower).into_iter().for_each(|waits| charge(narrower, &moments.and(waits)));
+                recorded.get(&narrower).into_iter().for_each(|waits| charge(narrower, &intervals.and(waits)));
             }
         }
         if *category == Category::Network {
-            charge(Category::Idle, &moments.and(&requests));
+            charge(Category::Idle, &intervals.and(&requests));
         }
         // A futex or nothing at all: the record around it knows better.
         if matches!(category, Category::Blocked | Category::NativeLock | Category::Waiting) {
             for (around, waits) in &recorded {
-                charge(*around, &moments.and(waits));
+                charge(*around, &intervals.and(waits));
             }
         }
-        charge(*category, moments);
+        charge(*category, intervals);
     }
     let gaps = gaps::of(book, &means.kinds, means.sampler.as_ref(), |sample| {
         let is_queued = recording.strings.get(sample.kind) == sample::RUN_QUEUE;
         if is_queued { Category::RunQueue } else { unlisted.category(stacks.of_role(sample.stack(), role)) }
     });
-    for (category, moments) in &by_category(gaps.short.into_iter()) {
+    for (category, intervals) in &by_category(gaps.short.into_iter()) {
         // Short waits whose stacks were not walked get the category of a record around them.
         if *category == Category::Blocked {
             for (around, waits) in &recorded {
-                charge(*around, &moments.and(waits));
+                charge(*around, &intervals.and(waits));
             }
         }
-        charge(*category, moments);
+        charge(*category, intervals);
     }
     charge(Category::Unknown, &gaps.unknown);
     charge(Category::Running, &watched);
@@ -318,23 +319,23 @@ fn charge(
     // No switches were recorded: what records of waits show, then the stops of the JVM, for the
     // application's threads.
     for narrower in record::NARROWER {
-        recorded.get(&narrower).into_iter().for_each(|moments| charge(narrower, moments));
+        recorded.get(&narrower).into_iter().for_each(|intervals| charge(narrower, intervals));
     }
-    for (category, moments) in &recorded {
-        charge(*category, moments);
+    for (category, intervals) in &recorded {
+        charge(*category, intervals);
     }
     if role == Role::App {
         STOPPED.iter().zip(&stops.stopped).for_each(|(category, stop)| charge(*category, stop));
     }
     charge(Category::Unknown, &alive);
     Some(lists.map(|list| {
-        let mut moments = Intervals::of(list);
-        moments.shrink();
-        moments
+        let mut intervals = Intervals::of(list);
+        intervals.shrink();
+        intervals
     }))
 }
 
-/// A window's part of what a thread was charged, with samples counted in; `None` when it did not
+/// A window's part of what a thread was attributed, with samples counted in; `None` when it did not
 /// live then.
 fn account<'a>(
     recording: &Recording,
@@ -346,8 +347,8 @@ fn account<'a>(
     window: Window,
 ) -> Option<Account<'a>> {
     let mut spent_ns = [0; CATEGORIES];
-    for (spent, moments) in spent_ns.iter_mut().zip(charged) {
-        *spent = moments.length_within_ns(window.from_ns, window.to_ns);
+    for (spent, intervals) in spent_ns.iter_mut().zip(charged) {
+        *spent = intervals.length_within_ns(window.from_ns, window.to_ns);
     }
     if spent_ns.iter().all(|ns| *ns == 0) {
         return None;

@@ -14,11 +14,12 @@ use std::borrow::Cow;
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{Recording, StrId};
 
-use super::book::{Book, Taken};
+use super::thread_records::{Book, Taken};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 
-/// Short waits are spread in parts as long, nanoseconds: no window that is worth a look is shorter.
+/// Short waits are spread in parts of this length, nanoseconds: no window that is worth a look is
+/// shorter.
 const PART_NS: i64 = 50_000_000;
 /// Parts of one gap at most.
 const MOST_PARTS: i64 = 20;
@@ -74,16 +75,16 @@ impl Gap<'_> {
         self.samples.iter().fold(0, |sum: i64, (_, weight)| sum.saturating_add(*weight))
     }
 
-    /// What of it lies in some moments; `None` where nothing does. Most gaps lie in them or outside
-    /// of them as a whole.
-    fn cut(self, moments: &Intervals) -> Option<Self> {
+    /// What of it lies in some intervals; `None` where nothing does. Most gaps lie in them or
+    /// outside of them as a whole.
+    fn cut(self, intervals: &Intervals) -> Option<Self> {
         let ends = self.ran.first()?.0..self.ran.last()?.1;
-        let first = moments.stretches().partition_point(|stretch| stretch.1 <= ends.start);
-        let near = moments.stretches().get(first).filter(|stretch| stretch.0 < ends.end)?;
+        let first = intervals.ranges().partition_point(|range| range.1 <= ends.start);
+        let near = intervals.ranges().get(first).filter(|range| range.0 < ends.end)?;
         if near.0 <= ends.start && ends.end <= near.1 {
             return Some(self);
         }
-        let within = |(from, to): &(i64, i64)| moments.within(*from, *to);
+        let within = |(from, to): &(i64, i64)| intervals.within(*from, *to);
         let ran: Vec<(i64, i64)> = self.ran.iter().flat_map(within).collect();
         (!ran.is_empty()).then_some(Self { ran: Cow::Owned(ran), ..self })
     }
@@ -114,7 +115,7 @@ struct Place {
 }
 
 impl Row {
-    /// The gaps that may lie between two moments: those from the first one on that ends behind
+    /// The gaps that may lie between two timestamps: those from the first one on that ends behind
     /// `from`, up to `to`.
     fn between(&self, from: i64, to: i64) -> impl Iterator<Item = Gap<'_>> {
         let first = self.gaps.partition_point(|gap| gap.ends.1 <= from);
@@ -154,7 +155,7 @@ pub(super) fn of(
     let free = watched.without(&Intervals::of(book.off.iter().map(|s| (s.t0_ns(), s.t1_ns()))));
     let mut ends: Vec<i64> = book.off.iter().map(|span| span.t1_ns()).collect();
     ends.extend(book.samples.iter().filter(|s| kinds.is_short(s.kind)).map(|s| s.t_ns));
-    ends.extend(watched.stretches().iter().flat_map(|(from, to)| [*from, *to]));
+    ends.extend(watched.ranges().iter().flat_map(|(from, to)| [*from, *to]));
     // The stable sort takes what is put together of rows in order as such.
     ends.sort();
     ends.dedup();
@@ -191,7 +192,7 @@ pub(super) fn of(
             spread(&own, &owed, &mut short);
             // Pieces are laid one behind the other.
             let spread = Intervals::of_sorted(short[first..].iter().map(|(_, part)| *part));
-            row.ran.extend_from_slice(own.without(&spread).stretches());
+            row.ran.extend_from_slice(own.without(&spread).ranges());
         }
         row.gaps.push(Place { ends, ran: row.ran.len(), samples: row.samples.len() });
     }
@@ -212,7 +213,7 @@ fn spread(own: &Intervals, owed: &[(Category, i64)], short: &mut Vec<(Category, 
     }
     // What does not fit was counted elsewhere.
     let fits = sum.max(i128::from(all));
-    for (from, to) in own.stretches() {
+    for (from, to) in own.ranges() {
         let length = to - from;
         let parts = (length / PART_NS + 1).min(MOST_PARTS);
         for part in 0..parts {
@@ -252,7 +253,7 @@ fn by_samples(sampler: &Sampler, accounts: &Intervals, row: &Row, unknown: &mut 
     for gap in row.between(i64::MIN, i64::MAX) {
         let Some(gap) = gap.cut(&sampled) else { continue };
         if gap.ns() > sampler.most_ns(gap.samples.len(), gap.weight_ns()) {
-            unknown.extend(gap.unsupported().stretches());
+            unknown.extend(gap.unsupported().ranges());
         } else {
             left.push(gap);
         }
@@ -275,7 +276,7 @@ fn take(gaps: &mut [Gap<'_>], ns: i64, unknown: &mut Vec<(i64, i64)>) {
         if left <= 0 {
             return;
         }
-        for (from, to) in gap.unsupported().stretches() {
+        for (from, to) in gap.unsupported().ranges() {
             if left <= 0 {
                 return;
             }

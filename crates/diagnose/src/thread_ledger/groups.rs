@@ -87,8 +87,8 @@ impl Sum {
     }
 }
 
-/// Puts groups in order: those first that grew most above the base, or, without one, those first
-/// whose time changed most over the parts of the window, and who did more than wait.
+/// Puts groups in order: those first that grew most above the baseline, or, without one, those
+/// first whose time changed most over the parts of the window, and who did more than wait.
 pub(super) fn rank(
     groups: &mut [GroupLedger],
     recording: &Recording,
@@ -139,7 +139,7 @@ impl Ord for Ordered {
     }
 }
 
-/// Groups the accounts of a window and of its base, by name.
+/// Groups the accounts of a window and of its baseline, by name.
 pub(super) fn group(
     recording: &Recording,
     by: By,

@@ -3,9 +3,9 @@
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{FrameType, Recording, Role};
 
-use super::book::{Book, Taken};
 use super::charge::CATEGORIES;
 use super::gaps::Kinds;
+use super::thread_records::{Book, Taken};
 use crate::Window;
 use crate::intervals::Intervals;
 use crate::waits::Category;

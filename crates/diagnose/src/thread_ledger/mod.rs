@@ -1,5 +1,5 @@
-//! The ledger of threads: what every thread spent a window on, charged without overlap and without
-//! a rest.
+//! The ledger of threads: what every thread spent a window on, attributed without overlap and
+//! without a rest.
 //!
 //! ```text
 //! thread alive ─┬─ switches seen ─┬─ on the run queue ─────────────▶ waiting for a CPU
@@ -12,12 +12,11 @@
 //!                                 └─ the rest ─────▶ unknown
 //! ```
 //!
-//! Each moment is charged once ([`charge`]), so that the categories of a group add up to threads ×
-//! time to the nanosecond. What samples move from one category to another never exceeds what is
+//! All time is attributed once ([`charge`]), so that the categories of a group add up to threads
+//! × time to the nanosecond. What samples move from one category to another never exceeds what is
 //! there. What ran for longer than the kernel accounts to a thread, to its process or than the
-//! machine has processors did not run: nobody saw what it did ([`gaps`], [`bounds`]).
+//! machine has CPUs did not run: nobody saw what it did ([`gaps`], [`bounds`]).
 
-mod book;
 mod bounds;
 mod charge;
 mod gaps;
@@ -26,17 +25,18 @@ mod layers;
 mod rank;
 #[cfg(test)]
 mod tests;
+mod thread_records;
 mod watched;
 
 use fathom_recording::vocabulary::series;
 use fathom_recording::{Recording, SeriesKind};
 use serde::Serialize;
 
-pub(crate) use book::Taken;
-pub(crate) use charge::{ByCategory, Moments};
+pub(crate) use charge::{ByCategory, ThreadIntervals};
 pub use groups::By;
 pub use rank::{Slice, SlowRank, SlowWeight, Weight};
 pub(crate) use rank::{growth, parts};
+pub(crate) use thread_records::Taken;
 pub use watched::{Watched, watched};
 
 use crate::Window;
@@ -51,18 +51,18 @@ pub struct ThreadLedger {
     pub schema: &'static str,
     /// The window.
     pub window: Window,
-    /// What it is held against.
+    /// What it is compared with.
     pub base: Option<Window>,
     /// Operations completed in the window, where they were counted.
     pub operations: Option<f64>,
     /// What was counted as operations, in words; `None` where nothing was.
     pub operations_of: Option<String>,
-    /// The same of the base.
+    /// The same of the baseline.
     pub base_operations: Option<f64>,
     /// By what threads are grouped: "process", "role", "pool", "thread".
     pub by: &'static str,
-    /// The groups, the one first that lost most: that grew most above the base, or whose waiting
-    /// changed most over the window. Idle time does not count.
+    /// The groups, the one first that lost most: that grew most above the baseline, or whose
+    /// waiting changed most over the window. Idle time does not count.
     pub groups: Vec<GroupLedger>,
 }
 
@@ -77,7 +77,7 @@ pub struct GroupLedger {
     pub threads: usize,
     /// Their time in the window, milliseconds.
     pub thread_ms: f64,
-    /// Their time in the base, milliseconds.
+    /// Their time in the baseline, milliseconds.
     pub base_thread_ms: f64,
     /// CPU samples in the window: the layers of running time are shares of these.
     pub cpu_samples: u64,
@@ -97,13 +97,13 @@ pub struct Spent {
     pub ms: f64,
     /// As a share of the group's time in the window.
     pub share: f64,
-    /// In the base, milliseconds; `None` without a base.
+    /// In the baseline, milliseconds; `None` without a baseline.
     pub base_ms: Option<f64>,
-    /// As a share of the group's time in the base.
+    /// As a share of the group's time in the baseline.
     pub base_share: Option<f64>,
     /// Milliseconds per operation in the window, where operations are known.
     pub ms_per_operation: Option<f64>,
-    /// The same in the base.
+    /// The same in the baseline.
     pub base_ms_per_operation: Option<f64>,
     /// Half of the 95% interval of a share that comes from samples, as a share of the group's time.
     pub sampling_error: Option<f64>,
@@ -165,8 +165,8 @@ impl Per {
 /// Version of the JSON.
 pub const SCHEMA: &str = "fathom.ledger/2";
 
-/// The ledger of a window, and of a base to hold it against. The whole recording, without a window.
-/// Operations are those of the series of throughput.
+/// The ledger of a window, and of a baseline to compare it with. The whole recording, without a
+/// window. Operations are those of the series of throughput.
 pub fn thread_ledger(
     recording: &Recording,
     window: Option<Window>,
@@ -214,7 +214,7 @@ pub fn thread_ledger_per(
     }
 }
 
-/// The groups of many windows, without a base, by each of several groupings: what the ledger is
+/// The groups of many windows, without a baseline, by each of several groupings: what the ledger is
 /// over time. `[window][grouping]` is a list of groups.
 pub fn over_time(recording: &Recording, windows: &[Window], by: &[By]) -> Vec<Vec<Vec<GroupLedger>>> {
     grouped(recording, &accounts(recording, windows), by)
@@ -223,15 +223,15 @@ pub fn over_time(recording: &Recording, windows: &[Window], by: &[By]) -> Vec<Ve
 /// The same of a recording whose threads were looked at before.
 pub(crate) fn over_time_of(
     recording: &Recording,
-    (moments, stacks): (&Moments<'_>, &ByStack),
+    (intervals, stacks): (&ThreadIntervals<'_>, &ByStack),
     windows: &[Window],
     by: &[By],
 ) -> Vec<Vec<Vec<GroupLedger>>> {
-    grouped(recording, &charge::accounts(moments, stacks, windows), by)
+    grouped(recording, &charge::accounts(intervals, stacks, windows), by)
 }
 
 fn accounts<'a>(recording: &'a Recording, windows: &[Window]) -> Vec<Vec<charge::Account<'a>>> {
-    charge::accounts(&Moments::of(recording), &ByStack::of(recording), windows)
+    charge::accounts(&ThreadIntervals::of(recording), &ByStack::of(recording), windows)
 }
 
 fn grouped(

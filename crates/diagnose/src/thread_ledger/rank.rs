@@ -3,7 +3,7 @@
 //!
 //! A thread that reads from a peer all day may be without work, or may wait for an answer: the call
 //! is the same. What is the same all the time explains no slowness, so such waits count by how much
-//! they change. Running, locks, disks, stops count as they are: nobody is in them for want of work.
+//! they change. Running, locks, disks, stops count as they are: nobody is in them for lack of work.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ pub struct Slice {
     pub length: f64,
     /// Whether it lies in a slow window.
     pub is_slow: bool,
-    /// Whether it lies in a window that the slow ones are held against.
+    /// Whether it lies in a window that the slow ones are compared with.
     pub is_base: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct SlowWeight {
     slices: Vec<Slice>,
     run: Weight,
     slow: Weight,
-    /// Spent in the slow slices, and in those of the base.
+    /// Spent in the slow slices, and in those of the baseline.
     by_category: BTreeMap<Category, [f64; 2]>,
 }
 
@@ -140,8 +140,8 @@ impl SlowRank {
     }
 }
 
-/// What was spent above as much time of a base, category by category: what a group ranks by where
-/// there is a base.
+/// What was spent above as much time of a baseline, category by category: what a group ranks by
+/// where there is a baseline.
 pub(crate) fn growth(spent: impl Iterator<Item = (Category, f64, f64)>, base_scale: f64) -> f64 {
     let counts = |category: Category| !category.is_idle() && category != Category::Unknown;
     spent
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_grew_in_the_slow_window_ranks_before_what_always_runs_and_an_idle_reader_last() {
-        // Ten slices of a second; the last two are slow, the others what they are held against.
+        // Ten slices of a second; the last two are slow, the others what they are compared with.
         let slices: Vec<Slice> =
             (0..10).map(|i| Slice { length: 1_000.0, is_slow: i >= 8, is_base: i < 8 }).collect();
         let of = |spent: &dyn Fn(usize) -> Vec<(Category, f64)>| {

@@ -62,7 +62,7 @@ impl Watched {
         self.measured(kind::SCHED_OFF, Some(thread), ends, None, &figures);
     }
 
-    /// A record with figures.
+    /// A record with values.
     pub(super) fn measured(
         &mut self,
         kind: &str,
@@ -140,7 +140,7 @@ impl Watched {
         self.recording.add_source(Source { sampling: Some(sampling), covers_ns, ..Source::default() });
     }
 
-    /// The machine has so many processors.
+    /// The machine has so many CPUs.
     pub(super) fn cpus(&mut self, count: usize) {
         for i in 0..count {
             self.series(live::HOST_CPU_BUSY, &format!("cpu{i}"), None, 1.0);

@@ -8,7 +8,7 @@ use crate::Window;
 /// What recorded threads, and from when to when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// "switches of threads", "samples", "records of threads".
+    /// "context switches", "samples", "records of threads".
     pub what: &'static str,
     /// From its first to its last record.
     pub window: Window,
@@ -17,8 +17,8 @@ pub struct Watched {
 /// When the threads of a recording were watched, by the source that shows most of them; `None`
 /// where no source recorded a thread.
 pub fn watched(recording: &Recording) -> Option<Watched> {
-    let extent = |moments: &mut dyn Iterator<Item = (i64, i64)>| {
-        let (from_ns, to_ns) = moments.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    let extent = |intervals: &mut dyn Iterator<Item = (i64, i64)>| {
+        let (from_ns, to_ns) = intervals.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         Some(Window { from_ns, to_ns })
     };
     let switches = extent(&mut recording.spans_of(kind::SCHED_WATCHED).map(|s| (s.t0_ns(), s.t1_ns())));
@@ -29,7 +29,7 @@ pub fn watched(recording: &Recording) -> Option<Watched> {
     };
     let named = |what: &'static str| move |window| Watched { what, window };
     switches
-        .map(named("switches of threads"))
+        .map(named("context switches"))
         .or_else(|| sampled().map(named("samples")))
         .or_else(|| recorded().map(named("records of threads")))
 }
@@ -55,7 +55,7 @@ mod tests {
             ("records of threads", 500_000_000)
         );
         let window = Window { from_ns: 2_000_000_000, to_ns: 32_000_000_000 };
-        assert_eq!(with(true), Watched { what: "switches of threads", window });
+        assert_eq!(with(true), Watched { what: "context switches", window });
         assert_eq!(watched(&Built::jvm("17", "G1", 60.0).sealed()), None);
     }
 }

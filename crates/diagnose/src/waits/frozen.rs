@@ -1,5 +1,5 @@
-//! When a process stood as a whole because it was stopped from outside: by SIGSTOP, a debugger, or
-//! the freezer of its cgroup.
+//! When a process was stopped as a whole because it was stopped from outside: by SIGSTOP, a
+//! debugger, or the freezer of its cgroup.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const LASTS_NS: i64 = 50_000_000;
 /// A process' threads that were stopped from outside.
 pub(crate) struct Frozen<'a> {
     /// When most of its application's threads were.
-    pub(crate) moments: Intervals,
+    pub(crate) intervals: Intervals,
     /// The longest time that one of them was.
     pub(crate) longest: Option<Span<'a>>,
     /// Each time that one of them was, whether others were or not.
@@ -41,7 +41,7 @@ impl<'a> Frozen<'a> {
 /// When a process was stopped from outside.
 pub(crate) fn of<'a>(recording: &'a Recording, stacks: &ByStack, process: ProcessId) -> Frozen<'a> {
     let mut frozen =
-        Frozen { moments: Intervals::default(), longest: None, each: Vec::new(), wakers: BTreeMap::new() };
+        Frozen { intervals: Intervals::default(), longest: None, each: Vec::new(), wakers: BTreeMap::new() };
     if !stacks.has(Category::Frozen) {
         return frozen;
     }
@@ -71,25 +71,25 @@ pub(crate) fn of<'a>(recording: &'a Recording, stacks: &ByStack, process: Proces
     let lasts = |(from, to): &(i64, i64)| to.saturating_sub(*from) >= LASTS_NS;
     // Most stops of a tracer are short, even where it has to wait for a CPU now and then.
     let mostly_last = frozen.each.iter().filter(|stop| lasts(stop)).count() * 2 > frozen.each.len();
-    let lasting = of_stopped.into_iter().filter(|moment| mostly_last && lasts(moment));
-    frozen.moments = Intervals::of(of_all.into_iter().chain(lasting));
+    let lasting = of_stopped.into_iter().filter(|timestamp| mostly_last && lasts(timestamp));
+    frozen.intervals = Intervals::of(of_all.into_iter().chain(lasting));
     frozen
 }
 
-/// When so many threads or more stood, from the beginnings (1) and ends (-1) of their stops, in
-/// order of time.
+/// When so many threads or more were stopped, from the beginnings (1) and ends (-1) of their stops,
+/// in order of time.
 fn standing_together(ends: &[(i64, i64)], enough: i64) -> Vec<(i64, i64)> {
-    let (mut standing, mut since, mut moments) = (0, None, Vec::new());
+    let (mut standing, mut since, mut intervals) = (0, None, Vec::new());
     for (t_ns, change) in ends {
         standing += change;
         match since {
             None if standing >= enough => since = Some(*t_ns),
             Some(from) if standing < enough => {
-                moments.push((from, *t_ns));
+                intervals.push((from, *t_ns));
                 since = None;
             }
             _ => {}
         }
     }
-    moments
+    intervals
 }

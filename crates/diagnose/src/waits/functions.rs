@@ -35,7 +35,7 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Category)] = &[
         ],
         Category::Frozen,
     ),
-    // Recordings of other tools; the scheduler's own spans have it as a figure.
+    // Recordings of other tools; the scheduler's own spans have it as a value.
     (Kernel, &["throttle_cfs_rq_work", "throttle_cfs_rq"], Category::Throttled),
     // Whoever asked for the operation waits for its end in VMThread::execute, and stands still as
     // the others do.

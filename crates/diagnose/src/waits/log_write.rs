@@ -2,8 +2,8 @@
 //!
 //! Unified logging writes in the thread that logs (`LogFileStreamOutput::write`,
 //! logFileStreamOutput.cpp, JDK 9 on; JDK 8: `fileStream::write`, ostream.cpp), and the VM thread
-//! logs while all others are stopped. Its other writes (a heap dump, a thread dump) are none. The
-//! stack shows which it is, or the path, where the command line names it as a log.
+//! logs while all others are stopped. Its other writes (a heap dump, a thread dump) are not log
+//! writes. The stack shows which it is, or the path, where the command line names it as a log.
 
 use fathom_recording::vocabulary::{fact, kind, label};
 use fathom_recording::{ProcessId, Recording, Span, StackId};
@@ -71,8 +71,8 @@ fn by_stops<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
     let watched = stops.within(from, to).count();
     let mut begun: FxHashMap<_, FxHashSet<usize>> = FxHashMap::default();
     for call in &calls {
-        let stop = stops.stretches().partition_point(|stop| stop.1 <= call.t0_ns());
-        if stops.stretches().get(stop).is_some_and(|(from, _)| *from < call.t0_ns()) {
+        let stop = stops.ranges().partition_point(|stop| stop.1 <= call.t0_ns());
+        if stops.ranges().get(stop).is_some_and(|(from, _)| *from < call.t0_ns()) {
             begun.entry(call.thread()).or_default().insert(stop);
         }
     }

@@ -16,8 +16,8 @@ pub use at_rest::is_at_rest;
 use fathom_recording::{Recording, Span};
 use serde::Serialize;
 
-/// What a moment of a thread is charged to. A moment has one category; their order is that in which
-/// they are shown.
+/// What the time of a thread is attributed to. All time has one category; the order is that in
+/// which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
@@ -71,7 +71,7 @@ pub enum Category {
     NativeLock,
     /// Waiting for what another thread does: `Object.wait`, a condition, a future, a latch, `join`.
     Waiting,
-    /// Waiting for what another thread does until a moment at the latest, and no thread of the
+    /// Waiting for what another thread does with a time limit, and no thread of the
     /// process ended it: the time ran out.
     TimedWait,
     /// Waiting for a disk, or for the kernel's writing to it.
@@ -170,7 +170,7 @@ impl Category {
             Self::Lock => "blocked: java.util.concurrent lock",
             Self::NativeLock => "blocked: native lock",
             Self::Waiting => "waiting for another thread",
-            Self::TimedWait => "waiting until a time-out",
+            Self::TimedWait => "in a timed wait",
             Self::Disk => "blocked: disk",
             Self::Network => "blocked: network",
             Self::Dns => "blocked: name resolution",

@@ -8,7 +8,7 @@ use super::Category;
 
 /// The functions of the C library that wait on a condition variable.
 const CONDITION: &str = "pthread_cond_";
-/// Where threads begin: without it a stack is cut off, and what lies further out is not known.
+/// Where threads begin: without it a stack is truncated, and what lies further out is not known.
 const BEGINNINGS: [&str; 3] = ["start_thread", "clone3", "__clone"];
 
 /// What a stack has shown so far, from its outermost frame on.
@@ -68,7 +68,7 @@ mod tests {
         let pool = ("rocksdb::ThreadPoolImpl::Impl::BGThread", Native);
         let (start, clone) = (("start_thread", Native), ("clone3", Native));
         assert_eq!(category(&[futex, wait, pool, start, clone]), Category::Idle);
-        // A mutex, a call of Java's, the JVM's own code, and a stack that is cut off are none.
+        // A mutex, a call of Java's, the JVM's own code, and a truncated stack are not rest.
         let mutex = ("pthread_mutex_lock", Native);
         assert_eq!(category(&[futex, mutex, pool, start, clone]), Category::NativeLock);
         assert_eq!(category(&[futex, wait, ("shop.Native.call", C2), start, clone]), Category::NativeLock);

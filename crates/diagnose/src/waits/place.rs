@@ -1,4 +1,4 @@
-//! Where a stack stands in Java: the innermost method, and the place at which the application takes
+//! Where a stack is in Java: the innermost method, and the place at which the application takes
 //! a lock.
 
 use fathom_recording::{Recording, StackId};

@@ -1,6 +1,6 @@
 //! Whether a thread that takes something from a queue is without work, or in the middle of some.
 //!
-//! A worker that takes its next task and a request that takes a connection of a pool stand in the
+//! A worker that takes its next task and a request that takes a connection of a pool are in the
 //! same method of the JDK. What distinguishes them is what others do, not a name:
 //!
 //! ```text

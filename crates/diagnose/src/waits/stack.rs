@@ -31,7 +31,7 @@ pub(crate) struct ByStack {
     from_queue: Vec<bool>,
     /// Stacks with a method of the application.
     of_application: Vec<bool>,
-    /// Stacks that wait until a moment at the latest.
+    /// Stacks that wait with a time limit.
     limited: Vec<bool>,
     /// Stacks that are in a BPF program of the recorder.
     in_recorder: Vec<bool>,
@@ -43,7 +43,7 @@ pub(crate) struct ByStack {
 
 const NOTHING: u8 = u8::MAX;
 
-/// Functions of the C library that wait until a moment at the latest: those of every timed wait of
+/// Functions of the C library that wait with a time limit: those of every timed wait of
 /// a JVM on Linux (os_posix.cpp).
 const LIMITED: [&str; 3] =
     ["pthread_cond_timedwait*", "__pthread_cond_timedwait*", "pthread_cond_clockwait*"];
@@ -82,7 +82,7 @@ struct Frame {
     rests: bool,
     is_jdk: bool,
     takes: bool,
-    /// The number of its library, of a Java method that is none of the JDK's.
+    /// The number of its library, of a Java method that is not the JDK's.
     library: Option<u32>,
     is_recorder: bool,
 }
@@ -193,7 +193,7 @@ impl ByStack {
         if waits && is_own && !for_application { Category::Idle } else { category }
     }
 
-    /// What a thread waited for that was off the CPU: one that waits until a moment at the latest,
+    /// What a thread waited for that was off the CPU: one that waits with a time limit,
     /// and that no thread of its process woke, waited until then. Where an interrupt woke it, that
     /// decides what the stack leaves open.
     pub(crate) fn of_switch(&self, span: &Span<'_>, role: Role) -> Category {

@@ -47,12 +47,12 @@ const RISES_TIMES: f64 = 1.5;
 /// And above its own scatter, in median absolute deviations.
 const RISES_SCATTER: f64 = 6.0;
 
-/// Processors that compilers take of a bin, and how many times their median, while a program warms
+/// CPUs that compilers take of a bin, and how many times their median, while a program warms
 /// up; in this first part of the time at most.
 const WARMS_UP_CPUS: f64 = 0.25;
 const WARMS_UP_TIMES: f64 = 5.0;
 const WARMS_UP_WITHIN: f64 = 1.0 / 3.0;
-/// What of the base must remain without that, as a share.
+/// What of the baseline must remain without that, as a share.
 const ENOUGH_BASE: f64 = 0.5;
 
 /// What is no change of what threads do: without work, not seen, and stops of all of them, which
@@ -77,8 +77,8 @@ pub(crate) struct Change {
     pub(crate) how: String,
 }
 
-/// The change in which threads of a JVM spent most time in another way; `None` where switches of
-/// threads were not recorded, or nothing changed.
+/// The change in which threads of a JVM spent most time in another way; `None` where context
+/// switches were not recorded, or nothing changed.
 pub(crate) fn find<'a>(recording: &'a Recording, chains: &Chains<'a>, jvms: &[ProcessId]) -> Option<Change> {
     let found = jvms.iter().filter_map(|jvm| {
         let watched = recording.spans_of(kind::SCHED_WATCHED).filter(|span| span.process() == *jvm);
@@ -133,7 +133,7 @@ struct Bins {
 
 impl Bins {
     fn of(watched: &Intervals) -> Option<Self> {
-        let (from_ns, to_ns) = (watched.stretches().first()?.0, watched.stretches().last()?.1);
+        let (from_ns, to_ns) = (watched.ranges().first()?.0, watched.ranges().last()?.1);
         let length_ns = to_ns.saturating_sub(from_ns);
         let each_ns = (length_ns / MOST_BINS).max(BIN_NS);
         let count = usize::try_from(length_ns / each_ns).ok().filter(|count| *count >= FEWEST_BINS)?;
@@ -184,7 +184,7 @@ type ByPart<'a> = BTreeMap<(Category, &'a str), Vec<f64>>;
 struct Rows<'a> {
     bins: usize,
     rows: Vec<(Category, &'a str, Vec<f64>)>,
-    /// By category, and where the name of the method stands in memory: a recording has each of its
+    /// By category, and where the name of the method is in memory: a recording has each of its
     /// words once.
     known: FxHashMap<Part, usize>,
     /// What was asked for last.
@@ -311,11 +311,11 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
                 continue;
             }
             if category.is_running() {
-                own.stretches().iter().for_each(|(from, to)| bins.add(&mut ran, *from, *to));
+                own.ranges().iter().for_each(|(from, to)| bins.add(&mut ran, *from, *to));
                 continue;
             }
             if category == Category::RunQueue {
-                own.stretches().iter().for_each(|(from, to)| bins.add(&mut queued, *from, *to));
+                own.ranges().iter().for_each(|(from, to)| bins.add(&mut queued, *from, *to));
             }
             let asked = category;
             // Where CPUs are scarce, code that runs more waits more for them: together they are
@@ -334,7 +334,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
             // Short waits lie before the sample that sums them up.
             let of_category: Vec<_> = short.iter().filter(|wait| wait.category == asked).collect();
             let mut next = 0;
-            for (from, to) in own.without(&named).stretches() {
+            for (from, to) in own.without(&named).ranges() {
                 next += of_category[next..].iter().take_while(|wait| wait.t_ns < *to).count();
                 let soon = |wait: &&&ShortWait<'_>| wait.t_ns.saturating_sub(*to) <= SUMMED_WITHIN_NS;
                 let place = of_category.get(next).filter(soon).map_or("", |wait| wait.place);
@@ -393,7 +393,7 @@ mod tests {
         let (area, runs, usual) = rise(&levels, &seen, 0.5).unwrap();
         assert_eq!(runs, [(20, 28)]);
         assert!((area - 48.0).abs() < 1.0 && usual <= 0.1, "{area} {usual}");
-        // Two bins are a moment, and what begins with the recording is its warm-up.
+        // Two bins are a short time, and what begins with the recording is its warm-up.
         let mut short = vec![0.0; 40];
         short[20..22].fill(6.0);
         assert!(rise(&short, &seen, 0.5).is_none());

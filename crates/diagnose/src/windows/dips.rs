@@ -46,7 +46,7 @@ const MIN_TICKS: usize = 3;
 const OUTAGE: (f64, i64) = (0.1, 200_000_000);
 /// Standard deviations that must not reach down to that: a single tick is the lowest of hundreds.
 const OUTAGE_SIGMAS: f64 = 5.0;
-/// Ticks before a fall that it is held against.
+/// Ticks before a fall that it is compared with.
 const BEFORE: usize = 10;
 /// A fall is to less than this part of them: nobody calls that wandering.
 const FALLEN_TO: f64 = 0.5;
@@ -70,8 +70,8 @@ const LONG_WARM_UP: f64 = 1.0 / 3.0;
 /// Slow ticks at the very end that are the end of the load and not a dip, as a part of the run.
 const TAIL: f64 = 0.05;
 
-/// A level that is lower by this is said where no dip is found, if it lasts for so many ticks: the
-/// least that matters of a run.
+/// A level that is lower by this is reported where no dip is found, if it lasts for so many ticks:
+/// the least that matters of a run.
 const SLIGHT: f64 = 0.07;
 const SLIGHT_TICKS: usize = 6;
 
@@ -147,12 +147,12 @@ fn find_after_warm_up(progress: &Progress, until: Until) -> Option<Found> {
     }
     let levels = levels(&values);
     let usual_level = usual(&values, &levels, USUAL_FOR)?;
-    let found = find_beside(progress, (&ticks, &values), &levels, usual_level, until);
+    let found = find_apart_from_levels(progress, (&ticks, &values), &levels, usual_level, until);
     if !wanders(progress, &found) {
         return Some(found);
     }
     let half = usual(&values, &levels, USUAL_FOR_WANDERING)?;
-    let mut found = find_beside(progress, (&ticks, &values), &levels, half, until);
+    let mut found = find_apart_from_levels(progress, (&ticks, &values), &levels, half, until);
     if wanders(progress, &found) {
         let from = found.warm_up.map_or(0, |warm_up| warm_up.to_ns);
         found.base = vec![Window { from_ns: from.max(progress.window(0, 1).from_ns), ..whole(progress) }];
@@ -190,7 +190,7 @@ fn wanders(progress: &Progress, found: &Found) -> bool {
 }
 
 /// What is slow compared with a usual level. `ticks`: those that have values, and these.
-fn find_beside(
+fn find_apart_from_levels(
     progress: &Progress,
     (ticks, values): (&[usize], &[f64]),
     levels: &[(usize, usize, f64)],
@@ -225,14 +225,14 @@ fn find_beside(
         })
         .collect();
     let whole = slow.clone();
-    let apart = apart(&progress.values, &stretches(&slow, begin), &by_tick, &usual);
+    let apart = apart(&progress.values, &ranges(&slow, begin), &by_tick, &usual);
     slow.iter_mut().zip(&apart).for_each(|(slow, apart)| *slow &= !apart);
-    let slow_ticks = stretches(&slow, begin);
+    let slow_ticks = ranges(&slow, begin);
     let around = |i: usize| whole[i.saturating_sub(1)..(i + 2).min(whole.len())].iter().any(|s| *s);
     let normal: Vec<bool> = (0..slow.len()).map(|i| i >= begin && !around(i)).collect();
     let window = |(from, to): &(usize, usize)| progress.window(*from, *to);
     let base: Vec<Window> =
-        stretches(&normal, begin).iter().filter(|(a, b)| b - a >= MIN_TICKS).map(window).collect();
+        ranges(&normal, begin).iter().filter(|(a, b)| b - a >= MIN_TICKS).map(window).collect();
     Found {
         slow: slow_ticks.iter().map(window).collect(),
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
@@ -251,7 +251,8 @@ fn slight(
     usual: &Usual,
     (ticks, begin): (&[usize], usize),
 ) -> Option<((usize, usize), f64)> {
-    // Beside the levels around it: what is usual has the ticks of this one in it, as it is no dip.
+    // Compared with the levels around it: what is usual has the ticks of this one in it, as it is
+    // no dip.
     let lower = |i: usize| {
         let around = levels[..i].last().into_iter().chain(levels.get(i + 1));
         let around = around.filter(|level| ticks[level.0] >= begin).map(|level| level.2);
@@ -304,7 +305,7 @@ fn runs(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)>
     let below = |i: usize, limit: f64| progress.values[i].is_none_or(|v| v < limit);
     let is_slow: Vec<bool> = (0..n).map(|i| i >= begin && below(i, usual.slow_below())).collect();
     let mut joined: Vec<(usize, usize)> = Vec::new();
-    for (from, to) in stretches(&is_slow, begin) {
+    for (from, to) in ranges(&is_slow, begin) {
         match joined.last_mut() {
             Some(last) if from - last.1 <= BRIDGE => last.1 = to,
             _ => joined.push((from, to)),
@@ -372,7 +373,7 @@ fn falls(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)
 }
 
 /// Intervals of `true` from `begin` on.
-fn stretches(flags: &[bool], begin: usize) -> Vec<(usize, usize)> {
+fn ranges(flags: &[bool], begin: usize) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for i in (begin..flags.len()).filter(|i| flags[*i]) {
         match found.last_mut() {

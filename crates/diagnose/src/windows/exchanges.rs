@@ -92,7 +92,7 @@ fn requests(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
     (mean >= LEAST_PER_S).then_some(progress)
 }
 
-/// Whole ticks between two moments, without values.
+/// Whole ticks between two timestamps, without values.
 fn ticks(from_ns: i64, to_ns: i64, tick_ns: i64) -> Option<Progress> {
     // The first and the last are counted in part.
     let ticks = usize::try_from((to_ns.checked_sub(from_ns)? / tick_ns).min(MOST_TICKS)).ok()?;

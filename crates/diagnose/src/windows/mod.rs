@@ -15,7 +15,7 @@ mod tests;
 pub(crate) use chosen::Chosen;
 use chosen::chosen;
 pub(crate) use fewer::fewer_requests;
-pub use spec::{Clock, MomentSpec, WindowError, WindowSpec};
+pub use spec::{Clock, TimestampSpec, WindowError, WindowSpec};
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Resu
     spec.resolve(&clock(&Timeline::of(recording), zone))
 }
 
-/// What moments that a user gives are read against, by the same rules as for a diagnosis.
+/// What timestamps that a user gives are read against, by the same rules as for a diagnosis.
 pub fn clock_of(recording: &Recording, zone: TimeZone) -> Clock {
     clock(&Timeline::of(recording), zone)
 }
@@ -75,11 +75,11 @@ pub fn whole(recording: &Recording) -> Window {
     let run = Intervals::of_windows(&timeline.judged());
     let recorded = timeline.recorded().and(&run);
     let of = if recorded.is_empty() { run } else { recorded };
-    let (from, to) = (of.stretches().first().map(|s| s.0), of.stretches().last().map(|s| s.1));
+    let (from, to) = (of.ranges().first().map(|s| s.0), of.ranges().last().map(|s| s.1));
     Window { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(0) }
 }
 
-/// The moment of [`zero`], nanoseconds on the recording's clock.
+/// The timestamp of [`zero`], nanoseconds on the recording's clock.
 pub fn zero_ns(recording: &Recording) -> i64 {
     zero(recording).at_ns
 }
@@ -187,15 +187,15 @@ pub(crate) fn choose<'a>(
     if !base.is_empty() {
         let slow = Intervals::of_windows(&chosen.windows.slow);
         if chosen.whole_run {
-            // A base alone: everything else is held against it.
+            // A baseline alone: everything else is compared with it.
             chosen.windows.slow = slow.without(&base).windows();
             chosen.whole_run = false;
             chosen.windows.how = "baseline given by the user, compared with everything else".into();
         } else {
             chosen.windows.slow = slow.without(&base).windows();
-            // What was taken for the baseline before is none now.
+            // What was taken for the baseline before no longer is.
             chosen.base_is = None;
-            chosen.windows.how += "; base given by the user";
+            chosen.windows.how += "; baseline given by the user";
         }
         chosen.windows.base = base.windows();
     }
@@ -204,7 +204,7 @@ pub(crate) fn choose<'a>(
         false => FoundOn::Given,
     };
     if let Some(base) = chosen.base_is {
-        chosen.windows.how += &format!("; base: {base}");
+        chosen.windows.how += &format!("; baseline: {base}");
     }
     if chosen.whole_run {
         let seen = found.as_ref().filter(|found| found.slow.is_empty() && found.would_show);
@@ -217,7 +217,7 @@ pub(crate) fn choose<'a>(
     chosen.wanders = wanders && !chosen.whole_run && options.slow.is_empty() && options.base.is_empty();
     let is_found = found.is_some();
     chosen.warm_up = found.and_then(|f| f.warm_up);
-    // What is usual the series shows in all of its base, recorded or not.
+    // What is usual the series shows in all of its baseline, recorded or not.
     let usual = chosen.windows.base.clone();
     if chosen.whole_run {
         chosen.clip_run(&timeline.recorded());
@@ -288,7 +288,7 @@ fn by_finding<'a>(
     // Windows that are stops of the JVM, or in which it was stopped much.
     let on_stops = |slow: Vec<Window>, how: &str| {
         let (slow, more) = stops::with_long(recording, jvms, &slow);
-        let base = stops::base_beside(&timeline.moments(), &slow);
+        let base = stops::baseline_apart_from(&timeline.intervals(), &slow);
         Chosen { on_stops: true, ..chosen(slow, base, format!("{how}{more}")) }
     };
     if let Some((slow, how)) = kept_for(recording, timeline.covers) {
@@ -312,7 +312,7 @@ fn by_finding<'a>(
         };
     }
     let stopped = stops::find(recording, jvms, timeline.covers);
-    // What held threads up for longer than the JVM stood still is the larger loss.
+    // What held threads up for longer than the JVM was stopped is the larger loss.
     let length_ns = |windows: &[Window]| Intervals::of_windows(windows).length_ns();
     let stopped_ns = stopped.as_ref().map_or(0, |(slow, _)| length_ns(slow));
     let watched = watches_threads(recording);
@@ -329,7 +329,7 @@ fn by_finding<'a>(
         return Chosen { by_change: true, ..chosen(change.slow, change.base, how) };
     }
     match stopped {
-        Some((slow, how)) => match stops::rest_is_sick(recording, jvms, &timeline.moments(), &slow) {
+        Some((slow, how)) => match stops::rest_is_sick(recording, jvms, &timeline.intervals(), &slow) {
             Some(why) => whole(format!("{how}; {why}, so the whole run is looked at")),
             None => on_stops(slow, &how),
         },
@@ -378,7 +378,7 @@ fn most_stopped(recording: &Recording, jvms: &[ProcessId]) -> Option<(Vec<Window
     (!windows.is_empty()).then(|| (Intervals::of_windows(&windows).windows(), hows.join("; ")))
 }
 
-/// Whether context switches of threads were recorded.
+/// Whether context context switches were recorded.
 fn watches_threads(recording: &Recording) -> bool {
     recording.spans_of(kind::SCHED_WATCHED).next().is_some()
 }
@@ -439,7 +439,7 @@ fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Optio
     })
 }
 
-/// How much lower slow windows may be than the base by chance, as a share of it: two standard
+/// How much lower slow windows may be than the baseline by chance, as a share of it: two standard
 /// deviations of a mean of so many ticks, and 2% at least, for ticks of a steady load are not
 /// independent of each other.
 fn noise(progress: &Progress, slow: &[Window], base: &[Window]) -> f64 {

@@ -1,7 +1,7 @@
 //! The application's progress over time: all instances of a series on one grid of ticks.
 //!
-//! A throughput of three clients is one figure, their sum; latencies of three clients are one
-//! figure, their median. Of the requests of an access log those count that did not fail: a server
+//! A throughput of three clients is one value, their sum; latencies of three clients are one
+//! value, their median. Of the requests of an access log those count that did not fail: a server
 //! that answers nothing but errors does so quickly. Rates are already divided by the elapsed time
 //! of their tick. A tick without a value is a gap and not a zero; a tick that lasted much longer
 //! than usual is a stall of whoever keeps time, most often of the whole JVM.
@@ -19,10 +19,10 @@ pub(crate) const REQUESTS: &str = "requests/s";
 /// memory.
 const MAX_TICKS: i64 = 100_000;
 /// A tick lasting so many times the usual is a stall …
-const STRETCHED_TIMES: i64 = 2;
+const PROLONGED_TIMES: i64 = 2;
 /// … when it is also this much longer, nanoseconds: timers of a busy machine are late by tens of
 /// milliseconds.
-const STRETCHED_NS: i64 = 200_000_000;
+const PROLONGED_NS: i64 = 200_000_000;
 /// Names of latency series in the order in which they are preferred: the typical operation before
 /// the extreme.
 const LATENCY_NAMES: [&str; 6] = ["avg", "mean", "p50", "median", "50th", "latency"];
@@ -43,7 +43,7 @@ pub struct Progress {
     /// Progress in each tick: operations per second, or the inverse of the latency, so that less is
     /// always worse. `None` where no series has a value.
     pub values: Vec<Option<f64>>,
-    /// Ticks that are part of a stretched one.
+    /// Ticks that are part of a prolonged one.
     pub stalled: Vec<bool>,
     /// Whether the values are inverse latencies.
     pub of_latency: bool,
@@ -180,7 +180,7 @@ impl Progress {
         let resampled: Vec<Resampled> = instances.iter().map(|s| Resampled::of(s, &progress)).collect();
         for i in 0..ticks {
             let values: Vec<f64> = resampled.iter().filter_map(|r| r.value(i)).collect();
-            progress.stalled[i] = resampled.iter().all(|r| r.value(i).is_none() || r.stretched[i]);
+            progress.stalled[i] = resampled.iter().all(|r| r.value(i).is_none() || r.prolonged[i]);
             progress.values[i] = match of_latency {
                 _ if values.is_empty() => None,
                 true => stats::median(&stats::sorted(values)).filter(|v| *v > 0.0).map(|v| 1.0 / v),
@@ -282,7 +282,7 @@ fn usual_tick_ns(instances: &[&Series]) -> Option<i64> {
     stats::median(&ticks).map(|dt| dt as i64).filter(|dt| *dt > 0)
 }
 
-/// What a point's value covers; a value at a moment holds until the next.
+/// What a point's value covers; a value at a timestamp holds until the next.
 fn length_ns(series: &Series, i: usize) -> i64 {
     match series.dt_ns[i] {
         0 => series.t_ns.get(i + 1).map_or(0, |next| next.saturating_sub(series.t_ns[i])),
@@ -327,7 +327,7 @@ fn measured_on(recording: &Recording, instances: &[&Series]) -> String {
 struct Resampled {
     /// By tick: value × time, and the time that has a value.
     sums: Vec<(f64, f64)>,
-    stretched: Vec<bool>,
+    prolonged: Vec<bool>,
     tick_ns: f64,
 }
 
@@ -335,7 +335,7 @@ impl Resampled {
     fn of(series: &Series, grid: &Progress) -> Self {
         let mut resampled = Self {
             sums: vec![(0.0, 0.0); grid.values.len()],
-            stretched: vec![false; grid.values.len()],
+            prolonged: vec![false; grid.values.len()],
             tick_ns: grid.tick_ns as f64,
         };
         for i in 0..series.t_ns.len() {
@@ -354,8 +354,8 @@ impl Resampled {
 
     fn add(&mut self, grid: &Progress, t0: i64, t1: i64, value: f64) {
         let length = t1.saturating_sub(t0);
-        let stretched = length >= grid.tick_ns.saturating_mul(STRETCHED_TIMES)
-            && length.saturating_sub(grid.tick_ns) >= STRETCHED_NS;
+        let prolonged = length >= grid.tick_ns.saturating_mul(PROLONGED_TIMES)
+            && length.saturating_sub(grid.tick_ns) >= PROLONGED_NS;
         let index = |t: i64| {
             let i = t.saturating_sub(grid.from_ns).max(0) / grid.tick_ns;
             usize::try_from(i).unwrap_or(usize::MAX).min(self.sums.len())
@@ -365,7 +365,7 @@ impl Resampled {
             let overlap = t1.min(w.to_ns).saturating_sub(t0.max(w.from_ns)).max(0) as f64;
             self.sums[tick].0 += value * overlap;
             self.sums[tick].1 += overlap;
-            self.stretched[tick] |= stretched && overlap > self.tick_ns / 2.0;
+            self.prolonged[tick] |= prolonged && overlap > self.tick_ns / 2.0;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Windows as people write them: `115s..125s`, `2m..2m30s`, `22:00:23..22:00:45`, full stamps.
+//! Windows as people write them: `115s..125s`, `2m..2m30s`, `22:00:23..22:00:45`, full timestamps.
 
 use jiff::civil;
 use jiff::tz::TimeZone;
@@ -9,13 +9,13 @@ use crate::Window;
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowSpec {
     text: String,
-    from: Moment,
-    to: Moment,
+    from: Timestamp,
+    to: Timestamp,
 }
 
 /// An end of a window.
 #[derive(Clone, Debug, PartialEq)]
-enum Moment {
+enum Timestamp {
     /// The recording's own start or end: nothing was written.
     Open,
     /// Nanoseconds since the zero of relative times.
@@ -24,36 +24,36 @@ enum Moment {
     Clock(civil::Time),
     /// A date and a time of day.
     Local(civil::DateTime),
-    /// A moment that needs no zone.
+    /// A timestamp that needs no zone.
     Stamp(i64),
 }
 
-/// A moment that the user gave, not yet on the recording's clock: in every form that an end of a
+/// A timestamp that the user gave, not yet on the recording's clock: in every form that an end of a
 /// window has.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MomentSpec {
+pub struct TimestampSpec {
     text: String,
-    moment: Moment,
+    timestamp: Timestamp,
     precision_ns: i64,
 }
 
 /// What is wrong with a window.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
-    /// It is not two moments.
+    /// It is not two timestamps.
     #[error("{0}: a window is FROM..TO, such as 115s..125s, 2m..2m30s, 22:00:23..22:00:45")]
     Shape(String),
-    /// A moment cannot be read.
-    #[error("{window}: cannot read {moment:?}: write 115s, 2m30s, 22:00:23 or 2026-11-20T22:00:23+01:00")]
-    Moment {
+    /// A timestamp cannot be read.
+    #[error("{window}: cannot read {timestamp:?}: write 115s, 2m30s, 22:00:23 or 2026-11-20T22:00:23+01:00")]
+    Timestamp {
         /// The window.
         window: String,
-        /// The moment.
-        moment: String,
+        /// The timestamp.
+        timestamp: String,
     },
-    /// It is not one moment.
+    /// It is not one timestamp.
     #[error("cannot read the time {0:?}: write 115s, 2m30s, 22:00:23 or 2026-11-20T22:00:23+01:00")]
-    NoMoment(String),
+    NotATimestamp(String),
     /// It ends before it begins.
     #[error("{0}: ends before it begins")]
     Backward(String),
@@ -75,17 +75,17 @@ pub enum WindowError {
     },
     /// A time of day for a recording that has none.
     #[error(
-        "{0}: the inputs have no wall-clock time; write seconds, such as 115s..125s, or place them with --align"
+        "{0}: the inputs have no wall-clock time; write seconds, such as 115s..125s, or align them with --align"
     )]
     NoWallClock(String),
 }
 
-/// What moments are read against.
+/// What timestamps are read against.
 #[derive(Clone, Debug)]
 pub struct Clock {
     /// Where relative times count from, nanoseconds.
     pub zero_ns: i64,
-    /// The recording's first and last moment, nanoseconds.
+    /// The recording's first and last timestamp, nanoseconds.
     pub covers_ns: (i64, i64),
     /// Whether the recording is in wall-clock time.
     pub wall: bool,
@@ -104,20 +104,20 @@ impl std::str::FromStr for WindowSpec {
         if from.trim().is_empty() && to.trim().is_empty() {
             return Err(shape());
         }
-        let moment = |part: &str| {
-            Moment::read(part.trim())
-                .ok_or_else(|| WindowError::Moment { window: text.to_owned(), moment: part.to_owned() })
+        let timestamp = |part: &str| {
+            Timestamp::read(part.trim())
+                .ok_or_else(|| WindowError::Timestamp { window: text.to_owned(), timestamp: part.to_owned() })
         };
-        Ok(Self { text: text.to_owned(), from: moment(from)?, to: moment(to)? })
+        Ok(Self { text: text.to_owned(), from: timestamp(from)?, to: timestamp(to)? })
     }
 }
 
-impl Moment {
+impl Timestamp {
     fn read(text: &str) -> Option<Self> {
         if text.is_empty() {
             return Some(Self::Open);
         }
-        // What lies before the moment that times count from.
+        // What lies before the timestamp that times count from.
         let (minus, length) = match text.strip_prefix(['-', '−']) {
             Some(length) => (-1, length),
             None => (1, text),
@@ -151,25 +151,25 @@ fn is_zone(word: &str) -> bool {
     offset.is_some_and(digits) || ["UTC", "GMT", "Z"].iter().any(|zero| zero.eq_ignore_ascii_case(word))
 }
 
-impl std::str::FromStr for MomentSpec {
+impl std::str::FromStr for TimestampSpec {
     type Err = WindowError;
 
     fn from_str(text: &str) -> Result<Self, WindowError> {
         let text = text.trim();
-        match Moment::read(text) {
-            None | Some(Moment::Open) => Err(WindowError::NoMoment(text.to_owned())),
-            Some(moment) => {
-                let precision_ns = precision_ns(text, &moment);
-                Ok(Self { text: text.to_owned(), moment, precision_ns })
+        match Timestamp::read(text) {
+            None | Some(Timestamp::Open) => Err(WindowError::NotATimestamp(text.to_owned())),
+            Some(timestamp) => {
+                let precision_ns = precision_ns(text, &timestamp);
+                Ok(Self { text: text.to_owned(), timestamp, precision_ns })
             }
         }
     }
 }
 
-impl MomentSpec {
-    /// The moment on the recording's clock.
+impl TimestampSpec {
+    /// The timestamp on the recording's clock.
     pub fn resolve(&self, clock: &Clock) -> Result<i64, WindowError> {
-        let at_ns = on(clock, &self.moment, 0, &self.text)?;
+        let at_ns = on(clock, &self.timestamp, 0, &self.text)?;
         if at_ns < clock.covers_ns.0 || at_ns > clock.covers_ns.1 {
             return Err(WindowError::Outside {
                 window: self.text.clone(),
@@ -187,11 +187,11 @@ impl MomentSpec {
     }
 }
 
-/// What the last digit of a moment stands for, nanoseconds.
-fn precision_ns(text: &str, moment: &Moment) -> i64 {
+/// What the last digit of a timestamp stands for, nanoseconds.
+fn precision_ns(text: &str, timestamp: &Timestamp) -> i64 {
     const SECOND: i64 = 1_000_000_000;
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count().min(9) as u32;
-    if let Moment::Relative(_) = moment {
+    if let Timestamp::Relative(_) = timestamp {
         let unit = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let (number, unit) = (unit, text.get(unit.len()..).unwrap_or_default());
         let last = number.rsplit(|c: char| c.is_ascii_alphabetic()).next().unwrap_or(number);
@@ -247,11 +247,11 @@ impl WindowSpec {
         let from = on(clock, &self.from, first, &self.text)?;
         let mut to = on(clock, &self.to, last, &self.text)?;
         // 23:59:50..00:00:10 goes past midnight.
-        if let (Moment::Clock(_), Moment::Clock(_)) = (&self.from, &self.to) {
+        if let (Timestamp::Clock(_), Timestamp::Clock(_)) = (&self.from, &self.to) {
             to = if to < from { to.saturating_add(86_400_000_000_000) } else { to };
         }
         // An end that was left out is never the wrong one: then the other lies outside.
-        let both_given = self.from != Moment::Open && self.to != Moment::Open;
+        let both_given = self.from != Timestamp::Open && self.to != Timestamp::Open;
         if both_given && to == from {
             return Err(WindowError::NoLength(self.text.clone()));
         }
@@ -270,8 +270,8 @@ impl WindowSpec {
     }
 }
 
-/// A moment on the recording's clock; `text` is what the user wrote.
-fn on(clock: &Clock, moment: &Moment, open: i64, text: &str) -> Result<i64, WindowError> {
+/// A timestamp on the recording's clock; `text` is what the user wrote.
+fn on(clock: &Clock, timestamp: &Timestamp, open: i64, text: &str) -> Result<i64, WindowError> {
     let zoned = |at: civil::DateTime| {
         let at = at.to_zoned(clock.zone.clone()).ok();
         at.and_then(|z| i64::try_from(z.timestamp().as_nanosecond()).ok())
@@ -280,13 +280,13 @@ fn on(clock: &Clock, moment: &Moment, open: i64, text: &str) -> Result<i64, Wind
         let none = || WindowError::NoWallClock(text.to_owned());
         ns.filter(|_| clock.wall).ok_or_else(none)
     };
-    match moment {
-        Moment::Open => Ok(open),
-        Moment::Relative(ns) => Ok(clock.zero_ns.saturating_add(*ns)),
-        Moment::Stamp(ns) => wall(Some(*ns)),
-        Moment::Local(at) => wall(zoned(*at)),
+    match timestamp {
+        Timestamp::Open => Ok(open),
+        Timestamp::Relative(ns) => Ok(clock.zero_ns.saturating_add(*ns)),
+        Timestamp::Stamp(ns) => wall(Some(*ns)),
+        Timestamp::Local(at) => wall(zoned(*at)),
         // The day of the recording on which the time of day first comes.
-        Moment::Clock(time) => {
+        Timestamp::Clock(time) => {
             let first = jiff::Timestamp::from_nanosecond(i128::from(clock.covers_ns.0)).ok();
             let day = first.map(|t| t.to_zoned(clock.zone.clone()).date());
             let at = |date: civil::Date| zoned(date.to_datetime(*time));
@@ -300,7 +300,7 @@ fn on(clock: &Clock, moment: &Moment, open: i64, text: &str) -> Result<i64, Wind
 }
 
 impl Clock {
-    /// A moment in words: seconds since zero, and the time of day where there is one.
+    /// A timestamp in words: seconds since zero, and the time of day where there is one.
     pub fn in_words(&self, ns: i64) -> String {
         let relative = format!("{:.1}s", ns.saturating_sub(self.zero_ns) as f64 / 1e9);
         let stamp = jiff::Timestamp::from_nanosecond(i128::from(ns)).ok().filter(|_| self.wall);
@@ -353,10 +353,10 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_written_as_an_end_of_a_window_and_says_how_fine_it_is() {
+    fn a_timestamp_is_written_as_an_end_of_a_window_and_says_how_fine_it_is() {
         let clock = clock(true);
         let of = |text: &str| {
-            let spec: MomentSpec = text.parse()?;
+            let spec: TimestampSpec = text.parse()?;
             Ok((spec.resolve(&clock)? - clock.zero_ns, spec.precision_ns()))
         };
         for (text, at, precision) in [
@@ -381,7 +381,7 @@ mod tests {
         }
         assert!(matches!(of("500s"), Err(WindowError::Outside { .. })));
         for none in ["", "..", "deploy", "1x", "50s..60s"] {
-            assert!(matches!(of(none), Err(WindowError::NoMoment(_))), "{none}");
+            assert!(matches!(of(none), Err(WindowError::NotATimestamp(_))), "{none}");
         }
     }
 
@@ -389,7 +389,7 @@ mod tests {
     fn what_is_wrong_is_said() {
         assert!(matches!(seconds("115s"), Err(WindowError::Shape(_))));
         assert!(matches!(seconds(".."), Err(WindowError::Shape(_))));
-        assert!(matches!(seconds("1x..2s"), Err(WindowError::Moment { .. })));
+        assert!(matches!(seconds("1x..2s"), Err(WindowError::Timestamp { .. })));
         assert!(matches!(seconds("70s..50s"), Err(WindowError::Backward(_))));
         let Err(WindowError::Outside { from, to, .. }) = seconds("500s..600s") else { panic!() };
         assert_eq!(

@@ -1,5 +1,5 @@
 //! Slow windows without a series: stops of the JVM that are far beyond what is usual in its run, or
-//! stretches in which it was stopped much more than usual.
+//! intervals in which it was stopped much more than usual.
 //!
 //! Where the JVM is stopped a good part of the time throughout, a window would hide that: then the
 //! whole run is looked at.
@@ -21,15 +21,15 @@ const ALONE_MS: f64 = 1_000.0;
 /// Beyond this share of the run spent in stops other than the outstanding ones, the run is slow as
 /// a whole, unless the outstanding ones take more still.
 const THROUGHOUT: f64 = 0.1;
-/// A stretch with much stopping is no window where the stops outside of it alone would matter and
-/// are as much as this of those within: a third of all and more would be charged to nothing.
-const BESIDE: f64 = 0.5;
-/// A rest of the run as long as this is a base, nanoseconds, and so is a shorter one that is as
-/// much of the slow windows: half a second beside a stop of thirty holds nothing but the
-/// collections around it.
+/// An interval with much stopping is no window where the stops outside of it alone would matter and
+/// are as much as this of those within: a third of all and more would be attributed to nothing.
+const REST_SHARE: f64 = 0.5;
+/// A rest of the run of at least this length is a baseline, nanoseconds, and so is a shorter one
+/// that is as much of the slow windows: half a second next to a stop of thirty holds nothing but
+/// the collections around it.
 const BASE_NS: i64 = 10_000_000_000;
 const BASE_SHARE: f64 = 0.1;
-/// A run is looked at in so many parts for stretches with much stopping …
+/// A run is looked at in so many parts for intervals with much stopping …
 const PARTS: i64 = 60;
 /// … none shorter than this, nanoseconds: a part must hold several usual stops.
 const PART_NS: i64 = 5_000_000_000;
@@ -75,9 +75,9 @@ pub fn of_jvm(recording: &Recording, jvm: ProcessId) -> Intervals {
     Intervals::of(spans.filter(|s| s.process() == jvm).map(|s| (s.t0_ns(), s.t1_ns())))
 }
 
-/// All times in which a JVM stood as a whole: its own stops, and those from outside.
+/// All times in which a JVM was stopped as a whole: its own stops, and those from outside.
 pub fn standstills(recording: &Recording, stacks: &ByStack, jvm: ProcessId) -> Intervals {
-    of_jvm(recording, jvm).or(&frozen::of(recording, stacks, jvm).moments)
+    of_jvm(recording, jvm).or(&frozen::of(recording, stacks, jvm).intervals)
 }
 
 /// Slow windows of JVMs within what is covered, with how they were found; `None` when nothing
@@ -89,7 +89,7 @@ pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option
     for jvm in jvms {
         let name = recording.process_name(*jvm);
         let stops = standstills(recording, &stacks, *jvm);
-        let logged = burden::moments(recording, *jvm);
+        let logged = burden::intervals(recording, *jvm);
         let crowded =
             || crowded(&stops, covers).filter(|(windows, _)| !rest_matters(&stops, &logged, windows));
         let Some((windows, how)) = long(&stops, covers).or_else(crowded) else { continue };
@@ -106,22 +106,22 @@ pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option
     ))
 }
 
-/// Whether the rest of a run, without some windows, is no base: its stops matter, and are much
-/// beside those of the windows.
+/// Whether the rest of a run, without some windows, is no baseline: its stops matter, and are much
+/// compared with those of the windows.
 fn rest_matters(stops: &Intervals, logged: &Intervals, windows: &[Window]) -> bool {
-    if !burden::shows_share(logged.length_ns(), stops.stretches().len()) {
+    if !burden::shows_share(logged.length_ns(), stops.ranges().len()) {
         return false;
     }
     let windows = Intervals::of_windows(windows);
     let rest_ms = logged.without(&windows).length_ms();
     let within_ms = stops.and(&windows).length_ms();
-    let beside_ms = stops.length_ms() - within_ms;
-    beside_ms >= MATTERS_SHARE * rest_ms && beside_ms >= BESIDE * within_ms
+    let rest_stopped_ms = stops.length_ms() - within_ms;
+    rest_stopped_ms >= MATTERS_SHARE * rest_ms && rest_stopped_ms >= REST_SHARE * within_ms
 }
 
-/// What is left of a run beside its slow windows, as a base: nothing where that is too short to
-/// show what is usual.
-pub(super) fn base_beside(run: &Intervals, slow: &[Window]) -> Vec<Window> {
+/// What is left of a run apart from its slow windows, as a baseline: nothing where that is too
+/// short to show what is usual.
+pub(super) fn baseline_apart_from(run: &Intervals, slow: &[Window]) -> Vec<Window> {
     let slow = Intervals::of_windows(slow);
     let rest = run.without(&slow);
     let shows =
@@ -129,8 +129,8 @@ pub(super) fn base_beside(run: &Intervals, slow: &[Window]) -> Vec<Window> {
     if shows { rest.windows() } else { Vec::new() }
 }
 
-/// Windows with all stops of a second and more, which are told in any case, and what that adds, in
-/// words behind how the others were found.
+/// Windows with all stops of a second and more, which are reported in any case, and what that adds,
+/// in words behind how the others were found.
 pub(super) fn with_long(
     recording: &Recording,
     jvms: &[ProcessId],
@@ -139,7 +139,7 @@ pub(super) fn with_long(
     let known = Intervals::of_windows(windows);
     let is_long = |stop: &(i64, i64)| window(stop).length_ns() as f64 / 1e6 >= LONG_MS;
     let is_new = |(from, to): &(i64, i64)| known.length_within_ns(*from, *to) < to.saturating_sub(*from);
-    let of = |jvm: &ProcessId| of_jvm(recording, *jvm).stretches().to_vec();
+    let of = |jvm: &ProcessId| of_jvm(recording, *jvm).ranges().to_vec();
     let more: Vec<(i64, i64)> =
         jvms.iter().flat_map(of).filter(|stop| is_long(stop) && is_new(stop)).collect();
     let words = match more.len() {
@@ -160,13 +160,13 @@ fn window((from_ns, to_ns): &(i64, i64)) -> Window {
 /// The stops far beyond the usual, and the lengths of all, milliseconds, sorted.
 fn outstanding(stops: &Intervals) -> (Vec<Window>, Vec<f64>) {
     let ms = |stop: &(i64, i64)| window(stop).length_ns() as f64 / 1e6;
-    let lengths = stats::sorted(stops.stretches().iter().map(ms));
+    let lengths = stats::sorted(stops.ranges().iter().map(ms));
     let usual = stats::median(&lengths).unwrap_or(0.0);
     let outstanding = |stop: &(i64, i64)| match lengths.len() {
         n if n < ENOUGH => ms(stop) >= ALONE_MS,
         _ => Case::stands_out(ms(stop), usual),
     };
-    (stops.stretches().iter().filter(|s| outstanding(s)).map(window).collect(), lengths)
+    (stops.ranges().iter().filter(|s| outstanding(s)).map(window).collect(), lengths)
 }
 
 /// Single stops far beyond the usual.
@@ -212,15 +212,15 @@ fn crowded(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
     let windows = Intervals::of_windows(&slow).windows();
     let how = format!(
         "{} in which it was stopped for at least {} of the time, usually {}",
-        quantity::plural(windows.len(), "stretch", "stretches"),
+        quantity::plural(windows.len(), "interval", "intervals"),
         quantity::share(limit),
         quantity::share(usual)
     );
     (!windows.is_empty()).then_some((windows, how))
 }
 
-/// Share of the rest of a run that stops must take for it to be no base: a JVM that is stopped for
-/// half of the time is not well, whatever longer stops it has beside.
+/// Share of the rest of a run that stops must take for it to be no baseline: a JVM that is stopped
+/// for half of the time is not well, whatever longer stops it has as well.
 const SICK: f64 = 0.5;
 
 /// That a JVM is stopped for so much of the rest of its run, without windows, that nothing of it is
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_rest_of_a_run_matters_as_well_no_stretch_hides_it() {
+    fn where_the_rest_of_a_run_matters_as_well_no_interval_hides_it() {
         // A tenth of the run is stopped for two thirds of its time; the rest for a tenth, which is
         // more in all.
         let crowded = (0..200).map(|i| (100.0 + 0.3 * f64::from(i), 190.0));
@@ -345,7 +345,7 @@ mod tests {
         const MS: i64 = 1_000_000;
         let base_ms = |run_ms: i64, slow_ms: i64| -> i64 {
             let slow = Window { from_ns: 0, to_ns: slow_ms * MS };
-            let base = base_beside(&Intervals::of([(0, run_ms * MS)]), &[slow]);
+            let base = baseline_apart_from(&Intervals::of([(0, run_ms * MS)]), &[slow]);
             base.iter().map(Window::length_ns).sum::<i64>() / MS
         };
         assert_eq!(base_ms(33_100, 32_600), 0);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_with_much_stopping_is_a_slow_window() {
+    fn an_interval_with_much_stopping_is_a_slow_window() {
         let usual = (0..500).map(|i| (f64::from(i), 15.0));
         let crowded = (0..300).map(|i| (500.0 + f64::from(i) * 0.3, 150.0));
         let windows = found(usual.chain(crowded)).unwrap();

@@ -34,7 +34,7 @@ const TEXTS: [&str; 6] = [
     include_str!("../../../recording/src/vocabulary/frame.rs"),
     include_str!("../../src/waits/functions.rs"),
 ];
-/// Names of rows, beside those texts.
+/// Names of rows, in addition to those strings.
 const NAMES: [&str; 30] = [
     "",
     "sleeping",
@@ -147,7 +147,7 @@ impl Bytes<'_> {
         self.of(list).unwrap_or("")
     }
 
-    /// Moments are a few, so that rows meet; some are far away.
+    /// Timestamps are few, so that rows meet; some are far away.
     fn t_ns(&mut self) -> i64 {
         const ZERO_NS: i64 = 1_700_000_000_000_000_000;
         let (step, n) = (self.byte(), self.number() as i64);

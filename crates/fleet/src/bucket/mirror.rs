@@ -96,7 +96,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Files of some tables in a directory. Names that fathom does not give are none.
+    /// Files of some tables in a directory. Names that fathom does not give are ignored.
     async fn rows_in(&self, dir: &str, tables: &[&str]) -> Result<Vec<Listed>, FleetError> {
         let mut listed = self.list(dir).await?;
         listed.retain(|row| {

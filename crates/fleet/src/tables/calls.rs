@@ -8,14 +8,14 @@ use super::{Input, Sum, minute, process};
 use crate::columns::Rows;
 
 const COLUMNS: &[&str] = &["minute_ns", "kind", "process", "name", "count", "total_ns", "longest_ns"];
-/// Who connects to a server has a port of the moment: clients are one.
+/// Who connects to a server has an ephemeral port: all clients count as one.
 const CLIENTS: &str = "[clients]";
 
 pub(super) fn rows(input: &Input<'_>) -> Rows {
     let recording = input.recording;
     let mut sums: BTreeMap<(&str, &str, &str, i64), Sum> = BTreeMap::new();
     // All calls of a thread in an interval, where the recording has them; else those that were long
-    // enough to be told.
+    // enough to be listed.
     let totals = recording.spans_of(kind::SYSCALL_TOTALS);
     let has_totals = totals.len() > 0;
     for span in totals {

@@ -1,7 +1,7 @@
 //! `frames`: samples by minute, kind, role of the thread and method.
 //!
 //! A method that is on a stack more than once counts once in its total. Methods that hardly occur
-//! are put together, by the whole recording and not by minute, so that one is either told in all
+//! are put together, by the whole recording and not by minute, so that one is either listed in all
 //! minutes or in none; sums stay what they are.
 
 use fathom_recording::vocabulary::sample;
@@ -14,9 +14,9 @@ use crate::columns::Rows;
 const COLUMNS: &[&str] =
     &["minute_ns", "kind", "process", "role", "method", "self_weight", "total_weight", "samples"];
 
-/// Kinds of samples that are told by method.
+/// Kinds of samples that are listed by method.
 const KINDS: [&str; 5] = [sample::CPU, sample::CYCLES, sample::WALL, sample::OFF_CPU, sample::ALLOC];
-/// A method in the total of fewer than one of so many samples of its kind is not told by name.
+/// A method in the total of fewer than one of so many samples of its kind is not listed by name.
 const ONE_OF: u64 = 5_000;
 /// What such methods are called together.
 const OTHERS: &str = "[other methods]";
@@ -40,14 +40,14 @@ pub(super) fn rows(input: &Input<'_>) -> Rows {
         let sum = stacks.entry((key, s.stack)).or_default().entry(minute(s.t_ns)).or_default();
         (sum.0, sum.1) = (sum.0.saturating_add(s.weight), sum.1 + 1);
     }
-    let told = told(recording, &stacks);
+    let named_methods = named_methods(recording, &stacks);
     let mut sums: FxHashMap<(Key, Option<StrId>, bool, i64), [i64; 3]> = FxHashMap::default();
     for ((key, stack), minutes) in &stacks {
         let methods = methods(recording, *stack);
         let mut counted = FxHashSet::default();
         for (depth, method) in methods.iter().map(Some).chain(methods.is_empty().then_some(None)).enumerate()
         {
-            let named = method.copied().filter(|method| told.contains(&(key.0, *method)));
+            let named = method.copied().filter(|method| named_methods.contains(&(key.0, *method)));
             let first = counted.insert(named);
             for (minute, (weight, samples)) in minutes {
                 if depth > 0 && !first {
@@ -109,8 +109,8 @@ fn methods(recording: &Recording, stack: Option<StackId>) -> Vec<StrId> {
     methods
 }
 
-/// The methods of each kind that are told by name.
-fn told(recording: &Recording, stacks: &ByStack) -> FxHashSet<(StrId, StrId)> {
+/// The methods of each kind that are listed by name.
+fn named_methods(recording: &Recording, stacks: &ByStack) -> FxHashSet<(StrId, StrId)> {
     let mut all: FxHashMap<StrId, u64> = FxHashMap::default();
     let mut of: FxHashMap<(StrId, StrId), u64> = FxHashMap::default();
     for ((key, stack), minutes) in stacks {

@@ -60,7 +60,7 @@ pub(crate) const TABLES: [Table; 9] = [
     },
 ];
 
-/// The minute that a moment lies in.
+/// The minute that a timestamp lies in.
 fn minute(t_ns: i64) -> i64 {
     t_ns.div_euclid(MINUTE_NS).saturating_mul(MINUTE_NS)
 }

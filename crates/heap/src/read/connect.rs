@@ -1,6 +1,6 @@
 //! The second pass over a dump: what every object refers to.
 //!
-//! As many ranges of objects are looked at side by side as there are processors. Where references
+//! As many ranges of objects are looked at side by side as there are CPUs. Where references
 //! are among the values of an instance is worked out once for each class.
 
 use std::ops::Range;

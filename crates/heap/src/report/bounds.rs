@@ -1,4 +1,4 @@
-//! Does a collection have a bound? One dump cannot tell whether something grows; it can tell what
+//! Does a collection have a bound? One dump cannot show whether something grows; it can show what
 //! says that it must not.
 
 use serde::Serialize;
@@ -15,7 +15,7 @@ const FARTHEST: i64 = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Bound {
-    /// A number beside it, with such a name, that it does not exceed and comes near to.
+    /// A number in the same object, with such a name, that it does not exceed and comes near to.
     Field {
         /// The class that has the field.
         class: String,

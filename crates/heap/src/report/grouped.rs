@@ -111,7 +111,7 @@ pub struct Grouped {
 }
 
 impl Grouped {
-    /// Of a heap. `wanted` are numbers of the dominator tree whose nodes are told.
+    /// Of a heap. `wanted` are numbers of the dominator tree whose nodes are reported.
     pub fn of(heap: &Heap, kept: &Kept, limits: Limits, wanted: &[u32]) -> Self {
         let names = heap.classes.iter().map(|(number, class)| (class.name.as_str(), number)).collect();
         let class_of_classes = heap.classes.named("java.lang.Class").next().unwrap_or(NONE);

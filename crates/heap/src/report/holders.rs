@@ -20,13 +20,13 @@ use crate::kept::Kept;
 use crate::paths::{Paths, Way};
 use crate::records::tag;
 
-/// A holder is told from this share of what can be reached on.
+/// A holder is reported from this share of what can be reached on.
 const TOLD_SHARE: f64 = 0.05;
 /// So many times as many children as there are objects above are entries, and no link of a chain.
 const FAN_OUT: u64 = 10;
-/// Holders that are told.
+/// Most holders that are reported.
 const MOST: usize = 12;
-/// Links that are gone down: what is deeper is told where the limit is.
+/// Links that are followed down: what is deeper is reported at the limit.
 const DEEPEST: usize = 64;
 
 /// What holds this share of what can be reached, and has so many entries without a bound, is a
@@ -84,7 +84,7 @@ pub enum Suspicion {
 /// An object, or a set of objects of one class, that keeps much.
 #[derive(Clone, Debug, Serialize)]
 pub struct Holder {
-    /// The class of what holds: the collection, or where there is none the object itself.
+    /// The class of what holds: the collection, or without one the object itself.
     pub class: String,
     /// How many of them.
     pub objects: u64,

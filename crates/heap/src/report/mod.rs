@@ -1,4 +1,4 @@
-//! What a dump tells on its first screen.
+//! The first screen of a dump.
 
 mod bounds;
 mod buffers;

@@ -13,7 +13,7 @@ use crate::records::{tag, width};
 
 /// Elements or characters of a value that are shown, where values are shown at all.
 const SHOWN: usize = 200;
-/// Fields, elements of an array of references, that are told.
+/// Most fields, or elements of an array of references, that are listed.
 const FIELDS: usize = 200;
 
 /// An object that another one is about.
@@ -149,11 +149,11 @@ fn members(heap: &Heap, kept: &Kept, node: u32, values: bool) -> Vec<Member> {
         tag::INSTANCE => {
             let payload = heap.payload(node);
             let fields = heap.classes.fields(heap.class_number(node), id_size).take(FIELDS);
-            let told = fields.filter_map(|(at, field, _)| {
+            let named = fields.filter_map(|(at, field, _)| {
                 let bytes = payload.get(at..at + width(field.kind, id_size)?)?;
                 Some(member(heap.text(field.name), field.kind, bytes))
             });
-            told.collect()
+            named.collect()
         }
         tag::CLASS => {
             let statics = heap.statics(node);
@@ -258,7 +258,7 @@ impl WaysReport {
 }
 
 impl ClassReport {
-    /// Of the classes of a name; `None`: there is none.
+    /// Of the classes of a name; `None`: there is no such class.
     pub fn of(heap: &Heap, kept: &Kept, name: &str, top: usize) -> Option<Self> {
         let classes: Vec<u32> = heap.classes.named(name).collect();
         let first = *classes.first()?;

@@ -185,7 +185,7 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// A loader as one tells it: its class, its address; the boot loader has none.
+/// The name of a loader: its class and its address; the boot loader has no address.
 pub(crate) fn loader_name(heap: &Heap, loader: u32) -> String {
     if loader == NONE {
         return "boot loader".to_owned();

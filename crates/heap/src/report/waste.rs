@@ -63,7 +63,8 @@ enum Look {
 struct Collection {
     size: (usize, u8),
     array: Option<usize>,
-    /// What other threads had added to a `ConcurrentHashMap` stands in its cells, beside the count.
+    /// What other threads had added to a `ConcurrentHashMap` is in its cells, in addition to the
+    /// count.
     cells: Option<usize>,
 }
 

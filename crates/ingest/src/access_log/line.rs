@@ -10,7 +10,7 @@
 use super::timestamp::{Timestamp, bracketed};
 use super::unit::Unit;
 
-/// Brackets before a request that are searched for its timestamp: addresses may stand in brackets
+/// Brackets before a request that are searched for its timestamp: addresses may be in brackets
 /// as well.
 const MOST_BRACKETS: usize = 8;
 /// Fields after the request that are looked at: appended formats have a dozen.

@@ -37,7 +37,7 @@ impl Unit {
         }
     }
 
-    /// A unit that follows a number, or stands in the name of a key.
+    /// A unit that follows a number, or is in the name of a key.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         Some(match word.to_ascii_lowercase().as_str() {
             "s" | "sec" | "secs" | "second" | "seconds" => Self::Seconds,

@@ -8,7 +8,7 @@
 //! | logrotate | `gc.log`, `gc.log.1` … `.k`, each moved up by one | `gc.log`, then `.1` |
 //!
 //! Names show which files may belong together, and only their timestamps in which order: the
-//! unified ring may well be 3, 4, 0, 1, 2 and then the base. Dates decide where all files have
+//! unified ring may well be 3, 4, 0, 1, 2 and then the baseline. Dates decide where all files have
 //! them. Uptimes fall back to zero when the JVM was restarted, so the order that falls back the
 //! least is used.
 

@@ -51,7 +51,7 @@ pub(super) fn parse(line: &str) -> Option<Read<'_>> {
     let frame_type = match file {
         "libjvm.so" => FrameType::Jvm,
         "[vdso]" | "[vsyscall]" => FrameType::Native,
-        // A kernel module stands in brackets.
+        // A kernel module is in brackets.
         _ if file.starts_with('[') && file != "[unknown]" && file != "[heap]" => FrameType::Kernel,
         _ => FrameType::Native,
     };

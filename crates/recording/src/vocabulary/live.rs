@@ -288,7 +288,7 @@ pub const CGROUP_CPU_QUOTA: Word = word("cgroup.cpu.quota", "cpus", Gauge);
 pub const CGROUP_THROTTLED: Word = word("cgroup.cpu.throttled", "cpus", Gauge);
 /// Periods in which the quota ran out.
 pub const CGROUP_THROTTLED_PERIODS: Word = word("cgroup.cpu.throttled-periods", "1/s", Rate);
-/// Memory charged to it.
+/// Memory attributed to it.
 pub const CGROUP_MEMORY: Word = word("cgroup.memory", "bytes", Gauge);
 /// The limit on that.
 pub const CGROUP_MEMORY_MAX: Word = word("cgroup.memory.max", "bytes", Gauge);

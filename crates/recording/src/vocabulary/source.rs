@@ -9,7 +9,7 @@ pub const JVM: &str = "jvm";
 pub const JVM_EVENTS: &str = "jvm-events";
 /// The collector of waits for locks.
 pub const LOCKS: &str = "locks";
-/// The collector of connections and look-ups of names.
+/// The collector of connections and name look-ups.
 pub const NETWORK: &str = "network";
 /// The collector of requests that are answered over accepted connections.
 pub const REQUESTS: &str = "requests";

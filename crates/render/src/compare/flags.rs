@@ -26,7 +26,7 @@ pub fn flags(report: &FlagsReport, all: bool) -> String {
         out.push_str("\nNothing differs.\n");
     }
     let titles = [
-        (Because::Set, "Set by somebody"),
+        (Because::Set, "Set explicitly"),
         (Because::Ergonomics, "Chosen by the JVM, by the machine and other flags"),
         (Because::Default, "Defaults that differ"),
         (Because::Unknown, "Differ; what set them is not known"),

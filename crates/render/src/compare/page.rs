@@ -1,7 +1,7 @@
 //! One page of a comparison, written as a stream: of two recordings with what changed and a
 //! differential flame graph, or of runs with each of them as a point. Read by ui/src/compare/.
 //!
-//! The report stands in it as `--json` prints it, so that page and JSON cannot disagree.
+//! The report is in it as `--json` prints it, so that page and JSON cannot disagree.
 
 use std::io::{self, Write};
 
@@ -27,8 +27,8 @@ pub(crate) struct Page<'a> {
     runs: Option<&'a Report>,
 }
 
-/// Writes the page of two recordings. `flames`: the second held against the first, the kind that is
-/// shown first in front.
+/// Writes the page of two recordings. `flames`: the second compared with the first, the kind that
+/// is shown first in front.
 pub fn page_of_recordings(
     report: &RecordingsReport,
     flames: &[Flame],
@@ -38,7 +38,7 @@ pub fn page_of_recordings(
     written(Some(report), None, out, |out| script(flames, about, out))
 }
 
-/// Writes the page of commands that were run, or of results of JMH.
+/// Writes the page of commands that were run, or of JMH results.
 pub fn page_of_runs(report: &Report, out: &mut impl Write) -> io::Result<()> {
     written(None, Some(report), out, |_| Ok(()))
 }

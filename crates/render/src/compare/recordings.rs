@@ -7,9 +7,9 @@ use super::runs::paragraph;
 use crate::printable;
 use crate::tables::{section, shortened, table};
 
-/// Figures that do not differ are shown up to this many.
+/// Metrics that do not differ are shown up to this many.
 const MOST_SAME: usize = 12;
-/// Figures that differ, and frames.
+/// Metrics that differ, and frames.
 const MOST: usize = 30;
 /// Columns of a name.
 const NAME: usize = 46;
@@ -41,7 +41,7 @@ pub fn recordings(report: &RecordingsReport) -> String {
         }
     }
     let (differ, same): (Vec<&Measure>, Vec<&Measure>) = report.measures.iter().partition(|m| m.differs);
-    measures(&mut out, "Differs by more than it varies within the two runs", &differ, MOST);
+    measures(&mut out, "Differs by more than it varies within each run", &differ, MOST);
     measures(&mut out, "Does not, or has no test", &same, MOST_SAME);
     if let Some(found) = report.costs.as_ref().or(report.frames.as_ref()) {
         frames(&mut out, found);
@@ -50,8 +50,8 @@ pub fn recordings(report: &RecordingsReport) -> String {
     out.push('\n');
     paragraph(
         &mut out,
-        "This is of these two runs. How much runs differ by themselves only more of them show: \
-         fathom compare -- 'COMMAND A' -- 'COMMAND B'. Of what is called different 5% may be wrong.",
+        "This holds for these two runs. Only more runs show how much runs differ by themselves: \
+         fathom compare -- 'COMMAND A' -- 'COMMAND B'. Up to 5% of what is called different may be wrong.",
         "  ",
     );
     out
@@ -150,7 +150,7 @@ fn word(change: Change) -> &'static str {
     }
 }
 
-/// A figure in its unit. What one operation takes may be short.
+/// A value in its unit. What one operation takes may be short.
 fn value(value: f64, unit: &str) -> String {
     match unit {
         "share" => quantity::share(value),

@@ -58,7 +58,7 @@ pub fn runs(report: &Report) -> String {
     out.trim_start_matches('\n').to_owned()
 }
 
-/// Ratios to the base with their intervals, as a picture; behind them the letters.
+/// Ratios to the baseline with their intervals, as a picture; behind them the letters.
 fn plot(out: &mut String, report: &Report) {
     let known = report.comparisons.iter().filter_map(|c| c.estimate);
     let (low, high) = known.fold((1.0_f64, 1.0_f64), |(low, high), e| (low.min(e.low), high.max(e.high)));
@@ -137,7 +137,7 @@ fn notes(report: &Report) -> Vec<String> {
         ));
     }
     if !host.kernel.is_empty() {
-        let cpus = quantity::plural(host.cpus, "processor", "processors");
+        let cpus = quantity::plural(host.cpus, "CPU", "CPUs");
         notes.push(format!("On {} with {cpus}, Linux {}.", printable(&host.name), printable(&host.kernel)));
     }
     for row in &report.commands {
@@ -161,7 +161,7 @@ fn notes(report: &Report) -> Vec<String> {
     notes
 }
 
-/// A figure in its unit.
+/// A value in its unit.
 fn figure(value: f64, unit: &str) -> String {
     match unit {
         "s" => quantity::seconds(value),
@@ -169,7 +169,7 @@ fn figure(value: f64, unit: &str) -> String {
     }
 }
 
-/// Four digits of a figure.
+/// Four digits of a value.
 fn significant(value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();
@@ -193,8 +193,8 @@ pub(crate) fn paragraph(out: &mut String, text: &str, indent: &str) {
 mod tests {
     use super::*;
 
-    /// Four commands whose runs are at hand: what is shown fits 100 columns, marks the base, and
-    /// hostile names do no harm.
+    /// Four commands whose runs are at hand: what is shown fits 100 columns, marks the baseline,
+    /// and hostile names do no harm.
     #[test]
     fn a_plot_has_a_line_for_each_command_and_fits_a_terminal() {
         let label =
@@ -218,7 +218,7 @@ mod tests {
         let plot: Vec<&str> = shown.lines().skip_while(|l| !l.starts_with("Ratio")).skip(1).take(4).collect();
         assert!(
             plot[0].contains('●') && plot[0].trim_end().ends_with('c'),
-            "the base, with its letter: {shown}"
+            "the baseline, with its letter: {shown}"
         );
         assert!(plot[3].contains("2.000") && plot[3].trim_end().ends_with('d'), "{shown}");
     }

@@ -66,7 +66,7 @@ impl Export for Firefox {
     }
 
     fn about(&self) -> &'static str {
-        "for profiler.firefox.com: samples and spans on threads by process, series as counters, all on one time line"
+        "for profiler.firefox.com: samples and spans on threads by process, series as counters, all on one timeline"
     }
 
     fn write(&self, request: &Request<'_>, out: &mut (dyn Write + Send)) -> Result<Written, ExportError> {

@@ -101,7 +101,7 @@ pub enum ExportError {
     #[error(transparent)]
     Stacks(#[from] StacksError),
     /// There is nothing to write.
-    #[error("no {0} in what was chosen")]
+    #[error("no {0} in the selection")]
     Nothing(&'static str),
     /// The library that writes Parquet says so.
     #[error("Parquet")]
@@ -127,10 +127,10 @@ impl Request<'_> {
         if rows.is_empty() { Err(ExportError::Nothing("sample with a stack")) } else { Ok(rows) }
     }
 
-    /// Whether a moment is in the chosen windows.
+    /// Whether a timestamp is in the chosen windows.
     fn in_window(&self, from_ns: i64, to_ns: i64) -> bool {
         let windows = &self.selection.windows;
-        // A moment has no length, and lies in a window that begins with it.
+        // A point in time has no length, and lies in a window that begins with it.
         windows.is_empty()
             || windows.iter().any(|w| from_ns < w.to_ns && (w.from_ns < to_ns || w.from_ns == from_ns))
     }

@@ -90,7 +90,7 @@ impl Batch {
                 (Column::Int(to), Cell::Int(value)) => to.append_option(value),
                 (Column::Float(to), Cell::Float(value)) => to.append_value(value),
                 (Column::Text(to), Cell::Text(text)) => to.append_value(text),
-                // Rows are made by the same list of columns; a cell of another type is none.
+                // Rows are made by the same list of columns; a cell of another type is null.
                 (Column::Int(to), _) => to.append_null(),
                 (Column::Float(to), _) => to.append_value(f64::NAN),
                 (Column::Text(to), _) => to.append_value(""),

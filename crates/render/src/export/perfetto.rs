@@ -3,8 +3,8 @@
 //!
 //! Source of the fields: google/perfetto, protos/perfetto/trace (trace_packet, track_event,
 //! interned_data, profiling/profile_packet and profile_common). Slices of one track have to nest:
-//! spans that overlap get a track for each row that they need. A stack sample is a moment without a
-//! weight, so weights are lost; kinds stand apart by their timebase.
+//! spans that overlap get a track for each row that they need. A stack sample is a point in time
+//! without a weight, so weights are lost; kinds stand apart by their timebase.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -188,7 +188,7 @@ impl Export for Perfetto {
     }
 
     fn about(&self) -> &'static str {
-        "for ui.perfetto.dev: spans, series, and the first kind of samples without weights, all on one time line"
+        "for ui.perfetto.dev: spans, series, and the first kind of samples without weights, all on one timeline"
     }
 
     fn write(&self, request: &Request<'_>, out: &mut (dyn Write + Send)) -> Result<Written, ExportError> {

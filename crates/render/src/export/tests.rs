@@ -281,21 +281,21 @@ fn perfetto_slices_of_a_track_end_before_the_next_begins() {
         rest = &rest[length..];
     }
     assert_eq!(packets.iter().filter(|p| p.perf_sample.is_some()).count(), written.samples);
-    let (mut slices, mut moments, mut points) = (0, 0, 0);
+    let (mut slices, mut instants, mut points) = (0, 0, 0);
     let mut tracks: std::collections::BTreeMap<u64, Vec<(u64, i32)>> = std::collections::BTreeMap::new();
     for packet in &packets {
         let Some(event) = &packet.track_event else { continue };
         match event.kind {
             1 => slices += 1,
             2 => {}
-            3 => moments += 1,
+            3 => instants += 1,
             _ => points += 1,
         }
         if event.kind <= 2 {
             tracks.entry(event.track_uuid).or_default().push((packet.timestamp.unwrap(), event.kind));
         }
     }
-    assert_eq!((slices, moments, points), (320, 80, 100));
+    assert_eq!((slices, instants, points), (320, 80, 100));
     for events in tracks.values_mut() {
         // Readers sort by time and keep the order of the file where times are equal.
         events.sort_by_key(|(t, _)| *t);

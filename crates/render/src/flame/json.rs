@@ -52,7 +52,7 @@ struct FrameJson {
     base: Option<BaseJson>,
 }
 
-/// Base weights, scaled to be comparable.
+/// Baseline weights, scaled to be comparable.
 #[derive(Serialize)]
 struct BaseJson {
     #[serde(rename = "self")]

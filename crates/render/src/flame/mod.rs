@@ -37,7 +37,7 @@ impl About {
         Self { title, chosen, zero_ns: fathom_diagnose::zero_ns(recording), inverted }
     }
 
-    /// Stretches of time: "115.0 s to 125.0 s".
+    /// Intervals of time: "115.0 s to 125.0 s".
     pub(crate) fn windows(&self, windows: &[Window]) -> String {
         const MOST: usize = 3;
         let one = |w: &Window| units::window(w.from_ns, w.to_ns, self.zero_ns);
@@ -72,14 +72,16 @@ pub(crate) fn notes(flame: &Flame) -> Vec<String> {
     if let Some((c, _)) = &flame.comparison {
         let how = match c.blocks {
             (0, 0) => "counting alone: there are too few samples to compare intervals of time".to_owned(),
-            (0, b) => format!("counting, in the base over {b} intervals of time"),
+            (0, b) => format!("counting, in the baseline over {b} intervals of time"),
             (a, 0) => format!("counting, in the window over {a} intervals of time"),
             (a, b) => {
-                format!("counting and by how intervals of time differ ({a} in the window, {b} in the base)")
+                format!(
+                    "counting and by how intervals of time differ ({a} in the window, {b} in the baseline)"
+                )
             }
         };
         notes.push(format!(
-            "Compared {}; base of {} samples times {:.3}. Noise is estimated by {how}; of the frames called different, \
+            "Compared {}; baseline of {} samples times {:.3}. Noise is estimated by {how}; of the frames called different, \
              one in twenty may be so by chance.",
             c.normalisation.words(),
             count(c.base_samples as f64),

@@ -16,7 +16,8 @@ pub(crate) fn plain(name: &str) -> String {
     }
 }
 
-/// A name as it is shown: cut, and with controls and marks that turn text around as their codes.
+/// A name as it is shown: truncated, and with controls and marks that turn text around as their
+/// codes.
 pub(crate) fn shown(name: &str) -> String {
     printable(&plain(name)).into_owned()
 }

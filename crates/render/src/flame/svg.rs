@@ -288,9 +288,9 @@ struct Legend {
 fn legend(tree: &CallTree, drawn: &Drawn, compares: bool) -> Legend {
     let mut words: Vec<(&'static str, Option<&'static str>, String)> = Vec::new();
     if compares {
-        words.push(("more", None, "+ more than the base".into()));
-        words.push(("more", Some("diagonal"), "new: not in the base".into()));
-        words.push(("less", None, "− less than the base".into()));
+        words.push(("more", None, "+ more than the baseline".into()));
+        words.push(("more", Some("diagonal"), "new: not in the baseline".into()));
+        words.push(("less", None, "− less than the baseline".into()));
         words.push(("same", None, "= within noise, or too few samples to judge".into()));
     } else {
         for node_type in NodeType::ALL.into_iter().filter(|t| *t != NodeType::Group) {

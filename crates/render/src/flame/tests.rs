@@ -130,7 +130,7 @@ fn no_label_of_a_picture_leaves_its_box() {
 fn the_table_tells_self_and_total_and_what_changed() {
     let table = top(&drawn(true), &about(false), TopOptions { most: 3, by: TopBy::Change }, 100);
     assert!(
-        table.starts_with("cpu: 5.00 s in 500 samples, 50.0 s to 100.0 s\nrole app\nbase: 5.00 s"),
+        table.starts_with("cpu: 5.00 s in 500 samples, 50.0 s to 100.0 s\nrole app\nbaseline: 5.00 s"),
         "{table}"
     );
     let first = table.lines().find(|l| l.contains("new")).unwrap();

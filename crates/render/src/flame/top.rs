@@ -1,4 +1,4 @@
-//! Frames in the terminal: self and total, and against a base the share of both sides with what
+//! Frames in the terminal: self and total, and against a baseline the share of both sides with what
 //! changed.
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table};
@@ -9,7 +9,7 @@ use super::{About, names, notes, part, weight};
 use crate::printable;
 use crate::tables::{Sheet, section, shortened, table};
 
-/// Columns of a name, next to the figures.
+/// Columns of a name, next to the values.
 const NAME: usize = 46;
 /// The same next to a comparison.
 const NAME_COMPARED: usize = 24;
@@ -24,7 +24,7 @@ pub enum TopBy {
     Own,
     /// What they took with all that they called.
     Total,
-    /// How much more or less they took than in the base, what is beyond noise first.
+    /// How much more or less they took than in the baseline, what is beyond noise first.
     Change,
 }
 
@@ -37,23 +37,23 @@ pub struct TopOptions {
     pub by: TopBy,
 }
 
-/// A frame with what it is held against.
+/// A frame with what it is compared with.
 #[derive(Clone, Debug)]
 pub(crate) struct Compared {
     pub(crate) frame: TopFrame,
-    /// The base of its own weight, and of its total.
+    /// The baseline of its own weight, and of its total.
     pub(crate) base: Option<[BaseOf; 2]>,
 }
 
-/// What a weight of a frame is held against.
+/// What a weight of a frame is compared with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BaseOf {
-    /// The base's weight, scaled.
+    /// The baseline's weight, scaled.
     pub(crate) weight: f64,
     /// Standard error of the difference; not-a-number where there are too few samples.
     pub(crate) error: f64,
     pub(crate) verdict: Verdict,
-    /// Of all samples in the base, and of all in the window.
+    /// Of all samples in the baseline, and of all in the window.
     pub(crate) shares: [Share; 2],
 }
 
@@ -130,7 +130,7 @@ pub fn top(flame: &Flame, about: &About, options: TopOptions, columns: usize) ->
     if let Some((c, covered)) = &flame.comparison {
         let base = c.base_total.first().copied().unwrap_or(0) as f64;
         out.push_str(&format!(
-            "base: {} in {} samples, {}; compared {}\n",
+            "baseline: {} in {} samples, {}; compared {}\n",
             weight(base, flame.unit),
             count(c.base_samples as f64),
             about.windows(covered),
@@ -140,7 +140,7 @@ pub fn top(flame: &Flame, about: &About, options: TopOptions, columns: usize) ->
     let shown = all.iter().take(options.most);
     let rows = match flame.comparison.is_some() {
         false => plain(flame, whole, shown),
-        true => beside_base(flame, whole, options.by, columns, shown),
+        true => with_baseline(flame, whole, options.by, columns, shown),
     };
     let left = all.len().saturating_sub(options.most);
     section(&mut out, "frames", &rows);
@@ -171,10 +171,10 @@ fn plain<'a>(flame: &Flame, whole: f64, shown: impl Iterator<Item = &'a Compared
     rows
 }
 
-/// What each frame took of all samples of the base and of the window, and how much more or less
+/// What each frame took of all samples of the baseline and of the window, and how much more or less
 /// that is in the unit of the samples: its total where that is what the table is sorted by, else
 /// its own weight.
-fn beside_base<'a>(
+fn with_baseline<'a>(
     flame: &Flame,
     whole: f64,
     by: TopBy,
@@ -183,7 +183,7 @@ fn beside_base<'a>(
 ) -> Table {
     let is_total = by == TopBy::Total;
     let (measure, other) = if is_total { ("total", "self") } else { ("self", "total") };
-    let header = [&format!("{measure}: base → window"), "change ±", "", other, "type", "frame"];
+    let header = [&format!("{measure}: baseline → window"), "change ±", "", other, "type", "frame"];
     let mut rows = table(&header, &[2, 4, 5]);
     first_is_a_figure(&mut rows);
     for short in [2, 4] {

@@ -68,9 +68,7 @@ pub fn page(page: &Page<'_>) -> String {
     );
     let answer = page.answer;
     if answer.rows.is_empty() {
-        out.push_str(
-            "<div class=\"scroll\"><p class=\"empty\">No rows: nothing at this place fits.</p></div>\n",
-        );
+        out.push_str("<div class=\"scroll\"><p class=\"empty\">No rows: nothing here matches.</p></div>\n");
     } else {
         table(&mut out, page);
     }
@@ -102,7 +100,7 @@ fn table(out: &mut String, page: &Page<'_>) {
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escaped(&name.replace('_', " ")));
     }
     if has_trend {
-        out.push_str("<th scope=\"col\">day by day</th>");
+        out.push_str("<th scope=\"col\">by day</th>");
     }
     if page.recordings.is_some() {
         out.push_str("<th scope=\"col\">recordings</th>");

@@ -25,7 +25,7 @@ pub fn growth(growth: &Growth) -> String {
     if growth.chains.is_empty() {
         out += "\nNothing grew by 1% of the heap or more in one place.\n";
     } else {
-        out += "\nWhere growth is kept (from the roots down, each keeps what is right of it)\n";
+        out += "\nWhere growth is held (from the roots down, each holds what is right of it)\n";
     }
     for chain in &growth.chains {
         let [from, to] = chain.retained_bytes;

@@ -52,7 +52,7 @@ pub(super) fn judged(holder: &Holder) -> String {
     match (&holder.suspicion, &holder.bound) {
         (Some(Suspicion::UnboundedEntries), _) => format!(
             "suspect: more than {share} of the heap in more than {} entries, and no bound is seen; a table that is loaded once \
-             looks the same, which a second dump distinguishes (fathom heap A B)",
+             looks the same, and a second dump tells them apart (fathom heap A B)",
             quantity::count(SUSPECT_ENTRIES as f64)
         ),
         (Some(Suspicion::RepeatedLoaders), _) => format!(

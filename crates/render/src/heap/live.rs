@@ -66,7 +66,7 @@ pub fn live(shown: &LiveHeap) -> String {
         quantity::millis(shown.took_ms),
     );
     out += &format!(
-        "  {} reserved by threads and not used yet, {} skipped: no sound object there (moved meanwhile, or dead with its class)\n",
+        "  {} reserved by threads and not used yet, {} skipped: no valid object there (moved meanwhile, or dead with its class)\n",
         bytes(shown.reserved_bytes),
         bytes(shown.skipped_bytes)
     );

@@ -1,4 +1,4 @@
-//! `fathom heap` in the terminal: who holds most in a sentence each, then the tables, every figure
+//! `fathom heap` in the terminal: who holds most in a sentence each, then the tables, every value
 //! with what it means. And as a page.
 
 mod growth;

@@ -62,8 +62,12 @@ pub fn object(report: &ObjectReport) -> String {
         ]);
     }
     section(&mut out, "Fields (values: --show-values)", &rows);
-    briefs(&mut out, "Kept by, nearest first (if any of these went, it would go)", &report.dominators);
-    let title = format!("Keeps {} directly; the largest", quantity::count(report.keeps_objects as f64));
+    briefs(
+        &mut out,
+        "Retained by, nearest first (if any of these were freed, it would be)",
+        &report.dominators,
+    );
+    let title = format!("Retains {} directly; the largest", quantity::count(report.keeps_objects as f64));
     briefs(&mut out, &title, &report.keeps);
     out
 }
@@ -121,11 +125,11 @@ pub fn class(report: &ClassReport) -> String {
     if report.loaders.len() > 5 {
         out += &format!("  and by {} other loaders\n", report.loaders.len() - 5);
     }
-    briefs(&mut out, "Instances that keep most", &report.largest);
-    let mut rows = table(&["kept directly by", "instances", "retained"], &[]);
+    briefs(&mut out, "Instances that retain most", &report.largest);
+    let mut rows = table(&["retained directly by", "instances", "retained"], &[]);
     for (class, count, kept) in &report.kept_by {
         rows.add_row([shortened(class, NAME), quantity::count(*count as f64), bytes(*kept)]);
     }
-    section(&mut out, "Who keeps them", &rows);
+    section(&mut out, "Who retains them", &rows);
     out
 }

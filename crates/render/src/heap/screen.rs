@@ -24,12 +24,12 @@ pub fn screen(screen: &Screen, top: usize) -> String {
     paragraph(&mut out, "", &about(screen));
     notes(screen).iter().for_each(|note| paragraph(&mut out, "  ", note));
     holders(&mut out, screen, top);
-    let bytes = "shallow: of the objects themselves; retained: would go with them";
-    groups(&mut out, &format!("Classes by what they keep ({bytes})"), "class", &screen.classes, top);
-    groups(&mut out, "Packages by what their objects keep", "package", &screen.packages, top.min(10));
+    let bytes = "shallow: of the objects themselves; retained: would be freed with them";
+    groups(&mut out, &format!("Classes by retained size ({bytes})"), "class", &screen.classes, top);
+    groups(&mut out, "Packages by what their objects retain", "package", &screen.packages, top.min(10));
     groups(
         &mut out,
-        "Class loaders by what objects of their classes keep",
+        "Class loaders by what objects of their classes retain",
         "loader",
         &screen.loaders,
         top.min(8),
@@ -83,7 +83,9 @@ fn is_of_the_number(word: &str) -> bool {
 pub(super) fn headline(screen: &Screen) -> String {
     match screen.holders.all.first() {
         Some(first) => holder::sentence(first, screen.size.bytes),
-        None => format!("{} are kept by many small holders: none keeps 5% of it", bytes(screen.size.bytes)),
+        None => {
+            format!("{} are retained by many small holders: none retains 5% of it", bytes(screen.size.bytes))
+        }
     }
 }
 
@@ -146,7 +148,7 @@ fn damage(screen: &Screen) -> Vec<String> {
     let mut notes = Vec::new();
     if damage.truncated {
         notes.push(
-            "the file is cut off: what was read before that is shown, and what is kept may look unreachable"
+            "the file is truncated: what was read before that is shown, and what is reachable may look unreachable"
                 .to_owned(),
         );
     }
@@ -163,7 +165,7 @@ fn damage(screen: &Screen) -> Vec<String> {
     notes.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
     if damage.skipped_bytes > 0 {
         let at = damage.first_at.unwrap_or(0);
-        notes.push(format!("{} passed over, the first at byte {at}", bytes(damage.skipped_bytes)));
+        notes.push(format!("{} skipped, the first at byte {at}", bytes(damage.skipped_bytes)));
     }
     notes
 }
@@ -172,7 +174,7 @@ fn holders(out: &mut String, screen: &Screen, top: usize) {
     if screen.holders.all.is_empty() {
         return;
     }
-    out.push_str("\nLargest holders (what would go if they went)\n");
+    out.push_str("\nLargest holders (what would be freed with them)\n");
     for (i, holder) in screen.holders.all.iter().take(top).enumerate() {
         let text = holder::sentence(holder, screen.size.bytes);
         let mark = if holder.suspicion.is_some() { "!" } else { "·" };
@@ -184,7 +186,7 @@ fn holders(out: &mut String, screen: &Screen, top: usize) {
             paragraph(out, "       ", &format!("memory accumulates in its {}", printable(place)));
         }
         if holder.objects > 1 {
-            paragraph(out, "       ", "the way to the one of them that keeps most:");
+            paragraph(out, "       ", "the path to the one of them that retains most:");
         }
         for line in way::lines(&holder.way, "       ") {
             out.push_str(&format!("{line}\n"));
@@ -211,7 +213,7 @@ fn roots(out: &mut String, screen: &Screen) {
     for roots in &screen.roots {
         rows.add_row([way::root(roots.kind).to_owned(), count(roots.roots)]);
     }
-    section(out, "Roots (why an object is held at all)", &rows);
+    section(out, "GC roots (why an object is held at all)", &rows);
 }
 
 #[cfg(test)]

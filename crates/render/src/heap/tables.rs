@@ -15,7 +15,7 @@ fn count(n: u64) -> String {
 
 /// Threads by what they keep.
 pub(super) fn threads(out: &mut String, screen: &Screen, top: usize) {
-    let mut rows = table(&["thread", "retained", "stack alone", "frame that holds most"], &[3]);
+    let mut rows = table(&["thread", "retained", "stack alone", "frame that retains most"], &[3]);
     for thread in screen.threads.iter().take(top) {
         let name = thread.name.as_deref().unwrap_or("?");
         let frame = thread.largest_frame.as_deref().map_or(String::new(), |frame| shortened(frame, 44));
@@ -57,7 +57,7 @@ pub(super) fn waste(out: &mut String, screen: &Screen) {
     for (what, n, size, meaning) in waste_rows(screen) {
         rows.add_row([what.to_owned(), count(n), bytes(size), meaning.to_owned()]);
     }
-    section(out, "Waste (what the same content could do without)", &rows);
+    section(out, "Waste (what the same content does not need)", &rows);
 }
 
 /// Reference objects and finalizers: what, how many; `most` classes with `finalize()`.

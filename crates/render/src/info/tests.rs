@@ -53,7 +53,7 @@ fn samples_have_their_weight_in_its_unit_and_the_event_that_took_them() {
     recording.seal();
     let text = text(&recording, 100, false);
     assert!(text.contains("35 Mcycles"), "{text}");
-    assert!(text.contains("taken by cycles, a period that the kernel adapts, 99 Hz a processor"), "{text}");
+    assert!(text.contains("taken by cycles, a period that the kernel adapts, 99 Hz per CPU"), "{text}");
     let expected = json!([{"kind": "cycles", "count": 2, "weight": 35_000_000, "unit": "cycles"}]);
     assert_eq!(to_json(&recording)["sample_kinds"], expected);
 }

@@ -16,9 +16,9 @@ use crate::payload::ColumnId;
 struct Spec {
     kind: &'static str,
     title: &'static str,
-    /// The figure that has how often.
+    /// The key of how often.
     count: &'static str,
-    /// The figure that has how long, nanoseconds.
+    /// The key of how long, nanoseconds.
     time: &'static str,
     /// Whether lines are drawn; of some kinds a collector writes series as well.
     drawn: bool,
@@ -58,7 +58,7 @@ pub(super) struct Counted {
     t0: ColumnId,
     duration: ColumnId,
     name: ColumnId,
-    /// Threads of fathom-samples, one too high.
+    /// Threads of fathom-samples, 1-based.
     thread: ColumnId,
     count: ColumnId,
     /// Nanoseconds.
@@ -84,7 +84,7 @@ impl<'a> Builder<'a, '_> {
             }
             let mut lines = Vec::new();
             for name in names {
-                // Intervals of several threads begin together; their middles stand for the moment.
+                // Intervals of several threads begin together; their middles stand for the time.
                 let mut at: BTreeMap<i64, f64> = BTreeMap::new();
                 for span in spans.iter().filter(|s| s.name() == name && s.duration_ns() > 0) {
                     let step = span.duration_ns().max(1);

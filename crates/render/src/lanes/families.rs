@@ -64,7 +64,7 @@ impl Family {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Processors => "Processors",
+            Self::Processors => "CPUs",
             Self::Pressure => "Pressure",
             Self::Memory => "Memory",
             Self::Disks => "Disks",
@@ -174,7 +174,7 @@ mod tests {
         let of = |name: &str| {
             Family::ALL.into_iter().filter(|f| f.holds(name)).map(Family::name).collect::<Vec<_>>()
         };
-        assert_eq!(of(live::HOST_CPU_BUSY.name), ["Processors"]);
+        assert_eq!(of(live::HOST_CPU_BUSY.name), ["CPUs"]);
         assert_eq!(of(live::HOST_PRESSURE_IO.name), ["Pressure"]);
         assert_eq!(of(live::HOST_SWAP_OUT.name), ["Memory"]);
         assert_eq!(of(live::TCP_RETRANSMITS.name), ["Network"]);

@@ -26,7 +26,7 @@ const MOST_GROUPS: usize = 40;
 
 const GROUPINGS: [(By, &str); 3] = [(By::Role, "role"), (By::Pool, "pool"), (By::Thread, "thread")];
 
-/// What stands in the header.
+/// What is in the header.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct OverTime {
@@ -56,7 +56,7 @@ struct ThreadGroup {
     process: String,
 }
 
-/// `None` when nothing tells what threads did.
+/// `None` when nothing shows what threads did.
 pub(super) fn over_time(
     diagnosis: &Diagnosis,
     recording: &Recording,

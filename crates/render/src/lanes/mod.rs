@@ -120,9 +120,9 @@ struct SpanLane {
     labels: Vec<Named>,
     source: ColumnId,
     line: ColumnId,
-    /// Nodes of the stacks of fathom-samples, one too high; absent when no span has one.
+    /// Nodes of the stacks of fathom-samples, 1-based; absent when no span has one.
     stack: Option<ColumnId>,
-    /// Threads of fathom-samples, one too high; absent when no span has one.
+    /// Threads of fathom-samples, 1-based; absent when no span has one.
     thread: Option<ColumnId>,
 }
 
@@ -183,7 +183,7 @@ pub(crate) fn timeline<'a>(
     groups.extend(builder.machine_groups());
     let mut lanes = builder.other_process_lanes(&others);
     lanes.extend(builder.span_lanes(&others));
-    let detail = format!("{} of the machine, not looked into", others.len());
+    let detail = format!("{} of the machine, not observed", others.len());
     // Before what fathom itself took, which nobody asks for first.
     let at = groups.len() - usize::from(groups.last().is_some_and(|g| g.name == "fathom itself"));
     groups.insert(at, Group { name: "Other processes".into(), detail, open: true, lanes });

@@ -27,9 +27,9 @@ pub(super) struct Spec {
     by_cause: bool,
     /// Whether spans lie on a row for each thread.
     by_thread: bool,
-    /// Figures in nanoseconds that follow one another within a span.
+    /// Values in nanoseconds that follow one another within a span.
     parts: &'static [(&'static str, &'static str)],
-    /// Figures for the details: word, name, unit.
+    /// Values for the details: key, name, unit.
     facts: &'static [(&'static str, &'static str, &'static str)],
     /// Labels for the details: word, name.
     labels: &'static [(&'static str, &'static str)],
@@ -68,7 +68,7 @@ const NOT_DRAWN: [&str; 12] = [
     kind::PAGE_FAULT_OFFSETS,
 ];
 
-/// Labels and figures of a lane: more than any kind of record has; a file could name millions.
+/// Labels and values of a track: more than any kind of record has; a file could name millions.
 const MAX_WORDS: usize = 24;
 
 /// Rows of threads in a lane, those with most time on it; the last row takes all others.
@@ -207,7 +207,7 @@ impl<'a> Builder<'a, '_> {
         labels
     }
 
-    /// The figures that the lane knows; for kinds of spans that have no lane of their own all that
+    /// The values that the track knows; for kinds of spans that have no track of their own all that
     /// there are.
     fn facts(&mut self, spans: &[Span<'a>], spec: &Spec) -> Vec<Named> {
         let mut words: Vec<(&str, &str, &'static str)> = spec.facts.to_vec();
@@ -222,7 +222,7 @@ impl<'a> Builder<'a, '_> {
         words.into_iter().filter_map(|(word, name, unit)| self.figure(spans, word, name, unit)).collect()
     }
 
-    /// A column of a figure, when any of the spans has it.
+    /// A column of a value, when any of the spans has it.
     fn figure(&mut self, spans: &[Span<'_>], word: &str, name: &str, unit: &'static str) -> Option<Named> {
         let values: Vec<f64> = spans.iter().map(|s| s.figure(word).unwrap_or(f64::NAN)).collect();
         let seen = values.iter().any(|v| !v.is_nan());
@@ -312,7 +312,7 @@ fn rounded_ns(ns: u64) -> u64 {
     if left_out == 0 { ns } else { (ns.saturating_add(1 << (left_out - 1)) >> left_out) << left_out }
 }
 
-/// A figure's word as a name and a unit: words carry their unit at the end.
+/// A value's key as a name and a unit: keys carry their unit at the end.
 fn named(word: &str) -> (&str, &'static str) {
     for (ending, unit) in [("_bytes", "bytes"), ("_ns", "ns"), ("_ms", "ms"), ("_s", "s")] {
         if let Some(name) = word.strip_suffix(ending).filter(|name| !name.is_empty()) {

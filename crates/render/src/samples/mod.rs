@@ -80,7 +80,7 @@ struct Kind {
     samples: usize,
     note: String,
     t: ColumnId,
-    /// Nodes of the stacks that samples have, one too high (0 is no stack), the most frequent
+    /// Nodes of the stacks that samples have, 1-based (0 is no stack), the most frequent
     /// first.
     nodes: ColumnId,
     /// Place of each sample's stack among these.

@@ -18,14 +18,14 @@ use crate::payload::{ColumnId, Columns};
 /// a hostile file's.
 const DEEPEST: usize = 4_096;
 
-/// A node: its caller (one too high, 0 is none), name and the code of its type, as [`NodeType`] has
+/// A node: its caller (1-based, 0 is none), name and the code of its type, as [`NodeType`] has
 /// it.
 type Node = (u32, u32, u8);
 
 /// The tree, grown as it is asked for.
 pub(crate) struct Stacks<'a> {
     recording: &'a Recording,
-    /// Node of each stack of the recording, one too high; 0 is not asked for yet.
+    /// Node of each stack of the recording, 1-based; 0 is not asked for yet.
     known: Vec<u32>,
     nodes: Vec<Node>,
     node_ids: FxHashMap<Node, u32>,
@@ -36,7 +36,7 @@ pub(crate) struct Stacks<'a> {
     frames: Vec<Option<(u32, u8)>>,
 }
 
-/// What of it stands in the header.
+/// What of it is in the header.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct StacksHeader {
@@ -62,7 +62,7 @@ impl<'a> Stacks<'a> {
         }
     }
 
-    /// The node of a stack, one too high; 0 for none.
+    /// The node of a stack, 1-based; 0 for none.
     pub(crate) fn node(&mut self, stack: Option<StackId>) -> u32 {
         let Some(stack) = stack.filter(|s| s.index() < self.known.len()) else { return 0 };
         let mut path = Vec::new();

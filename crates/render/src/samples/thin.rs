@@ -30,7 +30,7 @@ pub(super) fn thin(rows: &mut Vec<Row>, most: usize, unit_ns: i64) -> String {
             break;
         }
     }
-    // More stacks than rows may be had: the lightest go, and it is said how much they were.
+    // More stacks than rows may be had: the lightest go, and how much they were is reported.
     let whole: i128 = rows.iter().map(|row| i128::from(row.weight)).sum();
     rows.select_nth_unstable_by_key(most, |row| std::cmp::Reverse(row.weight));
     rows.truncate(most);

@@ -12,7 +12,7 @@ use crate::units;
 const BAR: usize = 40;
 
 impl Page {
-    /// The bar, and below it a line for each charge: its number among the findings, its share and
+    /// The bar, and below it a line for each part: its number among the findings, its share and
     /// its name.
     pub(super) fn account(&mut self, diagnosis: &Diagnosis) {
         let account = &diagnosis.account;

@@ -5,7 +5,7 @@ pub(super) struct Detail {
     /// Windows, and marks of a sort.
     pub(super) windows: usize,
     pub(super) marks: usize,
-    /// Findings with evidence and remedy; the others get one line each.
+    /// Findings with evidence and recommendation; the others get one line each.
     pub(super) full: usize,
     /// Findings in all.
     pub(super) findings: usize,

@@ -87,7 +87,7 @@ impl Page {
         }
         let places: Vec<String> = finding.evidence.iter().map(|e| place(e, diagnosis.zero_ns)).collect();
         for (i, item) in finding.evidence.iter().take(evidence).enumerate() {
-            // Figures in a row from one place: it is named below the last of them.
+            // Values in a row from one place: it is named below the last of them.
             let named_below = i + 1 < evidence && places.get(i) == places.get(i + 1);
             let place = places.get(i).filter(|_| !named_below).map_or("", String::as_str);
             self.field_with_source(if i == 0 { "evidence" } else { "" }, &item.text(), place);
@@ -140,9 +140,9 @@ impl Page {
     }
 }
 
-/// Where a figure stands, and of which moment it speaks.
+/// Where a value is from, and the timestamp that it refers to.
 fn place(evidence: &Evidence, zero_ns: i64) -> String {
-    let at = evidence.at_ns.map(|at| format!("at {}", units::moment(at, zero_ns)));
+    let at = evidence.at_ns.map(|at| format!("at {}", units::timestamp(at, zero_ns)));
     let parts = [Some(evidence.source.to_string()).filter(|source| !source.is_empty()), at];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

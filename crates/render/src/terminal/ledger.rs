@@ -20,8 +20,8 @@ struct Row {
 }
 
 impl Page {
-    /// Where the time went, slow and base in columns: first what application threads did, then the
-    /// stops process by process, each named once. The process of the first finding comes first.
+    /// Where the time went, slow and baseline in columns: first what application threads did, then
+    /// the stops process by process, each named once. The process of the first finding comes first.
     pub(super) fn ledger(&mut self, diagnosis: &Diagnosis, limit: usize) {
         let all = limit == usize::MAX;
         let seen = |row: &&LedgerRow| row.slow_ms.is_some() || row.base_ms.is_some();
@@ -58,13 +58,13 @@ impl Page {
     }
 
     /// The name of what the next rows are about, where it is another one than before; the first
-    /// stands in the line of the names of the columns, which saves one.
+    /// is in the line of the names of the columns, which saves one.
     fn group(&mut self, of: &mut Option<String>, name: String, has_base: bool) {
         if of.as_ref() == Some(&name) {
             return;
         }
         let columns = match (of.is_none(), has_base) {
-            (true, true) => format!("{:>18}{:>18}", "slow", "base"),
+            (true, true) => format!("{:>18}{:>18}", "slow", "baseline"),
             (true, false) => format!("{:>18}", "time"),
             (false, _) => String::new(),
         };

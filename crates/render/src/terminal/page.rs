@@ -43,7 +43,8 @@ impl Page {
         }
     }
 
-    /// The same with a faint note behind the text: where a figure comes from, what a remedy costs.
+    /// The same with a faint note behind the text: where a value comes from, what a recommendation
+    /// costs.
     pub(super) fn field_with_source(&mut self, label: &str, text: &str, note: &str) {
         self.columns((label, LABEL, Ink::Faint), text, note);
     }
@@ -57,8 +58,8 @@ impl Page {
         let notes = if note.is_empty() { Vec::new() } else { wrap(&format!("[{note}]"), room) };
         for (i, note) in notes.into_iter().enumerate() {
             match lines.last_mut() {
-                Some((last, beside)) if i == 0 && width(last) + 2 + width(&note) <= room => {
-                    *beside = format!("  {note}");
+                Some((last, aside)) if i == 0 && width(last) + 2 + width(&note) <= room => {
+                    *aside = format!("  {note}");
                 }
                 _ => lines.push((String::new(), note)),
             }

@@ -5,23 +5,25 @@ import java.nio.channels.CompletionHandler;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 
-/** Calls of another process that nobody waits for, four at a time; it answers after 20 ms instead of at once. */
+/** Calls of a server that nobody waits for, four at a time; it answers after 20 ms instead of at once. */
 public final class AsyncPermits implements Fault {
     private final Semaphore permits = new Semaphore(4);
     private final ConcurrentLinkedQueue<AsynchronousSocketChannel> idle = new ConcurrentLinkedQueue<>();
-    private volatile byte delayMillis;
+    private Backend backend;
 
     public void prepare(int workers) throws Exception {
-        InetSocketAddress server = DistantServer.start();
+        backend = new Backend(0);
         for (int i = 0; i < 4; i++) {
             AsynchronousSocketChannel channel = AsynchronousSocketChannel.open();
+            InetSocketAddress server =
+                new InetSocketAddress(backend.server.getInetAddress(), backend.server.getLocalPort());
             channel.connect(server).get();
             idle.add(channel);
         }
     }
 
     public void changed(boolean active) {
-        delayMillis = (byte) (active ? 20 : 0);
+        backend.delayMillis = active ? 20 : 0;
     }
 
     public void duringOperation(int worker, boolean active) throws Exception {
@@ -31,8 +33,7 @@ public final class AsyncPermits implements Fault {
     private void announceOrder() throws InterruptedException {
         permits.acquire();
         AsynchronousSocketChannel channel = idle.remove();
-        ByteBuffer message = ByteBuffer.allocate(8).put(0, delayMillis);
-        channel.write(message, channel, new CompletionHandler<Integer, AsynchronousSocketChannel>() {
+        channel.write(ByteBuffer.allocate(8), channel, new CompletionHandler<Integer, AsynchronousSocketChannel>() {
             public void completed(Integer written, AsynchronousSocketChannel to) {
                 answer(to, ByteBuffer.allocate(8));
             }

@@ -112,7 +112,7 @@ export function describeSpan(lane: SpanLane, page: Page, i: number, others: numb
   if (lane.rows.length > 1) facts.push(["on", lane.rows[lane.row[i]] ?? ""]);
   const source = sources[lane.source[i]] ?? "";
   if (source !== "") facts.push(["source", lane.line[i] > 0 ? `${source}:${lane.line[i]}` : source]);
-  if (others > 0) facts.push(["beside it", `${others} more here; zoom in to separate them`]);
+  if (others > 0) facts.push(["at the same pixel", `${others} more here; zoom in to separate them`]);
   const thread = lane.thread ? page.samples.threads[lane.thread[i] - 1] : undefined;
   if (thread && lane.rows.length <= 1) facts.push(["thread", thread.name]);
   const stack = lane.stack?.[i] ?? 0;

@@ -12,8 +12,8 @@ const WHEEL_LATCH_MS = 250;
 
 /** For the help sheet. */
 export const GESTURES: [string, string][] = [
-  ["Drag", "brush: the window that everything is about"],
-  ["Shift + drag", "brush what it is held against"],
+  ["Drag", "select the window that everything is about"],
+  ["Shift + drag", "select the baseline that it is compared with"],
   ["Wheel", "zoom at the pointer; sideways or with Shift: move"],
   ["Drag the axis", "move"],
   ["Double-click", "show the whole recording"],
@@ -21,7 +21,7 @@ export const GESTURES: [string, string][] = [
   ["Click", "keep these details, with the whole stack"],
 ];
 
-/** What is being brushed: the window, or what it is held against. */
+/** What is being brushed: the window, or what it is compared with. */
 export interface Brush extends Range {
   side: "windows" | "base";
 }

@@ -18,14 +18,14 @@ export const KEYS: [string, string][] = [
   ["w v", "what is shown becomes the window, the base"],
   ["[ ]", "the window begins, ends at the cross-hair"],
   ["a", "the window is the whole run"],
-  ["x", "swap window and base"],
-  ["c", "window and base as the verdict has them"],
-  ["Tab", "to the next lane"],
-  ["n p", "next, previous span of the lane that has the focus, read out"],
+  ["x", "swap window and baseline"],
+  ["c", "window and baseline as the verdict has them"],
+  ["Tab", "to the next track"],
+  ["n p", "next, previous span of the track that has the focus, read out"],
   ["Enter", "keep the details of that span, with its stack"],
-  ["f", "fold or unfold that lane"],
-  ["t", "that lane as a table"],
-  ["< >", "that lane up, down"],
+  ["f", "fold or unfold that track"],
+  ["t", "that track as a table"],
+  ["< >", "that track up, down"],
 ];
 
 function goTo(id: string): void {
@@ -88,7 +88,7 @@ function actionsOf(page: Page, act: KeyActions, lane: HTMLElement | null, far: b
   const zoom = (factor: number) => (): void => view.zoom(factor, act.moment() ?? middle);
   const choose = (side: "windows" | "base") => (): void => {
     brush(page, side, view.from, view.to);
-    act.say(side === "base" ? `Base ${page.inWords(page.base())}` : `Window ${page.inWords(page.windows())}`);
+    act.say(side === "base" ? `Baseline ${page.inWords(page.base())}` : `Window ${page.inWords(page.windows())}`);
   };
   /** Moves one end of the window to the moment under the cross-hair. */
   const setEnd = (end: "from" | "to") => (): void => {

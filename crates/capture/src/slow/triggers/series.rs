@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use fathom_recording::vocabulary::live;
 use fathom_recording::{Ring, SeriesId};
 
-use crate::near::near;
+use crate::similar_names::similar_names;
 use crate::slow::trigger::{Kind, Limit, Measure, Slow, Watch};
 
 pub(super) const KIND: Kind = Kind {
@@ -36,7 +36,7 @@ fn make(what: Option<&str>) -> Result<Box<dyn Watch>, String> {
         let all: Vec<String> = live::ALL.iter().map(|word| word.name.to_owned()).collect();
         return Err(format!(
             "there is no series {name:?}{} (fathom info of a recording lists them)",
-            near(name, "", &all)
+            similar_names(name, "", &all)
         ));
     }
     Ok(Box::new(Dip { name: name.to_owned(), series: HashMap::new() }))

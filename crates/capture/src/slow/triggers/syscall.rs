@@ -7,7 +7,7 @@
 use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::{kind, label};
 
-use crate::near::near;
+use crate::similar_names::similar_names;
 use crate::slow::trigger::{Kind, Limit, Measure, Seen, Slow, Watch};
 use crate::syscalls::{is_reported, names};
 
@@ -36,7 +36,7 @@ fn make(what: Option<&str>) -> Result<Box<dyn Watch>, String> {
                 ));
             }
             None => {
-                return Err(format!("there is no system call {name:?}{}", near(name, "", &names())));
+                return Err(format!("there is no system call {name:?}{}", similar_names(name, "", &names())));
             }
         }
     }

@@ -2,7 +2,7 @@
 //! library's, a driver's.
 //!
 //! Java methods are no functions of a library: their calls cannot be timed from outside without
-//! slowing all of them down. A USDT probe or a tracepoint is a moment and has no length.
+//! slowing all of them down. A USDT probe or a tracepoint is a point in time and has no length.
 
 use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::kind;

@@ -11,16 +11,13 @@ pub(super) fn text(status: &Status) -> String {
     let why = status.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     lines.push(format!("{state}{why} (pid {})", status.pid));
     let cpu = status.cpu_percent.map_or_else(|| "not known".to_owned(), |cpu| format!("{cpu:.2}%"));
-    lines.push(format!(
-        "  samples   {} a second and processor of {} asked for",
-        status.rate_hz, status.asked_hz
-    ));
+    lines.push(format!("  samples   {} per second per CPU of {} asked for", status.rate_hz, status.asked_hz));
     lines.push(format!("  CPU       {cpu} of {:.2}% allowed", status.cpu_limit_percent));
     let rss = status.rss_bytes.map_or_else(|| "not known".to_owned(), |bytes| HumanBytes(bytes).to_string());
     lines.push(format!("  memory    {rss} of {} allowed", HumanBytes(status.rss_limit_bytes)));
     let spool = &status.spool;
     lines.push(format!(
-        "  waiting   {} in {} entries of {} allowed; {} recordings dropped for want of room so far",
+        "  waiting   {} in {} entries of {} allowed; {} recordings dropped for lack of room so far",
         HumanBytes(spool.bytes),
         spool.entries,
         HumanBytes(spool.limit_bytes),
@@ -29,7 +26,7 @@ pub(super) fn text(status: &Status) -> String {
     lines.extend(spool.error.iter().map(|error| format!("  spool     cannot be written: {error}")));
     let place = &status.place;
     let works = match (place.works, &place.why) {
-        (None, _) => "nothing was handed over yet".to_owned(),
+        (None, _) => "nothing was uploaded yet".to_owned(),
         (Some(true), _) => format!("{} entries taken", place.taken),
         (Some(false), why) => format!(
             "AWAY, {} attempts failed: {}; the next one {:.0} s after the last",

@@ -1,4 +1,4 @@
-//! Recordings, logs and results of JMH against each other.
+//! Recordings, logs and JMH results against each other.
 
 use std::path::{Path, PathBuf};
 

@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, commands: &[String], judging: &Judging) -> Result
     let commands = if args.matrix.is_empty() {
         divided(commands)?
     } else {
-        ensure!(!commands.iter().any(|word| word == "--"), "--matrix is of one command");
+        ensure!(!commands.iter().any(|word| word == "--"), "--matrix takes one command");
         matrix::variants(commands, &args.matrix, resolved).map_err(|why| anyhow!("--matrix: {why}"))?
     };
     let metric = match args.metric.clone() {
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, commands: &[String], judging: &Judging) -> Result
         })?;
     }
     if runs.ended_early {
-        eprintln!("fathom: ended by a signal; this is of the runs that were done");
+        eprintln!("fathom: interrupted; this is the result of the runs that were done");
     }
     Ok(runs)
 }
@@ -107,7 +107,7 @@ fn divided(words: &[String]) -> Result<Vec<Command>> {
     Ok(commands)
 }
 
-/// What stands in a command for a value of a placeholder: of `{jdk}` the java of a release or of a
+/// What is in a command for a value of a placeholder: of `{jdk}` the java of a release or of a
 /// home.
 fn resolved(name: &str, value: &str) -> Result<String, String> {
     if name != "jdk" {
@@ -127,7 +127,7 @@ fn resolved(name: &str, value: &str) -> Result<String, String> {
         })?;
         found.program("java")
     };
-    java.to_str().map(str::to_owned).ok_or_else(|| format!("{}: its name is no UTF-8", java.display()))
+    java.to_str().map(str::to_owned).ok_or_else(|| format!("{}: its name is not UTF-8", java.display()))
 }
 
 /// A bar on standard error, when somebody is looking at it.

@@ -30,19 +30,19 @@ pub fn dump(pid: u32, file: &Path, with_garbage: bool) -> Result<()> {
         );
     }
     has_room(&attach, pid, &file)?;
-    let path = file.to_str().and_then(quoted).context("the file's name cannot be said to the JVM")?;
+    let path = file.to_str().and_then(quoted).context("the file's name cannot be passed to the JVM")?;
     let all = if with_garbage { "-all " } else { "" };
-    let stood = stopped(pid, &attach);
+    let before = stopped(pid, &attach);
     let begun = Instant::now();
     let answer = attach.jcmd_within(PATIENCE, &format!("GC.heap_dump {all}{path}"))?;
     let took = begun.elapsed();
     let bytes = std::fs::metadata(&file)
         .with_context(|| format!("JVM {pid} wrote no dump: {}", answer.trim()))?
         .len();
-    let stood = stood.zip(stopped(pid, &attach)).map(|(before, after)| after - before);
+    let in_safepoints = before.zip(stopped(pid, &attach)).map(|(before, after)| after - before);
     let size = fathom_diagnose::quantity::bytes(bytes as f64);
     let seconds = |s: f64| fathom_diagnose::quantity::seconds(s);
-    let stood = match stood {
+    let stopped = match in_safepoints {
         Some(s) => {
             format!("its threads were stopped for {} of it, by its own count of safepoints", seconds(s))
         }
@@ -50,14 +50,14 @@ pub fn dump(pid: u32, file: &Path, with_garbage: bool) -> Result<()> {
             "its threads were stopped for nearly all of it (it publishes no count of safepoints)".to_owned()
         }
     };
-    eprintln!("fathom: JVM {pid} dumped {size} in {}; {stood}", seconds(took.as_secs_f64()));
+    eprintln!("fathom: JVM {pid} dumped {size} in {}; {stopped}", seconds(took.as_secs_f64()));
     Ok(())
 }
 
 fn absolute(file: &Path) -> Result<PathBuf> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().with_context(|| folder.display().to_string())?;
-    let name = file.file_name().with_context(|| format!("{}: no name of a file", file.display()))?;
+    let name = file.file_name().with_context(|| format!("{}: not a file name", file.display()))?;
     Ok(folder.join(name))
 }
 
@@ -108,7 +108,7 @@ fn used_bytes(pid: u32, attach: &Attach) -> Option<u64> {
     u64::try_from(sum).ok().filter(|sum| *sum > 0)
 }
 
-/// Seconds that the JVM has stood so far, as it counts them.
+/// Seconds that the JVM has been stopped at safepoints, by its own counters.
 fn stopped(pid: u32, attach: &Attach) -> Option<f64> {
     let counters = perf_data::read(pid, attach.status()).ok()??;
     let ticks = counters.number("sun.rt.safepointTime")?;

@@ -124,8 +124,8 @@ impl Flying {
         read.map_err(|error| format!("what the flight recorder wrote cannot be read: {error}"))?;
         recording.seal();
         let (calls, mean, max) = (figure::CALLS, figure::MEAN_NS, figure::MAX_NS);
-        // Events of one moment are of methods with one name and other parameters: they belong
-        // together. The last moment has all.
+        // Events with one timestamp are of methods with one name and different parameters: they
+        // belong together. The last timestamp has all.
         let mut latest: BTreeMap<String, (i64, u64, f64, u64)> = BTreeMap::new();
         for span in recording.spans_of(kind::METHOD_TIMING) {
             let of = |key| span.figure(key).unwrap_or(0.0).max(0.0);

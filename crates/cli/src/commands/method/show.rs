@@ -216,7 +216,7 @@ fn standing(standing: &Standing) -> String {
         Standing::NoCode => "; no compiled code of its own now".to_owned(),
         Standing::NoBreakpoint { refused: None } => "; no breakpoint is free for it".to_owned(),
         Standing::NoBreakpoint { refused: Some(why) } => format!("; no breakpoint: {why}"),
-        Standing::TooHot => "; LET GO OF, it was called too often".to_owned(),
+        Standing::TooHot => "; DROPPED, it was called too often".to_owned(),
     }
 }
 
@@ -263,12 +263,10 @@ fn not_counted(method: &MethodReport) -> Vec<String> {
     match &method.standing {
         Standing::NoCode => not.push("calls now: it has no compiled code of its own".to_owned()),
         Standing::NoBreakpoint { refused: None } => {
-            not.push(
-                "all: a processor has four breakpoints, which stand on other methods; name fewer".to_owned(),
-            );
+            not.push("all: a CPU has four breakpoints, which stand on other methods; name fewer".to_owned());
         }
         Standing::NoBreakpoint { refused: Some(why) } => not.push(format!("all: {why}")),
-        Standing::TooHot => not.push("all since it was let go of (--max-rate)".to_owned()),
+        Standing::TooHot => not.push("all since it was dropped (--max-rate)".to_owned()),
         Standing::Counted { .. } | Standing::Woven => {}
     }
     if let Some(seen) = method.callers_seen {
@@ -279,7 +277,7 @@ fn not_counted(method: &MethodReport) -> Vec<String> {
     }
     if !method.unwatched.is_zero() && method.compilations > 0 {
         not.push(format!(
-            "calls in {:.3} s in which no breakpoint stood: interpreted, or in code that was not seen in time",
+            "calls in {:.3} s in which no breakpoint was set: interpreted, or in code that was not seen in time",
             method.unwatched.as_secs_f64()
         ));
     }

@@ -8,7 +8,7 @@ use fathom_capture::methods::{Asked, Count, Filter, MethodFlight, Watch, Way, Wo
 use super::flight::Flying;
 use crate::exit::Environment;
 
-/// How calls are counted, as on the command line.
+/// How to count calls, as on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Asking {
     /// The one of the first two that can be had and changes less; never agent

@@ -30,21 +30,22 @@ const PRINT_EVERY_S: u64 = 600;
 /// Arguments of slow samples.
 #[derive(clap::Args, Debug)]
 pub(super) struct SlowArgs {
-    /// Write nothing but what is around something slow: stop>200ms, syscall:write>50ms (see the
+    /// Write only what is around something slow: stop>200ms, syscall:write>50ms (see the
     /// list below); may be given several times. -o is a directory then, in which each incident is a
     /// recording of its own
     #[arg(long, value_name = "TRIGGER", value_parser = trigger)]
     on_slow: Vec<Trigger>,
-    /// With --on-slow: how much is kept from before it began [default: 10s]
+    /// With --on-slow: how much time before it began is kept [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "on_slow")]
     before: Option<Duration>,
-    /// With --on-slow: an incident ends when nothing was slow for so long [default: 5s]
+    /// With --on-slow: an incident ends after this time without anything slow [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "on_slow")]
     after: Option<Duration>,
-    /// With --on-slow: keep so many incidents, the latest [default: as many as fit into --max-size]
+    /// With --on-slow: keep only the latest incidents, this many [default: as many as fit into
+    /// --max-size]
     #[arg(long, value_name = "N", requires = "on_slow", value_parser = clap::value_parser!(u32).range(1..))]
     keep: Option<u32>,
-    /// With --on-slow: memory for what is held back [default: 256MB]
+    /// With --on-slow: memory for the buffer [default: 256MB]
     #[arg(long, value_name = "SIZE", value_parser = bytes, requires = "on_slow")]
     memory: Option<u64>,
 }
@@ -81,7 +82,7 @@ impl SlowArgs {
             );
         }
         if self.memory.is_some_and(|bytes| bytes < LEAST_MEMORY) {
-            bail!("--memory: with less than {} nothing worth keeping is held", HumanBytes(LEAST_MEMORY));
+            bail!("--memory: less than {} holds nothing of use", HumanBytes(LEAST_MEMORY));
         }
         Ok(())
     }
@@ -124,7 +125,7 @@ impl SlowArgs {
         let mut session = Session::start(targets, settings, limits, &mut slow).map_err(user_error)?;
         let until = match duration {
             Some(duration) => format!("for {}", seconds(duration)),
-            None => "until Ctrl-C or its end".to_owned(),
+            None => "until Ctrl-C or until it ends".to_owned(),
         };
         say_start(&mut session, &mut slow, &until);
         if let Some(why) = self.missing(&mut session, &mut slow) {

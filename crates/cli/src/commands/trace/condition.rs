@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
 
     fn one(&mut self, depth: usize) -> Result<Node, String> {
         if depth > DEEPEST {
-            return Err(self.wrong("it nests too deeply"));
+            return Err(self.wrong("nested too deeply"));
         }
         if self.eat("(") {
             let node = self.either(depth + 1)?;
@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
             let text = self.take(|c| c != quote);
             if !self.rest().starts_with(quote) {
                 self.at = begin;
-                return Err(self.wrong("this text has no end"));
+                return Err(self.wrong("this string is not terminated"));
             }
             self.at += 1;
             text
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
             self.take(|c| !c.is_whitespace() && !matches!(c, '&' | '|' | '(' | ')' | '"' | '\''))
         };
         // Two operators in a row are a slip of the hand, and what follows would be looked for in
-        // vain. `name == <init>` is none.
+        // vain. `name == <init>` is not a condition of that form.
         if quote.is_none() && is_next && text.starts_with(['<', '>', '=', '!', '~']) {
             self.at = begin;
             return Err(self.wrong("a value was expected: 10ms, 4096, \"text\""));
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
             self.at = if pattern.is_err() { begin } else { self.at };
             return pattern
                 .map(Wanted::Pattern)
-                .map_err(|error| self.wrong(&format!("no regular expression: {error}")));
+                .map_err(|error| self.wrong(&format!("not a regular expression: {error}")));
         }
         match number(text) {
             Some(number) if quote.is_none() => Ok(Wanted::Number(number)),
@@ -361,8 +361,8 @@ mod tests {
             ("dur >> 1ms", "at character 6: a value was expected"),
             ("dur > 1ms dur", "at character 11: \"&&\", \"||\" or the end"),
             ("(dur > 1ms", "a closing parenthesis"),
-            ("path ~ \"a", "at character 8: this text has no end"),
-            ("path ~ \"(\"", "no regular expression"),
+            ("path ~ \"a", "at character 8: this string is not terminated"),
+            ("path ~ \"(\"", "not a regular expression"),
         ] {
             let error = Condition::parse(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");

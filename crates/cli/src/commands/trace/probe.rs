@@ -51,7 +51,7 @@ pub struct Shown {
     pub took_ns: fn(&SpanRow<'_>) -> Option<i64>,
     /// What it is summed up by.
     pub by: fn(&SpanRow<'_>) -> String,
-    /// Figures that are summed up as well, each with what it is.
+    /// Values that are summed up as well, each with its meaning.
     pub parts: &'static [(&'static str, &'static str)],
 }
 

@@ -76,7 +76,7 @@ struct Event<'a> {
     by: String,
     t0_ns: i64,
     took_ns: i64,
-    /// Figures that are summed up as well.
+    /// Values that are summed up as well.
     parts: &'static [(&'static str, &'static str)],
     /// How many it stands for.
     count: u64,

@@ -84,7 +84,7 @@ pub struct Summary {
     things: HashMap<String, Thing>,
 }
 
-/// What is put together for want of room.
+/// What is put together for lack of room.
 const OTHERS: &str = "(others)";
 
 impl Summary {

@@ -9,10 +9,10 @@ use fathom_recording::vocabulary::{figure, kind, lock};
 use super::operations::Operations;
 use super::{Found, MOST_CALLS, Side, per_operation};
 
-/// Classes of locks that are told.
+/// Most classes of locks that are listed.
 const MOST_LOCKS: usize = 10;
 
-/// Kinds whose number and time are told, with id and name.
+/// Kinds whose number and time are reported, with id and name.
 const ASKED: [(&str, &str, &str); 7] = [
     (kind::NET_CONNECT, "connects", "connections made"),
     (kind::NET_DNS, "dns", "names resolved"),
@@ -58,7 +58,7 @@ impl Found<'_> {
 
     /// System calls as the kernel counted them, and what was asked of others.
     pub(super) fn calls(&mut self, operations: &[Option<Operations>; 2]) {
-        if self.a.tells(kind::SYSCALL_TOTALS) && self.b.tells(kind::SYSCALL_TOTALS) {
+        if self.a.records(kind::SYSCALL_TOTALS) && self.b.records(kind::SYSCALL_TOTALS) {
             let rows = [self.a, self.b].map(Side::counted_calls);
             let words = ("calls.system", "system call");
             self.each_name(&rows, words, ("1/s", "1/op"), MOST_CALLS, operations);
@@ -70,15 +70,15 @@ impl Found<'_> {
         }
     }
 
-    /// Whether what only one side tells of did not happen on the other: both were read by the same
+    /// Whether what only one side recorded did not happen on the other: both were read by the same
     /// readers and collectors.
     fn comparable(&self, kind: &str) -> bool {
-        let tell = [self.a, self.b].map(|side| side.tells(kind));
+        let recorded = [self.a, self.b].map(|side| side.records(kind));
         let alike = || formats(self.a.recording) == formats(self.b.recording);
-        tell.iter().all(|t| *t) || (tell.iter().any(|t| *t) && alike())
+        recorded.iter().all(|t| *t) || (recorded.iter().any(|t| *t) && alike())
     }
 
-    /// A figure for each name: those that are largest on either side. Its unit: per second, and per
+    /// A metric for each name: those that are largest on either side. Its unit: per second, and per
     /// operation, where both sides count these.
     fn each_name(
         &mut self,

@@ -15,15 +15,15 @@ pub(super) struct Operations {
 
 /// The series that count operations: those of clients, else requests that a server answered.
 fn counting(recording: &Recording) -> Vec<&Series> {
-    let told = |name: &str| {
+    let named = |name: &str| {
         let of = recording.series.iter().filter(|s| s.info.kind == SeriesKind::Rate && s.info.name == name);
         of.collect::<Vec<_>>()
     };
-    let clients = told(series::THROUGHPUT);
-    if clients.is_empty() { told(series::REQUESTS) } else { clients }
+    let clients = named(series::THROUGHPUT);
+    if clients.is_empty() { named(series::REQUESTS) } else { clients }
 }
 
-/// From the first to the last moment of which operations were counted.
+/// From the first to the last timestamp at which operations were counted.
 pub(in super::super) fn counted(recording: &Recording) -> Option<Window> {
     let series = counting(recording);
     let ends =
@@ -71,7 +71,7 @@ impl Operations {
         self.of_counted(&self.per_s)
     }
 
-    /// A figure per second as one per operation. The mean is that of all operations together: the
+    /// A rate per second as a value per operation. The mean is that of all operations together: the
     /// value of a segment is its part of a ratio estimator (Cochran, Sampling Techniques, ch. 6).
     /// Otherwise a segment with few operations would weigh as much as one with many. `None` where
     /// no operation was done.

@@ -1,4 +1,4 @@
-//! The words, figures and remedies of a busy stage.
+//! The words, values and recommendations of a busy stage.
 
 use super::{Grown, Growth, STAGE_RULE, Stage};
 use crate::growth::{SHOWN, TIMES, words};
@@ -7,7 +7,7 @@ use crate::{Case, Confidence, Evidence, Finding, Remedy, Window, quantity};
 /// Share of its busy time that one doing must make up to be said to be what it is busy with.
 const MAINLY: f64 = 0.7;
 /// What it means.
-pub(super) const MEANING: &str = "A row of stages is as fast as the one that never waits for work. Making any other one faster, or giving it more threads, \
+pub(super) const MEANING: &str = "A pipeline is as fast as the stage that never waits for work. Making any other one faster, or giving it more threads, \
                        changes nothing.";
 
 impl<'a> Growth<'a> {
@@ -33,7 +33,7 @@ impl<'a> Growth<'a> {
         let ended = format!("{} of {usual} threads of {} ended", usual - left, stage.name);
         let lead = if fewer { format!("{ended}, and ") } else { String::new() };
         finding.title = format!(
-            "{lead}{who} always busy ({} of the time, {} in the base): {doing} for {} of it; what is handed over waits for its turn",
+            "{lead}{who} always busy ({} of the time, {} in the baseline): {doing} for {} of it; work handed over queues up",
             share(stage.busy.0),
             share(stage.busy.1),
             share(stage.share.0 / stage.busy.0.max(f64::MIN_POSITIVE)),
@@ -52,19 +52,19 @@ impl<'a> Growth<'a> {
         let row = |text: String| Evidence::summed("ledger of threads", text);
         let mut rows = vec![
             row(format!(
-                "{doing}: {} of the time, {} in the base",
+                "{doing}: {} of the time, {} in the baseline",
                 share(stage.share.0),
                 share(stage.share.1)
             )),
             row(format!(
-                "without work, or waiting for another thread: {} of the time, {} in the base",
+                "without work, or waiting for another thread: {} of the time, {} in the baseline",
                 share(1.0 - stage.busy.0),
                 share(1.0 - stage.busy.1)
             )),
         ];
         if fewer {
             rows.push(row(format!(
-                "{:.1} threads of it at a time, {:.1} in the base",
+                "{:.1} threads of it at a time, {:.1} in the baseline",
                 stage.count.0, stage.count.1
             )));
         }
@@ -109,7 +109,7 @@ impl Stage<'_> {
         }
         remedies.push(remedy(
             format!(
-                "take it out of the way of operations, make it faster, or share it among more threads: {}",
+                "take it off the critical path, make it faster, or share it among more threads: {}",
                 words::doing(&self.key)
             ),
             "more threads change the order of what passes through",

@@ -79,7 +79,7 @@ fn the_stage_that_never_waits_for_work_any_more_is_what_the_others_wait_for() {
     assert_eq!(diagnosis.findings[0].rule, STAGE_RULE, "{diagnosis:#?}");
     assert_eq!(stage.confidence, Confidence::Likely, "{stage:#?}");
     assert!(
-        stage.title.starts_with("thread journal-0 is always busy (97% of the time, 30% in the base)"),
+        stage.title.starts_with("thread journal-0 is always busy (97% of the time, 30% in the baseline)"),
         "{stage:#?}"
     );
     assert!(stage.culprit.contains("/run/audit.pipe"), "{stage:#?}");

@@ -1,9 +1,10 @@
 //! The same by what clients measure: they wait for answers that no thread works on or waits for.
 //!
 //! What the recorder counts as a request ends with the first bytes of its answer. Clients measure
-//! up to the last ones: an answer that is sent in pieces, of which the last stands in a send buffer
-//! until the peer has acknowledged the first (Nagle's algorithm, RFC 896, beside an acknowledgement
-//! that is delayed by up to 40 ms on Linux, TCP_DELACK_MIN), is late for them alone.
+//! up to the last ones: an answer that is sent in pieces, of which the last is in a send buffer
+//! until the peer has acknowledged the first (Nagle's algorithm, RFC 896, together with an
+//! acknowledgement that is delayed by up to 40 ms on Linux, TCP_DELACK_MIN), is late for them
+//! alone.
 
 use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Role};
@@ -26,7 +27,7 @@ pub(crate) fn rose(case: &Case<'_>, latency: &Progress) -> bool {
     matches!(took(case, latency), Some((slow, base)) if slow >= LONGER * base)
 }
 
-/// What operations took in the slow windows and in the base, milliseconds.
+/// What operations took in the slow windows and in the baseline, milliseconds.
 fn took(case: &Case<'_>, latency: &Progress) -> Option<(f64, f64)> {
     let mean = |windows: &[Window]| latency.mean_shown(windows).filter(|ms| ms.is_finite() && *ms > 0.0);
     Some((mean(&case.slow)?, mean(&case.base)?)).filter(|_| latency.unit == "ms")
@@ -65,8 +66,8 @@ impl Growth<'_> {
         };
         finding.why_confidence = match delayed {
             Some(_) => {
-                "that clients wait, that threads do not and that an answer is sent in more calls was measured; the delay is as long as an \
-                 acknowledgement may be delayed, which was not seen itself"
+                "that clients wait, that threads do not and that an answer is sent in more calls was measured; the delay fits TCP's delayed \
+                 acknowledgement, which was not seen itself"
             }
             None => {
                 "that clients wait and that threads do not was measured; what holds the answers was not: what clients measure has the network \
@@ -74,8 +75,8 @@ impl Growth<'_> {
             }
         }
         .into();
-        finding.meaning = "The time between is nobody's in this process: an answer that was written into a buffer and not flushed or not sent, a \
-                           request that stands in a queue, the network, or a client that is slow itself."
+        finding.meaning = "In between, no thread of this process works on the request: an answer that was written into a buffer and not flushed or not sent, a \
+                           request that is in a queue, the network, or a client that is slow itself."
             .into();
         finding.evidence = evidence(latency, (&now, &before), (&spent, &spent_before), pieces);
         finding.remedies = remedies(pieces.is_some());
@@ -91,8 +92,8 @@ fn evidence(
     (spent, spent_before): (&str, &str),
     pieces: Option<Pieces>,
 ) -> Vec<Evidence> {
-    let measured = format!("{}: {now}, {before} in the base", latency.measured_on);
-    let threads = format!("what threads spend on an operation: {spent}, {spent_before} in the base");
+    let measured = format!("{}: {now}, {before} in the baseline", latency.measured_on);
+    let threads = format!("what threads spend on an operation: {spent}, {spent_before} in the baseline");
     let mut rows =
         vec![Evidence::summed("clients", measured), Evidence::summed("ledger of threads", threads)];
     rows.extend(pieces.map(|pieces| Evidence::summed("syscalls", pieces.in_words())));
@@ -122,7 +123,7 @@ fn remedies(in_pieces: bool) -> Vec<Remedy> {
         ];
     }
     vec![remedy(
-        "look at what stands between: buffers that are not flushed, queues before pools, timers and limits of rates, the network (ss -ti), the clients",
+        "look at what lies between: buffers that are not flushed, queues before pools, timers and rate limits, the network (ss -ti), the clients",
         "any JDK",
         "",
     )]

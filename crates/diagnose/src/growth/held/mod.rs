@@ -1,4 +1,4 @@
-//! Requests that are answered late while no thread works on them or waits for them: they stand in a
+//! Requests that are answered late while no thread works on them or waits for them: they are in a
 //! queue, in a timer, in a buffer that is not flushed, or in a future that nobody completes.
 //!
 //! ```text
@@ -109,8 +109,8 @@ impl Growth<'_> {
              on purpose (a long poll) look the same where there is less news, and so do requests that arrive slowly, in parts"
                 .into();
         finding.meaning = "A request whose answer waits for another service that is called asynchronously, for a timer (group commit, batching, a rate limit, a \
-                           delayed retry) or for a future that somebody else completes, that stands in a queue, or that is written into a buffer and not flushed, is nobody's: no thread is seen \
-                           waiting for it."
+                           delayed retry) or for a future that somebody else completes, that is in a queue, or that is written into a buffer and not flushed, belongs to no thread: none is \
+                           seen waiting for it."
             .into();
         let requests = "requests";
         let rate = |answered: Answered, windows: &[Window]| {
@@ -120,14 +120,14 @@ impl Growth<'_> {
             Evidence::summed(
                 requests,
                 format!(
-                    "from the first bytes of a request to the first of its answer: {now}, {before} in the base; {} answers a second, {} in the base",
+                    "from the first bytes of a request to the first of its answer: {now}, {before} in the baseline; {} answers a second, {} in the baseline",
                     rate(slow, &case.slow),
                     rate(base, &case.base)
                 ),
             ),
             Evidence::summed(
                 "ledger of threads",
-                format!("what threads spend on an operation: {spent}, {spent_before} in the base"),
+                format!("what threads spend on an operation: {spent}, {spent_before} in the baseline"),
             ),
         ];
         finding.evidence.extend(sender.map(|(thread, share)| {
@@ -137,7 +137,7 @@ impl Growth<'_> {
             )
         }));
         finding.remedies = vec![Remedy {
-            change: "look at what completes the answers: timers and batches, delays between tries, limits of rates, queues before pools, buffers that are \
+            change: "look at what completes the answers: timers and batches, delays between tries, rate limits, queues before pools, buffers that are \
                      not flushed"
                 .into(),
             applies_to: "any JDK".into(),

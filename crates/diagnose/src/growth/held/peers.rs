@@ -38,7 +38,7 @@ struct Answers {
     unread_ms: f64,
 }
 
-/// A peer in the slow windows and in the base.
+/// A peer in the slow windows and in the baseline.
 struct Peer<'a> {
     address: &'a str,
     slow: Answers,
@@ -263,17 +263,17 @@ fn evidence(peer: &Peer<'_>, case: &Case<'_>) -> Vec<Evidence> {
     let (slow, base) = (peer.slow, peer.base);
     let rows = [
         format!(
-            "from the first bytes sent to {} to the first of its answer that arrive: {}, {} in the base",
+            "from the first bytes sent to {} to the first of its answer that arrive: {}, {} in the baseline",
             peer.address,
             words::time(slow.ms),
             words::time(base.ms)
         ),
         format!(
-            "from then until they are read: {}, {} in the base",
+            "from then until they are read: {}, {} in the baseline",
             words::time(slow.unread_ms),
             words::time(base.unread_ms)
         ),
-        format!("{} answers a second, {} in the base", rate(slow, &case.slow), rate(base, &case.base)),
+        format!("{} answers a second, {} in the baseline", rate(slow, &case.slow), rate(base, &case.base)),
     ];
     rows.into_iter().map(|row| Evidence::summed("requests", row)).collect()
 }

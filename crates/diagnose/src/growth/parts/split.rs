@@ -30,7 +30,7 @@ pub(super) fn attributed<'a>(
         of_cause.ways.entry(path).or_default()[frame] += ms;
         if frame != BASE {
             of_cause.threads.insert(thread);
-            of_cause.moments.push((from, to));
+            of_cause.intervals.push((from, to));
             if of_cause.longest.is_none_or(|(best, ..)| ns > best) {
                 of_cause.longest = Some((ns, thread, from, to));
             }
@@ -44,7 +44,7 @@ pub(super) fn attributed<'a>(
         let stacks = part.by_stack.iter();
         own.by_stack = stacks.map(|(s, ms)| (*s, std::array::from_fn(|f| ms[f] * shares[f]))).collect();
     }
-    // Waits of the base are often too short to be followed one by one. They are taken to have
+    // Waits of the baseline are often too short to be followed one by one. They are taken to have
     // waited for the same as those of the slow time: that what they wait for took no time then is
     // not known.
     let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
@@ -71,8 +71,8 @@ mod tests {
     use crate::attribution::Step;
     use crate::waits::Category;
 
-    /// Waits of 600 ms in a slow window, two thirds of them for the network, and a base of 30 ms
-    /// whose waits were too short to be followed one by one.
+    /// Waits of 600 ms in a slow window, two thirds of them for the network, and a baseline of 30
+    /// ms whose waits were too short to be followed one by one.
     #[test]
     fn waits_of_the_base_that_were_too_short_to_follow_are_not_taken_for_another_cause() {
         let key = |category, place| Key { category, place, target: "" };
@@ -88,6 +88,6 @@ mod tests {
         };
         assert_eq!(ms(Category::Network), Some([400.0, 0.0, 20.0]));
         assert_eq!(ms(Category::Sleep), Some([200.0, 0.0, 10.0]));
-        assert_eq!(ms(Category::Waiting), None, "nothing of the base is left to another cause");
+        assert_eq!(ms(Category::Waiting), None, "nothing of the baseline is left to another cause");
     }
 }

@@ -80,7 +80,7 @@ fn what_the_recorder_runs_more_in_the_name_of_threads_is_said_and_is_no_method_o
         diagnosis.findings
     );
     assert!(
-        diagnosis.account.iter().any(|c| c.to.contains("programs of fathom") && c.finding.is_none()),
+        diagnosis.account.iter().any(|c| c.to.contains("fathom's own eBPF programs") && c.finding.is_none()),
         "{:#?}",
         diagnosis.account
     );
@@ -181,9 +181,9 @@ fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_fro
     assert_eq!(by(&growth, Category::RunQueue), 5.0);
 }
 
-/// Eight virtual threads that each wait for a moment in an operation, on one carrier that has time
-/// to spare, and in the slow windows has something to do for `now` of each 100 ms: it runs, or is
-/// blocked with a virtual thread that is pinned to it.
+/// Eight virtual threads that each wait for a short time in an operation, on one carrier that has
+/// time to spare, and in the slow windows has something to do for `now` of each 100 ms: it runs, or
+/// is blocked with a virtual thread that is pinned to it.
 fn waits_on_a_carrier(waits: &[(&str, FrameType)], now: i64, pinned: bool) -> crate::Diagnosis {
     let mut service = Service::of((300.0, 60.0));
     let jvm = service.built.jvm;

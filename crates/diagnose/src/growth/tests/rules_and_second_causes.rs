@@ -1,4 +1,4 @@
-//! What stands beside a cause, and what rules take from the attribution.
+//! What is reported together with a cause, and what rules take from the attribution.
 
 use fathom_recording::vocabulary::live;
 
@@ -15,7 +15,7 @@ const ENTER: [(&str, FrameType); 2] =
     [("futex_wait", FrameType::Kernel), ("shop.Ledger.book", FrameType::C2)];
 
 #[test]
-fn a_small_part_that_is_new_is_a_second_finding_beside_the_cause() {
+fn a_small_part_that_is_new_is_a_second_finding_with_the_cause() {
     let diagnosis = |usual: i64| {
         let mut service = Service::of((300.0, 60.0));
         for i in 0..6 {
@@ -49,7 +49,7 @@ fn a_small_part_that_is_new_is_a_second_finding_beside_the_cause() {
 }
 
 #[test]
-fn a_thread_that_polls_and_finds_less_to_do_is_no_cause_beside_another_one() {
+fn a_thread_that_polls_and_finds_less_to_do_is_no_cause_next_to_another_one() {
     let diagnosis = |poll_ms: (i64, i64)| {
         let mut service = Service::of((300.0, 6.0));
         for i in 0..6 {
@@ -164,7 +164,7 @@ fn without_a_baseline_the_largest_parts_are_what_the_threads_at_work_wait_for() 
     let diagnosis = service.diagnosis();
     assert!(diagnosis.findings.is_empty(), "{:#?}", diagnosis.findings);
     let largest: Vec<_> = diagnosis.seen.largest.iter().map(|part| part.what.as_str()).collect();
-    assert_eq!(largest, ["asleep for a time in shop.Retry.backOff", "running"]);
+    assert_eq!(largest, ["sleeping for a time in shop.Retry.backOff", "running"]);
     assert!((diagnosis.seen.largest[0].share - 0.7).abs() < 0.01, "{:?}", diagnosis.seen.largest);
 }
 

@@ -1,5 +1,5 @@
 //! The collector itself: its concurrent work, the threads it held up, its failures, and the
-//! processor it got.
+//! CPU it got.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::quantity;
 use crate::rules::is_idle;
 
 /// CPU used in pauses as a share of wall time × workers. A quiet machine gives 0.6 to 0.95; below
-/// one half the workers waited for more than they worked. Measured on two processors with a load of
+/// one half the workers waited for more than they worked. Measured on two CPUs with a load of
 /// 20: 0.15.
 const EFFICIENCY: (f64, f64) = (0.5, 0.25);
 /// Kernel mode as a share of the CPU used in pauses: the collector hardly needs the kernel.
 const SYS_SHARE: Limits = Limits { fine: 0.25, watch: 0.5 };
 /// Gap between lines of one pause in which no work was printed, milliseconds. Lines of one pause
-/// follow each other within microseconds; 20 ms is two time slices of a busy processor.
+/// follow each other within microseconds; 20 ms is two time slices of a busy CPU.
 const IDLE_GAP_MS: Limits = Limits { fine: 20.0, watch: 200.0 };
 /// One stall of one thread, milliseconds; the same as a pause for the request that the thread
 /// serves.
@@ -96,10 +96,10 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
     Group { name: "Collector", metrics }
 }
 
-const NO_CPU: &str = "no pause of 50 ms or more with CPU figures (JDK 9 on: -Xlog:gc+cpu, part of gc*)";
+const NO_CPU: &str = "no pause of 50 ms or more with CPU times (JDK 9 on: -Xlog:gc+cpu, part of gc*)";
 
 fn efficiency(scope: &Scope<'_>, worked: Option<Worked>) -> [Metric; 2] {
-    let waited = "the workers waited more than they worked: no processor, a disk, page faults, or swap";
+    let waited = "the workers waited more than they worked: no CPU, a disk, page faults, or swap";
     let grade = |s: f64| scope.grade_cost(if s >= EFFICIENCY.1 { Grade::Watch } else { Grade::Bad });
     let share = worked.and_then(|w| w.efficiency);
     let unknown = if worked.is_some() { "how many workers there were is not in the log" } else { NO_CPU };
@@ -112,7 +112,7 @@ fn efficiency(scope: &Scope<'_>, worked: Option<Worked>) -> [Metric; 2] {
                 s if s >= EFFICIENCY.0 => (Grade::Fine, format!("{} or more is usual", quantity::share(EFFICIENCY.0))),
                 s => (grade(s), waited.into()),
             }),
-        Metric::new("pause_cpus", "Processors at work in pauses", cpus, "processors")
+        Metric::new("pause_cpus", "CPUs at work in pauses", cpus, "CPUs")
             .means("CPU ÷ wall over pauses of 50 ms or more. At least one worker has work all along.")
             .because(NO_CPU)
             .judged(|n| match n {
@@ -162,7 +162,7 @@ fn idle_gap(scope: &Scope<'_>) -> Metric {
         .max_by(|a, b| gap(a).unwrap_or(0.0).total_cmp(&gap(b).unwrap_or(0.0)));
     Metric::new("idle_gap_max", "Longest gap between lines of one pause", longest.and_then(|p| gap(&p)), "ms")
         .means("Time within a pause in which no work was done, between two lines of its log.")
-        .because("the log prints one line a pause, or no stamps")
+        .because("the log prints one line per pause, or no timestamps")
         .judged(|ms| match IDLE_GAP_MS.grade(ms) {
             Grade::Fine => (Grade::Fine, "the lines of a pause follow each other at once".into()),
             // The rule asks the same of it.
@@ -180,16 +180,15 @@ fn idle_gap(scope: &Scope<'_>) -> Metric {
 
 fn cycles(scope: &Scope<'_>) -> Option<Metric> {
     let (covers, covered_ns) = scope.covers.zip(scope.covered_ns)?;
-    let stretches: Vec<_> =
-        collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked)
-            .map(|s| (s.t0_ns(), s.t1_ns()))
-            .collect();
-    if stretches.is_empty() {
+    let ranges: Vec<_> = collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked)
+        .map(|s| (s.t0_ns(), s.t1_ns()))
+        .collect();
+    if ranges.is_empty() {
         return None;
     }
-    let share = collections::covered_ns(stretches, covers) as f64 / covered_ns as f64;
+    let share = collections::covered_ns(ranges, covers) as f64 / covered_ns as f64;
     let metric = Metric::new("concurrent_share", "Time with concurrent collector work", Some(share), "share")
-        .means("Share of the run in which the collector worked concurrently with the application, on processors it then lacks.")
+        .means("Share of the run in which the collector worked concurrently with the application, on CPUs it then lacks.")
         .judged(|s| match s {
             s if s <= 0.5 => (Grade::Fine, "it rests at least half of the time".into()),
             _ => (Grade::Watch, "it rarely rests: a larger heap or less allocation gives it room".into()),
@@ -234,11 +233,11 @@ fn host_load(scope: &Scope<'_>) -> Option<Metric> {
     let load = spans.filter_map(|s| load(&s)).reduce(f64::max)?;
     let cpus = scope.fact_number(fathom_recording::vocabulary::fact::CPUS);
     let metric = Metric::new("host_load_max", "Highest load of the machine", Some(load), "load")
-        .means("Threads of the whole machine that run or want to, as ZGC prints it.")
+        .means("Running and runnable threads of the whole machine, as ZGC prints it.")
         .judged(|load| match cpus.filter(|c| *c >= 1.0) {
-            Some(cpus) if load > cpus => (Grade::Watch, format!("more than its {cpus:.0} processors")),
-            Some(cpus) => (Grade::Fine, format!("not more than its {cpus:.0} processors")),
-            None => (Grade::NotJudged, "the number of processors is not in the log".into()),
+            Some(cpus) if load > cpus => (Grade::Watch, format!("more than its {cpus:.0} CPUs")),
+            Some(cpus) => (Grade::Fine, format!("not more than its {cpus:.0} CPUs")),
+            None => (Grade::NotJudged, "the number of CPUs is not in the log".into()),
         });
     Some(metric)
 }

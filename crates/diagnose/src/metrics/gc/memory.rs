@@ -93,14 +93,14 @@ fn allocation_rate(scope: &Scope<'_>, allocated: Option<Allocated>) -> Metric {
     let stopped = scope.stopped_share;
     Metric::new("allocation_rate", "Allocation rate", rate, "bytes/s")
         .means("What the application allocates. It sets how often the collector must run.")
-        .because("needs two collections with heap sizes and stamps")
+        .because("needs two collections with heap sizes and timestamps")
         .judged(|_| match stopped {
             Some(s) if s <= STOPPED.fine => (
                 Grade::Fine,
                 format!("the collector keeps up with {} of the time stopped", quantity::share(s)),
             ),
             Some(s) => (Grade::Watch, format!("keeping up takes {} of the time", quantity::share(s))),
-            None => (Grade::NotJudged, "the log has no stamps".into()),
+            None => (Grade::NotJudged, "the log has no timestamps".into()),
         })
 }
 
@@ -209,7 +209,7 @@ fn heap(scope: &Scope<'_>, capacity: Option<f64>) -> [Metric; 2] {
             }),
         Metric::new("heap_capacity_max", "Largest heap reserved", capacity, "bytes")
             .means("The heap's capacity as printed with the collections.")
-            .because("for comparison with the two figures above"),
+            .because("for comparison with the two metrics above"),
     ]
 }
 
@@ -237,7 +237,7 @@ fn metaspace(scope: &Scope<'_>) -> [Metric; 2] {
         .judged(|n| match n {
             0.0 => (Grade::Fine, "none".into()),
             n if n <= 3.0 => (Grade::Fine, "a few while an application loads its classes are usual".into()),
-            _ => (Grade::Watch, "class loading goes on, or class loaders are not let go".into()),
+            _ => (Grade::Watch, "class loading goes on, or class loaders are not released".into()),
         }),
     ]
 }

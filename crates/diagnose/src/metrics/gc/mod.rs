@@ -34,7 +34,7 @@ pub struct GcReport {
     /// The window asked for; absent for the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// The moment that relative times count from, nanoseconds on the recording's clock.
+    /// The timestamp that relative times count from, nanoseconds on the recording's clock.
     pub zero_ns: i64,
     /// Sums over all JVMs.
     #[serde(flatten)]
@@ -43,7 +43,7 @@ pub struct GcReport {
     pub jvms: Vec<JvmGc>,
 }
 
-/// The figures that every GC tool must agree on.
+/// The metrics that every GC tool must agree on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
     /// Stop-the-world collections, outermost only.
@@ -65,18 +65,18 @@ pub struct Totals {
 pub struct JvmGc {
     /// The JVM: its main class or the file that it is known from.
     pub process: String,
-    /// "JDK 17.0.15, G1, 4 processors, heap up to 4.0 GB", as far as the log has it.
+    /// "JDK 17.0.15, G1, 4 CPUs, heap up to 4.0 GB", as far as the log has it.
     pub description: String,
     /// The interval judged, nanoseconds on the recording's clock; absent when the log has no
-    /// stamps.
+    /// timestamps.
     pub covers: Option<Window>,
     /// How much of it was logged, seconds: less than its length where two recordings stand in one
     /// file.
     pub covers_s: Option<f64>,
-    /// The figures that every GC tool must agree on.
+    /// The metrics that every GC tool must agree on.
     #[serde(flatten)]
     pub totals: Totals,
-    /// Judged figures, in groups.
+    /// Judged metrics, in groups.
     pub groups: Vec<Group>,
     /// Pauses by kind.
     pub pauses_by_kind: Vec<PauseRow>,
@@ -100,9 +100,9 @@ struct Scope<'a> {
     jvm: ProcessId,
     /// The window asked for.
     asked: Option<Window>,
-    /// The moment that relative times count from.
+    /// The timestamp that relative times count from.
     zero_ns: i64,
-    /// The interval of the log that is judged, where it has stamps.
+    /// The interval of the log that is judged, where it has timestamps.
     covers: Option<Window>,
     /// What of it was logged, nanoseconds: two recordings may stand in one file.
     covered_ns: Option<i64>,
@@ -121,8 +121,8 @@ impl<'a> Scope<'a> {
             }
             (logged, _) => logged,
         };
-        let moments = burden::moments(recording, jvm);
-        let covered_ns = covers.map(|c| moments.length_within_ns(c.from_ns, c.to_ns).max(1));
+        let intervals = burden::intervals(recording, jvm);
+        let covered_ns = covers.map(|c| intervals.length_within_ns(c.from_ns, c.to_ns).max(1));
         let stopped_share = covers.zip(covered_ns).map(|(c, covered_ns)| {
             let stops = pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
             collections::covered_in_order_ns(stops, c) as f64 / covered_ns as f64
@@ -246,7 +246,7 @@ fn describe(scope: &Scope<'_>) -> String {
         parts.push(format!("{generational}{collector}"));
     }
     if let Some(cpus) = scope.fact_number(fact::CPUS) {
-        parts.push(quantity::plural(cpus.max(0.0) as usize, "processor", "processors"));
+        parts.push(quantity::plural(cpus.max(0.0) as usize, "CPU", "CPUs"));
     }
     if let Some(heap) = scope.fact_number(fact::HEAP_MAX_BYTES) {
         parts.push(format!("heap up to {}", quantity::bytes(heap)));

@@ -66,7 +66,7 @@ pub struct PhaseRow {
 pub struct LongestRow {
     /// Start, nanoseconds on the recording's clock.
     pub at_ns: i64,
-    /// Start, seconds since the report's `zero_ns`; absent when the log has no stamps.
+    /// Start, seconds since the report's `zero_ns`; absent when the log has no timestamps.
     pub at_s: Option<f64>,
     /// Length, milliseconds.
     pub ms: f64,
@@ -153,7 +153,7 @@ pub(super) fn phases(scope: &Scope<'_>) -> Vec<PhaseRow> {
 
 /// The phases that pauses print.
 struct Phases<'a> {
-    /// By name, with the ids of their figures.
+    /// By name, with the ids of their values.
     words: BTreeSet<(&'a str, StrId)>,
     /// Those that some pause prints more than once.
     repeated: HashSet<StrId>,
@@ -164,7 +164,7 @@ struct Phases<'a> {
 fn phase_words<'a>(scope: &Scope<'a>) -> Phases<'a> {
     let strings = &scope.recording.strings;
     let mut phases = Phases { words: BTreeSet::new(), repeated: HashSet::new(), of_ms: 0.0 };
-    // Whether a phase is among the figures of a shape: each shape is looked at once, not once a
+    // Whether a phase is among the values of a shape: each shape is looked at once, not once a
     // pause.
     let mut shapes: Vec<Option<bool>> = Vec::new();
     for pause in &scope.pauses {
@@ -227,7 +227,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
             "99 of 100 pauses are not longer: what a request that meets a collection may have to wait.",
         ),
         long("max_pause", "Longest pause", some.then_some(lengths.max), scope)
-            .means("The worst moment: every thread of the application was stopped for so long.")
+            .means("The longest time for which every thread of the application was stopped.")
             .at(longest(scope).first().map(|row| row.position.clone())),
         interval(scope),
         full(scope, &totals),
@@ -240,7 +240,7 @@ fn throughput(scope: &Scope<'_>) -> Metric {
     let name = "Time not stopped by the collector";
     Metric::new("gc_throughput", name, scope.stopped_share.map(|s| 1.0 - s), "share")
         .means("Share of the run in which the collector did not stop the application.")
-        .because("the log has no stamps")
+        .because("the log has no timestamps")
         .judged(|running| {
             let stopped = 1.0 - running;
             let limit = match STOPPED.grade(stopped) {
@@ -277,19 +277,19 @@ fn interval(scope: &Scope<'_>) -> Metric {
         "s",
     )
     .means("From the end of a pause to the start of the next.")
-    .because("fewer than two pauses with stamps")
+    .because("fewer than two pauses with timestamps")
     .judged(|_| match stopped {
         Some(share) if share > STOPPED.fine => {
             (Grade::Watch, format!("pauses come often enough to take {}", quantity::share(share)))
         }
         Some(share) => (Grade::Fine, format!("however often, they take {} in all", quantity::share(share))),
-        None => (Grade::NotJudged, "the log has no stamps".into()),
+        None => (Grade::NotJudged, "the log has no timestamps".into()),
     })
 }
 
 fn full(scope: &Scope<'_>, totals: &Totals) -> Metric {
     let share = scope.covers_s().map(|s| totals.old_collections_s / s);
-    Metric::new("full_gcs", "Full collections, labelled so", Some(totals.full_gcs as f64), "count")
+    Metric::new("full_gcs", "Full collections, by label", Some(totals.full_gcs as f64), "count")
         .means(
             "Collections that the log calls full. The whole heap is collected while the application waits.",
         )
@@ -318,7 +318,7 @@ fn old(totals: &Totals) -> Metric {
         let unlabelled = n as usize - totals.full_gcs.min(n as usize);
         match unlabelled {
             0 => (Grade::NotJudged, "the same ones as above".into()),
-            more => (Grade::Watch, format!("{} more than the labels admit", quantity::count(more as f64))),
+            more => (Grade::Watch, format!("{} more than are labelled full", quantity::count(more as f64))),
         }
     })
 }

@@ -95,7 +95,7 @@ fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
     });
     Metric::new("stop_throughput", "Time not stopped at all", share, "share")
         .means("Share of the run in which no safepoint held the application, whoever asked for it.")
-        .because(if some { "the log has no stamps" } else { SWITCH_ON })
+        .because(if some { "the log has no timestamps" } else { SWITCH_ON })
         .judged(|running| {
             let stopped = 1.0 - running;
             let beyond = scope.stopped_share.map_or(0.0, |gc| (stopped - gc).max(0.0));

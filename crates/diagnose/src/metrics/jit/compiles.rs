@@ -14,7 +14,7 @@ use crate::{Window, collections, quantity};
 const LISTED: usize = 10;
 /// Wait of a C2 task, 95th percentile, milliseconds. Until it is compiled a hot method runs C1
 /// code, two to three times slower; beyond a second users see it. Measured while javac started on
-/// two processors: 5.1 s.
+/// two CPUs: 5.1 s.
 const QUEUE_MS: Limits = Limits { fine: 1_000.0, watch: 5_000.0 };
 /// Share of the busiest compiler thread's time.
 const BUSY: Limits = Limits { fine: 0.5, watch: 0.9 };
@@ -211,9 +211,7 @@ fn queue_wait(scope: &Scope<'_>) -> Metric {
         .because("the log does not record when tasks were queued (LogCompilation does)")
         .judged(|ms| match QUEUE_MS.grade(ms) {
             Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::millis(QUEUE_MS.fine))),
-            grade => {
-                (grade, "the compiler cannot keep up: too few processors or too much code at once".into())
-            }
+            grade => (grade, "the compiler cannot keep up: too few CPUs or too much code at once".into()),
         })
 }
 

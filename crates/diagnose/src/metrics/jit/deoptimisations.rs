@@ -161,7 +161,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
                 Some(rate) => {
                     (Grade::Fine, format!("{rate:.2} a second; a storm has more than {STORM_PER_S}"))
                 }
-                None => (Grade::NotJudged, "the log has no stamps".into()),
+                None => (Grade::NotJudged, "the log has no timestamps".into()),
             }),
         Metric::new(
             "recompiled_most",

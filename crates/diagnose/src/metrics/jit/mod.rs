@@ -43,13 +43,13 @@ pub struct JvmJit {
     /// Version and compiler threads, as far as the log has them.
     pub description: String,
     /// The interval judged, nanoseconds on the recording's clock; absent when the log has no
-    /// stamps.
+    /// timestamps.
     pub covers: Option<Window>,
     /// Its length, seconds.
     pub covers_s: Option<f64>,
     /// Compilations.
     pub compiles: usize,
-    /// Judged figures, in groups.
+    /// Judged metrics, in groups.
     pub groups: Vec<Group>,
     /// Compilations by tier.
     pub tiers: Vec<TierRow>,

@@ -1,17 +1,17 @@
 //! What the finding rests on: threads that waited for a CPU, and who had it.
 
+use super::super::cpu_contention::{CpuContention, last_runners};
 use super::super::gc_case::summed;
-use super::super::processors::{Processors, last_runners};
 use super::{NAMED, STEAL, Taken};
 use crate::Evidence;
 use crate::chain::spent::Spent;
 use crate::facts::{Fact, Value, cpu as facts};
 
-/// Processors that other JVMs, or the recorder, must keep busy to be reported.
+/// CPUs that other JVMs, or the recorder, must keep busy to be reported.
 const REPORTED_CPUS: f64 = 0.05;
 
 /// Time of the threads, who took the CPUs from them, and who else used them.
-pub(super) fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
+pub(super) fn evidence(cpu: &CpuContention<'_, '_>, taken: &Taken) -> Vec<Evidence> {
     let (slow, base) = (&cpu.slow, cpu.base.as_ref());
     let ms = |of: fn(&Spent<'_>) -> f64| (Value::ms(of(slow)), base.map(|base| Value::ms(of(base))));
     let (waiting, waiting_before) = ms(|s| s.waiting_ms);

@@ -6,8 +6,8 @@ use fathom_recording::vocabulary::{kind, live};
 use super::*;
 use crate::built::{Built, judged, slow_and_base};
 
-/// Two workers on two processors that always run, but for `waits` ms of each 100 ms from 20 to 30 s
-/// on, while others take `others` processors.
+/// Two workers on two CPUs that always run, but for `waits` ms of each 100 ms from 20 to 30 s
+/// on, while others take `others` CPUs.
 fn workers(workers: usize, waits: f64, others: f64) -> Built {
     let mut built = Built::jvm("17", "G1", 60.0);
     for worker in 0..workers {
@@ -55,7 +55,7 @@ fn more_threads_than_processors_wait_for_each_other() {
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
     assert!(
-        matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("0.00 processors more")),
+        matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("0.00 CPUs more")),
         "{judged:?}"
     );
     // What is taken of many waiting threads costs what they would have run with it.
@@ -103,7 +103,7 @@ fn others_that_take_what_threads_leave_to_them_are_no_cause() {
     let recording = built.sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
-    let shares = "80% of the time in which they had work, 80% in the base";
+    let shares = "80% of the time in which they had work, 80% in the baseline";
     assert!(matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains(shares)), "{judged:?}");
 }
 
@@ -148,7 +148,7 @@ fn recorded_jvms_that_wait_for_each_other_want_more_than_there_is() {
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
     assert!(
-        finding.title.ends_with("2 recorded JVMs want more processors than the 2 there are"),
+        finding.title.ends_with("2 recorded JVMs want more CPUs than the 2 there are"),
         "{}",
         finding.title
     );
@@ -164,7 +164,7 @@ fn what_the_recorder_takes_is_reported_and_is_no_cause() {
     let Judgement::RuledOut { figure, .. } = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
         panic!("not ruled out")
     };
-    assert!(figure.contains("the recorder took 1.60 processors"), "{figure}");
+    assert!(figure.contains("the recorder took 1.60 CPUs"), "{figure}");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn its_own_collector_is_named_and_compilers_of_other_jvms_are_left_to_their_rule
     let recording = built.sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
-    assert!(finding.title.contains("own collector threads had the processors"), "{}", finding.title);
+    assert!(finding.title.contains("own collector threads took the CPUs"), "{}", finding.title);
 
     let mut built = workers(2, 80.0, 1.6);
     let jvm = built.jvm;
@@ -188,7 +188,8 @@ fn its_own_collector_is_named_and_compilers_of_other_jvms_are_left_to_their_rule
 
 #[test]
 fn waits_for_a_cpu_that_follow_more_waits_for_a_disk_are_those_of_the_calls() {
-    // Each of the workers' waits for a CPU ends a wait for a disk; in the base there are neither.
+    // Each of the workers' waits for a CPU ends a wait for a disk; in the baseline there are
+    // neither.
     let mut built = workers(2, 0.0, 1.6);
     for worker in 0..2 {
         for i in 0..100 {

@@ -6,11 +6,11 @@ use crate::collections::Pause;
 use crate::rules::gc_case::{GcCase, remedy};
 use crate::{Remedy, quantity};
 
-/// How many times as much stays in use as in the base for the heap to be one that something fills,
-/// rather than one that is too small for what the application needs.
+/// How many times as much stays in use as in the baseline for the heap to be one that something
+/// fills, rather than one that is too small for what the application needs.
 const FILLS: f64 = 2.0;
 
-/// The most that a collection of the base windows left in use, bytes; `None` without one.
+/// The most that a collection of the baseline windows left in use, bytes; `None` without one.
 fn kept_in_base(gc: &GcCase<'_, '_>) -> Option<f64> {
     let in_base = |p: &&Pause<'_>| {
         let at = p.span.t0_ns();
@@ -53,7 +53,7 @@ pub(super) fn remedies(
         return vec![
             remedy(
                 format!(
-                    "find what fills it (jcmd PID GC.class_histogram, or a heap dump: fathom heap): at most {} stayed in use in the base, \
+                    "find what fills it (jcmd PID GC.class_histogram, or a heap dump: fathom heap): at most {} stayed in use in the baseline, \
                      and {} do now",
                     quantity::bytes(before),
                     quantity::bytes(live)

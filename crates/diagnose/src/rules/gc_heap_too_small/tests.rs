@@ -118,7 +118,7 @@ fn a_full_old_generation_of_a_heap_that_may_still_grow_is_not_known_to_be_too_sm
 }
 
 #[test]
-fn of_a_full_old_generation_full_collections_are_charged_and_not_the_young_ones_beside_them() {
+fn of_a_full_old_generation_full_collections_are_charged_and_not_the_young_ones_between_them() {
     let judged = |full_ms: f64| {
         let mut built = Built::jvm("17", "Parallel", 150.0);
         built.fact(fact::HEAP_MAX_BYTES, "394264576");

@@ -1,6 +1,6 @@
 //! What is said of stops that waited for the log.
 
-use super::super::gc_case::{GcCase, cited, remedy, stretches, windows_of};
+use super::super::gc_case::{GcCase, cited, ranges, remedy, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
 use crate::{Confidence, Finding, Remedy, Rule, quantity};
@@ -32,7 +32,7 @@ pub(super) fn found(
         _ => (Confidence::ConsistentWith, why.to_owned()),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &[]);
-    finding.windows = stretches(waits.iter().map(|w| w.span));
+    finding.windows = ranges(waits.iter().map(|w| w.span));
     finding.acts = windows_of(waits.iter().map(|w| w.span));
     finding.stop = gc.case.longest_stop(gc.jvm, &finding.windows);
     let (first, log) = match waits.first() {
@@ -41,7 +41,7 @@ pub(super) fn found(
     };
     let log = log.map_or("the GC log", |source| source.name.as_str());
     finding.title = format!(
-        "{} waited {} without using a processor, the longest {}: the GC log's own write {}",
+        "{} waited {} without using a CPU, the longest {}: the GC log's own write {}",
         quantity::plural(waits.len(), "stop", "stops"),
         quantity::millis(cost_ms),
         quantity::millis(first),
@@ -59,8 +59,8 @@ pub(super) fn found(
     finding.evidence.extend(stops.next());
     finding.evidence.extend(writes.next());
     let throttled = seen.writes.iter().any(|(_, text)| text.contains(log_write::THROTTLED));
-    let beside = throttled.then(|| log_write::throttled_beside(gc.case, gc.jvm)).flatten();
-    finding.evidence.extend(beside);
+    let throttled = throttled.then(|| log_write::throttled_meanwhile(gc.case, gc.jvm)).flatten();
+    finding.evidence.extend(throttled);
     finding.evidence.extend(stops.chain(writes));
     finding.evidence.extend(mode(gc));
     finding.remedies = remedies(gc);

@@ -8,13 +8,13 @@ use super::super::log_write::{self, Kernel};
 use crate::collections::Pause;
 use crate::quantity;
 
-/// A gap must be as long as this, milliseconds. A thread that merely waits for a processor is back
+/// A gap must be at least this long, milliseconds. A thread that merely waits for a CPU is back
 /// within some tens of milliseconds, also on a busy machine; dirty-page throttling sleeps up to 200
 /// ms at a time (mm/page-writeback.c, `MAX_PAUSE`), and blocked writes measured here took 203 ms to
 /// 19.8 s.
 pub(super) const GAP_MS: f64 = 200.0;
 
-/// CPU figures are printed in steps of 10 ms, user and system each rounded: what two of them may be
+/// CPU times are printed in steps of 10 ms, user and system each rounded: what two of them may be
 /// off, seconds.
 pub(super) const CPU_STEP_S: f64 = 0.02;
 
@@ -46,7 +46,7 @@ pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     let beyond_ms = phases_ms.map(|sum| pause.ms() - sum);
     let cpu = pause.cpu();
     let cpu_s = cpu.map(|c| c.cpu_s());
-    let cpu_text = || cpu_s.map_or("no CPU figures".to_owned(), |s| format!("{s:.2} s of CPU"));
+    let cpu_text = || cpu_s.map_or("no CPU times".to_owned(), |s| format!("{s:.2} s of CPU"));
     if let Some(gap) = span.figure(figure::IDLE_GAP_MS) {
         // All CPU time of the pause fits into the part of it that lies outside the gap.
         // Of a log that does not say how many, one: that can only understate how idle they were.
@@ -72,7 +72,7 @@ pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     Some(Wait { span, ms: beyond, idle, how: how_long(beyond, how), call: None })
 }
 
-/// How a stretch was spent, in words, where it is long enough to be reported: a log has a hundred
+/// How an interval was spent, in words, where it is long enough to be reported: a log has a hundred
 /// thousand that are not.
 pub(super) fn how_long(ms: f64, words: impl FnOnce() -> String) -> String {
     if ms >= GAP_MS { words() } else { String::new() }
@@ -97,7 +97,7 @@ pub(super) fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
         // One that ends where the stop begins is of the stop before it.
         let is_its =
             |p: &&Pause<'_>| 2 * stop.overlap_ns(p.span.t0_ns(), p.span.t1_ns()) > p.span.duration_ns();
-        let inside = gc.slow_beside(stop.t0_ns(), stop.t1_ns()).filter(is_its);
+        let inside = gc.slow_during(stop.t0_ns(), stop.t1_ns()).filter(is_its);
         let (count, paused_ms) = inside.fold((0, 0.0), |(n, ms), p| (n + 1, ms + p.ms()));
         if count == 0 {
             continue;

@@ -41,7 +41,7 @@ fn a_pause_idle_between_two_lines_is_consistent_with_a_blocked_write() {
 }
 
 #[test]
-fn a_stretch_that_is_long_enough_and_does_not_matter_is_ruled_out_for_that() {
+fn an_interval_that_is_long_enough_and_does_not_matter_is_ruled_out_for_that() {
     let mut built = quiet("17");
     pause(&mut built, 110.0, 390.0, 350.0, 0.06, 39.0);
     let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &built.sealed()) else { panic!() };
@@ -219,7 +219,7 @@ fn a_gap_without_cpu_figures_a_heap_dump_and_a_stop_behind_its_pause_are_no_bloc
     let mut built = quiet("17");
     let gap = [(figure::PHASES_SUM_MS, 72.0), (figure::IDLE_GAP_MS, 8_700.0)];
     built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 100.0, 8_790.0, &gap);
-    assert!(!matches!(judged(&GcLogWriteBlocked, &built.sealed()), Judgement::Found(_)), "no CPU figures");
+    assert!(!matches!(judged(&GcLogWriteBlocked, &built.sealed()), Judgement::Found(_)), "no CPU times");
     let mut built = quiet("17");
     pause(&mut built, 110.0, 40.0, 0.2, 0.06, 39.0);
     built.span(kind::SAFEPOINT, "HeapDumper", 109.999, 1_900.0, &[(figure::AT_NS, 1_899e6)], &[]);

@@ -1,4 +1,4 @@
-//! Where what stays is allocated: samples of allocations held against what a heap dump says is
+//! Where what stays is allocated: samples of allocations compared with what a heap dump says is
 //! kept.
 //!
 //! ```text

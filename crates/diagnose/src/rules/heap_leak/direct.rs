@@ -54,8 +54,8 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
             "two dumps show that it grew, and not that it goes on; a pool of buffers that fills looks the same".to_owned(),
         ),
     };
-    // Collections that something else asks for are not charged to buffers that are far from their
-    // limit.
+    // Collections that something else asks for are not attributed to buffers that are far from
+    // their limit.
     let cost_ms = match exhausted {
         true => gc.excess_ms(|p| p.cause().is_some_and(|c| c.contains("System.gc()"))),
         false => 0.0,

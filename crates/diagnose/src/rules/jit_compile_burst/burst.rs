@@ -13,7 +13,7 @@ use crate::{Case, Window};
 /// 0.3 a second over minutes of a database server); the seed burst queued 190.
 pub(super) const BURST_PER_S: f64 = 5.0;
 
-/// And so many times the base's rate.
+/// And so many times the baseline's rate.
 pub(super) const TIMES_BASE: f64 = 5.0;
 
 /// Fewer tasks than this are no burst, whatever their rate.
@@ -22,7 +22,7 @@ pub(super) const MIN_TASKS: usize = 30;
 /// Or: the top compiler busy for this share of the window …
 pub(super) const BUSY: f64 = 0.5;
 
-/// … and this much more than in the base: few methods, each long to compile.
+/// … and this much more than in the baseline: few methods, each long to compile.
 pub(super) const BUSY_MORE: f64 = 0.3;
 
 /// Fewest tasks of such a window.
@@ -47,7 +47,7 @@ pub(super) struct Burst<'a> {
     pub(super) window: Window,
     pub(super) tasks: Vec<Task<'a>>,
     /// Where its tasks were asked for, waiting or being compiled, within the window.
-    pub(super) stretches: Intervals,
+    pub(super) ranges: Intervals,
     /// When it began.
     pub(super) onset_ns: i64,
 }
@@ -82,8 +82,8 @@ impl<'a> Burst<'a> {
             (t.queued_ns, t.done_ns.max(if bins.is_empty() { t.done_ns } else { bin }))
         });
         let bridged = Intervals::of(at_work.map(|(from, to)| (from, to.saturating_add(BRIDGE_NS))));
-        let stretches = bridged.and(&Intervals::of_windows(&[window]));
-        (!stretches.is_empty()).then_some(Self { window, tasks, stretches, onset_ns })
+        let ranges = bridged.and(&Intervals::of_windows(&[window]));
+        (!ranges.is_empty()).then_some(Self { window, tasks, ranges, onset_ns })
     }
 
     /// The part of its intervals in which more tasks came than on average, where most of them came
@@ -91,7 +91,7 @@ impl<'a> Burst<'a> {
     pub(super) fn densest(&self) -> Intervals {
         let of = |t_ns: i64| t_ns.div_euclid(BIN_NS);
         let (Some(first), Some(last)) = (self.tasks.first(), self.tasks.last()) else {
-            return self.stretches.clone();
+            return self.ranges.clone();
         };
         let mut bins: BTreeMap<i64, f64> =
             (of(first.queued_ns)..=of(last.queued_ns)).map(|b| (b, 0.0)).collect();
@@ -110,10 +110,10 @@ impl<'a> Burst<'a> {
         }
         let held: f64 = bins.range(best.1..=best.2).map(|(_, tasks)| tasks).sum();
         if best.0 <= 0.0 || held < MOST_TASKS * self.tasks.len() as f64 {
-            return self.stretches.clone();
+            return self.ranges.clone();
         }
         let end = best.2.saturating_add(1).saturating_mul(BIN_NS);
-        Intervals::of([(best.1.saturating_mul(BIN_NS), end)]).and(&self.stretches)
+        Intervals::of([(best.1.saturating_mul(BIN_NS), end)]).and(&self.ranges)
     }
 }
 
@@ -129,9 +129,9 @@ pub(super) fn busiest(jit: &JitCase<'_, '_>) -> (i64, usize) {
 
 /// What of the loss fell into the burst. Without a series: its length less the time in which the
 /// JVM was stopped anyway, unless the loss was measured on those stops.
-pub(super) fn cost_ms(case: &Case<'_>, jvm: ProcessId, stretches: &Intervals) -> f64 {
-    case.lost_during_ms(stretches).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
+pub(super) fn cost_ms(case: &Case<'_>, jvm: ProcessId, ranges: &Intervals) -> f64 {
+    case.lost_during_ms(ranges).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
         true => 0.0,
-        false => stretches.length_ms() - case.stopped_ms(jvm, &stretches.windows()),
+        false => ranges.length_ms() - case.stopped_ms(jvm, &ranges.windows()),
     })
 }

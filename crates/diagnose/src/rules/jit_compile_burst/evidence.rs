@@ -91,7 +91,7 @@ fn onset(jit: &JitCase<'_, '_>, burst: &Burst<'_>) -> Evidence {
     let fact = compile::ONSET.is(Value::ms(late_ns.unsigned_abs() as f64 / 1e6));
     let fact = fact.with("side", Value::name(word));
     let fact = fact.with("window", Value::ms(burst.window.length_ns() as f64 / 1e6));
-    let filled = burst.stretches.length_ns() as f64 / burst.window.length_ns().max(1) as f64;
+    let filled = burst.ranges.length_ns() as f64 / burst.window.length_ns().max(1) as f64;
     jit.evidence(fact.with("filled", Value::share(filled))).at(burst.onset_ns)
 }
 
@@ -142,11 +142,9 @@ pub(super) fn remedies(jit: &JitCase<'_, '_>) -> Vec<crate::Remedy> {
             "the training run must take the path",
         ),
         remedy(
-            &format!(
-                "more compiler threads: -XX:CICompilerCount=4 or more{cpus}, or more processors for the JVM"
-            ),
+            &format!("more compiler threads: -XX:CICompilerCount=4 or more{cpus}, or more CPUs for the JVM"),
             "all JDKs",
-            "the threads take processors from the application during the burst",
+            "the threads take CPUs from the application during the burst",
         ),
         remedy(
             "as an experiment: -XX:TieredStopAtLevel=1, C1 only",
@@ -164,7 +162,7 @@ mod tests {
     use super::*;
     use crate::built::{Built, whole_run};
 
-    /// The evidence of compilations: the compiler of each, and its figures.
+    /// The evidence of compilations: the compiler of each, and its values.
     fn in_words(compiled: &[(&str, &[(&str, f64)])]) -> String {
         let mut built = Built::jvm("17", "G1", 60.0);
         for (i, (compiler, figures)) in compiled.iter().enumerate() {

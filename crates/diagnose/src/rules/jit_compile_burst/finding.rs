@@ -14,7 +14,7 @@ pub(super) fn found(
     rule: &dyn Rule,
     jit: &JitCase<'_, '_>,
     bursts: &[Burst<'_>],
-    stretches: &Intervals,
+    ranges: &Intervals,
     support: Option<&Support<'_>>,
     cost_ms: f64,
 ) -> Finding {
@@ -30,7 +30,7 @@ pub(super) fn found(
     finding.title = match (start_up, takes_cpus) {
         (true, _) => format!("start-up: {methods} compiled for the first time"),
         (_, true) => {
-            format!("{methods} became hot at once: their compilation took the application's processors")
+            format!("{methods} became hot at once: their compilation took the application's CPUs")
         }
         _ => format!("{methods} became hot at once and ran slow until compiled"),
     };
@@ -38,16 +38,16 @@ pub(super) fn found(
     finding.meaning = match support {
         None => {
             "New code runs interpreted, many times slower, until C1 and then C2 have compiled it. When much becomes hot \
-             at the same moment it queues up for the few compiler threads, which take processors from the application \
+             at the same timestamp it queues up for the few compiler threads, which take CPUs from the application \
              as well."
         }
         Some(_) if takes_cpus => {
-            "What becomes hot at the same moment is compiled at the same moment, and the compiler threads take the \
-             processors that the application's threads wait for."
+            "What becomes hot at the same timestamp is compiled at the same timestamp, and the compiler threads take the \
+             CPUs that the application's threads wait for."
         }
         Some(_) => {
             "New code runs interpreted, then in C1's profiled code, until C2 has compiled it; when much becomes hot at \
-             the same moment it queues up for the few compiler threads."
+             the same timestamp it queues up for the few compiler threads."
         }
     }
     .into();
@@ -61,8 +61,8 @@ pub(super) fn found(
         finding.evidence.splice(0..0, support.evidence(jit));
     }
     finding.windows = match support {
-        Some(support) => stretches.and(&Intervals::of_windows(support.slow_windows())).windows(),
-        None => stretches.windows(),
+        Some(support) => ranges.and(&Intervals::of_windows(support.slow_windows())).windows(),
+        None => ranges.windows(),
     };
     finding.remedies = remedies(jit);
     finding.verify = vec![
@@ -77,8 +77,8 @@ pub(super) fn found(
     finding
 }
 
-/// Whether a window lies in the start-up: what it is held against comes after it. A base before it
-/// shows the JVM at its usual work already.
+/// Whether a window lies in the start-up: what it is compared with comes after it. A baseline
+/// before it shows the JVM at its usual work already.
 pub(super) fn is_start_up(jit: &JitCase<'_, '_>, window: Window) -> bool {
     let start_ns = jit.start_ns().unwrap_or(i64::MIN);
     if jit.case.base.iter().any(|base| base.to_ns <= window.from_ns && base.to_ns > start_ns) {
@@ -108,7 +108,9 @@ pub(super) fn sureness(
     );
     let weak = |why: &str| (Confidence::ConsistentWith, why.to_owned());
     if start_up {
-        return weak("every JVM compiles much in its first seconds: expected, and as long as that");
+        return weak(
+            "every JVM compiles much in its first seconds: this is expected, and ends with the start-up",
+        );
     }
     let Some(lost_ms) = lost_ms else {
         return weak(
@@ -137,7 +139,7 @@ pub(super) fn sureness(
             let is_part = Case::length_ms(&windows) < Case::length_ms(&case.slow);
             let of = if is_part { "what was lost while most was compiled" } else { "the loss" };
             let why = format!(
-                "samples and switches show what ran before it was compiled, and who took the processors; that explains half of \
+                "samples and switches show what ran before it was compiled, and who took the CPUs; that explains half of \
                  {of} or more"
             );
             (Confidence::Likely, why)

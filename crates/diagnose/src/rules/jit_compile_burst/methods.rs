@@ -13,9 +13,9 @@ const BEGUN_ONCE: usize = 2;
 /// Levels of a package name that are distinguished: "org.shop.order", whatever lies below.
 const LEVELS: usize = 3;
 
-/// Methods of the bursts that had not been compiled or queued before, dearest first, with the time
-/// that their tasks were under way. A name known from before is new as well where several class
-/// loaders bring a copy each.
+/// Methods of the bursts that had not been compiled or queued before, most expensive first, with
+/// the time that their tasks were under way. A name known from before is new as well where several
+/// class loaders bring a copy each.
 pub(super) fn newly_hot<'a>(jit: &JitCase<'_, '_>, bursts: &[Burst<'a>]) -> Vec<(&'a str, f64)> {
     let onset = bursts.iter().map(|b| b.onset_ns).min().unwrap_or(i64::MAX);
     let before: HashSet<&str> =

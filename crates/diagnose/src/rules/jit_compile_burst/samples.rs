@@ -1,9 +1,9 @@
 //! What samples and switches show of a burst: code that ran before it was compiled, and compilers
-//! that took the processors.
+//! that took the CPUs.
 //!
 //! New code is hot in every new fault, and is compiled then. What of the loss is the compilers' is
 //! what threads ran in the interpreter or in C1's code of methods that were compiled later, and
-//! what they waited for processors that compiler threads had; in both, what the base has as well is
+//! what they waited for CPUs that compiler threads had; in both, what the baseline has as well is
 //! usual.
 
 use std::collections::{BTreeMap, HashSet};
@@ -17,9 +17,9 @@ use crate::chain::spent::Spent;
 use crate::facts::{Value, compile};
 use crate::intervals::Intervals;
 use crate::rules::cpu_case::sharing;
+use crate::rules::cpu_contention::CpuContention;
 use crate::rules::gc_case::{blind, summed};
 use crate::rules::jit_case::{JitCase, name_of};
-use crate::rules::processors::Processors;
 use crate::{Case, Evidence, Judgement, Rule, Window};
 
 /// Samples of application threads in the slow windows from which on their shares are reliable: of a
@@ -54,22 +54,22 @@ impl Ran {
     }
 }
 
-/// Waiting for a CPU, as a share of the time in which application threads had work: slow, base.
+/// Waiting for a CPU, as a share of the time in which application threads had work: slow, baseline.
 type Waiting = (f64, Option<f64>);
 
 /// What speaks for a burst as the cause.
 pub(super) struct Support<'a> {
     slow: Ran,
     base: Ran,
-    /// CPU time of compiler threads by JVM: slow, base, milliseconds; the most first.
+    /// CPU time of compiler threads by JVM: slow, baseline, milliseconds; the most first.
     compilers: Vec<(ProcessId, f64, f64)>,
     /// Known where the threads' switches are.
     waiting: Option<Waiting>,
     /// Of the loss: code that ran before it was compiled, milliseconds of wall time.
     run_ms: f64,
-    /// Of the loss: processors that compilers took.
+    /// Of the loss: CPUs that compilers took.
     taken_ms: f64,
-    /// The windows that are looked at, and the base's.
+    /// The windows that are looked at, and the baseline's.
     windows: (Vec<Window>, Vec<Window>),
     source: &'a str,
 }
@@ -131,13 +131,13 @@ impl<'a> Support<'a> {
         }
         let usual = if base.all_ms > 0.0 { base.uncompiled_ms() * slow.all_ms / base.all_ms } else { 0.0 };
         let beyond_ms = (slow.uncompiled_ms() - usual).max(0.0);
-        let cpu = Some(Processors::of(case, jit.jvm)).filter(|cpu| cpu.slow.active_ms > 0.0);
+        let cpu = Some(CpuContention::of(case, jit.jvm)).filter(|cpu| cpu.slow.active_ms > 0.0);
         let run_ms = match &cpu {
             Some(cpu) => {
-                let stretch = cpu.base.as_ref().map_or(f64::MAX, |base| base.stretch());
-                let stretch = stretch.min(cpu.slow.stretch());
+                let range = cpu.base.as_ref().map_or(f64::MAX, |base| base.range());
+                let range = range.min(cpu.slow.range());
                 let beyond = beyond_ms / slow.uncompiled_ms().max(f64::MIN_POSITIVE);
-                let of = |id, _: &_| threads.get(&id).copied().unwrap_or(0.0) * stretch * beyond;
+                let of = |id, _: &_| threads.get(&id).copied().unwrap_or(0.0) * range * beyond;
                 cpu.slow.part(of) * cpu.slow.length_ms
             }
             None => beyond_ms / sharing(threads.values()),
@@ -173,17 +173,16 @@ impl<'a> Support<'a> {
         self.run_ms + self.taken_ms
     }
 
-    /// Whether the processors that were taken cost more than the code that was not compiled yet.
+    /// Whether the CPUs that were taken cost more than the code that was not compiled yet.
     pub(super) fn is_mostly_processors(&self) -> bool {
         self.taken_ms > self.run_ms
     }
 
-    /// A burst that costs too little to be a cause; where nobody saw who waited for processors,
+    /// A burst that costs too little to be a cause; where nobody saw who waited for CPUs,
     /// that is not known.
     pub(super) fn too_little(&self, rule: &dyn Rule, jit: &JitCase<'_, '_>) -> Judgement {
         if self.waiting.is_none() {
-            let what =
-                format!("whether compiler threads took the processors of {}", jit.case.jvm_name(jit.jvm));
+            let what = format!("whether compiler threads took the CPUs of {}", jit.case.jvm_name(jit.jvm));
             return blind(rule, what, crate::Sight::Switches.remedy());
         }
         let [interpreted, c1] = self.slow.shares();

@@ -244,7 +244,7 @@ fn a_burst_that_dies_down_slowly_is_judged_where_it_was_dense() {
     assert!(finding.windows.iter().all(|w| w.to_ns <= 110 * S), "{:?}", finding.windows);
 }
 
-/// Judged over 72 s. The worker waits for a tenth of the base, for two fifths in the first nine
+/// Judged over 72 s. The worker waits for a tenth of the baseline, for two fifths in the first nine
 /// seconds, while compilers work, and not at all afterwards.
 fn judged_where_it_was(mut built: Built) -> Box<Finding> {
     built.watched("worker", 200.0);

@@ -123,7 +123,7 @@ fn marked(home: &Path, classes: &[&str]) -> HashSet<String> {
     let (mut marked, mut class, mut method) = (HashSet::new(), "", String::new());
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         // "Classfile jrt:/java.base/java/math/BigInteger.class", "  private static int[] implMulAdd(int[], …);", and below
-        // that the annotations by name, which stand in the table of constants of the class as
+        // that the annotations by name, which are in the table of constants of the class as
         // well.
         if let Some(file) = line.strip_prefix("Classfile ") {
             let path = file.split("/java.base/").nth(1).and_then(|path| path.strip_suffix(".class"));

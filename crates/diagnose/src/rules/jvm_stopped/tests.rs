@@ -159,7 +159,7 @@ fn shorter_stops_that_stand_out_are_counted_with_the_long_ones() {
 }
 
 #[test]
-fn pauses_that_waited_or_were_in_the_kernel_are_told_to_look_at_swap() {
+fn pauses_that_waited_or_were_in_the_kernel_recommend_to_look_at_swap() {
     let told = |user_s: f64, sys_s: f64| {
         let mut built = Built::jvm("8", "CMS", 600.0);
         for i in 0..30 {
@@ -243,10 +243,10 @@ fn a_remark_on_one_processor_is_said_to_be_one_and_one_on_four_is_not() {
     let by_one_cpu = one
         .evidence
         .iter()
-        .any(|e| e.text().starts_with("1 remark ran on one processor (2.69 s of CPU in 2.66 s)"));
+        .any(|e| e.text().starts_with("1 remark ran on one CPU (2.69 s of CPU in 2.66 s)"));
     assert!(by_one_cpu && one.remedies[0].change.contains("ParallelRefProcEnabled"), "{one:?}");
     let four = remark(9.0);
-    assert!(four.evidence.iter().all(|e| !e.text().contains("on one processor")), "{four:?}");
+    assert!(four.evidence.iter().all(|e| !e.text().contains("on one CPU")), "{four:?}");
 }
 
 #[test]
@@ -256,9 +256,7 @@ fn an_initial_mark_on_one_processor_is_said_to_be_one() {
     built.pause("CMS-initial-mark", "", 9_000.0, 19_684.0, &cpu);
     let one = diagnose(&built.sealed(), &Options::default()).unwrap().findings.remove(0);
     assert!(
-        one.evidence
-            .iter()
-            .any(|e| e.text().starts_with("1 initial mark ran on one processor (19.74 s of CPU")),
+        one.evidence.iter().any(|e| e.text().starts_with("1 initial mark ran on one CPU (19.74 s of CPU")),
         "{one:?}"
     );
     assert!(one.remedies[0].change.contains("CMSParallelInitialMarkEnabled"), "{one:?}");

@@ -1,4 +1,4 @@
-//! Stops in which the collector waited rather than worked, or had one processor where it could use
+//! Stops in which the collector waited rather than worked, or had one CPU where it could use
 //! several.
 
 use fathom_recording::vocabulary::figure;
@@ -12,9 +12,9 @@ use crate::{Remedy, quantity};
 /// Full collections of a second and more go through a hundred megabytes of heap a second and more:
 /// of 1,078 in public logs with their CPU time all but 9. Bytes a second below which the collector
 /// waited rather than worked; of those logs 3 of 4 such collections used less than half a
-/// processor.
+/// CPU.
 const SLOW_PACE: f64 = 20.0 * 1024.0 * 1024.0;
-/// Processors at work in a pause up to which it was one.
+/// CPUs at work in a pause up to which it was one.
 const ONE_CPU: f64 = 1.1;
 
 /// Full collections that went through little of the heap a second, in a log without their CPU time.
@@ -44,7 +44,7 @@ impl Pace<'_, '_> {
     pub(super) fn words(&self) -> String {
         format!(
             "{} went through {} of heap in {}, {} a second; a collector that works goes through 100 MB and more: for most \
-             of it this one waited, for memory from swap, for a processor, or for a disk",
+             of it this one waited, for memory from swap, for a CPU, or for a disk",
             quantity::plural(self.pauses.len(), "full collection", "full collections"),
             quantity::bytes(self.bytes),
             quantity::millis(self.ms),
@@ -53,7 +53,7 @@ impl Pace<'_, '_> {
     }
 }
 
-/// Pauses of CMS whose work is parallel, and what runs on one processor there nevertheless.
+/// Pauses of CMS whose work is parallel, and what runs on one CPU there nevertheless.
 struct Mark {
     /// As the log has it.
     name: &'static str,
@@ -85,13 +85,13 @@ const MARKS: [Mark; 2] = [
     },
 ];
 
-/// What is said of pauses of CMS that ran on one processor, and what to do about it.
+/// What is said of pauses of CMS that ran on one CPU, and what to do about it.
 pub(super) struct OnOneCpu {
     pub(super) words: String,
     pub(super) remedy: Remedy,
 }
 
-/// Pauses of CMS, whose work is parallel but for some phases, that ran on one processor, where they
+/// Pauses of CMS, whose work is parallel but for some phases, that ran on one CPU, where they
 /// are what matters.
 pub(super) fn on_one_cpu(pauses: &[Pause<'_>]) -> Option<OnOneCpu> {
     MARKS.iter().find_map(|mark| {
@@ -104,7 +104,7 @@ pub(super) fn on_one_cpu(pauses: &[Pause<'_>]) -> Option<OnOneCpu> {
         let cpus = seen.cpu.cpu_s() / seen.cpu.real_s;
         (WAITED..=ONE_CPU).contains(&cpus).then(|| OnOneCpu {
             words: format!(
-                "{} ran on one processor ({} of CPU in {}): {}",
+                "{} ran on one CPU ({} of CPU in {}): {}",
                 quantity::plural(seen.pauses, mark.words.0, mark.words.1),
                 quantity::seconds(seen.cpu.cpu_s()),
                 quantity::seconds(seen.cpu.real_s),

@@ -72,7 +72,7 @@ fn standing_out(case: &Case<'_>, burden: &Burden, slow: &Intervals, all: Interva
         // Stops below a second that stand out of the run are as much of what was lost.
         let shorter = all.without(&long);
         let with_shorter = case.found_on_stops
-            && shorter.stretches().len() >= SEVERAL
+            && shorter.ranges().len() >= SEVERAL
             && shorter.length_ms() >= MATTERS_SHARE * slow.length_ms()
             && all.length_ms() >= PICKED * slow.length_ms();
         let title = match (n, with_shorter) {
@@ -86,8 +86,8 @@ fn standing_out(case: &Case<'_>, burden: &Burden, slow: &Intervals, all: Interva
                 "{} of {} or more and {} shorter ones that stand out of {}, the longest {longest}",
                 quantity::plural(n, "stop", "stops"),
                 quantity::millis(LONG_MS),
-                quantity::count(shorter.stretches().len() as f64),
-                quantity::count(burden.stops.stretches().len() as f64)
+                quantity::count(shorter.ranges().len() as f64),
+                quantity::count(burden.stops.ranges().len() as f64)
             ),
         };
         let stops = if with_shorter { all } else { long.and(slow) };
@@ -99,20 +99,20 @@ fn standing_out(case: &Case<'_>, burden: &Burden, slow: &Intervals, all: Interva
         return None;
     }
     let title = if stopped_ms < PICKED * length_ms {
-        // Stretches that were found for being stopped more than usual, and are more than the stops
+        // Intervals that were found for being stopped more than usual, and are more than the stops
         // themselves.
         format!(
             "the JVM is stopped for {} of {} that stand out of its run",
             quantity::share(stopped_ms / length_ms.max(f64::MIN_POSITIVE)),
             quantity::millis(length_ms)
         )
-    } else if case.found_on_stops && all.stretches().len() >= SEVERAL {
+    } else if case.found_on_stops && all.ranges().len() >= SEVERAL {
         // Stops that stand out are what was lost, however short each is.
-        let longest = all.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
+        let longest = all.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
         format!(
             "{} that stand out of {}, the longest {}",
-            quantity::plural(all.stretches().len(), "stop", "stops"),
-            quantity::count(burden.stops.stretches().len() as f64),
+            quantity::plural(all.ranges().len(), "stop", "stops"),
+            quantity::count(burden.stops.ranges().len() as f64),
             quantity::millis(longest as f64 / 1e6)
         )
     } else {

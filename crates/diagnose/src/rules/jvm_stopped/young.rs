@@ -28,7 +28,7 @@ pub(super) fn remedy(pauses: &[Pause<'_>]) -> Remedy {
             "keep less of what is new: these collections copy nearly all that they find and free next to nothing, as where a cache \
              or a queue fills (jcmd PID GC.class_histogram twice, or a heap dump, shows with what)",
             "any JDK",
-            "a code change; a larger young generation only puts the copying off",
+            "a code change; a larger young generation only postpones the copying",
         );
     }
     advise(

@@ -1,4 +1,4 @@
-//! Which operations are reported, with what, and beside which others.
+//! Which operations are reported, with what, and together with which others.
 
 use super::super::gc_explicit::GcExplicit;
 use super::*;
@@ -22,7 +22,7 @@ fn dump(built: &mut Built) {
 }
 
 #[test]
-fn a_heap_dump_of_a_third_of_a_second_is_named_with_who_asked_and_nothing_beside_it_is_ruled_out() {
+fn a_heap_dump_of_a_third_of_a_second_is_named_with_who_asked_and_nothing_else_is_ruled_out() {
     let mut built = minute("11");
     dump(&mut built);
     let d = diagnose(&built.sealed(), &Options::default()).unwrap();
@@ -124,7 +124,7 @@ fn what_takes_long_around_an_operation_is_not_its_doing() {
         }
     };
     let late = ruled_out(&[(figure::REACH_NS, 395e6)], "HeapDumper");
-    assert!(late.contains("5.00 ms above the base, the longest 5.00 ms (HeapDumper)"), "{late}");
+    assert!(late.contains("5.00 ms above the baseline, the longest 5.00 ms (HeapDumper)"), "{late}");
     assert!(ruled_out(&[], "Cleanup").starts_with("no operation but collections"));
     assert!(ruled_out(&[], "G1CollectFull").starts_with("no operation but collections"));
 }

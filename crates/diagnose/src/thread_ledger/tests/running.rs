@@ -13,7 +13,7 @@ fn cycles_divide_the_time_that_was_measured_and_are_never_taken_for_time() {
     jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
     jvm.span(kind::SCHED_OFF, Some(worker), (0, 600), java, 600);
     for (at, stack) in [(700, java), (800, java), (900, java), (950, kernel)] {
-        // As many as 30 s of a processor at 1 GHz.
+        // As many as 30 s of a CPU at 1 GHz.
         jvm.sample(sample::CYCLES, worker, at, stack, 30_000);
     }
     let ledger = jvm.ledger((0, 1000), By::Role);
@@ -79,7 +79,7 @@ fn a_thousand_threads_that_nobody_saw_run_did_not_run_together() {
         }
     }
     let ledger = app.ledger((0, 1_000), By::Process);
-    // Each may have run for its 50 ms without a sample, and two processors could run 2 s; 30
+    // Each may have run for its 50 ms without a sample, and two CPUs could run 2 s; 30
     // samples stand for 300 ms.
     let ran = running(&ledger.groups[0]);
     assert!((ran - 300.0).abs() < 1.0, "{ran}");

@@ -63,9 +63,9 @@ fn mild(parts: &[Part], usual: &Usual) -> Option<(f64, Vec<bool>)> {
     let lower: Vec<bool> = parts.iter().map(|part| part.is_lower && part.median >= limit).collect();
     // The edge of such a part within the usual level goes with it; a recovery of the deepest does
     // not.
-    let beside = |i: usize| (i > 0 && lower[i - 1]) || lower.get(i + 1).is_some_and(|next| *next);
+    let next_to_lower = |i: usize| (i > 0 && lower[i - 1]) || lower.get(i + 1).is_some_and(|next| *next);
     let is_mild: Vec<bool> =
-        (0..parts.len()).map(|i| lower[i] || (!parts[i].is_lower && beside(i))).collect();
+        (0..parts.len()).map(|i| lower[i] || (!parts[i].is_lower && next_to_lower(i))).collect();
     let lost = |mild: bool| -> f64 {
         let of = parts.iter().zip(&is_mild).filter(|(_, is_mild)| **is_mild == mild);
         of.map(|(part, _)| (usual.level - part.median) * (part.to - part.from) as f64).sum()

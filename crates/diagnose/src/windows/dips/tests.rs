@@ -66,7 +66,7 @@ fn a_lower_level_is_slow_to_its_end_however_noisy() {
 }
 
 #[test]
-fn one_stretched_tick_is_a_stall_when_nothing_was_done_in_it() {
+fn one_prolonged_tick_is_a_stall_when_nothing_was_done_in_it() {
     let mut p = progress((0..100).map(|i| 100.0 + 4.0 * noise(i)));
     p.values[60] = Some(20.0);
     p.stalled[60] = true;

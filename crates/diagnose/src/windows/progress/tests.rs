@@ -40,7 +40,7 @@ fn rates_of_instances_add_up_on_a_common_grid() {
 }
 
 #[test]
-fn a_missing_tick_is_a_gap_and_a_stretched_one_a_stall() {
+fn a_missing_tick_is_a_gap_and_a_prolonged_one_a_stall() {
     let mut a: Vec<_> = (0..10).map(|i| (i * S, S, 100.0)).collect();
     a.push((14 * S, S, 100.0));
     a.push((15 * S, 3 * S, 33.0));

@@ -49,7 +49,7 @@ pub(super) struct Markers {
     pub(super) start_time: Vec<f64>,
     pub(super) end_time: Vec<Option<f64>>,
     pub(super) name: Vec<u32>,
-    /// 0 at a moment, 1 an interval.
+    /// 0 a point in time, 1 an interval.
     pub(super) phase: Vec<u8>,
 }
 

@@ -105,7 +105,7 @@ pub(in crate::lanes) const SPECS: [Spec; 30] = [
     },
     Spec {
         kinds: &[kind::NET_DNS, kind::NET_CONNECT, kind::NET_TLS, kind::NET_RETRANSMIT],
-        title: "Names, connections, handshakes",
+        title: "DNS, connections, TLS handshakes",
         classes: &["name", "connection", "TLS handshake", "sent again"],
         class: |span| match span.kind() {
             kind::NET_CONNECT => 1,
@@ -115,7 +115,7 @@ pub(in crate::lanes) const SPECS: [Spec; 30] = [
         },
         ..PLAIN
     },
-    Spec { kinds: &[kind::DISK_SYNC], title: "Writing files back", by_thread: true, ..PLAIN },
+    Spec { kinds: &[kind::DISK_SYNC], title: "Writeback of files", by_thread: true, ..PLAIN },
     Spec {
         kinds: &[kind::DISK_REQUEST],
         title: "Disk requests",

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
  * call of a method that is called a thousand times a second, of hotter ones a random one of many, which then stands for all calls
  * since the last.
  *
- * <p>Fields are read by another thread while they are written. A figure may lag behind, none is torn (64-bit JVMs).
+ * <p>Fields are read by another thread while they are written. A value may lag behind, but none is torn (64-bit JVMs).
  *
  * <p>The boot loader has this class, as every other loader must find it, and it stays until the JVM ends.
  */
@@ -47,8 +47,8 @@ public final class Calls {
   private static final int SHARE = 100;
   /** So much may be spent at once, by a thread that was quiet before, nanoseconds. */
   private static final long PURSE = 100_000_000;
-  /** A walk is taken to have cost no more: what is longer was waiting for a processor. */
-  private static final long DEAREST = 500_000;
+  /** A walk is taken to have cost no more: what is longer was waiting for a CPU. */
+  private static final long LONGEST_WALK = 500_000;
   /** What was drawn for a fast method does not hold for a slow one: after so many nanoseconds it is drawn anew. */
   private static final long STALE_NS = 100_000_000;
   /** Objects that virtual threads share. */
@@ -391,19 +391,19 @@ public final class Calls {
       try {
         long now = System.nanoTime(), since = now - lastWalk;
         purse = Math.min(PURSE, purse + Math.max(0, since) / SHARE);
-        long stood = cell.drawn;
+        long represented = cell.drawn;
         // Drawn when calls were more frequent: nobody stands for those that came meanwhile.
         boolean isStale = cell.drawn > 1 && now - cell.walkAt > STALE_NS;
         int caller = WALKER.caller();
         long after = System.nanoTime();
-        long cost = Math.min(DEAREST, after - now);
+        long cost = Math.min(LONGEST_WALK, after - now);
         purse -= cost;
         lastWalk = after;
         if (isStale) {
-          cell.unknown += stood - 1;
-          stood = 1;
+          cell.unknown += represented - 1;
+          represented = 1;
         }
-        cell.count(caller, stood);
+        cell.count(caller, represented);
         draw(cell, isStale, cost, after);
       } finally {
         busy = before;

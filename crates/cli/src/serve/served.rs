@@ -33,12 +33,12 @@ pub struct Data {
 
 /// The inputs, with the latest version of what was in them.
 #[derive(Clone)]
-pub struct Held {
+pub struct Served {
     inputs: Arc<(InputArgs, WindowArgs, MarkArgs)>,
     now: Arc<Mutex<Arc<Data>>>,
 }
 
-impl Held {
+impl Served {
     /// Reads and diagnoses the inputs.
     pub fn load(inputs: InputArgs, windows: WindowArgs, marks: MarkArgs) -> Result<Self> {
         let inputs = (inputs, windows, marks);
@@ -54,25 +54,25 @@ impl Held {
     /// Reads again in the background whenever a recording that is being written has grown, until it
     /// is finished.
     pub fn follow(&self) {
-        let held = self.clone();
-        if !held.now().recording.cut {
+        let served = self.clone();
+        if !served.now().recording.cut {
             return;
         }
         let watch = move || {
-            let mut seen = stamp(&held.inputs.0.inputs);
-            while held.now().recording.cut {
+            let mut seen = stamp(&served.inputs.0.inputs);
+            while served.now().recording.cut {
                 let started = Instant::now();
-                let there = stamp(&held.inputs.0.inputs);
-                let ended = held.now().under_way && !is_under_way(&there);
+                let there = stamp(&served.inputs.0.inputs);
+                let ended = served.now().under_way && !is_under_way(&there);
                 if there != seen || ended {
                     // While its files are being moved into place it cannot be read; the next look
                     // will find it.
-                    match read(&held.inputs, held.now().version + 1) {
+                    match read(&served.inputs, served.now().version + 1) {
                         Ok(data) => {
                             seen = there;
-                            *held.now.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(data);
+                            *served.now.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(data);
                         }
-                        Err(e) => eprintln!("fathom: not read this time: {e:#}"),
+                        Err(e) => eprintln!("fathom: could not be read this time: {e:#}"),
                     }
                 }
                 std::thread::sleep(LOOK_EVERY.max(started.elapsed()));

@@ -6,7 +6,7 @@ const MOST: usize = 6;
 const LONGEST: usize = 64;
 
 /// "; near it: a, b, c", of names that are like one of two words; "" when there is none.
-pub(crate) fn near(wanted: &str, other: &str, names: &[String]) -> String {
+pub(crate) fn similar_names(wanted: &str, other: &str, names: &[String]) -> String {
     let mut ranked: Vec<(usize, &str)> = names
         .iter()
         .filter_map(|name| Some((distance(wanted, name).or_else(|| distance(other, name))?, name.as_str())))
@@ -60,10 +60,10 @@ mod tests {
     #[test]
     fn names_that_contain_it_or_are_misspelt_are_near() {
         let names = ["open", "open64", "fopen", "close", "getaddrinfo"].map(str::to_owned);
-        assert_eq!(near("oepn64", "", &names), "; near it: open64");
-        assert_eq!(near("open", "", &names), "; near it: open, fopen, open64");
-        assert_eq!(near("zzzzzz", "", &names), "");
-        assert_eq!(near("stpo", "", &["stop".to_owned()]), "; near it: stop");
+        assert_eq!(similar_names("oepn64", "", &names), "; near it: open64");
+        assert_eq!(similar_names("open", "", &names), "; near it: open, fopen, open64");
+        assert_eq!(similar_names("zzzzzz", "", &names), "");
+        assert_eq!(similar_names("stpo", "", &["stop".to_owned()]), "; near it: stop");
         assert_eq!((edits(b"kitten", b"sitting"), edits(b"stpo", b"stop")), (3, 1));
     }
 }

@@ -1,8 +1,8 @@
-//! Who had the processors while threads of a JVM could run and had none.
+//! Who ran on the CPUs while threads of a JVM could run and had none.
 //!
-//! A processor that others take is lost to threads that wait for one: they would have run with it.
-//! It cannot cost more than they waited, and with more runnable threads than processors most of
-//! them wait, whoever runs: so what counts is what was taken beyond the base, not how long was
+//! A CPU that others take is lost to threads that wait for one: they would have run with it.
+//! It cannot cost more than they waited, and with more runnable threads than CPUs most of
+//! them wait, whoever runs: so what counts is what was taken beyond the baseline, not how long was
 //! waited.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,16 +17,16 @@ use crate::thread_ledger::ByCategory;
 use crate::waits::Category;
 use crate::{Case, Window};
 
-/// The collector that has figures of each process on the machine.
+/// The collector that has values of each process on the machine.
 const HOST: &str = "host";
 /// What the recorder's program is called, to begin with.
 const RECORDER: &str = "fathom";
-/// How much of the windows the figures of the machine must cover to stand for all of them.
+/// How much of the windows the values of the machine must cover to stand for all of them.
 const COVERED: f64 = 0.5;
 
 /// The state of a thread that waits for a disk.
 const UNINTERRUPTIBLE: &str = "uninterruptible";
-/// Into how many pieces moments are cut to be put together.
+/// Into how many pieces intervals are cut to be put together.
 const PIECES: i64 = 64;
 
 /// What says nothing of its own: waits for other threads of the JVM, whose time counts, and what
@@ -70,8 +70,8 @@ impl Spent<'_> {
     }
 
     /// How many times as long as its running time a piece of work takes, as threads that run wait
-    /// for processors, too.
-    pub(super) fn stretch(&self) -> f64 {
+    /// for CPUs, too.
+    pub(super) fn range(&self) -> f64 {
         let ready_ms = self.running_ms + self.waiting_ms + self.throttled_ms;
         if self.running_ms > 0.0 { ready_ms / self.running_ms } else { 1.0 }
     }
@@ -96,21 +96,21 @@ impl Spent<'_> {
         self.roles.iter().filter(|((p, of), _)| *p != jvm && *of == role).map(|(_, ms)| ms).sum()
     }
 
-    /// Milliseconds as processors: how many it kept busy.
+    /// Milliseconds as CPUs: how many it kept busy.
     pub(super) fn cpus(&self, ms: f64) -> f64 {
         if self.length_ms > 0.0 { ms / self.length_ms } else { 0.0 }
     }
 }
 
-/// Processors of a case, as a JVM's application threads saw them.
-pub(super) struct Processors<'c, 'a> {
+/// CPUs of a case, as a JVM's application threads saw them.
+pub(super) struct CpuContention<'c, 'a> {
     pub(super) case: &'c Case<'a>,
     pub(super) jvm: ProcessId,
     pub(super) slow: Rc<Spent<'a>>,
     pub(super) base: Option<Rc<Spent<'a>>>,
 }
 
-impl<'c, 'a> Processors<'c, 'a> {
+impl<'c, 'a> CpuContention<'c, 'a> {
     pub(super) fn of(case: &'c Case<'a>, jvm: ProcessId) -> Self {
         let spent = |windows: &[Window]| case.chains().spent(jvm, windows, || spent(case, jvm, windows));
         let base = (!case.base.is_empty()).then(|| spent(&case.base));
@@ -118,22 +118,23 @@ impl<'c, 'a> Processors<'c, 'a> {
     }
 
     /// What `of` takes of the slow windows beyond what the same running time took of it in the
-    /// base, milliseconds.
+    /// baseline, milliseconds.
     pub(super) fn beyond_usual_ms(&self, of: impl Fn(&Spent<'a>) -> f64) -> f64 {
         let usual = self.base.as_ref().filter(|base| base.running_ms > 0.0);
         let usual = usual.map_or(0.0, |base| of(base) * self.slow.running_ms / base.running_ms);
         (of(&self.slow) - usual).max(0.0)
     }
 
-    /// What `of` takes of the slow windows above as much base time, milliseconds.
+    /// What `of` takes of the slow windows above as much baseline time, milliseconds.
     pub(super) fn above_base_ms(&self, of: impl Fn(&Spent<'a>) -> f64) -> f64 {
         self.case.excess_ms(of(&self.slow), self.base.as_deref().map_or(0.0, of))
     }
 
-    /// What was taken of processors that application threads waited for, in wall time,
-    /// milliseconds: what they would have run with it beside what they, and those that compete with
-    /// them on equal terms, did run; but no more than they waited beyond the usual, nor longer than
-    /// others ran: a thread that wakes up on an idle processor waits for that one, and for nobody.
+    /// What was taken of CPUs that application threads waited for, in wall time,
+    /// milliseconds: what they would have run with it in addition to what they, and those that
+    /// compete with them on equal terms, did run; but no more than they waited beyond the usual,
+    /// nor longer than others ran: a thread that wakes up on an idle CPU waits for that one, and
+    /// for nobody.
     pub(super) fn lost_to_ms(&self, taken_ms: f64, running_ms: f64) -> f64 {
         let whole_ms = running_ms + taken_ms;
         let taken = if whole_ms > 0.0 { taken_ms / whole_ms } else { 0.0 };
@@ -142,7 +143,7 @@ impl<'c, 'a> Processors<'c, 'a> {
         (taken.min(self.slow.waiting_share() * beyond) * self.slow.any_active_ms).min(taken_ms)
     }
 
-    /// The part that what was taken makes up of what the processors were asked for more: threads
+    /// The part that what was taken makes up of what the CPUs were asked for more: threads
     /// that run more than usual wait longer for each other.
     pub(super) fn part_of_more(&self, taken_ms: f64) -> f64 {
         let own_ms =
@@ -160,7 +161,7 @@ impl<'c, 'a> Processors<'c, 'a> {
         beyond * (self.slow.throttled_share() * self.slow.length_ms).min(self.slow.any_throttled_ms)
     }
 
-    /// CPU time that other processes took above the base, without their compilers' (a burst of
+    /// CPU time that other processes took above the baseline, without their compilers' (a burst of
     /// compilations is a cause of its own) and without the recorder's, milliseconds.
     pub(super) fn taken_by_others_ms(&self) -> Option<f64> {
         self.slow.others_ms?;
@@ -174,7 +175,7 @@ impl<'c, 'a> Processors<'c, 'a> {
         self.above_base_ms(|s| (s.jvms_ms - s.foreign_jit_ms(self.jvm)).max(0.0))
     }
 
-    /// Other processes by name with how many there were and what they took above the base,
+    /// Other processes by name with how many there were and what they took above the baseline,
     /// milliseconds, the most first.
     pub(super) fn takers(&self) -> Vec<(&'a str, usize, f64)> {
         let usual = |name: &str| {
@@ -193,7 +194,7 @@ impl<'c, 'a> Processors<'c, 'a> {
         source_of(self.case.recording, source::SCHED)
     }
 
-    /// The collector of the machine's figures, by name.
+    /// The collector of the machine's counters, by name.
     pub(super) fn host(&self) -> String {
         source_of(self.case.recording, HOST)
     }
@@ -249,17 +250,17 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
     spent
 }
 
-/// How long any of the threads had time of some categories in some moments, milliseconds. Put
+/// How long any of the threads had time of some categories in some intervals, milliseconds. Put
 /// together piece by piece: those of all threads over hours are many.
 fn any_ms(threads: &[Rc<ByCategory>], within: &Intervals, of: impl Fn(Category) -> bool) -> f64 {
     let categories: Vec<Category> = Category::ALL.into_iter().filter(|category| of(*category)).collect();
     let each_ns = (within.length_ns() / PIECES).max(1);
     let mut any_ns = 0_i64;
-    for (mut from, end) in within.stretches().iter().copied() {
+    for (mut from, end) in within.ranges().iter().copied() {
         while from < end {
             let to = end.min(from.saturating_add(each_ns));
             let sets = threads.iter().flat_map(|thread| categories.iter().map(|h| &thread[h.index()]));
-            let any = Intervals::of(sets.flat_map(|moments| moments.within(from, to)));
+            let any = Intervals::of(sets.flat_map(|intervals| intervals.within(from, to)));
             any_ns = any_ns.saturating_add(any.length_ns());
             from = to;
         }
@@ -267,7 +268,7 @@ fn any_ms(threads: &[Rc<ByCategory>], within: &Intervals, of: impl Fn(Category) 
     any_ns as f64 / 1e6
 }
 
-/// What the machine's figures say of some moments.
+/// What the machine's counters say of some intervals.
 fn machine<'a>(recording: &'a Recording, jvm: ProcessId, within: &Intervals, spent: &mut Spent<'a>) {
     let (mut busy_ms, mut own_ms, mut covered_ms) = (0.0, 0.0, 0.0_f64);
     let mut own_top_ms = 0.0;
@@ -313,13 +314,13 @@ fn machine<'a>(recording: &'a Recording, jvm: ProcessId, within: &Intervals, spe
     }
     let length_ms = within.length_ms();
     if covered_ms > 0.0 && covered_ms >= COVERED * length_ms {
-        // Figures of a second say as much of a window that they cover nearly.
+        // Values of a second say as much of a window that they cover nearly.
         let own_ms = own_ms.max(own_top_ms);
         spent.others_ms = Some((busy_ms - own_ms).max(0.0) * length_ms / covered_ms);
     }
 }
 
-/// A figure in processors over moments, milliseconds, and how much of them it covers.
+/// A value in CPUs over intervals, milliseconds, and how much of them it covers.
 fn sum_ms(series: &Series, within: &Intervals) -> (f64, f64) {
     let (mut sum, mut covered) = (0.0, 0.0);
     for ((t, dt), value) in series.t_ns.iter().zip(&series.dt_ns).zip(&series.value) {
@@ -359,10 +360,10 @@ mod tests {
     use crate::built::Built;
     use fathom_recording::FrameType::C2;
 
-    /// Threads begin to run that had nothing to do: of what the processors are asked for more,
+    /// Threads begin to run that had nothing to do: of what the CPUs are asked for more,
     /// theirs is a part.
     #[test]
-    fn who_takes_processors_is_charged_beside_threads_that_run_more() {
+    fn who_takes_cpus_is_charged_next_to_threads_that_run_more() {
         let part = |more: usize| {
             let mut built = Built::jvm("17", "Parallel", 20.0);
             built.watched("worker", 20.0);
@@ -377,7 +378,7 @@ mod tests {
             };
             let whole = crate::built::whole_run(&recording);
             let case = Case { slow: window(10, 20), base: window(0, 10), whole_run: false, ..whole };
-            Processors::of(&case, jvm).part_of_more(5_000.0)
+            CpuContention::of(&case, jvm).part_of_more(5_000.0)
         };
         assert_eq!((part(0), part(1), part(3)), (1.0, 1.0 / 3.0, 1.0 / 7.0));
     }

@@ -100,7 +100,7 @@ impl<'a> Book<'a> {
     }
 
     /// Whether nothing is known of it but what it waited for. A virtual thread is no thread of the
-    /// kernel's: what it does else, its carriers are charged with.
+    /// kernel's: what it does else is attributed to its carriers.
     pub(super) fn is_known_by_waits(&self) -> bool {
         self.watched.is_empty() && self.off.is_empty() && self.samples.is_empty()
     }

@@ -1,5 +1,5 @@
-//! What one thread did in some moments: the categories of the ledger, each explained by the record
-//! that says most about it.
+//! What one thread did in some intervals: the categories of the ledger, each explained by the
+//! record that says most about it.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ const FROZEN: [&str; 2] = ["percpu_rwsem_wait", "__percpu_down_read"];
 pub(super) struct Doing<'a> {
     pub(super) category: Category,
     pub(super) what: String,
-    pub(super) moments: Intervals,
+    pub(super) intervals: Intervals,
     /// The longest record of it.
     pub(super) span: Option<Span<'a>>,
     /// The stack that shows it, where it is not the record's.
@@ -102,8 +102,8 @@ type Seen<'a> = (Vec<(i64, i64)>, Option<(i64, Span<'a>)>);
 impl<'a> Found<'a> {
     fn add(&mut self, key: Key, parts: Vec<(i64, i64)>, span: Option<Span<'a>>) {
         let ns: i64 = parts.iter().map(|(from, to)| to.saturating_sub(*from)).sum();
-        let (moments, longest) = self.0.entry(key).or_default();
-        moments.extend(parts);
+        let (intervals, longest) = self.0.entry(key).or_default();
+        intervals.extend(parts);
         if let Some(span) = span.filter(|_| longest.as_ref().is_none_or(|(best, _)| ns > *best)) {
             *longest = Some((ns, span));
         }
@@ -111,16 +111,16 @@ impl<'a> Found<'a> {
 }
 
 impl<'a> Chains<'a> {
-    /// What a thread did in some moments, the longest first: all of them, without overlap.
-    pub(super) fn doings(&self, thread: ThreadId, moments: &Intervals) -> Vec<Doing<'a>> {
-        let Some(by_category) = self.moments.by_category(thread, &self.stacks) else {
-            return vec![self.not_seen(moments.clone())];
+    /// What a thread did in some intervals, the longest first: all of them, without overlap.
+    pub(super) fn doings(&self, thread: ThreadId, intervals: &Intervals) -> Vec<Doing<'a>> {
+        let Some(by_category) = self.intervals.by_category(thread, &self.stacks) else {
+            return vec![self.not_seen(intervals.clone())];
         };
         let mut found = Found::default();
         let mut running = Intervals::default();
         let mut lived = Intervals::default();
         for category in Category::ALL {
-            let own = by_category[category.index()].and(moments);
+            let own = by_category[category.index()].and(intervals);
             if own.is_empty() {
                 continue;
             }
@@ -135,24 +135,24 @@ impl<'a> Chains<'a> {
             .map(|((category, what, next), (parts, longest))| Doing {
                 category,
                 what,
-                moments: Intervals::of(parts),
+                intervals: Intervals::of(parts),
                 span: longest.map(|(_, span)| span),
                 stack: None,
                 next,
             })
             .collect();
         doings.extend((!running.is_empty()).then(|| self.ran(thread, running)));
-        let rest = moments.without(&lived);
+        let rest = intervals.without(&lived);
         doings.extend((!rest.is_empty()).then(|| self.not_seen(rest)));
-        doings.sort_by_key(|doing| std::cmp::Reverse(doing.moments.length_ns()));
+        doings.sort_by_key(|doing| std::cmp::Reverse(doing.intervals.length_ns()));
         doings
     }
 
-    fn not_seen(&self, moments: Intervals) -> Doing<'a> {
+    fn not_seen(&self, intervals: Intervals) -> Doing<'a> {
         Doing {
             category: Category::Unknown,
             what: "not seen".to_owned(),
-            moments,
+            intervals,
             span: None,
             stack: None,
             next: ends(EndKey::Unknown),
@@ -160,12 +160,12 @@ impl<'a> Chains<'a> {
     }
 
     /// Time on a CPU, described by the samples in it.
-    fn ran(&self, thread: ThreadId, moments: Intervals) -> Doing<'a> {
+    fn ran(&self, thread: ThreadId, intervals: Intervals) -> Doing<'a> {
         let cpu = self.recording.on_cpu_kind();
         let mut methods: BTreeMap<(&str, Option<&str>), u32> = BTreeMap::new();
         let mut stacks: FxHashMap<StackId, u32> = FxHashMap::default();
-        let moment = |sample: &Taken| (sample.t_ns, sample.t_ns.saturating_add(1));
-        touching(self.moments.samples(thread), true, moment, &moments, |_, sample, _| {
+        let timestamp = |sample: &Taken| (sample.t_ns, sample.t_ns.saturating_add(1));
+        touching(self.intervals.samples(thread), true, timestamp, &intervals, |_, sample, _| {
             if Some(sample.kind) != cpu {
                 return;
             }
@@ -185,7 +185,7 @@ impl<'a> Chains<'a> {
         };
         let stack = stacks.into_iter().max_by_key(|(id, count)| (*count, std::cmp::Reverse(*id)));
         let stack = stack.map(|(stack, _)| stack);
-        Doing { category: Category::Running, what, moments, span: None, stack, next: ends(EndKey::Running) }
+        Doing { category: Category::Running, what, intervals, span: None, stack, next: ends(EndKey::Running) }
     }
 
     /// Time off the CPU under one category, described by the locks that were waited for, by calls
@@ -193,8 +193,8 @@ impl<'a> Chains<'a> {
     fn off_the_cpu(&self, thread: ThreadId, category: Category, own: Intervals, found: &mut Found<'a>) {
         if category == Category::Frozen {
             let next = ends(end_of(category));
-            let parts = own.stretches().to_vec();
-            let off = self.moments.off(thread);
+            let parts = own.ranges().to_vec();
+            let off = self.intervals.off(thread);
             let near = off.partition_point(|span| span.t1_ns() <= parts.first().map_or(0, |part| part.0));
             found.add((category, category.words().to_owned(), next), parts, off.get(near).copied());
             return;
@@ -237,11 +237,11 @@ impl<'a> Chains<'a> {
                 Category::RunQueue => Next::Cpu,
                 _ => ends(end_of(category)),
             };
-            found.add((category, category.words().to_owned(), next), left.stretches().to_vec(), None);
+            found.add((category, category.words().to_owned(), next), left.ranges().to_vec(), None);
         }
     }
 
-    /// Charges what is left to spans that show what it was; all of them touch it.
+    /// Attributes what is left to spans that show what it was; all of them touch it.
     fn take(
         &self,
         left: &mut Intervals,
@@ -253,7 +253,7 @@ impl<'a> Chains<'a> {
         let mut until = i64::MIN;
         spans.sort_by_key(Span::t0_ns);
         for span in &spans {
-            // Records of one kind may overlap (two sources): each moment once.
+            // Records of one kind may overlap (two sources): all time counts once.
             let from = span.t0_ns().max(until);
             let parts: Vec<_> = left.within(from, span.t1_ns()).collect();
             if parts.is_empty() {
@@ -318,7 +318,7 @@ impl<'a> Chains<'a> {
         if let Some(other) = answers.and_then(|peer| self.answered_by(thread, peer, span)) {
             return Some((category, what, Next::Thread(other)));
         }
-        // A call's stack is taken when it returns; what it hung in stands in that of the switch.
+        // A call's stack is taken when it returns; what it hung in is in that of the switch.
         Some(self.storage(category, what, self.switched_out(thread, span).or(span.stack())))
     }
 
@@ -330,7 +330,7 @@ impl<'a> Chains<'a> {
 
     /// The stack at which a thread was switched out for longest during a span.
     fn switched_out(&self, thread: ThreadId, span: &Span<'_>) -> Option<StackId> {
-        let off = self.moments.off(thread);
+        let off = self.intervals.off(thread);
         let near = off.partition_point(|off| off.t1_ns() <= span.t0_ns());
         let within = off[near..].iter().take_while(|off| off.t0_ns() < span.t1_ns());
         within.max_by_key(|off| off.overlap_ns(span.t0_ns(), span.t1_ns()))?.stack()
@@ -457,7 +457,7 @@ impl<'a> Chains<'a> {
 
     /// The switch at the end of a span.
     fn last_switch(&self, thread: ThreadId, span: &Span<'_>) -> Option<Span<'a>> {
-        let off = self.moments.off(thread);
+        let off = self.intervals.off(thread);
         let last = off.partition_point(|off| off.t0_ns() < span.t1_ns()).checked_sub(1)?;
         Some(off[last])
     }
