@@ -112,7 +112,7 @@ impl Fact {
     }
 }
 
-/// Text that is no metric: what a program wrote, as it wrote it.
+/// Text that is no metric: what a program wrote, as it wrote it, or a single wait that is cited.
 pub(crate) static TEXT: Metric = Metric { id: "", words: "{value}" };
 
 impl Default for Fact {
