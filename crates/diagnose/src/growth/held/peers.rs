@@ -288,7 +288,7 @@ fn remedies(peer: &Peer<'_>) -> Vec<Remedy> {
         false => "look at what the thread that reads these connections does meanwhile (fathom ledger, fathom chain), and move it off the event loop"
             .to_owned(),
     };
-    vec![Remedy { change: change.into(), applies_to: "any JDK".into(), risk: String::new() }]
+    vec![Remedy { change, applies_to: "any JDK".into(), risk: String::new() }]
 }
 
 #[cfg(test)]
