@@ -74,3 +74,23 @@ pub fn columns() -> usize {
 pub fn print_fitted(text: &str) -> anyhow::Result<()> {
     print(&fathom_render::fit(text, columns()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error_that_names_what_was_asked_for_and_nothing_else() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("missing/report.html");
+        let named = path.display().to_string();
+        let written = write_file(&path, |_| Ok(())).expect_err("no folder");
+        let new = write_new_file(&path, |_| Ok(())).expect_err("no folder");
+        for error in [written, new] {
+            let text = format!("{error:#}");
+            assert!(text.starts_with(&named), "{text}");
+            assert_eq!(text.matches(".tmp").count(), named.matches(".tmp").count(), "{text}");
+            assert!(text.contains("No such file or directory"), "{text}");
+        }
+    }
+}

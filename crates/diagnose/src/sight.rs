@@ -332,3 +332,29 @@ pub(crate) fn losses(source: &Source) -> Fact {
 fn records_of(source: &Source) -> u64 {
     source.records.max(source.lines).saturating_add(source.lost)
 }
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::{Process, Sink};
+
+    use super::*;
+
+    #[test]
+    fn what_a_collector_looked_for_is_seen_though_there_was_nothing_of_it() {
+        for sight in Sight::ALL {
+            for format in sight.from().formats {
+                let mut recording = Recording::new();
+                let jvm = recording.add_process(Process { jvm: true, ..Process::default() });
+                let (name, format) = ((*format).to_owned(), (*format).to_owned());
+                recording.add_source(Source { name, format, covers_ns: Some((0, 100)), ..Source::default() });
+                recording.seal();
+                let coverage = Sights::of(&recording).coverage(sight, jvm);
+                assert_eq!(coverage.moments, Intervals::of([(0, 100)]), "{sight:?}");
+                for other in Sight::ALL.iter().filter(|other| other.from().formats != sight.from().formats) {
+                    let seen = Sights::of(&recording).coverage(*other, jvm).sources.len();
+                    assert_eq!(seen, 0, "{other:?} by the collector of {sight:?}");
+                }
+            }
+        }
+    }
+}

@@ -6,11 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::jvm_text::kept_by_kernel;
 use crate::spans::NONE;
 use crate::{ProcessId, Recording, Role, ThreadId};
-
-/// Bytes of a name that the kernel keeps (`TASK_COMM_LEN` less the terminator).
-const KERNEL_NAME: usize = 15;
 
 impl Recording {
     /// Moves the rows of one thread under several names to one of its entries, which gets the
@@ -57,7 +55,7 @@ impl Recording {
 /// Whether two names of one thread id belong to one thread.
 fn are_one(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    short.is_empty() || short == long || (short.len() == KERNEL_NAME && long.starts_with(short))
+    short.is_empty() || short == long || short == kept_by_kernel(long)
 }
 
 #[cfg(test)]
@@ -101,5 +99,24 @@ mod tests {
         assert_eq!(spans, expected);
         let samples: Vec<_> = recording.samples.iter().filter_map(|sample| sample.thread).collect();
         assert_eq!(samples, [ids[0], ids[0], ids[0], ids[3]]);
+    }
+
+    #[test]
+    fn a_name_of_any_characters_is_that_of_which_the_kernel_keeps_the_beginning() {
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process::default());
+        // The kernel keeps 15 bytes of what a JVM gives it, in which this character has six.
+        for (tid, kept, name) in
+            [(1, "\u{1f980}worker-73", "\u{1f980}worker-73 of pool"), (2, "請求執行緒", "請求執行緒-1")]
+        {
+            recording.thread(process, Some(tid), kept, Role::App);
+            recording.thread(process, Some(tid), name, Role::App);
+        }
+        let other = recording.thread(process, Some(2), "請求執行", Role::App);
+        recording.merge_threads();
+        let name = |id: usize| recording.strings.get(recording.threads[id].name);
+        assert_eq!(name(0), "\u{1f980}worker-73 of pool");
+        assert_eq!(name(2), "請求執行緒-1");
+        assert_eq!(name(other.index()), "請求執行", "shorter than what is kept: another thread");
     }
 }

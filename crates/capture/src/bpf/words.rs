@@ -16,10 +16,11 @@ pub(crate) fn short(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|b| u16::from_ne_bytes(*b))
 }
 
-/// A text that ends at the first zero, or where the bytes do.
+/// A text that ends at the first zero, or where the bytes do: names of threads, and what probes of
+/// a JVM hand over.
 pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    fathom_recording::jvm_text(&bytes[..end]).into_owned()
 }
 
 #[cfg(test)]

@@ -267,6 +267,6 @@ impl Reader {
 
 /// What the kernel calls a thread: at most 15 bytes. `None` when it is gone.
 fn name_of(pid: i32, tid: i32) -> Option<String> {
-    let name = procfs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"))?;
-    Some(name.trim_end_matches('\n').to_owned())
+    let name = procfs::read(format!("/proc/{pid}/task/{tid}/comm"))?;
+    Some(fathom_recording::jvm_text(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned())
 }

@@ -126,7 +126,7 @@ impl<'a> Sample<'a> {
     /// The thread's name at the kernel.
     pub fn comm(&self) -> std::borrow::Cow<'_, str> {
         let end = self.head.comm.iter().position(|byte| *byte == 0).unwrap_or(16);
-        String::from_utf8_lossy(&self.head.comm[..end])
+        fathom_recording::jvm_text(&self.head.comm[..end])
     }
 }
 

@@ -12,9 +12,13 @@ use crate::user_names::{Users, own_uid};
 const ID_SHOWN: usize = 12;
 /// What lets one see the JVMs of others; root itself lacks a right in containers only, as a rule.
 fn remedy() -> &'static str {
-    if fathom_capture::privileges::ptrace_any() {
+    remedy_of(fathom_capture::privileges::ptrace_any(), own_uid() == 0)
+}
+
+fn remedy_of(may_ptrace: bool, is_root: bool) -> &'static str {
+    if may_ptrace {
         "the kernel refuses although CAP_SYS_PTRACE is there: a security module, or a user namespace with more rights"
-    } else if own_uid() == 0 {
+    } else if is_root {
         "they have more rights than this root, which needs CAP_SYS_PTRACE"
     } else {
         "sudo fathom ps"
@@ -210,5 +214,15 @@ mod tests {
     #[test]
     fn uptimes_are_short() {
         assert_eq!([up(3.9), up(303.0), up(7500.0), up(284_400.0)], ["3s", "5m03s", "2h05m", "3d07h"]);
+    }
+
+    #[test]
+    fn who_has_the_right_is_not_told_to_get_it() {
+        for root in [false, true] {
+            let text = remedy_of(true, root);
+            assert!(text.contains("although CAP_SYS_PTRACE is there") && !text.contains("needs"), "{text}");
+        }
+        assert!(remedy_of(false, true).ends_with("needs CAP_SYS_PTRACE"));
+        assert_eq!(remedy_of(false, false), "sudo fathom ps");
     }
 }

@@ -113,7 +113,7 @@ impl Method {
     }
 }
 
-/// A `Symbol`: modified UTF-8; what is not UTF-8 (characters beyond the BMP, NUL) is replaced.
+/// A `Symbol`.
 pub(crate) fn read_symbol(memory: &impl Memory, layout: &MethodLayout, symbol: u64) -> Result<String> {
     if symbol < 4096 {
         return Err(implausible("address of a symbol", symbol));
@@ -123,7 +123,7 @@ pub(crate) fn read_symbol(memory: &impl Memory, layout: &MethodLayout, symbol: u
     if bytes.iter().any(|byte| *byte < b' ') {
         return Err(implausible("a name", symbol));
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(fathom_recording::jvm_text(&bytes).into_owned())
 }
 
 /// The compressed line number table (src/hotspot/share/code/compressedStream.hpp and

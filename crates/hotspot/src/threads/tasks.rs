@@ -30,7 +30,7 @@ pub(super) fn read(pid: u32) -> Result<Vec<Task>> {
     let mut tasks: Vec<Task> = tids
         .filter_map(|tid: u32| {
             let name = fs::read(format!("{path}/{tid}/comm")).ok()?;
-            let name = String::from_utf8_lossy(&name).trim_end_matches('\n').to_owned();
+            let name = fathom_recording::jvm_text(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned();
             Some(Task { tid, tid_inside: if same { tid } else { inside(tid)? }, name })
         })
         .collect();

@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 
 use fathom_recording::FrameId;
 
-use super::bytes::{Bytes, HIGH_BITS};
+use super::bytes::{Bytes, HIGH_BITS, marked};
 use super::layout::Integers;
 
 /// The most frames that are kept by their bytes; more than any chunk has. The others are decoded
@@ -164,45 +164,25 @@ impl Frames {
 /// an integer may have nine, or the chunk ends.
 #[inline]
 fn raw(bytes: &Bytes<'_>, integers: usize) -> Option<(u128, usize)> {
+    let mut left = u32::try_from(integers).ok()?.checked_sub(1)?;
     let (low, high) = bytes.sixteen()?;
-    let open = open(low) | open(high) << 8;
-    // Eight bytes in a row without the end of an integer: a ninth always follows.
-    let two = open & open >> 1;
-    let four = two & two >> 2;
-    let mut ends = !open & 0xffff;
-    if integers == USUALLY {
-        (1..USUALLY).for_each(|_| ends &= ends.wrapping_sub(1));
-    } else {
-        (1..integers).for_each(|_| ends &= ends.wrapping_sub(1));
+    let (mut last, behind) = (!low & HIGH_BITS, !high & HIGH_BITS);
+    let ends = marked(last);
+    if left < ends {
+        (0..left).for_each(|_| last &= last - 1);
+        let mask = last ^ (last - 1);
+        return Some((u128::from(low & mask), last.trailing_zeros() as usize / 8 + 1));
     }
-    if four & four >> 4 != 0 || ends == 0 || integers == 0 {
+    left -= ends;
+    // Eight bytes in a row without the end of an integer: a ninth always follows.
+    if left >= marked(behind) || last.leading_zeros() + behind.trailing_zeros() >= u64::BITS {
         return None;
     }
-    let last = ends.trailing_zeros() as usize;
-    Some(((u128::from(high) << 64 | u128::from(low)) & UP_TO[last & 15], last + 1))
+    last = behind;
+    (0..left).for_each(|_| last &= last - 1);
+    let mask = last ^ (last - 1);
+    Some((u128::from(high & mask) << 64 | u128::from(low), 8 + last.trailing_zeros() as usize / 8 + 1))
 }
-
-/// The integers of a frame of all writers that we know: method, line, bytecode index, type. Their
-/// loop is unrolled.
-const USUALLY: usize = 4;
-
-/// Which of eight bytes have their highest bit set, as one bit each.
-#[inline]
-fn open(eight: u64) -> u32 {
-    // Each product is of a bit and the place that it moves to; no two meet.
-    (((eight & HIGH_BITS) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
-}
-
-/// The bytes of a word up to each of them.
-const UP_TO: [u128; 16] = {
-    let mut masks = [0; 16];
-    let mut last = 0;
-    while last < 16 {
-        masks[last] = u128::MAX >> (8 * (15 - last));
-        last += 1;
-    }
-    masks
-};
 
 #[cfg(test)]
 mod tests {
