@@ -349,7 +349,7 @@ mod tests {
                 recording.add_source(Source { name, format, covers_ns: Some((0, 100)), ..Source::default() });
                 recording.seal();
                 let coverage = Sights::of(&recording).coverage(sight, jvm);
-                assert_eq!(coverage.moments, Intervals::of([(0, 100)]), "{sight:?}");
+                assert_eq!(coverage.intervals, Intervals::of([(0, 100)]), "{sight:?}");
                 for other in Sight::ALL.iter().filter(|other| other.from().formats != sight.from().formats) {
                     let seen = Sights::of(&recording).coverage(*other, jvm).sources.len();
                     assert_eq!(seen, 0, "{other:?} by the collector of {sight:?}");
