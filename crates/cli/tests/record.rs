@@ -215,7 +215,7 @@ fn a_killed_fathom_leaves_a_recording_that_opens_as_cut_and_nothing_in_the_kerne
     assert!(opened.cut && !opened.spans.is_empty() && !opened.series.is_empty());
     assert!(jvm.process.0.try_wait().unwrap().is_none(), "the JVM has ended");
     let shown = fathom(dir.path(), &["info", "x.fathom"]);
-    assert!(String::from_utf8_lossy(&shown.stdout).contains("CUT"));
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("TRUNCATED"));
     programs.are_gone();
 }
 
