@@ -168,7 +168,9 @@ fn virtual_threads_that_wait_for_a_lock_are_reported_with_it_its_owner_and_where
                     );
                     let reported_ns: f64 = own.iter().map(|event| event["took_ns"].as_f64().unwrap()).sum();
                     let off = reported_ns / (waited_ns * own.len() as f64 / 25.0) - 1.0;
-                    assert!(off.abs() < 0.02, "{release} {options:?} {what}: {reported_ns} of {waited_ns}");
+                    // On a busy machine the program sees its wait end when it gets a CPU, which is
+                    // later.
+                    assert!(off.abs() < 0.05, "{release} {options:?} {what}: {reported_ns} of {waited_ns}");
                     // Where a class keeps its owner is known from the first wait on, who holds a
                     // monitor once it looks at it.
                     let owner_name = format!("{what}-owner");
