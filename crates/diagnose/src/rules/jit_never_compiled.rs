@@ -45,7 +45,7 @@ impl Rule for JitNeverCompiled {
          times slower, and a profile shows a hot method without a word on why.\n\n\
          **Evidence.** CPU samples whose innermost frame of all is an interpreted one of the same method, from first to last over 5 s or \
          more, and no compilation of that method where compilations were recorded. Fewer than 30 samples are at most *consistent with* it.\n\n\
-         **Confounders.** Code that has just become hot is interpreted for a timestamp, and then compiled: `jit-compile-burst`. Code that is thrown \
+         **Confounders.** Code that has just become hot is interpreted for a short time, and then compiled: `jit-compile-burst`. Code that is thrown \
          away and compiled again: `jit-deopt-loop`. A full code cache: `jit-code-cache-full`. A loop that sleeps or waits is interpreted \
          all its life, for it runs seldom: the time of the kernel, the JVM and native code below an interpreted frame is none of the \
          interpreter's.\n\n\

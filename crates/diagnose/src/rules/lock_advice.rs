@@ -37,7 +37,7 @@ const MORE_PERMITS: Advice = (
 const SHORT_WRITES: Advice = (
     "shorter and fewer writes: readers wait for each of them; copies that are replaced as a whole, or a ConcurrentHashMap",
     "any JDK",
-    "readers may see what was true a timestamp ago",
+    "readers may see what was true a short time ago",
 );
 const OPTIMISTIC: Advice = (
     "StampedLock with optimistic reads, for short reads",

@@ -38,16 +38,16 @@ pub(super) fn found(
     finding.meaning = match support {
         None => {
             "New code runs interpreted, many times slower, until C1 and then C2 have compiled it. When much becomes hot \
-             at the same timestamp it queues up for the few compiler threads, which take CPUs from the application \
+             at once it queues up for the few compiler threads, which take CPUs from the application \
              as well."
         }
         Some(_) if takes_cpus => {
-            "What becomes hot at the same timestamp is compiled at the same timestamp, and the compiler threads take the \
+            "What becomes hot at the same time is compiled at the same time, and the compiler threads take the \
              CPUs that the application's threads wait for."
         }
         Some(_) => {
             "New code runs interpreted, then in C1's profiled code, until C2 has compiled it; when much becomes hot at \
-             the same timestamp it queues up for the few compiler threads."
+             the same time it queues up for the few compiler threads."
         }
     }
     .into();
