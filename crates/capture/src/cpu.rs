@@ -22,12 +22,13 @@ use std::rc::Rc;
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{SampleRow, Sampling};
 
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::target::Change;
 use crate::unwind::kept::{Awaited, Kept, Waiting};
 use crate::unwind::reason_name;
 use crate::unwind::samples::Sample;
-use crate::{Selection, TargetEvent};
+use crate::{
+    Collector, Context, Engine, Entry, Order, Selection, Service, Settings, TargetEvent, Unavailable,
+};
 use program::Program;
 
 pub(crate) mod perf_event;
@@ -38,8 +39,10 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::CPU,
     about: "CPU samples with whole stacks: Java, JVM, native code and kernel (eBPF)",
     engine: Engine::Ebpf,
+    needs: &[Service::Unwinder],
     essential: true,
     default: true,
+    order: Order::StartsFirst,
     make: |settings: &Settings| Box::new(Cpu::new(settings)),
 };
 
@@ -198,28 +201,28 @@ impl Cpu {
         let Some(program) = &mut self.program else { return };
         let pid = kept.head.pid as i32;
         let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
-        let mut engine = program.engine.borrow_mut();
-        let walked = engine.walk_kept(&kept, is_jvm);
-        let awaited = engine.awaited(&walked.sample()).filter(|_| may_wait && !kept.is_old());
+        let mut unwinder = program.unwinder.borrow_mut();
+        let walked = unwinder.walk_kept(&kept, is_jvm);
+        let awaited = unwinder.awaited(&walked.sample()).filter(|_| may_wait && !kept.is_old());
         if let Some(awaited) = awaited {
-            drop(engine);
+            drop(unwinder);
             if let Some(oldest) = self.waiting.hold(kept, awaited) {
                 self.kept(oldest, false, cx);
             }
             return;
         }
-        engine.code.walked_late(pid, reason_name(walked.sample().head.reason).is_none());
-        drop(engine);
+        unwinder.code.walked_late(pid, reason_name(walked.sample().head.reason).is_none());
+        drop(unwinder);
         self.one(&walked.sample(), cx);
     }
 
     /// Walks those that have waited long enough: of a process, all.
     fn walk_waiting(&mut self, ends: Option<i32>, cx: &mut Context<'_>) {
         let Some(program) = &self.program else { return };
-        let engine = Rc::clone(&program.engine);
+        let unwinder = Rc::clone(&program.unwinder);
         let is_due = |kept: &Kept, awaited: &Awaited| {
             let pid = kept.head.pid as i32;
-            ends == Some(pid) || kept.is_old() || engine.borrow().has_come(pid, awaited)
+            ends == Some(pid) || kept.is_old() || unwinder.borrow().has_come(pid, awaited)
         };
         for kept in self.waiting.take(is_due) {
             let may_wait = ends != Some(kept.head.pid as i32);
@@ -231,7 +234,7 @@ impl Cpu {
         let Some(program) = &mut self.program else { return };
         let (pid, tid) = (sample.head.pid as i32, sample.head.tid as i32);
         let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
-        let stack = program.engine.borrow_mut().stack(sample, is_jvm, cx.sink);
+        let stack = program.unwinder.borrow_mut().stack(sample, is_jvm, cx.sink);
         let process = cx.process(pid);
         let thread = cx.thread_called(pid, tid, &sample.comm());
         let t_ns = cx.clock.epoch_ns(i64::try_from(sample.head.t_ns).unwrap_or(i64::MAX));
@@ -250,12 +253,12 @@ impl Cpu {
 impl Collector for Cpu {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let all = matches!(cx.targets.selection(), Selection::All);
-        let engine = cx.shared.stacks.clone().ok_or_else(|| Unavailable {
+        let unwinder = cx.services.unwinder().cloned().ok_or_else(|| Unavailable {
             what: "CPU samples".into(),
             why: "the tables that stacks are walked by could not be made".into(),
             remedy: "`fathom check` lists what is missing".into(),
         })?;
-        let program = Program::load(all, engine, cx.targets.map())?;
+        let program = Program::load(all, unwinder, cx.targets.map())?;
         self.attach(&program)?;
         cx.source_mut().sampling = Some(self.event.sampling(self.rate_hz));
         self.program = Some(program);

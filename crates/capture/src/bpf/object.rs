@@ -9,7 +9,7 @@ use libbpf_rs::btf::types::Typedef;
 use libbpf_rs::{MapHandle, OpenObject, Result};
 
 use crate::collector::Unavailable;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
 
 /// The types that were generated for an object of `bpf/` by its name, as a module `skeleton`.
 macro_rules! skeleton {
@@ -34,19 +34,19 @@ pub(crate) fn place() -> &'static mut MaybeUninit<OpenObject> {
     Box::leak(Box::new(MaybeUninit::uninit()))
 }
 
-/// Lets an object walk stacks by the tables of an engine, and see the processes in `targets`, the
+/// Lets an object walk stacks by the tables of an unwinder, and see the processes in `targets`, the
 /// map that all objects of a recording share. Without them it has empty ones of its own. Room for
 /// its stacks is made by the size of the machine.
 pub(crate) fn share(
     object: &mut OpenObject,
-    engine: Option<&SharedEngine>,
+    unwinder: Option<&SharedUnwinder>,
     targets: Option<&MapHandle>,
 ) -> Result<()> {
-    let engine = engine.map(|engine| engine.borrow());
+    let unwinder = unwinder.map(|unwinder| unwinder.borrow());
     let processors = libbpf_rs::num_possible_cpus()? as u32;
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        let tables = engine.as_ref().map(|engine| &engine.maps);
+        let tables = unwinder.as_ref().map(|unwinder| &unwinder.maps);
         if name == "samples" {
             map.set_max_entries(stack_bytes(processors))?;
         }

@@ -153,12 +153,12 @@ impl VirtualThreads {
 
     fn load(&mut self, min_ns: u64, cx: &Context<'_>) -> Result<(), String> {
         if self.loaded.is_none() {
-            let engine = cx.shared.stacks.clone();
+            let unwinder = cx.services.unwinder().cloned();
             let whole_host = matches!(cx.targets.selection(), Selection::All);
-            let shared = (engine.as_ref(), cx.targets.map());
+            let shared = (unwinder.as_ref(), cx.targets.map());
             let loaded = load(whole_host, min_ns, shared).map_err(|error| error.why)?;
             let maps = &loaded.maps;
-            let events = Events::over(&maps.events, &maps.samples, Wait::parse, MOST_EVENTS, engine);
+            let events = Events::over(&maps.events, &maps.samples, Wait::parse, MOST_EVENTS, unwinder);
             let events =
                 events.map_err(|error| unavailable(WHAT, "mapping the ring buffers of", &error).why)?;
             (self.loaded, self.events) = (Some(loaded), Some(events));

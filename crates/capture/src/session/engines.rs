@@ -1,7 +1,9 @@
 //! Which engine records, and what it can be asked for.
 
-use crate::collector::{Engine, Settings, Unavailable};
+use crate::collector::Unavailable;
 use crate::error::CaptureError;
+use crate::registry::Engine;
+use crate::settings::Settings;
 use crate::{CpuEvent, privileges};
 
 /// Whoever asks for another event than the usual one does not want a recording without its samples.
