@@ -35,12 +35,13 @@ pub fn write(recording: &Recording, path: &Path, overwrite: Overwrite) -> Result
 }
 
 fn write_tables(recording: &Recording, dir: &Path) -> Result<(), RecordingError> {
+    let id = recording.identity.recording.clone().or_else(Identity::new_recording_id);
     let mut files = Vec::with_capacity(TABLES.len());
     for table in TABLES {
-        files.push(parquet_file::write_rows(table, recording, dir)?);
+        files.push(parquet_file::write_rows(table, recording, id.as_deref(), dir)?);
     }
     let mut meta = Meta::complete(recording, &files, recording.covers_ns());
-    meta.identity.recording = meta.identity.recording.or_else(Identity::new_recording_id);
+    meta.identity.recording = id;
     meta.identity.derive_service(&recording.processes);
     meta.store(dir)
 }

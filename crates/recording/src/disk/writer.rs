@@ -135,15 +135,16 @@ impl Writer {
     pub fn finish(mut self) -> Result<(), RecordingError> {
         self.flush()?;
         let changes = duplicates::changes(&mut self.buffer, &self.dir)?;
+        let id = self.buffer.identity.recording.clone();
         let mut files = Vec::with_capacity(TABLES.len());
         for table in TABLES {
             files.push(match table.growth() {
                 Growth::Bulk if table.name() == duplicates::TABLE.name() && !changes.is_empty() => {
                     duplicates::convert(&changes, &mut self.buffer, &self.dir)?
                 }
-                Growth::Bulk => convert(table, &self.dir)?,
+                Growth::Bulk => convert(table, id.as_deref(), &self.dir)?,
                 Growth::Small | Growth::Dictionary => {
-                    parquet_file::write_rows(table, &self.buffer, &self.dir)?
+                    parquet_file::write_rows(table, &self.buffer, id.as_deref(), &self.dir)?
                 }
             });
         }
@@ -181,8 +182,8 @@ impl Writer {
 }
 
 /// Writes a table from its spool.
-fn convert(table: &dyn Table, dir: &Path) -> Result<Written, RecordingError> {
-    let mut file = ParquetFile::create(table, dir)?;
+fn convert(table: &dyn Table, id: Option<&str>, dir: &Path) -> Result<Written, RecordingError> {
+    let mut file = ParquetFile::create(table, id, dir)?;
     for batch in spool::batches(table, dir) {
         file.write(&batch)?;
     }
