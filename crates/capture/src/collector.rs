@@ -2,16 +2,13 @@
 
 use std::os::fd::BorrowedFd;
 
-use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId, Unseen};
+use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId};
 
 use crate::clock::monotonic_ns;
-use crate::services::Services;
+use crate::engine::Engine;
+use crate::services::{Service, Services};
 use crate::settings::Settings;
-use crate::{Clock, TargetEvent, Targets, WrittenFile};
-
-/// Something that could not be seen, and what would let it be seen. A value that is in the
-/// recording, no error.
-pub type Unavailable = Unseen;
+use crate::{Clock, TargetEvent, Targets, Unavailable, WrittenFile};
 
 /// A source of live data. One module, one line in [`COLLECTORS`](crate::COLLECTORS).
 ///
@@ -65,6 +62,47 @@ pub trait Collector {
     fn wake(&self) -> Option<BorrowedFd<'_>> {
         None
     }
+}
+
+/// A collector in the list.
+pub struct Entry {
+    /// Its id, for `--with` and `--without`, and the format of its source.
+    pub id: &'static str,
+    /// What it sees, one line for the help.
+    pub about: &'static str,
+    /// Which engine it belongs to.
+    pub engine: Engine,
+    /// What it needs of the session.
+    pub needs: &'static [Service],
+    /// Whether a recording is worth having when this is all that works: it shows what the target
+    /// itself does.
+    pub essential: bool,
+    /// Whether it runs without being asked for by `--with`.
+    pub default: bool,
+    /// When it starts and stops among the others.
+    pub order: Order,
+    /// Makes one.
+    pub make: fn(&Settings) -> Box<dyn Collector>,
+}
+
+impl Entry {
+    /// Whether it is to run with an engine.
+    pub(crate) fn is_wanted(&self, settings: &Settings, engine: Engine) -> bool {
+        let named = |list: &[String]| list.iter().any(|id| id == self.id);
+        let engine_fits = self.engine == Engine::Any || self.engine == engine;
+        engine_fits && (self.default || named(&settings.with)) && !named(&settings.without)
+    }
+}
+
+/// When a collector starts and stops: in the order of the list unless it says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// In the order of the list.
+    Listed,
+    /// Starts before all others: what is there already runs on while the rest is made ready.
+    StartsFirst,
+    /// Stops after all others: the kernel takes up to a second for it.
+    StopsLast,
 }
 
 /// What a collector works with.

@@ -4,9 +4,9 @@
 
 use std::rc::Rc;
 
+use crate::Unavailable;
 use crate::bpf::dispatcher::Dispatcher;
 use crate::bpf::interrupts::Interrupts;
-use crate::collector::Unavailable;
 use crate::dns_queries::DnsQueries;
 use crate::starts::Starts;
 use crate::unwind::SharedUnwinder;

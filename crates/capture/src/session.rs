@@ -180,10 +180,10 @@ impl Session {
         let essential = |entry: &Entry| entry.essential && (!asked || entry.engine == engine);
         // Where all of these were left out by name, what is left is what is wanted.
         let some_essential =
-            COLLECTORS.iter().any(|entry| essential(entry) && session.settings.wants(entry, engine));
+            COLLECTORS.iter().any(|entry| essential(entry) && entry.is_wanted(&session.settings, engine));
         let counts = |entry: &Entry| essential(entry) || !some_essential;
         let mut wanted: Vec<&'static Entry> =
-            COLLECTORS.iter().filter(|entry| session.settings.wants(entry, engine)).collect();
+            COLLECTORS.iter().filter(|entry| entry.is_wanted(&session.settings, engine)).collect();
         wanted.sort_by_key(|entry| entry.order != Order::StartsFirst);
         let whole_host = session.targets.selection().is_whole_host();
         writer.source_mut(session.source).unseen.extend(memory::too_little(whole_host));

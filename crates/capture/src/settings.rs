@@ -1,7 +1,8 @@
 //! What a user may ask of all collectors.
 
-use crate::cpu::CpuEvent;
-use crate::registry::{Engine, Entry};
+use crate::cpu_event::CpuEvent;
+use crate::engine::Engine;
+use crate::probe_spec::Spec;
 
 /// What a user may ask of all collectors.
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ pub struct Settings {
     /// choice (futex, epoll_wait); empty: all others.
     pub syscalls: Vec<String>,
     /// Functions, USDT probes and tracepoints that are asked for; seen by the collector `probes`.
-    pub probes: Vec<crate::probes::Spec>,
+    pub probes: Vec<Spec>,
     /// Calls of those functions of at least this length are reported, nanoseconds; `None`: as
     /// `min_ns`, or all.
     pub probes_min_ns: Option<u64>,
@@ -46,14 +47,5 @@ impl Default for Settings {
             with: Vec::new(),
             without: Vec::new(),
         }
-    }
-}
-
-impl Settings {
-    /// Whether a collector is to run with an engine.
-    pub(crate) fn wants(&self, entry: &Entry, engine: Engine) -> bool {
-        let named = |list: &[String]| list.iter().any(|id| id == entry.id);
-        let engine_fits = entry.engine == Engine::Any || entry.engine == engine;
-        engine_fits && (entry.default || named(&self.with)) && !named(&self.without)
     }
 }

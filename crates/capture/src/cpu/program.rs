@@ -7,9 +7,10 @@ use std::rc::Rc;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
 
-use crate::bpf::object::{place, share, skeleton};
-use crate::collector::Unavailable;
+use crate::Unavailable;
+use crate::bpf::object::{place, skeleton};
 use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
 
 skeleton!("cpu");
 use skeleton::{CpuSkel, CpuSkelBuilder};
@@ -47,7 +48,8 @@ impl Program {
     ) -> Result<Self, Unavailable> {
         crate::bpf::silence();
         let mut open = CpuSkelBuilder::default().open(place()).map_err(refused("opening"))?;
-        share(open.open_object_mut(), Some(&unwinder), targets).map_err(refused("sharing the tables of"))?;
+        share_tables(open.open_object_mut(), Some(&unwinder), targets)
+            .map_err(refused("sharing the tables of"))?;
         let constants = open.maps.rodata_data.as_deref_mut().ok_or_else(no_constants)?;
         constants.all_processes = u8::from(all);
         constants.own_pid = std::process::id();

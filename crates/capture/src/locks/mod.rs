@@ -42,10 +42,10 @@ use libbpf_rs::skel::Skel;
 use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bpf::dispatcher::{Hook, Registered, SWITCH_LOCKS};
-use crate::bpf::events::Events;
 use crate::bpf::object::skeleton;
 use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
+use crate::event_stacks::Events;
 use crate::target::Change;
 use crate::{
     Collector, Context, Engine, Entry, Order, Selection, Service, Settings, TargetEvent, Unavailable,

@@ -29,10 +29,10 @@ use super::virtual_probes::{
 };
 use super::virtual_samples::Samples;
 use crate::Selection;
-use crate::bpf::events::Events;
 use crate::bpf::{counted, remedy_of_uprobe, unavailable, words};
-use crate::collector::{Context, Unavailable};
+use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Verdict, put_back};
+use crate::{Context, Unavailable};
 
 /// Events taken in one round, and stacks that wait for theirs.
 const MOST_EVENTS: usize = 20_000;

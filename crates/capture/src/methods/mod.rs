@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use fathom_hotspot::symbols::Entries;
 
-use crate::collector::Unavailable;
+use crate::Unavailable;
 use crate::session::Raised;
 use crate::unwind::{SharedUnwinder, Unwinder};
 pub use agent::Woven;
@@ -162,7 +162,7 @@ pub struct Watch {
 impl Watch {
     /// Begins to watch the JVM of a process.
     pub fn start(pid: i32, asked: Asked) -> Result<Self, Unavailable> {
-        crate::privileges::ebpf()?;
+        crate::check::ebpf()?;
         crate::descriptors::raise_limit();
         let unwinder = Unwinder::load(false)?;
         unwinder.borrow_mut().renew(pid, true);

@@ -26,13 +26,14 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts};
 use syscalls::Errno;
 
-use crate::bpf::events::Events;
-use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::object::{place, skeleton};
 use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable, whole};
+use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Budget, Verdict, put_back};
 use crate::procfs;
 use crate::target::Change;
 use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Again, Event, Kind};
 use sockets::Sockets;
@@ -432,6 +433,6 @@ fn load(
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();
     }
-    share(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
+    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
     open.load().map_err(failed("loading"))
 }

@@ -9,8 +9,6 @@
 mod event;
 mod format;
 pub(crate) mod library;
-mod spec;
-mod tracefs;
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -22,17 +20,17 @@ use fathom_recording::{FrameType, SampleRow, SpanRow, StackId};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts, UsdtOpts};
 
-use crate::bpf::events::Events;
-use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::object::{place, skeleton};
 use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable};
-use crate::cpu::perf_event;
+use crate::event_stacks::Events;
+pub use crate::probe_spec::Spec;
 use crate::target::Change;
 use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use crate::{perf_event, tracefs};
 use event::Event;
 use format::{Format, Value};
-pub use spec::Spec;
-pub(crate) use tracefs::readable as tracepoints;
 
 skeleton!("probe");
 
@@ -389,6 +387,6 @@ fn load(
         data.own_pid = std::process::id();
         data.pidns_ino = pid_namespace();
     }
-    share(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
+    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
     open.load().map_err(failed("loading"))
 }

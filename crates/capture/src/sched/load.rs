@@ -5,12 +5,13 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
 use super::WHAT;
 use super::skeleton::{SchedSkel, SchedSkelBuilder};
+use crate::Unavailable;
 use crate::bpf::dispatcher::Dispatcher;
 use crate::bpf::interrupts::Interrupts;
-use crate::bpf::object::{place, share};
+use crate::bpf::object::place;
 use crate::bpf::{pid_namespace, silence, unavailable};
-use crate::collector::Unavailable;
 use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
 
 /// Loads the programs; attaching them is the caller's. With an unwinder they walk by its tables.
 pub(super) fn load(
@@ -31,7 +32,7 @@ pub(super) fn load(
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();
     }
-    share(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
+    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
     if let Some(interrupts) = interrupts {
         interrupts.share(open.open_object_mut()).map_err(failed("sharing the interrupts of"))?;
     }

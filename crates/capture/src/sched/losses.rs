@@ -3,7 +3,7 @@
 use super::{MISSED_ONE_IN, Sched};
 use crate::bpf::counted;
 use crate::clock::monotonic_ns;
-use crate::collector::{Context, Unavailable};
+use crate::{Context, Unavailable};
 
 impl Sched {
     /// Reports how many waits were not reported one by one, as there were too many.

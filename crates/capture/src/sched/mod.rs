@@ -27,11 +27,11 @@ use syscalls::Sysno;
 
 use crate::bpf::attached::attached;
 use crate::bpf::dispatcher::{Hook, Registered, SWITCH_WAITS, WAITS};
-use crate::bpf::events::Events;
 use crate::bpf::object::skeleton;
 use crate::bpf::ring::Ring;
 use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
+use crate::event_stacks::Events;
 use crate::kernel_symbols::KernelSymbols;
 use crate::procfs::Stat;
 use crate::target::Change;
@@ -136,7 +136,7 @@ impl Collector for Sched {
         let interrupts = cx.services.interrupts();
         let shared = (cx.services.unwinder(), cx.targets.map(), dispatcher.as_deref());
         // Those of a JVM, which is known for one where its own events are seen.
-        let with_starts = cx.settings.wants(&jvm_events::ENTRY, Engine::Ebpf);
+        let with_starts = jvm_events::ENTRY.is_wanted(cx.settings, Engine::Ebpf);
         let waits = (min_ns, cx.settings.always_ns);
         let mut loaded = load(whole_host, waits, with_starts, interrupts.as_deref().ok(), shared)?;
         match interrupts {

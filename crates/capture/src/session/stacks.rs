@@ -3,7 +3,7 @@
 
 use super::Session;
 use super::output::Output;
-use crate::collector::Unavailable;
+use crate::Unavailable;
 use crate::services::Services;
 use crate::target::{Change, TargetEvent, Targets};
 use crate::unwind;

@@ -8,10 +8,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::output::Output;
 use super::signals::Signals;
 use super::{Running, Session};
-use crate::collector::{Context, Unavailable};
-use crate::registry::Engine;
+use crate::Engine;
 use crate::services::Service;
 use crate::target::TargetEvent;
+use crate::{Context, Unavailable};
 
 impl Session {
     pub(super) fn watch_births(&mut self) -> Result<(), Unavailable> {

@@ -43,13 +43,14 @@ use syscalls::Sysno;
 
 use crate::bpf::attached::attached;
 use crate::bpf::dispatcher::{Dispatcher, EVERY, Hook, Registered};
-use crate::bpf::events::Events;
-use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::object::{place, skeleton};
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
 use crate::dns_queries::DnsQuery;
+use crate::event_stacks::Events;
 use crate::procfs;
 use crate::target::Change;
+use crate::unwind::share_tables;
 use crate::unwind::{SharedUnwinder, asleep};
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Event, Kind};
@@ -454,7 +455,7 @@ fn load(
         data.pidns_ino = pid_namespace();
     }
     open.progs.each_task.set_autoload(walks);
-    share(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
+    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
     if let Some(dispatcher) = dispatcher {
         let programs = ["on_sys_enter", "on_sys_exit"];
         dispatcher

@@ -8,8 +8,8 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::shared::{ProcessCode, bytes_of};
 use super::{Arena, Capacity, CodeOfProcesses, Publish, SharedUnwinder, UnwindMaps, Unwinder};
+use crate::Unavailable;
 use crate::bpf::object::{place, skeleton};
-use crate::collector::Unavailable;
 
 skeleton!("tables");
 use skeleton::TablesSkelBuilder;

@@ -9,7 +9,7 @@ use std::os::fd::BorrowedFd;
 use fathom_recording::StackId;
 use libbpf_rs::{MapCore, Result};
 
-use super::ring::Ring;
+use crate::bpf::ring::Ring;
 use crate::collector::Context;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
