@@ -1,5 +1,5 @@
 //! What every object of `bpf/` goes through before it is loaded: a place, and the parts that this
-//! kernel has no tracepoints for. The tables that it shares with the others: [`crate::unwind::share`].
+//! kernel has no tracepoints for. The tables that it shares: [`crate::unwind::share_tables`].
 
 use std::mem::MaybeUninit;
 

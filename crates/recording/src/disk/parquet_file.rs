@@ -20,7 +20,7 @@ use super::catch_panic::catch_panic;
 use super::checksum::{Checksum, Summed};
 use super::columns::{self, Columns, Damage};
 use super::tables::{self, Table};
-use super::{BATCH_ROWS, SCHEMA_VERSION, TOOL, create};
+use super::{BATCH_ROWS, SCHEMA_VERSION, TOOL, private_files};
 use crate::{Recording, RecordingError};
 
 /// Rows of a row group, the unit that a reader skips by its first and last time. 2²⁰ samples are
@@ -74,7 +74,7 @@ impl ParquetFile {
         fields.extend(id.map(|_| columns::text(RECORDING)));
         let schema = SchemaRef::new(Schema::new(fields));
         let path = dir.join(file_name(table));
-        let file = Summed::new(create::make_file(&path)?);
+        let file = Summed::new(private_files::make_file(&path)?);
         // Without the Arrow schema in the footer, readers see plain Parquet types: strings, not
         // dictionaries.
         let options =

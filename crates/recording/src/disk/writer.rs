@@ -14,6 +14,7 @@ use super::create::{self, Overwrite};
 use super::duplicates;
 use super::meta::Meta;
 use super::parquet_file::{self, ParquetFile, Written};
+use super::private_files;
 use super::spool::{self, Spool};
 use super::tables::{self, Growth, TABLES, Table};
 use crate::{
@@ -56,7 +57,7 @@ impl Writer {
     pub fn create(dir: &Path, overwrite: Overwrite) -> Result<Self, RecordingError> {
         create::check_place(dir, overwrite)?;
         let temporary = create::make_next_to(dir)?;
-        create::make_dir(&temporary.join(spool::DIR))?;
+        private_files::make_dir(&temporary.join(spool::DIR))?;
         let identity = Identity { recording: Identity::new_recording_id(), ..Identity::default() };
         Meta::writing(identity.clone()).store(&temporary)?;
         create::move_into_place(&temporary, dir)?;
