@@ -36,7 +36,7 @@ fn verdict(name: &str, with_table: bool) -> Diagnosis {
 fn first<'d>(d: &'d Diagnosis, rule: &str, culprit: &str) -> &'d Finding {
     let found = || d.findings.iter().map(|f| format!("{}: {}", f.rule, f.culprit)).collect::<Vec<_>>();
     let first = d.findings.first().unwrap_or_else(|| panic!("nothing found: {}", d.headline));
-    assert_eq!((first.rule, first.culprit.as_str()), (rule, culprit), "{:?}", found());
+    assert_eq!((first.rule, &*first.culprit), (rule, culprit), "{:?}", found());
     first
 }
 

@@ -13,12 +13,15 @@ mod value;
 
 pub(crate) mod compile;
 pub(crate) mod cpu;
+pub(crate) mod culprits;
 pub(crate) mod faults;
+pub(crate) mod growth;
 pub(crate) mod live_set;
 pub(crate) mod locks;
 pub(crate) mod merged;
 pub(crate) mod pauses;
 pub(crate) mod scope;
+pub(crate) mod titles;
 pub(crate) mod waits;
 
 pub use evidence::{Evidence, Origin};
@@ -32,8 +35,9 @@ pub struct Metric {
     pub id: &'static str,
     /// A template: `{value}`, `{baseline}` and `{detail}` stand for quantities and names,
     /// `{detail|pause|pauses}` for a number with its noun, `{detail?was|were}` for the noun or verb
-    /// alone, `{list*; }` for a list with its separator. What stands within `[ ]` is left out where
-    /// it names a quantity that is not known.
+    /// alone, `{list*; }` for a list with its separator, `{detail!}` for the time of a single
+    /// operation, `{detail:.1}` for a number with so many digits. What stands within `[ ]` is left
+    /// out where it names a quantity that is not known; in `[ | ]`, the second part takes its place.
     pub words: &'static str,
 }
 
@@ -149,6 +153,8 @@ pub type Subject = (&'static str, &'static [&'static Metric]);
 /// The catalogue: subjects with their metrics.
 pub fn catalogue() -> Vec<Subject> {
     vec![
+        ("Titles of findings", titles::ALL),
+        ("Culprits", culprits::ALL),
         ("Collections", pauses::ALL),
         ("The live set", live_set::ALL),
         ("Compilers", compile::ALL),
@@ -156,6 +162,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("Waits", waits::ALL),
         ("Locks", locks::ALL),
         ("Page faults", faults::ALL),
+        ("What grew", growth::ALL),
         ("Findings that explain the same time", merged::ALL),
         ("Ruled out, and not seen", scope::ALL),
     ]

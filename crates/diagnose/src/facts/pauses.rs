@@ -14,6 +14,8 @@ super::metrics! {
         "{pauses|pause|pauses} with {value} of kernel and {user} of user time, before the heap had been used once";
     /// The share that the kernel has of the CPU time of later pauses.
     LATER_KERNEL_SHARE = "later-kernel-share", "kernel share of CPU time in later pauses: {value}";
+    /// Collections that failed, which cost too little to matter.
+    FAILURES = "failed-collections", "{failures}, which cost {value} of the slow windows";
     /// A pause: what it was, why, how long, and how full the heap was.
     PAUSE = "pause",
         "{pause}[ ({cause})] of {value}[, {failed}][, the heap {heap-before} full][, heap {heap-after} full after it]";

@@ -4,6 +4,7 @@
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Role, ThreadId};
 
+use crate::facts::{Metric, Value, growth as facts};
 use crate::{Case, Evidence, Finding, Remedy};
 
 /// How long before a slow window a thread may end, and how long after its beginning, to be what it
@@ -27,11 +28,10 @@ pub(super) fn add(case: &Case<'_>, jvm: ProcessId, findings: &mut [Finding]) {
     let Some((ended, at_ns)) = as_it_began(case, jvm) else { return };
     let chains = case.chains();
     let names: Vec<&str> = ended.iter().map(|thread| chains.name(*thread)).collect();
-    let threads = if names.len() == 1 { "thread" } else { "threads" };
-    let names = names.join(", ");
-    first.title += &format!("; {threads} {names} ended as it began");
-    let text = format!("{threads} {names} ended, after having lived since the recording began");
-    first.evidence.insert(0, Evidence::summed("ends of threads", text).at(Some(at_ns)));
+    let (threads, names) = (Value::count(names.len()), names.join(", "));
+    let said = |metric: &'static Metric| metric.is(threads.clone()).with("names", Value::name(&names));
+    first.title = said(&facts::ENDED_MEANWHILE).with("title", Value::from(&first.title)).into();
+    first.evidence.insert(0, Evidence::summed("ends of threads", said(&facts::ENDED)).at(Some(at_ns)));
     first.remedies.insert(
         0,
         Remedy {
@@ -100,7 +100,7 @@ mod tests {
             service.row(kind::SCHED_OFF, consumer, (at, ends), Some(read), &[]);
         }
         service.row(kind::THREAD_END, consumer, (ends_ms, ends_ms), None, &[]);
-        service.diagnosis().findings[0].title.clone()
+        service.diagnosis().findings[0].title.to_string()
     }
 
     #[test]

@@ -7,8 +7,9 @@
 //! ```
 
 use super::parts::BASE;
-use super::{Grown, Growth, MOST, words};
-use crate::{Evidence, Remedy};
+use super::{Grown, Growth, MOST};
+use crate::facts::{Metric, Value, growth as facts};
+use crate::{Evidence, Fact, Remedy};
 
 /// How many threads at a time must usually be there for fewer to mean something.
 const SEVERAL: f64 = 1.5;
@@ -45,20 +46,18 @@ impl Growth<'_> {
 }
 
 impl Fewer {
-    pub(super) fn in_title(&self) -> String {
-        let [slow, base] = self.at_a_time;
-        format!(
-            "; that itself takes as long as ever ({}), and only {slow:.1} instead of {base:.1} threads at a time do it",
-            words::time(self.each_ms[0])
-        )
+    pub(super) fn in_title(&self) -> Fact {
+        self.fact(&facts::FEWER)
     }
 
     pub(super) fn evidence(&self) -> Evidence {
-        let ([slow, base], [now, before]) = (self.at_a_time, self.each_ms.map(words::time));
-        let text = format!(
-            "without those that wait: {now} an operation, {before} in the baseline; {slow:.1} threads at a time, {base:.1} in the baseline"
-        );
-        Evidence::summed("ledger of threads", text)
+        let fact = self.fact(&facts::AT_A_TIME).with("each-baseline", Value::ms(self.each_ms[1]));
+        Evidence::summed("ledger of threads", fact)
+    }
+
+    fn fact(&self, metric: &'static Metric) -> Fact {
+        let [slow, base] = self.at_a_time.map(Value::plain);
+        metric.is(slow).over(base).with("each", Value::ms(self.each_ms[0]))
     }
 
     pub(super) fn remedy() -> Remedy {
@@ -114,7 +113,7 @@ mod tests {
                 }
             }
         }
-        service.diagnosis().findings[0].title.clone()
+        service.diagnosis().findings[0].title.to_string()
     }
 
     #[test]

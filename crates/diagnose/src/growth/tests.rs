@@ -156,7 +156,7 @@ pub(super) fn of_threads_that_share_a_connection_the_peer_is_the_cause_and_the_o
     }
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
-    assert_eq!((finding.culprit.as_str(), finding.layer), ("10.0.0.7:5432", crate::Layer::Network));
+    assert_eq!((&*finding.culprit, finding.layer), ("10.0.0.7:5432", crate::Layer::Network));
     assert!(
         finding.title.contains("waiting for the network at 10.0.0.7:5432 in shop.Pool.call"),
         "{finding:#?}"
@@ -263,7 +263,7 @@ pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for
         service.diagnosis()
     };
     let opened = &diagnosis(75).findings[0];
-    assert_eq!((opened.rule, opened.culprit.as_str()), (RULE, "10.0.0.7:5432"), "{opened:#?}");
+    assert_eq!((opened.rule, &*opened.culprit), (RULE, "10.0.0.7:5432"), "{opened:#?}");
     let title = "each operation opens 6.0 connections instead of ";
     assert!(opened.title.contains(title), "{}", opened.title);
     assert!(opened.remedies[0].change.contains("keep connections open"), "{:?}", opened.remedies);
@@ -292,7 +292,7 @@ pub(super) fn a_query_for_each_row_is_reported_as_more_calls_from_where_they_are
     let many = diagnosis(120.0);
     let first = &many.findings[0];
     assert_eq!(
-        (first.rule, first.culprit.as_str()),
+        (first.rule, &*first.culprit),
         (CALLS_RULE, "shop.Database.query, called from shop.Orders.loadLines"),
         "{first:#?}"
     );
@@ -307,7 +307,7 @@ pub(super) fn a_query_for_each_row_is_reported_as_more_calls_from_where_they_are
     // As many calls an operation as ever: then it is the peer.
     let slower = diagnosis(2.0);
     let first = &slower.findings[0];
-    assert_eq!((first.rule, first.culprit.as_str()), (RULE, "10.0.0.7:5432"), "{first:#?}");
+    assert_eq!((first.rule, &*first.culprit), (RULE, "10.0.0.7:5432"), "{first:#?}");
     assert!(
         first.title.contains("in shop.Database.query, called from shop.Orders.loadLines"),
         "{}",
@@ -349,7 +349,7 @@ pub(super) fn virtual_threads_that_wait_on_their_carriers_are_said_to_keep_them(
             service.row(kind::SCHED_WATCHED, carrier, (0, 60_000), None, &[]);
             service.off(carrier, &pinned, (3, 95), &[(label::PEER, "10.0.0.7:5432")]);
         }
-        found(&service.diagnosis()).title.clone()
+        found(&service.diagnosis()).title.to_string()
     };
     assert!(
         title(Some(70)).ends_with("; virtual threads keep their carriers meanwhile"),

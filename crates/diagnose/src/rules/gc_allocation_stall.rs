@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::{fact, kind};
 
 use super::gc_case::{GcCase, cited, ranges, remedy, several_or_long, summed, windows_of};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::failures::was_asked_for;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
@@ -120,21 +120,21 @@ fn found(
     let mut threads: Vec<_> = stalls.iter().filter_map(Span::thread).collect();
     threads.sort_unstable();
     threads.dedup();
-    finding.title = if stalls.is_empty() {
-        let n = quantity::plural(degenerated.len(), "collection", "collections");
-        let how = if degenerated.iter().any(|p| is_degenerated(p)) { "degenerated: " } else { "" };
-        let cost = quantity::millis(cost_ms);
-        format!(
-            "{how}{n} had to be finished with the application stopped (Pause Degenerated, Pause Full), {cost}"
-        )
-    } else {
-        let n = quantity::plural(stalls.len(), "time", "times");
-        format!(
-            "allocation stalls: threads waited {n} for memory that the collector had not freed yet, {} in all",
-            quantity::millis(total_ms)
-        )
-    };
-    finding.culprit = "allocation faster than the collector frees".into();
+    finding.title = match stalls.is_empty() {
+        true => {
+            let n = Value::count(degenerated.len());
+            let title = titles::GC_DEGENERATED.is(Value::ms(cost_ms));
+            match degenerated.iter().any(is_degenerated) {
+                true => title.with("degenerated", n),
+                false => title.with("collections", n),
+            }
+        }
+        false => {
+            titles::GC_ALLOCATION_STALL.is(Value::ms(total_ms)).with("stalls", Value::count(stalls.len()))
+        }
+    }
+    .into();
+    finding.culprit = culprits::ALLOCATION.fact().into();
     finding.meaning =
         "The collector works concurrently with the application and came too late: the heap was full before it had \
                        freed anything, so threads had to wait for it."

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::{Case, Confidence, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule, quantity};
 
 /// Distance of the collections that RMI's distributed collector asks for
@@ -246,16 +246,14 @@ fn found(
             "the log names no causes; they keep to a period, as no heap that fills does".into();
     }
     let who = if rmi { "RMI's hourly System.gc()" } else { main.name() };
-    finding.title = format!(
-        "{} asked for by {who}: {} of stops",
-        quantity::plural(asked.len(), "collection", "collections"),
-        quantity::millis(total(asked)),
-    );
+    let title = titles::GC_EXPLICIT.is(Value::ms(total(asked))).with("by", Value::name(who));
+    finding.title = title.with("collections", Value::count(asked.len())).into();
     finding.culprit = match asker {
-        Some((true, Some(method))) => format!("direct buffers that {method} allocates"),
-        Some((false, Some(method))) => format!("System.gc() called by {method}"),
-        _ => who.into(),
-    };
+        Some((true, Some(method))) => culprits::DIRECT_BUFFERS.is(Value::name(method)),
+        Some((false, Some(method))) => culprits::SYSTEM_GC.is(Value::name(method)),
+        _ => culprits::ASKED_BY.is(Value::name(who)),
+    }
+    .into();
     finding.meaning = if main == Initiator::Direct {
         "Memory outside the heap is given back only when the collector finds the buffer that stands for it. Where the limit is \
          reached, the JDK asks for a collection and waits, thread by thread."

@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, most, remedy, summed};
 use crate::collections::{CPU_MIN_REAL_S, Pause};
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping,
@@ -185,11 +185,8 @@ fn found(
         )
     };
     let mut finding = gc.finding(rule, sure, cost_ms, early);
-    finding.title = format!(
-        "{} of pauses went into the kernel handing out memory that the heap had not used before",
-        quantity::millis(cost_ms)
-    );
-    finding.culprit = "the heap's memory, touched for the first time during collections".into();
+    finding.title = titles::GC_FIRST_TOUCH.is(Value::ms(cost_ms)).into();
+    finding.culprit = culprits::FIRST_TOUCH.fact().into();
     finding.meaning =
         "The kernel zeroes each page when it is first written to. Here that happens while collections \
                        copy objects and the application waits."

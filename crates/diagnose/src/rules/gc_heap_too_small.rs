@@ -11,7 +11,7 @@ use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
 use crate::burden::LONG_MS;
 use crate::collections::{Pause, live_points};
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::failures::ran_out;
 use crate::metrics::gc::LIVE_SHARE;
 use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Rule, quantity};
@@ -358,33 +358,26 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         ),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &room);
+    let title = titles::GC_HEAP_TOO_SMALL.is(Value::share(stopped));
     finding.title = match (tight, old, young) {
-        (Some((live, heap)), _, _) => format!(
-            "collections take {} of the time: {} of the heap of {} stays in use",
-            quantity::share(stopped),
-            quantity::share(live / heap),
-            quantity::bytes(heap)
-        ),
-        (_, Some((left, room)), _) => format!(
-            "collections take {} of the time: {} of the {} of the old generation stay in use after full ones",
-            quantity::share(stopped),
-            quantity::bytes(left),
-            quantity::bytes(room)
-        ),
-        (_, _, Some(young)) => format!(
-            "collections take {} of the time: the young generation of {} fills every {}",
-            quantity::share(stopped),
-            quantity::bytes(young.size),
-            quantity::seconds(young.interval_s)
-        ),
-        _ => format!("collections take {} of the time", quantity::share(stopped)),
-    };
-    finding.culprit = match (tight, old) {
-        (Some(_), _) => "the size of the heap",
-        (None, Some(_)) => "the size of the old generation",
-        (None, None) => "the size of the young generation",
+        (Some((live, heap)), ..) => {
+            title.with("live", Value::share(live / heap)).with("heap", Value::bytes(heap))
+        }
+        (_, Some((left, room)), _) => {
+            title.with("old-left", Value::bytes(left)).with("old", Value::bytes(room))
+        }
+        (.., Some(young)) => {
+            title.with("young", Value::bytes(young.size)).with("interval", Value::seconds(young.interval_s))
+        }
+        _ => title,
     }
     .into();
+    let small = match (tight, old) {
+        (Some(_), _) => "heap",
+        (None, Some(_)) => "old generation",
+        (None, None) => "young generation",
+    };
+    finding.culprit = culprits::SIZE.is(Value::name(small)).into();
     finding.meaning =
         "There is so little free memory between collections that the next one follows at once. The same \
                        work with more room takes fewer collections."

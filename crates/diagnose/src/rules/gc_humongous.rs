@@ -4,7 +4,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of
@@ -103,13 +103,9 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
     let (confidence, why) = gc.named(cost_ms);
     // Of the cycles' other pauses a share is attributed, which is an estimate.
     let mut finding = gc.finding(rule, (confidence.min(Confidence::Likely), why), cost_ms, &caused);
-    finding.title = format!(
-        "{} of {} started for objects of half a region or more: {} of pauses",
-        quantity::share(share),
-        quantity::plural(starts, "concurrent cycle", "concurrent cycles"),
-        quantity::millis(cost_ms),
-    );
-    finding.culprit = "allocation of large arrays (humongous objects)".into();
+    let title = titles::GC_HUMONGOUS.is(Value::ms(cost_ms)).with("share", Value::share(share));
+    finding.title = title.with("cycles", Value::count(starts)).into();
+    finding.culprit = culprits::LARGE_ARRAYS.fact().into();
     finding.meaning =
         "G1 keeps objects of half a region or more in regions of their own in the old generation. \
                        Allocating many of them starts one collection cycle after the other."

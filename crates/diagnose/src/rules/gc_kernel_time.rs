@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::fact;
 use super::gc_case::{GcCase, blind, most, no_swap, remedy, summed};
 use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
 /// The rule.
@@ -85,15 +85,9 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
         heavy.iter().filter_map(Pause::cpu).map(|cpu| of(&cpu)).sum()
     };
     let (sys_s, user_s) = (sum(&|cpu| cpu.sys_s), sum(&|cpu| cpu.user_s));
-    finding.title = format!(
-        "in {} the kernel worked more than the collector: {} of {} of CPU",
-        quantity::plural(heavy.len(), "collection", "collections"),
-        quantity::seconds(sys_s),
-        quantity::seconds(sys_s + user_s)
-    );
-    finding.culprit =
-        "the kernel's management of memory: huge pages, swap, memory that is given back and taken again"
-            .into();
+    let title = titles::GC_KERNEL_TIME.is(Value::seconds(sys_s)).with("cpu", Value::seconds(sys_s + user_s));
+    finding.title = title.with("collections", Value::count(heavy.len())).into();
+    finding.culprit = culprits::KERNEL_MEMORY.fact().into();
     finding.meaning = "The collector's threads run, but in the kernel: the application waits while memory is found, moved, \
                        zeroed or read back."
         .into();

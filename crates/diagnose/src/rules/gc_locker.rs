@@ -7,7 +7,7 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 use super::gc_case::{GcCase, SEVERAL, cited, marked, most, remedy, summed};
 use super::gc_first_touch::{kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -118,9 +118,8 @@ impl Rule for GcLocker {
                 blocked.add_to(&mut finding, case);
             }
             if let Some(first) = gave_up.first() {
-                let n = quantity::plural(gave_up.len(), "allocation", "allocations");
-                finding.title =
-                    format!("GCLocker: {n} failed while native code held an array: {}", first.name());
+                let title = titles::GC_LOCKER_FAILED.is(Value::count(gave_up.len()));
+                finding.title = title.with("said", Value::name(first.name())).into();
                 finding.evidence.push(cited(first, first.name().to_owned()));
             }
             return Judgement::Found(Box::new(finding));
@@ -193,20 +192,15 @@ impl Blocked {
 
     fn add_to(self, finding: &mut Finding, case: &Case<'_>) {
         let Some((thread, longest_ms)) = self.threads.first() else { return };
-        let waited = format!(
-            "{} waited {} for native code that held an array",
-            quantity::plural(self.threads.len(), "thread", "threads"),
-            quantity::millis(self.ms)
-        );
         let recording = case.recording;
         let named = recording.threads.get(thread.index()).map_or("", |row| recording.strings.get(row.name));
-        let fact =
-            pauses::LOCKER_WAITS.is(Value::ms(self.ms)).with("threads", Value::count(self.threads.len()));
+        let (waited, threads) = (Value::ms(self.ms), Value::count(self.threads.len()));
+        finding.title = titles::GC_LOCKER_WAITED.is(waited.clone()).with("threads", threads.clone()).into();
+        let fact = pauses::LOCKER_WAITS.is(waited).with("threads", threads);
         let fact = fact.with("thread", Value::name(named)).with("longest", Value::ms(*longest_ms));
         let mut evidence = summed("sched", fact);
         evidence.thread = Some(*thread);
         finding.evidence.insert(0, evidence);
-        finding.title = waited;
         finding.acts.extend(self.windows);
         finding.windows = marked(finding.acts.clone());
     }
@@ -257,13 +251,9 @@ fn found_nothing(pause: &Pause<'_>) -> bool {
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f64, cost_ms: f64) -> Finding {
     let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, by_locker);
     let pinned = by_locker.iter().filter(|p| only_pinned(p)).count();
-    let what = if pinned * 2 > by_locker.len() { "left regions in place" } else { "had to wait" };
-    finding.title = format!(
-        "{} ({}) {what} because native code held an array",
-        quantity::plural(by_locker.len(), "collection", "collections"),
-        quantity::share(share),
-    );
-    finding.culprit = "native code in JNI critical sections (GetPrimitiveArrayCritical)".into();
+    let title = if pinned * 2 > by_locker.len() { &titles::GC_LOCKER_PINNED } else { &titles::GC_LOCKER };
+    finding.title = title.is(Value::share(share)).with("collections", Value::count(by_locker.len())).into();
+    finding.culprit = culprits::CRITICAL_SECTIONS.fact().into();
     finding.meaning =
         "While native code works on a Java array, the collector cannot move it. Threads that need memory \
                        wait for that code, and an extra collection follows."

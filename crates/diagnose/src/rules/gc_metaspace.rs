@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::trend::Trend;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
@@ -95,22 +95,12 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
     let leaks = growth.is_some_and(|(trend, first, last)| trend.low > 0.0 && last > first * (1.0 + GROWN));
     let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, asked);
     let last = asked.iter().filter(|p| is_last_resort(p)).count();
-    let resort = match last {
-        0 => String::new(),
-        n => format!(", {} of them the last resort before an OutOfMemoryError", quantity::count(n as f64)),
-    };
-    finding.title = format!(
-        "{} because class memory reached its threshold{resort}: {}{}",
-        quantity::plural(asked.len(), "collection", "collections"),
-        quantity::millis(cost_ms),
-        if leaks { "; it keeps growing" } else { "" },
-    );
-    finding.culprit = if leaks {
-        "class loaders that are never released, or classes generated without end"
-    } else {
-        "the metaspace threshold"
-    }
-    .into();
+    let title = titles::GC_METASPACE.is(Value::ms(cost_ms)).with("collections", Value::count(asked.len()));
+    let title = title.with("last-resort", (last > 0).then(|| Value::count(last)));
+    let growing = growth.filter(|_| leaks).map(|(trend, ..)| Value::growth(trend.slope));
+    finding.title = title.with("growth", growing).into();
+    finding.culprit =
+        if leaks { culprits::CLASS_LOADERS.fact() } else { culprits::METASPACE_SIZE.fact() }.into();
     finding.meaning =
         "These collections were started to unload classes, not because the heap was full. Each looks at \
                        the whole heap, most of them with the application stopped."

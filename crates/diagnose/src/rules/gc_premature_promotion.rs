@@ -4,7 +4,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// Share of young collections after which the survivor spaces are overrun: the threshold falls to 1
@@ -158,12 +158,9 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, aged: &[Pause<'_>], seen: &Seen, 
     let old: Vec<Pause<'_>> = gc.slow.iter().filter(|p| cleans_old(p)).copied().collect();
     let why = "survivors are overrun and die in the old generation; how much would die with larger survivor spaces is not in the log";
     let mut finding = gc.finding(rule, (Confidence::Likely, why.into()), cost_ms, &old);
-    finding.title = format!(
-        "{} of young collections overrun the survivor spaces; {} of old collections clean up after that",
-        quantity::share(seen.collapsed),
-        quantity::millis(cost_ms),
-    );
-    finding.culprit = "survivor spaces too small for what survives one collection".into();
+    let title = titles::GC_PREMATURE_PROMOTION.is(Value::share(seen.collapsed));
+    finding.title = title.with("cost", Value::ms(cost_ms)).into();
+    finding.culprit = culprits::SURVIVORS.fact().into();
     finding.meaning =
         "Objects that would die soon are moved to the old generation, and the costly collections of \
                        that have to remove them."

@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 use super::gc_case::{GcCase, blind, cited, most, no_swap, remedy, summed};
 use crate::burden::LONG_MS;
 use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, quantity};
@@ -189,16 +189,10 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
         ),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, long);
-    let of = match seen.efficiency {
-        Some(share) => {
-            format!("collections got {} of the CPU time that they could use", quantity::share(share))
-        }
-        None => "collections waited for more than they worked".to_owned(),
-    };
-    let (used, wall) = (quantity::seconds(seen.cpu.cpu_s()), quantity::seconds(seen.cpu.real_s));
-    finding.title = format!("{of}: {used} of CPU in {wall} of pauses");
-    finding.culprit =
-        "whatever else runs on the CPUs (other processes, a CPU quota, the hypervisor), or swap".into();
+    let title = titles::GC_STARVED_OF_CPU.is(Value::seconds(seen.cpu.cpu_s()));
+    let title = title.with("efficiency", seen.efficiency.map(Value::share));
+    finding.title = title.with("paused", Value::seconds(seen.cpu.real_s)).into();
+    finding.culprit = culprits::NO_CPU_OR_SWAP.fact().into();
     finding.meaning =
         "The collector hardly ran while the application waited for it. Consistent with that: no CPU for its \
          threads, a heap that was swapped out, a disk or file system that blocked the JVM."

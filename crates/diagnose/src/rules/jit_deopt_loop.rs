@@ -7,7 +7,7 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JitCase, remedy};
-use crate::facts::{Value, compile};
+use crate::facts::{Value, compile, culprits, titles};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
 use crate::quantity::{count, plural};
@@ -188,8 +188,9 @@ fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cos
     };
     let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
     finding.why_confidence = why.into();
-    finding.title = format!("{worst} is compiled again and again, {} times", count(times as f64));
-    finding.culprit = worst.to_owned();
+    let method = Value::name(worst);
+    finding.title = titles::COMPILED_AGAIN.is(Value::count(times)).with("method", method.clone()).into();
+    finding.culprit = culprits::METHOD.is(method).into();
     finding.meaning = MEANING.into();
     let methods = again.methods.iter().take(NAMED).map(|(method, n)| {
         compile::AGAIN_METHOD.is(Value::counted(*n as f64)).with("method", Value::name(method.to_string()))
@@ -294,15 +295,14 @@ fn found(
     };
     let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
     finding.why_confidence = why.into();
-    let worst = rounds.loops.first().map_or("", |(method, _)| method);
+    let worst = rounds.loops.first().map_or(&"", |(method, _)| method);
+    let method = Value::name(*worst);
     finding.title = match rounds.most >= LOOP {
-        true => format!(
-            "{worst} is compiled and thrown away again and again, {} times",
-            count(rounds.most as f64)
-        ),
-        false => format!("compiled code is thrown away {:.0} times a second", rounds.per_s),
-    };
-    finding.culprit = worst.to_owned();
+        true => titles::DEOPT_LOOP.is(Value::count(rounds.most)).with("method", method.clone()),
+        false => titles::DEOPT_STORM.is(Value::per_second(rounds.per_s)),
+    }
+    .into();
+    finding.culprit = culprits::METHOD.is(method).into();
     finding.meaning = MEANING.into();
     finding.evidence = evidence(jit, rounds, &reasons);
     finding.windows = ranges.windows();
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn the_same_method_thrown_away_again_and_again_is_found_with_its_trap() {
         let Judgement::Found(found) = looping(12, "uncommon trap", 40.0) else { panic!() };
-        assert_eq!((found.culprit.as_str(), found.confidence), ("app.A.work()", Confidence::ConsistentWith));
+        assert_eq!((&*found.culprit, found.confidence), ("app.A.work()", Confidence::ConsistentWith));
         assert!((found.cost_ms - 9_600.0).abs() < 1.0, "{}", found.cost_ms);
         assert!(
             found.facts(&compile::TRAPS).any(|trap| trap.number("bytecode") == Some(17.0)

@@ -15,7 +15,7 @@ use fathom_recording::{ProcessId, Span};
 use super::gc_case::{blind, cited, most, no_swap, ranges, remedy, summed};
 use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::intervals::Intervals;
 use crate::windows::stops::{UNNAMED, name_of};
 use crate::{
@@ -216,16 +216,13 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     let (main, main_ms) =
         by_sort.first().map_or_else(Default::default, |(name, sort)| (name.clone(), sort.ms));
     let main_share = main_ms / seen.stops.length_ms().max(f64::MIN_POSITIVE);
-    finding.title = match by_sort.len() {
-        1 => format!("{}: {main}", seen.title),
-        _ if main_share > 0.5 => format!("{}, most of it in {main}", seen.title),
-        _ => format!("{}, {} of it in {main}", seen.title, quantity::share(main_share)),
-    };
     let slow_pace = slow_pace(&pauses);
-    if let Some(pace) = slow_pace.as_ref().filter(|pace| pace.ms * 2.0 > seen.stops.length_ms()) {
-        finding.title += &format!(", through {} of heap a second", quantity::bytes(pace.bytes_a_second()));
-    }
-    finding.culprit = main;
+    let pace = slow_pace.as_ref().filter(|pace| pace.ms * 2.0 > seen.stops.length_ms());
+    let title = titles::JVM_STOPPED.fact().with("stops", Value::from(seen.title.clone()));
+    let title = title.with("share", (by_sort.len() > 1).then(|| Value::share(main_share)));
+    let title = title.with("sort", Value::name(&main));
+    finding.title = title.with("pace", pace.map(|pace| Value::bytes(pace.bytes_a_second()))).into();
+    finding.culprit = culprits::STOPS.is(Value::name(main)).into();
     finding.meaning =
         "While a collection or another safepoint holds the JVM, no thread of the application runs.".into();
     let source = source(case, jvm);
@@ -249,7 +246,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     finding
         .evidence
         .extend(longest.iter().take(NAMED).filter(|_| finding.layer == Layer::Safepoint).map(evidence_of));
-    if [UNNAMED, AROUND].contains(&finding.culprit.as_str()) {
+    if [UNNAMED, AROUND].contains(&&*finding.culprit) {
         finding.remedies.push(remedy(
             "let the log name them, and what takes the time in them: -Xlog:safepoint (JDK 8: -XX:+PrintSafepointStatistics \
              -XX:PrintSafepointStatisticsCount=1)",

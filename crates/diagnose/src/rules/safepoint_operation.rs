@@ -11,7 +11,7 @@ use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, median, ranges, remedy, summed, windows_of};
 use crate::burden;
-use crate::facts::{Value, waits as facts};
+use crate::facts::{Value, culprits, titles, waits as facts};
 use crate::growth::handshakes;
 use crate::intervals::Intervals;
 use crate::quantity::{millis, plural};
@@ -263,23 +263,19 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     };
     let mut finding = case.finding(rule, jvm, confidence, held.cost_ms);
     finding.why_confidence = why.into();
-    let sort = plural(main.all.len(), of.words.0, of.words.1);
-    let sort = if of.name().is_empty() { format!("{sort} ({name})") } else { sort };
-    let longest = match main.all.len() {
-        1 => String::new(),
-        _ => format!(", the longest {}", millis(main.longest_ms)),
-    };
-    let others = match in_all - main.ms {
-        ms if ms >= 1.0 => format!(", other operations for {}", millis(ms)),
-        _ => String::new(),
-    };
-    let who = asked.first().map_or(String::new(), |who| format!(", asked for by {who}"));
-    finding.title = format!("{sort} held the JVM for {}{longest}{others}{who}", millis(main.ms));
-    finding.culprit = match (asked.first(), of.by) {
-        (Some(who), _) => format!("{name}, asked for by {who}"),
-        (None, "") => (*name).to_owned(),
-        (None, by) => format!("{name}: {by}"),
-    };
+    let several = main.all.len() > 1;
+    let noun = if several { of.words.1 } else { of.words.0 };
+    let title = titles::SAFEPOINT_OPERATION.is(Value::ms(main.ms)).with("noun", Value::name(noun));
+    let title = title.with("operations", Value::count(main.all.len()));
+    let title = title.with("operation", of.name().is_empty().then(|| Value::name(*name)));
+    let title = title.with("longest", several.then(|| Value::ms(main.longest_ms)));
+    let others = in_all - main.ms;
+    let title = title.with("others", (others >= 1.0).then(|| Value::ms(others)));
+    let who = asked.first().map(Value::name);
+    finding.title = title.with("asked-by", who.clone()).into();
+    let by = Some(of.by).filter(|by| who.is_none() && !by.is_empty());
+    let culprit = culprits::OPERATION.is(Value::name(*name)).with("asked-by", who);
+    finding.culprit = culprit.with("by", by.map(Value::name)).into();
     finding.meaning =
         "While a VM operation holds the JVM at a safepoint, no thread of the application runs.".into();
     for (name, sort) in sorts.iter().take(NAMED) {

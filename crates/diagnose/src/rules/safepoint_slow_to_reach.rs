@@ -15,9 +15,9 @@ use super::gc_starved_of_cpu::waited;
 use super::jit_case::remedy;
 use crate::chain::Part;
 use crate::collections::{self, Pause};
-use crate::facts::{Value, waits as facts};
+use crate::facts::{Value, culprits, titles, waits as facts};
 use crate::intervals::Intervals;
-use crate::quantity::{millis, plural, share};
+use crate::quantity::plural;
 use crate::waits::Category;
 use crate::waits::log_write::log_writes;
 use crate::windows::stops::name_of;
@@ -335,23 +335,17 @@ fn found(
     // A stop that its window was made around is all of that window, and may be next to nothing of
     // the run.
     let run_ms = case.recording.covers_ns().map_or(0.0, |(from, to)| to.saturating_sub(from) as f64 / 1e6);
-    let of_run = match run_ms > 0.0 {
-        true => format!(", {} of the run in all", share(cost_ms / run_ms)),
-        false => String::new(),
+    let of_run = (run_ms > 0.0).then(|| Value::share(cost_ms / run_ms));
+    let title = match leaving {
+        true => titles::SAFEPOINT_SLOW_TO_LEAVE.is(Value::ms(longest.leave_ms)),
+        false => titles::SAFEPOINT_SLOW_TO_REACH.is(Value::ms(longest.reach_ms)),
     };
-    finding.title = match leaving {
-        true => {
-            format!("threads are let go late after a safepoint, up to {}{of_run}", millis(longest.leave_ms))
-        }
-        false => {
-            format!("threads are slow to stop for a safepoint, up to {}{of_run}", millis(longest.reach_ms))
-        }
-    };
-    finding.culprit = culprit.into();
+    finding.title = title.with("of-run", of_run).into();
+    finding.culprit = culprits::LATE.is(Value::name(culprit)).into();
     finding.why_confidence = why.into();
     let last = late.and_then(|late| late.last.as_ref()).filter(|_| !leaving);
     if let Some((who, did)) = last {
-        finding.culprit = format!("{who}: {did}");
+        finding.culprit = culprits::LAST_IN.is(Value::name(who)).with("did", Value::name(did)).into();
         finding.why_confidence =
             "the switches of the threads name the one that came last and show that nothing held it back"
                 .into();

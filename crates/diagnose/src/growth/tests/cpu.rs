@@ -18,7 +18,7 @@ fn more_cpu_time_for_each_operation_is_named_by_the_method_of_the_application() 
     }
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
-    assert_eq!((finding.culprit.as_str(), finding.layer), ("shop.Price.parse", crate::Layer::Application));
+    assert_eq!((&*finding.culprit, finding.layer), ("shop.Price.parse", crate::Layer::Application));
     assert!(finding.title.contains("running in shop.Price.parse"), "{finding:#?}");
 }
 
@@ -242,7 +242,7 @@ const VIRTUAL_READ: [(&str, FrameType); 3] = [
 
 #[test]
 fn sleep_of_virtual_threads_that_no_carrier_is_free_to_end_follows_from_what_carriers_run() {
-    let culprit = |diagnosis: &crate::Diagnosis| found(diagnosis).culprit.clone();
+    let culprit = |diagnosis: &crate::Diagnosis| found(diagnosis).culprit.to_string();
     assert_eq!(culprit(&waits_on_a_carrier(&SLEEP, 100, false)), "shop.Invoice.total");
     // Where carriers have time to spare, who sleeps longer does so for itself.
     assert_eq!(culprit(&waits_on_a_carrier(&SLEEP, 40, false)), "shop.Retry.backOff");
@@ -250,7 +250,7 @@ fn sleep_of_virtual_threads_that_no_carrier_is_free_to_end_follows_from_what_car
 
 #[test]
 fn what_virtual_threads_wait_for_the_network_longer_is_what_takes_their_carriers_time() {
-    let culprit = |now, pinned| found(&waits_on_a_carrier(&VIRTUAL_READ, now, pinned)).culprit.clone();
+    let culprit = |now, pinned| found(&waits_on_a_carrier(&VIRTUAL_READ, now, pinned)).culprit.to_string();
     assert_eq!(culprit(100, false), "shop.Invoice.total");
     assert_eq!(culprit(99, true), "shop.Audit.force");
     assert_eq!(culprit(40, false), "shop.Session.serve", "with time to spare it is the network");

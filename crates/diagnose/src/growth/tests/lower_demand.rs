@@ -43,7 +43,7 @@ fn threads_that_sleep_longer_between_operations_may_be_asked_for_less() {
     }
     let diagnosis = service.diagnosis();
     let [finding] = &diagnosis.findings[..] else { panic!("{diagnosis:#?}") };
-    assert_eq!((finding.rule, finding.culprit.as_str()), (PACE_RULE, "shop.Worker.pace"));
+    assert_eq!((finding.rule, &*finding.culprit), (PACE_RULE, "shop.Worker.pace"));
     assert_eq!(finding.confidence, Confidence::ConsistentWith, "{finding:#?}");
 }
 
@@ -152,7 +152,7 @@ fn threads_that_come_and_sleep_are_no_change_unless_somebody_waits_for_them() {
         }
         service.diagnosis()
     };
-    let blamed = |diagnosis: &crate::Diagnosis| diagnosis.findings.first().map(|f| f.culprit.clone());
+    let blamed = |diagnosis: &crate::Diagnosis| diagnosis.findings.first().map(|f| f.culprit.to_string());
     assert_eq!(blamed(&diagnosis(false)), None);
     assert!(blamed(&diagnosis(true)).is_some());
 }

@@ -3,7 +3,8 @@
 use super::super::gc_case::{GcCase, cited, ranges, remedy, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
-use crate::{Confidence, Finding, Remedy, Rule, quantity};
+use crate::facts::{Value, culprits, titles};
+use crate::{Confidence, Finding, Remedy, Rule};
 
 /// Findings cite as many pauses.
 pub(super) const CITED: usize = 3;
@@ -40,14 +41,10 @@ pub(super) fn found(
         None => (0.0, None),
     };
     let log = log.map_or("the GC log", |source| source.name.as_str());
-    finding.title = format!(
-        "{} waited {} without using a CPU, the longest {}: the GC log's own write {}",
-        quantity::plural(waits.len(), "stop", "stops"),
-        quantity::millis(cost_ms),
-        quantity::millis(first),
-        if timed { "blocked" } else { "may have blocked" },
-    );
-    finding.culprit = format!("writes to {log}");
+    let title = if timed { &titles::GC_LOG_WRITE_BLOCKED } else { &titles::GC_LOG_WRITE_GAPS };
+    let title = title.is(Value::ms(cost_ms)).with("stops", Value::count(waits.len()));
+    finding.title = title.with("longest", Value::ms(first)).into();
+    finding.culprit = culprits::WRITES.is(Value::name(log)).into();
     finding.meaning = "While all threads are stopped, the JVM writes lines of its log and waits until the kernel has \
                        taken them. When the disk is busy with other writes, the whole application waits for the log."
         .into();

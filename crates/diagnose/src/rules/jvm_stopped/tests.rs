@@ -48,11 +48,9 @@ fn what_safepoints_take_beyond_the_collections_in_them_is_said_apart() {
         built.pause("GC pause (young)", "G1 Evacuation Pause", at + 0.02, 2.0, &[]);
     }
     let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
-    assert!(
-        finding.title.ends_with("most of it in safepoints around collections, beyond their pauses"),
-        "{}",
-        finding.title
-    );
+    let title = finding.says(&titles::JVM_STOPPED);
+    assert_eq!(title.name("sort"), Some("safepoints around collections, beyond their pauses"));
+    assert!(title.number("share").unwrap() > 0.5, "{title:?}");
     assert!(finding.remedies[0].change.contains("PrintSafepointStatistics"), "{:?}", finding.remedies);
     assert_eq!(finding.layer, Layer::Safepoint);
 }
@@ -116,13 +114,12 @@ fn stops_that_stand_out_are_named_where_they_are_what_was_lost() {
     assert_eq!(d.status, Status::Found, "{}", d.headline);
     let finding = &d.findings[0];
     assert_eq!(finding.rule, "jvm-stopped");
-    assert!(
-        finding
-            .title
-            .starts_with("40 stops that stand out of 1,000, the longest 400 ms, most of it in GC pause"),
-        "{}",
-        finding.title
+    let stops = finding.says(&titles::STOPS_STANDING_OUT);
+    assert_eq!(
+        ["stops", "all", "value"].map(|name| stops.number(name).unwrap().round()),
+        [40.0, 1_000.0, 400.0]
     );
+    assert!(finding.culprit.starts_with("GC pause"), "{}", finding.culprit);
     assert!(
         finding.evidence[0].text().starts_with("20 × GC pause (young), G1 Evacuation Pause: 8"),
         "{:?}",
@@ -277,11 +274,8 @@ fn a_safepoint_right_behind_a_collection_is_not_the_collection() {
     built.span(kind::SAFEPOINT, "stopped", 2.846, 42.0, &[], &[]);
     built.span(kind::SAFEPOINT, "stopped", 2.883, 1_000.7, &[], &[]);
     let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
-    assert!(
-        finding.title.starts_with("one stop of 1.04 s, most of it in unnamed VM operations"),
-        "{}",
-        finding.title
-    );
+    assert_eq!(finding.says(&titles::LONG_STOP).number("value").unwrap().round(), 1_038.0);
+    assert_eq!(*finding.culprit, *UNNAMED);
     assert!(finding.remedies[0].change.contains("PrintSafepointStatistics"), "{:?}", finding.remedies);
     assert_eq!(finding.layer, Layer::Safepoint);
 }

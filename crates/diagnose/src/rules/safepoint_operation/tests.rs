@@ -108,7 +108,7 @@ fn an_operation_that_does_little_and_one_that_is_not_known_are_named_and_no_more
         let Judgement::Found(found) = judged(&SafepointOperation, &built.sealed()) else {
             panic!("{operation}")
         };
-        assert_eq!((found.title.as_str(), found.confidence), (words, Confidence::ConsistentWith));
+        assert_eq!((&*found.title, found.confidence), (words, Confidence::ConsistentWith));
         assert!(found.verify[0].contains("caller"), "{:?}", found.verify);
     }
 }
