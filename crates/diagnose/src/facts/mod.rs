@@ -37,7 +37,8 @@ pub struct Metric {
     /// `{detail|pause|pauses}` for a number with its noun, `{detail?was|were}` for the noun or verb
     /// alone, `{list*; }` for a list with its separator, `{detail!}` for the time of a single
     /// operation, `{detail:.1}` for a number with so many digits. What stands within `[ ]` is left
-    /// out where it names a quantity that is not known; in `[ | ]`, the second part takes its place.
+    /// out where it names a quantity that is not known; in `[ | ]` the second part takes its
+    /// place.
     pub words: &'static str,
 }
 

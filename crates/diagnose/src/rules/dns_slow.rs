@@ -1,6 +1,6 @@
 //! `dns-slow`: names are resolved, and it takes long.
 
-use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
 use super::dns_case::{self, asked, timed_out};
@@ -145,6 +145,7 @@ impl Rule for DnsSlow {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::vocabulary::label;
     use fathom_recording::FrameType::C2;
     use fathom_recording::vocabulary::figure;
 

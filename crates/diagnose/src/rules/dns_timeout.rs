@@ -1,6 +1,6 @@
 //! `dns-timeout`: a resolver does not answer, and each look-up waits until it gives up.
 
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Span};
 
 use super::dns_case::{self, asked, timed_out};
@@ -138,6 +138,7 @@ impl Rule for DnsTimeout {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::vocabulary::label;
     use fathom_recording::{Sink as _, Source, Unseen};
 
     use super::*;

@@ -155,8 +155,8 @@ impl Holders {
         fact.with("did", Value::list(self.parts(CITED)))
     }
 
-    /// A title with that: "its holder was off the CPU 17.30 s of 18.80 s: asleep in …, in fsync() on
-    /// …".
+    /// A title with that: "its holder was off the CPU 17.30 s of 18.80 s: asleep in …, in fsync()
+    /// on …".
     fn in_title(&self, title: Fact) -> Fact {
         let title = match self.is_off() {
             true => title.with("off", Value::ms(self.off_ms)),
