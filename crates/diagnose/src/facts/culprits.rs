@@ -79,8 +79,17 @@ super::metrics! {
     OPERATION = "culprit-vm-operation", "{value}[, asked for by {asked-by}][: {by}]";
     /// The thread that came last to a safepoint, and what it did.
     LAST_IN = "culprit-last-thread", "{value}: {did}";
-    /// What makes threads late to a safepoint, where no thread is known to.
-    LATE = "culprit-late-threads", "{value}";
+    /// Threads that are late to a safepoint, where none is named: the kernel held them up.
+    HELD_UP = "culprit-threads-held-up",
+        "threads that were held up: by page faults (memory from swap, huge pages), or without a CPU";
+    /// The thread that ends a safepoint.
+    VM_THREAD = "culprit-vm-thread", "the VM thread, which lets the threads go";
+    /// Threads without CPUs.
+    NO_CPU = "culprit-threads-without-cpu", "threads that do not get a CPU";
+    /// A loop, a copy or a fault.
+    NO_POLL = "culprit-code-without-poll", "code that runs on without a poll, in a thread that the log does not name";
+    /// One thread.
+    LATE_THREAD = "culprit-late-thread", "one thread that is late; the log does not name it";
     /// Whoever stops a process.
     STOPPER = "culprit-stopper", "whoever stopped the process: it does not stop itself";
     /// A tracer.

@@ -20,6 +20,7 @@ pub(crate) mod live_set;
 pub(crate) mod locks;
 pub(crate) mod merged;
 pub(crate) mod pauses;
+pub(crate) mod ruled_out;
 pub(crate) mod scope;
 pub(crate) mod titles;
 pub(crate) mod waits;
@@ -97,6 +98,12 @@ impl Fact {
         }
     }
 
+    /// The same as a sentence has it; empty where it is not known.
+    #[cfg(test)]
+    pub(crate) fn shows(&self, name: &str) -> String {
+        self.named(name).map_or_else(String::new, |value| value.words(None, ", "))
+    }
+
     /// The same as a name.
     pub fn name(&self, name: &str) -> Option<&str> {
         self.named(name)?.as_name()
@@ -165,7 +172,8 @@ pub fn catalogue() -> Vec<Subject> {
         ("Page faults", faults::ALL),
         ("What grew", growth::ALL),
         ("Findings that explain the same time", merged::ALL),
-        ("Ruled out, and not seen", scope::ALL),
+        ("Ruled out", ruled_out::ALL),
+        ("What could be looked at", scope::ALL),
     ]
 }
 

@@ -29,6 +29,19 @@ impl Statement {
     }
 }
 
+#[cfg(test)]
+impl Statement {
+    /// Fails unless it states a metric, or that is a part of it, with these values, as a sentence
+    /// would have them: ("value", "30%").
+    #[track_caller]
+    pub(crate) fn states(&self, metric: &super::Metric, named: &[(&str, &str)]) {
+        let fact = self.fact.find(metric).unwrap_or_else(|| panic!("no {} in {self:?}", metric.id));
+        for (name, words) in named {
+            assert_eq!(fact.shows(name), *words, "{name} of {fact:?}");
+        }
+    }
+}
+
 impl Deref for Statement {
     type Target = str;
 

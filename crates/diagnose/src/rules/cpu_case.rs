@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, blind};
-use crate::facts::Value;
+use crate::facts::{Value, ruled_out, scope};
 use crate::waits::place::java_method;
 use crate::{Case, Fact, Judgement, Rule, Window, quantity};
 
@@ -145,11 +145,9 @@ impl<'c, 'a> Cpu<'c, 'a> {
         if case.matters(cost_ms) && cost_ms >= least_ms {
             return Ok(cost_ms);
         }
-        let mut figure = format!("{what} took {} of CPU time", quantity::millis(self.ms(which)));
-        if !case.base.is_empty() {
-            figure += &format!("; {} of wall time above the baseline", quantity::millis(cost_ms));
-        }
-        Err(Judgement::RuledOut { figure: figure.into(), source: self.source() })
+        let took = ruled_out::TOOK_CPU.is(Value::ms(self.ms(which))).with("what", Value::name(what));
+        let above = (!case.base.is_empty()).then(|| Value::ms(cost_ms));
+        Err(Judgement::RuledOut { figure: took.with("above", above).into(), source: self.source() })
     }
 
     /// What was found, the most expensive first, with its CPU time in milliseconds.
@@ -195,7 +193,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
 pub(super) fn unseen(rule: &dyn Rule) -> Judgement {
     blind(
         rule,
-        "which Java code ran",
+        scope::JAVA_CODE.fact(),
         "fathom record, or a profile: a JFR file (jcmd PID JFR.start settings=profile), async-profiler, perf with its map",
     )
 }

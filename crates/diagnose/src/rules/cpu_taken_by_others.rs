@@ -8,7 +8,7 @@ use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::{CpuContention, last_runners};
 use super::gc_case::remedy;
-use crate::facts::{Value, culprits, titles};
+use crate::facts::{Value, culprits, ruled_out, titles};
 use crate::quantity::share;
 use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule};
 
@@ -91,22 +91,12 @@ impl Rule for CpuTakenByOthers {
         if case.matters(cost_ms) && cost_ms >= least_ms && waits_longer {
             return Judgement::Found(Box::new(found(self, &cpu, &taken, cost_ms)));
         }
-        let usual = cpu
-            .base
-            .as_ref()
-            .map_or(String::new(), |base| format!(", {} in the baseline", share(base.waiting_share())));
-        let above = if cpu.base.is_some() { " more" } else { "" };
-        let recorder = recorder(&cpu.slow).map_or(String::new(), |fact| format!("; {}", fact.sentence()));
-        Judgement::RuledOut {
-            figure: format!(
-                "application threads waited for a CPU for {} of the time in which they had work{usual}; others took \
-                 {:.2} CPUs{above}{recorder}",
-                share(cpu.slow.waiting_share()),
-                cpu.slow.cpus(taken.all_ms())
-            )
-            .into(),
-            source: cpu.source(),
-        }
+        let usual = cpu.base.as_ref().map(|base| Value::share(base.waiting_share()));
+        let waited = ruled_out::CPU_WAITS_LITTLE.is(Value::share(cpu.slow.waiting_share())).over(usual);
+        let others = if cpu.base.is_some() { "more" } else { "others" };
+        let waited = waited.with(others, Value::cpus(cpu.slow.cpus(taken.all_ms())));
+        let figure = waited.with("recorder", recorder(&cpu.slow).map(Value::from)).into();
+        Judgement::RuledOut { figure, source: cpu.source() }
     }
 }
 

@@ -252,7 +252,7 @@ mod tests {
             panic!("not found")
         };
         assert!((finding.cost_ms - 11_000.0).abs() < 200.0, "{}", finding.cost_ms);
-        assert_eq!(finding.culprit, "the CPU quota of 0.20 CPUs of the control group cpu/box");
+        finding.culprit.states(&culprits::QUOTA, &[("quota", "0.20"), ("value", "cpu/box")]);
         assert!((throttled_share(&finding) - 0.55).abs() < 0.005, "{:?}", finding.evidence);
         assert!(
             finding.facts(&facts::QUOTA).any(|quota| (quota.number("value").unwrap() - 9.0).abs() < 0.05),

@@ -145,9 +145,9 @@ impl Rule for DnsSlow {
 
 #[cfg(test)]
 mod tests {
-    use fathom_recording::vocabulary::label;
     use fathom_recording::FrameType::C2;
     use fathom_recording::vocabulary::figure;
+    use fathom_recording::vocabulary::label;
 
     use super::*;
     use crate::built::{Built, judged};

@@ -6,9 +6,9 @@ use fathom_recording::vocabulary::{fact, kind};
 
 use super::gc_case::{GcCase, cited, ranges, remedy, several_or_long, summed, windows_of};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, titles};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles};
 use crate::failures::was_asked_for;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
 /// One stall from which on a request notices, milliseconds: ZGC and Shenandoah are chosen for
 /// pauses below one.
@@ -73,13 +73,9 @@ impl Rule for GcAllocationStall {
         let few = stalls.is_empty() && !several_or_long(&degenerated);
         let weighs = longest >= STALL_MS && !few && (case.matters(cost_ms) || gc.stands_out(longest, usual));
         if !weighs && !gc.on_stops() {
-            return gc.ruled_out(format!(
-                "{} and {}, the longest {}, {} in all",
-                quantity::plural(stalls.len(), "allocation stall", "allocation stalls"),
-                quantity::plural(degenerated.len(), "degenerated collection", "degenerated collections"),
-                quantity::millis(longest),
-                quantity::millis(cost_ms)
-            ));
+            let fact = ruled_out::STALLS_LITTLE.is(Value::ms(cost_ms)).with("longest", Value::ms(longest));
+            let fact = fact.with("stalls", Value::count(stalls.len()));
+            return gc.ruled_out(fact.with("degenerated", Value::count(degenerated.len())));
         }
         Judgement::Found(Box::new(found(self, &gc, stalls, &degenerated, cost_ms)))
     }
@@ -201,7 +197,7 @@ mod tests {
             panic!("not found")
         };
         assert_eq!(finding.cost_ms, 700.0);
-        assert!(finding.title.contains("6 times") && finding.title.contains("2.10 s"), "{}", finding.title);
+        finding.title.states(&titles::GC_ALLOCATION_STALL, &[("stalls", "6"), ("value", "2.10 s")]);
         assert_eq!(finding.fact(&pauses::STALLS).number("threads"), Some(3.0));
     }
 

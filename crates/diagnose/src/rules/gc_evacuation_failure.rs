@@ -5,9 +5,9 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, cited, most, remedy, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, titles};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles};
 use crate::headline::cost_little;
-use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Remedy, Rule, failures, quantity};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Remedy, Rule, failures};
 
 /// A full collection that starts within this many pauses after a failure is its consequence.
 const NEXT: usize = 2;
@@ -60,10 +60,7 @@ impl Rule for GcEvacuationFailure {
         let mut cut = gc.judged_cut_off();
         cut.retain(|p| !failures::of(p, collector).is_empty());
         if failed.is_empty() && cut.is_empty() {
-            return gc.ruled_out(format!(
-                "none of {} failed to evacuate or promote",
-                quantity::plural(gc.judged().count(), "pause", "pauses")
-            ));
+            return gc.ruled_out(ruled_out::NO_FAILURE.is(Value::count(gc.judged().count())));
         }
         let has_failed = |p: &Pause<'_>| !failures::of(p, collector).is_empty();
         let usual = gc.usual_ms(|p| p.is_young() && !has_failed(p));
@@ -266,6 +263,11 @@ mod tests {
         built
     }
 
+    /// How collections failed, and how often each way.
+    fn failures(finding: &Finding) -> String {
+        finding.says(&titles::GC_EVACUATION_FAILURE).shows("failures")
+    }
+
     #[test]
     fn failures_followed_by_full_collections_are_found_with_what_they_cost_above_the_usual() {
         let mut built = healthy();
@@ -298,7 +300,7 @@ mod tests {
             GcEvacuationFailure.judge(&slow_and_base(&recording, (52, 58), (0, 40), 0.9), jvm)
         };
         let title = |judgement| match judgement {
-            Judgement::Found(finding) => finding.title.to_string(),
+            Judgement::Found(finding) => failures(&finding),
             other => panic!("{other:?}"),
         };
         let near = title(judged(50.5));
@@ -315,7 +317,7 @@ mod tests {
             let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
                 panic!("not found")
             };
-            assert!(finding.title.starts_with("1 × evacuation failure"), "{}", finding.title);
+            assert_eq!(failures(&finding), "1 × evacuation failure");
             assert_eq!(finding.cost_ms, cost);
         }
     }
@@ -334,7 +336,7 @@ mod tests {
             let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
                 panic!("{word} not found")
             };
-            assert!(finding.title.starts_with(&format!("1 × {word}")), "{}", finding.title);
+            assert_eq!(failures(&finding), format!("1 × {word}"));
         }
     }
 
@@ -355,7 +357,10 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
             panic!("not found")
         };
-        assert_eq!(finding.title, "1 × promotion failed, of which 1 record is truncated");
+        finding.title.states(
+            &titles::GC_EVACUATION_FAILURE,
+            &[("failures", "1 × promotion failed"), ("truncated", "1")],
+        );
         assert_eq!(finding.facts(&pauses::PAUSE_CUT_OFF).count(), 1, "{:?}", finding.evidence);
         let json = serde_json::to_value(&finding).unwrap();
         assert!(json["cost_ms"].is_null(), "{json}");
@@ -371,11 +376,9 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
             panic!("not found")
         };
-        assert!(
-            finding.title.starts_with("1 × promotion failed, 1 full collection within"),
-            "{}",
-            finding.title
-        );
+        finding
+            .title
+            .states(&titles::GC_EVACUATION_FAILURE, &[("failures", "1 × promotion failed"), ("within", "1")]);
         let mut built = healthy();
         built.fact(fact::COLLECTOR, "CMS");
         let outer = built.span(kind::GC_PAUSE, "Pause Young", 50.0, 90.0, &[], &[]);
@@ -383,7 +386,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
             panic!("not found")
         };
-        assert!(!finding.title.contains("within"), "{}", finding.title);
+        finding.title.states(&titles::GC_EVACUATION_FAILURE, &[("within", "")]);
     }
 
     #[test]
@@ -443,6 +446,6 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcEvacuationFailure, &healthy().sealed()) else {
             panic!()
         };
-        assert_eq!(figure, "none of 50 pauses failed to evacuate or promote");
+        figure.states(&ruled_out::NO_FAILURE, &[("value", "50")]);
     }
 }

@@ -7,11 +7,11 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 use super::gc_case::{GcCase, SEVERAL, cited, marked, most, remedy, summed};
 use super::gc_first_touch::{kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, titles};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles};
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, Window, quantity};
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, Window};
 
 /// Share of collections that must be initiated by the locker. Now and then one is usual wherever
 /// compression or native I/O runs; in a test built for it 90% were.
@@ -125,22 +125,13 @@ impl Rule for GcLocker {
             return Judgement::Found(Box::new(finding));
         }
         if young == 0 {
-            return gc.ruled_out("no young collection in the slow windows");
+            return gc.ruled_out(ruled_out::NO_YOUNG.fact());
         }
-        gc.ruled_out(format!(
-            "{} of {} because of native code that held an array{}, {}",
-            by_locker.len(),
-            quantity::plural(young, "collection was", "collections were"),
-            match blocked.threads.len() {
-                0 => String::new(),
-                n => format!(
-                    "; {} waited {} for it in all",
-                    quantity::plural(n, "thread", "threads"),
-                    quantity::millis(blocked.ms)
-                ),
-            },
-            quantity::millis(cost_ms)
-        ))
+        let fact = ruled_out::LOCKER_LITTLE.is(Value::ms(cost_ms)).with("young", Value::count(young));
+        let fact = fact.with("collections", Value::count(by_locker.len()));
+        let waited = !blocked.threads.is_empty();
+        let fact = fact.with("threads", waited.then(|| Value::count(blocked.threads.len())));
+        gc.ruled_out(fact.with("waited", waited.then(|| Value::ms(blocked.ms))))
     }
 }
 
@@ -369,7 +360,7 @@ mod tests {
         built.pause("GC", "GCLocker Initiated GC", 10.0, 400.0, &eden);
         built.pause("Full GC", "GCLocker Initiated GC", 10.5, 23_000.0, &[]);
         let Judgement::Found(finding) = judged(&GcLocker, &built.sealed()) else { panic!("not found") };
-        assert!(finding.title.starts_with("GCLocker: 1 allocation failed"), "{}", finding.title);
+        finding.title.states(&titles::GC_LOCKER_FAILED, &[("value", "1")]);
         assert!((finding.cost_ms - 23_400.0).abs() < 1e-3, "{}", finding.cost_ms);
     }
 
@@ -381,7 +372,7 @@ mod tests {
             built.pause("GC", "GCLocker Initiated GC", f64::from(i), 100.0, &eden);
         }
         let Judgement::RuledOut { figure, .. } = judged(&GcLocker, &built.sealed()) else { panic!("found") };
-        assert!(figure.starts_with("100 of 100 collections were because of native code"), "{figure}");
+        figure.states(&ruled_out::LOCKER_LITTLE, &[("collections", "100"), ("young", "100")]);
     }
 
     #[test]
@@ -450,7 +441,7 @@ mod tests {
         };
         let Judgement::Found(finding) = waiting(600.0) else { panic!("not found") };
         assert!((finding.cost_ms - 6_008.0).abs() < 30.0, "{}", finding.cost_ms);
-        assert_eq!(finding.title, "6 threads waited 36.00 s for native code that held an array");
+        finding.title.states(&titles::GC_LOCKER_WAITED, &[("threads", "6"), ("value", "36.00 s")]);
         assert_eq!(finding.evidence[0].metric(), pauses::LOCKER_WAITS.id);
         assert!(matches!(waiting(0.5), Judgement::RuledOut { .. }));
     }
@@ -474,7 +465,7 @@ mod tests {
         let mut built = Built::jvm("8", "CMS", 60.0);
         built.pause("Full GC", "Allocation Failure", 5.0, 900.0, &[]);
         let Judgement::RuledOut { figure, .. } = judged(&GcLocker, &built.sealed()) else { panic!("found") };
-        assert_eq!(figure, "no young collection in the slow windows");
+        assert_eq!(figure.fact().metric, &ruled_out::NO_YOUNG);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use self::gaps::{GAP_MS, Seen, Wait, after_pause, within_pause};
 use super::gc_case::{GcCase, blind};
 use super::log_write;
 use crate::collections::Pause;
+use crate::facts::{Value, ruled_out, scope};
 use crate::intervals::Intervals;
 use crate::{Case, Judgement, Layer, Rule, quantity};
 
@@ -77,10 +78,10 @@ impl Rule for GcLogWriteBlocked {
             Err(judgement) => return judgement,
         };
         if gc.fact(fact::LOG_MODE) == Some("async") {
-            return gc.ruled_out("the log is written asynchronously (-Xlog:async): no pause waits for it");
+            return gc.ruled_out(ruled_out::LOG_ASYNC.fact());
         }
         if gc.slow.is_empty() && !case.has(kind::SAFEPOINT, jvm) {
-            return gc.ruled_out("no pause in the slow windows");
+            return gc.ruled_out(ruled_out::NO_PAUSE.fact());
         }
         let mut waits: Vec<Wait<'_>> = gc.slow.iter().filter_map(within_pause).collect();
         waits.extend(after_pause(&gc));
@@ -125,23 +126,18 @@ impl Rule for GcLogWriteBlocked {
             };
         }
         match short.iter().chain(&long).max_by(|a, b| a.ms.total_cmp(&b.ms)) {
-            Some(w) if w.ms >= GAP_MS && !w.idle => gc.ruled_out(format!(
-                "the longest interval of a pause outside its phases is {}, and the CPU was busy in it",
-                quantity::millis(w.ms)
-            )),
-            Some(w) if w.ms >= GAP_MS => gc.ruled_out(format!(
-                "intervals of pauses in which nothing was done are {} in all, the longest {}: too little to matter",
-                quantity::millis(cost_ms),
-                quantity::millis(w.ms)
-            )),
-            Some(w) => gc.ruled_out(format!(
-                "the longest interval of a pause in which nothing was done is {}, a blocked write shows from {} on",
-                quantity::millis(w.ms.max(0.0)),
-                quantity::millis(GAP_MS)
-            )),
+            Some(w) if w.ms >= GAP_MS && !w.idle => gc.ruled_out(ruled_out::GAP_BUSY.is(Value::ms(w.ms))),
+            Some(w) if w.ms >= GAP_MS => {
+                let gaps = ruled_out::GAPS_LITTLE.is(Value::ms(cost_ms));
+                gc.ruled_out(gaps.with("longest", Value::ms(w.ms)))
+            }
+            Some(w) => {
+                let gap = ruled_out::GAP_SHORT.is(Value::ms(w.ms.max(0.0)));
+                gc.ruled_out(gap.with("least", Value::ms(GAP_MS)))
+            }
             None => blind(
                 self,
-                "what pauses spend outside their phases: no log has these pauses phase by phase",
+                scope::PHASES.fact(),
                 "-Xlog:gc*,safepoint (JDK 8: -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)",
             ),
         }

@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, titles};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles};
 use crate::trend::Trend;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
@@ -57,12 +57,9 @@ impl Rule for GcMetaspace {
         {
             return Judgement::Found(Box::new(found(self, &gc, &asked, cost_ms)));
         }
-        gc.ruled_out(format!(
-            "{} of {} for metaspace, {}",
-            asked.len(),
-            quantity::plural(gc.slow.len(), "pause was", "pauses were"),
-            quantity::millis(cost_ms)
-        ))
+        let fact = ruled_out::METASPACE_LITTLE.is(Value::ms(cost_ms));
+        let fact = fact.with("collections", Value::count(asked.len()));
+        gc.ruled_out(fact.with("pauses", Value::count(gc.slow.len())))
     }
 }
 
@@ -180,7 +177,8 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcMetaspace, &log(5.0, 5.0, 400.0).sealed()) else {
             panic!("not found")
         };
-        assert!(finding.title.contains("keeps growing") && finding.culprit.contains("class loaders"));
+        assert!(finding.says(&titles::GC_METASPACE).detail("growth").is_some(), "{}", finding.title);
+        assert_eq!(finding.culprit.fact().metric, &culprits::CLASS_LOADERS);
         let grew = finding.fact(&pauses::METASPACE_GROWTH);
         let mb = ["first", "last"].map(|name| (grew.number(name).unwrap() / 1048576.0 * 10.0).round() / 10.0);
         assert_eq!(mb, [20.1, 64.9]);
@@ -191,7 +189,8 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcMetaspace, &log(0.0, 5.0, 400.0).sealed()) else {
             panic!("not found")
         };
-        assert!(!finding.title.contains("growing") && finding.remedies[0].change.contains("MetaspaceSize"));
+        finding.title.states(&titles::GC_METASPACE, &[("growth", "")]);
+        assert!(finding.remedies[0].change.contains("MetaspaceSize"), "{:?}", finding.remedies);
         assert!(finding.remedies[0].change.contains("20.1 MB"), "{}", finding.remedies[0].change);
     }
 
@@ -203,6 +202,6 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcMetaspace, &built.sealed()) else {
             panic!("found")
         };
-        assert!(figure.starts_with("0 of 1 pause"), "{figure}");
+        figure.states(&ruled_out::METASPACE_LITTLE, &[("collections", "0"), ("pauses", "1")]);
     }
 }

@@ -13,7 +13,7 @@ use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
-use crate::facts::{Fact, Value, culprits, live_set, pauses, titles};
+use crate::facts::{Fact, Value, culprits, live_set, pauses, scope, titles};
 use crate::live_set::{Growth, READINGS, Rise};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
@@ -80,7 +80,7 @@ impl HeapLeak {
         let (case, jvm) = (gc.case, gc.jvm);
         let points = live_points(case.recording, jvm, None);
         let Some(heap) = gc.heap_max_bytes() else {
-            return blind(self, "the size of the heap", "-Xlog:gc* (JDK 8: -XX:+PrintGCDetails)");
+            return blind(self, scope::HEAP_SIZE.fact(), "-Xlog:gc* (JDK 8: -XX:+PrintGCDetails)");
         };
         if points.len() < READINGS {
             return self.not_known(
@@ -89,10 +89,7 @@ impl HeapLeak {
             );
         }
         let Some(rise) = Rise::of(&points, heap) else {
-            return self.not_known(
-                (gc, dump),
-                "the collections of the old generation are not far enough apart in time".into(),
-            );
+            return self.not_known((gc, dump), live_set::TOO_CLOSE.fact());
         };
         match rise.growth() {
             Growth::None(why_not) => return gc.ruled_out(no_leak(why_not, dump)),

@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JIT_LOG, JitCase, remedy};
-use crate::facts::{Metric, Value, compile, culprits, titles};
+use crate::facts::{Metric, Value, compile, culprits, scope, titles};
 use crate::intervals::Intervals;
 use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
@@ -58,7 +58,7 @@ impl Rule for JitCodeCacheFull {
         let Some(begin) = seen.begin() else {
             if jit.tasks.is_empty() && seen.full.is_empty() && seen.sweeps.is_empty() {
                 return Judgement::Inconclusive(BlindSpot {
-                    what: format!("compilations of {}", case.jvm_name(jvm)).into(),
+                    what: scope::COMPILATIONS.is(Value::name(case.jvm_name(jvm))).into(),
                     rules: vec![self.id().to_owned()],
                     remedy: JIT_LOG.into(),
                 });

@@ -7,11 +7,10 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JitCase, remedy};
-use crate::facts::{Value, compile, culprits, titles};
+use crate::facts::{Value, compile, culprits, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
-use crate::quantity::{count, plural};
-use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule};
 
 /// Code of one method thrown away so often is a loop; warm-up does it once or twice a method.
 const LOOP: usize = 5;
@@ -263,14 +262,9 @@ impl<'a> Rounds<'a> {
         Intervals::of(rounds.map(|r| (r.span.t0_ns(), r.until_ns))).and(&Intervals::of_windows(&case.slow))
     }
 
-    fn figure(&self) -> String {
-        format!(
-            "after start-up {} without better code there, {:.2} a second; at most {} of one method that was compiled \
-             again",
-            plural(self.all, "invalidation", "invalidations"),
-            self.per_s,
-            count(self.most as f64)
-        )
+    fn figure(&self) -> Fact {
+        let fact = ruled_out::INVALIDATIONS.is(Value::per_second(self.per_s));
+        fact.with("invalidations", Value::count(self.all)).with("most", Value::count(self.most))
     }
 }
 
@@ -440,7 +434,7 @@ mod tests {
             judged(&JitDeoptLoop, &built.sealed())
         };
         let Judgement::Found(found) = compiled(50, "App.price") else { panic!("not found") };
-        assert_eq!(found.title, "App.price is compiled again and again, 50 times");
+        found.title.states(&titles::COMPILED_AGAIN, &[("method", "App.price"), ("value", "50")]);
         assert!((found.cost_ms - 9_821.0).abs() < 5.0, "{}", found.cost_ms);
         assert!(matches!(compiled(10, "App.price"), Judgement::RuledOut { .. }));
         // Classes of many loaders, of which the file says that no code was thrown away.

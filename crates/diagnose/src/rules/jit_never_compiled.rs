@@ -8,7 +8,7 @@ use fathom_recording::{FrameType, ProcessId};
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
 use super::jit_case::{JitCase, name_of};
-use crate::facts::{Value, compile, culprits, titles};
+use crate::facts::{Value, compile, culprits, ruled_out, titles};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule};
 
 /// How long a method must have run in the interpreter to be one that is never compiled,
@@ -62,7 +62,7 @@ impl Rule for JitNeverCompiled {
         // What was interpreted all along is not what changed.
         if !case.base.is_empty() && has_no_compilers(case, jvm) {
             return Judgement::RuledOut {
-                figure: format!("all code is interpreted ({INT}), in the baseline as well").into(),
+                figure: ruled_out::ALL_INTERPRETED.fact().with("flag", Value::name(INT)).into(),
                 source: "the JVM's arguments".into(),
             };
         }

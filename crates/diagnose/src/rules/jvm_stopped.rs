@@ -15,7 +15,7 @@ use fathom_recording::{ProcessId, Span};
 use super::gc_case::{blind, cited, most, no_swap, ranges, remedy, summed};
 use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
-use crate::facts::{Value, culprits, pauses, titles};
+use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::intervals::Intervals;
 use crate::windows::stops::{UNNAMED, name_of};
 use crate::{
@@ -86,11 +86,10 @@ impl Rule for JvmStopped {
             // What takes that much is not ruled out because it was seen for a short time only.
             None if is_fragment(case, jvm, &burden) => blind(
                 self,
-                format!(
-                    "whether stops take much of the run of {}: {}, and that is too short to know",
-                    case.jvm_name(jvm),
-                    stopped_for(&burden.stops.and(&slow), &slow)
-                ),
+                scope::STOPS_OF_FRAGMENT
+                    .fact()
+                    .with("jvm", Value::name(case.jvm_name(jvm)))
+                    .with("stopped", Value::from(stopped_for(&burden.stops.and(&slow), &slow))),
                 "a longer log",
             ),
             // Stops that were picked are attributed by their causes, and as a share of the whole
@@ -117,14 +116,11 @@ fn is_fragment(case: &Case<'_>, jvm: ProcessId, burden: &Burden) -> bool {
         && !burden::shows_share(logged.length_ns(), burden.stops.ranges().len())
 }
 
-fn stopped_for(stops: &Intervals, slow: &Intervals) -> String {
+fn stopped_for(stops: &Intervals, slow: &Intervals) -> Fact {
     let longest = stops.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
-    format!(
-        "the JVM was stopped for {} of {}, the longest stop {}",
-        quantity::share(stops.length_ms() / slow.length_ms().max(f64::MIN_POSITIVE)),
-        quantity::millis(slow.length_ms()),
-        quantity::millis(longest as f64 / 1e6)
-    )
+    let share = Value::share(stops.length_ms() / slow.length_ms().max(f64::MIN_POSITIVE));
+    let stopped = ruled_out::STOPPED.is(share).with("of", Value::ms(slow.length_ms()));
+    stopped.with("longest", Value::ms(longest as f64 / 1e6))
 }
 
 fn source(case: &Case<'_>, jvm: ProcessId) -> String {

@@ -13,7 +13,7 @@ use super::lock_identity::{self, Lock};
 use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
-use crate::facts::{Value, locks as facts, titles};
+use crate::facts::{Value, locks as facts, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
@@ -51,7 +51,7 @@ pub(crate) fn judge(
     };
     waits.attributed_ms = case.attributed.ms(jvm, words.category) * waits.kept_share;
     if waits.threads() == 0 {
-        return waits.ruled_out(format!("no thread waited for a {}", words.noun));
+        return waits.ruled_out(ruled_out::NO_WAIT.fact().with("noun", Value::name(words.noun)));
     }
     // A lock has an owner to wait for: one thread that waits now and then is not contention.
     if waits.threads() < 2 || !case.matters(waits.cost_ms()) {

@@ -7,7 +7,7 @@ mod words;
 use self::words::{called, in_short, meaning, remedies};
 use super::fault_case::{Faults, PAGE};
 use super::gc_case::{WHOLE_RUN_SHARE, blind, summed};
-use crate::facts::{Value, culprits, faults as facts, titles};
+use crate::facts::{Value, culprits, faults as facts, scope, titles};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule};
@@ -101,7 +101,7 @@ impl Rule for PageFaultStorm {
         let Some(faults) = Faults::of(case, jvm) else {
             return blind(
                 self,
-                "page faults",
+                scope::PAGE_FAULTS.fact(),
                 "fathom record (eBPF), or perf record -g with the kernel's frames",
             );
         };

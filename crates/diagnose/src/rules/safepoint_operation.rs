@@ -11,14 +11,14 @@ use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, median, ranges, remedy, summed, windows_of};
 use crate::burden;
-use crate::facts::{Value, culprits, titles, waits as facts};
+use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
 use crate::growth::handshakes;
 use crate::intervals::Intervals;
-use crate::quantity::{millis, plural};
+use crate::quantity::millis;
 use crate::vm_operations::{self, Operation};
 use crate::waits::log_write::log_writes;
 use crate::windows::stops;
-use crate::{Case, Confidence, Evidence, Finding, Judgement, LONG_STOP_MS, Layer, Rule};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Layer, Rule};
 
 /// Operations from which on short ones are worth a finding for what they take together.
 const SEVERAL: usize = 3;
@@ -166,17 +166,11 @@ impl<'a> Held<'a> {
         adds_up || (self.cost_ms > 0.0 && long)
     }
 
-    fn figure(&self) -> String {
-        match self.longest() {
-            None => "no operation but collections held the JVM in the slow windows".to_owned(),
-            Some(longest) => format!(
-                "{} that are no collections held the JVM for {} above the baseline, the longest {} ({})",
-                plural(self.slow.len(), "operation", "operations"),
-                millis(self.cost_ms),
-                millis(longest.ms()),
-                longest.name
-            ),
-        }
+    fn figure(&self) -> Fact {
+        let Some(longest) = self.longest() else { return ruled_out::NO_OPERATION.fact() };
+        let fact = ruled_out::OPERATIONS_LITTLE.is(Value::ms(self.cost_ms));
+        let fact = fact.with("operations", Value::count(self.slow.len()));
+        fact.with("longest", Value::ms(longest.ms())).with("operation", Value::name(longest.name))
     }
 
     fn source(&self, case: &Case<'_>, jvm: ProcessId) -> String {

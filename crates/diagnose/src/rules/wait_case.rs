@@ -419,7 +419,7 @@ pub(crate) fn unseen(
     let Some(collector) = collectors(recording, kind).next() else {
         return super::gc_case::blind(
             rule,
-            what,
+            scope::WAITS.is(Value::name(what)),
             "a JFR file of the time (jcmd PID JFR.start settings=profile), fathom record, or strace -f -ttt -T",
         );
     };
@@ -429,7 +429,10 @@ pub(crate) fn unseen(
             let fact = fact.with("collector", Value::name(&collector.name));
             fact.with("unseen", Value::name(&unseen.what)).into()
         }
-        None => format!("{what}: {} lost some of its records", collector.name).into(),
+        None => {
+            let fact = scope::WAITS.is(Value::name(what));
+            fact.with("collector", Value::name(&collector.name)).into()
+        }
     };
     super::gc_case::blind(rule, why, OTHER_SOURCES)
 }

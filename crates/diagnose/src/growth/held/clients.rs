@@ -214,10 +214,17 @@ mod tests {
         let (rose, finding) = late(44.0, 3.0, 0.6);
         let finding = finding.unwrap();
         assert!(rose && finding.confidence == Confidence::Likely, "{finding:#?}");
-        assert_eq!(finding.culprit, "answers that are sent in pieces");
-        let title = "clients wait 44 ms instead of 1.00 ms for each operation, of which threads work or wait for 600 µs instead of 500 µs: its \
-                     answer is sent in more pieces (3.00 calls that send an operation instead of 1.00)";
-        assert_eq!(finding.title, title);
+        assert_eq!(finding.culprit.fact().metric, &culprits::PIECES);
+        finding.title.states(
+            &facts::LATE_AT_CLIENTS,
+            &[
+                ("value", "44 ms"),
+                ("baseline", "1.00 ms"),
+                ("spent", "0.60 ms"),
+                ("spent-baseline", "0.50 ms"),
+            ],
+        );
+        finding.title.states(&facts::PIECES, &[("value", "3.0"), ("baseline", "1.0")]);
         assert!(finding.remedies.iter().any(|remedy| remedy.change.contains("TCP_NODELAY")));
     }
 
@@ -226,11 +233,8 @@ mod tests {
         let (rose, finding) = late(44.0, 1.0, 0.6);
         let finding = finding.unwrap();
         assert!(rose && finding.confidence == Confidence::ConsistentWith);
-        assert!(
-            finding.title.ends_with("the rest passes where no thread of the process waits"),
-            "{}",
-            finding.title
-        );
+        let title = finding.says(&facts::LATE_AT_CLIENTS);
+        assert_eq!(title.detail("pieces"), None);
     }
 
     #[test]

@@ -234,9 +234,16 @@ mod tests {
     #[test]
     fn answers_that_come_late_without_a_thread_that_waits_are_held_back() {
         let finding = held(80.0, 2.2).unwrap();
-        let title = "each request is answered after 80 ms instead of 5.00 ms, of which threads work or wait for 2.20 ms instead of 2.00 ms";
-        assert!(finding.title.starts_with(title), "{}", finding.title);
-        assert_eq!(finding.culprit, "what thread batcher sends answers for");
+        finding.title.states(
+            &facts::HELD_BACK,
+            &[
+                ("value", "80 ms"),
+                ("baseline", "5.00 ms"),
+                ("spent", "2.20 ms"),
+                ("spent-baseline", "2.00 ms"),
+            ],
+        );
+        finding.culprit.states(&culprits::SENDER, &[("value", "batcher")]);
         assert_eq!(finding.share, Some(1.0));
     }
 

@@ -1,5 +1,6 @@
 //! Gaps in logs, and writes that the kernel timed.
 
+use crate::facts::titles;
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{FrameType, ProcessId, Role, Sink, Source, SpanRow};
 
@@ -209,7 +210,7 @@ fn writes_in_pieces_of_any_length_are_added_up_and_are_no_lack_of_processors() {
     let recording = in_pieces("VM Thread", &[(label::PATH, "/var/log/gc.log")]).sealed();
     let Judgement::Found(finding) = judged(&GcLogWriteBlocked, &recording) else { panic!("not found") };
     assert!((finding.cost_ms - 20.0 * 120.0).abs() < 1.0, "{}", finding.cost_ms);
-    assert!(finding.title.starts_with("20 stops waited 2.40 s"), "{}", finding.title);
+    finding.title.states(&titles::GC_LOG_WRITE_BLOCKED, &[("stops", "20"), ("value", "2.40 s")]);
     let starved = judged(&super::super::gc_starved_of_cpu::GcStarvedOfCpu, &recording);
     assert!(matches!(starved, Judgement::RuledOut { .. }), "{starved:?}");
 }
@@ -259,7 +260,7 @@ fn a_gap_full_of_cpu_time_is_work_that_no_phase_is_printed_for() {
     let mut built = quiet("17");
     pause(&mut built, 110.0, 1_000.0, 900.0, 1.7, 90.0);
     let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &built.sealed()) else { panic!() };
-    assert!(figure.contains("busy"), "{figure}");
+    assert_eq!(figure.fact().metric, &ruled_out::GAP_BUSY);
 }
 
 #[test]
@@ -276,7 +277,7 @@ fn healthy_is_ruled_out_with_its_figure_and_a_brief_log_is_inconclusive() {
     let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &quiet("21").sealed()) else {
         panic!()
     };
-    assert!(figure.contains("0.20 ms"), "{figure}");
+    figure.states(&ruled_out::GAP_SHORT, &[("value", "0.20 ms")]);
     let mut brief = Built::jvm("17", "G1", 100.0);
     brief.pause("Pause Young (Normal)", "G1 Evacuation Pause", 5.0, 900.0, &[]);
     let recording = brief.sealed();
