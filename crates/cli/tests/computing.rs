@@ -44,6 +44,7 @@ fn rules_out(verdict: &Value, rule: &str, shown: &str) {
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn large_numbers_without_the_intrinsics_for_them_are_found_with_the_flags_that_took_them_away() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();

@@ -89,6 +89,7 @@ const PLANTED: [(&str, &str, &str, &str); 6] = [
 ];
 
 #[test]
+#[ignore = "make test-long"]
 fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
     on_each(|release, home, classes| {
         for (case, holder, class, place) in PLANTED {
@@ -142,6 +143,7 @@ fn direct_buffers_that_grow_are_named_with_who_keeps_them_where_two_dumps_show_i
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn what_keeps_most_of_a_heap_that_does_not_grow_is_no_leak() {
     on_each(|release, home, classes| {
         for (case, holder) in [("bounded", "Growing.RECENT"), ("loaded-once", "Growing$Sessions.OPEN")] {

@@ -1,7 +1,7 @@
 use super::*;
 
 fn apart(line: &str) -> Decorated<'_> {
-    take_apart(line.as_bytes(), &mut Dates::default())
+    take_apart(line.as_bytes(), &mut Before::default())
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn what_the_line_before_began_with_changes_nothing() {
     ];
     for before in lines {
         for line in lines {
-            let mut dates = Dates::default();
-            take_apart(before.as_bytes(), &mut dates);
-            assert_eq!(take_apart(line.as_bytes(), &mut dates), apart(line), "after {before}");
+            let mut known = Before::default();
+            take_apart(before.as_bytes(), &mut known);
+            assert_eq!(take_apart(line.as_bytes(), &mut known), apart(line), "after {before}");
         }
     }
 }
