@@ -24,6 +24,7 @@ pub(crate) mod ruled_out;
 pub(crate) mod scope;
 pub(crate) mod titles;
 pub(crate) mod waits;
+pub(crate) mod written;
 
 pub use evidence::{Evidence, Origin};
 pub use statement::Statement;
@@ -169,6 +170,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("CPUs", cpu::ALL),
         ("Waits", waits::ALL),
         ("Locks", locks::ALL),
+        ("Writes of the log", written::ALL),
         ("Page faults", faults::ALL),
         ("What grew", growth::ALL),
         ("Findings that explain the same time", merged::ALL),

@@ -7,7 +7,7 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 use super::gc_case::{GcCase, SEVERAL, cited, marked, most, remedy, summed};
 use super::gc_first_touch::{kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, ruled_out, titles};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles, written};
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -120,7 +120,7 @@ impl Rule for GcLocker {
             if let Some(first) = gave_up.first() {
                 let title = titles::GC_LOCKER_FAILED.is(Value::count(gave_up.len()));
                 finding.title = title.with("said", Value::name(first.name())).into();
-                finding.evidence.push(cited(first, first.name().to_owned()));
+                finding.evidence.push(cited(first, written::LINE.is(Value::name(first.name()))));
             }
             return Judgement::Found(Box::new(finding));
         }

@@ -18,9 +18,9 @@ use self::gaps::{GAP_MS, Seen, Wait, after_pause, within_pause};
 use super::gc_case::{GcCase, blind};
 use super::log_write;
 use crate::collections::Pause;
-use crate::facts::{Value, ruled_out, scope};
+use crate::facts::{Value, ruled_out, scope, written as facts};
 use crate::intervals::Intervals;
-use crate::{Case, Judgement, Layer, Rule, quantity};
+use crate::{Case, Judgement, Layer, Rule};
 
 /// A write that does not block takes some tens of microseconds; stops in which the log was written
 /// for less than this are left out, milliseconds.
@@ -101,11 +101,7 @@ impl Rule for GcLogWriteBlocked {
             span,
             ms,
             idle: true,
-            how: format!(
-                "the VM thread wrote the log for {} of a stop of {}",
-                quantity::millis(ms),
-                quantity::millis(span.duration_ns() as f64 / 1e6)
-            ),
+            how: (facts::IN_STOP.is(Value::ms(ms))).with("stop", Value::ms(span.duration_ns() as f64 / 1e6)),
             call: Some((call, how)),
         }));
         // A gap must be long to be distinguished from a wait for a CPU; a call that was timed
@@ -121,7 +117,7 @@ impl Rule for GcLogWriteBlocked {
         if !long.is_empty() && (case.matters(cost_ms) || Case::stands_out(longest, usual)) {
             let seen = Seen::of(&gc, &long);
             return match seen.fault {
-                Some(text) if seen.fault_ms > seen.write_ms => gc.ruled_out(text),
+                Some(fault) if seen.fault_ms > seen.write_ms => gc.ruled_out(fault),
                 _ => Judgement::Found(Box::new(found(self, &gc, long, cost_ms, &seen))),
             };
         }

@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, ruled_out, titles};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles, written};
 use crate::trend::Trend;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
@@ -118,7 +118,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
         .recording
         .spans_of(kind::JVM_WARNING)
         .find(|w| w.process() == gc.jvm && w.name().contains("Metaspace"));
-    finding.evidence.extend(exhausted.map(|w| cited(&w, w.name().to_owned())));
+    finding.evidence.extend(exhausted.map(|w| cited(&w, written::LINE.is(Value::name(w.name())))));
     finding.remedies = remedies(gc, leaks);
     finding.verify = vec![
         "fathom gc shows no collection to free metaspace after the start".into(),

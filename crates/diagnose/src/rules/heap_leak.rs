@@ -13,7 +13,7 @@ use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
-use crate::facts::{Fact, Value, culprits, live_set, pauses, scope, titles};
+use crate::facts::{Fact, Value, culprits, live_set, pauses, scope, titles, written};
 use crate::live_set::{Growth, READINGS, Rise};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
@@ -218,7 +218,7 @@ fn found(
     if let (Some(keeper), Some(dump)) = (&keeper, dump) {
         finding.evidence.extend(keeper.evidence(dump));
     }
-    finding.evidence.extend(place.as_ref().map(|place| summed("samples of allocations", place.in_words())));
+    finding.evidence.extend(place.as_ref().map(|place| summed("samples of allocations", place.fact())));
     finding.evidence.extend(other.map(|why| summed("heap dump", why)));
     for point in points.first().into_iter().chain(points.last()) {
         finding.evidence.push(cited(
@@ -226,7 +226,7 @@ fn found(
             pauses::IN_USE_AFTER.is(Value::bytes(point.bytes)).with("pause", Value::name(point.span.name())),
         ));
     }
-    finding.evidence.extend(error.map(|e| cited(&e, e.name().to_owned())));
+    finding.evidence.extend(error.map(|e| cited(&e, written::LINE.is(Value::name(e.name())))));
     finding.remedies = remedies(gc, keeper.as_ref(), place.as_ref());
     let verify = match keeper.as_ref().map(|keeper| keeper.by) {
         Some(By::Grew(_)) => None,

@@ -4,7 +4,7 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, remedy};
-use crate::facts::{Metric, Value, culprits, titles};
+use crate::facts::{Metric, Value, culprits, titles, written};
 use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule};
 
 /// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names, or ends.
@@ -65,7 +65,8 @@ impl Rule for OutOfMemory {
                 cited_spans.push(span);
             }
         }
-        finding.evidence = cited_spans.iter().map(|span| cited(span, span.name().to_owned())).collect();
+        finding.evidence =
+            cited_spans.iter().map(|span| cited(span, written::LINE.is(Value::name(span.name())))).collect();
         finding.windows = super::gc_case::ranges(said.iter().map(|(_, span)| *span));
         finding.remedies = remedies(worst);
         finding.verify = vec!["the log has no such line".into()];

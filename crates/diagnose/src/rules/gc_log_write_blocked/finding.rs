@@ -3,7 +3,7 @@
 use super::super::gc_case::{GcCase, cited, ranges, remedy, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
-use crate::facts::{Value, culprits, titles};
+use crate::facts::{Value, culprits, titles, written as facts};
 use crate::{Confidence, Finding, Remedy, Rule};
 
 /// Findings cite as many pauses.
@@ -52,10 +52,10 @@ pub(super) fn found(
     let mut stops = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone()));
     let mut longest: Vec<_> = seen.writes.iter().collect();
     longest.sort_by_key(|(call, _)| std::cmp::Reverse(call.duration_ns()));
-    let mut writes = longest.into_iter().take(CITED).map(|(call, text)| cited(call, text.clone()));
+    let mut writes = longest.into_iter().take(CITED).map(|(call, fact)| cited(call, fact.clone()));
     finding.evidence.extend(stops.next());
     finding.evidence.extend(writes.next());
-    let throttled = seen.writes.iter().any(|(_, text)| text.contains(log_write::THROTTLED));
+    let throttled = seen.writes.iter().any(|(_, fact)| fact.name("waited-for") == Some(log_write::THROTTLED));
     let throttled = throttled.then(|| log_write::throttled_meanwhile(gc.case, gc.jvm)).flatten();
     finding.evidence.extend(throttled);
     finding.evidence.extend(stops.chain(writes));
@@ -71,12 +71,12 @@ pub(super) fn found(
 
 pub(super) fn mode(gc: &GcCase<'_, '_>) -> Option<crate::Evidence> {
     let first = gc.all.first()?;
-    let text = match gc.jdk()? {
+    let mode = match gc.jdk()? {
         jdk if jdk < 9.0 => return None,
-        jdk if jdk >= 17.0 => "JDK 17 and later write the log synchronously unless -Xlog:async is given",
-        _ => "before JDK 17 the log is always written synchronously",
+        jdk if jdk >= 17.0 => &facts::SYNCHRONOUS,
+        _ => &facts::ALWAYS_SYNCHRONOUS,
     };
-    Some(cited(&first.span, text).at(None))
+    Some(cited(&first.span, mode.fact()).at(None))
 }
 
 pub(super) fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {

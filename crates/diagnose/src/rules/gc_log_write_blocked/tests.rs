@@ -1,6 +1,6 @@
 //! Gaps in logs, and writes that the kernel timed.
 
-use crate::facts::titles;
+use crate::facts::{titles, written as facts};
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{FrameType, ProcessId, Role, Sink, Source, SpanRow};
 
@@ -94,9 +94,12 @@ fn a_write_timed_by_the_kernel_is_reported_and_a_fault_of_the_vm_thread_is_anoth
         let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
         assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
         let write = finding.evidence.iter().find(|e| e.source.to_string() == "strace.txt:7");
-        let text = &write.unwrap_or_else(|| panic!("{:?}", finding.evidence)).text();
-        assert!(text.contains("meanwhile writeback to 254:0 (background) took"), "{text}");
-        assert!(text.contains(": 1.5 GB of /srv/dump.bin, last written by dd (7)"), "{text}");
+        let write = &write.unwrap_or_else(|| panic!("{:?}", finding.evidence)).fact;
+        let meanwhile = write.find(&facts::WRITEBACK).unwrap_or_else(|| panic!("{write:?}"));
+        assert_eq!((meanwhile.name("device"), meanwhile.name("reason")), (Some("254:0"), Some("background")));
+        let file = write.find(&facts::FILE).unwrap();
+        assert_eq!(file.shows("value"), "1.5 GB");
+        assert_eq!((file.name("file"), file.name("writer")), (Some("/srv/dump.bin"), Some("dd (7)")));
     }
     let fault = stopped(kind::SCHED_OFF, Role::Vm, &["asm_exc_page_fault", "ext4_page_mkwrite"], &[]);
     assert!(matches!(fault, Judgement::RuledOut { .. }), "{fault:?}");
@@ -159,7 +162,8 @@ fn a_live_recording_proves_it_with_what_the_kernel_waited_for_and_the_stop_in_pa
         let judged = live(2_550, &["vfs_write", frame], "LogFileStreamOutput::write");
         let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
         assert_eq!((finding.confidence, finding.cost_ms), (Confidence::Proven, 2_550.0));
-        assert!(finding.evidence.iter().any(|e| e.text().contains(waited_for)), "{:?}", finding.evidence);
+        let write = finding.fact(&facts::WRITE);
+        assert!(write.name("waited-for").unwrap().contains(waited_for), "{write:?}");
         let stop = finding.stop.unwrap();
         let log = stop.parts.iter().find(|part| part.part == crate::chain::Part::LogWrite);
         assert_eq!(log.map(|part| part.ms), Some(2_550.0), "{stop:?}");

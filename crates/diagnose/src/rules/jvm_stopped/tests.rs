@@ -233,13 +233,12 @@ fn a_remark_on_one_processor_is_said_to_be_one_and_one_on_four_is_not() {
         diagnose(&built.sealed(), &Options::default()).unwrap().findings.remove(0)
     };
     let one = remark(2.68);
-    let by_one_cpu = one
-        .evidence
-        .iter()
-        .any(|e| e.text().starts_with("1 remark ran on one CPU (2.69 s of CPU in 2.66 s)"));
-    assert!(by_one_cpu && one.remedies[0].change.contains("ParallelRefProcEnabled"), "{one:?}");
+    let on_one = one.fact(&pauses::ON_ONE_CPU);
+    let shown = ["pauses", "mark", "value", "paused"].map(|name| on_one.shows(name));
+    assert_eq!(shown, ["1", "remark", "2.69 s", "2.66 s"]);
+    assert!(one.remedies[0].change.contains("ParallelRefProcEnabled"), "{one:?}");
     let four = remark(9.0);
-    assert!(four.evidence.iter().all(|e| !e.text().contains("on one CPU")), "{four:?}");
+    assert_eq!(four.facts(&pauses::ON_ONE_CPU).count(), 0, "{four:?}");
 }
 
 #[test]
@@ -248,10 +247,8 @@ fn an_initial_mark_on_one_processor_is_said_to_be_one() {
     let cpu = [(figure::USER_S, 19.72), (figure::SYS_S, 0.02), (figure::REAL_S, 19.69)];
     built.pause("CMS-initial-mark", "", 9_000.0, 19_684.0, &cpu);
     let one = diagnose(&built.sealed(), &Options::default()).unwrap().findings.remove(0);
-    assert!(
-        one.evidence.iter().any(|e| e.text().starts_with("1 initial mark ran on one CPU (19.74 s of CPU")),
-        "{one:?}"
-    );
+    let on_one = one.fact(&pauses::ON_ONE_CPU);
+    assert_eq!(["pauses", "mark", "value"].map(|name| on_one.shows(name)), ["1", "initial mark", "19.74 s"]);
     assert!(one.remedies[0].change.contains("CMSParallelInitialMarkEnabled"), "{one:?}");
 }
 
