@@ -126,7 +126,7 @@ def run(fathom, command, path):
 def words(findings):
     """What findings say of this log, without explanations that do not depend on the log."""
     return "\n".join(
-        "\n".join([f["title"], f["culprit"]] + [e["text"] for e in f["evidence"]]) for f in findings
+        "\n".join([f["title"]["text"], f["culprit"]["text"]] + [e["text"] for e in f["evidence"]]) for f in findings
     )
 
 
@@ -179,7 +179,7 @@ def judged(fathom, log):
         "headline": verdict["headline"],
         "rules": [f["rule"] for f in verdict["findings"]],
         "said": said,
-        "ruled_out": "\n".join(f"{r['rule']}: {r['figure']}" for r in verdict["ruled_out"]),
+        "ruled_out": "\n".join(f"{r['rule']}: {r['figure']['text']}" for r in verdict["ruled_out"]),
         "heavy": worst >= SHARE,
         "long": longest >= LONG_S,
         "quiet": quiet,

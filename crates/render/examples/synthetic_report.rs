@@ -96,7 +96,8 @@ fn many(mut diagnosis: Diagnosis) -> Diagnosis {
         "30 threads waited 455.66 s for the monitor {}; its holder was off the CPU 17.39 s of 17.86 s: asleep in \
          OrderService.auditTrail 76%, in fsync() on /srv/svc/run/audit.wal 9.3%",
         finding.culprit
-    );
+    )
+    .into();
     diagnosis.headline =
         format!("{}: 97% of the 15.97 s lost at 0–3 s, 12–15 s and 48 more (likely)", finding.title);
     diagnosis

@@ -269,8 +269,8 @@ pub fn hostile() -> Diagnosis {
         row.category = EVIL.into();
     }
     let finding = &mut diagnosis.findings[0];
-    finding.title = EVIL.repeat(3);
-    finding.culprit = EVIL.repeat(30);
+    finding.title = EVIL.repeat(3).into();
+    finding.culprit = EVIL.repeat(30).into();
     finding.process = EVIL.into();
     finding.meaning = EVIL.into();
     finding.why_confidence = EVIL.into();

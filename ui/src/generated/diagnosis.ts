@@ -201,7 +201,7 @@ export type Finding = {
   /** Rule id: "jit-compile-burst". */
   rule: string;
   /** One line: what it is, with its main metric. */
-  title: string;
+  title: Statement;
   /** The layer that it lies in. */
   layer: Layer;
   /** How sure. */
@@ -221,7 +221,7 @@ export type Finding = {
    */
   covered_share: number;
   /** Who: method, thread, lock, process, file, device. */
-  culprit: string;
+  culprit: Statement;
   /** The process in which it was seen, in words that no other JVM of the recording goes by. */
   process: string;
   /**
@@ -442,8 +442,15 @@ export type SpanId = number;
 /** A node of the stack prefix tree: parent and frame. */
 export type StackId = number;
 
-/** A fact and the sentence that states it. It reads as its sentence; JSON has that alone. */
-export type Statement = string;
+/** A fact and the sentence that states it. It reads as its sentence; JSON has both. */
+export type Statement = {
+  metric: string | null;
+  value: Bare;
+  unit: Unit | null;
+  baseline: Bare;
+  details: { [key in string]: Value };
+  text: string;
+};
 
 /** What a diagnosis comes to. */
 export type Status = "found" | "not-explained" | "no-cause-found" | "healthy" | "nothing-to-judge";

@@ -128,7 +128,7 @@ fn a_recording_without_a_jvm_is_not_asked_for_logs_of_one() {
         of_gc.map(|spot| spot.what.fact().metric.id).collect()
     };
     assert_eq!(of_gc(&source(SESSION)), [scope::NO_JVM.id]);
-    assert_eq!(of_gc(&source("strace")), [""], "a log is asked for");
+    assert_eq!(of_gc(&source("strace")), [scope::NO_GC_LOG.id], "a log is asked for");
 }
 
 /// A run of ten minutes in which threads queue for a monitor all along, and three pauses of 300 ms.

@@ -11,10 +11,10 @@ use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
 use crate::burden::LONG_MS;
 use crate::collections::{Pause, live_points};
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::failures::ran_out;
 use crate::metrics::gc::LIVE_SHARE;
-use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Rule, quantity};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Rule};
 
 /// Share of the time stopped by collections for lack of room.
 const STOPPED: f64 = MATTERS_SHARE;
@@ -106,14 +106,9 @@ impl Rule for GcHeapTooSmall {
         if stopped < STOPPED || !gc.matters(cost_ms) {
             // `fathom gc` says that such a heap is full.
             let live = heap_leak::live_share(&gc).filter(|(live, heap)| *live > LIVE_SHARE.1 * heap);
-            let full = live.map_or(String::new(), |(live, heap)| {
-                format!(", though {} of the heap stays in use", quantity::share(live / heap))
-            });
-            return gc.ruled_out(format!(
-                "collections for lack of room took {} of the time (limit {}){full}",
-                quantity::share(stopped),
-                quantity::share(STOPPED)
-            ));
+            let fact = ruled_out::FOR_ROOM_LITTLE.is(Value::share(stopped));
+            let fact = fact.with("limit", Value::share(STOPPED));
+            return gc.ruled_out(fact.with("live", live.map(|(live, heap)| Value::share(live / heap))));
         }
         // Less than a long stop, all together: a fragment of a log, or a start-up.
         if gc.slow.len() < SEVERAL || (cost_ms < LONG_MS && !gc.is_a_run()) {
@@ -134,19 +129,14 @@ impl Rule for GcHeapTooSmall {
         // enough.
         let (stopped, cost_ms) = (gc.stopped_share(|p| room.is_short(p)), gc.excess_ms(|p| room.is_short(p)));
         if stopped < STOPPED || !gc.matters(cost_ms) {
-            return gc.ruled_out(format!(
-                "full collections for lack of room took {} of the time (limit {})",
-                quantity::share(stopped),
-                quantity::share(STOPPED)
-            ));
+            let fact = ruled_out::FULL_FOR_ROOM_LITTLE.is(Value::share(stopped));
+            return gc.ruled_out(fact.with("limit", Value::share(STOPPED)));
         }
         if let Some(rate) = flood(&gc).filter(|_| tight.is_none() && old.is_none()) {
             return gc.ruled_out(flooded(rate));
         }
         if heap_leak::leaks(&gc) {
-            return gc.ruled_out(
-                "the live set keeps growing: a larger heap would only delay what heap-leak describes",
-            );
+            return gc.ruled_out(ruled_out::GROWS.fact());
         }
         Judgement::Found(Box::new(found(self, &gc, stopped, cost_ms, &room)))
     }
@@ -188,14 +178,8 @@ fn no_cause(
         return gc.ruled_out(flooded(rate));
     }
     if let Some((taken, most)) = grows.filter(|_| gc.is_a_run()) {
-        let what = format!(
-            "whether the heap of {} is too small: collections took {} of the time and leave the old generation full, but the \
-             heap has grown to no more than {} of {}",
-            gc.case.jvm_name(gc.jvm),
-            quantity::share(stopped),
-            quantity::bytes(taken),
-            quantity::bytes(most)
-        );
+        let what = scope::HEAP_GROWS.is(Value::share(stopped)).with("taken", Value::bytes(taken));
+        let what = what.with("heap", Value::bytes(most)).with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
         return blind(
             rule,
             what,
@@ -210,26 +194,14 @@ fn no_cause(
             "the young generation fills more than ten times a second, large a part of the heap as it is"
         }
         Some((live, heap)) if young.is_some() || few => {
-            let young = young.map_or(String::new(), |young| {
-                format!(
-                    ", and the young generation of {} fills every {}",
-                    quantity::bytes(young.size),
-                    quantity::seconds(young.interval_s)
-                )
-            });
-            return gc.ruled_out(format!(
-                "collections took {} of the time, but the live set is {} of the heap{young}",
-                quantity::share(stopped),
-                quantity::share(live / heap),
-            ));
+            let fact = ruled_out::HAS_ROOM.is(Value::share(stopped)).with("live", Value::share(live / heap));
+            let fact = fact.with("young", young.map(|young| Value::bytes(young.size)));
+            return gc.ruled_out(fact.with("interval", young.map(|young| Value::seconds(young.interval_s))));
         }
         Some(_) => "the size of the young generation is not in the log",
     };
-    let what = format!(
-        "whether the heap of {} is too small: collections took {} of the time, and {unknown}",
-        gc.case.jvm_name(gc.jvm),
-        quantity::share(stopped)
-    );
+    let what = scope::HEAP_NOT_JUDGED.is(Value::share(stopped)).with("why", Value::name(unknown));
+    let what = what.with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
     let remedy =
         "a longer log with sizes: -Xlog:gc* (JDK 8: -XX:+PrintGCDetails); the same load with a larger -Xmx";
     blind(rule, what, remedy)
@@ -334,11 +306,8 @@ fn flood(gc: &GcCase<'_, '_>) -> Option<f64> {
     Some(bytes / length_s / cpus).filter(|rate| *rate > FLOOD_PER_CPU)
 }
 
-fn flooded(rate: f64) -> String {
-    format!(
-        "{} per second per CPU is allocated: no young generation is large enough for that",
-        quantity::bytes(rate)
-    )
+fn flooded(rate: f64) -> Fact {
+    ruled_out::FLOOD.is(Value::bytes(rate))
 }
 
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short: &Room<'_>) -> Finding {
@@ -358,33 +327,26 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         ),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &room);
+    let title = titles::GC_HEAP_TOO_SMALL.is(Value::share(stopped));
     finding.title = match (tight, old, young) {
-        (Some((live, heap)), _, _) => format!(
-            "collections take {} of the time: {} of the heap of {} stays in use",
-            quantity::share(stopped),
-            quantity::share(live / heap),
-            quantity::bytes(heap)
-        ),
-        (_, Some((left, room)), _) => format!(
-            "collections take {} of the time: {} of the {} of the old generation stay in use after full ones",
-            quantity::share(stopped),
-            quantity::bytes(left),
-            quantity::bytes(room)
-        ),
-        (_, _, Some(young)) => format!(
-            "collections take {} of the time: the young generation of {} fills every {}",
-            quantity::share(stopped),
-            quantity::bytes(young.size),
-            quantity::seconds(young.interval_s)
-        ),
-        _ => format!("collections take {} of the time", quantity::share(stopped)),
-    };
-    finding.culprit = match (tight, old) {
-        (Some(_), _) => "the size of the heap",
-        (None, Some(_)) => "the size of the old generation",
-        (None, None) => "the size of the young generation",
+        (Some((live, heap)), ..) => {
+            title.with("live", Value::share(live / heap)).with("heap", Value::bytes(heap))
+        }
+        (_, Some((left, room)), _) => {
+            title.with("old-left", Value::bytes(left)).with("old", Value::bytes(room))
+        }
+        (.., Some(young)) => {
+            title.with("young", Value::bytes(young.size)).with("interval", Value::seconds(young.interval_s))
+        }
+        _ => title,
     }
     .into();
+    let small = match (tight, old) {
+        (Some(_), _) => "heap",
+        (None, Some(_)) => "old generation",
+        (None, None) => "young generation",
+    };
+    finding.culprit = culprits::SIZE.is(Value::name(small)).into();
     finding.meaning =
         "There is so little free memory between collections that the next one follows at once. The same \
                        work with more room takes fewer collections."
