@@ -145,6 +145,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let mut diagnosis = Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
+        recording: recording.identity.recording.clone(),
         status,
         headline: String::new(),
         seen,
