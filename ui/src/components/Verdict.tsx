@@ -188,7 +188,9 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
       </header>
       <p class="culprit">
         {culprit === null && <code>{finding.culprit.text}</code>}
-        {finding.process !== "" && !finding.culprit.text.includes(finding.process) && <span> in {finding.process}</span>}
+        {finding.process !== "" && !finding.culprit.text.includes(finding.process) && (
+          <span> in {finding.process}</span>
+        )}
         {finding.windows.slice(0, 3).map((w, i) => (
           <a key={i} class="place" href={page.linkToWindow(w)}>
             {between(w.from_ns - page.diagnosis.zero_ns, w.to_ns - page.diagnosis.zero_ns)}

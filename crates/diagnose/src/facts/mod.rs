@@ -125,7 +125,7 @@ impl Fact {
     }
 }
 
-/// Text that is no metric: what a program wrote, as it wrote it, or a single wait that is cited.
+/// Text that is no metric.
 pub(crate) static TEXT: Metric = Metric { id: "", words: "{value}" };
 
 impl Default for Fact {

@@ -21,6 +21,9 @@ super::metrics! {
     /// The same of all such pauses.
     KERNEL_TIME_LITTLE = "kernel-time-cost",
         "{pauses|pause|pauses} had more kernel than user time, which made them {value} longer in all; most kernel time {most}";
+    /// No stall, no late collection.
+    NO_STALL = "no-allocation-stall",
+        "no thread waited for memory, no collection was finished with the application stopped";
     /// Stalls and late collections.
     STALLS_LITTLE = "allocation-stalls-cost",
         "{stalls|allocation stall|allocation stalls} and {degenerated|degenerated collection|degenerated collections}, the longest {longest}, {value} in all";
@@ -89,6 +92,11 @@ super::metrics! {
     /// Code that was thrown away.
     INVALIDATIONS = "invalidations",
         "after start-up {invalidations|invalidation|invalidations} without better code there, {value:.2} a second; at most {most} of one method that was compiled again";
+    /// Threads that were throttled.
+    THROTTLED_LITTLE = "throttled-share",
+        "application threads were throttled for {value} of the time in which they had work";
+    /// A control group whose own counters show next to nothing.
+    GROUP_HARDLY_THROTTLED = "group-hardly-throttled", "the control group was hardly throttled";
     /// Waits for a CPU.
     CPU_WAITS_LITTLE = "cpu-waits-cost",
         "application threads waited for a CPU for {value} of the time in which they had work[, {baseline} in the baseline]; others took [{more} CPUs more|{others} CPUs][; {recorder}]";

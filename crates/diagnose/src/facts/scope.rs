@@ -54,6 +54,8 @@ super::metrics! {
         "whether stops take much of the run of {jvm}: {stopped}, and that is too short to know";
     /// How long threads take to stop.
     TIME_TO_STOP = "time-to-stop-unseen", "how long the threads of {value} take to stop";
+    /// Compilers and the CPUs that others wait for.
+    COMPILERS_AND_CPUS = "compilers-and-cpus-unseen", "whether compiler threads took the CPUs of {value}";
     /// Compilations of a JVM.
     COMPILATIONS = "compilations-unseen", "compilations of {value}";
     /// Which code ran.

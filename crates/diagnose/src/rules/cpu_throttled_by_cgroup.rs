@@ -6,9 +6,8 @@ use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
-use crate::facts::{Value, culprits, titles, waits as facts};
+use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
 use crate::intervals::Intervals;
-use crate::quantity::share;
 use crate::waits::Category;
 use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window};
 
@@ -61,11 +60,8 @@ impl Rule for CpuThrottledByCgroup {
             return Judgement::Found(Box::new(found(self, &cpu, group.as_ref(), by_thread, cost_ms)));
         }
         let figure = match by_thread {
-            true => format!(
-                "application threads were throttled for {} of the time in which they had work",
-                share(cpu.slow.throttled_share())
-            ),
-            false => "the control group was hardly throttled".to_owned(),
+            true => ruled_out::THROTTLED_LITTLE.is(Value::share(cpu.slow.throttled_share())),
+            false => ruled_out::GROUP_HARDLY_THROTTLED.fact(),
         };
         Judgement::RuledOut {
             figure: figure.into(),

@@ -58,7 +58,7 @@ impl Rule for GcAllocationStall {
         };
         let degenerated: Vec<Pause<'_>> = gc.slow.iter().filter(|p| sort(p)).copied().collect();
         if stalls.is_empty() && degenerated.is_empty() {
-            let none = "no thread waited for memory, no collection was finished with the application stopped";
+            let none = ruled_out::NO_STALL.fact();
             return if concurrent { gc.ruled_out(none) } else { Judgement::NotApplicable };
         }
         let covered = |windows: &[crate::Window]| {
