@@ -184,6 +184,40 @@ fn the_head_of_a_log_does_not_say_that_the_collector_is_healthy() {
 }
 
 #[test]
+fn of_safepoints_alone_nothing_is_said_of_the_collector() {
+    let headline = |collector: bool| {
+        let mut built = Built::jvm("8", "Parallel", 60.0);
+        if !collector {
+            built.recording.process_mut(built.jvm).facts.remove(fact::COLLECTOR);
+        }
+        (0..50).for_each(|i| {
+            built.span(kind::SAFEPOINT, "RevokeBias", f64::from(i), 5.0, &[], &[]);
+        });
+        diagnose(&built.sealed(), &Options::default()).unwrap().headline
+    };
+    assert!(headline(true).contains("collector is healthy"), "{}", headline(true));
+    assert!(!headline(false).contains("healthy"), "{}", headline(false));
+}
+
+/// Humongous objects that account for a fifth of the stops come first, and do not hide the rest.
+#[test]
+fn stops_that_the_first_cause_leaves_are_in_the_headline() {
+    let mut built = Built::jvm("8", "G1", 60.0);
+    for i in 0..50 {
+        let at = f64::from(i);
+        built.pause("GC pause (young)", "G1 Evacuation Pause", at, 350.0, &[]);
+        if i % 3 == 0 {
+            let cause = "G1 Humongous Allocation";
+            built.pause("GC pause (young) (initial-mark)", cause, at + 0.5, 300.0, &[]);
+        }
+    }
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    let rules: Vec<_> = d.findings.iter().map(|f| f.rule).collect();
+    assert_eq!(rules, ["gc-humongous", "jvm-stopped"], "{}", d.headline);
+    assert!(d.headline.contains(&*d.findings[1].title), "{}", d.headline);
+}
+
+#[test]
 fn stops_that_are_few_and_below_a_second_ask_for_no_explanation() {
     let run = |cause: &str, ms: f64| {
         let mut built = Built::jvm("17", "G1", 600.0);
