@@ -15,6 +15,7 @@ use crate::Rule;
 use crate::burden::Burden;
 use crate::chain::Chains;
 use crate::growth::{self, Growth, demand, held};
+use crate::intervals::Intervals;
 use crate::merge::Merged;
 use crate::rules::{CpuTakenByOthers, RULES};
 use crate::sight::Sights;
@@ -22,8 +23,8 @@ use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, WindowError, WindowSpec};
 use crate::{
-    Case, Confidence, Diagnosis, Finding, Layer, Loss, SCHEMA, Seen, Windows, account, collector, headline,
-    ledger, marks, merge, metrics, seen, status,
+    Case, Confidence, Diagnosis, Finding, Layer, Loss, SCHEMA, Seen, Window, Windows, account, collector,
+    headline, ledger, marks, merge, metrics, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -39,6 +40,9 @@ const LEAST_TICKS: usize = 4;
 const NEARLY: f64 = 0.75;
 /// Share of the loss below which findings leave room for less demand.
 const LITTLE: f64 = 0.25;
+
+/// Share of the recording that must lie in the warm-up of a series for it to be looked into.
+const UNJUDGED: f64 = 0.25;
 
 /// Findings without a rule at most.
 const MOST_GROWN: usize = 3;
@@ -97,6 +101,20 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         let (by_recording, again) = judge_on(FindOn::Recording)?;
         let most = MOSTLY * again.case.yardstick_ms();
         if !by_recording.whole_run && again.merged.findings.first().is_some_and(|f| f.cost_ms >= most) {
+            (chosen, judged) = (by_recording, again);
+        }
+    }
+    // Of the time before a series has reached its level it says nothing: what the recording itself
+    // shows of that is the answer, where it is sure.
+    if judged.merged.findings.is_empty() && is_in_warm_up(&chosen, &timeline) {
+        let (by_recording, again) = judge_on(FindOn::Recording)?;
+        let warm_up = Intervals::of_windows(chosen.warm_up.as_slice());
+        let is_of_it = |f: &Finding| {
+            let acts = Intervals::of_windows(&f.windows);
+            f.confidence > Confidence::ConsistentWith
+                && acts.and(&warm_up).length_ms() >= MOSTLY * acts.length_ms()
+        };
+        if !by_recording.whole_run && again.merged.findings.first().is_some_and(is_of_it) {
             (chosen, judged) = (by_recording, again);
         }
     }
@@ -171,6 +189,14 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         diagnosis.headline = format!("{fewer}; {}", diagnosis.headline);
     }
     Ok(diagnosis)
+}
+
+/// Whether a series shows no slow time, and much of the recording lies before it reached its level.
+fn is_in_warm_up(chosen: &Chosen, timeline: &Timeline<'_>) -> bool {
+    let recorded = timeline.recorded();
+    let before = |warm_up: Window| recorded.length_within_ns(warm_up.from_ns, warm_up.to_ns) as f64;
+    let unjudged = chosen.warm_up.filter(|_| chosen.whole_run).map_or(0.0, before);
+    unjudged > 0.0 && unjudged >= UNJUDGED * recorded.length_ns() as f64
 }
 
 /// Whether a finding is what grew, and no rule knows its mechanism.
