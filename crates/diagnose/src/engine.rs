@@ -17,14 +17,14 @@ use crate::chain::Chains;
 use crate::growth::{self, Growth, demand, held};
 use crate::intervals::Intervals;
 use crate::merge::Merged;
-use crate::rules::{CpuTakenByOthers, RULES};
+use crate::rules::{CpuTakenByOthers, JitCompileBurst, RULES};
 use crate::sight::Sights;
 use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, WindowError, WindowSpec};
 use crate::{
     Case, Confidence, Diagnosis, Finding, Layer, Loss, SCHEMA, Seen, Window, Windows, account, collector,
-    headline, ledger, marks, merge, metrics, seen, status,
+    headline, ledger, marks, merge, metrics, quantity, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -347,6 +347,8 @@ fn judge<'a>(
         growth.credit_disk(&case);
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
+        let burst_ms = growth.credit_burst(&case, &merged.findings);
+        with_burst(&case, &mut merged.findings, burst_ms);
         with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let peer = growth.behind_late_peer(&case, &mut merged.findings);
         merged.findings.extend(peer);
@@ -452,6 +454,22 @@ fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
         let more_ms = (faults_ms - storm.cost_ms).min(case.loss.lost_ms - charged);
         storm.cost_ms += more_ms.max(0.0);
         storm.share = case.share(storm.cost_ms);
+    }
+}
+
+/// Attributes a finding about a burst of compilations with all that operations ran before it was
+/// compiled, where that is more than what the rule could measure of it.
+fn with_burst(case: &Case<'_>, findings: &mut [Finding], burst_ms: f64) {
+    let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
+    let burst = findings.iter_mut().find(|f| f.rule == JitCompileBurst.id() && f.share.is_some());
+    if let Some(burst) = burst
+        && burst_ms > burst.cost_ms
+    {
+        burst.cost_ms += (burst_ms - burst.cost_ms).min(case.loss.lost_ms - charged).max(0.0);
+        burst.share = case.share(burst.cost_ms);
+        let share = quantity::share(burst.share.unwrap_or(0.0));
+        burst.why_confidence +=
+            &format!("; with what an operation took longer in code that was not compiled yet it is {share}");
     }
 }
 
