@@ -8,6 +8,7 @@ use fathom_recording::{Placement, SeriesId, SeriesInfo, SeriesKind, Sink, Source
 use super::*;
 use crate::built::Built;
 use crate::facts::{pauses, scope};
+use crate::growth::tests::{SLEEP, Service};
 use crate::{BlindSpot, FoundOn, Status};
 
 const S: i64 = 1_000_000_000;
@@ -319,4 +320,39 @@ fn a_loss_that_nobody_measured_is_not_called_none() {
     };
     let d = diagnose(&built.sealed(), &options).unwrap();
     assert!(!d.seen.loss_measured && d.loss.measure.is_none(), "{}", d.headline);
+}
+
+/// A table that goes up and down until it keeps its level from the 41st second on, and a minute of
+/// recording in which the quota of the control group holds threads back from the twentieth to the
+/// fortieth.
+#[test]
+fn of_the_time_before_a_series_reached_its_level_the_recording_itself_is_asked() {
+    let run = |throttled_ms: f64| {
+        let mut service = Service::uncounted();
+        for i in 0..8 {
+            let name = format!("worker-{i}");
+            let thread = service.thread(&name);
+            service.off(thread, &SLEEP, (80, 35), &[]);
+            for tenth in (200..400).filter(|_| throttled_ms > 0.0) {
+                let at_s = f64::from(tenth) / 10.0 + 0.04;
+                service.built.preempted(&name, at_s, throttled_ms, throttled_ms, "");
+            }
+        }
+        let id = throughput(&mut service.built);
+        let sources = service.built.recording.sources.iter_mut();
+        sources.for_each(|source| source.placement.uncertainty_ns = Some(0));
+        for s in 0..120 {
+            let rate = match s {
+                0..41 => [90.0, 700.0, 140.0, 890.0, 430.0][s % 5],
+                _ => 900.0,
+            };
+            service.built.recording.point(id, s as i64 * S, S, rate + (s * 37 % 11) as f64);
+        }
+        diagnose(&service.built.sealed(), &Options::default()).unwrap()
+    };
+    let d = run(45.0);
+    let [window] = d.windows.slow[..] else { panic!("{:?}", d.windows) };
+    assert!((window.from_ns - 20 * S).abs() <= S && (window.to_ns - 40 * S).abs() <= S, "{window:?}");
+    assert_eq!(d.findings.first().map(|f| f.rule), Some("cpu-throttled-by-cgroup"), "{}", d.headline);
+    assert_eq!(run(0.0).findings.len(), 0);
 }
