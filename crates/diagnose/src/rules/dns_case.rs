@@ -10,8 +10,6 @@ use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Fact};
 
-/// Why no look-up can have been slow.
-
 /// Calls in which a resolver's client waits for an answer until a time-out; they return 0 when it
 /// has passed (poll(2), select(2)).
 const AWAITS: [&str; 7] =
