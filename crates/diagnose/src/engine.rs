@@ -12,18 +12,19 @@ use jiff::tz::TimeZone;
 pub use blind_spots::is_summed;
 
 use crate::Rule;
-use crate::burden::Burden;
+use crate::burden::{self, Burden};
 use crate::chain::Chains;
 use crate::growth::{self, Growth, demand, held};
+use crate::intervals::Intervals;
 use crate::merge::Merged;
-use crate::rules::{CpuTakenByOthers, RULES};
+use crate::rules::{CpuTakenByOthers, JitCompileBurst, RULES};
 use crate::sight::Sights;
 use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, WindowError, WindowSpec};
 use crate::{
-    Case, Confidence, Diagnosis, Finding, Layer, Loss, SCHEMA, Seen, Windows, account, collector, headline,
-    ledger, marks, merge, metrics, seen, status,
+    Case, Confidence, Diagnosis, Finding, Layer, Loss, SCHEMA, Seen, Window, Windows, account, collector,
+    headline, ledger, marks, merge, metrics, quantity, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -39,6 +40,9 @@ const LEAST_TICKS: usize = 4;
 const NEARLY: f64 = 0.75;
 /// Share of the loss below which findings leave room for less demand.
 const LITTLE: f64 = 0.25;
+
+/// Share of the recording that must lie in the warm-up of a series for it to be looked into.
+const UNJUDGED: f64 = 0.25;
 
 /// Findings without a rule at most.
 const MOST_GROWN: usize = 3;
@@ -100,6 +104,20 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
             (chosen, judged) = (by_recording, again);
         }
     }
+    // Of the time before a series has reached its level it says nothing: what the recording itself
+    // shows of that is the answer, where it is sure.
+    if judged.merged.findings.is_empty() && is_in_warm_up(&chosen, &timeline) {
+        let (by_recording, again) = judge_on(FindOn::Recording)?;
+        let warm_up = Intervals::of_windows(chosen.warm_up.as_slice());
+        let is_of_it = |f: &Finding| {
+            let acts = Intervals::of_windows(&f.windows);
+            f.confidence > Confidence::ConsistentWith
+                && acts.and(&warm_up).length_ms() >= MOSTLY * acts.length_ms()
+        };
+        if !by_recording.whole_run && again.merged.findings.first().is_some_and(is_of_it) {
+            (chosen, judged) = (by_recording, again);
+        }
+    }
     // What is less than a dip is looked into where it is enough to be felt, and reported where a
     // cause stands out: the throughput of shared machines varies.
     if chosen.slight.is_some_and(|(_, share)| share >= FELT) {
@@ -145,6 +163,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let mut diagnosis = Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
+        recording: recording.identity.recording.clone(),
         status,
         headline: String::new(),
         seen,
@@ -164,13 +183,22 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let bad = judged_bad(recording, &jvms, &diagnosis.findings, timeline.zero_ns);
     diagnosis.seen.few_stops = diagnosis.seen.few_stops.filter(|_| bad.is_empty());
     diagnosis.warnings.extend(bad);
-    diagnosis.headline = headline::of(&diagnosis, case.whole_run, &chosen);
+    let collections = jvms.iter().all(|jvm| burden::shows_collections(recording, *jvm));
+    diagnosis.headline = headline::of(&diagnosis, case.whole_run, &chosen, collections);
     // That is no loss by itself, and not what a reader may miss either.
     if let Some(fewer) = fewer.filter(|_| chosen.exchanges.is_none()) {
         diagnosis.windows.how += &format!("; {fewer}");
         diagnosis.headline = format!("{fewer}; {}", diagnosis.headline);
     }
     Ok(diagnosis)
+}
+
+/// Whether a series shows no slow time, and much of the recording lies before it reached its level.
+fn is_in_warm_up(chosen: &Chosen, timeline: &Timeline<'_>) -> bool {
+    let recorded = timeline.recorded();
+    let before = |warm_up: Window| recorded.length_within_ns(warm_up.from_ns, warm_up.to_ns) as f64;
+    let unjudged = chosen.warm_up.filter(|_| chosen.whole_run).map_or(0.0, before);
+    unjudged > 0.0 && unjudged >= UNJUDGED * recorded.length_ns() as f64
 }
 
 /// Whether a finding is what grew, and no rule knows its mechanism.
@@ -321,6 +349,8 @@ fn judge<'a>(
         growth.credit_disk(&case);
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
+        let burst_ms = growth.credit_burst(&case, &merged.findings);
+        with_burst(&case, &mut merged.findings, burst_ms);
         with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let peer = growth.behind_late_peer(&case, &mut merged.findings);
         merged.findings.extend(peer);
@@ -426,6 +456,22 @@ fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
         let more_ms = (faults_ms - storm.cost_ms).min(case.loss.lost_ms - charged);
         storm.cost_ms += more_ms.max(0.0);
         storm.share = case.share(storm.cost_ms);
+    }
+}
+
+/// Attributes a finding about a burst of compilations with all that operations ran before it was
+/// compiled, where that is more than what the rule could measure of it.
+fn with_burst(case: &Case<'_>, findings: &mut [Finding], burst_ms: f64) {
+    let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
+    let burst = findings.iter_mut().find(|f| f.rule == JitCompileBurst.id() && f.share.is_some());
+    if let Some(burst) = burst
+        && burst_ms > burst.cost_ms
+    {
+        burst.cost_ms += (burst_ms - burst.cost_ms).min(case.loss.lost_ms - charged).max(0.0);
+        burst.share = case.share(burst.cost_ms);
+        let share = quantity::share(burst.share.unwrap_or(0.0));
+        burst.why_confidence +=
+            &format!("; with what an operation took longer in code that was not compiled yet it is {share}");
     }
 }
 

@@ -75,6 +75,12 @@ impl Intervals {
         self.0.get(first).is_some_and(|range| range.0 < to.max(from.saturating_add(1)))
     }
 
+    /// The interval in which a timestamp lies.
+    pub(crate) fn around(&self, t_ns: i64) -> Option<(i64, i64)> {
+        let first = self.0.partition_point(|range| range.1 <= t_ns);
+        self.0.get(first).copied().filter(|range| range.0 <= t_ns)
+    }
+
     /// How much of it lies between two timestamps, nanoseconds, saturating. Looks at no interval
     /// that lies outside.
     pub fn length_within_ns(&self, from: i64, to: i64) -> i64 {

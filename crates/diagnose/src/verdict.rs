@@ -20,6 +20,8 @@ pub struct Diagnosis {
     pub schema: &'static str,
     /// Version of fathom.
     pub version: &'static str,
+    /// The id of the recording; `None` of files that are none.
+    pub recording: Option<String>,
     /// What it comes to.
     pub status: Status,
     /// One sentence: what took the time, or what was looked at without a cause being found.

@@ -17,6 +17,7 @@ fn full() -> Diagnosis {
     Diagnosis {
         schema: SCHEMA,
         version: "0",
+        recording: None,
         status: Status::Found,
         seen: Seen {
             judged_ms: 0.0,
@@ -114,6 +115,7 @@ fn link(next: Vec<chain::Link>) -> chain::Link {
         thread: None,
         tid: None,
         process: String::new(),
+        process_id: None,
         category: None,
         what: String::new(),
         ms: 0.0,
@@ -130,13 +132,23 @@ fn link(next: Vec<chain::Link>) -> chain::Link {
 
 fn chain() -> chain::Chain {
     let (thread, process) = (String::new(), String::new());
-    chain::Chain { thread, tid: None, process, from_ns: 0, to_ns: 1, ms: 0.0, links: vec![link(Vec::new())] }
+    chain::Chain {
+        thread,
+        tid: None,
+        process,
+        process_id: None,
+        from_ns: 0,
+        to_ns: 1,
+        ms: 0.0,
+        links: vec![link(Vec::new())],
+    }
 }
 
 fn stop() -> chain::Stop {
     let part = chain::Part::Reach;
     chain::Stop {
         process: String::new(),
+        process_id: fathom_recording::ProcessId(0),
         operation: String::new(),
         from_ns: 0,
         to_ns: 1,

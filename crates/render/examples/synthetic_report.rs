@@ -311,6 +311,7 @@ fn chain() -> Chain {
         thread: thread.map(str::to_owned),
         tid: None,
         process: "server2".into(),
+        process_id: None,
         category: None,
         what: what.into(),
         ms,
@@ -337,6 +338,7 @@ fn chain() -> Chain {
         thread: "http-exec-3".into(),
         tid: Some(103),
         process: "server2".into(),
+        process_id: None,
         from_ns: 310 * S,
         to_ns: 312 * S,
         ms: 900.0,
@@ -356,6 +358,7 @@ fn stop() -> Stop {
     };
     Stop {
         process: "server2".into(),
+        process_id: ProcessId(0),
         operation: "G1CollectForAllocation".into(),
         from_ns: 320 * S,
         to_ns: 320 * S + 120_000_000,
@@ -385,6 +388,7 @@ fn diagnosis() -> Diagnosis {
     Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
+        recording: None,
         status: Status::Found,
         seen: Seen::default(),
         headline: "A made-up burst of JIT compilation explains 17.9 s of 20.6 s lost".into(),

@@ -96,6 +96,7 @@ pub fn burst() -> Diagnosis {
     Diagnosis {
         schema: SCHEMA,
         version: "0.1.0",
+        recording: None,
         status: Status::Found,
         seen: Seen {
             judged_ms: 15_000.0,

@@ -40,6 +40,8 @@ export type Chain = {
   tid: number | null;
   /** Its process. */
   process: string;
+  /** The same as a row of the recording's processes. */
+  process_id: ProcessId | null;
   /** The intervals looked at: from the first … */
   from_ns: number;
   /** … to the last of them, nanoseconds on the recording's clock. */
@@ -61,6 +63,8 @@ export type ChainLink = {
   tid: number | null;
   /** Its process; empty where it is not known. */
   process: string;
+  /** The same as a row of the recording's processes. */
+  process_id: ProcessId | null;
   /**
    * What its time is attributed to, as in the ledger of threads; `None` for a device and for
    * what was not followed.
@@ -115,6 +119,8 @@ export type Diagnosis = {
   schema: string;
   /** Version of fathom. */
   version: string;
+  /** The id of the recording; `None` of files that are none. */
+  recording: string | null;
   /** What it comes to. */
   status: Status;
   /** One sentence: what took the time, or what was looked at without a cause being found. */
@@ -457,8 +463,10 @@ export type Status = "found" | "not-explained" | "no-cause-found" | "healthy" | 
 
 /** A stop of a JVM, cut into parts. */
 export type Stop = {
-  /** The JVM. */
+  /** The JVM, in words that no other JVM of the recording goes by. */
   process: string;
+  /** The same as a row of the recording's processes. */
+  process_id: ProcessId;
   /** The VM operation. */
   operation: string;
   /** When it was asked for, nanoseconds on the recording's clock. */

@@ -9,6 +9,8 @@ use super::is_followed;
 use crate::chain::Chains;
 use crate::growth::parts::{Key, named_at};
 use crate::growth::places::Places;
+use crate::intervals::Intervals;
+use crate::thread_ledger::Taken;
 use crate::waits::Category;
 
 /// How far a CPU sample may lie from the running time that it counts for, nanoseconds: two periods
@@ -34,6 +36,10 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
     let Some(by_category) = chains.by_category(thread) else { return Vec::new() };
     let named = chains.naming(thread);
     let mut segments = Vec::new();
+    let has_work = |c: &Category| c.is_running() || matches!(c, Category::RunQueue | Category::Throttled);
+    let at_work = Category::ALL.iter().filter(|category| has_work(category));
+    let at_work =
+        Intervals::of(at_work.flat_map(|category| by_category[category.index()].ranges().iter().copied()));
     for category in Category::ALL {
         let own = &by_category[category.index()];
         if category == Category::Unknown || own.is_empty() {
@@ -45,7 +51,7 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
                 to: *to,
                 key: Key {
                     category: Category::Running,
-                    place: ran_in(chains, places, thread, *from, *to),
+                    place: ran_in(chains, places, thread, (*from, *to), &at_work),
                     target: "",
                 },
                 ended_by: None,
@@ -83,7 +89,7 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
                 rests,
             }));
         });
-        let left = own.without(&crate::intervals::Intervals::of(off));
+        let left = own.without(&Intervals::of(off));
         // What is left are waits too short to be recorded one by one: of a thread that selects,
         // those for its connections; of one that nearly always gets its work from the same thread,
         // those for that one.
@@ -133,13 +139,25 @@ pub(super) fn ended_by(
     waker.filter(|other| *other != thread)
 }
 
-/// The application's method in which a thread ran, by the sample that is nearest.
-fn ran_in<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: ThreadId, from: i64, to: i64) -> &'a str {
+/// The application's method in which a thread ran, by the nearest sample: within the time in which
+/// it had work, for a thread that is preempted goes on with what it did, or next to it.
+fn ran_in<'a>(
+    chains: &Chains<'a>,
+    places: &mut Places<'a>,
+    thread: ThreadId,
+    (from, to): (i64, i64),
+    at_work: &Intervals,
+) -> &'a str {
     let samples = chains.samples(thread);
     let kinds = sample::ON_CPU.map(|kind| chains.recording().strings.find(kind));
-    let near = samples.partition_point(|sample| sample.t_ns < from.saturating_sub(NEAR_NS));
+    let work = at_work.around(from).unwrap_or((from, to));
+    let (first, last) = (work.0.min(from).saturating_sub(NEAR_NS), work.1.max(to).saturating_add(NEAR_NS));
     let distance = |t_ns: i64| (from.saturating_sub(t_ns)).max(t_ns.saturating_sub(to)).max(0);
-    let within = samples[near..].iter().take_while(|sample| sample.t_ns <= to.saturating_add(NEAR_NS));
-    let of_cpu = within.filter(|sample| kinds.contains(&Some(sample.kind)));
-    of_cpu.min_by_key(|sample| distance(sample.t_ns)).map_or("", |sample| places.of(sample.stack()))
+    let of_cpu = |sample: &&Taken| kinds.contains(&Some(sample.kind));
+    // The nearest at or after its beginning, and before it: those of a long time are many.
+    let begin = samples.partition_point(|sample| sample.t_ns < from);
+    let after = samples[begin..].iter().take_while(|sample| sample.t_ns <= last).find(of_cpu);
+    let before = samples[..begin].iter().rev().take_while(|sample| sample.t_ns >= first).find(of_cpu);
+    let nearest = before.into_iter().chain(after).min_by_key(|sample| distance(sample.t_ns));
+    nearest.map_or("", |sample| places.of(sample.stack()))
 }

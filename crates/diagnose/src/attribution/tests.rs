@@ -226,6 +226,30 @@ fn a_thread_that_rests_once_it_has_let_go_is_charged_with_what_it_did_before() {
     );
 }
 
+/// A thread that runs for 2 ms of each 40 and waits for a CPU in between is sampled seldom.
+#[test]
+fn a_thread_that_is_preempted_goes_on_with_what_it_did() {
+    let mut built = Built::jvm("17", "G1", 10.0);
+    built.watched("loop", 10.0);
+    for slice in 0..25 {
+        built.preempted("loop", 0.04 * f64::from(slice), 38.0, 0.0, "hog (4711)");
+    }
+    built.on_cpu("loop", &[("shop.Page.render", FrameType::C2)], 0.519, 10.0);
+    // From 1 s to 2 s it waits for a request; afterwards it runs, and what is not known.
+    built.on_thread(kind::SCHED_OFF, "loop", "sleeping", 1.0, 1_000.0);
+    let recording = built.sealed();
+    let (chains, thread) = (Chains::of(&recording), of(&recording, "loop"));
+    let mut places = Places::of_recording(&recording);
+    let segments = segments::of(&chains, &mut places, thread);
+    let ran = segments.iter().filter(|segment| segment.key.category == Category::Running);
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for segment in ran {
+        if segment.from < 1_000_000_000 { &mut before } else { &mut after }.push(segment.key.place);
+    }
+    assert!(before.len() == 25 && before.iter().all(|place| *place == "shop.Page.render"), "{before:?}");
+    assert!(after.iter().all(|place| place.is_empty()), "{after:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

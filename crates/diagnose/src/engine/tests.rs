@@ -8,6 +8,7 @@ use fathom_recording::{Placement, SeriesId, SeriesInfo, SeriesKind, Sink, Source
 use super::*;
 use crate::built::Built;
 use crate::facts::{pauses, scope};
+use crate::growth::tests::{SLEEP, Service};
 use crate::{BlindSpot, FoundOn, Status};
 
 const S: i64 = 1_000_000_000;
@@ -184,6 +185,40 @@ fn the_head_of_a_log_does_not_say_that_the_collector_is_healthy() {
 }
 
 #[test]
+fn of_safepoints_alone_nothing_is_said_of_the_collector() {
+    let headline = |collector: bool| {
+        let mut built = Built::jvm("8", "Parallel", 60.0);
+        if !collector {
+            built.recording.process_mut(built.jvm).facts.remove(fact::COLLECTOR);
+        }
+        (0..50).for_each(|i| {
+            built.span(kind::SAFEPOINT, "RevokeBias", f64::from(i), 5.0, &[], &[]);
+        });
+        diagnose(&built.sealed(), &Options::default()).unwrap().headline
+    };
+    assert!(headline(true).contains("collector is healthy"), "{}", headline(true));
+    assert!(!headline(false).contains("healthy"), "{}", headline(false));
+}
+
+/// Humongous objects that account for a fifth of the stops come first, and do not hide the rest.
+#[test]
+fn stops_that_the_first_cause_leaves_are_in_the_headline() {
+    let mut built = Built::jvm("8", "G1", 60.0);
+    for i in 0..50 {
+        let at = f64::from(i);
+        built.pause("GC pause (young)", "G1 Evacuation Pause", at, 350.0, &[]);
+        if i % 3 == 0 {
+            let cause = "G1 Humongous Allocation";
+            built.pause("GC pause (young) (initial-mark)", cause, at + 0.5, 300.0, &[]);
+        }
+    }
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    let rules: Vec<_> = d.findings.iter().map(|f| f.rule).collect();
+    assert_eq!(rules, ["gc-humongous", "jvm-stopped"], "{}", d.headline);
+    assert!(d.headline.contains(&*d.findings[1].title), "{}", d.headline);
+}
+
+#[test]
 fn stops_that_are_few_and_below_a_second_ask_for_no_explanation() {
     let run = |cause: &str, ms: f64| {
         let mut built = Built::jvm("17", "G1", 600.0);
@@ -285,4 +320,39 @@ fn a_loss_that_nobody_measured_is_not_called_none() {
     };
     let d = diagnose(&built.sealed(), &options).unwrap();
     assert!(!d.seen.loss_measured && d.loss.measure.is_none(), "{}", d.headline);
+}
+
+/// A table that goes up and down until it keeps its level from the 41st second on, and a minute of
+/// recording in which the quota of the control group holds threads back from the twentieth to the
+/// fortieth.
+#[test]
+fn of_the_time_before_a_series_reached_its_level_the_recording_itself_is_asked() {
+    let run = |throttled_ms: f64| {
+        let mut service = Service::uncounted();
+        for i in 0..8 {
+            let name = format!("worker-{i}");
+            let thread = service.thread(&name);
+            service.off(thread, &SLEEP, (80, 35), &[]);
+            for tenth in (200..400).filter(|_| throttled_ms > 0.0) {
+                let at_s = f64::from(tenth) / 10.0 + 0.04;
+                service.built.preempted(&name, at_s, throttled_ms, throttled_ms, "");
+            }
+        }
+        let id = throughput(&mut service.built);
+        let sources = service.built.recording.sources.iter_mut();
+        sources.for_each(|source| source.placement.uncertainty_ns = Some(0));
+        for s in 0..120 {
+            let rate = match s {
+                0..41 => [90.0, 700.0, 140.0, 890.0, 430.0][s % 5],
+                _ => 900.0,
+            };
+            service.built.recording.point(id, s as i64 * S, S, rate + (s * 37 % 11) as f64);
+        }
+        diagnose(&service.built.sealed(), &Options::default()).unwrap()
+    };
+    let d = run(45.0);
+    let [window] = d.windows.slow[..] else { panic!("{:?}", d.windows) };
+    assert!((window.from_ns - 20 * S).abs() <= S && (window.to_ns - 40 * S).abs() <= S, "{window:?}");
+    assert_eq!(d.findings.first().map(|f| f.rule), Some("cpu-throttled-by-cgroup"), "{}", d.headline);
+    assert_eq!(run(0.0).findings.len(), 0);
 }

@@ -93,7 +93,7 @@ super::metrics! {
     LIVE_SET_ABOUT = "live-set-estimate", "live set about {value} of a heap of {heap}";
     /// The size of the young generation.
     YOUNG_SIZE = "young-generation",
-        "young generation {value} ({share} of the heap), a young collection every {interval} (median)";
+        "young generation {value} ({share} of the heap), a young collection every {interval}, where most of their time went";
     /// Time that threads waited for memory which the collector had not freed yet.
     STALLS = "allocation-stalls",
         "{stalls|stall|stalls} of {threads|thread|threads}, {value} over all threads; at least one thread waited for {throughout} of the windows";

@@ -40,6 +40,9 @@ super::metrics! {
     /// The same of full collections alone.
     FULL_FOR_ROOM_LITTLE = "full-collections-for-room-share",
         "full collections for lack of room took {value} of the time (limit {limit})";
+    /// The same of young collections alone.
+    YOUNG_FOR_ROOM_LITTLE = "young-collections-for-room-share",
+        "young collections for lack of room took {value} of the time (limit {limit})";
     /// Allocation that no heap is large enough for.
     FLOOD = "allocation-per-cpu",
         "{value} per second per CPU is allocated: no young generation is large enough for that";

@@ -1,13 +1,15 @@
 //! Waits that follow from something else that grew, and are credited to that: waiting for a CPU to
-//! what runs or calls more, what the holder of a lock did to the lock.
+//! what runs or calls more, what the holder of a lock did to the lock; and code that
+//! ran before it was compiled to what had it compiled.
 
 use std::collections::BTreeMap;
 
+use super::callers::an_operation;
 use super::parts::Key;
 use super::{Grown, Growth, MORE_CPU, words};
-use crate::rules::queueing_after_disk;
+use crate::rules::{JitCompileBurst, Uncompiled, queueing_after_disk};
 use crate::waits::Category;
-use crate::{Case, Finding};
+use crate::{Case, Finding, Rule};
 
 impl<'a> Growth<'a> {
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
@@ -71,5 +73,32 @@ impl<'a> Growth<'a> {
             }
         }
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    }
+
+    /// Credits a burst of compilations with what operations ran before it was compiled, which would
+    /// else be reported as growth of the methods that ran it; with the waits for a CPU that these
+    /// parts are credited with. Returns what of the loss that is, milliseconds; 0 where no burst
+    /// was found.
+    pub(crate) fn credit_burst(&mut self, case: &Case<'a>, findings: &[Finding]) -> f64 {
+        let is_burst = |f: &Finding| f.process_id == self.jvm && f.rule == JitCompileBurst.id();
+        if !findings.iter().any(is_burst) {
+            return 0.0;
+        }
+        let Some(uncompiled) = Uncompiled::of(case, self.jvm) else { return 0.0 };
+        let per = &self.per;
+        let mut credited = 0.0;
+        for g in self.grown.iter_mut().filter(|g| g.key.category.is_running()) {
+            let saved = g.part.by_stack.iter().map(|(stack, ms)| {
+                let (slow, base) = an_operation(ms, per);
+                (slow - base) * uncompiled.saved(*stack)
+            });
+            let saved = saved.sum::<f64>() / (g.slow - g.base).max(f64::MIN_POSITIVE);
+            let of_burst = g.by() * saved.clamp(0.0, 1.0);
+            g.credit -= of_burst;
+            credited += of_burst;
+        }
+        self.of_bursts += credited;
+        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+        self.most_ms(case) * self.of_bursts / self.all().max(f64::MIN_POSITIVE)
     }
 }

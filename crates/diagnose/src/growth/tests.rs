@@ -233,6 +233,7 @@ pub(super) fn grew(parts: &[(Category, &'static str, f64, f64)]) -> Growth<'stat
         unseen: 0.0,
         calls: Vec::new(),
         of_holders: 0.0,
+        of_bursts: 0.0,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::growth::busy_stage::STAGE_RULE;
 use crate::growth::{PACE_RULE, RULE};
-use crate::rules::{CpuTakenByOthers, HeapLeak, yields};
+use crate::rules::{CpuTakenByOthers, HeapLeak, JitCompileBurst, yields};
 use crate::{Confidence, Finding, Rule};
 
 /// See [`weight_ms`].
@@ -11,7 +11,8 @@ pub(super) const YIELDS_TO_SHARE: f64 = 0.2;
 /// The same of CPUs that others took where no loss was measured.
 pub(super) const USUAL_SHARE: f64 = 0.05;
 
-/// What a proven finding must explain of what the first one does to come before it.
+/// What a finding with a mechanism must explain of what the first one does, which only grew, to
+/// come before it.
 const ABOUT: f64 = 0.8;
 
 /// Rules on what a heap that is full of what is kept brings about.
@@ -55,10 +56,16 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
         Confidence::ConsistentWith => 0,
     };
     findings.sort_by(|a, b| weight_ms(b).total_cmp(&weight_ms(a)).then(sure(b).cmp(&sure(a))));
-    // Of two that explain about as much, what is proven comes before what only grew.
+    // Of two that explain about as much, what is proven comes before what only grew; and so does a
+    // burst of compilations that is as sure: what it does to the code that calls a method, cold
+    // caches and calls that are not inlined yet, makes that method grow as well.
+    let goes_before = |f: &Finding, first: &Finding| {
+        f.confidence == Confidence::Proven
+            || (f.rule == JitCompileBurst.id() && f.confidence >= first.confidence)
+    };
     if let [first, second, ..] = findings
         && [RULE, STAGE_RULE].contains(&first.rule)
-        && second.confidence == Confidence::Proven
+        && goes_before(second, first)
         && weight_ms(second) >= ABOUT * weight_ms(first)
     {
         findings.swap(0, 1);

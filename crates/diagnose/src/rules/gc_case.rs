@@ -235,13 +235,12 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self.fact(fact::COLLECTOR).is_some_and(|c| c != name)
     }
 
-    /// The largest heap: as the log states it, else the largest capacity printed with a collection.
+    /// The largest heap: as the log states it, or the largest capacity printed with a collection
+    /// where that is larger (a log joined of those of two JVMs) or nothing is stated.
     pub(crate) fn heap_max_bytes(&self) -> Option<f64> {
-        let printed = || {
-            let key = fathom_recording::vocabulary::figure::HEAP_CAPACITY_BYTES;
-            self.all.iter().filter_map(|p| p.span.figure(key)).reduce(f64::max)
-        };
-        self.fact_number(fact::HEAP_MAX_BYTES).or_else(printed).filter(|bytes| *bytes > 0.0)
+        let key = fathom_recording::vocabulary::figure::HEAP_CAPACITY_BYTES;
+        let printed = self.all.iter().filter_map(|p| p.span.figure(key));
+        printed.chain(self.fact_number(fact::HEAP_MAX_BYTES)).reduce(f64::max).filter(|bytes| *bytes > 0.0)
     }
 
     /// The log of the pauses, with their number.

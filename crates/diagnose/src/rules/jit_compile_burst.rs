@@ -9,6 +9,7 @@ mod peers;
 mod samples;
 #[cfg(test)]
 mod tests;
+mod uncompiled;
 
 use fathom_recording::ProcessId;
 
@@ -16,6 +17,7 @@ use self::burst::{Burst, busiest, cost_ms};
 use self::finding::found;
 use self::peers::leader;
 use self::samples::Support;
+pub(crate) use self::uncompiled::Uncompiled;
 use super::jit_case::JitCase;
 use super::jit_deopt_loop::in_a_loop;
 use crate::facts::{Value, compile};
@@ -48,7 +50,7 @@ impl Rule for JitCompileBurst {
          waits in the queue, its greatest length, how busy the compilers were, and the other JVMs at the same time.\n\n\
          **Cost.** With CPU samples and context switches (`fathom record`): what of the time that application threads ran interpreted, or \
          in C1's code, of methods that were compiled from the burst on, compiled code would have saved (95% and 60% of it), and what the compilers of all recorded JVMs took of \
-         the CPUs that they waited for, both above the baseline's, and in the burst's own periods, or their densest part, where these are less than half \
+         the CPUs that they waited for, both above the baseline's (of such code: above what an operation has of it there, where operations are counted), and in the burst's own periods, or their densest part, where these are less than half \
          of the slow windows. Where that does not matter, the burst is only what new code always brings, and no cause. Where there \
          are too few samples for shares, no more is attributed than compilers worked and the samples show of such code. From logs \
          alone: the part of the loss that fell into the periods in which tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
@@ -122,7 +124,7 @@ impl Rule for JitCompileBurst {
             return jit.ruled_out(quiet(&jit));
         }
         if support.is_none() && !case.matters(cost_ms) {
-            let worked = compile::WORKED.is(Value::ms(case.compile_ms(jvm, &near.slow)));
+            let worked = compile::WORKED.is(Value::ms(samples::compilers_ms(&jit, &near)));
             return jit.ruled_out(worked.with("rate", Value::list([quiet(&jit)])));
         }
         match &support {

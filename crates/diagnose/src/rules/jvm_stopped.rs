@@ -57,7 +57,7 @@ impl Rule for JvmStopped {
          sorts of collections, causes, phases, and CPU time. A full collection that went through less than 20 MB of heap \
          a second is reported to have waited rather than worked, where the log has no CPU times, and a remark or an initial mark \
          of CMS that ran on one CPU is reported as such.\n\n\
-         **Evidence.** Over a run of 10 s or more (of 1 s where 50 stops or more were logged), or over a part of it, stops take 5% of the time or more; or a stop \
+         **Evidence.** Over a run of 10 s or more (of 5 s where 20 stops or more were logged, of 1 s where 50 were), or over a part of it, stops take 5% of the time or more; or a stop \
          lasts a second or more; or stops stand out of a run of which they take 2% or more in all. Where slow windows are given or found on a series, stops must take 5% of what was lost \
          there, above what they take in the baseline.\n\n\
          **Confounders.** Findings that explain the same time are attributed first; what they leave is attributed here, and \

@@ -34,8 +34,9 @@ const MORE_PERMITS: Advice = (
     "any JDK",
     "what they guard gets more load; where it is the limit, waits only move there",
 );
-const SHORT_WRITES: Advice = (
-    "shorter and fewer writes: readers wait for each of them; copies that are replaced as a whole, or a ConcurrentHashMap",
+const SHORT_HOLDS: Advice = (
+    "hold it for less time, for reading as well: a writer waits for all who read, and those who come later queue behind it; \
+     fewer writes; copies that are replaced as a whole, or a ConcurrentHashMap",
     "any JDK",
     "readers may see what was true a short time ago",
 );
@@ -85,10 +86,10 @@ pub(crate) fn of(class: &str, held: bool) -> Vec<Advice> {
     }
     if is("ReadWriteLock") {
         let unfair = unfair(UNFAIR_READ_WRITE);
-        return unfair.into_iter().chain([SHORT_WRITES, OPTIMISTIC]).collect();
+        return unfair.into_iter().chain([SHORT_HOLDS, OPTIMISTIC]).collect();
     }
     if is("StampedLock") {
-        return vec![SHORT_WRITES, LESS];
+        return vec![SHORT_HOLDS, LESS];
     }
     if is("CountDownLatch") {
         return vec![COUNTED_DOWN];

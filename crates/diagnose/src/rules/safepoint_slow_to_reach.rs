@@ -13,7 +13,7 @@ use super::gc_case::no_swap;
 use super::gc_first_touch::kernel_heavy;
 use super::gc_starved_of_cpu::waited;
 use super::jit_case::remedy;
-use crate::chain::Part;
+use crate::chain::{Link, Part};
 use crate::collections::{self, Pause};
 use crate::facts::{Value, culprits, scope, titles, waits as facts};
 use crate::intervals::Intervals;
@@ -51,6 +51,10 @@ const HELD_BACK: [Category; 7] = [
     Category::Disk,
     Category::KernelFault,
 ];
+/// A thread that runs for as long as counts as late after it was asked to stop, milliseconds, is
+/// late by its code, however long it waited for a CPU in between: compiled code polls within
+/// microseconds of running.
+const RAN_MS: f64 = REACH_MS;
 /// Share of the lateness from which on what held threads back is its cause.
 const MOSTLY: f64 = 0.8;
 /// Waits that are followed to the thread that came last: the longest.
@@ -83,8 +87,8 @@ impl Rule for SafepointSlowToReach {
          thread's code is to blame: the threads do not get a CPU, or the process is stopped from outside (`gc-starved-of-cpu`). A \
          few among many fast ones point at one thread in a loop, a copy or a fault. A log write that blocks can land \
          here too, when it blocks in the line before (`gc-log-write-blocked`). Where a live recording shows that the \
-         thread which came last waited for a CPU, was throttled, or was in a page fault for most of the time, that is the \
-         cause and this is ruled out (`cpu-taken-by-others`, `cpu-throttled-by-cgroup`, `page-fault-storm`). Where threads were late \
+         thread which came last waited for a CPU, was throttled, or was in a page fault for most of the time, and ran for less than 20 ms \
+         meanwhile, that is the cause and this is ruled out (`cpu-taken-by-others`, `cpu-throttled-by-cgroup`, `page-fault-storm`). Where threads were late \
          by a second and collections of the same run waited at least as long, or spent it in the kernel, the machine is the better \
          explanation. The log does not \
          name the late thread, so the verdict on why is never more than *likely*; that the time was lost here is in the log itself. On JDK 13 \
@@ -149,7 +153,10 @@ struct Late {
     ms: f64,
     /// Of it, held back from running: by what, milliseconds, the most first.
     held: Vec<(&'static str, f64)>,
-    /// The last thread of the longest one and what it did, in words.
+    /// Whether the last thread of any ran on for [`RAN_MS`].
+    ran_on: bool,
+    /// The last thread of the longest one, of those that ran on where any did, and what it did, in
+    /// words.
     last: Option<(String, String)>,
 }
 
@@ -162,7 +169,7 @@ impl Late {
         let mut order = slow.to_vec();
         order.sort_by(|a, b| b.ms().total_cmp(&a.ms()));
         let mut held: BTreeMap<&'static str, f64> = BTreeMap::new();
-        let (mut ms, mut last) = (0.0, None);
+        let (mut ms, mut last, mut ran_on) = (0.0, None, None);
         for wait in order.iter().take(FOLLOWED) {
             let window = Window { from_ns: wait.span.t0_ns(), to_ns: wait.span.t1_ns() };
             let stops = case.chains().stops(jvm, window, 1);
@@ -170,6 +177,13 @@ impl Late {
             let parts = stop.parts.iter().filter(|part| matches!(part.part, Part::Reach | Part::Leave));
             for part in parts {
                 ms += part.ms;
+                let running = |link: &&Link| link.category.is_some_and(Category::is_running);
+                let ran_ms: f64 = part.links.iter().filter(running).map(|link| link.ms).sum();
+                if part.part == Part::Reach && ran_ms >= RAN_MS {
+                    let did = part.links.iter().find(running).zip(stop.last_in.clone());
+                    ran_on = ran_on.or(did.map(|(link, who)| (who, link.what.clone())));
+                    continue;
+                }
                 for link in &part.links {
                     if let Some(category) = link.category.filter(|category| HELD_BACK.contains(category)) {
                         *held.entry(category.words()).or_default() += link.ms;
@@ -181,7 +195,7 @@ impl Late {
         }
         let mut held: Vec<_> = held.into_iter().collect();
         held.sort_by(|a, b| b.1.total_cmp(&a.1));
-        (ms > 0.0).then_some(Self { ms, held, last })
+        (ms > 0.0).then(|| Self { ms, held, ran_on: ran_on.is_some(), last: ran_on.or(last) })
     }
 
     /// Share of the lateness for which they were held back from running.
@@ -341,9 +355,17 @@ fn found(
     let last = late.and_then(|late| late.last.as_ref()).filter(|_| !leaving);
     if let Some((who, did)) = last {
         finding.culprit = culprits::LAST_IN.is(Value::name(who)).with("did", Value::name(did)).into();
-        finding.why_confidence =
-            "the switches of the threads name the one that came last and show that nothing held it back"
-                .into();
+        let ran_on = late.is_some_and(|late| late.ran_on);
+        finding.why_confidence = match ran_on {
+            true => {
+                "the switches of the threads name the one that came last and show that it ran on for longer than to \
+                 the next poll"
+            }
+            false => {
+                "the switches of the threads name the one that came last and show that nothing held it back"
+            }
+        }
+        .into();
     }
     finding.meaning =
         "All Java threads that have stopped wait for the last one. The time is no part of the collection \

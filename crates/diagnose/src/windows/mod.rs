@@ -118,7 +118,8 @@ pub(crate) enum FindOn {
     Exchanges,
     /// An interval of the series that is lower than usual, and no dip.
     Slight,
-    /// The recording itself, whatever a series shows that wanders too much.
+    /// The recording itself, whatever a series shows that wanders too much, or that had not
+    /// reached its level.
     Recording,
 }
 
@@ -163,6 +164,9 @@ pub(crate) fn choose<'a>(
     }
     let wanders = found.as_ref().is_some_and(|found| !found.slow.is_empty() && !found.would_show);
     let series = match (&found, find_on) {
+        (Some(found), FindOn::Recording) if found.slow.is_empty() => {
+            format!("{}; of the warm-up the series says nothing", found.how)
+        }
         (Some(found), FindOn::Recording) => format!("{}; too much noise to trust these", found.how),
         _ => series_without_windows(progress.as_ref()),
     };

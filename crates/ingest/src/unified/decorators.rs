@@ -306,6 +306,9 @@ impl<'a> Decorated<'a> {
     }
 
     fn take_number(&mut self, group: &'a [u8], dates: &mut Dates) -> bool {
+        // HotSpot pads a decoration to the widest that it has written of it: ids of threads differ
+        // in length.
+        let group = group.trim_ascii_end();
         let Some((whole, unit)) = scan::integer(group) else { return false };
         let whole = i64::try_from(whole).unwrap_or(i64::MAX);
         match unit {

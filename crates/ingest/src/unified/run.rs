@@ -281,6 +281,7 @@ impl Run {
             self.trouble(&said, at, out);
         } else if !raw.trim_ascii().is_empty() && !self.old_table(raw, number, out) {
             out.tally.unknown(number, raw);
+            out.tally.lost += u64::from(names_a_collection(raw));
         }
     }
 
@@ -330,6 +331,13 @@ pub(crate) fn gc_id(body: &[u8]) -> Option<(u64, &[u8])> {
     let (id, rest) = scan::integer(body.strip_prefix(b"GC(")?)?;
     let rest = rest.strip_prefix(b")")?;
     Some((id, rest.strip_prefix(b" ").unwrap_or(rest)))
+}
+
+/// Whether a line that could not be read is one of a collection: a log of many such lines does not
+/// show its pauses.
+fn names_a_collection(raw: &[u8]) -> bool {
+    raw.starts_with(b"[")
+        && memchr::memmem::find(raw, b"] GC(").is_some_and(|at| gc_id(&raw[at + 2..]).is_some())
 }
 
 /// Whether a line is one of a unified log whatever came before it.

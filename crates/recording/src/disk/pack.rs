@@ -87,7 +87,7 @@ pub fn unpack(packed: &Path, to: Option<&Path>, overwrite: Overwrite) -> Result<
     unpacked.map(|()| to)
 }
 
-/// Unpacks a recording to be read, into a temporary directory that is removed with what is returned.
+/// Unpacks a recording to be read, into a temporary directory that goes with what is returned.
 pub(super) fn unpack_to_read(packed: &Path) -> Result<tempfile::TempDir, RecordingError> {
     let temporary =
         tempfile::Builder::new().prefix("fathom-").tempdir().map_err(RecordingError::io(packed))?;

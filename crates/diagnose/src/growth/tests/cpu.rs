@@ -253,3 +253,45 @@ fn what_virtual_threads_wait_for_the_network_longer_is_what_takes_their_carriers
     assert_eq!(culprit(99, true), "shop.Audit.force");
     assert_eq!(culprit(40, false), "shop.Session.serve", "with time to spare it is the network");
 }
+
+/// Two workers that run all the time, in C1's code of a method that is compiled from the twentieth
+/// second on for `usual` of it usually and for `now` while it is slow.
+fn before_it_was_compiled(usual: u32, now: u32, runs_as: FrameType) -> crate::Diagnosis {
+    let mut service = Service::of((300.0, 150.0));
+    for i in 0..120 {
+        let method = format!("shop.tenant.Prices.m{i}()");
+        crate::built::jit_task(&mut service.built, &method, 20.2 + 0.1 * f64::from(i), 0.0, 5.0, 4);
+    }
+    for i in 0..2 {
+        let name = format!("worker-{i}");
+        service.thread(&name);
+        let main = ("shop.Main.run", FrameType::Interpreted);
+        for tenth in 0..600_u32 {
+            let of_ten = if is_slow(i64::from(tenth) / 10) { now } else { usual };
+            let method = format!("shop.tenant.Prices.m{}", tenth % 7);
+            let frames = match tenth % 10 < of_ten {
+                true => [(method.as_str(), runs_as), main],
+                false => [("shop.Cart.add", FrameType::C2), main],
+            };
+            service.built.on_cpu(&name, &frames, f64::from(tenth) / 10.0, 100.0);
+        }
+    }
+    service.diagnosis()
+}
+
+#[test]
+fn code_that_ran_before_it_was_compiled_is_the_bursts_and_no_growth_of_its_methods() {
+    let of = |d: &crate::Diagnosis| d.findings.iter().map(|f| (f.rule, f.share)).collect::<Vec<_>>();
+    // Four tenths of the baseline are such code as well: twice the time an operation makes that
+    // eight tenths of a second of an operation, where it was four of half as much.
+    let burst = of(&before_it_was_compiled(4, 8, FrameType::C1));
+    let (first, share) = burst[0];
+    assert_eq!(first, "jit-compile-burst", "{burst:?}");
+    assert!(share.is_some_and(|share| share > 0.5), "{burst:?}");
+    // The work itself is what its compiled form would take.
+    let others: f64 = burst[1..].iter().filter_map(|(_, share)| *share).sum();
+    assert!(others < 0.5, "{burst:?}");
+    // In compiled code it is the methods that take longer.
+    let compiled = of(&before_it_was_compiled(4, 8, FrameType::C2));
+    assert_eq!(compiled[0].0, RULE, "{compiled:?}");
+}

@@ -1,5 +1,7 @@
 //! Less that is asked for, and threads that wait for their next turn, are no cause.
 
+use fathom_recording::vocabulary::live;
+
 use super::*;
 
 #[test]
@@ -275,4 +277,41 @@ fn clients_that_are_answered_as_soon_as_ever_refute_that_operations_took_longer(
     assert!(as_ever.findings.iter().all(|finding| finding.rule != RULE), "{as_ever:#?}");
     let longer = diagnosis(9.0);
     assert_eq!(longer.findings[0].rule, RULE, "{longer:#?}");
+}
+
+/// Whether a twentieth as many requests as usual, each answered within `now_ms` instead of
+/// `usual_ms`, are answered as soon as ever.
+fn are_answered_as_ever(usual_ms: f64, now_ms: f64) -> bool {
+    let mut service = Service::uncounted();
+    for (word, usual, now) in
+        [(live::PROCESS_REQUESTS, 20_000.0, 1_000.0), (live::PROCESS_REQUEST_TIME, usual_ms, now_ms)]
+    {
+        let info = SeriesInfo {
+            name: word.name.into(),
+            unit: word.unit.into(),
+            instance: String::new(),
+            kind: word.kind,
+            process: Some(service.built.jvm),
+            source: fathom_recording::SourceId(0),
+        };
+        let id = service.built.recording.add_series(info);
+        for half in 0..120 {
+            let value = if is_slow(half / 2) { now } else { usual };
+            service.built.recording.point(id, half * S / 2, S / 2, value);
+        }
+    }
+    let recording = service.built.sealed();
+    let loss = crate::Loss { lost_ms: 19_000.0, ..crate::Loss::default() };
+    let window = |from: i64, to: i64| vec![Window { from_ns: from * S, to_ns: to * S }];
+    let whole = crate::built::whole_run(&recording);
+    let case = Case { loss, slow: window(20, 40), base: window(0, 20), ..whole };
+    grew(&[(Category::Network, "", 0.15, 2.8)]).answers_as_ever(&case)
+}
+
+/// A server that is called sixty times in a row answers from a warm cache: one that is called once
+/// is answered later by some microseconds, which make no second.
+#[test]
+fn requests_that_are_answered_later_by_less_than_was_lost_are_fewer_and_not_slower() {
+    assert!(are_answered_as_ever(0.1, 0.1) && are_answered_as_ever(0.006, 0.02));
+    assert!(!are_answered_as_ever(0.1, 10.0));
 }

@@ -269,6 +269,59 @@ fn a_tiny_young_generation_is_the_other_way_to_be_too_small() {
 }
 
 #[test]
+fn long_full_collections_that_leave_the_heap_full_are_its_size_in_a_run_of_hours_too() {
+    let judged = |left_mb: f64, ms: f64| {
+        let mut built = Built::jvm("8", "Parallel", 40_000.0);
+        for i in 0..400 {
+            let sizes = [(figure::HEAP_AFTER_BYTES, 200.0 * MB), (figure::HEAP_CAPACITY_BYTES, 1000.0 * MB)];
+            built.pause("GC", "", 10.0 + f64::from(i) * 90.0, 20.0, &sizes);
+        }
+        for i in 0..20 {
+            let sizes = [
+                (figure::FULL, 1.0),
+                (figure::HEAP_AFTER_BYTES, left_mb * MB),
+                (figure::HEAP_CAPACITY_BYTES, 1000.0 * MB),
+            ];
+            built.pause("Full GC", "", 200.0 + f64::from(i) * 4.0, ms, &sizes);
+        }
+        let recording = built.sealed();
+        crate::diagnose(&recording, &crate::Options::default()).unwrap()
+    };
+    let found = judged(880.0, 2_500.0);
+    let first = &found.findings[0];
+    assert_eq!(first.rule, GcHeapTooSmall.id(), "{}", found.headline);
+    assert_eq!(first.fact(&pauses::LIVE_SET).number("value"), Some(880.0 * MB));
+    for (left_mb, ms) in [(400.0, 2_500.0), (880.0, 500.0)] {
+        let d = judged(left_mb, ms);
+        assert!(d.findings.iter().all(|f| f.rule != GcHeapTooSmall.id()), "{}", d.headline);
+    }
+}
+
+/// CMS of JDK 8 without -Xmn begins with a young generation of 1 MB, and has collected it 150 times
+/// when it makes it larger.
+#[test]
+fn the_young_generation_is_judged_as_it_was_when_its_collections_took_their_time() {
+    let judged = |later_mb: f64| {
+        let mut built = Built::jvm("8", "CMS", 40.0);
+        built.fact(fact::HEAP_MAX_BYTES, "4294967296");
+        let of = |mb: f64| [(figure::YOUNG_CAPACITY_BYTES, mb * MB), (figure::HEAP_AFTER_BYTES, 100.0 * MB)];
+        for i in 0..150 {
+            built.pause("GC", "Allocation Failure", 0.1 + f64::from(i) * 0.009, 8.0, &of(1.1));
+        }
+        let failed = [(figure::FULL, 1.0), (figure::HEAP_AFTER_BYTES, 100.0 * MB)];
+        built.pause("GC", "Allocation Failure", 2.0, 3_000.0, &failed);
+        for i in 0..60 {
+            built.pause("GC", "Allocation Failure", 6.0 + f64::from(i) * 0.5, 200.0, &of(later_mb));
+        }
+        judged(&GcHeapTooSmall, &built.sealed())
+    };
+    let Judgement::Found(finding) = judged(400.0) else { panic!("not found") };
+    assert!(finding.title.contains("400 MB fills every 300 ms"), "{}", finding.title);
+    assert!((finding.cost_ms - 13_200.0).abs() < 10.0, "without the full one: {} ms", finding.cost_ms);
+    assert!(!matches!(judged(800.0), Judgement::Found(_)), "a fifth of the heap");
+}
+
+#[test]
 fn twice_the_live_set_is_not_advised_for_a_heap_that_something_fills() {
     let remedies = |before_mb: f64| {
         let mut built = Built::jvm("17", "Parallel", 60.0);

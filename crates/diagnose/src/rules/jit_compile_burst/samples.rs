@@ -6,30 +6,26 @@
 //! what they waited for CPUs that compiler threads had; in both, what the baseline has as well is
 //! usual.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId};
 use rustc_hash::FxHashMap;
 
 use super::Burst;
+use super::uncompiled::{Uncompiled, saved};
 use crate::chain::spent::Spent;
 use crate::facts::{Value, compile, scope};
 use crate::intervals::Intervals;
 use crate::rules::cpu_case::sharing;
 use crate::rules::cpu_contention::CpuContention;
 use crate::rules::gc_case::{blind, summed};
-use crate::rules::jit_case::{JitCase, name_of};
-use crate::{Case, Evidence, Judgement, Rule, Window};
+use crate::rules::jit_case::JitCase;
+use crate::{Case, Evidence, Judgement, Rule, Window, thread_ledger};
 
 /// Samples of application threads in the slow windows from which on their shares are reliable: of a
 /// hundred, one of a twentieth is off by half of itself at most, two times in three.
 const ENOUGH: usize = 100;
-/// What of the time in code that is not compiled yet its compiled form would have saved: the
-/// interpreter takes some twenty times as long as C2's code, C1's profiled code two and a half
-/// times. The rest is the work itself.
-const SAVED_OF_INTERPRETED: f64 = 0.95;
-const SAVED_OF_C1: f64 = 0.6;
 /// JVMs whose compilers are listed one by one.
 const NAMED: usize = 5;
 
@@ -81,7 +77,7 @@ impl<'a> Support<'a> {
         let recording: &'a Recording = case.recording;
         let cpu_time = recording.strings.find(sample::CPU)?;
         recording.frames.iter().find(|frame| frame.frame_type == FrameType::Interpreted)?;
-        let compiled = compiled_from(jit, bursts)?;
+        let uncompiled = Uncompiled::of_bursts(jit, bursts)?;
         let mut by: FxHashMap<StackId, Option<FrameType>> = FxHashMap::default();
         let (mut slow, mut base) = (Ran::default(), Ran::default());
         let mut threads: BTreeMap<_, f64> = BTreeMap::new();
@@ -107,9 +103,8 @@ impl<'a> Support<'a> {
                         continue;
                     }
                     let stack = s.stack;
-                    let before = stack.and_then(|stack| {
-                        *by.entry(stack).or_insert_with(|| before_compiled(recording, stack, &compiled))
-                    });
+                    let before =
+                        stack.and_then(|stack| *by.entry(stack).or_insert_with(|| uncompiled.ran_as(stack)));
                     let ran = if is_slow { &mut slow } else { &mut base };
                     ran.all_ms += ms;
                     match before {
@@ -129,7 +124,10 @@ impl<'a> Support<'a> {
         if taken < ENOUGH {
             return None;
         }
-        let usual = if base.all_ms > 0.0 { base.uncompiled_ms() * slow.all_ms / base.all_ms } else { 0.0 };
+        // Slow threads run their usual code before it is compiled for as long in fewer operations:
+        // what is usual is usual for an operation.
+        let as_much = Some(slow.all_ms / base.all_ms).filter(|_| base.all_ms > 0.0);
+        let usual = base.uncompiled_ms() * operations(case).or(as_much).unwrap_or(0.0);
         let beyond_ms = (slow.uncompiled_ms() - usual).max(0.0);
         let cpu = Some(CpuContention::of(case, jit.jvm)).filter(|cpu| cpu.slow.active_ms > 0.0);
         let run_ms = match &cpu {
@@ -240,27 +238,43 @@ pub(super) fn at_most_ms(jit: &JitCase<'_, '_>, case: &Case<'_>, bursts: &[Burst
     let cpu_time = recording.strings.find(sample::CPU)?;
     let is_java = |kind| matches!(kind, FrameType::Interpreted | FrameType::C1 | FrameType::C2);
     recording.frames.iter().find(|frame| is_java(frame.frame_type)).filter(|_| jit.lengths_known)?;
-    let compiled = compiled_from(jit, bursts)?;
+    let uncompiled = Uncompiled::of_bursts(jit, bursts)?;
     let own = |s: &Sample| s.kind == cpu_time && s.process == jit.jvm;
     recording.samples.iter().find(own)?;
     let near = Intervals::of_windows(&case.slow);
-    let before =
-        |s: &Sample| s.stack.is_some_and(|stack| before_compiled(recording, stack, &compiled).is_some());
+    let before = |s: &Sample| s.stack.is_some_and(|stack| uncompiled.ran_as(stack).is_some());
     let ran = recording.samples.iter().filter(|s| own(s) && near.touches(s.t_ns, s.t_ns) && before(s));
     let ran_ms: f64 = ran.map(|s| s.weight.max(0) as f64 / 1e6).sum();
-    Some(case.compile_ms(jit.jvm, &case.slow) + ran_ms)
+    Some(compilers_ms(jit, case) + ran_ms)
 }
 
-/// See [`SAVED_OF_INTERPRETED`].
-fn saved(ran_as: FrameType) -> f64 {
-    if ran_as == FrameType::Interpreted { SAVED_OF_INTERPRETED } else { SAVED_OF_C1 }
+/// How long compilers worked in the slow windows of a case, milliseconds. One that gets no CPU is
+/// at a task for longer than it works: where its samples were taken, it is no more than these show.
+pub(super) fn compilers_ms(jit: &JitCase<'_, '_>, case: &Case<'_>) -> f64 {
+    let recording = case.recording;
+    let cpu_time = recording.strings.find(sample::CPU);
+    let busy_ms = case.compile_ms(jit.jvm, &case.slow);
+    let near = Intervals::of_windows(&case.slow);
+    let is_compiler = |s: &Sample| {
+        let thread = s.thread.and_then(|id| recording.threads.get(id.index()));
+        Some(s.kind) == cpu_time && s.process == jit.jvm && thread.is_some_and(|t| t.role == Role::Jit)
+    };
+    let (mut taken, mut ran_ms) = (false, 0.0);
+    for s in recording.samples.iter().filter(is_compiler) {
+        taken = true;
+        ran_ms += if near.touches(s.t_ns, s.t_ns) { s.weight.max(0) as f64 / 1e6 } else { 0.0 };
+    }
+    if taken { busy_ms.min(ran_ms) } else { busy_ms }
 }
 
-/// The methods that are compiled from the beginning of bursts on.
-fn compiled_from<'a>(jit: &JitCase<'_, 'a>, bursts: &[Burst<'_>]) -> Option<HashSet<&'a str>> {
-    let onset = bursts.iter().map(|burst| burst.onset_ns).min()?;
-    let from = jit.tasks.partition_point(|task| task.queued_ns < onset);
-    Some(jit.tasks[from..].iter().map(|task| name_of(task.method())).collect())
+/// How many operations were done in the slow windows for one in the baseline; `None` where nothing
+/// counts them.
+fn operations(case: &Case<'_>) -> Option<f64> {
+    let of = |windows: &[Window]| -> Option<f64> {
+        let each = windows.iter().filter_map(|w| thread_ledger::operations(case.recording, *w));
+        Some(each.sum::<f64>()).filter(|n| *n >= 1.0)
+    };
+    Some(of(&case.slow)? / of(&case.base)?)
 }
 
 /// A JVM by name and id: several may run the same program.
@@ -270,23 +284,4 @@ fn named(recording: &Recording, jvm: ProcessId) -> String {
         Some(pid) => format!("{} ({pid})", process.name),
         None => process.name.clone(),
     }
-}
-
-/// Whether a stack is in code that was not what C2 makes of it later: interpreted, or C1's, of a
-/// method that was compiled.
-fn before_compiled(recording: &Recording, stack: StackId, compiled: &HashSet<&str>) -> Option<FrameType> {
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index())?;
-        match frame.frame_type {
-            // What was inlined runs as what it was inlined into does.
-            FrameType::Inlined => at = node.parent,
-            FrameType::Interpreted | FrameType::C1 => {
-                let is_compiled = compiled.contains(name_of(recording.strings.get(frame.name)));
-                return is_compiled.then_some(frame.frame_type);
-            }
-            _ => return None,
-        }
-    }
-    None
 }

@@ -230,6 +230,25 @@ fn no_more_is_charged_than_compilers_worked_and_new_code_ran_where_no_loss_was_m
 }
 
 #[test]
+fn compilers_that_get_no_cpu_are_charged_with_what_they_worked() {
+    let judged = |compiled_ms: f64| {
+        let mut built = Built::jvm("17", "Parallel", 200.0);
+        for i in 0..60 {
+            let at = 100.2 + f64::from(i) * 0.15;
+            jit_task(&mut built, &format!("app.shift.M{i}.go()"), at, 1.0, 140.0, 4);
+        }
+        for i in 0..50 {
+            built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], 100.2 + f64::from(i) * 0.02, 20.0);
+        }
+        built.on_cpu("C2 CompilerThread0", &[("Compile::Compile", FrameType::Jvm)], 105.0, compiled_ms);
+        judge(built, window(100, 110))
+    };
+    assert!(matches!(judged(30.0), Judgement::RuledOut { .. }));
+    let Judgement::Found(finding) = judged(4_000.0) else { panic!("not found") };
+    assert!((finding.cost_ms - 4_000.0).abs() < 1.0, "{}", finding.cost_ms);
+}
+
+#[test]
 fn a_burst_is_judged_where_it_was_and_not_over_a_long_window() {
     judged_where_it_was(burst(100.2, 120));
 }

@@ -74,6 +74,30 @@ fn a_thread_that_was_late_for_want_of_a_cpu_is_no_loop_without_a_poll() {
     assert!((found.cost_ms - 400.0).abs() < 1.0, "{}", found.cost_ms);
 }
 
+/// On a busy machine a loop without a poll gets a CPU now and then, and is late by all of it.
+#[test]
+fn a_thread_that_ran_on_between_its_waits_for_a_cpu_is_late_by_its_code() {
+    let judge = |ran_ms: f64| {
+        let mut built = Built::jvm("21", "Parallel", 100.0);
+        for i in 0..100 {
+            let figures = [(figure::REACH_NS, 0.2e6), (figure::LEAVE_NS, 0.01e6)];
+            built.span(kind::SAFEPOINT, "ParallelGCFailedAllocation", f64::from(i) * 0.4, 5.0, &figures, &[]);
+        }
+        built.span(kind::SAFEPOINT, "ThreadDump", 50.0, 405.0, &[(figure::REACH_NS, 400e6)], &[]);
+        built.watched("worker", 100.0);
+        for slice in 0..10 {
+            let at = 50.0 + 0.04 * f64::from(slice);
+            built.preempted("worker", at, 40.0 - ran_ms / 10.0, 0.0, "hog (4711)");
+        }
+        judged(&SafepointSlowToReach, &built.sealed())
+    };
+    assert!(matches!(judge(8.0), Judgement::RuledOut { .. }));
+    let Judgement::Found(found) = judge(50.0) else { panic!("not found") };
+    let last = found.fact(&facts::LAST_IN);
+    assert_eq!((last.name("value"), last.name("did")), (Some("worker"), Some("running")));
+    assert!((found.cost_ms - 400.0).abs() < 1.0, "{}", found.cost_ms);
+}
+
 #[test]
 fn slow_trivial_operations_point_at_the_machine() {
     let slow = (0..40).map(|_| ("Cleanup", 300.0, 0.0));

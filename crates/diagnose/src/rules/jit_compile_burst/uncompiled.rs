@@ -1,0 +1,71 @@
+//! Code that ran before it was compiled: interpreted, or C1's, of methods that are compiled from
+//! the beginning of a burst on.
+
+use std::collections::HashSet;
+
+use fathom_recording::{FrameType, ProcessId, Recording, StackId};
+
+use super::super::jit_case::{JitCase, name_of};
+use super::super::jit_deopt_loop::in_a_loop;
+use super::burst::Burst;
+use crate::Case;
+
+/// What of the time in code that is not compiled yet its compiled form would have saved: the
+/// interpreter takes some twenty times as long as C2's code, C1's profiled code two and a half
+/// times. The rest is the work itself.
+const SAVED_OF_INTERPRETED: f64 = 0.95;
+const SAVED_OF_C1: f64 = 0.6;
+
+/// The methods of bursts, to tell by a stack whether it is in one that is not compiled yet.
+pub(crate) struct Uncompiled<'a> {
+    recording: &'a Recording,
+    methods: HashSet<&'a str>,
+}
+
+impl<'a> Uncompiled<'a> {
+    /// Of the bursts in the slow windows of a case; `None` where there is none.
+    pub(crate) fn of(case: &Case<'a>, jvm: ProcessId) -> Option<Self> {
+        let jit = JitCase::read(case, jvm);
+        let looping = in_a_loop(&jit);
+        let bursts: Vec<Burst<'_>> =
+            case.slow.iter().filter_map(|w| Burst::in_window(&jit, *w, &looping)).collect();
+        Self::of_bursts(&jit, &bursts)
+    }
+
+    /// The methods that are compiled from the beginning of bursts on.
+    pub(super) fn of_bursts(jit: &JitCase<'_, 'a>, bursts: &[Burst<'_>]) -> Option<Self> {
+        let onset = bursts.iter().map(|burst| burst.onset_ns).min()?;
+        let from = jit.tasks.partition_point(|task| task.queued_ns < onset);
+        let methods = jit.tasks[from..].iter().map(|task| name_of(task.method())).collect();
+        Some(Self { recording: jit.case.recording, methods })
+    }
+
+    /// Whether a stack is in code that was not what C2 makes of it later: interpreted, or C1's, of
+    /// a method that was compiled.
+    pub(super) fn ran_as(&self, stack: StackId) -> Option<FrameType> {
+        let mut at = Some(stack);
+        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
+            let frame = self.recording.frames.get(node.frame.index())?;
+            match frame.frame_type {
+                // What was inlined runs as what it was inlined into does.
+                FrameType::Inlined => at = node.parent,
+                FrameType::Interpreted | FrameType::C1 => {
+                    let name = name_of(self.recording.strings.get(frame.name));
+                    return self.methods.contains(name).then_some(frame.frame_type);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// What of the time in a stack its compiled form would have saved, as a share.
+    pub(crate) fn saved(&self, stack: StackId) -> f64 {
+        self.ran_as(stack).map_or(0.0, saved)
+    }
+}
+
+/// See [`SAVED_OF_INTERPRETED`].
+pub(super) fn saved(ran_as: FrameType) -> f64 {
+    if ran_as == FrameType::Interpreted { SAVED_OF_INTERPRETED } else { SAVED_OF_C1 }
+}
