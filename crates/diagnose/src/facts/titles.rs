@@ -66,7 +66,7 @@ super::metrics! {
     /// Collections for lack of room in the heap, or in one of its generations.
     GC_HEAP_TOO_SMALL = "gc-heap-too-small",
         "collections take {value} of the time[: {live} of the heap of {heap} stays in use][: {old-left} of the {old} of the old generation stay in use after full ones][: the young generation of {young} fills every {interval}]";
-    /// The same where it is the length of full collections that matters, not their share of the run.
+    /// The same where the length of full collections matters, not their share of the run.
     GC_HEAP_TOO_SMALL_LONG = "gc-heap-too-small-by-length",
         "{value|full collection|full collections} of a second or more[: {live} of the heap of {heap} stays in use]";
     /// Pauses that waited for their CPUs.
