@@ -11,6 +11,7 @@ mod case;
 pub mod chain;
 pub mod collections;
 mod collector;
+mod confidence;
 mod engine;
 pub mod facts;
 mod failures;

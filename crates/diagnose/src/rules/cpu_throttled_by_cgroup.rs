@@ -6,6 +6,7 @@ use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -134,27 +135,19 @@ fn found(
     cost_ms: f64,
 ) -> Finding {
     let case = cpu.case;
-    let (confidence, why) = match case.share(cost_ms) {
-        _ if !by_thread => (
-            Confidence::Likely,
-            "the control group's own counters show it; which threads were stopped was not recorded",
+    let (confidence, why) = match by_thread {
+        true => Ground::Itself.sure(
+            case,
+            cost_ms,
+            "the scheduler was seen to hold the threads back for lack of quota",
         ),
-        Some(part) if part >= 0.5 => (
-            Confidence::Proven,
-            "the scheduler was seen to hold the threads back for lack of quota, and that explains half of the loss or more",
-        ),
-        Some(_) => (
+        false => (
             Confidence::Likely,
-            "the scheduler was seen to hold the threads back for lack of quota; that explains less than half of the loss",
-        ),
-        None => (
-            Confidence::Likely,
-            "the scheduler was seen to hold the threads back for lack of quota; no series shows what it cost the \
-             application",
+            "the control group's own counters show it; which threads were stopped was not recorded".into(),
         ),
     };
     let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
-    finding.why_confidence = why.into();
+    finding.why_confidence = why;
     let quota = group.and_then(|group| group.quota).map(Value::cpus);
     let part = match by_thread {
         true => cpu.slow.throttled_share(),

@@ -6,9 +6,10 @@ use fathom_recording::{ProcessId, Span};
 use super::dns_case::{self, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
+use crate::confidence::Ground;
 use crate::facts::{Value, titles, waits as facts};
 use crate::waits::Category;
-use crate::{Case, Confidence, Judgement, Layer, Rule};
+use crate::{Case, Judgement, Layer, Rule};
 
 /// A look-up that takes at least this long is slow, milliseconds: a resolver near by answers within
 /// some, one far away within a hundred.
@@ -76,18 +77,7 @@ impl Rule for DnsSlow {
             let longest = facts::LONGEST_LOOKUP.is(Value::ms(all.longest_ms()));
             return all.ruled_out(longest.with("lookups", Value::count(all.slow.len())));
         }
-        let sure = match case.share(waits.cost_ms()) {
-            Some(share) if share >= 0.5 => {
-                (Confidence::Proven, "the look-ups were timed and explain half of the loss or more")
-            }
-            Some(_) => {
-                (Confidence::Likely, "the look-ups were timed; they explain less than half of the loss")
-            }
-            None => (
-                Confidence::Likely,
-                "the look-ups were timed; no series shows what they cost the application",
-            ),
-        };
+        let sure = Ground::Itself.sure(case, waits.cost_ms(), "the look-ups were timed");
         let mut finding = waits.finding(self, sure);
         let (lookups, behind): (Vec<_>, Vec<_>) =
             waits.slow.iter().partition(|wait| !dns_case::is_lock(&wait.span));

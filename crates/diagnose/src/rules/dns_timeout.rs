@@ -6,6 +6,7 @@ use fathom_recording::{ProcessId, Span};
 use super::dns_case::{self, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
+use crate::confidence::Ground;
 use crate::facts::{Value, titles, waits as facts};
 use crate::{Case, Confidence, Judgement, Layer, Rule};
 
@@ -80,17 +81,12 @@ impl Rule for DnsTimeout {
                 .ruled_out(fact.with("unanswered", (unanswered > 0).then(|| Value::count(unanswered))));
         }
         let seen = lost || waits.slow.iter().any(|w| timed_out(&w.span));
-        let sure = match (seen, case.share(waits.cost_ms())) {
-            (true, Some(share)) if share >= 0.5 => {
-                (Confidence::Proven, "the lost queries were seen and explain half of the loss or more")
-            }
-            (true, _) => (
-                Confidence::Likely,
-                "the lost queries were seen; what they cost the application was not, or is less than half of the loss",
-            ),
-            (false, _) => (
+        let sure = match seen {
+            true => Ground::Itself.sure(case, waits.cost_ms(), "the lost queries were seen"),
+            false => (
                 Confidence::ConsistentWith,
-                "only the length of the look-ups was seen, which fits the default time-out; strace -f -e trace=network shows the queries",
+                "only the length of the look-ups was seen, which fits the default time-out; strace -f -e trace=network shows the queries"
+                    .to_owned(),
             ),
         };
         let mut finding = waits.finding(self, sure);

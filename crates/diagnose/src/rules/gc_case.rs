@@ -6,6 +6,7 @@ use fathom_recording::{ProcessId, Span};
 
 use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, Pause};
+use crate::confidence::Ground;
 use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
@@ -256,20 +257,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// How sure a cause is that the log itself names: proven where it explains half of the loss.
     pub(crate) fn named(&self, cost_ms: f64) -> (Confidence, String) {
-        match self.case.share(cost_ms) {
-            Some(share) if share >= 0.5 => (
-                Confidence::Proven,
-                "the log names the cause, and it explains half of the loss or more".into(),
-            ),
-            Some(_) => (
-                Confidence::Likely,
-                "the log names the cause, but it explains less than half of the loss".into(),
-            ),
-            None => (
-                Confidence::Likely,
-                "the log names the cause; no series shows what it cost the application".into(),
-            ),
-        }
+        Ground::Itself.sure(self.case, cost_ms, "the log names the cause")
     }
 
     /// A finding with what follows from the case, its intervals marked.

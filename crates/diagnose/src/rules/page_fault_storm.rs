@@ -7,10 +7,11 @@ mod words;
 use self::words::{called, in_short, meaning, remedies};
 use super::fault_case::{Faults, PAGE};
 use super::gc_case::{WHOLE_RUN_SHARE, blind, summed};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, faults as facts, scope, titles};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule};
+use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 use fathom_recording::vocabulary::{fact, fault, kind};
 use fathom_recording::{ProcessId, ThreadId};
 
@@ -175,28 +176,16 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
     let methods = faults.touched_by(known.then_some(mapping));
     let toucher = methods.first().map(|(method, _)| *method);
 
-    let sure = match (faults.measured, case.share(cost_ms)) {
-        (true, Some(share)) if share >= 0.5 => (
-            Confidence::Proven,
-            "each fault was counted and timed, and they explain half of the loss or more",
-        ),
-        (true, Some(_)) => {
-            (Confidence::Likely, "each fault was counted and timed; they explain a part of the loss")
-        }
-        (true, None) => {
-            (Confidence::Likely, "each fault was counted and timed; what the loss is was not measured")
-        }
-        (false, Some(share)) if share >= 0.5 => (
-            Confidence::Likely,
-            "CPU samples show the kernel's handling of faults; the faults were not counted",
-        ),
-        (false, _) => (
-            Confidence::ConsistentWith,
-            "CPU samples show the kernel's handling of faults; the faults were not counted",
+    let (sure, why_sure) = match faults.measured {
+        true => Ground::Itself.sure(case, cost_ms, "each fault was counted and timed"),
+        false => Ground::Traces.sure(
+            case,
+            cost_ms,
+            "CPU samples show the kernel's handling of faults, which were not counted",
         ),
     };
-    let mut finding = case.finding(rule, jvm, sure.0, cost_ms);
-    finding.why_confidence = sure.1.into();
+    let mut finding = case.finding(rule, jvm, sure, cost_ms);
+    finding.why_confidence = why_sure;
     let all_ms: f64 = mappings.iter().map(|(_, _, ms)| *ms).sum();
     let is_most = mappings.first().is_none_or(|(_, _, ms)| *ms >= MOST_OF_THEM * all_ms);
     let title = titles::PAGE_FAULT_STORM.is(Value::ms(total.ms)).with("cause", Value::name(in_short(why)));

@@ -11,6 +11,7 @@ use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, median, ranges, remedy, summed, windows_of};
 use crate::burden;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
 use crate::growth::handshakes;
 use crate::intervals::Intervals;
@@ -239,24 +240,17 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     let (name, main) = &sorts[0];
     let of = main.all[0].of;
     let asked = asked_by(case, jvm, &main.all);
-    let (confidence, why) = match (of.works_long, case.share(held.cost_ms)) {
-        (false, _) => (
+    let (confidence, why) = match of.works_long {
+        true => Ground::Itself.sure(case, held.cost_ms, "the operation is named"),
+        false => (
             Confidence::ConsistentWith,
             "the operation is named, and has little work of its own: that its thread waited for a CPU, for memory from \
-             swap or for a disk is as likely",
+             swap or for a disk is as likely"
+                .into(),
         ),
-        (true, Some(share)) if share >= 0.5 => {
-            (Confidence::Proven, "the operation is named, and it explains half of the loss or more")
-        }
-        (true, Some(_)) => {
-            (Confidence::Likely, "the operation is named, but it explains less than half of the loss")
-        }
-        (true, None) => {
-            (Confidence::Likely, "the operation is named; no series shows what it cost the application")
-        }
     };
     let mut finding = case.finding(rule, jvm, confidence, held.cost_ms);
-    finding.why_confidence = why.into();
+    finding.why_confidence = why;
     let several = main.all.len() > 1;
     let noun = if several { of.words.1 } else { of.words.0 };
     let title = titles::SAFEPOINT_OPERATION.is(Value::ms(main.ms)).with("noun", Value::name(noun));

@@ -6,8 +6,9 @@ use fathom_recording::vocabulary::kind;
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
+use crate::confidence::Ground;
 use crate::facts::{Value, cpu as facts, culprits, titles};
-use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule};
+use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
 /// What is done only where a session is made: certificates are sent, checked and proven, keys
 /// exchanged under them. Classes of the JDK's own TLS (sun.security.ssl) since 11 and 8u261; behind
@@ -107,23 +108,13 @@ fn part(frames: &[Seen<'_>]) -> Option<&'static str> {
 fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Finding {
     let case = cpu.case;
     let full = in_full(cpu);
-    let (confidence, why) = match case.share(cost_ms) {
-        Some(share) if share >= 0.5 => (
-            Confidence::Likely,
-            "samples show what only full handshakes do, and it explains half of the loss or more; whether the peers had a session \
-             to resume was not seen",
-        ),
-        Some(_) => (
-            Confidence::ConsistentWith,
-            "samples show what only full handshakes do; it explains less than half of the loss",
-        ),
-        None => (
-            Confidence::ConsistentWith,
-            "samples show what only full handshakes do; whether the peers had a session to resume was not seen",
-        ),
-    };
+    let (confidence, why) = Ground::Traces.sure(
+        case,
+        cost_ms,
+        "samples show what only full handshakes do, and not whether the peers had a session to resume",
+    );
     let mut finding = case.finding(rule, jvm, confidence, cost_ms);
-    finding.why_confidence = why.into();
+    finding.why_confidence = why;
     let title = titles::TLS_NOT_RESUMED.is(Value::share(cpu.share(full)));
     finding.title = cpu.with_waits(title, cost_ms, full).into();
     let callers = cpu.callers(full);

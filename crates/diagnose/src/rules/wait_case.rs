@@ -254,7 +254,11 @@ impl<'c, 'a> Waits<'c, 'a> {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
-    pub(crate) fn finding(&self, rule: &dyn Rule, (confidence, why): (Confidence, &str)) -> Finding {
+    pub(crate) fn finding(
+        &self,
+        rule: &dyn Rule,
+        (confidence, why): (Confidence, impl Into<String>),
+    ) -> Finding {
         let mut finding = self.case.finding(rule, self.jvm, confidence, self.cost_ms());
         finding.why_confidence = why.into();
         let listed = self.slow.iter().map(|w| Window { from_ns: w.span.t0_ns(), to_ns: w.span.t1_ns() });

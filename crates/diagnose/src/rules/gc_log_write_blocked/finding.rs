@@ -3,6 +3,7 @@
 use super::super::gc_case::{GcCase, cited, ranges, remedy, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, titles, written as facts};
 use crate::{Confidence, Finding, Remedy, Rule};
 
@@ -20,17 +21,13 @@ pub(super) fn found(
     let timed = seen.write_ms >= cost_ms / 2.0;
     let why = "the lines fit a blocked write of the log; a stall of hsperfdata or of the whole process prints the same \
                ones. Proof: kernel write() times on the log's descriptor, or the VM thread's off-CPU stack";
-    let sure = match gc.case.share(cost_ms) {
-        Some(share) if timed && share >= 0.5 => {
-            (Confidence::Proven, "the write() calls were timed in the kernel and fill the gaps".to_owned())
-        }
-        _ if timed => (
-            Confidence::Likely,
-            "the write() calls were timed in the kernel and fill the gaps; what they cost the application was not \
-             measured, or is less than half of the loss"
-                .to_owned(),
+    let sure = match timed {
+        true => Ground::Itself.sure(
+            gc.case,
+            cost_ms,
+            "the write() calls were timed in the kernel and fill the gaps",
         ),
-        _ => (Confidence::ConsistentWith, why.to_owned()),
+        false => (Confidence::ConsistentWith, why.to_owned()),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &[]);
     finding.windows = ranges(waits.iter().map(|w| w.span));
