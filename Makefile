@@ -5,7 +5,7 @@ CARGO ?= cargo
 # Two cores and 8 GB are enough; more are used when they are there.
 JOBS ?= $(shell n=$$(nproc); echo $$(( n > 8 ? 8 : n )))
 
-.PHONY: help setup demo test test-rust test-ui test-fuzz test-engines bench lab heap-many lint fmt ui jmh agent deny fuzz
+.PHONY: help setup demo test test-rust test-ui test-long test-engines bench lab heap-many lint fmt ui jmh agent deny fuzz
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -39,6 +39,13 @@ test-ui:
 	npm --prefix ui run --silent current
 	npm --prefix ui test --silent
 	npm --prefix ui run --silent browser
+
+# Whole diagnoses of programs that need a minute each; what they look at is in short in `make test`, too.
+test-long: export FATHOM_TEST_NOTES = $(CURDIR)/target/test-notes.txt
+test-long: setup ## tests that take a minute each, which `make test` leaves out
+	@mkdir -p target && rm -f $(FATHOM_TEST_NOTES)
+	$(CARGO) test --workspace -j $(JOBS) $(addprefix --test ,agent compare computing heap_leaks heap_live jmh) -- --ignored; \
+	  passed=$$?; scripts/test-notes.sh $(FATHOM_TEST_NOTES); exit $$passed
 
 # 700 MB of packages, and minutes of starting servers: not a part of `make test`.
 ENGINES = target/tmp/engines-venv

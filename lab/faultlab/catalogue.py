@@ -56,7 +56,7 @@ class Case:
 
 
 def names(patterns, finding):
-    text = f"{finding['title']}\n{finding['culprit']}"
+    text = f"{finding['title']['text']}\n{finding['culprit']['text']}"
     return any(re.search(pattern, text) for pattern in patterns)
 
 

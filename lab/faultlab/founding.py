@@ -213,7 +213,7 @@ def page(case, asked, java, image):
     diagnose = f"diagnose {' '.join(before)}"
     findings = json.loads(asked.text(f"{diagnose} --json")[0])["findings"]
     if not findings or findings[0]["rule"] != case.rule:
-        raise RuntimeError(f"the verdict is not {case.rule}: {findings[0]['title'] if findings else 'no finding'}")
+        raise RuntimeError(f"the verdict is not {case.rule}: {findings[0]['title']['text'] if findings else 'no finding'}")
     verify = f"verify --before {','.join(before)} --after {','.join(after)}"
     causes = json.loads(asked.text(f"{verify} --json")[0])["causes"]
     if not any(cause["rule"] == case.rule and cause["state"] == "gone" for cause in causes):

@@ -64,8 +64,9 @@ def row(case, folder, fathom, jmc):
         "abstains": {name: grade.abstains(case, verdicts[name]) for name in ("log", "table")},
         "onset_s": onset_error(verdict, when), "predicted": predicted_loss(verdict, when),
         "rules": sorted({r for t in case.truths for r in t.rules}),
-        "alarms": [{"rule": f["rule"], "title": f["title"]} for f in found if f["confidence"] in grade.LOUD],
-        "first": first and {key: first[key] for key in ("rule", "confidence", "title", "culprit", "share")},
+        "alarms": [{"rule": f["rule"], "title": f["title"]["text"]} for f in found if f["confidence"] in grade.LOUD],
+        "first": first and {key: first[key] for key in ("rule", "confidence", "share")}
+        | {key: first[key]["text"] for key in ("title", "culprit")},
         "headline": verdict["headline"] if verdict else (folder / "with.json").read_text()[:200],
         "status": verdict["status"] if verdict else "failed",
     }

@@ -126,7 +126,7 @@ def run(fathom, command, path):
 def words(findings):
     """What findings say of this log, without explanations that do not depend on the log."""
     return "\n".join(
-        "\n".join([f["title"], f["culprit"]] + [e["text"] for e in f["evidence"]]) for f in findings
+        "\n".join([f["title"]["text"], f["culprit"]["text"]] + [e["text"] for e in f["evidence"]]) for f in findings
     )
 
 
@@ -179,7 +179,7 @@ def judged(fathom, log):
         "headline": verdict["headline"],
         "rules": [f["rule"] for f in verdict["findings"]],
         "said": said,
-        "ruled_out": "\n".join(f"{r['rule']}: {r['figure']}" for r in verdict["ruled_out"]),
+        "ruled_out": "\n".join(f"{r['rule']}: {r['figure']['text']}" for r in verdict["ruled_out"]),
         "heavy": worst >= SHARE,
         "long": longest >= LONG_S,
         "quiet": quiet,
@@ -322,7 +322,7 @@ CLASSES = [
 ]
 
 
-def page(repos, others, asserts, commits):
+def page(repos, others, asserts, commits, refused):
     """The table, as Markdown."""
     rows = [r for repo in repos.values() for r in repo]
     out = [
@@ -350,6 +350,8 @@ def page(repos, others, asserts, commits):
             cells.append(sum(r.get("others", {}).get(name) is not None for r in here))
             cells += [sum(agrees(r) for r in here)] if name == "GCViewer" else []
         out.append("| " + " | ".join(map(str, cells)) + " |")
+    if refused:
+        out += ["", f"{len(refused)} more files name pauses and are refused by fathom as no log of collections: {', '.join(refused)}."]
     neither = [r for r in rows if r["how"] == "unexplained"]
     within = lambda span_s: sum(r["covered_s"] < span_s for r in neither)
     out += ["", f"Of the {len(neither)} without a finding that are not called healthy, {within(1.0)} cover less than a second and", f"{within(SPAN_S)} less than {SPAN_S:.0f} s: fragments, which cannot be judged."]
@@ -420,8 +422,12 @@ def main():
     args = args.parse_args()
     others = [(name, run, jar) for name, run, jar in (("GCViewer", gcviewer, args.gcviewer), ("garbagecat", garbagecat, args.garbagecat)) if jar]
 
+    refused = []
+
     def one(log):
         row = judged(args.fathom, log)
+        if row is None:
+            refused.append(f"`{os.path.basename(log.name)}`")
         if row:
             row["others"] = {name: run(jar, log.path) for name, run, jar in others}
         return row
@@ -438,7 +444,7 @@ def main():
     if args.raw:
         with open(args.raw, "w") as f:
             json.dump({"logs": repos, "asserted": asserts}, f, indent=1)
-    text = page(repos, [(name, jar) for name, _, jar in others], asserts, commits)
+    text = page(repos, [(name, jar) for name, _, jar in others], asserts, commits, sorted(refused))
     if args.page:
         with open(args.page, "w") as f:
             f.write(text)

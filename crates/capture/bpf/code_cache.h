@@ -3,6 +3,8 @@
 #ifndef FATHOM_CODE_CACHE_H
 #define FATHOM_CODE_CACHE_H
 
+#include "walk.h"
+
 #define SEGMENT_FREE 0xff
 /* Steps down the segment map: 254 segments of 64 or 128 bytes each. */
 #define MOST_SEGMENT_STEPS 96

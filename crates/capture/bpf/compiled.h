@@ -3,6 +3,8 @@
 #ifndef FATHOM_COMPILED_H
 #define FATHOM_COMPILED_H
 
+#include "code_cache.h"
+
 /* sub rsp, imm at `i` in the window: its immediate, or 0. */
 static __always_inline __u32 frame_allocation(struct walk *w, __u32 i)
 {

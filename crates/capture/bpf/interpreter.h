@@ -3,6 +3,8 @@
 #ifndef FATHOM_INTERPRETER_H
 #define FATHOM_INTERPRETER_H
 
+#include "code_cache.h"
+
 /* A frame of the interpreter, whole. */
 VERIFIED_ONCE int walk_interpreted(struct walk *w, const struct jvm_code *jvm)
 {

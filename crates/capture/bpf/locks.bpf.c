@@ -290,28 +290,6 @@ int BPF_PROG(lock_waking, struct task_struct___fathom *task)
 	return 0;
 }
 
-/* The user stack of the wait, which is over; its stamp, by which the event names it. */
-static __always_inline __u64 send_stack(void)
-{
-	struct walk *w = begin_sample(SAMPLE_WAIT);
-
-	if (!w)
-		return 0;
-	walk_current(w);
-	__u32 frames = w->sample.frames;
-
-	if (frames > MOST_FRAMES)
-		frames = MOST_FRAMES;
-	w->sample.kernel_frames = 0;
-	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame);
-
-	if (size > sizeof(struct stack_sample) + sizeof(w->frame))
-		return 0;
-	if (bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP))
-		return 0;
-	return w->sample.t_ns;
-}
-
 /* A long sleep of a thread that was not asked is over: whether it was for a lock. */
 static __always_inline bool find_later(struct lock_event *wait, struct pt_regs___fathom *regs)
 {
@@ -343,7 +321,7 @@ static __always_inline bool is_worth_reporting(struct lock_event *wait, bool is_
 		return true;
 	if (is_held(wait)) {
 		if (may_walk(now))
-			wait->stack_ns = send_stack();
+			wait->stack_ns = send_user_stack();
 		else
 			lost(2);
 		return true;
@@ -353,7 +331,7 @@ static __always_inline bool is_worth_reporting(struct lock_event *wait, bool is_
 		return false;
 	}
 	count_reported(own_pace(), min_ns, now);
-	wait->stack_ns = send_stack();
+	wait->stack_ns = send_user_stack();
 	return true;
 }
 

@@ -3,6 +3,8 @@
 #ifndef FATHOM_NATIVE_H
 #define FATHOM_NATIVE_H
 
+#include "walk.h"
+
 /* Finds the row of an address within w->map: one look at its page of code, then some steps among the page's rows. */
 VERIFIED_ONCE int find_row(struct walk *w, __u64 at)
 {

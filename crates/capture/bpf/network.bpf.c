@@ -91,20 +91,7 @@ static __always_inline __u64 send_stack(void)
 	}
 	budget->walks = 1;
 	budget->stacks += 1;
-	struct walk *w = begin_sample(SAMPLE_WAIT);
-
-	if (w) {
-		walk_current(w);
-		__u32 frames = w->sample.frames;
-
-		if (frames > MOST_FRAMES)
-			frames = MOST_FRAMES;
-		w->sample.kernel_frames = 0;
-		__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame);
-
-		if (!bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP))
-			stamp = w->sample.t_ns;
-	}
+	stamp = send_user_stack();
 	budget->walks = 0;
 	return stamp;
 }

@@ -27,23 +27,11 @@ static __always_inline __u64 send_stack(void *ctx, bool with_kernel)
 	if (!w)
 		goto out;
 	walk_current(w);
-	__u32 frames = w->sample.frames;
 	long bytes = 0;
 
-	if (frames > MOST_FRAMES)
-		frames = MOST_FRAMES;
 	if (with_kernel)
-		bytes = bpf_get_stack(ctx, (char *)w->frame + frames * sizeof(struct walked_frame),
-				      MOST_KERNEL_FRAMES * sizeof(__u64), 0);
-	if (bytes < 0)
-		bytes = 0;
-	w->sample.kernel_frames = bytes / sizeof(__u64);
-	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame) + bytes;
-
-	if (size > sizeof(struct stack_sample) + sizeof(w->frame) + sizeof(w->kernel))
-		goto out;
-	if (!bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP))
-		stamp = w->sample.t_ns;
+		bytes = bpf_get_stack(ctx, behind_frames(w), MOST_KERNEL_FRAMES * sizeof(__u64), 0);
+	stamp = send_walked(w, bytes < 0 ? 0 : bytes, BPF_RB_NO_WAKEUP);
 out:
 	*taken = 0;
 	return stamp;

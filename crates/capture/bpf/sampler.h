@@ -110,29 +110,54 @@ static __always_inline void walk_current(struct walk *w)
 	walk_stack(w);
 }
 
-/* Adds the kernel stack and sends the sample. */
-static __always_inline void end_sample(void *ctx, struct walk *w)
+/* Where kernel frames go: behind those that were walked. The struct has room for both at their most. */
+static __always_inline void *behind_frames(struct walk *w)
 {
 	__u32 frames = w->sample.frames;
-	__u64 flags = BPF_RB_NO_WAKEUP;
 
 	if (frames > MOST_FRAMES)
 		frames = MOST_FRAMES;
-	/* Behind the frames; the struct has room for both at their most. */
-	long bytes = bpf_get_stack(ctx, (char *)w->frame + frames * sizeof(struct walked_frame),
-				   MOST_KERNEL_FRAMES * sizeof(__u64), 0);
+	return (char *)w->frame + frames * sizeof(struct walked_frame);
+}
+
+/* Sends what was walked, with so many bytes of kernel frames behind it. 0 where there is no room, or else its stamp. */
+static __always_inline __u64 send_walked(struct walk *w, __u64 kernel_bytes, __u64 flags)
+{
+	__u32 frames = w->sample.frames;
+
+	if (frames > MOST_FRAMES)
+		frames = MOST_FRAMES;
+	w->sample.kernel_frames = kernel_bytes / sizeof(__u64);
+	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame) + kernel_bytes;
+
+	if (size > sizeof(struct stack_sample) + sizeof(w->frame) + sizeof(w->kernel))
+		return 0;
+	return bpf_ringbuf_output(&samples, &w->sample, size, flags) ? 0 : w->sample.t_ns;
+}
+
+/* Sends the user stack of the current thread, for an event that names it by the stamp returned here; 0 where it has none. */
+static __always_inline __u64 send_user_stack(void)
+{
+	struct walk *w = begin_sample(SAMPLE_WAIT);
+
+	if (!w)
+		return 0;
+	walk_current(w);
+	return send_walked(w, 0, BPF_RB_NO_WAKEUP);
+}
+
+/* Adds the kernel stack and sends the sample. */
+static __always_inline void end_sample(void *ctx, struct walk *w)
+{
+	__u64 flags = BPF_RB_NO_WAKEUP;
+	long bytes = bpf_get_stack(ctx, behind_frames(w), MOST_KERNEL_FRAMES * sizeof(__u64), 0);
 
 	if (bytes < 0)
 		bytes = 0;
-	w->sample.kernel_frames = bytes / sizeof(__u64);
-	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame) + bytes;
-
-	if (size > sizeof(struct stack_sample) + sizeof(w->frame) + sizeof(w->kernel))
-		return;
 	if (bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > WAKE_BYTES || w->sample.reason == CUT_PROCESS_NOT_KNOWN
 	    || w->sample.reason == CUT_NO_MAPPING || w->sample.reason == CUT_JVM_NOT_READ)
 		flags = BPF_RB_FORCE_WAKEUP;
-	count(bpf_ringbuf_output(&samples, &w->sample, size, flags) ? COUNT_LOST : COUNT_SAMPLES);
+	count(send_walked(w, bytes, flags) ? COUNT_SAMPLES : COUNT_LOST);
 }
 
 #endif

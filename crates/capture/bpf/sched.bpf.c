@@ -389,22 +389,13 @@ static __always_inline __u64 send_stack(struct thread *thread)
 	if (!w)
 		return 0;
 	walk_current(w);
-	__u32 frames = w->sample.frames, bytes = thread->kernel_bytes;
+	__u32 bytes = thread->kernel_bytes;
 
-	if (frames > MOST_FRAMES)
-		frames = MOST_FRAMES;
 	if (bytes > sizeof(thread->kernel))
 		bytes = sizeof(thread->kernel);
-	if (bpf_probe_read_kernel((char *)w->frame + frames * sizeof(struct walked_frame), bytes, thread->kernel))
+	if (bpf_probe_read_kernel(behind_frames(w), bytes, thread->kernel))
 		bytes = 0;
-	w->sample.kernel_frames = bytes / sizeof(__u64);
-	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame) + bytes;
-
-	if (size > sizeof(struct stack_sample) + sizeof(w->frame) + sizeof(w->kernel))
-		return 0;
-	if (bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP))
-		return 0;
-	return w->sample.t_ns;
+	return send_walked(w, bytes, BPF_RB_NO_WAKEUP);
 }
 
 /* The parent is back from clone(): that is the first call that it returns from behind the birth. */

@@ -3,6 +3,8 @@
 #ifndef FATHOM_STUBS_H
 #define FATHOM_STUBS_H
 
+#include "code_cache.h"
+
 VERIFIED_ONCE int find_mapping(struct walk *w, __u64 at);
 
 /*

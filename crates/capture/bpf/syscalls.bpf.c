@@ -138,26 +138,6 @@ static __always_inline struct caller *caller_of(bool *fresh)
 	return caller;
 }
 
-/* The user stack of the current thread; its stamp, by which the event names it. */
-static __always_inline __u64 send_stack(void)
-{
-	struct walk *w = begin_sample(SAMPLE_WAIT);
-
-	if (!w)
-		return 0;
-	walk_current(w);
-	__u32 frames = w->sample.frames;
-
-	if (frames > MOST_FRAMES)
-		frames = MOST_FRAMES;
-	w->sample.kernel_frames = 0;
-	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame);
-
-	if (bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP))
-		return 0;
-	return w->sample.t_ns;
-}
-
 /* Whether there is room for one more this second: [0] reported, [1] with a stack. */
 static __always_inline bool may_report(struct scratch *s, __u64 now)
 {
@@ -315,7 +295,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs, long result)
 	bpf_get_current_comm(s->event.comm, sizeof(s->event.comm));
 	if (s->stacks < config.most_stacks) {
 		s->stacks += 1;
-		s->event.stack_ns = send_stack();
+		s->event.stack_ns = send_user_stack();
 	} else {
 		lost(3);
 	}

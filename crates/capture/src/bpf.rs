@@ -2,7 +2,6 @@
 
 pub(crate) mod attached;
 pub(crate) mod dispatcher;
-pub(crate) mod events;
 pub(crate) mod interrupts;
 pub(crate) mod object;
 pub(crate) mod own;

@@ -1,22 +1,16 @@
-//! What a collector is, and the one list of them.
+//! What a collector is, and what it works with.
 
-use std::cell::OnceCell;
 use std::os::fd::BorrowedFd;
-use std::rc::Rc;
 
-use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId, Unseen};
+use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId};
 
-use crate::bpf::dispatcher::Dispatcher;
-use crate::bpf::interrupts::Interrupts;
 use crate::clock::monotonic_ns;
-use crate::cpu::CpuEvent;
-use crate::{Clock, TargetEvent, Targets, WrittenFile};
+use crate::engine::Engine;
+use crate::services::{Service, Services};
+use crate::settings::Settings;
+use crate::{Clock, TargetEvent, Targets, Unavailable, WrittenFile};
 
-/// Something that could not be seen, and what would let it be seen. A value that is in the
-/// recording, no error.
-pub type Unavailable = Unseen;
-
-/// A source of live data. One module, one line in [`COLLECTORS`].
+/// A source of live data. One module, one line in [`COLLECTORS`](crate::COLLECTORS).
 ///
 /// Life of one: `start`, then `target` for every process that is there already, then `left`,
 /// `target` and `drain` alternately (some ten times a second, and whenever [`Collector::wake`] is
@@ -78,130 +72,37 @@ pub struct Entry {
     pub about: &'static str,
     /// Which engine it belongs to.
     pub engine: Engine,
+    /// What it needs of the session.
+    pub needs: &'static [Service],
     /// Whether a recording is worth having when this is all that works: it shows what the target
     /// itself does.
     pub essential: bool,
     /// Whether it runs without being asked for by `--with`.
     pub default: bool,
+    /// When it starts and stops among the others.
+    pub order: Order,
     /// Makes one.
     pub make: fn(&Settings) -> Box<dyn Collector>,
 }
 
-/// The way in which a JVM's own doings are seen.
+impl Entry {
+    /// Whether it is to run with an engine.
+    pub(crate) fn is_wanted(&self, settings: &Settings, engine: Engine) -> bool {
+        let named = |list: &[String]| list.iter().any(|id| id == self.id);
+        let engine_fits = self.engine == Engine::Any || self.engine == engine;
+        engine_fits && (self.default || named(&settings.with)) && !named(&settings.without)
+    }
+}
+
+/// When a collector starts and stops: in the order of the list unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
-    /// Needs none: reads what the kernel and the JVM publish.
-    Any,
-    /// eBPF programs: root, or CAP_BPF and CAP_PERFMON.
-    Ebpf,
-    /// The JVM's flight recorder, switched on through the attach protocol: the same user as the
-    /// JVM.
-    Jfr,
-}
-
-/// All collectors, in the order in which they hear of targets: the probes of a JVM that has just
-/// begun come first, even before its stacks are made ready, which takes longer. They start in this
-/// order too, but for `cpu`, which is the first.
-pub static COLLECTORS: &[Entry] = &[
-    crate::jvm_events::ENTRY,
-    crate::cpu::ENTRY,
-    crate::jfr::ENTRY,
-    crate::jvm_counters::ENTRY,
-    crate::sched::ENTRY,
-    crate::locks::ENTRY,
-    crate::syscalls::ENTRY,
-    crate::memory::ENTRY,
-    crate::disk::ENTRY,
-    crate::network::ENTRY,
-    crate::requests::ENTRY,
-    crate::probes::ENTRY,
-    crate::host::ENTRY,
-];
-
-/// What a user may ask of all collectors.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// CPU samples per second per CPU.
-    pub frequency_hz: u32,
-    /// What takes them.
-    pub cpu_event: CpuEvent,
-    /// Waits, system calls and faults of at least this length are reported one by one,
-    /// nanoseconds; `None`: each collector's own default.
-    pub min_ns: Option<u64>,
-    /// Waits of at least this length are reported one by one however many there are
-    /// (`bpf/pace.h`), nanoseconds.
-    pub always_ns: u64,
-    /// System calls that are reported one by one, by name, also those in which a thread waits by
-    /// choice (futex, epoll_wait); empty: all others.
-    pub syscalls: Vec<String>,
-    /// Functions, USDT probes and tracepoints that are asked for; seen by the collector `probes`.
-    pub probes: Vec<crate::probes::Spec>,
-    /// Calls of those functions of at least this length are reported, nanoseconds; `None`: as
-    /// `min_ns`, or all.
-    pub probes_min_ns: Option<u64>,
-    /// Engine to use; `None`: the best that works here.
-    pub engine: Option<Engine>,
-    /// Ids of collectors in addition to those that run by default.
-    pub with: Vec<String>,
-    /// Ids of collectors that are to be left out.
-    pub without: Vec<String>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            frequency_hz: 99,
-            cpu_event: CpuEvent::CpuClock,
-            min_ns: None,
-            always_ns: 1_000_000_000,
-            syscalls: Vec::new(),
-            probes: Vec::new(),
-            probes_min_ns: None,
-            engine: None,
-            with: Vec::new(),
-            without: Vec::new(),
-        }
-    }
-}
-
-impl Settings {
-    /// Whether a collector is to run with an engine.
-    pub(crate) fn wants(&self, entry: &Entry, engine: Engine) -> bool {
-        let named = |list: &[String]| list.iter().any(|id| id == entry.id);
-        let engine_fits = entry.engine == Engine::Any || entry.engine == engine;
-        engine_fits && (entry.default || named(&self.with)) && !named(&self.without)
-    }
-}
-
-/// What the collectors of a session have in common. Each part is made by the first that needs it.
-#[derive(Default)]
-pub struct Shared {
-    /// Tables and names for stacks, kept by the session; `None` where no collector takes any.
-    pub stacks: Option<crate::unwind::SharedEngine>,
-    /// When the recording ended, monotonic nanoseconds: collectors are stopped one after the other.
-    pub(crate) ended_ns: Option<u64>,
-    /// What threads asked of resolvers, seen by `syscalls`.
-    pub(crate) dns_queries: crate::dns_queries::DnsQueries,
-    /// Starts of threads, of which `sched` and `jvm-events` see a part each. Written by `sched`.
-    pub(crate) starts: crate::starts::Starts,
-    /// See [`Shared::dispatcher`].
-    dispatcher: OnceCell<Option<Rc<Dispatcher>>>,
-    /// See [`Shared::interrupts`].
-    interrupts: OnceCell<Result<Rc<Interrupts>, Unavailable>>,
-}
-
-impl Shared {
-    /// The programs on the tracepoints of system calls and switches; `None` where they cannot be
-    /// loaded, and each collector attaches its own.
-    pub(crate) fn dispatcher(&self) -> Option<Rc<Dispatcher>> {
-        self.dispatcher.get_or_init(|| Dispatcher::load().ok()).clone()
-    }
-
-    /// What interrupts CPUs; `Err` where that cannot be seen, and whoever is interrupted
-    /// passes for the waker.
-    pub(crate) fn interrupts(&self) -> &Result<Rc<Interrupts>, Unavailable> {
-        self.interrupts.get_or_init(Interrupts::start)
-    }
+pub enum Order {
+    /// In the order of the list.
+    Listed,
+    /// Starts before all others: what is there already runs on while the rest is made ready.
+    StartsFirst,
+    /// Stops after all others: the kernel takes up to a second for it.
+    StopsLast,
 }
 
 /// What a collector works with.
@@ -216,8 +117,8 @@ pub struct Context<'a> {
     pub clock: Clock,
     /// What the user asked for.
     pub settings: &'a Settings,
-    /// What collectors have in common.
-    pub shared: &'a mut Shared,
+    /// What the session offers to its collectors.
+    pub services: &'a mut Services,
 }
 
 impl Context<'_> {
@@ -239,7 +140,7 @@ impl Context<'_> {
     /// threads ended. Collectors are stopped one after the other, and a wait must not outlast the
     /// watch of its thread.
     pub(crate) fn ends_ns(&self) -> u64 {
-        self.shared.ended_ns.unwrap_or_else(|| monotonic_ns().max(0).cast_unsigned())
+        self.services.ended_ns.unwrap_or_else(|| monotonic_ns().max(0).cast_unsigned())
     }
 
     /// The recording's row of a thread of a process.

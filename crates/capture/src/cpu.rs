@@ -15,22 +15,21 @@
 //! with those that a thread waited, whatever frequency the CPU had, and they are there on
 //! every machine.
 
-use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
-use fathom_recording::vocabulary::sample;
-use fathom_recording::{SampleRow, Sampling};
+use fathom_recording::SampleRow;
 
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::target::Change;
 use crate::unwind::kept::{Awaited, Kept, Waiting};
 use crate::unwind::reason_name;
 use crate::unwind::samples::Sample;
-use crate::{Selection, TargetEvent};
+use crate::{
+    Collector, Context, CpuEvent, Engine, Entry, Order, Selection, Service, Settings, TargetEvent,
+    Unavailable, perf_event,
+};
 use program::Program;
 
-pub(crate) mod perf_event;
 mod program;
 
 /// The line in the list of collectors.
@@ -38,95 +37,12 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::CPU,
     about: "CPU samples with whole stacks: Java, JVM, native code and kernel (eBPF)",
     engine: Engine::Ebpf,
+    needs: &[Service::Unwinder],
     essential: true,
     default: true,
+    order: Order::StartsFirst,
     make: |settings: &Settings| Box::new(Cpu::new(settings)),
 };
-
-/// What takes a CPU sample.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CpuEvent {
-    /// Ticks of the kernel's clock: a sample weighs nanoseconds.
-    #[default]
-    CpuClock,
-    /// Cycles that the CPU counts (`PERF_COUNT_HW_CPU_CYCLES`): a sample weighs cycles. On
-    /// x86 it comes by an interrupt that nothing can hold off, so that code of the kernel that bars
-    /// interrupts is seen where it is.
-    Cycles,
-}
-
-impl CpuEvent {
-    /// Its name, as perf has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CpuClock => "cpu-clock",
-            Self::Cycles => "cycles",
-        }
-    }
-
-    /// The kind of its samples.
-    fn kind(self) -> &'static str {
-        match self {
-            Self::CpuClock => sample::CPU,
-            Self::Cycles => sample::CYCLES,
-        }
-    }
-
-    /// What takes so many samples a second, for the recording's source.
-    fn sampling(self, rate_hz: u32) -> Sampling {
-        Sampling {
-            event: self.name().into(),
-            unit: sample::unit(self.kind()).into(),
-            rate_hz,
-            period: (self == Self::CpuClock).then_some(period_ns(rate_hz)),
-        }
-    }
-
-    /// Opens it on a CPU.
-    fn open(self, cpu: u32, rate_hz: u32) -> io::Result<OwnedFd> {
-        match self {
-            Self::CpuClock => perf_event::cpu_clock(cpu, period_ns(rate_hz)),
-            Self::Cycles => perf_event::cycles(cpu, rate_hz),
-        }
-    }
-
-    /// Whether it can be had here; `Err`: why not, and the way out. By trying it on the first
-    /// CPU.
-    pub fn check(self, rate_hz: u32) -> Result<(), Unavailable> {
-        let cpu = perf_event::online().first().copied().unwrap_or(0);
-        self.open(cpu, rate_hz).map(drop).map_err(|error| self.refused(cpu, &error))
-    }
-
-    /// Why there are no samples.
-    fn refused(self, cpu: u32, error: &io::Error) -> Unavailable {
-        let none = [libc::ENOENT, libc::EOPNOTSUPP, libc::ENODEV];
-        if self == Self::Cycles && error.raw_os_error().is_some_and(|code| none.contains(&code)) {
-            return Unavailable {
-                what: "CPU samples by hardware cycles".into(),
-                why: "this machine counts none, as most virtual machines".into(),
-                remedy: "record with --event cpu-clock (the default)".into(),
-            };
-        }
-        let limit = crate::check::setting("kernel.perf_event_max_sample_rate");
-        let remedy = match (error.raw_os_error(), limit) {
-            (Some(libc::EINVAL), Some(hz)) if self == Self::Cycles => {
-                format!(
-                    "ask for -F {hz} at most (kernel.perf_event_max_sample_rate), or for --event cpu-clock"
-                )
-            }
-            _ => "run fathom as root, or lower kernel.perf_event_paranoid".to_owned(),
-        };
-        Unavailable {
-            what: "CPU samples".into(),
-            why: format!("perf_event_open of {} for CPU {cpu}: {error}", self.name()),
-            remedy,
-        }
-    }
-}
-
-fn period_ns(rate_hz: u32) -> u64 {
-    1_000_000_000 / u64::from(rate_hz.max(1))
-}
 
 /// Samples that one drain takes in; the rest waits for the next, so that others are read too.
 const MOST_RECORDS: usize = 50_000;
@@ -198,28 +114,28 @@ impl Cpu {
         let Some(program) = &mut self.program else { return };
         let pid = kept.head.pid as i32;
         let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
-        let mut engine = program.engine.borrow_mut();
-        let walked = engine.walk_kept(&kept, is_jvm);
-        let awaited = engine.awaited(&walked.sample()).filter(|_| may_wait && !kept.is_old());
+        let mut unwinder = program.unwinder.borrow_mut();
+        let walked = unwinder.walk_kept(&kept, is_jvm);
+        let awaited = unwinder.awaited(&walked.sample()).filter(|_| may_wait && !kept.is_old());
         if let Some(awaited) = awaited {
-            drop(engine);
+            drop(unwinder);
             if let Some(oldest) = self.waiting.hold(kept, awaited) {
                 self.kept(oldest, false, cx);
             }
             return;
         }
-        engine.code.walked_late(pid, reason_name(walked.sample().head.reason).is_none());
-        drop(engine);
+        unwinder.code.walked_late(pid, reason_name(walked.sample().head.reason).is_none());
+        drop(unwinder);
         self.one(&walked.sample(), cx);
     }
 
     /// Walks those that have waited long enough: of a process, all.
     fn walk_waiting(&mut self, ends: Option<i32>, cx: &mut Context<'_>) {
         let Some(program) = &self.program else { return };
-        let engine = Rc::clone(&program.engine);
+        let unwinder = Rc::clone(&program.unwinder);
         let is_due = |kept: &Kept, awaited: &Awaited| {
             let pid = kept.head.pid as i32;
-            ends == Some(pid) || kept.is_old() || engine.borrow().has_come(pid, awaited)
+            ends == Some(pid) || kept.is_old() || unwinder.borrow().has_come(pid, awaited)
         };
         for kept in self.waiting.take(is_due) {
             let may_wait = ends != Some(kept.head.pid as i32);
@@ -231,7 +147,7 @@ impl Cpu {
         let Some(program) = &mut self.program else { return };
         let (pid, tid) = (sample.head.pid as i32, sample.head.tid as i32);
         let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
-        let stack = program.engine.borrow_mut().stack(sample, is_jvm, cx.sink);
+        let stack = program.unwinder.borrow_mut().stack(sample, is_jvm, cx.sink);
         let process = cx.process(pid);
         let thread = cx.thread_called(pid, tid, &sample.comm());
         let t_ns = cx.clock.epoch_ns(i64::try_from(sample.head.t_ns).unwrap_or(i64::MAX));
@@ -250,12 +166,12 @@ impl Cpu {
 impl Collector for Cpu {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let all = matches!(cx.targets.selection(), Selection::All);
-        let engine = cx.shared.stacks.clone().ok_or_else(|| Unavailable {
+        let unwinder = cx.services.unwinder().cloned().ok_or_else(|| Unavailable {
             what: "CPU samples".into(),
             why: "the tables that stacks are walked by could not be made".into(),
             remedy: "`fathom check` lists what is missing".into(),
         })?;
-        let program = Program::load(all, engine, cx.targets.map())?;
+        let program = Program::load(all, unwinder, cx.targets.map())?;
         self.attach(&program)?;
         cx.source_mut().sampling = Some(self.event.sampling(self.rate_hz));
         self.program = Some(program);

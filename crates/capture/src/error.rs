@@ -1,6 +1,10 @@
-//! What ends a recording before it begins, or in the middle.
+//! What ends a recording before it begins, or in the middle; and what is only not seen.
 
-use fathom_recording::RecordingError;
+use fathom_recording::{RecordingError, Unseen};
+
+/// Something that could not be seen, and what would let it be seen. A value that is in the
+/// recording, no error.
+pub type Unavailable = Unseen;
 
 /// A recording that could not be made.
 #[derive(Debug, thiserror::Error)]

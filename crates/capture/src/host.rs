@@ -13,11 +13,10 @@ use std::time::{Duration, Instant};
 use fathom_recording::vocabulary::live;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::TargetEvent;
 use crate::clock::monotonic_ns;
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::Stat;
+use crate::{Collector, Context, Engine, Entry, Order, Settings, TargetEvent, Unavailable};
 
 mod cgroup;
 mod cpu;
@@ -34,8 +33,10 @@ pub const ENTRY: Entry = Entry {
     id: "host",
     about: "machine and processes in numbers: CPU, run queue, memory, pressure, disks, network, cgroups",
     engine: Engine::Any,
+    needs: &[],
     essential: false,
     default: true,
+    order: Order::Listed,
     make: |_: &Settings| Box::new(Host::new()),
 };
 

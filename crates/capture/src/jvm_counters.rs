@@ -10,18 +10,20 @@ use std::time::{Duration, Instant};
 use fathom_recording::vocabulary::live;
 
 use crate::clock::monotonic_ns;
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::growing_series::{Counter, Gauge, Points};
 use crate::perf_memory::PerfMemory;
 use crate::target::{Change, Target, TargetEvent};
+use crate::{Collector, Context, Engine, Entry, Order, Settings, Unavailable};
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
     id: "jvm-counters",
     about: "what the JVM counts: collections, safepoints, heap, classes, compile time, threads",
     engine: Engine::Any,
+    needs: &[],
     essential: true,
     default: true,
+    order: Order::Listed,
     make: |_: &Settings| Box::new(JvmCounters::default()),
 };
 

@@ -21,10 +21,10 @@ use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bpf::remedy_of_uprobe;
 use crate::clock::monotonic_ns;
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::perf_memory::PerfMemory;
 use crate::starts::Expected;
 use crate::target::{Change, Target, TargetEvent};
+use crate::{Collector, Context, Engine, Entry, Order, Settings, Unavailable};
 use assembly::Assembly;
 use budget::{Budget, Verdict, put_back};
 use functions::Names;
@@ -42,8 +42,10 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::JVM_EVENTS,
     about: "collections, safepoints, VM operations, compilations, classes, threads, through libjvm's probes",
     engine: Engine::Ebpf,
+    needs: &[],
     essential: true,
     default: true,
+    order: Order::StopsLast,
     make: |_: &Settings| Box::new(JvmEvents::default()),
 };
 
@@ -239,11 +241,11 @@ impl JvmEvents {
 
     /// Says what will be reported of starts of threads, for whoever waits for the rest of one.
     fn expect_starts(&self, cx: &mut Context<'_>) {
-        cx.shared.starts.seen(monotonic_ns().max(0).cast_unsigned());
+        cx.services.starts.seen(monotonic_ns().max(0).cast_unsigned());
         for jvm in self.jvms.values() {
             let is_on = |group: usize| jvm.groups.get(group).is_some_and(|group| !group.links.is_empty());
             let expected = Expected { java: is_on(probes::THREADS), calls: is_on(probes::STARTS) };
-            cx.shared.starts.expect(jvm.target.pid, expected);
+            cx.services.starts.expect(jvm.target.pid, expected);
         }
     }
 
@@ -259,7 +261,7 @@ impl JvmEvents {
                         attached.links.clear();
                         cx.unseen(too_many(group, jvm.target.pid, per_s, pause));
                         if i == probes::STARTS {
-                            cx.shared.starts.calls_are_off(monotonic_ns().max(0).cast_unsigned());
+                            cx.services.starts.calls_are_off(monotonic_ns().max(0).cast_unsigned());
                         }
                         if i < probes::STOPS {
                             jvm.watched_until(cx.clock.epoch_now_ns(), cx);

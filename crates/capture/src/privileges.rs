@@ -22,20 +22,9 @@ pub const SETCAP: &str =
 pub const PROBES_OF_FUNCTIONS: &str =
     "calls of Thread.start, name look-ups, functions of libraries (fathom trace uprobe:, alloc)";
 
-/// Whether the eBPF engine works here: the rights are there, and the kernel, tried, does as it is
-/// asked (lockdown, a filter of system calls, or its age can be in the way).
-pub fn ebpf() -> Result<(), Unavailable> {
-    processor(std::env::consts::ARCH)?;
-    capabilities()?;
-    match crate::check::ebpf_obstacle() {
-        None => Ok(()),
-        Some(item) => Err(Unavailable { what: item.what.into(), why: item.found, remedy: item.remedy }),
-    }
-}
-
 /// Whether programs, stacks and code of a JVM are read on such a CPU: system calls by their
 /// numbers, registers, stubs and interpreted frames are those of x86-64.
-fn processor(name: &str) -> Result<(), Unavailable> {
+pub(crate) fn processor(name: &str) -> Result<(), Unavailable> {
     if name == "x86_64" {
         return Ok(());
     }

@@ -14,13 +14,12 @@ use std::time::{Duration, Instant};
 
 use fathom_recording::{Check, ClockBasis, Placement, Source, SourceId};
 
-use crate::Clock;
 use crate::clock::monotonic_ns;
-use crate::collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Shared, Unavailable};
 use crate::error::CaptureError;
 use crate::jvm_facts::JvmFacts;
 use crate::target::{Change, Target, TargetEvent, Targets};
 use crate::written_files::{WrittenFile, WrittenFiles};
+use crate::{COLLECTORS, Clock, Collector, Context, Engine, Entry, Order, Services, Settings, Unavailable};
 
 mod end;
 mod engines;
@@ -73,7 +72,7 @@ pub struct Session {
     targets: Targets,
     running: Vec<Running>,
     settings: Settings,
-    shared: Shared,
+    services: Services,
     limits: Limits,
     clock: Clock,
     /// The session's own source: what concerns all collectors.
@@ -144,7 +143,7 @@ impl Session {
             targets,
             running: Vec::new(),
             settings,
-            shared: Shared::default(),
+            services: Services::default(),
             limits,
             clock,
             source,
@@ -181,15 +180,13 @@ impl Session {
         let essential = |entry: &Entry| entry.essential && (!asked || entry.engine == engine);
         // Where all of these were left out by name, what is left is what is wanted.
         let some_essential =
-            COLLECTORS.iter().any(|entry| essential(entry) && session.settings.wants(entry, engine));
+            COLLECTORS.iter().any(|entry| essential(entry) && entry.is_wanted(&session.settings, engine));
         let counts = |entry: &Entry| essential(entry) || !some_essential;
         let mut wanted: Vec<&'static Entry> =
-            COLLECTORS.iter().filter(|entry| session.settings.wants(entry, engine)).collect();
-        // What is there already runs on while the rest is made ready: its samples first.
-        wanted.sort_by_key(|entry| entry.id != crate::cpu::ENTRY.id);
+            COLLECTORS.iter().filter(|entry| entry.is_wanted(&session.settings, engine)).collect();
+        wanted.sort_by_key(|entry| entry.order != Order::StartsFirst);
         let whole_host = session.targets.selection().is_whole_host();
         writer.source_mut(session.source).unseen.extend(memory::too_little(whole_host));
-        session.make_stacks(writer);
         for (i, entry) in wanted.into_iter().enumerate() {
             if let Err(unseen) = session.start_one(entry, writer) {
                 why_not.extend((entry.essential || !some_essential).then(|| unseen.clone()));
@@ -197,7 +194,7 @@ impl Session {
             }
             if i == 0 {
                 // With the samples at work: it takes longer than to make ready to walk them.
-                session.targets.iter().for_each(|target| session.shared.learn_code(target.pid));
+                session.targets.iter().for_each(|target| session.services.learn_code(target.pid));
             }
             // The kernel takes its time to look at the next one's programs, longer on a busy
             // machine: what is at work already must not lose anything meanwhile.
@@ -227,7 +224,7 @@ impl Session {
         // What has come in by now and what was summed up is of the time before.
         self.drain(writer);
         self.each(writer, |running| running.works, |running, cx| running.collector.begin(cx));
-        self.shared.stacks.iter().for_each(|engine| engine.borrow_mut().stacks.know_own_programs());
+        self.services.unwinder.iter().for_each(|engine| engine.borrow_mut().stacks.know_own_programs());
         let now = Instant::now();
         self.attaching = now - std::mem::replace(&mut self.started, now);
         self.started_ns = self.clock.epoch_now_ns();
@@ -335,7 +332,7 @@ impl Session {
             writer.has_unfinished();
         }
         if writer.wants_new_names() {
-            self.shared.stacks.iter().for_each(|engine| engine.borrow_mut().stacks.forget());
+            self.services.unwinder.iter().for_each(|engine| engine.borrow_mut().stacks.forget());
             writer.has_new_names();
         }
         if let Some(hz) = writer.wants_rate_hz() {
@@ -353,7 +350,7 @@ impl Session {
         let ends_ns = now_ns - i64::try_from(over_ns).unwrap_or(0);
         let covers_ns = (self.started_ns, self.clock.epoch_ns(ends_ns));
         self.window.end(covers_ns.1);
-        self.shared.ended_ns = Some(ends_ns.max(0).cast_unsigned());
+        self.services.ended_ns = Some(ends_ns.max(0).cast_unsigned());
         // Names of what came and went since the last round.
         self.targets.listen();
         self.stop_collectors(writer);
@@ -395,11 +392,14 @@ impl Session {
     }
 
     fn start_one(&mut self, entry: &'static Entry, writer: &mut dyn Output) -> Result<(), Unavailable> {
+        if self.services.make(entry.needs) {
+            self.make_unwinder(writer);
+        }
         let source = writer.add_source(source_row(entry.id, entry.id, self.clock));
         let mut collector = (entry.make)(&self.settings);
         let mut within = Within { to: writer, window: &mut self.window };
         let mut cx =
-            context(&mut within, source, &mut self.targets, self.clock, &self.settings, &mut self.shared);
+            context(&mut within, source, &mut self.targets, self.clock, &self.settings, &mut self.services);
         collector.start(&mut cx)?;
         let there: Vec<Target> = cx.targets.iter().cloned().collect();
         for target in there {
@@ -430,9 +430,8 @@ impl Session {
         // What is in the kernel's buffers is taken before any of them overflows for lack of a
         // reader.
         self.drain(writer);
-        // One that has broken down still has something to take down. The probes of JVMs last: the
-        // kernel takes up to a second for them.
-        let is_last = |running: &Running| running.entry.id == crate::jvm_events::ENTRY.id;
+        // One that has broken down still has something to take down.
+        let is_last = |running: &Running| running.entry.order == Order::StopsLast;
         self.each(writer, |running| !is_last(running), |running, cx| running.collector.stop(cx));
         self.each(writer, is_last, |running, cx| running.collector.stop(cx));
         self.end_stacks(writer);
@@ -445,10 +444,10 @@ impl Session {
         is_meant: impl Fn(&Running) -> bool,
         mut call: impl FnMut(&mut Running, &mut Context<'_>),
     ) {
-        let Self { running, targets, clock, settings, shared, window, .. } = self;
+        let Self { running, targets, clock, settings, services, window, .. } = self;
         let mut within = Within { to: writer, window };
         for running in running.iter_mut().filter(|running| is_meant(running)) {
-            call(running, &mut context(&mut within, running.source, targets, *clock, settings, shared));
+            call(running, &mut context(&mut within, running.source, targets, *clock, settings, services));
         }
     }
 
@@ -476,9 +475,9 @@ fn context<'a>(
     targets: &'a mut Targets,
     clock: Clock,
     settings: &'a Settings,
-    shared: &'a mut Shared,
+    services: &'a mut Services,
 ) -> Context<'a> {
-    Context { sink, source, targets, clock, settings, shared }
+    Context { sink, source, targets, clock, settings, services }
 }
 
 /// A source whose rows are stamped by the kernel's monotonic clock.

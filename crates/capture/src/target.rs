@@ -17,8 +17,8 @@ use fathom_recording::{Process, ProcessId, Sink, ThreadId};
 use libbpf_rs::MapHandle;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use crate::Unavailable;
 use crate::clock::monotonic_ns;
-use crate::collector::Unavailable;
 use crate::error::CaptureError;
 use crate::procfs::{self, Stat};
 use births::Births;

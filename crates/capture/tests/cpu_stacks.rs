@@ -8,7 +8,7 @@ mod jvm;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use fathom_capture::{Limits, Selection, Session, Settings, Signals, Targets, privileges};
+use fathom_capture::{Limits, Selection, Session, Settings, Signals, Targets, check};
 use fathom_recording::vocabulary::frame::cut_reason;
 use fathom_recording::{Overwrite, Recording, StackCensus, StackId, Writer};
 use jvm::Jvm;
@@ -27,7 +27,7 @@ fn record(pid: u32, seconds: u64, frequency_hz: u32) -> Option<Recording> {
 }
 
 fn record_once(pid: u32, seconds: u64, frequency_hz: u32) -> Option<Recording> {
-    if let Err(why) = privileges::ebpf() {
+    if let Err(why) = check::ebpf() {
         fathom_testing::skip(&format!("{}: {}", why.what, why.why));
         return None;
     }

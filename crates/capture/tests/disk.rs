@@ -10,7 +10,7 @@ mod jvm;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use fathom_capture::{Limits, Selection, Session, Settings, Signals, Targets, privileges};
+use fathom_capture::{Limits, Selection, Session, Settings, Signals, Targets, check};
 use fathom_recording::vocabulary::{figure, kind, label, live};
 use fathom_recording::{Overwrite, Recording, StackId, Writer};
 use jvm::Jvm;
@@ -69,7 +69,7 @@ fn is_on_a_disk(folder: &std::path::Path) -> bool {
 
 /// A folder whose files lie on a disk that can be watched; `None`, loudly, where there is none.
 fn folder_on_a_disk() -> Option<tempfile::TempDir> {
-    if let Err(why) = privileges::ebpf() {
+    if let Err(why) = check::ebpf() {
         fathom_testing::skip(&format!("{}: {}", why.what, why.why));
         return None;
     }

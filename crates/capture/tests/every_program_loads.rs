@@ -6,9 +6,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use fathom_capture::{
-    COLLECTORS, Engine, Limits, Selection, Session, Settings, Signals, Targets, privileges,
-};
+use fathom_capture::{COLLECTORS, Engine, Limits, Selection, Session, Settings, Signals, Targets, check};
 use fathom_recording::{Overwrite, Writer};
 
 /// Half of what the kernel's verifier looks at before it gives up.
@@ -48,7 +46,7 @@ fn start_all(selection: Selection) {
 
 #[test]
 fn every_collector_starts_for_one_process_and_for_the_whole_host() {
-    if let Err(why) = privileges::ebpf() {
+    if let Err(why) = check::ebpf() {
         fathom_testing::skip(&format!("{}: {}", why.what, why.why));
         return;
     }

@@ -337,6 +337,7 @@ fn on_a_full_disk_the_oldest_rows_are_dropped_and_counted_and_the_rest_arrives()
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn above_its_cpu_limit_it_lowers_its_rate_and_says_so_in_status_and_rows() {
     let Some(host) = Host::new("Computing") else { return };
     let _jvm = host.jvm(&host.jdks[0].1, "Computing", "limits");

@@ -45,6 +45,7 @@ fn a_command_against_itself_is_neither_faster_nor_slower() {
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn a_program_that_is_interpreted_is_slower_and_the_first_look_is_enough() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
@@ -281,6 +282,7 @@ fn tables_of_throughput_have_a_verdict_by_operations_per_second() {
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn an_intrinsic_that_is_missing_shows_in_frames_and_flags_of_flight_recordings() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
@@ -322,6 +324,7 @@ fn an_intrinsic_that_is_missing_shows_in_frames_and_flags_of_flight_recordings()
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn gc_logs_of_two_heaps_differ_in_pauses_and_the_heap_is_named() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();

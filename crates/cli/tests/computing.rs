@@ -32,7 +32,7 @@ fn reported<'a>(verdict: &'a Value, list: &str, rule: &str) -> Option<&'a Value>
 fn finds<'a>(verdict: &'a Value, rule: &str, shown: &str) -> &'a Value {
     let found =
         reported(verdict, "findings", rule).unwrap_or_else(|| panic!("{shown}: no {rule}: {verdict}"));
-    eprintln!("{shown}: {}", found["title"]);
+    eprintln!("{shown}: {}", found["title"]["text"]);
     found
 }
 
@@ -40,10 +40,11 @@ fn finds<'a>(verdict: &'a Value, rule: &str, shown: &str) -> &'a Value {
 fn rules_out(verdict: &Value, rule: &str, shown: &str) {
     let ruled_out = reported(verdict, "ruled_out", rule);
     let ruled_out = ruled_out.unwrap_or_else(|| panic!("{shown}: {rule} is not ruled out: {verdict}"));
-    eprintln!("{shown}: {}", ruled_out["figure"]);
+    eprintln!("{shown}: {}", ruled_out["figure"]["text"]);
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn large_numbers_without_the_intrinsics_for_them_are_found_with_the_flags_that_took_them_away() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
@@ -62,7 +63,10 @@ fn large_numbers_without_the_intrinsics_for_them_are_found_with_the_flags_that_t
             let off: Vec<&str> = ["-XX:+UnlockDiagnosticVMOptions"].into_iter().chain(off).collect();
             let verdict = run(&off);
             let found = finds(&verdict, "jit-intrinsic-missing", &shown);
-            assert!(found["culprit"].as_str().unwrap().contains("-XX:-UseMontgomery"), "{shown}: {found}");
+            assert!(
+                found["culprit"]["value"].as_str().unwrap().contains("-XX:-UseMontgomery"),
+                "{shown}: {found}"
+            );
             assert!(found["evidence"].to_string().contains("Computing.power"), "{shown}: {found}");
             rules_out(&run(&[]), "jit-intrinsic-missing", &shown);
         }
@@ -130,7 +134,10 @@ fn connections_of_a_client_whose_sessions_cannot_be_resumed_are_found_and_those_
             let shown = format!("JDK {release}");
             let verdict = run("false");
             let found = finds(&verdict, "tls-not-resumed", &shown);
-            assert!(found["culprit"].as_str().unwrap().contains("Handshakes.serve"), "{shown}: {found}");
+            assert!(
+                found["culprit"]["value"].as_str().unwrap().contains("Handshakes.serve"),
+                "{shown}: {found}"
+            );
             rules_out(&run("true"), "tls-not-resumed", &shown);
         }
     });

@@ -89,6 +89,7 @@ const PLANTED: [(&str, &str, &str, &str); 6] = [
 ];
 
 #[test]
+#[ignore = "make test-long"]
 fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
     on_each(|release, home, classes| {
         for (case, holder, class, place) in PLANTED {
@@ -101,9 +102,10 @@ fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
                 let reported = format!("JDK {release}, {case}, {inputs:?}");
                 let leak = grown.leak(inputs).unwrap_or_else(|said| panic!("{reported}: {said:#}"));
                 let reported = format!("{reported}: {leak:#}");
-                assert_eq!(leak["culprit"], holder, "{reported}");
-                let title = leak["title"].as_str().unwrap();
-                assert!(title.contains(&format!("in {class} allocated by {place}")), "{reported}");
+                assert_eq!(leak["culprit"]["value"], holder, "{reported}");
+                let title = &leak["title"]["details"];
+                assert_eq!(title["class"]["value"], class, "{reported}");
+                assert_eq!(title["method"]["value"], place, "{reported}");
                 assert!(leak["confidence"] != "consistent-with", "{reported}");
                 let evidence = evidence(&leak);
                 assert!(evidence.contains("each holds what is right of it: "), "{reported}");
@@ -115,8 +117,8 @@ fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
             }
             // Without samples of allocations nobody can say where.
             let leak = grown.leak(&["gc.log", "late.hprof"]).unwrap();
-            assert_eq!(leak["culprit"], holder, "JDK {release}: {leak:#}");
-            assert!(!leak["title"].as_str().unwrap().contains("allocated by"), "JDK {release}: {leak:#}");
+            assert_eq!(leak["culprit"]["value"], holder, "JDK {release}: {leak:#}");
+            assert!(leak["title"]["details"]["method"].is_null(), "JDK {release}: {leak:#}");
         }
     });
 }
@@ -127,17 +129,21 @@ fn direct_buffers_that_grow_are_named_with_who_keeps_them_where_two_dumps_show_i
         let grown = grown(release, home, classes, "direct");
         let leak = grown.leak(&["gc.log", "late.hprof", "early.hprof", "flight.jfr"]);
         let leak = leak.unwrap_or_else(|said| panic!("JDK {release}: {said:#}"));
-        assert_eq!(leak["culprit"], "Growing.BUFFERS (static)", "JDK {release}: {leak:#}");
-        let title = leak["title"].as_str().unwrap();
-        assert!(
-            title.contains("grew by 34.0 MB to 50.0 MB outside of the heap, 78%"),
-            "JDK {release}: {title}"
+        assert_eq!(leak["culprit"]["value"], "Growing.BUFFERS (static)", "JDK {release}: {leak:#}");
+        let title = &leak["title"];
+        let mb = |value: &Value| (value.as_f64().unwrap() / f64::from(1 << 20)).round();
+        assert_eq!(title["metric"], "heap-leak-direct", "JDK {release}: {title}");
+        assert_eq!(
+            (mb(&title["value"]), mb(&title["details"]["size"]["value"])),
+            (34.0, 50.0),
+            "JDK {release}"
         );
         assert!(grown.leak(&["gc.log", "late.hprof"]).is_err(), "JDK {release}: one dump shows no growth");
     });
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn what_keeps_most_of_a_heap_that_does_not_grow_is_no_leak() {
     on_each(|release, home, classes| {
         for (case, holder) in [("bounded", "Growing.RECENT"), ("loaded-once", "Growing$Sessions.OPEN")] {
@@ -148,7 +154,7 @@ fn what_keeps_most_of_a_heap_that_does_not_grow_is_no_leak() {
                 let ruled_out = diagnosis["ruled_out"].as_array().unwrap();
                 let ruled_out = ruled_out.iter().find(|cause| cause["rule"] == "heap-leak");
                 let ruled_out = ruled_out.unwrap_or_else(|| panic!("JDK {release}, {case}: {diagnosis:#}"));
-                let figure = ruled_out["figure"].as_str().unwrap();
+                let figure = ruled_out["figure"]["text"].as_str().unwrap();
                 assert!(
                     figure.contains(holder) && figure.contains("is no leak"),
                     "JDK {release}, {case}: {figure}"

@@ -46,6 +46,7 @@ fn fills_gaps(class: &str) -> bool {
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn each_of_the_largest_classes_is_as_large_as_the_jvm_says() {
     let classes = tempfile::tempdir().unwrap();
     if jdks::compile(classes.path(), 8, &["Filled"]).is_none() {

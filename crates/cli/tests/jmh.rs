@@ -104,6 +104,7 @@ fn kept_name(kept: &Path) -> String {
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn a_profiler_without_fathom_or_with_an_unknown_option_ends_before_benchmarks_run() {
     let dir = tempfile::tempdir().unwrap();
     let Some(class_path) = class_path(dir.path()) else { return };

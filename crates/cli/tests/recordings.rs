@@ -46,7 +46,12 @@ fn a_recording_tells_the_same_as_the_files_that_it_was_made_from_packed_or_not()
     assert_eq!(ok(dir.path(), &["pack", "x.fathom"]), "x.fathom.tar\n");
     assert_eq!(reported("x.fathom.tar"), (id.clone(), from_file.clone()));
     ok(dir.path(), &["unpack", "x.fathom.tar", "-o", "y.fathom"]);
-    assert_eq!(reported("y.fathom"), (id, from_file));
+    assert_eq!(reported("y.fathom"), (id.clone(), from_file));
+    // Verdict and chains say which recording they are of, and files are none.
+    for command in ["diagnose", "chain"] {
+        let of = |input: &str| json(dir.path(), &[command, input, "--json"])["recording"].clone();
+        assert_eq!((of("y.fathom"), of("ops.csv")), (serde_json::json!(id), serde_json::Value::Null));
+    }
     let both = json(dir.path(), &["info", "y.fathom", "ops.csv", "--json"]);
     assert_eq!(both["rows"]["series_points"], 120);
     assert_eq!(both["sources"].as_array().unwrap().len(), 2);

@@ -210,7 +210,7 @@ fn a_process_without_its_option_and_a_probe_on_the_kernel_are_answered_with_what
 
 #[test]
 fn where_descriptors_run_out_that_is_what_is_said() {
-    if fathom_capture::privileges::ebpf().is_err() {
+    if fathom_capture::check::ebpf().is_err() {
         fathom_testing::skip("without eBPF few descriptors are needed");
         return;
     }

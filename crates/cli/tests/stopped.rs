@@ -59,8 +59,7 @@ fn a_program_that_is_stopped_by_a_signal_is_neither_running_nor_waiting() {
         let finding = finding.unwrap_or_else(|| panic!("{verdict}"));
         let cost_s = finding["cost_ms"].as_f64().unwrap() / 1e3;
         assert!((STOPPED_S - 0.2..STOPPED_S + 1.0).contains(&cost_s), "{finding}");
-        let title = finding["title"].as_str().unwrap();
-        assert!(title.contains("was stopped by a signal") && !title.contains("one at a time"), "{title}");
+        assert_eq!(finding["title"]["metric"], "process-stopped-as-a-whole", "{finding}");
         let ledger = json(dir, &["ledger", "x.fathom", "--by", "thread"]);
         let frozen_s = |name: &str| {
             let groups = ledger["groups"].as_array().unwrap();

@@ -205,10 +205,16 @@ fn a_deadlock_that_stood_before_the_recording_began_is_reported() {
                 return;
             }
             let verdict = json(dir.path(), &["diagnose", "d.fathom"]);
-            let title = verdict["findings"][0]["title"].as_str().unwrap_or_default().to_owned();
-            eprintln!("JDK {release}: {title}");
-            for part in ["a deadlock", "packer waits for Deadlock$Cart", "buyer waits for Deadlock$Stock"] {
-                assert!(title.contains(part), "JDK {release}: {verdict}");
+            let title = &verdict["findings"][0]["title"];
+            eprintln!("JDK {release}: {}", title["text"]);
+            assert_eq!(title["metric"], "lock-deadlock", "JDK {release}: {verdict}");
+            let waits = title["details"]["waits"]["parts"].as_array().unwrap();
+            for (thread, lock) in [("packer", "Deadlock$Cart"), ("buyer", "Deadlock$Stock")] {
+                let is_it = |wait: &Value| {
+                    let named = |name: &str| wait["details"][name]["value"].as_str().unwrap_or_default();
+                    named("thread") == thread && named("lock").starts_with(lock)
+                };
+                assert!(waits.iter().any(is_it), "JDK {release}: {verdict}");
             }
         }
     });

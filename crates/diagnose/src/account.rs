@@ -44,7 +44,7 @@ pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge
         }
     };
     for (i, finding) in findings.iter().enumerate().filter(|(_, finding)| finding.share.is_some()) {
-        charge(finding.culprit.clone(), Some(i), finding.cost_ms);
+        charge(finding.culprit.to_string(), Some(i), finding.cost_ms);
     }
     let named = left.iter().filter(|part| part.share >= LEAST).take(NAMED).count();
     for part in &left[..named.min(left.len())] {

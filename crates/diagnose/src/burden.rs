@@ -4,7 +4,7 @@
 //! ([`crate::rules`], `jvm-stopped`): they stand here and nowhere else, so that the two never
 //! disagree.
 
-use fathom_recording::vocabulary::kind;
+use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{ProcessId, Recording, SourceId};
 
 use crate::intervals::Intervals;
@@ -19,9 +19,9 @@ pub const LONG_MS: f64 = 1_000.0;
 /// Intervals shorter than this show no share of time, nanoseconds: a fragment of a log is nothing
 /// but pauses.
 const SPAN_NS: i64 = 10_000_000_000;
-/// Of a second and more they do where so many stops were logged: that is no fragment.
-const MANY_SPAN_NS: i64 = 1_000_000_000;
-const MANY_STOPS: usize = 50;
+/// Shorter ones do where so many stops were logged: that the interval begins and ends with one of
+/// them makes the share larger by one in as many at most.
+const SHORTER: [(i64, usize); 2] = [(5_000_000_000, 20), (1_000_000_000, 50)];
 /// What a healthy collector takes of a run. A part of the run is reported for itself only where its
 /// stops take at least this share of the whole run: less than that, in however short a part, is a
 /// time of load.
@@ -34,12 +34,22 @@ const STEPS: i64 = 10;
 /// Whether so many stops in a run that was logged for so long show the share of its time that they
 /// take.
 pub(crate) fn shows_share(logged_ns: i64, stops: usize) -> bool {
-    logged_ns >= if stops >= MANY_STOPS { MANY_SPAN_NS } else { SPAN_NS }
+    logged_ns >= SPAN_NS || SHORTER.iter().any(|(span_ns, many)| logged_ns >= *span_ns && stops >= *many)
 }
 
 /// The kinds of spans that are collections or stops.
 pub(crate) const GC_AND_SAFEPOINTS: [&str; 4] =
     [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
+
+/// Whether the collections of a JVM are known: there are some, or the log would have them as it
+/// names the collector. A log of safepoints alone shows stops and not what they were for.
+pub(crate) fn shows_collections(recording: &Recording, jvm: ProcessId) -> bool {
+    let collections = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL];
+    let is_one = |kind| recording.spans_of(kind).any(|span| span.process() == jvm);
+    let process = recording.processes.get(jvm.index());
+    process.is_some_and(|process| process.fact(fact::COLLECTOR).is_some())
+        || collections.into_iter().any(is_one)
+}
 
 /// The interval that a JVM's collections and stops were logged over; `None` where the log has no
 /// timestamps.
@@ -202,6 +212,9 @@ mod tests {
         assert!(heavy.whole && (0.35..0.45).contains(&heavy.share), "{heavy:?}");
         assert_eq!(heavy_of(4.0, stops(8)), None);
         assert_eq!(heavy_of(0.5, (0..60).map(|i| (0.008 * f64::from(i), 4.0))), None);
+        let of = |seconds: f64| (0..30).map(move |i| (f64::from(i) * seconds / 30.0, 13.0 * seconds));
+        assert!(heavy_of(6.0, of(6.0)).is_some_and(|heavy| heavy.whole));
+        assert_eq!(heavy_of(4.0, of(4.0)), None);
     }
 
     #[test]

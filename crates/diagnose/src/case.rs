@@ -10,7 +10,7 @@ use crate::chain::{Chains, Stop};
 use crate::growth::Attributed;
 use crate::intervals::Intervals;
 use crate::windows::progress::Progress;
-use crate::{Confidence, Finding, Layer, Loss, Rule, Window};
+use crate::{Confidence, Finding, Layer, Loss, Rule, Statement, Window};
 
 /// What a cause must explain to be worth a finding, as a share of the loss (see
 /// [`Case::yardstick_ms`]). A twentieth is what a throughput series can show at all: the clients of
@@ -249,14 +249,14 @@ impl<'a> Case<'a> {
     ) -> Finding {
         Finding {
             rule,
-            title: String::new(),
+            title: Statement::default(),
             layer,
             confidence,
             why_confidence: String::new(),
             cost_ms,
             share: self.share(cost_ms),
             covered_share: 1.0,
-            culprit: String::new(),
+            culprit: Statement::default(),
             process: self.jvm_name(jvm).to_owned(),
             process_id: jvm,
             pid: self.recording.processes.get(jvm.index()).and_then(|process| process.pid),

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 pub use blind_spots::is_summed;
 
 use crate::Rule;
-use crate::burden::Burden;
+use crate::burden::{self, Burden};
 use crate::chain::Chains;
 use crate::growth::{self, Growth, demand, held};
 use crate::intervals::Intervals;
@@ -163,6 +163,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let mut diagnosis = Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
+        recording: recording.identity.recording.clone(),
         status,
         headline: String::new(),
         seen,
@@ -182,7 +183,8 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let bad = judged_bad(recording, &jvms, &diagnosis.findings, timeline.zero_ns);
     diagnosis.seen.few_stops = diagnosis.seen.few_stops.filter(|_| bad.is_empty());
     diagnosis.warnings.extend(bad);
-    diagnosis.headline = headline::of(&diagnosis, case.whole_run, &chosen);
+    let collections = jvms.iter().all(|jvm| burden::shows_collections(recording, *jvm));
+    diagnosis.headline = headline::of(&diagnosis, case.whole_run, &chosen, collections);
     // That is no loss by itself, and not what a reader may miss either.
     if let Some(fewer) = fewer.filter(|_| chosen.exchanges.is_none()) {
         diagnosis.windows.how += &format!("; {fewer}");

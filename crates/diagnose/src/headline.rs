@@ -30,8 +30,8 @@ const LITTLE: f64 = crate::MATTERS_SHARE / 20.0;
 
 /// What took the time, or what was looked at without a cause being found.
 ///
-/// `chosen`: what its windows were chosen on.
-pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, chosen: &Chosen) -> String {
+/// `chosen`: what its windows were chosen on. `collections`: whether those of all JVMs are known.
+pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, chosen: &Chosen, collections: bool) -> String {
     let slight = chosen.slight;
     match (diagnosis.status, diagnosis.findings.first()) {
         (Status::Healthy, Some(finding)) => {
@@ -59,7 +59,7 @@ pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, chosen: &Chosen) -> Str
             "nothing to judge: no log of a JVM and no series of progress was read".into()
         }
         (Status::NoCauseFound | Status::Found, None) => {
-            no_cause(diagnosis, whole_run, chosen.without_operations.as_deref())
+            no_cause(diagnosis, whole_run, chosen.without_operations.as_deref(), collections)
         }
     }
 }
@@ -89,7 +89,12 @@ fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
 }
 
 /// No cause, and no loss that was measured: what was looked at, and what the time went to.
-fn no_cause(diagnosis: &Diagnosis, whole_run: bool, without_operations: Option<&str>) -> String {
+fn no_cause(
+    diagnosis: &Diagnosis,
+    whole_run: bool,
+    without_operations: Option<&str>,
+    collections: bool,
+) -> String {
     let seen = &diagnosis.seen;
     let at = if whole_run { String::new() } else { format!(" {}", when(diagnosis)) };
     let loss = match (diagnosis.loss.measured_on.as_str(), seen.loss_measured) {
@@ -107,9 +112,13 @@ fn no_cause(diagnosis: &Diagnosis, whole_run: bool, without_operations: Option<&
         );
     }
     if let Some(stops) = seen.few_stops.filter(|_| only_stops(diagnosis)) {
+        let (who, unseen) = match collections {
+            true => ("the collector is healthy (it stopped the JVM for", ""),
+            false => ("stops of the JVM are few (they took", "what they were for, "),
+        };
         return format!(
-            "no cause found in {}{at}: the collector is healthy (it stopped the JVM for {} of the time, the longest \
-             stop took {}); these inputs do not show locks, I/O, CPUs or what the application ran; {loss}",
+            "no cause found in {}{at}: {who} {} of the time, the longest stop took {}); these inputs do not show \
+             {unseen}locks, I/O, CPUs or what the application ran; {loss}",
             quantity::millis(seen.judged_ms),
             quantity::share(stops.share),
             quantity::millis(stops.longest_ms)
@@ -197,10 +206,25 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
             }
         }
         _ if finding.cost_ms < NO_COST_MS || says(&title, finding.cost_ms) => {
-            format!("{title} ({sure}){}", parts(diagnosis))
+            format!("{title} ({sure}){}{}", more_stops(diagnosis, finding), parts(diagnosis))
         }
-        _ => format!("{title}: {} ({sure}){}", quantity::millis(finding.cost_ms), parts(diagnosis)),
+        _ => format!(
+            "{title}: {} ({sure}){}{}",
+            quantity::millis(finding.cost_ms),
+            more_stops(diagnosis, finding),
+            parts(diagnosis)
+        ),
     }
+}
+
+/// That the JVM was stopped for longer than the first cause accounts for, where another finding
+/// lists the stops that are left.
+fn more_stops(diagnosis: &Diagnosis, first: &Finding) -> String {
+    let left = |f: &&Finding| yields(f.rule) && f.process_id == first.process_id && f.cost_ms > first.cost_ms;
+    let left = diagnosis.findings.iter().skip(1).find(left);
+    left.map_or_else(String::new, |left| {
+        format!("; other stops took {}: {}", quantity::millis(left.cost_ms), left.title)
+    })
 }
 
 /// Whether a finding is reported for what failed and not for what it cost.

@@ -1,11 +1,12 @@
 //! The ledger: each JVM's wall time of the slow and the baseline windows, attributed to one
-//! category each, without overlap and without a remainder.
+//! category each, without overlap and without a remainder. What a stop is called is what the ledger
+//! of threads calls it ([`Category`]).
 //!
 //! ```text
 //! window ─┬─ not covered by a log that records stops ──▶ unknown, or the JVM's counters of stops ([`counted`])
 //!         └─ covered ─┬─ stopped, and the VM thread writes the log ──▶ stopped: log write
 //!                     ├─ in a collection, or in the VM operation for it ──▶ stopped: GC
-//!                     ├─ from the request of a safepoint until the last thread stopped ──▶ stopped: waiting …
+//!                     ├─ from the request of a safepoint until the last thread stopped ──▶ stopped: time to safepoint
 //!                     ├─ after the operation until threads ran again ──▶ stopped: leaving
 //!                     ├─ the rest of safepoints ──▶ stopped: other VM operations
 //!                     └─ the rest ──▶ not stopped
@@ -25,11 +26,12 @@ use fathom_recording::{ProcessId, Recording, Span};
 use rustc_hash::FxHashSet;
 
 use crate::intervals::Intervals;
+use crate::waits::Category;
 use crate::waits::log_write::log_writes;
 use crate::{LedgerRow, Loss, Window, vm_operations};
 
 /// The category of collections.
-pub(crate) const STOPPED_BY_GC: &str = "stopped: GC";
+pub(crate) const STOPPED_BY_GC: &str = Category::StoppedByGc.words();
 
 /// The category of what the logs cover and no stop takes.
 pub(crate) const NOT_STOPPED: &str = "not stopped";
@@ -40,10 +42,11 @@ pub(crate) const UNKNOWN: &str = "unknown";
 /// order.
 const STOPPED: [&str; 5] = [
     STOPPED_BY_GC,
-    "stopped: waiting for a safepoint",
+    Category::StoppedToReach.words(),
+    // Of no thread: each runs as it is let go.
     "stopped: leaving a safepoint",
-    "stopped: other VM operations",
-    "stopped: log write",
+    Category::Stopped.words(),
+    Category::StoppedByLog.words(),
 ];
 
 /// The ledger of some JVMs over slow and baseline windows.
@@ -59,7 +62,7 @@ pub(crate) fn ledger(
     for jvm in jvms {
         let process = recording.process_name(*jvm);
         let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
-        let book = Book { process, process_id: Some(*jvm), pid, slow: &slow, base: &base };
+        let basis = RowBasis { process, process_id: Some(*jvm), pid, slow: &slow, base: &base };
         let parts = Parts::of(recording, *jvm);
         for (category, part) in STOPPED.iter().zip(&parts.stopped) {
             // Few logs have the time to leave; a row of zeroes for the others would claim to know.
@@ -69,22 +72,22 @@ pub(crate) fn ledger(
                 continue;
             }
             let seen = *category == STOPPED[0] || parts.safepoints_seen;
-            rows.push(if seen { book.row(category, part) } else { book.unseen(category) });
+            rows.push(if seen { basis.row(category, part) } else { basis.unseen(category) });
         }
-        rows.extend(parts.is_covered().then(|| book.row(NOT_STOPPED, &parts.running)));
-        let counted = if parts.is_covered() { Vec::new() } else { counted::rows(recording, *jvm, &book) };
+        rows.extend(parts.is_covered().then(|| basis.row(NOT_STOPPED, &parts.running)));
+        let counted = if parts.is_covered() { Vec::new() } else { counted::rows(recording, *jvm, &basis) };
         let unknown = slow.or(&base).without(&parts.covered);
         let is_unknown = counted.is_empty() && !unknown.is_empty();
         rows.extend(counted);
-        rows.extend(is_unknown.then(|| book.row(UNKNOWN, &unknown)));
-        rows.extend(compilers(recording, *jvm, &book));
+        rows.extend(is_unknown.then(|| basis.row(UNKNOWN, &unknown)));
+        rows.extend(compilers(recording, *jvm, &basis));
     }
     rows.extend(progress(loss, &slow, &base));
     rows
 }
 
 /// What a row is written with.
-struct Book<'a> {
+struct RowBasis<'a> {
     process: &'a str,
     process_id: Option<ProcessId>,
     pid: Option<i64>,
@@ -92,7 +95,7 @@ struct Book<'a> {
     base: &'a Intervals,
 }
 
-impl Book<'_> {
+impl RowBasis<'_> {
     fn row(&self, category: &str, part: &Intervals) -> LedgerRow {
         let within = |windows: &Intervals| part.and(windows).length_ms();
         self.figures(category, true, within(self.slow), within(self.base))
@@ -247,7 +250,7 @@ pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
 
 /// Rows of the compiler threads' time by compiler, not part of the sum. Only where the log records
 /// how long tasks took.
-fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
+fn compilers(recording: &Recording, jvm: ProcessId, basis: &RowBasis<'_>) -> Vec<LedgerRow> {
     // A source that has only the longest tasks does not show how busy the threads were.
     let all = |s: &Span<'_>| s.figure(figure::THRESHOLD_NS).is_none();
     let own = |s: &Span<'_>| s.process() == jvm && s.duration_ns() > 0 && all(s);
@@ -265,13 +268,13 @@ fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<Ledg
     for ((compiler, _), tasks) in threads {
         let tasks = Intervals::of(tasks);
         let sum = busy.entry(compiler).or_default();
-        sum.0 += tasks.and(book.slow).length_ms();
-        sum.1 += tasks.and(book.base).length_ms();
+        sum.0 += tasks.and(basis.slow).length_ms();
+        sum.1 += tasks.and(basis.base).length_ms();
     }
     let category = |compiler: &str| format!("compiler threads busy: {}", compiler.to_uppercase());
     let row = |(compiler, (slow, base)): (&str, (f64, f64))| {
         let category = category(compiler);
-        book.figures(category.trim_end_matches([':', ' ']), false, slow, base)
+        basis.figures(category.trim_end_matches([':', ' ']), false, slow, base)
     };
     busy.into_iter().map(row).collect()
 }
@@ -280,9 +283,9 @@ fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<Ledg
 /// rate.
 fn progress(loss: &Loss, slow: &Intervals, base: &Intervals) -> Option<LedgerRow> {
     let _rates = (loss.slow_rate?, loss.base_rate?);
-    let book = Book { process: &loss.measured_on, process_id: None, pid: None, slow, base };
+    let basis = RowBasis { process: &loss.measured_on, process_id: None, pid: None, slow, base };
     let done_ms = (slow.length_ms() - loss.lost_ms).max(0.0);
-    Some(book.figures("application progress", false, done_ms, base.length_ms()))
+    Some(basis.figures("application progress", false, done_ms, base.length_ms()))
 }
 
 #[cfg(test)]
@@ -342,7 +345,7 @@ mod tests {
         built.span(kind::SAFEPOINT, "G1CollectForAllocation", 10.0, 130.0, &figures, &[]);
         built.span(kind::SAFEPOINT, "ThreadDump", 11.0, 40.0, &[(figure::REACH_NS, 10e6)], &[]);
         let rows = rows(built, &[window(10, 20)], &[]);
-        let figures = ["stopped: GC", "stopped: waiting for a safepoint", "stopped: leaving a safepoint"];
+        let figures = ["stopped: GC", "stopped: time to safepoint", "stopped: leaving a safepoint"];
         assert_eq!(figures.map(|h| slow_ms(&rows, h)), [Some(105.0), Some(30.0), Some(5.0)]);
         assert_eq!(slow_ms(&rows, "stopped: other VM operations"), Some(30.0));
         assert_eq!(slow_ms(&rows, "not stopped"), Some(9_830.0));

@@ -1,4 +1,4 @@
-//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/3`,
+//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/4`,
 //! docs/diagnosis-json.md).
 //!
 //! `render` shows these and computes nothing of its own.
@@ -10,7 +10,7 @@ use crate::chain::{Chain, Stop};
 use crate::{Evidence, Statement};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.diagnosis/3";
+pub const SCHEMA: &str = "fathom.diagnosis/4";
 
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,6 +20,8 @@ pub struct Diagnosis {
     pub schema: &'static str,
     /// Version of fathom.
     pub version: &'static str,
+    /// The id of the recording; `None` of files that are none.
+    pub recording: Option<String>,
     /// What it comes to.
     pub status: Status,
     /// One sentence: what took the time, or what was looked at without a cause being found.
@@ -382,7 +384,7 @@ pub struct Finding {
     /// Rule id: "jit-compile-burst".
     pub rule: &'static str,
     /// One line: what it is, with its main metric.
-    pub title: String,
+    pub title: Statement,
     /// The layer that it lies in.
     pub layer: Layer,
     /// How sure.
@@ -400,7 +402,7 @@ pub struct Finding {
     /// all of them, `share` is of the loss in the part that is covered.
     pub covered_share: f64,
     /// Who: method, thread, lock, process, file, device.
-    pub culprit: String,
+    pub culprit: Statement,
     /// The process in which it was seen, in words that no other JVM of the recording goes by.
     pub process: String,
     /// The process, as a row of the recording's processes: what findings of one process are known
@@ -439,6 +441,12 @@ impl Finding {
     pub(crate) fn fact(&self, metric: &crate::facts::Metric) -> &crate::Fact {
         let found = self.facts(metric).next();
         found.unwrap_or_else(|| panic!("no {} in {:?}", metric.id, self.evidence))
+    }
+
+    /// What the title states, or a part of it; panics where it states something else.
+    pub(crate) fn says(&self, metric: &crate::facts::Metric) -> &crate::Fact {
+        let found = self.title.fact().find(metric);
+        found.unwrap_or_else(|| panic!("no {} in {:?}", metric.id, self.title))
     }
 
     /// All evidence of a metric.

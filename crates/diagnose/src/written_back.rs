@@ -1,12 +1,13 @@
-//! What the page cache wrote back in some intervals, in words: which file, or whose files.
+//! What the page cache wrote back in some intervals: which file, or whose files.
 
 use std::collections::HashMap;
 
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::{figure, kind, label, live};
 
+use crate::Fact;
+use crate::facts::{Value, written as facts};
 use crate::intervals::Intervals;
-use crate::quantity;
 
 /// What of it is one file, or one process', for the others not to be named.
 const MOST: f64 = 0.9;
@@ -15,13 +16,13 @@ const NAMED: usize = 3;
 
 /// What was written back to a device ("254:0"): the largest file, where most of it was of files
 /// that were recorded one by one, else who wrote to the files. `None` where nothing was recorded.
-pub(crate) fn what(recording: &Recording, device: &str, intervals: &Intervals) -> Option<String> {
+pub(crate) fn what(recording: &Recording, device: &str, intervals: &Intervals) -> Option<Fact> {
     let files = files(recording, device, intervals);
     let writers = writers(recording, device, intervals);
     match (files, writers) {
         // Sums are of a second each: the bytes of single files may be more.
-        (Some((of_files, text)), Some((all, _))) if 2.0 * of_files >= all => Some(text),
-        (Some((_, text)), None) | (_, Some((_, text))) => Some(text),
+        (Some((of_files, fact)), Some((all, _))) if 2.0 * of_files >= all => Some(fact),
+        (Some((_, fact)), None) | (_, Some((_, fact))) => Some(fact),
         (None, None) => None,
     }
 }
@@ -29,7 +30,7 @@ pub(crate) fn what(recording: &Recording, device: &str, intervals: &Intervals) -
 /// Bytes of files that were recorded one by one, and of which most was written back, who wrote to
 /// it last, and how much of others: "1.2 GB of /srv/dump.bin, last written by dd (4711), and 3 MB
 /// of 2 others". A record that lies in the intervals in part counts in full.
-fn files(recording: &Recording, device: &str, intervals: &Intervals) -> Option<(f64, String)> {
+fn files(recording: &Recording, device: &str, intervals: &Intervals) -> Option<(f64, Fact)> {
     let mut files: HashMap<&str, (f64, Option<&str>)> = HashMap::new();
     let to_it = |span: &_| fathom_recording::Span::label(span, label::DEVICE) == Some(device);
     for span in recording.spans_of(kind::DISK_WRITEBACK_FILE).filter(to_it) {
@@ -43,20 +44,16 @@ fn files(recording: &Recording, device: &str, intervals: &Intervals) -> Option<(
     let total: f64 = files.values().map(|(bytes, _)| bytes).sum();
     let largest = files.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0).then_with(|| b.0.cmp(a.0)));
     let (path, (bytes, writer)) = largest?;
-    let mut text = format!("{} of {path}", quantity::bytes(*bytes));
-    if let Some(writer) = writer {
-        text.push_str(&format!(", last written by {writer}"));
-    }
-    if *bytes < MOST * total {
-        let others = quantity::plural(files.len() - 1, "other", "others");
-        text.push_str(&format!(", and {} of {others}", quantity::bytes(total - bytes)));
-    }
-    Some((total, text))
+    let fact = facts::FILE.is(Value::bytes(*bytes)).with("file", Value::name(*path));
+    let fact = fact.with("writer", writer.map(Value::name));
+    let others = *bytes < MOST * total;
+    let fact = fact.with("rest", others.then(|| Value::bytes(total - bytes)));
+    Some((total, fact.with("others", others.then(|| Value::count(files.len() - 1)))))
 }
 
 /// Bytes of all files, of which small ones are recorded as sums of a second only, and who wrote to
 /// them last: "about 12 MB of files last written by dd (63%), OrderService (4711) (37%)".
-fn writers(recording: &Recording, device: &str, intervals: &Intervals) -> Option<(f64, String)> {
+fn writers(recording: &Recording, device: &str, intervals: &Intervals) -> Option<(f64, Fact)> {
     let mut writers: Vec<(&str, f64)> = Vec::new();
     for series in recording.series.iter().filter(|s| s.info.name == live::DISK_WRITTEN_BACK.name) {
         let Some(writer) = series.info.instance.strip_prefix(device).and_then(|rest| rest.strip_prefix(' '))
@@ -75,15 +72,14 @@ fn writers(recording: &Recording, device: &str, intervals: &Intervals) -> Option
     let mut named = Vec::new();
     let mut sum = 0.0;
     for (writer, bytes) in writers.iter().take(NAMED) {
-        named.push(format!("{writer} ({})", quantity::share(bytes / total)));
+        named.push(facts::WRITER.is(Value::share(bytes / total)).with("writer", Value::name(*writer)));
         sum += bytes;
         if sum >= MOST * total {
             break;
         }
     }
-    let about = quantity::bytes(total);
-    let text = || format!("about {about} of files last written by {}", named.join(", "));
-    (!named.is_empty()).then(|| (total, text()))
+    let fact = facts::FILES.is(Value::bytes(total));
+    (!named.is_empty()).then(|| (total, fact.with("writers", Value::list(named))))
 }
 
 #[cfg(test)]
@@ -113,11 +109,11 @@ mod tests {
             what(&recording, "254:0", &intervals)
         };
         let text = within(0, 3).unwrap();
-        assert!(text.contains("of /srv/dump.bin, last written by dd (7), and "), "{text}");
-        assert!(text.ends_with("of 1 other"), "{text}");
+        assert_eq!((text.name("file"), text.name("writer")), (Some("/srv/dump.bin"), Some("dd (7)")));
+        assert_eq!(text.number("others"), Some(1.0));
         assert_eq!(within(10, 20), None);
         let alone = within(0, 1).unwrap();
-        assert!(alone.ends_with("last written by dd (7)"), "{alone}");
+        assert_eq!((alone.name("writer"), alone.number("others")), (Some("dd (7)"), None));
     }
 
     #[test]
@@ -160,9 +156,13 @@ mod tests {
         recording.seal();
         let half = Intervals::of([(500_000_000, 2_000_000_000)]);
         let text = what(&recording, "254:0", &half).unwrap();
-        assert_eq!(text, "about 4.5 MB of files last written by dd (66%), OrderService (7) (33%)");
+        assert_eq!(text.shows("value"), "4.5 MB");
+        let writers = text.detail("writers").unwrap().parts().iter();
+        let shown: Vec<_> = writers.map(|one| (one.shows("writer"), one.shows("value"))).collect();
+        assert_eq!(shown, [("dd", "66%"), ("OrderService (7)", "33%")].map(|(w, s)| (w.into(), s.into())));
         let begin = Intervals::of([(0, 100_000_000)]);
-        assert_eq!(what(&recording, "254:0", &begin).unwrap(), "819 kB of large.bin");
+        let large = what(&recording, "254:0", &begin).unwrap();
+        assert_eq!((large.shows("value"), large.name("file")), ("819 kB".into(), Some("large.bin")));
         assert_eq!(what(&recording, "254:0", &Intervals::of([(1_000_000_000, 2_000_000_000)])), None);
     }
 }

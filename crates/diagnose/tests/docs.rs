@@ -17,6 +17,7 @@ fn full() -> Diagnosis {
     Diagnosis {
         schema: SCHEMA,
         version: "0",
+        recording: None,
         status: Status::Found,
         seen: Seen {
             judged_ms: 0.0,
@@ -72,14 +73,14 @@ fn full() -> Diagnosis {
         }],
         findings: vec![Finding {
             rule: "",
-            title: String::new(),
+            title: Statement::default(),
             layer: Layer::Jit,
             confidence: Confidence::Likely,
             why_confidence: String::new(),
             cost_ms: 0.0,
             share: None,
             covered_share: 1.0,
-            culprit: String::new(),
+            culprit: Statement::default(),
             process: String::new(),
             process_id: fathom_recording::ProcessId(0),
             pid: None,
@@ -114,6 +115,7 @@ fn link(next: Vec<chain::Link>) -> chain::Link {
         thread: None,
         tid: None,
         process: String::new(),
+        process_id: None,
         category: None,
         what: String::new(),
         ms: 0.0,
@@ -130,13 +132,23 @@ fn link(next: Vec<chain::Link>) -> chain::Link {
 
 fn chain() -> chain::Chain {
     let (thread, process) = (String::new(), String::new());
-    chain::Chain { thread, tid: None, process, from_ns: 0, to_ns: 1, ms: 0.0, links: vec![link(Vec::new())] }
+    chain::Chain {
+        thread,
+        tid: None,
+        process,
+        process_id: None,
+        from_ns: 0,
+        to_ns: 1,
+        ms: 0.0,
+        links: vec![link(Vec::new())],
+    }
 }
 
 fn stop() -> chain::Stop {
     let part = chain::Part::Reach;
     chain::Stop {
         process: String::new(),
+        process_id: fathom_recording::ProcessId(0),
         operation: String::new(),
         from_ns: 0,
         to_ns: 1,
@@ -235,12 +247,14 @@ fn the_page_of_rules_is_that_of_the_code() {
 #[test]
 fn the_page_of_metrics_is_that_of_the_code() {
     let mut page = String::from(
-        "# The evidence of findings\n\n\
-         Generated from the code (`FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs`): what findings rest on, by the \
-         `metric`\nof [the JSON form](diagnosis-json.md#evidence), with the sentence that states it. `{value}` and `{baseline}` \
-         stand for the fields\nof those names, every other name in braces for one of `details`; `{n|pause|pauses}` is a number \
-         with its noun, `{n?was|were}`\nthe verb alone, `{list*; }` a list. What is in brackets is left out where it is not \
-         known. An id keeps its meaning; new\nones come with new versions.\n",
+        "# What verdicts state\n\n\
+         Generated from the code (`FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs`): titles and culprits of \
+         findings,\nwhat they rest on, what rules causes out and what was not seen, by the `metric` of [the JSON \
+         form](diagnosis-json.md#fact), with the\nsentence that states it. `{value}` and `{baseline}` stand for the fields of \
+         those names, every other name in braces for one of\n`details`; `{n|pause|pauses}` is a number with its noun, \
+         `{n?was|were}` the verb alone, `{list*; }` a list, `{n!}` a short time,\n`{n:.1}` a number with so many digits. \
+         What is in brackets is left out where it is not known; what is behind a bar there takes\nits place. An id keeps its \
+         meaning; new ones come with new versions.\n",
     );
     for (subject, metrics) in facts::catalogue() {
         page += &format!("\n## {subject}\n\n| metric | sentence |\n|---|---|\n");

@@ -33,7 +33,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use fathom_recording::clock::SECOND_NS;
 use fathom_recording::{Anchor, ClockBasis, Placement, Recording, SourceId};
 
-use crate::inputs::{InputsError, Report};
+use crate::report::{InputsError, Report};
 use by_hand::{ByHand, Move};
 pub use duplicates::leave_out_duplicates;
 

@@ -96,7 +96,8 @@ fn many(mut diagnosis: Diagnosis) -> Diagnosis {
         "30 threads waited 455.66 s for the monitor {}; its holder was off the CPU 17.39 s of 17.86 s: asleep in \
          OrderService.auditTrail 76%, in fsync() on /srv/svc/run/audit.wal 9.3%",
         finding.culprit
-    );
+    )
+    .into();
     diagnosis.headline =
         format!("{}: 97% of the 15.97 s lost at 0–3 s, 12–15 s and 48 more (likely)", finding.title);
     diagnosis
@@ -310,6 +311,7 @@ fn chain() -> Chain {
         thread: thread.map(str::to_owned),
         tid: None,
         process: "server2".into(),
+        process_id: None,
         category: None,
         what: what.into(),
         ms,
@@ -336,6 +338,7 @@ fn chain() -> Chain {
         thread: "http-exec-3".into(),
         tid: Some(103),
         process: "server2".into(),
+        process_id: None,
         from_ns: 310 * S,
         to_ns: 312 * S,
         ms: 900.0,
@@ -355,6 +358,7 @@ fn stop() -> Stop {
     };
     Stop {
         process: "server2".into(),
+        process_id: ProcessId(0),
         operation: "G1CollectForAllocation".into(),
         from_ns: 320 * S,
         to_ns: 320 * S + 120_000_000,
@@ -384,6 +388,7 @@ fn diagnosis() -> Diagnosis {
     Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
+        recording: None,
         status: Status::Found,
         seen: Seen::default(),
         headline: "A made-up burst of JIT compilation explains 17.9 s of 20.6 s lost".into(),

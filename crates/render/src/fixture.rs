@@ -96,6 +96,7 @@ pub fn burst() -> Diagnosis {
     Diagnosis {
         schema: SCHEMA,
         version: "0.1.0",
+        recording: None,
         status: Status::Found,
         seen: Seen {
             judged_ms: 15_000.0,
@@ -269,8 +270,8 @@ pub fn hostile() -> Diagnosis {
         row.category = EVIL.into();
     }
     let finding = &mut diagnosis.findings[0];
-    finding.title = EVIL.repeat(3);
-    finding.culprit = EVIL.repeat(30);
+    finding.title = EVIL.repeat(3).into();
+    finding.culprit = EVIL.repeat(30).into();
     finding.process = EVIL.into();
     finding.meaning = EVIL.into();
     finding.why_confidence = EVIL.into();

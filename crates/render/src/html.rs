@@ -297,7 +297,7 @@ mod tests {
         assert!(!parts.lanes.is_empty() && !parts.samples.is_empty());
         assert_eq!(
             serde_json::from_slice::<serde_json::Value>(&parts.diagnosis).unwrap()["schema"],
-            "fathom.diagnosis/3"
+            "fathom.diagnosis/4"
         );
     }
 

@@ -165,6 +165,7 @@ mod tests {
         let group = GroupLedger {
             name: "http-nio-8080-exec-* of a service with a long name indeed".into(),
             process: "org.example.service.Main with some arguments after it".into(),
+            process_id: None,
             threads: 200,
             thread_ms: 12_000_000.0,
             base_thread_ms: 1.0,
@@ -173,6 +174,7 @@ mod tests {
         };
         let mut ledger = ThreadLedger {
             schema: SCHEMA,
+            recording: None,
             window,
             base: None,
             operations: None,

@@ -17,6 +17,7 @@ pub mod jit;
 mod json;
 mod lanes;
 pub mod ledger;
+mod names;
 pub mod operations;
 mod payload;
 mod printable;

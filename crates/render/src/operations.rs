@@ -169,6 +169,7 @@ mod tests {
         let side = Side { operations: slow, looked_at, mean_ms: 1.0, on_a_thread: 0 };
         Slowest {
             schema: "",
+            recording: None,
             kind: "shop.Request".into(),
             other_kinds: (0..kinds).map(|at| (format!("kind{at}"), 9)).collect(),
             operations: 100,

@@ -9,8 +9,8 @@ import type { SpanLane } from "../model";
 import { type Panel, type PanelProps, PanelSection } from "../panel";
 import { onPaper } from "../print";
 import { between, type Heat, latencies, offsets } from "../samples/heat";
+import { filterOf } from "../samples/threadFilter";
 import { ink } from "../theme";
-import { filterOf } from "./Stacks";
 
 /** The heatmap follows the view when it has come to rest. */
 const REST_MS = 120;

@@ -16,7 +16,7 @@ function NotSeen({ page: { diagnosis } }: PanelProps) {
       <dl class="pairs">
         {diagnosis.blind_spots.map((b, i) => (
           <div key={i}>
-            <dt>{b.what}</dt>
+            <dt>{b.what.text}</dt>
             <dd>
               {b.remedy}
               {b.rules.length > 0 && <span class="quiet"> Hides {b.rules.join(", ")}.</span>}

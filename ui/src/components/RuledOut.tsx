@@ -20,7 +20,7 @@ function RuledOut({ page: { diagnosis } }: PanelProps) {
               <code>{r.rule}</code>
             </dt>
             <dd>
-              {r.figure} {r.source !== "" && <code class="where">{r.source}</code>}
+              {r.figure.text} {r.source !== "" && <code class="where">{r.source}</code>}
             </dd>
           </div>
         ))}

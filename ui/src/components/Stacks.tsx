@@ -12,6 +12,7 @@ import { type Panel, type PanelProps, PanelSection } from "../panel";
 import { poolOf } from "../pools";
 import { aggregate, type Query } from "../samples/aggregate";
 import type { Normalisation } from "../samples/significance";
+import { filterOf } from "../samples/threadFilter";
 import { STACK_VIEWS, type StackView } from "../state";
 import { Changes } from "./Changes";
 import { Tabs } from "./Tabs";
@@ -165,15 +166,6 @@ function query(page: Page, kind: number): Query {
         : ""),
     baseLabel: page.inWords(base),
   };
-}
-
-/** The chosen threads as a filter; null is all. */
-export function filterOf(page: Page): Uint8Array | null {
-  const { threads } = page.state.now;
-  if (threads.length === 0) return null;
-  const filter = new Uint8Array(page.samples.threads.length + 1);
-  for (const n of threads) if (n < filter.length) filter[n] = 1;
-  return filter;
 }
 
 export function threadName(page: Page, number: number): string {

@@ -7,8 +7,8 @@ import { look, shorter } from "../flame/looks";
 import { useChoice } from "../hooks";
 import { onPaper } from "../print";
 import { type Box, order } from "../samples/order";
+import { filterOf } from "../samples/threadFilter";
 import { ink } from "../theme";
-import { filterOf } from "./Stacks";
 
 const ROW = 17;
 /** Pixels of the panel; deeper stacks scroll. */

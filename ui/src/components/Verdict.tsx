@@ -20,8 +20,9 @@ const LISTED = 3;
 
 /** What a finding is called below the headline: by its culprit, where the headline has said its title already. */
 function called(finding: Finding, headline: string): string | null {
-  const first = finding.title.split("; ")[0] ?? finding.title;
-  return finding.culprit !== "" && headline.startsWith(first) ? finding.culprit : null;
+  const title = finding.title.text;
+  const first = title.split("; ")[0] ?? title;
+  return finding.culprit.text !== "" && headline.startsWith(first) ? finding.culprit.text : null;
 }
 
 export const verdict: Panel = {
@@ -172,7 +173,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
         <p class="confidence">
           <span aria-hidden="true">{SHAPES[finding.confidence]}</span> {WORDS[finding.confidence]}
         </p>
-        <h2 id={id}>{culprit === null ? finding.title : <code>{culprit}</code>}</h2>
+        <h2 id={id}>{culprit === null ? finding.title.text : <code>{culprit}</code>}</h2>
         <div class="cost">
           <strong>{finding.windows[0] ? <a href={page.linkToWindow(finding.windows[0])}>{cost}</a> : cost}</strong>
           {finding.share !== null && (
@@ -186,8 +187,10 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
         </div>
       </header>
       <p class="culprit">
-        {culprit === null && <code>{finding.culprit}</code>}
-        {finding.process !== "" && !finding.culprit.includes(finding.process) && <span> in {finding.process}</span>}
+        {culprit === null && <code>{finding.culprit.text}</code>}
+        {finding.process !== "" && !finding.culprit.text.includes(finding.process) && (
+          <span> in {finding.process}</span>
+        )}
         {finding.windows.slice(0, 3).map((w, i) => (
           <a key={i} class="place" href={page.linkToWindow(w)}>
             {between(w.from_ns - page.diagnosis.zero_ns, w.to_ns - page.diagnosis.zero_ns)}

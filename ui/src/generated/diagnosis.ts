@@ -40,6 +40,8 @@ export type Chain = {
   tid: number | null;
   /** Its process. */
   process: string;
+  /** The same as a row of the recording's processes. */
+  process_id: ProcessId | null;
   /** The intervals looked at: from the first … */
   from_ns: number;
   /** … to the last of them, nanoseconds on the recording's clock. */
@@ -61,6 +63,8 @@ export type ChainLink = {
   tid: number | null;
   /** Its process; empty where it is not known. */
   process: string;
+  /** The same as a row of the recording's processes. */
+  process_id: ProcessId | null;
   /**
    * What its time is attributed to, as in the ledger of threads; `None` for a device and for
    * what was not followed.
@@ -115,6 +119,8 @@ export type Diagnosis = {
   schema: string;
   /** Version of fathom. */
   version: string;
+  /** The id of the recording; `None` of files that are none. */
+  recording: string | null;
   /** What it comes to. */
   status: Status;
   /** One sentence: what took the time, or what was looked at without a cause being found. */
@@ -201,7 +207,7 @@ export type Finding = {
   /** Rule id: "jit-compile-burst". */
   rule: string;
   /** One line: what it is, with its main metric. */
-  title: string;
+  title: Statement;
   /** The layer that it lies in. */
   layer: Layer;
   /** How sure. */
@@ -221,7 +227,7 @@ export type Finding = {
    */
   covered_share: number;
   /** Who: method, thread, lock, process, file, device. */
-  culprit: string;
+  culprit: Statement;
   /** The process in which it was seen, in words that no other JVM of the recording goes by. */
   process: string;
   /**
@@ -442,16 +448,25 @@ export type SpanId = number;
 /** A node of the stack prefix tree: parent and frame. */
 export type StackId = number;
 
-/** A fact and the sentence that states it. It reads as its sentence; JSON has that alone. */
-export type Statement = string;
+/** A fact and the sentence that states it. It reads as its sentence; JSON has both. */
+export type Statement = {
+  metric: string | null;
+  value: Bare;
+  unit: Unit | null;
+  baseline: Bare;
+  details: { [key in string]: Value };
+  text: string;
+};
 
 /** What a diagnosis comes to. */
 export type Status = "found" | "not-explained" | "no-cause-found" | "healthy" | "nothing-to-judge";
 
 /** A stop of a JVM, cut into parts. */
 export type Stop = {
-  /** The JVM. */
+  /** The JVM, in words that no other JVM of the recording goes by. */
   process: string;
+  /** The same as a row of the recording's processes. */
+  process_id: ProcessId;
   /** The VM operation. */
   operation: string;
   /** When it was asked for, nanoseconds on the recording's clock. */

@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_slot_leads_to_one_program_until_it_is_given_back() {
-        if let Err(why) = crate::privileges::ebpf() {
+        if let Err(why) = crate::check::ebpf() {
             fathom_testing::skip(&format!("{}: {}", why.what, why.why));
             return;
         }

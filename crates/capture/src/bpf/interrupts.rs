@@ -15,7 +15,7 @@ use libbpf_rs::{OpenObject, Result};
 use super::attached::attached;
 use super::object::{Part, leave_out, place, skeleton};
 use super::{pid_namespace, silence, unavailable};
-use crate::collector::Unavailable;
+use crate::Unavailable;
 
 skeleton!("interrupts");
 use skeleton::InterruptsSkelBuilder;

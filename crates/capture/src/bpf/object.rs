@@ -1,15 +1,13 @@
-//! What every object of `bpf/` goes through before it is loaded: a place, the tables that it shares
-//! with the others, and the parts that this kernel has no tracepoints for.
+//! What every object of `bpf/` goes through before it is loaded: a place, and the parts that this
+//! kernel has no tracepoints for. The tables that it shares: [`crate::unwind::share_tables`].
 
 use std::mem::MaybeUninit;
-use std::os::fd::AsFd;
 
+use libbpf_rs::OpenObject;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Typedef;
-use libbpf_rs::{MapHandle, OpenObject, Result};
 
-use crate::collector::Unavailable;
-use crate::unwind::SharedEngine;
+use crate::Unavailable;
 
 /// The types that were generated for an object of `bpf/` by its name, as a module `skeleton`.
 macro_rules! skeleton {
@@ -32,44 +30,6 @@ pub(crate) use skeleton;
 /// Where the object of a skeleton lies, which borrows it. One word a recording is never given back.
 pub(crate) fn place() -> &'static mut MaybeUninit<OpenObject> {
     Box::leak(Box::new(MaybeUninit::uninit()))
-}
-
-/// Lets an object walk stacks by the tables of an engine, and see the processes in `targets`, the
-/// map that all objects of a recording share. Without them it has empty ones of its own. Room for
-/// its stacks is made by the size of the machine.
-pub(crate) fn share(
-    object: &mut OpenObject,
-    engine: Option<&SharedEngine>,
-    targets: Option<&MapHandle>,
-) -> Result<()> {
-    let engine = engine.map(|engine| engine.borrow());
-    let processors = libbpf_rs::num_possible_cpus()? as u32;
-    for mut map in object.maps_mut() {
-        let name = map.name().to_string_lossy().into_owned();
-        let tables = engine.as_ref().map(|engine| &engine.maps);
-        if name == "samples" {
-            map.set_max_entries(stack_bytes(processors))?;
-        }
-        let shared = match name.as_str() {
-            "unwind_rows" => tables.map(|tables| &tables.rows),
-            "row_pages" => tables.map(|tables| &tables.pages),
-            "code_mappings" => tables.map(|tables| &tables.mappings),
-            "jvm_codes" => tables.map(|tables| &tables.jvms),
-            "processes" => tables.map(|tables| &tables.processes),
-            "targets" => targets,
-            _ => None,
-        };
-        if let Some(shared) = shared {
-            map.reuse_fd(shared.as_fd())?;
-        }
-    }
-    Ok(())
-}
-
-/// Room for the stacks of events between two rounds: some thousand stacks for each four CPUs.
-/// A power of two.
-fn stack_bytes(processors: u32) -> u32 {
-    (processors.next_power_of_two() / 4).clamp(1, 8) << 20
 }
 
 /// A part of an object that a kernel may lack.

@@ -39,7 +39,7 @@ mod tests {
     fn a_large_map_is_read_to_its_end() {
         const MOST: u32 = 65_536;
         const MADE: u64 = 30_000;
-        if let Err(why) = crate::privileges::ebpf() {
+        if let Err(why) = crate::check::ebpf() {
             fathom_testing::skip(&format!("{}: {}", why.what, why.why));
             return;
         }

@@ -127,7 +127,7 @@ fn btf() -> Item {
 
 fn tracepoints() -> Item {
     let item = Item::works("tracepoints", "tracepoints", Engine::Ebpf, "readable");
-    let Err(why) = crate::probes::tracepoints() else { return item };
+    let Err(why) = crate::tracefs::readable() else { return item };
     // The collectors find theirs by the kernel's types (BTF).
     item.limited(
         why,

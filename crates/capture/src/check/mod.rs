@@ -8,10 +8,21 @@ mod kernel;
 mod machine;
 mod tries;
 
-use crate::Engine;
+use crate::{Engine, Unavailable, privileges};
 pub use jvm::{JvmCheck, jvm};
 pub(crate) use kernel::{SHOW_SYMBOLS, setting};
 pub use machine::{Machine, ebpf_obstacle, machine};
+
+/// Whether the eBPF engine works here: the rights are there, and the kernel, tried, does as it is
+/// asked (lockdown, a filter of system calls, or its age can be in the way).
+pub fn ebpf() -> Result<(), Unavailable> {
+    privileges::processor(std::env::consts::ARCH)?;
+    privileges::capabilities()?;
+    match ebpf_obstacle() {
+        None => Ok(()),
+        Some(item) => Err(Unavailable { what: item.what.into(), why: item.found, remedy: item.remedy }),
+    }
+}
 
 /// How well something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -105,7 +105,7 @@ pub(super) fn free_breakpoints(most: usize) -> (usize, Option<io::Error>) {
     let address = free_breakpoints as *const () as u64;
     let mut held = Vec::new();
     while held.len() < most {
-        match crate::cpu::perf_event::breakpoint(address, 0) {
+        match crate::perf_event::breakpoint(address, 0) {
             Ok(event) => held.push(event),
             Err(error) => return (held.len(), Some(error)),
         }

@@ -7,9 +7,10 @@ use std::rc::Rc;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
 
-use crate::bpf::object::{place, share, skeleton};
-use crate::collector::Unavailable;
-use crate::unwind::SharedEngine;
+use crate::Unavailable;
+use crate::bpf::object::{place, skeleton};
+use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
 
 skeleton!("cpu");
 use skeleton::{CpuSkel, CpuSkelBuilder};
@@ -27,7 +28,7 @@ pub struct Program {
     ring: RingBuffer<'static>,
     inbox: Rc<RefCell<Inbox>>,
     /// What the program looks up.
-    pub engine: SharedEngine,
+    pub unwinder: SharedUnwinder,
     targets: MapHandle,
     counts: MapHandle,
     skel: CpuSkel<'static>,
@@ -38,12 +39,17 @@ fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
 }
 
 impl Program {
-    /// Loads it onto the tables of an engine. `all`: every process is sampled, and not those in
+    /// Loads it onto the tables of an unwinder. `all`: every process is sampled, and not those in
     /// `targets` only (a map of its own without one).
-    pub fn load(all: bool, engine: SharedEngine, targets: Option<&MapHandle>) -> Result<Self, Unavailable> {
+    pub fn load(
+        all: bool,
+        unwinder: SharedUnwinder,
+        targets: Option<&MapHandle>,
+    ) -> Result<Self, Unavailable> {
         crate::bpf::silence();
         let mut open = CpuSkelBuilder::default().open(place()).map_err(refused("opening"))?;
-        share(open.open_object_mut(), Some(&engine), targets).map_err(refused("sharing the tables of"))?;
+        share_tables(open.open_object_mut(), Some(&unwinder), targets)
+            .map_err(refused("sharing the tables of"))?;
         let constants = open.maps.rodata_data.as_deref_mut().ok_or_else(no_constants)?;
         constants.all_processes = u8::from(all);
         constants.own_pid = std::process::id();
@@ -71,7 +77,7 @@ impl Program {
             .map_err(refused("opening the ring buffer of"))?;
         let ring = builder.build().map_err(refused("opening the ring buffer of"))?;
         let (targets, counts) = (handle(&maps.targets)?, handle(&maps.counts)?);
-        Ok(Self { links: RefCell::default(), ring, inbox, engine, targets, counts, skel })
+        Ok(Self { links: RefCell::default(), ring, inbox, unwinder, targets, counts, skel })
     }
 
     /// Runs it at every tick of a perf event, until it is detached.

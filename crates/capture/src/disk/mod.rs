@@ -15,14 +15,13 @@ use std::os::unix::fs::MetadataExt;
 use fathom_recording::vocabulary::{figure, kind, label, live};
 use fathom_recording::{ProcessId, SpanRow, StackId, ThreadId};
 
-use crate::TargetEvent;
 use crate::clock::monotonic_ns;
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::growing_series::{Gauge, Points};
 use crate::procfs;
 use crate::target::Change;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
+use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use program::{Losses, Program};
 use record::{Counts, Event, What, WrittenFile, op_name, reason_name, sync_name};
 use written::Written;
@@ -32,8 +31,10 @@ pub const ENTRY: Entry = Entry {
     id: "disk",
     about: "requests to disks by device and issuer, journal commits, writeback, throttled writers, fsync with its stack",
     engine: Engine::Ebpf,
+    needs: &[Service::Unwinder, Service::Dispatcher],
     essential: false,
     default: true,
+    order: Order::Listed,
     make: |_: &Settings| Box::new(Disk::default()),
 };
 
@@ -53,7 +54,7 @@ const SERIES: [live::Word; 4] =
 #[derive(Default)]
 struct Disk {
     program: Option<Program>,
-    engine: Option<SharedEngine>,
+    unwinder: Option<SharedUnwinder>,
     /// Counts as they were when written last.
     totals: HashMap<Vec<u8>, Counts>,
     /// By device, kind and issuer, with whether the last point was not zero.
@@ -65,14 +66,14 @@ struct Disk {
 
 impl Collector for Disk {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        self.engine = cx.shared.stacks.clone();
+        self.unwinder = cx.services.unwinder().cloned();
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
         let whole_host = cx.targets.selection().is_whole_host();
         let (program, unseen) = Program::start(
             whole_host,
             min_ns,
-            (self.engine.as_ref(), cx.targets.map()),
-            cx.shared.dispatcher(),
+            (self.unwinder.as_ref(), cx.targets.map()),
+            cx.services.dispatcher(),
         )?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
@@ -110,7 +111,7 @@ impl Collector for Disk {
         self.take(cx);
         self.write(cx);
         unreported(self.losses.requests, self.losses.files).for_each(|what| cx.unseen(what));
-        (self.program, self.engine) = (None, None);
+        (self.program, self.unwinder) = (None, None);
     }
 }
 
@@ -146,8 +147,8 @@ impl Disk {
                 continue;
             };
             let is_jvm = cx.targets.get(event.pid.cast_signed()).is_some_and(|target| target.jvm);
-            let engine = self.engine.clone();
-            let stack = engine.and_then(|engine| engine.borrow_mut().stack(&sample, is_jvm, cx.sink));
+            let unwinder = self.unwinder.clone();
+            let stack = unwinder.and_then(|unwinder| unwinder.borrow_mut().stack(&sample, is_jvm, cx.sink));
             let comm = sample.comm().into_owned();
             self.one(&Event { comm, ..event }, stack, cx);
         }

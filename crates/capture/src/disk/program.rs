@@ -10,13 +10,14 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustix::time::{ClockId, clock_getres};
 
 use super::record::{Counts, WrittenBack};
+use crate::Unavailable;
 use crate::bpf::attached::attached;
 use crate::bpf::dispatcher::{Dispatcher, Hook, Registered};
-use crate::bpf::object::{Part, leave_out, place, share, skeleton};
+use crate::bpf::object::{Part, leave_out, place, skeleton};
 use crate::bpf::ring::Ring;
 use crate::bpf::{counted, pid_namespace, silence, unavailable, whole};
-use crate::collector::Unavailable;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
 
 skeleton!("disk");
 use skeleton::DiskSkelBuilder;
@@ -87,12 +88,12 @@ fn failed(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
 }
 
 impl Program {
-    /// Loads and attaches them, with what this kernel does not have. With an engine they walk by
+    /// Loads and attaches them, with what this kernel does not have. With an unwinder they walk by
     /// its tables; `targets`: the map of them that all programs of the recording share.
     pub(super) fn start(
         whole_host: bool,
         min_ns: u64,
-        (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
+        (unwinder, targets): (Option<&SharedUnwinder>, Option<&MapHandle>),
         dispatcher: Option<Rc<Dispatcher>>,
     ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
         silence();
@@ -112,7 +113,7 @@ impl Program {
             data.pidns_ino = pid_namespace();
         }
         let object = open.open_object_mut();
-        share(object, engine, targets).map_err(failed("sharing the tables of"))?;
+        share_tables(object, unwinder, targets).map_err(failed("sharing the tables of"))?;
         let remedy = "a kernel that was built with it, or the file system that has it";
         let unseen = leave_out(object, &kernel, &PARTS, remedy);
         if let Some(dispatcher) = &dispatcher {

@@ -23,7 +23,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
 use crate::target::{Change, Target};
-use crate::{Collector, Context, Engine, Entry, Selection, TargetEvent, Unavailable, WrittenFile};
+use crate::{Collector, Context, Engine, Entry, Order, Selection, TargetEvent, Unavailable, WrittenFile};
 use flight::{Flight, Landed, News};
 
 /// Its line in the list.
@@ -31,8 +31,10 @@ pub const ENTRY: Entry = Entry {
     id: "jfr",
     about: "the JVM's flight recorder: Java stacks, waits, locks, I/O, collections, safepoints, compilations",
     engine: Engine::Jfr,
+    needs: &[],
     essential: true,
     default: true,
+    order: Order::Listed,
     make: |settings| Box::new(Jfr::new(settings.frequency_hz)),
 };
 

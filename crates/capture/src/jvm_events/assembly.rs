@@ -176,10 +176,10 @@ impl Assembly {
             Kind::ClassUnloaded => self.event(cx, kind::CLASS_UNLOAD, &names::class(&record.text(0)), record),
             Kind::ThreadStart => {
                 self.thread_event(cx, kind::THREAD_START, record);
-                cx.shared.starts.in_java(record.tid, t_ns, &record.text(0));
+                cx.services.starts.in_java(record.tid, t_ns, &record.text(0));
             }
-            Kind::StartCalled => cx.shared.starts.call(record.tid, t_ns, false),
-            Kind::StartReturned => cx.shared.starts.call(record.tid, t_ns, true),
+            Kind::StartCalled => cx.services.starts.call(record.tid, t_ns, false),
+            Kind::StartReturned => cx.services.starts.call(record.tid, t_ns, true),
             Kind::ThreadStop => self.thread_event(cx, kind::THREAD_END, record),
         }
     }

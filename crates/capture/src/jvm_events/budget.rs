@@ -8,8 +8,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::Unavailable;
 use crate::bpf::remedy_of_uprobe;
-use crate::collector::Unavailable;
 use crate::procfs;
 
 /// Hits a second, averaged over [`OVER`], above which a group is taken off.

@@ -2,7 +2,7 @@
 
 use super::LockWaits;
 use crate::bpf::counted;
-use crate::collector::{Context, Unavailable};
+use crate::{Context, Unavailable};
 
 impl LockWaits {
     /// Says what was left out because there was too much of it.

@@ -26,6 +26,7 @@ mod jvm;
 mod load;
 mod losses;
 mod owners;
+mod sent;
 mod spans;
 mod virtual_probes;
 mod virtual_samples;
@@ -41,14 +42,14 @@ use libbpf_rs::skel::Skel;
 use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bpf::dispatcher::{Hook, Registered, SWITCH_LOCKS};
-use crate::bpf::events::Events;
 use crate::bpf::object::skeleton;
 use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
-use crate::procfs;
+use crate::event_stacks::Events;
 use crate::target::Change;
-use crate::{Selection, TargetEvent};
+use crate::{
+    Collector, Context, Engine, Entry, Order, Selection, Service, Settings, TargetEvent, Unavailable,
+};
 use event::{Event, Record, Unasked, Waited};
 use jvm::Jvm;
 use load::{Attached, load};
@@ -64,9 +65,11 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::LOCKS,
     about: "monitors, java.util.concurrent locks, mutexes: who waited for which, how long, who held it",
     engine: Engine::Ebpf,
+    needs: &[Service::Unwinder, Service::Dispatcher, Service::Interrupts],
     essential: false,
     default: true,
-    make: |settings: &Settings| Box::new(LockWaits::new(settings)),
+    order: Order::Listed,
+    make: |settings| Box::new(LockWaits::new(settings)),
 };
 
 /// Waits of at least this length are reported unless the caller wants others: nanoseconds, and the
@@ -93,17 +96,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What was found is kept for so long: its end is reported within a round.
 const FOUND_FOR_NS: u64 = 2_000_000_000;
-/// New threads in a round that are looked at for whether they wait: each look reads a file of
-/// /proc.
-const MOST_FRESH: usize = 256;
 /// futex: `SYS_FUTEX` of bpf/locks.bpf.c (x86-64).
 const SYS_FUTEX: u32 = 202;
-/// How `/proc/PID/task/TID/syscall` shows it.
-const FUTEX: &str = "202 ";
-/// A thread that is not among Java's after so long is none of them; `NO_JAVA_THREAD` of
-/// bpf/locks.bpf.c says so.
-const NO_JAVA_THREAD_AFTER: Duration = Duration::from_secs(1);
-const NO_JAVA_THREAD: u64 = 1;
 
 /// The collector.
 struct LockWaits {
@@ -176,77 +170,6 @@ impl LockWaits {
         }
     }
 
-    /// Sends the program the layout of a JVM.
-    fn send_jvm(&self, pid: u32) {
-        let (Some(loaded), Some(jvm)) = (&self.loaded, self.jvms.get(&pid)) else { return };
-        self.virtual_threads.send_jvm(pid, jvm);
-        let bytes = event::bytes_of(&jvm.constants, jvm.exclusive_owner);
-        // A full map: its waits are reported as those of a process that is no JVM.
-        let _ = loaded.maps.lock_jvms.update(&pid.to_ne_bytes(), &bytes, MapFlags::ANY);
-    }
-
-    /// Sends the program the threads that wait already: it would see them only when they have got
-    /// the lock, and never those that wait for each other.
-    fn send_waits(&self, pid: u32) {
-        let Some(jvm) = self.jvms.get(&pid) else { return };
-        for (tid, address) in jvm.threads() {
-            self.send_wait((pid, tid), address);
-        }
-    }
-
-    /// Enters a thread into the program's map of waits, if it waits.
-    fn send_wait(&self, (pid, tid): (u32, u32), address: u64) {
-        let (Some(loaded), Some(jvm)) = (&self.loaded, self.jvms.get(&pid)) else { return };
-        let map = &loaded.maps.waits;
-        // Number and arguments of the call that it sleeps in; "running" when it does not (proc(5)).
-        let path = procfs::path(pid.cast_signed(), "task").join(tid.to_string()).join("syscall");
-        let call = || procfs::read_to_string(&path).filter(|call| call.starts_with(FUTEX));
-        let Some(before) = call() else { return };
-        let now_ns = monotonic_ns().max(0).cast_unsigned();
-        let Some(waiting) = jvm.waiting(address) else { return };
-        let bytes = event::waits_since(now_ns, pid, tid, &waiting);
-        // The program leaves a wait there that is over; one that is not, it has seen itself.
-        let is_seen = self.waits_now(tid).is_some_and(|event| event.off_ns > 0);
-        let sent = !is_seen && map.update(&tid.to_ne_bytes(), &bytes, MapFlags::ANY).is_ok();
-        // It woke up meanwhile: what was read may be of another wait.
-        if sent && call().as_ref() != Some(&before) {
-            let _ = map.delete(&tid.to_ne_bytes());
-        }
-    }
-
-    /// Sends the program the ids of Java's threads.
-    fn send_threads(&mut self) {
-        let Some(loaded) = &self.loaded else { return };
-        let map = &loaded.maps.java_threads;
-        let send = |tid: u32, address: u64| {
-            let _ = map.update(&tid.to_ne_bytes(), &address.to_ne_bytes(), MapFlags::ANY);
-        };
-        let mut fresh: Vec<((u32, u32), u64)> = Vec::new();
-        for (pid, jvm) in &mut self.jvms {
-            for (tid, address) in jvm.new_threads(!self.unknown.is_empty()) {
-                send(tid, address);
-                self.unknown.remove(&tid);
-                fresh.push(((*pid, tid), address));
-            }
-        }
-        self.unknown.retain(|tid, since| {
-            // The program asked before the answer was there.
-            let known = self.jvms.iter().find_map(|(pid, jvm)| Some(((*pid, *tid), jvm.address(*tid)?)));
-            let looked = self.jvms.values().all(|jvm| jvm.has_looked_since(*since));
-            let settled = known.is_none() && looked && since.elapsed() > NO_JAVA_THREAD_AFTER;
-            if settled {
-                send(*tid, NO_JAVA_THREAD);
-            }
-            fresh.extend(known);
-            !settled && known.is_none()
-        });
-        // One that went to sleep before it was known may not wake up again. Where threads come by
-        // the hundred, the last ones.
-        for (thread, address) in fresh.into_iter().rev().take(MOST_FRESH) {
-            self.send_wait(thread, address);
-        }
-    }
-
     fn take_events(&mut self, cx: &mut Context<'_>) {
         // Of waits that end from here on, nothing is read yet.
         let now_ns = monotonic_ns().max(0).cast_unsigned();
@@ -309,7 +232,7 @@ impl LockWaits {
         // What is over has been reported by now, or was no lock.
         self.found
             .retain(|tid, (off_ns, _)| known.contains(tid) || *off_ns > now_ns.saturating_sub(FOUND_FOR_NS));
-        for thread in fresh.into_iter().take(MOST_FRESH) {
+        for thread in fresh.into_iter().take(sent::MOST_FRESH) {
             self.found.insert(thread.tid, (thread.off_ns, self.look_into(thread)));
         }
         self.next_look = Instant::now() + (begun.elapsed() * LOOK_REST).max(LOOK_EVERY);
@@ -412,13 +335,14 @@ impl LockWaits {
 impl Collector for LockWaits {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = matches!(cx.targets.selection(), Selection::All);
-        let dispatcher = cx.shared.dispatcher();
-        let interrupts = cx.shared.interrupts().as_deref().ok();
-        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), dispatcher.as_deref());
-        let mut loaded = load(whole_host, (self.min_ns, cx.settings.always_ns), interrupts, shared)?;
-        let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
+        let dispatcher = cx.services.dispatcher();
+        let interrupts = cx.services.interrupts().ok();
+        let shared = (cx.services.unwinder(), cx.targets.map(), dispatcher.as_deref());
+        let from_ns = (self.min_ns, cx.settings.always_ns);
+        let mut loaded = load(whole_host, from_ns, interrupts.as_deref(), shared)?;
+        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(&maps.events, &maps.samples, Record::parse, MOST_EVENTS, engine);
+        let events = Events::over(&maps.events, &maps.samples, Record::parse, MOST_EVENTS, unwinder);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         if let Some(dispatcher) = dispatcher {

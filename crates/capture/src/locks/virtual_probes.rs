@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapHandle, ProgramMut, UprobeOpts};
 
-use crate::bpf::object::{place, share, skeleton};
+use crate::Unavailable;
+use crate::bpf::object::{place, skeleton};
 use crate::bpf::{pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
-use crate::collector::Unavailable;
 use crate::jvm_events::budget::Budget;
 use crate::probes::library;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
 
 skeleton!("virtual_locks");
 pub(super) use skeleton::VirtualLocksSkel;
@@ -109,11 +110,11 @@ pub(super) fn places(pid: u32, functions: &[&str]) -> Result<(PathBuf, Vec<Vec<u
     }
 }
 
-/// Loads the program. With an engine it walks by its tables.
+/// Loads the program. With an unwinder it walks by its tables.
 pub(super) fn load(
     whole_host: bool,
     min_ns: u64,
-    (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
+    (unwinder, targets): (Option<&SharedUnwinder>, Option<&MapHandle>),
 ) -> Result<VirtualLocksSkel<'static>, Unavailable> {
     silence();
     let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
@@ -124,6 +125,6 @@ pub(super) fn load(
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();
     }
-    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
     open.load().map_err(failed("loading"))
 }

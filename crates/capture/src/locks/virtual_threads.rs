@@ -29,10 +29,10 @@ use super::virtual_probes::{
 };
 use super::virtual_samples::Samples;
 use crate::Selection;
-use crate::bpf::events::Events;
 use crate::bpf::{counted, remedy_of_uprobe, unavailable, words};
-use crate::collector::{Context, Unavailable};
+use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Verdict, put_back};
+use crate::{Context, Unavailable};
 
 /// Events taken in one round, and stacks that wait for theirs.
 const MOST_EVENTS: usize = 20_000;
@@ -153,12 +153,12 @@ impl VirtualThreads {
 
     fn load(&mut self, min_ns: u64, cx: &Context<'_>) -> Result<(), String> {
         if self.loaded.is_none() {
-            let engine = cx.shared.stacks.clone();
+            let unwinder = cx.services.unwinder().cloned();
             let whole_host = matches!(cx.targets.selection(), Selection::All);
-            let shared = (engine.as_ref(), cx.targets.map());
+            let shared = (unwinder.as_ref(), cx.targets.map());
             let loaded = load(whole_host, min_ns, shared).map_err(|error| error.why)?;
             let maps = &loaded.maps;
-            let events = Events::over(&maps.events, &maps.samples, Wait::parse, MOST_EVENTS, engine);
+            let events = Events::over(&maps.events, &maps.samples, Wait::parse, MOST_EVENTS, unwinder);
             let events =
                 events.map_err(|error| unavailable(WHAT, "mapping the ring buffers of", &error).why)?;
             (self.loaded, self.events) = (Some(loaded), Some(events));

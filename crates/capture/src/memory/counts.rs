@@ -124,8 +124,8 @@ impl LastCounts {
                 }
                 continue;
             }
-            let engine = cx.shared.stacks.clone();
-            let name = mappings.name(counts.pid, &counts.mapping, counts.mapping.start, engine.as_ref());
+            let unwinder = cx.services.unwinder().cloned();
+            let name = mappings.name(counts.pid, &counts.mapping, counts.mapping.start, unwinder.as_ref());
             by_thread.entry((counts.pid, counts.tid, name)).or_default().add(rise);
             self.places.insert(key, (counts.numbers, 0));
         }

@@ -13,7 +13,7 @@ use fathom_hotspot::maps::{self, Mapping};
 use fathom_recording::vocabulary::fault;
 
 use super::record::FaultMapping;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
 
 /// The share of the time that the mappings of a process are read for at most: a JVM's take a
 /// millisecond, and a program that maps memory a thousand times a second would be read a thousand
@@ -74,10 +74,10 @@ impl Mappings {
         pid: u32,
         mapping: &FaultMapping,
         address: u64,
-        engine: Option<&SharedEngine>,
+        unwinder: Option<&SharedUnwinder>,
     ) -> String {
         let space = self.processes.entry(pid).or_default();
-        space.learn_jvm(pid, engine);
+        space.learn_jvm(pid, unwinder);
         let name = space.class(pid, mapping, address);
         if !space.names.contains(&name) {
             if space.names.len() >= MOST_NAMES {
@@ -91,13 +91,14 @@ impl Mappings {
 
 impl Space {
     /// The parts of the address space that the JVM knows of, once it can be read.
-    fn learn_jvm(&mut self, pid: u32, engine: Option<&SharedEngine>) {
+    fn learn_jvm(&mut self, pid: u32, unwinder: Option<&SharedUnwinder>) {
         if self.bounds.is_some() || self.tried.is_some_and(|tried| tried.elapsed() < TRY_EVERY) {
             return;
         }
         self.tried = Some(Instant::now());
-        let Some(mut engine) = engine.map(|engine| engine.borrow_mut()) else { return };
-        let Some(jvm) = engine.code.get_mut(pid.cast_signed()).and_then(|known| known.jvm.as_deref()) else {
+        let Some(mut unwinder) = unwinder.map(|unwinder| unwinder.borrow_mut()) else { return };
+        let Some(jvm) = unwinder.code.get_mut(pid.cast_signed()).and_then(|known| known.jvm.as_deref())
+        else {
             return;
         };
         self.bounds = HeapBounds::read(&jvm.vm).ok();

@@ -22,13 +22,12 @@ use std::os::fd::BorrowedFd;
 use fathom_recording::vocabulary::{fault, kind, label, sample};
 use fathom_recording::{FrameType, ProcessId, SampleRow, SpanRow, StackId};
 
-use crate::TargetEvent;
 use crate::clock::monotonic_ns;
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::kernel_symbols::KernelSymbols;
 use crate::target::Change;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
+use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use counts::{Interval, LastCounts};
 use mappings::Mappings;
 use pace::{Pace, SOON_NS};
@@ -40,8 +39,10 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::MEMORY,
     about: "page faults by thread and mapping, counted, timed and sampled with stacks; reclaim, compaction, waits for the address space",
     engine: Engine::Ebpf,
+    needs: &[Service::Unwinder],
     essential: false,
     default: true,
+    order: Order::Listed,
     make: |_: &Settings| Box::new(Memory::default()),
 };
 
@@ -66,7 +67,7 @@ const LINES: usize = 64;
 #[derive(Default)]
 struct Memory {
     program: Option<Program>,
-    engine: Option<SharedEngine>,
+    unwinder: Option<SharedUnwinder>,
     mappings: Mappings,
     counts: LastCounts,
     pace: Pace,
@@ -79,14 +80,14 @@ struct Memory {
 
 impl Collector for Memory {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        self.engine = cx.shared.stacks.clone();
+        self.unwinder = cx.services.unwinder().cloned();
         let whole_host = cx.targets.selection().is_whole_host();
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
         let (program, unseen) = Program::start(
             whole_host,
             min_ns,
-            (self.engine.as_ref(), cx.targets.map()),
-            cx.shared.dispatcher(),
+            (self.unwinder.as_ref(), cx.targets.map()),
+            cx.services.dispatcher(),
         )?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
@@ -151,7 +152,7 @@ impl Collector for Memory {
         self.write(cx);
         self.write_offsets(cx);
         self.report_limits(cx);
-        (self.program, self.engine) = (None, None);
+        (self.program, self.unwinder) = (None, None);
     }
 
     fn wake(&self) -> Option<BorrowedFd<'_>> {
@@ -229,15 +230,15 @@ impl Memory {
         let stall = !matches!(tail.what, What::Fault | What::Major | What::SlowMinor);
         let trimmed = if stall { Self::without_our_own(record, &sample) } else { None };
         let sample = trimmed.as_deref().and_then(Sample::parse).unwrap_or(sample);
-        let engine = self.engine.clone();
+        let unwinder = self.unwinder.clone();
         let mut stack =
-            engine.as_ref().and_then(|engine| engine.borrow_mut().stack(&sample, is_jvm, cx.sink));
+            unwinder.as_ref().and_then(|unwinder| unwinder.borrow_mut().stack(&sample, is_jvm, cx.sink));
         let epoch = |ns: u64| cx.clock.epoch_ns(ns.cast_signed());
         let (t0_ns, t1_ns) =
             (epoch(if tail.from_ns > 0 { tail.from_ns } else { tail.to_ns }), epoch(tail.to_ns));
         let mut mapping = String::new();
         if !stall {
-            mapping = self.mappings.name(sample.head.pid, &tail.mapping, tail.address, engine.as_ref());
+            mapping = self.mappings.name(sample.head.pid, &tail.mapping, tail.address, unwinder.as_ref());
             stack = Some(leaf(stack, &mapping, cx));
             let line = (tail.address % 4096 / LINE) as usize;
             self.offsets.entry(process).or_insert([0; LINES])[line] += u64::from(tail.weight);

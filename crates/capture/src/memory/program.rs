@@ -9,14 +9,15 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
 use super::pace::{Look, Pace, SOON_NS};
 use super::record::{Counts, name_of, pair};
+use crate::Unavailable;
 use crate::bpf::dispatcher::{Dispatcher, Hook, Registered};
-use crate::bpf::object::{Part, leave_out, place, share, skeleton};
+use crate::bpf::object::{Part, leave_out, place, skeleton};
 use crate::bpf::ring::Ring;
 use crate::bpf::{self, pid_namespace, silence, unavailable, whole, words};
 use crate::clock::monotonic_ns;
-use crate::collector::Unavailable;
-use crate::cpu::perf_event::{self, SoftwareEvent};
-use crate::unwind::SharedEngine;
+use crate::perf_event::{self, SoftwareEvent};
+use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
 
 skeleton!("memory");
 use skeleton::{MemorySkel, MemorySkelBuilder};
@@ -90,12 +91,12 @@ fn failed(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
 }
 
 impl Program {
-    /// Loads and attaches them, with what this kernel does not have. With an engine they walk by
+    /// Loads and attaches them, with what this kernel does not have. With an unwinder they walk by
     /// its tables; `targets`: the map of them that all programs of the recording share.
     pub(super) fn start(
         whole_host: bool,
         min_ns: u64,
-        (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
+        (unwinder, targets): (Option<&SharedUnwinder>, Option<&MapHandle>),
         dispatcher: Option<Rc<Dispatcher>>,
     ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
         silence();
@@ -108,7 +109,7 @@ impl Program {
             data.pidns_ino = pid_namespace();
         }
         let object = open.open_object_mut();
-        share(object, engine, targets).map_err(failed("sharing the tables of"))?;
+        share_tables(object, unwinder, targets).map_err(failed("sharing the tables of"))?;
         let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
         let remedy = "a kernel from 5.17 on that was built with it";
         let unseen = leave_out(object, &kernel, &PARTS, remedy);

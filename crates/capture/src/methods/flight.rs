@@ -14,7 +14,7 @@ use fathom_hotspot::find::{About, Kind};
 use fathom_hotspot::{Error, jcmd};
 
 use super::Pattern;
-use crate::collector::Unavailable;
+use crate::Unavailable;
 use crate::jfr::chunks::Chunks;
 use crate::jvm_folder::{Folder, For, clear_left};
 

@@ -23,9 +23,9 @@ use std::time::{Duration, Instant};
 
 use fathom_hotspot::symbols::Entries;
 
-use crate::collector::Unavailable;
+use crate::Unavailable;
 use crate::session::Raised;
-use crate::unwind::{Engine, SharedEngine};
+use crate::unwind::{SharedUnwinder, Unwinder};
 pub use agent::Woven;
 pub use flight::{Filter, MethodFlight};
 use followed::{Followed, State};
@@ -137,7 +137,7 @@ pub enum News {
 pub struct Watch {
     pid: i32,
     asked: Asked,
-    engine: SharedEngine,
+    unwinder: SharedUnwinder,
     entries: Entries,
     /// Breakpoints before what they are for.
     program: Program,
@@ -162,14 +162,14 @@ pub struct Watch {
 impl Watch {
     /// Begins to watch the JVM of a process.
     pub fn start(pid: i32, asked: Asked) -> Result<Self, Unavailable> {
-        crate::privileges::ebpf()?;
+        crate::check::ebpf()?;
         crate::descriptors::raise_limit();
-        let engine = Engine::load(false)?;
-        engine.borrow_mut().renew(pid, true);
+        let unwinder = Unwinder::load(false)?;
+        unwinder.borrow_mut().renew(pid, true);
         let unreadable = |why: String| Unavailable { what: WHAT.into(), why, remedy: String::new() };
         let (vm, code) = {
-            let mut engine = engine.borrow_mut();
-            let known = engine.code.get_mut(pid);
+            let mut unwinder = unwinder.borrow_mut();
+            let known = unwinder.code.get_mut(pid);
             let why = known.as_ref().and_then(|known| known.jvm_error.clone());
             let jvm = known.and_then(|known| known.jvm.as_ref());
             let jvm = jvm.ok_or_else(|| {
@@ -180,14 +180,14 @@ impl Watch {
         let patterns = asked.patterns.clone();
         let is_wanted = move |method: &_| patterns.iter().any(|pattern: &Pattern| pattern.means(method));
         let entries = Entries::new(vm, code, Box::new(is_wanted)).map_err(|e| unreadable(e.to_string()))?;
-        let program = Program::load(pid.cast_unsigned(), &engine)?;
+        let program = Program::load(pid.cast_unsigned(), &unwinder)?;
         let now = Instant::now();
         let timing = asked.times.then(|| Timing::new(now));
         let mut watch = Self {
             timing,
             pid,
             asked,
-            engine,
+            unwinder,
             entries,
             program,
             followed: Vec::new(),
@@ -351,8 +351,8 @@ impl Watch {
     /// Names callers and threads that are new.
     fn name(&mut self) {
         let calls = self.program.calls();
-        let mut engine = self.engine.borrow_mut();
-        if let Some(jvm) = engine.code.get_mut(self.pid).and_then(|known| known.jvm.as_mut()) {
+        let mut unwinder = self.unwinder.borrow_mut();
+        if let Some(jvm) = unwinder.code.get_mut(self.pid).and_then(|known| known.jvm.as_mut()) {
             self.names.learn(&calls, jvm);
         }
     }
@@ -451,8 +451,8 @@ impl Count for Watch {
     /// Names of compiled methods that are called as what is asked for, of whatever class: what may
     /// have been meant where nothing is found.
     fn similar(&mut self) -> Vec<String> {
-        let mut engine = self.engine.borrow_mut();
-        let Some(jvm) = engine.code.get_mut(self.pid).and_then(|known| known.jvm.as_mut()) else {
+        let mut unwinder = self.unwinder.borrow_mut();
+        let Some(jvm) = unwinder.code.get_mut(self.pid).and_then(|known| known.jvm.as_mut()) else {
             return Vec::new();
         };
         let blobs = jvm.code.blobs(&jvm.vm.memory).unwrap_or_default();

@@ -12,11 +12,12 @@ use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags};
 
-use crate::bpf::object::{place, share, skeleton};
-use crate::collector::Unavailable;
-use crate::cpu::perf_event;
-use crate::unwind::SharedEngine;
+use crate::Unavailable;
+use crate::bpf::object::{place, skeleton};
+use crate::perf_event;
+use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::{Walked, word};
+use crate::unwind::share_tables;
 
 skeleton!("method");
 use skeleton::{MethodSkel, MethodSkelBuilder};
@@ -167,11 +168,12 @@ fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
 }
 
 impl Program {
-    /// Loads it for a process, whose stacks the engine knows.
-    pub fn load(pid: u32, engine: &SharedEngine) -> Result<Self, Unavailable> {
+    /// Loads it for a process, whose stacks the unwinder knows.
+    pub fn load(pid: u32, unwinder: &SharedUnwinder) -> Result<Self, Unavailable> {
         crate::bpf::silence();
         let mut open = MethodSkelBuilder::default().open(place()).map_err(refused("opening"))?;
-        share(open.open_object_mut(), Some(engine), None).map_err(refused("sharing the tables of"))?;
+        share_tables(open.open_object_mut(), Some(unwinder), None)
+            .map_err(refused("sharing the tables of"))?;
         if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
             constants.watched_pid = pid;
             constants.pidns_ino = crate::bpf::pid_namespace();

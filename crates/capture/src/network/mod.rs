@@ -26,15 +26,15 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts};
 use syscalls::Errno;
 
-use crate::TargetEvent;
-use crate::bpf::events::Events;
-use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::object::{place, skeleton};
 use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable, whole};
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Budget, Verdict, put_back};
 use crate::procfs;
 use crate::target::Change;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
+use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Again, Event, Kind};
 use sockets::Sockets;
 
@@ -49,8 +49,10 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::NETWORK,
     about: "connections being made, names being resolved, retransmitted segments, with peer and stack",
     engine: Engine::Ebpf,
+    needs: &[Service::Unwinder],
     essential: false,
     default: true,
+    order: Order::Listed,
     make: |_: &Settings| Box::new(Network::default()),
 };
 
@@ -93,10 +95,10 @@ struct Network {
 impl Collector for Network {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = cx.targets.selection().is_whole_host();
-        let loaded = load(whole_host, cx.settings, cx.shared.stacks.as_ref(), cx.targets.map())?;
+        let loaded = load(whole_host, cx.settings, cx.services.unwinder(), cx.targets.map())?;
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffer of", &error);
-        let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
-        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
+        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
+        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, unwinder);
         self.events = Some(events.map_err(broken)?);
         let attach = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
         self.links.push(loaded.progs.on_state.attach().map_err(attach)?);
@@ -291,7 +293,7 @@ impl Network {
 
     fn write_lookup(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
         let end_ns = if event.end_ns > 0 { event.end_ns } else { u64::MAX };
-        let asked = cx.shared.dns_queries.within(event.tid, event.begin_ns, end_ns);
+        let asked = cx.services.dns_queries.within(event.tid, event.begin_ns, end_ns);
         let mut figures = vec![(figure::RESULT, f64::from(event.result))];
         let mut labels: Vec<(&str, String)> = Vec::new();
         if let Some(last) = asked.last() {
@@ -414,11 +416,11 @@ fn attach(loaded: &NetworkSkel<'_>, pid: i32) -> Result<Option<Vec<Link>>, Strin
     Ok(Some(links))
 }
 
-/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
+/// Loads the programs; attaching them is the caller's. With an unwinder they walk by its tables.
 fn load(
     whole_host: bool,
     settings: &Settings,
-    engine: Option<&SharedEngine>,
+    unwinder: Option<&SharedUnwinder>,
     targets: Option<&MapHandle>,
 ) -> Result<NetworkSkel<'static>, Unavailable> {
     silence();
@@ -431,6 +433,6 @@ fn load(
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();
     }
-    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
     open.load().map_err(failed("loading"))
 }

@@ -9,8 +9,6 @@
 mod event;
 mod format;
 pub(crate) mod library;
-mod spec;
-mod tracefs;
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -22,18 +20,17 @@ use fathom_recording::{FrameType, SampleRow, SpanRow, StackId};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts, UsdtOpts};
 
-use crate::TargetEvent;
-use crate::bpf::events::Events;
-use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::object::{place, skeleton};
 use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable};
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
-use crate::cpu::perf_event;
+use crate::event_stacks::Events;
+pub use crate::probe_spec::Spec;
 use crate::target::Change;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
+use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use crate::{perf_event, tracefs};
 use event::Event;
 use format::{Format, Value};
-pub use spec::Spec;
-pub(crate) use tracefs::readable as tracepoints;
 
 skeleton!("probe");
 
@@ -50,8 +47,10 @@ pub const ENTRY: Entry = Entry {
     id: "probes",
     about: "functions, USDT probes and tracepoints that are asked for by name (fathom trace)",
     engine: Engine::Ebpf,
+    needs: &[Service::Unwinder],
     essential: false,
     default: false,
+    order: Order::Listed,
     make: |settings: &Settings| Box::new(Probes::new(settings)),
 };
 
@@ -317,10 +316,10 @@ fn returned(result: u64) -> f64 {
 
 impl Collector for Probes {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let loaded = load(self.min_ns, cx.shared.stacks.as_ref(), cx.targets.map())?;
-        let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
+        let loaded = load(self.min_ns, cx.services.unwinder(), cx.targets.map())?;
+        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
+        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, unwinder);
         self.events = Some(events.map_err(broken)?);
         self.loaded = Some(loaded);
         self.attach_to_kernel().map_err(|why| Unavailable {
@@ -374,10 +373,10 @@ impl Collector for Probes {
     }
 }
 
-/// Loads the programs. With an engine they walk by its tables.
+/// Loads the programs. With an unwinder they walk by its tables.
 fn load(
     min_ns: u64,
-    engine: Option<&SharedEngine>,
+    unwinder: Option<&SharedUnwinder>,
     targets: Option<&MapHandle>,
 ) -> Result<skeleton::ProbeSkel<'static>, Unavailable> {
     silence();
@@ -388,6 +387,6 @@ fn load(
         data.own_pid = std::process::id();
         data.pidns_ino = pid_namespace();
     }
-    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
     open.load().map_err(failed("loading"))
 }

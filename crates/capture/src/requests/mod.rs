@@ -33,9 +33,8 @@ use crate::bpf::attached::attached;
 use crate::bpf::object::{place, skeleton};
 use crate::bpf::{counted, pid_namespace, silence, unavailable, whole, words};
 use crate::clock::monotonic_ns;
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::growing_series::{Gauge, Points};
-use crate::procfs;
+use crate::{Collector, Context, Engine, Entry, Order, Settings, Unavailable, procfs};
 
 skeleton!("requests");
 use peers::Peers;
@@ -51,8 +50,10 @@ pub const ENTRY: Entry = Entry {
     id: source::REQUESTS,
     about: "how long requests took to be answered: by the JVM and, over connections that it made, by its peers",
     engine: Engine::Ebpf,
+    needs: &[],
     essential: false,
     default: true,
+    order: Order::Listed,
     make: |_: &Settings| Box::new(Requests::default()),
 };
 

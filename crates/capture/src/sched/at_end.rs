@@ -102,13 +102,13 @@ impl Sched {
 
     /// Where threads that are off the CPU left Java, by thread.
     fn java_stacks_of(&self, off: &[(u32, Off)], cx: &mut Context<'_>) -> HashMap<u32, StackId> {
-        let Some(engine) = cx.shared.stacks.clone() else { return HashMap::new() };
+        let Some(unwinder) = cx.services.unwinder().cloned() else { return HashMap::new() };
         let mut by_process: HashMap<i32, HashSet<u32>> = HashMap::new();
         for (tid, _) in off {
             let Some(watched) = self.threads.get(tid) else { continue };
             by_process.entry(watched.pid.cast_signed()).or_default().insert(*tid);
         }
-        let mut engine = engine.borrow_mut();
-        by_process.iter().flat_map(|(pid, tids)| engine.asleep(*pid, tids, cx.sink)).collect()
+        let mut unwinder = unwinder.borrow_mut();
+        by_process.iter().flat_map(|(pid, tids)| unwinder.asleep(*pid, tids, cx.sink)).collect()
     }
 }

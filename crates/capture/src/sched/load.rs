@@ -5,20 +5,21 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
 use super::WHAT;
 use super::skeleton::{SchedSkel, SchedSkelBuilder};
+use crate::Unavailable;
 use crate::bpf::dispatcher::Dispatcher;
 use crate::bpf::interrupts::Interrupts;
-use crate::bpf::object::{place, share};
+use crate::bpf::object::place;
 use crate::bpf::{pid_namespace, silence, unavailable};
-use crate::collector::Unavailable;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
+use crate::unwind::share_tables;
 
-/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
+/// Loads the programs; attaching them is the caller's. With an unwinder they walk by its tables.
 pub(super) fn load(
     whole_host: bool,
     (min_ns, always_ns): (u64, u64),
     with_starts: bool,
     interrupts: Option<&Interrupts>,
-    (engine, targets, dispatcher): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Dispatcher>),
+    (unwinder, targets, dispatcher): (Option<&SharedUnwinder>, Option<&MapHandle>, Option<&Dispatcher>),
 ) -> Result<SchedSkel<'static>, Unavailable> {
     silence();
     let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
@@ -31,7 +32,7 @@ pub(super) fn load(
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();
     }
-    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
     if let Some(interrupts) = interrupts {
         interrupts.share(open.open_object_mut()).map_err(failed("sharing the interrupts of"))?;
     }

@@ -3,7 +3,7 @@
 use super::{MISSED_ONE_IN, Sched};
 use crate::bpf::counted;
 use crate::clock::monotonic_ns;
-use crate::collector::{Context, Unavailable};
+use crate::{Context, Unavailable};
 
 impl Sched {
     /// Reports how many waits were not reported one by one, as there were too many.
@@ -42,7 +42,7 @@ impl Sched {
     pub(super) fn count_losses(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
-        let lost_starts = counted(&loaded.maps.losses, 2) + cx.shared.starts.lost;
+        let lost_starts = counted(&loaded.maps.losses, 2) + cx.services.starts.lost;
         let without_stack = counted(&loaded.maps.losses, 3);
         cx.source_mut().lost += lost_starts - self.lost_starts;
         self.lost_starts = lost_starts;

@@ -27,17 +27,17 @@ use syscalls::Sysno;
 
 use crate::bpf::attached::attached;
 use crate::bpf::dispatcher::{Hook, Registered, SWITCH_WAITS, WAITS};
-use crate::bpf::events::Events;
 use crate::bpf::object::skeleton;
 use crate::bpf::ring::Ring;
 use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
-use crate::jvm_events;
+use crate::event_stacks::Events;
 use crate::kernel_symbols::KernelSymbols;
 use crate::procfs::Stat;
 use crate::target::Change;
-use crate::{TargetEvent, procfs};
+use crate::{
+    Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable, jvm_events, procfs,
+};
 use event::{Event, asleep_since, syscall_name};
 use load::load;
 use short::Unplaced;
@@ -57,8 +57,10 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::SCHED,
     about: "every switch of the targets' threads: what they waited for, how long for a CPU, who woke them; their starts",
     engine: Engine::Ebpf,
+    needs: &[Service::Unwinder, Service::Dispatcher, Service::Interrupts],
     essential: true,
     default: true,
+    order: Order::Listed,
     make: |_: &Settings| Box::new(Sched::default()),
 };
 
@@ -130,11 +132,11 @@ impl Collector for Sched {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = cx.targets.selection().is_whole_host();
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
-        let dispatcher = cx.shared.dispatcher();
-        let interrupts = cx.shared.interrupts().clone();
-        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), dispatcher.as_deref());
+        let dispatcher = cx.services.dispatcher();
+        let interrupts = cx.services.interrupts();
+        let shared = (cx.services.unwinder(), cx.targets.map(), dispatcher.as_deref());
         // Those of a JVM, which is known for one where its own events are seen.
-        let with_starts = cx.settings.wants(&jvm_events::ENTRY, Engine::Ebpf);
+        let with_starts = jvm_events::ENTRY.is_wanted(cx.settings, Engine::Ebpf);
         let waits = (min_ns, cx.settings.always_ns);
         let mut loaded = load(whole_host, waits, with_starts, interrupts.as_deref().ok(), shared)?;
         match interrupts {
@@ -142,9 +144,9 @@ impl Collector for Sched {
             Err(why) => cx.unseen(why),
         }
         self.attached_ns = monotonic_ns().max(0).cast_unsigned();
-        let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
+        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
+        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, unwinder);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         let attaching = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
@@ -167,7 +169,7 @@ impl Collector for Sched {
         if with_starts {
             let starts = Ring::over(&loaded.maps.starts, StartEvent::parse, MOST_EVENTS);
             self.starts = Some(starts.map_err(attaching)?);
-            cx.shared.starts.are_wanted = true;
+            cx.services.starts.are_wanted = true;
         }
         let attached = Attached::of(loaded).map_err(attaching)?;
         self.loaded = Some(attached);
@@ -188,7 +190,7 @@ impl Collector for Sched {
             // reported by the next turn.
             let _ = self.drain(cx);
             self.unwatch_process(pid, event.at_ns, cx);
-            let of_it = cx.shared.starts.take_all(Some(pid), |_| event.target.jvm);
+            let of_it = cx.services.starts.take_all(Some(pid), |_| event.target.jvm);
             of_it.iter().for_each(|start| write_start(start, &event.target, event.at_ns, cx));
         }
         let Some(loaded) = &self.loaded else { return };
@@ -237,7 +239,7 @@ impl Collector for Sched {
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let jvms: HashSet<u32> =
             cx.targets.iter().filter(|target| target.jvm).map(|target| target.pid.cast_unsigned()).collect();
-        let complete = cx.shared.starts.take(|pid| jvms.contains(&pid));
+        let complete = cx.services.starts.take(|pid| jvms.contains(&pid));
         write_starts(&complete, now_ns, cx);
         self.count_losses(cx);
         Ok(())
@@ -263,7 +265,7 @@ impl Collector for Sched {
         // What breaks down now was reported when it did.
         let _ = self.drain(cx);
         self.still_off(now_ns, cx);
-        let left = cx.shared.starts.take_all(None, |_| true);
+        let left = cx.services.starts.take_all(None, |_| true);
         write_starts(&left, now_ns, cx);
         self.report_limits(cx);
         self.registered.clear();
@@ -355,7 +357,7 @@ impl Sched {
         self.threads.insert(tid, watched);
         if event.ended() {
             self.unwatch(tid, event.on_ns, cx);
-            cx.shared.starts.ended(tid, event.on_ns);
+            cx.services.starts.ended(tid, event.on_ns);
         }
     }
 
@@ -370,10 +372,10 @@ impl Sched {
                     true => events.shared_stack(thread, stack_ns, cx),
                     false => events.stack(thread, stack_ns, cx),
                 });
-                cx.shared.starts.cloned(of, event.ends_ns, stack);
+                cx.services.starts.cloned(of, event.ends_ns, stack);
             }
-            Part::Ran => cx.shared.starts.ran(of, event.ends_ns.1),
-            Part::Waited => cx.shared.starts.waited(of, event.ends_ns),
+            Part::Ran => cx.services.starts.ran(of, event.ends_ns.1),
+            Part::Waited => cx.services.starts.waited(of, event.ends_ns),
         }
     }
 

@@ -1,13 +1,15 @@
 //! Which engine records, and what it can be asked for.
 
-use crate::collector::{Engine, Settings, Unavailable};
+use crate::Engine;
+use crate::Unavailable;
 use crate::error::CaptureError;
-use crate::{CpuEvent, privileges};
+use crate::settings::Settings;
+use crate::{CpuEvent, check};
 
 /// Whoever asks for another event than the usual one does not want a recording without its samples.
 pub(super) fn check_event(settings: &Settings, engine: Engine) -> Result<(), CaptureError> {
     let event = settings.cpu_event;
-    if event == CpuEvent::default() || !settings.wants(&crate::cpu::ENTRY, Engine::Ebpf) {
+    if event == CpuEvent::default() || !crate::cpu::ENTRY.is_wanted(settings, Engine::Ebpf) {
         return Ok(());
     }
     if engine != Engine::Ebpf {
@@ -23,7 +25,7 @@ pub(super) fn check_event(settings: &Settings, engine: Engine) -> Result<(), Cap
 /// The engine that is used, and why not the better one. An error: the one that was asked for cannot
 /// be used.
 pub(super) fn choose_engine(settings: &Settings) -> Result<(Engine, Vec<Unavailable>), CaptureError> {
-    match (settings.engine, privileges::ebpf()) {
+    match (settings.engine, check::ebpf()) {
         (Some(Engine::Jfr), _) => Ok((Engine::Jfr, Vec::new())),
         (_, Ok(())) => Ok((Engine::Ebpf, Vec::new())),
         (Some(_), Err(why)) => Err(CaptureError::NotHere(why)),

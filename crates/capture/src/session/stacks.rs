@@ -3,39 +3,35 @@
 
 use super::Session;
 use super::output::Output;
-use crate::collector::{COLLECTORS, Engine, Shared, Unavailable};
+use crate::Unavailable;
+use crate::services::Services;
 use crate::target::{Change, TargetEvent, Targets};
 use crate::unwind;
 
 impl Session {
-    /// Makes the tables, where a collector runs that takes stacks, and reads the processes that are
+    /// Makes the tables for the first collector that needs them, and reads the processes that are
     /// there.
-    pub(super) fn make_stacks(&mut self, writer: &mut dyn Output) {
-        let takes_stacks =
-            |entry: &crate::Entry| entry.engine == Engine::Ebpf && self.settings.wants(entry, self.engine);
-        if self.engine != Engine::Ebpf || !COLLECTORS.iter().any(takes_stacks) {
-            return;
-        }
-        match unwind::Engine::load(self.targets.selection().is_whole_host()) {
-            Ok(engine) => self.shared.stacks = Some(engine),
+    pub(super) fn make_unwinder(&mut self, writer: &mut dyn Output) {
+        match unwind::Unwinder::load(self.targets.selection().is_whole_host()) {
+            Ok(unwinder) => self.services.unwinder = Some(unwinder),
             Err(unseen) => return self.say_unseen(unseen, writer),
         }
         for target in self.targets.iter() {
-            self.shared.read_code(target.pid, target.jvm, &self.targets);
+            self.services.read_code(target.pid, target.jvm, &self.targets);
         }
     }
 
     /// Reads JVMs that were not ready yet.
     pub(super) fn keep_stacks_up(&mut self, writer: &mut dyn Output) {
-        let Some(engine) = &self.shared.stacks else { return };
-        let mut engine = engine.borrow_mut();
-        for pid in engine.code.pids() {
-            if engine.code.waits_for_jvm(pid) {
-                engine.code.refresh(pid, true);
+        let Some(unwinder) = &self.services.unwinder else { return };
+        let mut unwinder = unwinder.borrow_mut();
+        for pid in unwinder.code.pids() {
+            if unwinder.code.waits_for_jvm(pid) {
+                unwinder.code.refresh(pid, true);
             }
         }
-        let (_, _, refused) = engine.code.tables.used();
-        drop(engine);
+        let (_, _, refused) = unwinder.code.tables.used();
+        drop(unwinder);
         if refused > 0 {
             let unseen = Unavailable {
                 what: format!("callers of native code in {refused} files"),
@@ -48,9 +44,9 @@ impl Session {
 
     /// Says what was not seen of stacks.
     pub(super) fn end_stacks(&mut self, writer: &mut dyn Output) {
-        let Some(engine) = self.shared.stacks.take() else { return };
-        let mut engine = engine.borrow_mut();
-        let unnamed = engine.stacks.unnamed;
+        let Some(unwinder) = self.services.unwinder.take() else { return };
+        let mut unwinder = unwinder.borrow_mut();
+        let unnamed = unwinder.stacks.unnamed;
         if unnamed > 0 {
             let unseen = Unavailable {
                 what: format!("names of {unnamed} Java frames"),
@@ -59,8 +55,8 @@ impl Session {
             };
             self.say_unseen(unseen, writer);
         }
-        for pid in engine.code.pids() {
-            if let Some(why) = engine.code.get_mut(pid).and_then(|known| known.jvm_error.clone()) {
+        for pid in unwinder.code.pids() {
+            if let Some(why) = unwinder.code.get_mut(pid).and_then(|known| known.jvm_error.clone()) {
                 let what = format!("Java frames of process {pid}");
                 self.say_unseen(Unavailable { what, why, remedy: String::new() }, writer);
             }
@@ -76,11 +72,11 @@ impl Session {
     }
 }
 
-impl Shared {
+impl Services {
     /// Forgets the code of a process that is gone or another program.
     pub(super) fn forget_code(&self, event: &TargetEvent) {
-        if let Some(engine) = self.stacks.as_ref().filter(|_| event.leaves()) {
-            engine.borrow_mut().forget(event.target.pid);
+        if let Some(unwinder) = self.unwinder.as_ref().filter(|_| event.leaves()) {
+            unwinder.borrow_mut().forget(event.target.pid);
         }
     }
 
@@ -93,15 +89,15 @@ impl Shared {
 
     fn read_code(&self, pid: i32, is_jvm: bool, targets: &Targets) {
         // A command before its exec is a copy of fathom: nobody wants its stacks.
-        if let Some(engine) = self.stacks.as_ref().filter(|_| !targets.is_held(pid)) {
-            engine.borrow_mut().renew(pid, is_jvm);
+        if let Some(unwinder) = self.unwinder.as_ref().filter(|_| !targets.is_held(pid)) {
+            unwinder.borrow_mut().renew(pid, is_jvm);
         }
     }
 
     /// Makes ready to name the code of a process, which takes longer than to walk it.
     pub(super) fn learn_code(&self, pid: i32) {
-        if let Some(engine) = &self.stacks {
-            engine.borrow_mut().learn(pid);
+        if let Some(unwinder) = &self.unwinder {
+            unwinder.borrow_mut().learn(pid);
         }
     }
 }

@@ -8,8 +8,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::output::Output;
 use super::signals::Signals;
 use super::{Running, Session};
-use crate::collector::{Context, Engine, Unavailable};
+use crate::Engine;
+use crate::services::Service;
 use crate::target::TargetEvent;
+use crate::{Context, Unavailable};
 
 impl Session {
     pub(super) fn watch_births(&mut self) -> Result<(), Unavailable> {
@@ -54,13 +56,13 @@ impl Session {
     pub(super) fn pass_on(&mut self, event: &TargetEvent, writer: &mut dyn Output) {
         if event.leaves() {
             self.each(writer, |running| running.works, |running, cx| running.collector.left(event, cx));
-            self.shared.forget_code(event);
+            self.services.forget_code(event);
         }
         let mut is_met = false;
         let mut meet = |running: &Running, cx: &Context<'_>| {
-            if !is_met && running.entry.id != crate::jvm_events::ENTRY.id {
+            if !is_met && running.entry.needs.contains(&Service::Unwinder) {
                 is_met = true;
-                cx.shared.meet_code(event, cx.targets);
+                cx.services.meet_code(event, cx.targets);
             }
         };
         self.each(
@@ -72,8 +74,8 @@ impl Session {
             },
         );
         if !is_met {
-            self.shared.meet_code(event, &self.targets);
+            self.services.meet_code(event, &self.targets);
         }
-        self.shared.learn_code(event.target.pid);
+        self.services.learn_code(event.target.pid);
     }
 }

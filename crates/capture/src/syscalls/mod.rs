@@ -41,18 +41,18 @@ use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle};
 use syscalls::Sysno;
 
-use crate::TargetEvent;
 use crate::bpf::attached::attached;
 use crate::bpf::dispatcher::{Dispatcher, EVERY, Hook, Registered};
-use crate::bpf::events::Events;
-use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::object::{place, skeleton};
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
-use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::dns_queries::DnsQuery;
+use crate::event_stacks::Events;
 use crate::procfs;
 use crate::target::Change;
-use crate::unwind::{SharedEngine, asleep};
+use crate::unwind::share_tables;
+use crate::unwind::{SharedUnwinder, asleep};
+use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Event, Kind};
 use figures::Attributes;
 use totals::Totals;
@@ -70,8 +70,10 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::SYSCALLS,
     about: "system calls: all counted by thread, long ones with file or peer, error and stack",
     engine: Engine::Ebpf,
+    needs: &[Service::Unwinder, Service::Dispatcher],
     essential: false,
     default: true,
+    order: Order::Listed,
     make: |_: &Settings| Box::new(Syscalls::default()),
 };
 
@@ -137,8 +139,8 @@ struct Syscalls {
 impl Collector for Syscalls {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = cx.targets.selection().is_whole_host();
-        let dispatcher = cx.shared.dispatcher();
-        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), dispatcher.as_deref());
+        let dispatcher = cx.services.dispatcher();
+        let shared = (cx.services.unwinder(), cx.targets.map(), dispatcher.as_deref());
         let load = |walks| load(whole_host, cx.settings, shared, walks);
         // A kernel may have no such program: everything else goes on without.
         let (loaded, cannot_walk) = match load(true) {
@@ -160,8 +162,8 @@ impl Collector for Syscalls {
             let shape = calls::shape(number, wanted.as_deref());
             loaded.maps.shapes.update(&key, &shape, MapFlags::ANY).map_err(broken)?;
         }
-        let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
-        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
+        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
+        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, unwinder);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         if let Some(dispatcher) = dispatcher {
@@ -297,9 +299,9 @@ impl Syscalls {
             by_process.entry(event.pid.cast_signed()).or_default().insert(event.tid);
         }
         let mut java: HashMap<u32, StackId> = HashMap::new();
-        if let Some(engine) = cx.shared.stacks.clone() {
-            let mut engine = engine.borrow_mut();
-            java.extend(by_process.iter().flat_map(|(pid, tids)| engine.asleep(*pid, tids, cx.sink)));
+        if let Some(unwinder) = cx.services.unwinder().cloned() {
+            let mut unwinder = unwinder.borrow_mut();
+            java.extend(by_process.iter().flat_map(|(pid, tids)| unwinder.asleep(*pid, tids, cx.sink)));
         }
         let ended_ns = cx.ends_ns();
         for event in events {
@@ -317,7 +319,7 @@ impl Syscalls {
         let accepted = event.ends.own().is_some_and(|own| self.listens_on(pid, own.port()));
         let attributes = Attributes::of(event, accepted);
         if let Some(query) = dns_query(event).filter(|_| !event.unfinished) {
-            cx.shared.dns_queries.add(event.tid, query);
+            cx.services.dns_queries.add(event.tid, query);
         }
         cx.sink.span(&SpanRow {
             thread: Some(thread),
@@ -430,12 +432,12 @@ fn restarts(number: i32) -> String {
     }
 }
 
-/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
+/// Loads the programs; attaching them is the caller's. With an unwinder they walk by its tables.
 /// `walks`: with the one that looks at all threads.
 fn load(
     whole_host: bool,
     settings: &Settings,
-    (engine, targets, dispatcher): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Dispatcher>),
+    (unwinder, targets, dispatcher): (Option<&SharedUnwinder>, Option<&MapHandle>, Option<&Dispatcher>),
     walks: bool,
 ) -> Result<SyscallsSkel<'static>, Unavailable> {
     silence();
@@ -453,7 +455,7 @@ fn load(
         data.pidns_ino = pid_namespace();
     }
     open.progs.each_task.set_autoload(walks);
-    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
     if let Some(dispatcher) = dispatcher {
         let programs = ["on_sys_enter", "on_sys_exit"];
         dispatcher

@@ -8,12 +8,12 @@ use std::os::fd::BorrowedFd;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
+use crate::Unavailable;
 use crate::bpf::attached::attached;
 use crate::bpf::object::{place, skeleton};
 use crate::bpf::ring::Ring;
 use crate::bpf::words;
 use crate::bpf::{pid_namespace, silence, unavailable};
-use crate::collector::Unavailable;
 
 skeleton!("births");
 use skeleton::BirthsSkelBuilder;

@@ -7,9 +7,9 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::shared::{ProcessCode, bytes_of};
-use super::{Arena, Capacity, CodeOfProcesses, Engine, Publish, SharedEngine, UnwindMaps};
+use super::{Arena, Capacity, CodeOfProcesses, Publish, SharedUnwinder, UnwindMaps, Unwinder};
+use crate::Unavailable;
 use crate::bpf::object::{place, skeleton};
-use crate::collector::Unavailable;
 
 skeleton!("tables");
 use skeleton::TablesSkelBuilder;
@@ -36,9 +36,9 @@ fn handle(map: &libbpf_rs::Map<'_>) -> Result<MapHandle, Unavailable> {
     MapHandle::try_from(map).map_err(refused("opening a map of"))
 }
 
-impl Engine {
+impl Unwinder {
     /// Over tables of its own. `all`: for every process of the host, and not for some.
-    pub(crate) fn load(all: bool) -> Result<SharedEngine, Unavailable> {
+    pub(crate) fn load(all: bool) -> Result<SharedUnwinder, Unavailable> {
         crate::bpf::silence();
         let capacity = if all { Capacity::HOST } else { Capacity::SOME };
         let mut open = TablesSkelBuilder::default().open(place()).map_err(refused("opening"))?;

@@ -67,6 +67,7 @@ pub struct Args {
 #[derive(Serialize)]
 struct Shown {
     schema: &'static str,
+    recording: Option<String>,
     window: Window,
     /// Threads that were held up at all, of those asked for.
     held_up: usize,
@@ -119,6 +120,7 @@ impl Args {
         stops.truncate(self.stops);
         let shown = Shown {
             schema: SCHEMA,
+            recording: recording.identity.recording.clone(),
             window,
             held_up,
             chains: victims.iter().take(self.threads).map(chain).collect(),

@@ -87,7 +87,7 @@ fn tries(what: &str, test: impl Fn()) {
 
 /// Whether eBPF is allowed here; says so loudly when it is not.
 pub fn ebpf_is_allowed() -> bool {
-    let allowed = fathom_capture::privileges::ebpf();
+    let allowed = fathom_capture::check::ebpf();
     if let Err(why) = &allowed {
         fathom_testing::skip(&format!("{}: {}", why.what, why.why));
     }

@@ -89,8 +89,8 @@ pub(super) fn causes(
         };
         Cause {
             rule: found.rule,
-            title: found.title.clone(),
-            culprit: found.culprit.clone(),
+            title: found.title.to_string(),
+            culprit: found.culprit.to_string(),
             confidence: found.confidence,
             state,
             why,
@@ -106,8 +106,8 @@ pub(super) fn new_ones([before, after]: [&Diagnosis; 2], covers_s: f64) -> Vec<N
     let is_new = |found: &&Finding| !before.findings.iter().any(|old| is_same(old, found));
     let new = |found: &Finding| New {
         rule: found.rule,
-        title: found.title.clone(),
-        culprit: found.culprit.clone(),
+        title: found.title.to_string(),
+        culprit: found.culprit.to_string(),
         confidence: found.confidence,
         ms_per_s: cost(found.cost_ms, covers_s, None).map(|cost| cost.ms_per_s),
         before_saw: blind(before, found).is_none(),

@@ -85,7 +85,7 @@ impl<'a> Walk<'_, 'a> {
         let device = span.as_ref().and_then(|span| span.label(label::DEVICE));
         let files =
             device.and_then(|device| written_back::what(self.chains.recording, device, &work.intervals));
-        files.map_or_else(String::new, |files| format!(": {files}"))
+        files.map_or_else(String::new, |files| format!(": {}", files.sentence()))
     }
 
     /// Requests to devices in what is left, by device, kind and issuer.

@@ -93,6 +93,7 @@ impl<'a> Chains<'a> {
             thread: name,
             tid,
             process,
+            process_id: self.process_of(thread),
             from_ns: ends.first().map_or(0, |s| s.0),
             to_ns: ends.last().map_or(0, |s| s.1),
             ms: intervals.length_ms(),

@@ -70,6 +70,8 @@ pub struct Chain {
     pub tid: Option<i64>,
     /// Its process.
     pub process: String,
+    /// The same as a row of the recording's processes.
+    pub process_id: Option<ProcessId>,
     /// The intervals looked at: from the first …
     pub from_ns: i64,
     /// … to the last of them, nanoseconds on the recording's clock.
@@ -90,6 +92,8 @@ pub struct Link {
     pub tid: Option<i64>,
     /// Its process; empty where it is not known.
     pub process: String,
+    /// The same as a row of the recording's processes.
+    pub process_id: Option<ProcessId>,
     /// What its time is attributed to, as in the ledger of threads; `None` for a device and for
     /// what was not followed.
     pub category: Option<Category>,
@@ -245,6 +249,7 @@ impl<'a> Chains<'a> {
             thread: name,
             tid,
             process,
+            process_id: self.process_of(thread),
             from_ns: ends.first().map_or(0, |s| s.0),
             to_ns: ends.last().map_or(0, |s| s.1),
             ms: intervals.length_ms(),
@@ -369,6 +374,10 @@ impl<'a> Chains<'a> {
             _ => name.to_owned(),
         };
         (name, row.tid, self.recording.process_name(row.process).to_owned())
+    }
+
+    fn process_of(&self, thread: ThreadId) -> Option<ProcessId> {
+        Some(self.recording.threads.get(thread.index())?.process)
     }
 
     /// Frames of a stack, innermost first. Of what lies within the first Java method only the

@@ -45,8 +45,10 @@ const ASKED_NS: i64 = 20_000_000;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Stop {
-    /// The JVM.
+    /// The JVM, in words that no other JVM of the recording goes by.
     pub process: String,
+    /// The same as a row of the recording's processes.
+    pub process_id: ProcessId,
     /// The VM operation.
     pub operation: String,
     /// When it was asked for, nanoseconds on the recording's clock.
@@ -174,9 +176,9 @@ impl<'a> Chains<'a> {
             });
         }
         parts.sort_by_key(|part| (part.from_ns, part.part));
-        let process = self.recording.processes.get(jvm.index());
         Stop {
-            process: process.map_or_else(String::new, |p| p.name.clone()),
+            process: self.recording.process_name(jvm).to_owned(),
+            process_id: jvm,
             operation: span.name().to_owned(),
             from_ns: span.t0_ns(),
             to_ns: span.t1_ns(),

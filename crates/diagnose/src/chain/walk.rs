@@ -166,6 +166,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             thread: name,
             tid,
             process,
+            process_id: thread.and_then(|thread| self.chains.process_of(thread)),
             category,
             what,
             ms,

@@ -19,7 +19,7 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
     if !unplaced.is_empty() {
         let names: Vec<_> = unplaced.iter().map(|jvm| recording.process_name(*jvm)).collect();
         return vec![BlindSpot {
-            what: format!("{}: cannot be time-aligned with the other inputs", names.join(", ")).into(),
+            what: scope::NOT_ALIGNED.is(Value::name(names.join(", "))).into(),
             rules,
             remedy: "align the log by hand: --align FILE=+SECONDS after the start of the first JVM, or \
                      --align FILE=@2026-11-20T22:00:00Z; logging with the `time` decorator makes that unnecessary"
@@ -46,20 +46,20 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
     };
     let rows = [
         (
-            "what the JVM's collector and safepoints did: no log of a JVM was given",
+            &scope::NO_GC_LOG,
             of(&[Gc, Safepoint, Cpu, Memory, Storage, Application]),
             "-Xlog:gc*,safepoint:file=gc.log:time,uptime,level,tags (JDK 8: -Xloggc:gc.log -XX:+PrintGCDetails \
              -XX:+PrintGCDateStamps -XX:+PrintGCApplicationStoppedTime)",
         ),
         (
-            "what the JIT compiler did: no log of a JVM was given",
+            &scope::NO_JIT_LOG,
             of(&[Jit]),
             "-XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml",
         ),
     ];
     rows.into_iter()
         .filter(|(_, rules, _)| !rules.is_empty())
-        .map(|(what, rules, remedy)| BlindSpot { what: what.into(), rules, remedy: remedy.into() })
+        .map(|(what, rules, remedy)| BlindSpot { what: what.fact().into(), rules, remedy: remedy.into() })
         .collect()
 }
 
@@ -102,7 +102,7 @@ fn unseen_of(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
     let unseen = recording.sources.iter().flat_map(|source| &source.unseen);
     let unseen = unseen.filter(|unseen| !is_summed(unseen));
     unseen.map(|unseen| BlindSpot {
-        what: format!("{}: {}", unseen.what, unseen.why).into(),
+        what: scope::NOT_COLLECTED.is(Value::name(&unseen.what)).with("why", Value::name(&unseen.why)).into(),
         rules: Vec::new(),
         remedy: unseen.remedy.clone(),
     })

@@ -129,7 +129,7 @@ fn a_recording_without_a_jvm_is_not_asked_for_logs_of_one() {
         of_gc.map(|spot| spot.what.fact().metric.id).collect()
     };
     assert_eq!(of_gc(&source(SESSION)), [scope::NO_JVM.id]);
-    assert_eq!(of_gc(&source("strace")), [""], "a log is asked for");
+    assert_eq!(of_gc(&source("strace")), [scope::NO_GC_LOG.id], "a log is asked for");
 }
 
 /// A run of ten minutes in which threads queue for a monitor all along, and three pauses of 300 ms.
@@ -182,6 +182,40 @@ fn the_head_of_a_log_does_not_say_that_the_collector_is_healthy() {
         diagnose(&built.sealed(), &Options::default()).unwrap().seen.few_stops.is_some()
     };
     assert!(!is_healthy(0.01) && is_healthy(60.0));
+}
+
+#[test]
+fn of_safepoints_alone_nothing_is_said_of_the_collector() {
+    let headline = |collector: bool| {
+        let mut built = Built::jvm("8", "Parallel", 60.0);
+        if !collector {
+            built.recording.process_mut(built.jvm).facts.remove(fact::COLLECTOR);
+        }
+        (0..50).for_each(|i| {
+            built.span(kind::SAFEPOINT, "RevokeBias", f64::from(i), 5.0, &[], &[]);
+        });
+        diagnose(&built.sealed(), &Options::default()).unwrap().headline
+    };
+    assert!(headline(true).contains("collector is healthy"), "{}", headline(true));
+    assert!(!headline(false).contains("healthy"), "{}", headline(false));
+}
+
+/// Humongous objects that account for a fifth of the stops come first, and do not hide the rest.
+#[test]
+fn stops_that_the_first_cause_leaves_are_in_the_headline() {
+    let mut built = Built::jvm("8", "G1", 60.0);
+    for i in 0..50 {
+        let at = f64::from(i);
+        built.pause("GC pause (young)", "G1 Evacuation Pause", at, 350.0, &[]);
+        if i % 3 == 0 {
+            let cause = "G1 Humongous Allocation";
+            built.pause("GC pause (young) (initial-mark)", cause, at + 0.5, 300.0, &[]);
+        }
+    }
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    let rules: Vec<_> = d.findings.iter().map(|f| f.rule).collect();
+    assert_eq!(rules, ["gc-humongous", "jvm-stopped"], "{}", d.headline);
+    assert!(d.headline.contains(&*d.findings[1].title), "{}", d.headline);
 }
 
 #[test]

@@ -6,6 +6,8 @@ super::metrics! {
     /// Methods that were compiled for the first time.
     FRESH = "methods-first-compiled",
         "{value|method|methods} not compiled before; most expensive to compile: {methods}";
+    /// One of them.
+    METHOD = "method-first-compiled", "{value}";
     /// Compilations by tier.
     TIERS = "compilations-by-tier", "{parts}; {value} of them on-stack replacements of running loops";
     /// Compilations by compiler, where tiers are not known.

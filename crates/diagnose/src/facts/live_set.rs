@@ -24,6 +24,9 @@ super::metrics! {
     /// Too few readings.
     TOO_FEW = "old-collections-too-few",
         "{value|collection|collections} of the old generation {value?is|are} too few to judge growth by, {needed} are needed";
+    /// Readings that are too close together.
+    TOO_CLOSE = "old-collections-too-close",
+        "the collections of the old generation are not far enough apart in time";
     /// What rules a leak out, with what a heap dump shows.
     NO_LEAK = "no-leak", "{why}; so {keeper}, which keeps {share} of the heap in {file}, is no leak";
     /// Why it is not known whether the live set grows, with what a heap dump shows.

@@ -10,6 +10,8 @@ super::metrics! {
     /// What of it no single record shows.
     UNLISTED = "lock-waits-unlisted",
         "{value} of it in waits that no record of a {noun} shows one by one: short ones, and those that had begun before";
+    /// One wait.
+    WAIT = "lock-wait", "{value} for [{class}|an object of unknown class] in {place}";
     /// Where threads waited.
     WAITED_IN = "locks-waited-for-in", "waited for in {places}";
     /// One of these places.

@@ -13,13 +13,18 @@ mod value;
 
 pub(crate) mod compile;
 pub(crate) mod cpu;
+pub(crate) mod culprits;
 pub(crate) mod faults;
+pub(crate) mod growth;
 pub(crate) mod live_set;
 pub(crate) mod locks;
 pub(crate) mod merged;
 pub(crate) mod pauses;
+pub(crate) mod ruled_out;
 pub(crate) mod scope;
+pub(crate) mod titles;
 pub(crate) mod waits;
+pub(crate) mod written;
 
 pub use evidence::{Evidence, Origin};
 pub use statement::Statement;
@@ -32,8 +37,10 @@ pub struct Metric {
     pub id: &'static str,
     /// A template: `{value}`, `{baseline}` and `{detail}` stand for quantities and names,
     /// `{detail|pause|pauses}` for a number with its noun, `{detail?was|were}` for the noun or verb
-    /// alone, `{list*; }` for a list with its separator. What stands within `[ ]` is left out where
-    /// it names a quantity that is not known.
+    /// alone, `{list*; }` for a list with its separator, `{detail!}` for the time of a single
+    /// operation, `{detail:.1}` for a number with so many digits. What stands within `[ ]` is left
+    /// out where it names a quantity that is not known; in `[ | ]` the second part takes its
+    /// place.
     pub words: &'static str,
 }
 
@@ -92,6 +99,12 @@ impl Fact {
         }
     }
 
+    /// The same as a sentence has it; empty where it is not known.
+    #[cfg(test)]
+    pub(crate) fn shows(&self, name: &str) -> String {
+        self.named(name).map_or_else(String::new, |value| value.words(None, ", "))
+    }
+
     /// The same as a name.
     pub fn name(&self, name: &str) -> Option<&str> {
         self.named(name)?.as_name()
@@ -112,7 +125,7 @@ impl Fact {
     }
 }
 
-/// Text that is no metric: what a program wrote, as it wrote it, or a single wait that is cited.
+/// Text that is no metric.
 pub(crate) static TEXT: Metric = Metric { id: "", words: "{value}" };
 
 impl Default for Fact {
@@ -149,15 +162,20 @@ pub type Subject = (&'static str, &'static [&'static Metric]);
 /// The catalogue: subjects with their metrics.
 pub fn catalogue() -> Vec<Subject> {
     vec![
+        ("Titles of findings", titles::ALL),
+        ("Culprits", culprits::ALL),
         ("Collections", pauses::ALL),
         ("The live set", live_set::ALL),
         ("Compilers", compile::ALL),
         ("CPUs", cpu::ALL),
         ("Waits", waits::ALL),
         ("Locks", locks::ALL),
+        ("Writes of the log", written::ALL),
         ("Page faults", faults::ALL),
+        ("What grew", growth::ALL),
         ("Findings that explain the same time", merged::ALL),
-        ("Ruled out, and not seen", scope::ALL),
+        ("Ruled out", ruled_out::ALL),
+        ("What could be looked at", scope::ALL),
     ]
 }
 

@@ -14,6 +14,8 @@ super::metrics! {
         "{pauses|pause|pauses} with {value} of kernel and {user} of user time, before the heap had been used once";
     /// The share that the kernel has of the CPU time of later pauses.
     LATER_KERNEL_SHARE = "later-kernel-share", "kernel share of CPU time in later pauses: {value}";
+    /// Collections that failed, which cost too little to matter.
+    FAILURES = "failed-collections", "{failures}, which cost {value} of the slow windows";
     /// A pause: what it was, why, how long, and how full the heap was.
     PAUSE = "pause",
         "{pause}[ ({cause})] of {value}[, {failed}][, the heap {heap-before} full][, heap {heap-after} full after it]";
@@ -28,6 +30,26 @@ super::metrics! {
         "{value} of {stopped} in collections[, {around} in the safepoints around them][, {others} at other safepoints]";
     /// A pause with what it found and left.
     PAUSE_SIZES = "pause-with-sizes", "{pause}[ ({cause})] of {value}[, heap {before} before, {after} after, of {capacity}]";
+    /// The phases that took most of pauses.
+    PHASES = "phases-of-pauses", "phases of these pauses: {phases}";
+    /// One of them, with its share.
+    PHASE = "phase-of-pauses", "{phase} {value} ({share})";
+    /// CPU time of pauses, and for which share of them the collector waited, where it is most.
+    CPU_OF = "cpu-of-pauses",
+        "{pauses|pause|pauses} of {least} or more used {value} of CPU ({kernel} of it in the kernel) in {paused}[: for {waited} of it the collector waited, for a CPU, for memory from swap, or for a disk]";
+    /// Pauses of CMS on one CPU, and why.
+    ON_ONE_CPU = "pauses-on-one-cpu", "{pauses} {mark} ran on one CPU ({value} of CPU in {paused}): {why}";
+    /// How fast full collections went through the heap, bytes a second.
+    PACE = "pace-of-full-collections",
+        "{collections|full collection|full collections} went through {heap} of heap in {paused}, {value} a second; a collector that works goes through 100 MB and more: for most of it this one waited, for memory from swap, for a CPU, or for a disk";
+    /// What allocates what stays, of the bytes that were sampled.
+    ALLOCATED_BY = "allocated-by",
+        "{value} of the bytes allocated for {class} are by {stack* ← } ({samples|sample|samples})";
+    /// The same, where it is not known what of that stays.
+    ALLOCATED_ALL_BY = "allocated-or-dropped-by",
+        "{value} of all bytes allocated for {class}, kept or not, are by {stack* ← } ({samples|sample|samples})";
+    /// A method on the way there.
+    FRAME = "frame", "{value}";
     /// A safepoint that is no pause of a collection.
     STOP = "stop", "{operation} of {value}";
     /// A pause whose record ends before its length.
@@ -71,7 +93,7 @@ super::metrics! {
     LIVE_SET_ABOUT = "live-set-estimate", "live set about {value} of a heap of {heap}";
     /// The size of the young generation.
     YOUNG_SIZE = "young-generation",
-        "young generation {value} ({share} of the heap), a young collection every {interval} (median)";
+        "young generation {value} ({share} of the heap), a young collection every {interval}, where most of their time went";
     /// Time that threads waited for memory which the collector had not freed yet.
     STALLS = "allocation-stalls",
         "{stalls|stall|stalls} of {threads|thread|threads}, {value} over all threads; at least one thread waited for {throughout} of the windows";

@@ -26,6 +26,52 @@ super::metrics! {
         "which Java code ran in {length}: samples of the CPU are too far apart for it (up to {value} may go unseen)";
     /// Slow time that only the series covers.
     ONLY_SERIES = "slow-time-unrecorded", "{value} of slow time that only the series covers: {verdict}";
+    /// Collections of a JVM.
+    COLLECTIONS = "collections-unseen", "garbage collections of {value}";
+    /// Causes of collections.
+    CAUSES = "collection-causes-unseen", "causes of collections";
+    /// Kernel time of collections.
+    KERNEL_TIME = "collection-kernel-time-unseen", "kernel time of collections";
+    /// CPU time of collections.
+    CPU_TIME = "collection-cpu-time-unseen", "CPU time of collections";
+    /// Phases of pauses.
+    PHASES = "pause-phases-unseen", "what pauses spend outside their phases: no log has these pauses phase by phase";
+    /// Ages of objects.
+    AGES = "object-ages-unseen", "ages of surviving objects";
+    /// The size of the heap.
+    HEAP_SIZE = "heap-size-unseen", "the size of the heap";
+    /// Pauses that are too few to judge the heap by.
+    TOO_FEW_PAUSES = "pauses-too-few",
+        "whether the heap of {jvm} is too small: {pauses|pause|pauses} of {value} in all are too few to judge by";
+    /// A heap that may still grow.
+    HEAP_GROWS = "heap-may-grow",
+        "whether the heap of {jvm} is too small: collections took {value} of the time and leave the old generation full, but the heap has grown to no more than {taken} of {heap}";
+    /// A heap that cannot be judged, and why.
+    HEAP_NOT_JUDGED = "heap-not-judged",
+        "whether the heap of {jvm} is too small: collections took {value} of the time, and {why}";
+    /// Stops of a log that is too short.
+    STOPS_OF_FRAGMENT = "stops-of-short-log",
+        "whether stops take much of the run of {jvm}: {stopped}, and that is too short to know";
+    /// How long threads take to stop.
+    TIME_TO_STOP = "time-to-stop-unseen", "how long the threads of {value} take to stop";
+    /// Compilers and the CPUs that others wait for.
+    COMPILERS_AND_CPUS = "compilers-and-cpus-unseen", "whether compiler threads took the CPUs of {value}";
+    /// Compilations of a JVM.
+    COMPILATIONS = "compilations-unseen", "compilations of {value}";
+    /// Which code ran.
+    JAVA_CODE = "java-code-unseen", "which Java code ran";
+    /// Page faults.
+    PAGE_FAULTS = "page-faults-unseen", "page faults";
+    /// Waits of a kind, and the collector that lost some.
+    WAITS = "waits-unseen", "{value}[: {collector} lost some of its records]";
+    /// What a collector could not see, as it says itself.
+    NOT_COLLECTED = "not-collected", "{value}: {why}";
+    /// Logs that are on no common clock.
+    NOT_ALIGNED = "not-aligned", "{value}: cannot be time-aligned with the other inputs";
+    /// No GC log.
+    NO_GC_LOG = "no-gc-log", "what the JVM's collector and safepoints did: no log of a JVM was given";
+    /// No JIT log.
+    NO_JIT_LOG = "no-jit-log", "what the JIT compiler did: no log of a JVM was given";
     /// No recorded process is a JVM.
     NO_JVM = "no-jvm", "causes within a JVM: none of the recorded processes is one";
     /// Several things that one change makes visible.

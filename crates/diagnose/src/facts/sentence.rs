@@ -4,6 +4,7 @@
 //! as a template.
 
 use super::{Fact, Value};
+use crate::quantity;
 
 impl Fact {
     /// The fact in words, values and units included.
@@ -26,7 +27,8 @@ impl Fact {
                 rest = behind;
             } else {
                 let (part, behind) = from.strip_prefix('[')?.split_once(']')?;
-                text.push_str(&self.filled(part).unwrap_or_default());
+                let (known, otherwise) = divided(part);
+                text.push_str(&self.filled(known).or_else(|| self.filled(otherwise)).unwrap_or_default());
                 rest = behind;
             }
         }
@@ -36,7 +38,7 @@ impl Fact {
 
     /// What stands for one pair of braces.
     fn put(&self, key: &str) -> Option<String> {
-        let end = key.find(['|', '?', '*', ':']).unwrap_or(key.len());
+        let end = key.find(['|', '?', '*', ':', '!']).unwrap_or(key.len());
         let (name, how) = key.split_at(end);
         let value = self.named(name)?;
         let plain = |digits| value.words(digits, ", ");
@@ -44,10 +46,21 @@ impl Fact {
             Some('|') => format!("{} {}", plain(None), noun(value, how.get(1..)?)?),
             Some('?') => noun(value, how.get(1..)?)?.to_owned(),
             Some('*') => value.words(None, how.get(1..)?),
+            Some('!') => quantity::of_one(value.number()?),
             Some(':') => plain(Some(how.get(2..)?.parse().ok()?)),
             _ => plain(None),
         })
     }
+}
+
+/// What is said where all that it names is known, and what in its place.
+fn divided(part: &str) -> (&str, &str) {
+    let mut depth = 0;
+    let at = part.find(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == '|' && depth == 0
+    });
+    at.map_or((part, ""), |at| (&part[..at], &part[at + 1..]))
 }
 
 /// One of two words by a number.
@@ -76,6 +89,15 @@ mod tests {
     fn a_template_is_filled_and_names_are_not_read_as_templates() {
         assert_eq!(pauses(1).sentence(), "1 pause of 2.50 s, 1.2; it waited for gc{value}[0].log");
         assert_eq!(pauses(3).sentence(), "3 pauses of 2.50 s, 1.2; each waited for gc{value}[0].log");
+    }
+
+    #[test]
+    fn what_is_not_known_has_its_own_words_behind_a_bar() {
+        static TOOK: Metric =
+            Metric { id: "test-took", words: "[{who|thread|threads} waited {value!}|took {value!}] or more" };
+        let took = TOOK.is(Value::ms(0.25));
+        assert_eq!(took.sentence(), "took 250 µs or more");
+        assert_eq!(took.with("who", Value::count(2)).sentence(), "2 threads waited 250 µs or more");
     }
 
     #[test]

@@ -139,12 +139,20 @@ impl Value {
                 Unit::Ms => quantity::millis(*n),
                 Unit::Bytes | Unit::BytesPerMinute => quantity::bytes(*n),
                 Unit::PerSecond if *n >= 1e3 => quantity::count(*n),
+                Unit::Number if *n >= 10.0 => quantity::count(*n),
                 Unit::PerSecond | Unit::Number => format!("{n:.1}"),
                 Unit::Cpus => format!("{n:.2}"),
             },
             (Self::Name(name), _) => name.clone(),
             (Self::List(parts), _) => parts.iter().map(Fact::sentence).collect::<Vec<_>>().join(between),
         }
+    }
+}
+
+/// A fact within another one.
+impl From<Fact> for Value {
+    fn from(fact: Fact) -> Self {
+        Self::List(vec![fact])
     }
 }
 

@@ -18,6 +18,16 @@ super::metrics! {
         "{value|look-up|look-ups}, none as long as a multiple of 5 s; the longest took {longest}[, {unanswered} of them without an answer when the recording ended]";
     /// The longest of look-ups.
     LONGEST_LOOKUP = "longest-lookup", "the longest of {lookups|look-up|look-ups} took {value}";
+    /// No look-up at all.
+    NO_LOOKUP = "no-lookup", "no name was looked up";
+    /// One look-up.
+    LOOKUP = "lookup-wait", "{value} for [{name}|a name][, sent to {peer}]";
+    /// A wait for another thread's look-up of the same name.
+    BEHIND_LOOKUP = "lookup-wait-behind", "{value} for another thread that asks for the same name";
+    /// A query of a look-up that was not recorded.
+    QUERY = "dns-query-wait", "{value} for an answer of [{peer}|a resolver]";
+    /// One start of a thread.
+    START = "thread-start", "{value} until {thread} ran";
     /// The longest of starts of threads.
     LONGEST_START = "longest-thread-start", "the longest of {starts|start of a thread|starts of threads} took {value}";
     /// Starts of threads that took long, and what they spent the time on.

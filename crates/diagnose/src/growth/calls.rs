@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::callers::{Callers, frames_of};
 use super::parts::{BASE, FRAMES, Part};
 use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, words};
+use crate::facts::{Value, culprits};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Confidence, Evidence, Finding, Layer, quantity};
@@ -241,16 +242,14 @@ impl<'a> Growth<'a> {
         let calls = if own.slow > 0.0 { &own } else { calls };
         let (slow_ms, base_ms) = made.iter().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
         let mut finding = case.finding_by(CALLS_RULE, Layer::Application, self.jvm, confidence, cost_ms);
-        finding.title = words::more_calls(calls, place, caller, slow_ms, base_ms);
+        finding.title = words::more_calls(calls, place, caller, (slow_ms, base_ms)).into();
         finding.why_confidence = format!(
             "what these calls take makes up {} of what {} grew by",
             quantity::share(share.min(1.0)),
             self.whose()
         );
-        finding.culprit = match caller {
-            Some(caller) => format!("{place}, called from {caller}"),
-            None => place.to_owned(),
-        };
+        let caller = caller.map(Value::name);
+        finding.culprit = culprits::METHOD.is(Value::name(place)).with("caller", caller).into();
         finding.meaning = words::MORE_CALLS.into();
         let counted = Evidence::summed("system calls, counted by the second", words::counted(calls));
         let own = case.jvm_name(self.jvm);

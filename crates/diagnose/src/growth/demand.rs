@@ -9,10 +9,11 @@
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Frame, ProcessId, Recording, ThreadId};
 
-use super::{Each, Growth, MORE, words};
+use super::{Each, Growth, MORE};
+use crate::facts::{Value, culprits, growth as facts};
 use crate::windows::progress::Progress;
 use crate::{
-    BlindSpot, Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, stats, thread_ledger,
+    BlindSpot, Case, Confidence, Evidence, Fact, Finding, Layer, Remedy, Window, stats, thread_ledger,
 };
 
 /// The id of the finding.
@@ -21,8 +22,6 @@ pub const DEMAND_RULE: &str = "less-demand";
 /// How many times of its usual time an operation may take and be as long as ever: throughput itself
 /// is noisier.
 const AS_EVER: f64 = 1.15;
-/// What the title says of operations that took as long as ever.
-const AS_LONG: &str = "on average each took no longer";
 /// What all operations together may take longer, as a share of the loss, for most of it to be no
 /// slowness of theirs.
 const HARDLY: f64 = 0.5;
@@ -58,16 +57,10 @@ impl Growth<'_> {
         if self.per.each != Each::Operation || !as_ever || !seen {
             return None;
         }
-        let took = format!("{} of threads' time instead of {}", words::time(slow), words::time(base));
-        let unseen = format!("{} of the threads' time was not seen", quantity::share(self.unseen));
-        let longer = match slow <= AS_EVER * base {
-            true => AS_LONG.to_owned(),
-            false => {
-                let part = quantity::share(self.most_share(case));
-                format!("what they took longer adds up to no more than {part} of what was lost")
-            }
-        };
-        finding(case, self.jvm, (&longer, &took), &unseen, "ledger of threads")
+        let took = facts::TOOK_OF_THREADS.is(Value::ms(slow)).over(Value::ms(base));
+        let part = (slow > AS_EVER * base).then(|| Value::share(self.most_share(case)));
+        let unseen = facts::UNSEEN.is(Value::share(self.unseen));
+        finding(case, self.jvm, (part, took), unseen, "ledger of threads")
     }
 }
 
@@ -101,14 +94,11 @@ pub(crate) fn unseen_sleeps(case: &Case<'_>, jvm: ProcessId) -> Option<BlindSpot
     let (slow, base) = (rate(&case.slow), rate(&case.base));
     let more = slow > MORE * base && slow * Case::length_ms(&case.slow) >= FEW;
     more.then(|| BlindSpot {
-        what: format!(
-            "where virtual threads of {} slept or waited with a time-out: the thread that wakes them did so {:.1} times a second instead \
-             of {:.1}, and what they waited for is not recorded",
-            case.jvm_name(jvm),
-            slow * 1e3,
-            base * 1e3
-        )
-        .into(),
+        what: facts::UNSEEN_SLEEPS
+            .is(Value::per_second(slow * 1e3))
+            .over(Value::per_second(base * 1e3))
+            .with("jvm", Value::name(case.jvm_name(jvm)))
+            .into(),
         rules: vec![DEMAND_RULE.to_owned()],
         remedy: "a flight recording as well (jdk.ThreadSleep, jdk.ThreadPark), or jcmd PID Thread.dump_to_file -format=json FILE meanwhile"
             .into(),
@@ -142,9 +132,9 @@ pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress
     if slow > AS_EVER * base || mean.0 > AS_EVER * mean.1 || with_latency(&case.slow) < NEARLY_ALL {
         return None;
     }
-    let shown = |took: f64| format!("{took:.3} {}", latency.unit);
-    let took = format!("{} instead of {}", shown(slow), shown(base));
-    finding(case, process, (AS_LONG, &took), "what threads did was not seen", &latency.measured_on)
+    let took = facts::TOOK.is(Value::plain(slow)).over(Value::plain(base));
+    let took = took.with("unit", Value::name(&latency.unit));
+    finding(case, process, (None, took), facts::UNSEEN.fact(), &latency.measured_on)
 }
 
 /// Whether fewer operations were begun at all: where as many were, and more of them failed, no less
@@ -157,11 +147,12 @@ fn fell(case: &Case<'_>) -> bool {
     rate(&case.slow) <= FELL * rate(&case.base)
 }
 
+/// `part`: of the loss, what operations took longer for, where they did; `took`: what each took.
 fn finding(
     case: &Case<'_>,
     process: ProcessId,
-    (longer, took): (&str, &str),
-    unseen: &str,
+    (part, took): (Option<Value>, Fact),
+    unseen: Fact,
     source: &str,
 ) -> Option<Finding> {
     if !fell(case) {
@@ -171,18 +162,18 @@ fn finding(
     let lost_ms = case.loss.lost_ms;
     let mut finding =
         case.finding_by(DEMAND_RULE, Layer::Application, process, Confidence::ConsistentWith, lost_ms);
-    finding.title = format!("fewer operations, and {longer}: {took}; as under lower demand");
+    let took = Value::from(took);
+    finding.title = facts::LESS_DEMAND.fact().with("part", part).with("took", took.clone()).into();
     finding.why_confidence =
         "what sends the requests was not looked at: it may wait for something else, ask elsewhere, or wait for an answer that is held back here".into();
-    finding.culprit = "whoever requests the operations".into();
+    finding.culprit = culprits::CLIENTS.fact().into();
     finding.meaning = "A service that does less because it gets fewer requests is not slow. Clients that wait for their turn elsewhere, a \
                        balancer that sends requests to other instances, or a queue before this process look the same from here. So does an answer that \
                        the service holds back where no thread waits for it: in a timer, a queue, or a buffer that is not flushed."
         .into();
-    let row = |text: String| Evidence::summed(source, text);
-    let count = quantity::count;
-    let rates = format!("{} instead of {} {}; each took {took}", count(slow), count(base), case.loss.unit);
-    finding.evidence = vec![row(rates), row(unseen.to_owned())];
+    let rates = facts::OPERATIONS.is(Value::plain(slow)).over(Value::plain(base));
+    let rates = rates.with("unit", Value::name(&case.loss.unit)).with("took", took);
+    finding.evidence = [rates, unseen].map(|fact| Evidence::summed(source, fact)).into();
     finding.remedies = vec![Remedy {
         change: "look at the clients, the balancer or the queue before this process for the same time".into(),
         applies_to: "any JDK".into(),

@@ -4,6 +4,7 @@
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Role, ThreadId};
 
+use crate::facts::{Metric, Value, growth as facts};
 use crate::{Case, Evidence, Finding, Remedy};
 
 /// How long before a slow window a thread may end, and how long after its beginning, to be what it
@@ -27,11 +28,10 @@ pub(super) fn add(case: &Case<'_>, jvm: ProcessId, findings: &mut [Finding]) {
     let Some((ended, at_ns)) = as_it_began(case, jvm) else { return };
     let chains = case.chains();
     let names: Vec<&str> = ended.iter().map(|thread| chains.name(*thread)).collect();
-    let threads = if names.len() == 1 { "thread" } else { "threads" };
-    let names = names.join(", ");
-    first.title += &format!("; {threads} {names} ended as it began");
-    let text = format!("{threads} {names} ended, after having lived since the recording began");
-    first.evidence.insert(0, Evidence::summed("ends of threads", text).at(Some(at_ns)));
+    let (threads, names) = (Value::count(names.len()), names.join(", "));
+    let said = |metric: &'static Metric| metric.is(threads.clone()).with("names", Value::name(&names));
+    first.title = said(&facts::ENDED_MEANWHILE).with("title", Value::from(&first.title)).into();
+    first.evidence.insert(0, Evidence::summed("ends of threads", said(&facts::ENDED)).at(Some(at_ns)));
     first.remedies.insert(
         0,
         Remedy {
@@ -81,11 +81,12 @@ mod tests {
     use fathom_recording::vocabulary::kind;
     use fathom_recording::{Role, Sink};
 
+    use super::facts;
     use crate::growth::tests::{READ, SLEEP, Service};
 
     /// Six workers back off from the 20th second on; a consumer, which reads a message every
     /// `every_ms`, ends at `ends_ms`.
-    fn title(every_ms: i64, ends_ms: i64) -> String {
+    fn ended(every_ms: i64, ends_ms: i64) -> Option<String> {
         let mut service = Service::of((300.0, 60.0));
         for i in 0..6 {
             let worker = service.thread(&format!("worker-{i}"));
@@ -100,19 +101,16 @@ mod tests {
             service.row(kind::SCHED_OFF, consumer, (at, ends), Some(read), &[]);
         }
         service.row(kind::THREAD_END, consumer, (ends_ms, ends_ms), None, &[]);
-        service.diagnosis().findings[0].title.clone()
+        let diagnosis = service.diagnosis();
+        let ended = diagnosis.findings[0].title.fact().find(&facts::ENDED_MEANWHILE)?;
+        ended.name("names").map(str::to_owned)
     }
 
     #[test]
     fn a_thread_that_ends_as_it_becomes_slow_is_named_and_one_that_ended_before_is_not() {
-        assert!(
-            title(1_000, 20_200).ends_with("; thread consumer-2 ended as it began"),
-            "{}",
-            title(1_000, 20_200)
-        );
-        assert!(!title(1_000, 12_000).contains("consumer-2"), "{}", title(1_000, 12_000));
-        assert!(!title(1_000, 30_000).contains("consumer-2"), "{}", title(1_000, 30_000));
-        let slept = title(60_000, 20_200);
-        assert!(!slept.contains("consumer-2"), "a thread that only slept does nothing for anybody: {slept}");
+        assert_eq!(ended(1_000, 20_200).as_deref(), Some("consumer-2"));
+        assert_eq!(ended(1_000, 12_000), None);
+        assert_eq!(ended(1_000, 30_000), None);
+        assert_eq!(ended(60_000, 20_200), None, "a thread that only slept does nothing for anybody");
     }
 }

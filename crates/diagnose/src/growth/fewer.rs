@@ -7,8 +7,9 @@
 //! ```
 
 use super::parts::BASE;
-use super::{Grown, Growth, MOST, words};
-use crate::{Evidence, Remedy};
+use super::{Grown, Growth, MOST};
+use crate::facts::{Metric, Value, growth as facts};
+use crate::{Evidence, Fact, Remedy};
 
 /// How many threads at a time must usually be there for fewer to mean something.
 const SEVERAL: f64 = 1.5;
@@ -45,20 +46,18 @@ impl Growth<'_> {
 }
 
 impl Fewer {
-    pub(super) fn in_title(&self) -> String {
-        let [slow, base] = self.at_a_time;
-        format!(
-            "; that itself takes as long as ever ({}), and only {slow:.1} instead of {base:.1} threads at a time do it",
-            words::time(self.each_ms[0])
-        )
+    pub(super) fn in_title(&self) -> Fact {
+        self.fact(&facts::FEWER)
     }
 
     pub(super) fn evidence(&self) -> Evidence {
-        let ([slow, base], [now, before]) = (self.at_a_time, self.each_ms.map(words::time));
-        let text = format!(
-            "without those that wait: {now} an operation, {before} in the baseline; {slow:.1} threads at a time, {base:.1} in the baseline"
-        );
-        Evidence::summed("ledger of threads", text)
+        let fact = self.fact(&facts::AT_A_TIME).with("each-baseline", Value::ms(self.each_ms[1]));
+        Evidence::summed("ledger of threads", fact)
+    }
+
+    fn fact(&self, metric: &'static Metric) -> Fact {
+        let [slow, base] = self.at_a_time.map(Value::plain);
+        metric.is(slow).over(base).with("each", Value::ms(self.each_ms[0]))
     }
 
     pub(super) fn remedy() -> Remedy {
@@ -74,6 +73,8 @@ impl Fewer {
 
 #[cfg(test)]
 mod tests {
+    use super::facts;
+    use crate::Statement;
     use crate::growth::tests::{READ, Service, is_slow};
     use fathom_recording::FrameType::{C2, Kernel};
     use fathom_recording::vocabulary::{kind, label};
@@ -88,7 +89,7 @@ mod tests {
 
     /// Six workers, each of which reads for 100 ms for each of its operations, 10 a second. While
     /// it is slow, `left` of them at a time do, for `each_ms`, and the others wait for who ends.
-    fn title(left: i64, each_ms: i64) -> String {
+    fn title(left: i64, each_ms: i64) -> Statement {
         let per_second = |workers: i64, each_ms: i64| (workers * 1_000 / each_ms) as f64;
         let mut service = Service::of((per_second(6, 100), per_second(left, each_ms)));
         let (read, wait) = (service.stack(&READ), service.stack(&WAIT));
@@ -114,18 +115,13 @@ mod tests {
                 }
             }
         }
-        service.diagnosis().findings[0].title.clone()
+        service.diagnosis().findings.remove(0).title
     }
 
     #[test]
     fn a_place_that_became_narrower_is_told_from_one_that_became_slower() {
         let narrower = title(1, 100);
-        assert!(
-            narrower.contains(
-                "takes as long as ever (99 ms), and only 1.0 instead of 5.9 threads at a time do it"
-            ),
-            "{narrower}"
-        );
-        assert!(!title(6, 500).contains("at a time"), "{}", title(6, 500));
+        narrower.states(&facts::FEWER, &[("each", "99 ms"), ("value", "1.0"), ("baseline", "5.9")]);
+        assert_eq!(title(6, 500).fact().find(&facts::FEWER), None);
     }
 }

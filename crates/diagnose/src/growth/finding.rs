@@ -11,9 +11,10 @@ use super::parts::{Key, Part};
 use super::{
     Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, handshakes, on_threads, sending, words,
 };
+use crate::facts::{Value, culprits, growth as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Window, quantity};
 
 /// Functions that make a connection, of the kernel and the JDK.
 const CONNECTS: [&str; 5] = [
@@ -66,8 +67,9 @@ impl<'a> Growth<'a> {
         let sender = sending::sender(case, part).filter(|_| key.category == Category::Network);
         // Who waits for room to send waits for a selector of its own.
         let several = waiting.or(together).filter(|(most, _)| *most > 1 && sender.is_none());
-        let behind = several.map_or(String::new(), |(most, first)| {
-            format!("; {most} of {threads} threads wait behind it{}", words::within(first.place))
+        let behind = several.map(|(most, first)| {
+            let behind = facts::BEHIND.is(Value::count(most)).with("threads", Value::count(threads));
+            behind.with("place", words::named(first.place))
         });
         let worked = |g: &&&Grown<'_>| g.key.category != Category::Idle;
         let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.cause == g.cause);
@@ -78,22 +80,14 @@ impl<'a> Growth<'a> {
             .map(|g| g.evidence(case.jvm_name(jvm), per.each));
         let mut evidence: Vec<Evidence> = evidence.collect();
         if !lead.behind.is_empty() {
-            evidence.push(Evidence::summed(
-                "ledger of threads",
-                format!(
-                    "during {} of the slow time some thread was {what}",
-                    quantity::share(lead.throughout.min(1.0))
-                ),
-            ));
+            let throughout = facts::THROUGHOUT.is(Value::share(lead.throughout.min(1.0)));
+            let fact = throughout.with("doing", Value::from(words::does(key)));
+            evidence.push(Evidence::summed("ledger of threads", fact));
         }
         if let Some(way) = &way {
-            evidence.push(
-                Evidence::summed(
-                    "wakeups of threads",
-                    format!("waits were followed to who ended them: {}", words::way(way, case.jvm_name(jvm))),
-                )
-                .at(part.longest.map(|(_, _, from, _)| from)),
-            );
+            let fact = words::way(way, case.jvm_name(jvm));
+            let at_ns = part.longest.map(|(_, _, from, _)| from);
+            evidence.push(Evidence::summed("wakeups of threads", fact).at(at_ns));
         }
         // Each new connection takes a round trip and whatever the peer does to accept it, and waits
         // on it follow from that.
@@ -105,28 +99,20 @@ impl<'a> Growth<'a> {
         let mut finding = case.finding_by(rule, words::layer(key.category), jvm, confidence, cost_ms);
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), per);
         let caller = callers.new_one(&[part], per, key.place);
-        let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
-        let opens = connects.map_or(String::new(), |calls| format!("; {}", words::connections(calls)));
-        let several = lead.part.several.iter();
-        let several: Vec<String> =
-            several.map(|(name, share)| format!("{name} {}", quantity::share(*share))).collect();
-        let several = if several.is_empty() { String::new() } else { format!(" ({})", several.join(", ")) };
-        finding.title = format!(
-            "{}{several}{from}{opens}{behind}",
-            sender.map_or_else(
-                || words::title(
-                    &lead.part.cause,
-                    way.as_ref(),
-                    case.jvm_name(jvm),
-                    // Where threads are counted, those that wait for a CPU to run the same count as
-                    // well.
-                    lead.part.slow + if per.each.is_counted() { 0.0 } else { lead.part.credit.max(0.0) },
-                    lead.part.base,
-                    per.each
-                ),
-                |sender| words::sending(sender, (lead.part.slow, lead.part.base), per.each)
-            )
-        );
+        let mut also: Vec<Fact> = connects.map(words::connections).into_iter().chain(behind).collect();
+        let growth = match sender {
+            Some(sender) => {
+                let amounts = (lead.part.slow, lead.part.base);
+                words::amount(&facts::WAITS_TO_SEND, amounts, per.each).with("sender", Value::name(sender))
+            }
+            None => {
+                // Where threads are counted, those that wait for a CPU to run the same count as
+                // well.
+                let credit = if per.each.is_counted() { 0.0 } else { lead.part.credit.max(0.0) };
+                let amounts = (lead.part.slow + credit, lead.part.base);
+                words::grown(&lead.part.cause, way.as_ref(), case.jvm_name(jvm), amounts, per.each)
+            }
+        };
         finding.why_confidence = format!(
             "it makes up {} of what {} grew by; no rule knows the mechanism",
             quantity::share(share.min(1.0)),
@@ -141,9 +127,10 @@ impl<'a> Growth<'a> {
                 "; no loss was measured, and it costs no more than the windows are long";
         }
         finding.culprit = match (sender, key.target) {
-            (Some(sender), "") => format!("whoever reads what {sender} writes"),
+            (Some(sender), "") => culprits::READER.is(Value::name(sender)),
             _ => words::culprit(key),
-        };
+        }
+        .into();
         let others_wait = way.is_some() || !lead.behind.is_empty();
         finding.meaning = words::meaning(key.category, others_wait && sender.is_none()).into();
         finding.evidence = evidence;
@@ -156,20 +143,27 @@ impl<'a> Growth<'a> {
         if pins(case, key, part) {
             let process = case.recording.processes.get(jvm.index());
             let jdk = process.and_then(|process| process.fact(fact::JDK)?.parse().ok());
-            finding.title += "; virtual threads keep their carriers meanwhile";
+            also.push(facts::CARRIERS.fact());
             finding.remedies.insert(0, words::let_go_of_carriers(jdk));
         }
         if let Some(fewer) = self.fewer(lead.part) {
-            finding.title += &fewer.in_title();
+            also.push(fewer.in_title());
             finding.evidence.insert(0, fewer.evidence());
             finding.remedies.insert(0, Fewer::remedy());
         }
         let handshakes = handshakes::made_more(case, jvm).filter(|_| key.category == Category::Stopped);
         if let Some(handshakes) = handshakes {
-            finding.title += &handshakes.in_title();
+            also.push(handshakes.in_title());
             finding.evidence.push(handshakes.evidence());
             finding.remedies.insert(0, handshakes.remedy());
         }
+        let several = lead.part.several.iter();
+        let several = several
+            .map(|(name, share)| facts::SHARE_OF.is(Value::share(*share)).with("method", Value::name(name)));
+        let several = (!lead.part.several.is_empty()).then(|| Value::list(several));
+        let title = facts::LARGEST.fact().with("growth", Value::from(growth)).with("methods", several);
+        let title = title.with("caller", caller.map(Value::name));
+        finding.title = title.with("also", (!also.is_empty()).then(|| Value::list(also))).into();
         finding.verify = vec![
             format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.each)),
             "fathom ledger and fathom flame --diff of the two windows show the same parts".into(),
@@ -186,13 +180,11 @@ impl Grown<'_> {
     /// The row that it is in the evidence of a finding. `own`: the name of the JVM whose threads
     /// are not called another's.
     pub(super) fn evidence(&self, own: &str, each: Each) -> Evidence {
-        let text = format!(
-            "{}: {}, by {}",
-            words::done_by(&self.cause, own),
-            words::amounts(self.slow, self.base, each),
-            quantity::plural(self.part.threads.len(), "thread", "threads")
-        );
-        Evidence::summed("ledger of threads", text).at(self.part.longest.map(|(_, _, from, _)| from))
+        let of_threads = words::amount(&facts::PART, (self.slow, self.base), each);
+        let fact = of_threads.with("each", each.is_counted().then(|| Value::name(each.one())));
+        let fact = fact.with("doing", Value::from(words::done_by(&self.cause, own)));
+        let fact = fact.with("threads", Value::count(self.part.threads.len()));
+        Evidence::summed("ledger of threads", fact).at(self.part.longest.map(|(_, _, from, _)| from))
     }
 }
 

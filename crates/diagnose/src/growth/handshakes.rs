@@ -8,8 +8,9 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
 
 use super::TIMES;
+use crate::facts::{Metric, Value, growth as facts};
 use crate::intervals::Intervals;
-use crate::{Case, Evidence, Remedy};
+use crate::{Case, Evidence, Fact, Remedy};
 
 /// What the names of such operations begin with (vmOperations.hpp).
 const HANDSHAKE: &str = "Handshake";
@@ -50,24 +51,18 @@ pub(crate) fn made_more<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Handshake
 }
 
 impl Handshakes<'_> {
-    pub(super) fn in_title(&self) -> String {
-        format!(
-            "; the JVM makes {} {:.0} times a second instead of {:.0}",
-            self.name, self.per_s.0, self.per_s.1
-        )
+    pub(super) fn in_title(&self) -> Fact {
+        self.fact(&facts::HANDSHAKES)
     }
 
     pub(super) fn evidence(&self) -> Evidence {
-        Evidence::summed(
-            "probes of the JVM",
-            format!(
-                "{} × {} in the slow windows: {:.1} a second, {:.1} in the baseline",
-                crate::quantity::count(self.count as f64),
-                self.name,
-                self.per_s.0,
-                self.per_s.1
-            ),
-        )
+        let fact = self.fact(&facts::HANDSHAKES_COUNTED).with("count", Value::count(self.count));
+        Evidence::summed("probes of the JVM", fact)
+    }
+
+    fn fact(&self, metric: &'static Metric) -> Fact {
+        let fact = metric.is(Value::per_second(self.per_s.0)).over(Value::per_second(self.per_s.1));
+        fact.with("handshake", Value::name(self.name))
     }
 
     pub(super) fn remedy(&self) -> Remedy {

@@ -48,6 +48,7 @@ use fathom_recording::ProcessId;
 
 use crate::account::Left;
 use crate::attribution::Path;
+use crate::facts::{Value, growth as facts};
 use crate::sight::Sights;
 use crate::waits::Category;
 use crate::{Case, Confidence, Finding, RuledOut, merge, quantity};
@@ -253,13 +254,11 @@ impl<'a> Growth<'a> {
             if !case.matters(most_ms) {
                 too_small.push(RuledOut {
                     rule: finding.rule.into(),
-                    figure: format!(
-                        "it makes up {} of what {} grew by: {}",
-                        quantity::share(share),
-                        self.whose(),
-                        finding.title
-                    )
-                    .into(),
+                    figure: facts::OF_GROWTH
+                        .is(Value::share(share))
+                        .with("whose", Value::name(self.whose()))
+                        .with("title", Value::from(&finding.title))
+                        .into(),
                     source: "ledger of threads".into(),
                 });
             }
@@ -289,7 +288,7 @@ impl<'a> Growth<'a> {
         let of_starts = |finding: &Finding| {
             finding.rule == "thread-start-slow"
                 && grown.key.category == Category::NativeLock
-                && grown.key.place == finding.culprit
+                && *finding.culprit == *grown.key.place
         };
         // Who waits for an initialiser waits for a thread, and so does who waits for what it runs.
         let of_initialisers = |finding: &Finding| {

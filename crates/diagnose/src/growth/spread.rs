@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use super::callers::{an_operation, methods};
 use super::parts::Part;
 use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, words};
-use crate::{Case, Confidence, Finding, Layer, quantity};
+use crate::facts::{Value, culprits, growth as facts};
+use crate::{Case, Confidence, Fact, Finding, Layer, quantity};
 
 /// Share of the running time's growth that must lie below a method.
 const BELOW: f64 = 0.8;
@@ -134,24 +135,21 @@ impl<'a> Growth<'a> {
         let mut finding = case.finding_by(RULE, Layer::Application, self.jvm, confidence, cost_ms);
         let named = by_name(spread.parts.iter().map(|g| (short(g.key.place), g.by())), short(spread.method));
         let named = named.into_iter().take(NAMED);
-        let named: Vec<String> =
-            named.map(|(name, by)| format!("{name} {}", quantity::share(by / spread.by()))).collect();
-        finding.title = words::spread(
-            spread.method,
-            spread.caller,
-            (spread.slow, spread.base),
-            self.per.each,
-            &named.join(", "),
-        );
+        let one = |(name, by): (&str, f64)| {
+            facts::SHARE_OF.is(Value::share(by / spread.by())).with("method", Value::name(name))
+        };
+        let named: Vec<Fact> = named.map(one).collect();
+        let title = words::amount(&facts::SPREAD, (spread.slow, spread.base), self.per.each);
+        let (method, caller) = (Value::name(spread.method), spread.caller.map(Value::name));
+        let title = title.with("method", method.clone()).with("caller", caller.clone());
+        finding.title = title.with("methods", (!named.is_empty()).then(|| Value::list(named))).into();
+        finding.culprit = culprits::METHOD.is(method).with("caller", caller).into();
         finding.why_confidence = format!(
             "what runs below it makes up {} of what {} grew by; no rule knows the mechanism",
             quantity::share(share.min(1.0)),
             self.whose()
         );
-        finding.culprit = match spread.caller {
-            Some(caller) => format!("{}, called from {caller}", spread.method),
-            None => spread.method.to_owned(),
-        };
+
         finding.meaning = words::meaning(crate::waits::Category::Running, false).into();
         let own = case.jvm_name(self.jvm);
         let evidence = spread.parts.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));

@@ -9,6 +9,7 @@ mod rules_and_second_causes;
 use super::measured::halves;
 use super::*;
 use crate::built::Built;
+use crate::facts::culprits;
 use crate::intervals::Intervals;
 use crate::{Diagnosis, Options, Window, diagnose};
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
@@ -156,12 +157,9 @@ pub(super) fn of_threads_that_share_a_connection_the_peer_is_the_cause_and_the_o
     }
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
-    assert_eq!((finding.culprit.as_str(), finding.layer), ("10.0.0.7:5432", crate::Layer::Network));
-    assert!(
-        finding.title.contains("waiting for the network at 10.0.0.7:5432 in shop.Pool.call"),
-        "{finding:#?}"
-    );
-    assert!(finding.title.contains("10 of 12 threads wait behind it"), "{finding:#?}");
+    assert_eq!((&*finding.culprit, finding.layer), ("10.0.0.7:5432", crate::Layer::Network));
+    finding.title.states(&facts::DOING, &[("peer", "10.0.0.7:5432"), ("place", "shop.Pool.call")]);
+    finding.title.states(&facts::BEHIND, &[("value", "10"), ("threads", "12")]);
     assert_eq!(finding.confidence, Confidence::Likely, "{finding:#?}");
     assert_eq!(diagnosis.findings.first().map(|f| f.rule), Some(RULE));
 }
@@ -264,12 +262,11 @@ pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for
         service.diagnosis()
     };
     let opened = &diagnosis(75).findings[0];
-    assert_eq!((opened.rule, opened.culprit.as_str()), (RULE, "10.0.0.7:5432"), "{opened:#?}");
-    let title = "each operation opens 6.0 connections instead of ";
-    assert!(opened.title.contains(title), "{}", opened.title);
+    assert_eq!((opened.rule, &*opened.culprit), (RULE, "10.0.0.7:5432"), "{opened:#?}");
+    opened.title.states(&facts::CONNECTIONS, &[("value", "6.0")]);
     assert!(opened.remedies[0].change.contains("keep connections open"), "{:?}", opened.remedies);
     let kept = &diagnosis(1).findings[0];
-    assert!(!kept.title.contains("connections"), "{}", kept.title);
+    assert_eq!(kept.title.fact().find(&facts::CONNECTIONS), None);
 }
 
 #[test]
@@ -292,28 +289,27 @@ pub(super) fn a_query_for_each_row_is_reported_as_more_calls_from_where_they_are
     };
     let many = diagnosis(120.0);
     let first = &many.findings[0];
-    assert_eq!(
-        (first.rule, first.culprit.as_str()),
-        (CALLS_RULE, "shop.Database.query, called from shop.Orders.loadLines"),
-        "{first:#?}"
-    );
-    assert!(
-        first
-            .title
-            .starts_with("each operation calls read() 120 times instead of 2.0 in shop.Database.query, called from shop.Orders.loadLines"),
-        "{}",
-        first.title
+    assert_eq!(first.rule, CALLS_RULE, "{first:#?}");
+    first
+        .culprit
+        .states(&culprits::METHOD, &[("value", "shop.Database.query"), ("caller", "shop.Orders.loadLines")]);
+    first.title.states(
+        &facts::MORE_CALLS,
+        &[
+            ("call", "read"),
+            ("value", "120"),
+            ("baseline", "2.0"),
+            ("place", "shop.Database.query"),
+            ("caller", "shop.Orders.loadLines"),
+        ],
     );
     assert!(first.share.is_some_and(|share| share > 0.9), "{:?}", first.share);
     // As many calls an operation as ever: then it is the peer.
     let slower = diagnosis(2.0);
     let first = &slower.findings[0];
-    assert_eq!((first.rule, first.culprit.as_str()), (RULE, "10.0.0.7:5432"), "{first:#?}");
-    assert!(
-        first.title.contains("in shop.Database.query, called from shop.Orders.loadLines"),
-        "{}",
-        first.title
-    );
+    assert_eq!((first.rule, &*first.culprit), (RULE, "10.0.0.7:5432"), "{first:#?}");
+    first.title.states(&facts::LARGEST, &[("caller", "shop.Orders.loadLines")]);
+    first.title.states(&facts::DOING, &[("place", "shop.Database.query")]);
 }
 
 #[test]
@@ -352,13 +348,9 @@ pub(super) fn virtual_threads_that_wait_on_their_carriers_are_said_to_keep_them(
         }
         found(&service.diagnosis()).title.clone()
     };
-    assert!(
-        title(Some(70)).ends_with("; virtual threads keep their carriers meanwhile"),
-        "{}",
-        title(Some(70))
-    );
+    assert!(title(Some(70)).fact().find(&facts::CARRIERS).is_some());
     // A virtual thread that left its carrier is not known to the kernel.
-    assert!(!title(None).contains("carriers"), "{}", title(None));
+    assert_eq!(title(None).fact().find(&facts::CARRIERS), None);
 }
 
 #[test]

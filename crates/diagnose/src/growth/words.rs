@@ -3,10 +3,11 @@
 use super::Each;
 use super::calls::Calls;
 use super::parts::{Cause, Key};
-use crate::attribution::{Path, Pool};
+use crate::attribution::{Path, Pool, Step};
+use crate::facts::{Metric, Value, culprits, growth as facts};
 pub(super) use crate::quantity::of_one as time;
 use crate::waits::Category;
-use crate::{Layer, Remedy, quantity};
+use crate::{Fact, Layer, Remedy, quantity};
 
 /// Whether a rule speaks of time under a category, so that its finding already has it.
 pub(super) fn is_of(category: Category, rule: &str) -> bool {
@@ -39,62 +40,65 @@ pub(super) fn is_resource_of(category: Category, rule: &str) -> bool {
     beginnings.iter().any(|beginning| rule.starts_with(beginning))
 }
 
-/// What a thread does: "waiting for an answer from 127.0.0.1:7432 in shop.Pool.call".
-pub(super) fn doing(key: &Key<'_>) -> String {
-    let on = |preposition: &str| match key.target {
-        "" => String::new(),
-        target => format!(" {preposition} {target}"),
+/// What a thread does: "waiting for the network at 127.0.0.1:7432 in shop.Pool.call".
+pub(super) fn does(key: &Key<'_>) -> Fact {
+    let (what, target) = match key.category {
+        Category::Network => ("waiting for the network", "peer"),
+        Category::Disk => ("waiting for the disk", "file"),
+        Category::Dns => ("waiting for the name", "name"),
+        Category::RunQueue => ("waiting for a CPU", ""),
+        Category::Throttled => ("held by the CPU quota of its cgroup", ""),
+        Category::StoppedByGc => ("stopped for a collection", ""),
+        Category::StoppedToReach => ("stopped until the last thread had reached a safepoint", ""),
+        Category::StoppedByLog => ("stopped while the JVM wrote its log", ""),
+        Category::Stopped => ("stopped for another VM operation", ""),
+        Category::AllocationStall => ("stalled by the collector for memory", ""),
+        Category::MemoryStall => ("stalled by the kernel for memory", ""),
+        Category::Monitor => ("waiting for a Java monitor", ""),
+        Category::Lock => ("waiting for a lock of java.util.concurrent", ""),
+        Category::NativeLock => ("waiting for a native lock", ""),
+        Category::Waiting | Category::Idle => ("waiting for another thread", ""),
+        Category::PageFault => ("waiting in page faults", "mapping"),
+        Category::KernelFault => ("on a CPU in page faults", ""),
+        Category::MapLock => ("waiting for the lock of its address space", ""),
+        Category::Child => ("waiting for another process", "peer"),
+        Category::Sleep => ("sleeping for a time", ""),
+        Category::TimedWait => ("in a timed wait", ""),
+        Category::Frozen => ("stopped by a signal or frozen", ""),
+        Category::Blocked => ("blocked on something unknown", ""),
+        Category::Unknown => ("not seen", ""),
+        Category::Recorder => ("running fathom's own eBPF programs", ""),
+        _ => ("running", ""),
     };
-    let what = match key.category {
-        Category::Network => format!("waiting for the network{}", on("at")),
-        Category::Disk => format!("waiting for the disk{}", on("at")),
-        Category::Dns => format!("waiting for the name{}", on("of")),
-        Category::RunQueue => "waiting for a CPU".to_owned(),
-        Category::Throttled => "held by the CPU quota of its cgroup".to_owned(),
-        Category::StoppedByGc => "stopped for a collection".to_owned(),
-        Category::StoppedToReach => "stopped until the last thread had reached a safepoint".to_owned(),
-        Category::StoppedByLog => "stopped while the JVM wrote its log".to_owned(),
-        Category::Stopped => "stopped for another VM operation".to_owned(),
-        Category::AllocationStall => "stalled by the collector for memory".to_owned(),
-        Category::MemoryStall => "stalled by the kernel for memory".to_owned(),
-        Category::Monitor => "waiting for a Java monitor".to_owned(),
-        Category::Lock => "waiting for a lock of java.util.concurrent".to_owned(),
-        Category::NativeLock => "waiting for a native lock".to_owned(),
-        Category::Waiting | Category::Idle => "waiting for another thread".to_owned(),
-        Category::PageFault => format!("waiting in page faults{}", on("on")),
-        Category::KernelFault => "on a CPU in page faults".to_owned(),
-        Category::MapLock => "waiting for the lock of its address space".to_owned(),
-        Category::Child => format!("waiting for another process{}", on("at")),
-        Category::Sleep => "sleeping for a time".to_owned(),
-        Category::TimedWait => "in a timed wait".to_owned(),
-        Category::Frozen => "stopped by a signal or frozen".to_owned(),
-        Category::Blocked => "blocked on something unknown".to_owned(),
-        Category::Unknown => "not seen".to_owned(),
-        Category::Recorder => "running fathom's own eBPF programs".to_owned(),
-        _ => "running".to_owned(),
-    };
-    format!("{what}{}", within(key.place))
+    let shown = named(key.target).filter(|_| !target.is_empty());
+    facts::DOING.is(Value::name(what)).with(target, shown).with("place", named(key.place))
 }
 
-/// " in shop.Pool.call", or nothing.
-pub(super) fn within(place: &str) -> String {
-    if place.is_empty() { String::new() } else { format!(" in {place}") }
+/// The same in words.
+pub(super) fn doing(key: &Key<'_>) -> String {
+    does(key).sentence()
+}
+
+/// A name, where there is one.
+pub(super) fn named(name: &str) -> Option<Value> {
+    (!name.is_empty()).then(|| Value::name(name))
 }
 
 /// Who or what: the peer, the file, else the method.
-pub(super) fn culprit(key: &Key<'_>) -> String {
+pub(super) fn culprit(key: &Key<'_>) -> Fact {
     match (key.target, key.place) {
-        ("", "") => doing(key),
-        ("", place) => place.to_owned(),
-        (target, _) => target.to_owned(),
+        ("", "") => culprits::DOING.is(Value::Name(doing(key))),
+        ("", place) => culprits::METHOD.is(Value::name(place)),
+        (target, _) => culprits::TARGET.is(Value::name(target)),
     }
 }
 
-/// "10.8 ms an operation, 1.2 ms in the baseline".
-pub(super) fn amounts(slow: f64, base: f64, each: Each) -> String {
+/// A metric with an amount in the slow windows and in the baseline: of an operation, or threads at
+/// a time.
+pub(super) fn amount(metric: &'static Metric, (slow, base): (f64, f64), each: Each) -> Fact {
     match each.is_counted() {
-        true => format!("{} {}, {} in the baseline", time(slow), each.one(), time(base)),
-        false => format!("{slow:.2} threads at a time, {base:.2} in the baseline"),
+        true => metric.is(Value::ms(slow)).over(Value::ms(base)).with("noun", Value::name(each.noun())),
+        false => metric.is(Value::plain(slow)).over(Value::plain(base)),
     }
 }
 
@@ -107,102 +111,64 @@ pub(super) fn usual(base: f64, each: Each) -> String {
 }
 
 /// What a thread does, and whose, where it is one of another pool.
-pub(super) fn done_by(cause: &Cause<'_>, own: &str) -> String {
-    format!("{}{}", doing(&cause.key), of(cause.other, own))
+pub(super) fn done_by(cause: &Cause<'_>, own: &str) -> Fact {
+    of(does(&cause.key), cause.other, own)
 }
 
 /// The steps of a way, from who waits to what that comes to: "… in shop.Orders.book ← sleeping for
 /// a time in shop.Audit.trail (auditor)".
-pub(super) fn way(way: &Path<'_>, own: &str) -> String {
-    let step = |step: &crate::attribution::Step<'_>| format!("{}{}", doing(&step.key), of(step.other, own));
-    way.iter().map(step).collect::<Vec<_>>().join(" ← ")
+pub(super) fn way(way: &Path<'_>, own: &str) -> Fact {
+    let step = |step: &Step<'_>| of(does(&step.key), step.other, own);
+    facts::WAY.fact().with("steps", Value::list(way.iter().map(step)))
 }
 
-/// Whose threads, where they are of another pool than those that wait for them, and of which
-/// process, where that is not `own`.
-fn of(pool: Option<Pool<'_>>, own: &str) -> String {
-    let Some(pool) = pool.filter(|pool| !pool.name.is_empty()) else { return String::new() };
+/// What threads do, with whose they are, where they are of another pool than those that wait for
+/// them, and of which process, where that is not `own`.
+fn of(doing: Fact, pool: Option<Pool<'_>>, own: &str) -> Fact {
+    let Some(pool) = pool.filter(|pool| !pool.name.is_empty()) else { return doing };
+    let thread = Value::name(pool.name);
     match pool.process == own {
-        true => format!(" (thread {})", pool.name),
-        false => format!(" (thread {} of {})", pool.name, pool.process),
+        true => doing.with("thread", thread),
+        false => doing.with("thread-of-another", thread).with("process", Value::name(pool.process)),
     }
 }
 
-/// The address over which the waits led to another thread: " at the other end of 127.0.0.1:7432".
-fn over(way: Option<&Path<'_>>) -> String {
-    let before = way.and_then(|way| way.split_last()).map_or(&[][..], |(_, before)| before);
+/// The address over which the waits led to another thread.
+fn over(way: Option<&Path<'_>>) -> Option<Value> {
+    let (_, before) = way?.split_last()?;
     let peer = before.iter().find(|s| s.key.category == Category::Network && !s.key.target.is_empty());
-    peer.map_or(String::new(), |step| format!(" at the other end of {}", step.key.target))
+    peer.map(|step| Value::name(step.key.target))
 }
 
 /// What is waited for where the way ends at a thread that selects: the answer comes over a
 /// connection of that thread.
-pub(super) fn event_for(cause: &Cause<'_>, way: Option<&Path<'_>>, own: &str) -> Option<String> {
+pub(super) fn event_for(cause: &Cause<'_>, way: Option<&Path<'_>>, own: &str) -> Option<Fact> {
     let first = way?.first()?;
     let selects = cause.key.category == Category::Network && cause.key.target.is_empty();
-    let thread = of(cause.other.filter(|_| selects), own);
-    let thread = thread.trim_start_matches(" (").trim_end_matches(')');
-    (!thread.is_empty()).then(|| {
-        format!("the network{}: for an answer over a connection of {thread}", within(first.key.place))
-    })
+    let pool = cause.other.filter(|pool| selects && !pool.name.is_empty())?;
+    let process = Some(pool.process).filter(|process| *process != own).map(Value::name);
+    let answer = facts::ANSWER.fact().with("place", named(first.key.place));
+    Some(answer.with("thread", Value::name(pool.name)).with("process", process))
 }
 
-/// The line of the finding.
-pub(super) fn title(
+/// What grew most.
+pub(super) fn grown(
     cause: &Cause<'_>,
     way: Option<&Path<'_>>,
     own: &str,
-    slow: f64,
-    base: f64,
+    amounts: (f64, f64),
     each: Each,
-) -> String {
-    if let Some(what) = event_for(cause, way, own) {
-        return match each.is_counted() {
-            true => {
-                format!("each {} waits {} instead of {} for {what}", each.noun(), time(slow), time(base))
-            }
-            false => format!("{slow:.1} threads at a time instead of {base:.1} wait for {what}"),
-        };
+) -> Fact {
+    if let Some(answer) = event_for(cause, way, own) {
+        return amount(&facts::WAITS_FOR_ANSWER, amounts, each).with("answer", Value::from(answer));
     }
-    let what = format!("{}{}", done_by(cause, own), over(way));
+    if !each.is_counted() && way.is_none() && cause.key.category.is_running() {
+        return amount(&facts::RUNS, amounts, each).with("place", named(cause.key.place));
+    }
     // A wait in a queue for such a thread is longer than what that thread does once.
-    match (each.is_counted(), way.is_some()) {
-        (true, true) => format!(
-            "each {} waits {} instead of {} for a thread that is {what}",
-            each.noun(),
-            time(slow),
-            time(base)
-        ),
-        (true, false) => {
-            format!("each {} spends {} instead of {} {what}", each.noun(), time(slow), time(base))
-        }
-        (false, true) => {
-            format!("{slow:.1} threads at a time instead of {base:.1} wait for a thread that is {what}")
-        }
-        (false, false) if cause.key.category.is_running() => format!(
-            "{slow:.1} threads at a time instead of {base:.1} are running or waiting for a CPU{}",
-            within(cause.key.place)
-        ),
-        (false, false) => format!("{slow:.1} threads at a time instead of {base:.1} are {what}"),
-    }
-}
-
-/// The line of a finding about a wait for room to send.
-pub(super) fn sending(sender: &str, (slow, base): (f64, f64), each: Each) -> String {
-    let why = "the other side takes in slowly what is written";
-    match each.is_counted() {
-        true => format!(
-            "each {} waits {} instead of {} for room to send in {sender}: {why}",
-            each.noun(),
-            time(slow),
-            time(base)
-        ),
-        false => {
-            format!(
-                "{slow:.1} threads at a time instead of {base:.1} wait for room to send in {sender}: {why}"
-            )
-        }
-    }
+    let metric = if way.is_some() { &facts::WAITS_FOR_THREAD } else { &facts::SPENDS };
+    let doing = done_by(cause, own).with("over", over(way));
+    amount(metric, amounts, each).with("doing", Value::from(doing))
 }
 
 /// What helps threads that wait for room to send.
@@ -214,30 +180,6 @@ pub(super) fn take_in_faster() -> Remedy {
             .into(),
         applies_to: "any JDK".into(),
         risk: "a proxy needs memory or disk for what it buffers".into(),
-    }
-}
-
-/// The line of a finding about running time that grew in many methods below one; `named`: the
-/// innermost ones of most of it.
-pub(super) fn spread(
-    method: &str,
-    caller: Option<&str>,
-    (slow, base): (f64, f64),
-    each: Each,
-    named: &str,
-) -> String {
-    let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
-    let named = if named.is_empty() { String::new() } else { format!(" ({named})") };
-    match each.is_counted() {
-        true => format!(
-            "each {} runs for {} instead of {} below {method}{from}{named}",
-            each.noun(),
-            time(slow),
-            time(base)
-        ),
-        false => {
-            format!("{slow:.1} threads at a time instead of {base:.1} run below {method}{from}{named}")
-        }
     }
 }
 
@@ -257,42 +199,34 @@ pub(super) fn counted_as(calls: &Calls<'_>, count: f64) -> String {
 }
 
 /// The line of a finding about more calls.
-pub(super) fn more_calls(
-    calls: &Calls<'_>,
-    place: &str,
-    caller: Option<&str>,
-    slow: f64,
-    base: f64,
-) -> String {
-    let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
-    let within = within(place);
-    let (name, now, usual) = (calls.name, number(calls.slow), number(calls.base));
+pub(super) fn more_calls(calls: &Calls<'_>, place: &str, caller: Option<&str>, took: (f64, f64)) -> Fact {
+    let made = of_calls(&facts::MORE_CALLS, calls).over(Value::plain(calls.base));
+    let made = made.with("call", Value::name(calls.name)).with("place", named(place));
+    let made = made.with("caller", caller.map(Value::name));
     match calls.each.is_counted() {
-        true => format!(
-            "each {} calls {name}() {now} times instead of {usual}{within}{from}: {} instead of {}",
-            calls.each.noun(),
-            time(slow),
-            time(base)
-        ),
-        false => format!(
-            "threads call {name}() {now} times a second instead of {usual}{within}{from}: {slow:.1} of them at a time instead of {base:.1}"
-        ),
+        true => made.with("took", Value::ms(took.0)).with("took-baseline", Value::ms(took.1)),
+        false => made.with("threads", Value::plain(took.0)).with("threads-baseline", Value::plain(took.1)),
     }
+}
+
+/// A metric with how many calls there are, and of what.
+fn of_calls(metric: &'static Metric, calls: &Calls<'_>) -> Fact {
+    metric
+        .is(Value::plain(calls.slow))
+        .with("noun", calls.each.is_counted().then(|| Value::name(calls.each.noun())))
 }
 
 /// Its value.
-pub(super) fn counted(calls: &Calls<'_>) -> String {
-    format!("{}, {} in the baseline", counted_as(calls, calls.slow), number(calls.base))
+pub(super) fn counted(calls: &Calls<'_>) -> Fact {
+    let each = if calls.each.is_counted() { calls.each.one() } else { "a second" };
+    let fact = facts::CALLS.is(Value::plain(calls.slow)).over(Value::plain(calls.base));
+    fact.with("call", Value::name(calls.name)).with("each", Value::name(each))
 }
 
-/// Connections that are opened: "each operation opens 10 connections instead of 0".
-pub(super) fn connections(calls: &Calls<'_>) -> String {
-    let usual = if calls.base < 0.05 { "none".to_owned() } else { number(calls.base) };
-    let now = number(calls.slow);
-    match calls.each.is_counted() {
-        true => format!("each {} opens {now} connections instead of {usual}", calls.each.noun()),
-        false => format!("{now} connections are opened a second instead of {usual}"),
-    }
+/// Connections that are opened: "each operation opens 10 connections instead of none".
+pub(super) fn connections(calls: &Calls<'_>) -> Fact {
+    let usual = (calls.base >= 0.05).then(|| Value::plain(calls.base));
+    of_calls(&facts::CONNECTIONS, calls).over(usual)
 }
 
 /// What to do against that.

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::callers::methods;
 use super::parts::{self, Cause, Kept, Key, Part, Parts};
 use super::{MOST, sending, words};
+use crate::facts::{Value, growth as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Finding, RuledOut, quantity};
@@ -62,12 +63,10 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
         if !leads {
             too_small.push(RuledOut {
                 rule: finding.rule.into(),
-                figure: format!(
-                    "waiting for a CPU makes up {} of the time in which threads at work were not idle: {}",
-                    quantity::share(queued / whole),
-                    finding.title
-                )
-                .into(),
+                figure: facts::OF_WORK
+                    .is(Value::share(queued / whole))
+                    .with("title", Value::from(&finding.title))
+                    .into(),
                 source: "ledger of threads".into(),
             });
         }
@@ -119,10 +118,10 @@ fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> St
             return format!("waiting for room to send in {sender}");
         }
         if let Some(event) = words::event_for(cause, super::way_of(part).as_ref(), own) {
-            return format!("waiting for {event}");
+            return format!("waiting for {}", event.sentence());
         }
     }
-    words::done_by(cause, own)
+    words::done_by(cause, own).sentence()
 }
 
 /// The parts of a JVM's work in the slow windows, the largest first; empty where context
@@ -169,7 +168,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
                 Category::Disk => "files",
                 _ => "pipes and processes",
             };
-            let what = format!("{} ({} {several})", words::done_by(&all, own), parts.len());
+            let what = format!("{} ({} {several})", words::done_by(&all, own).sentence(), parts.len());
             *waits.entry(what).or_default() += sum;
         }
     }

@@ -9,7 +9,7 @@
 use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording, Series};
 
-use super::{Book, NOT_STOPPED, STOPPED, UNKNOWN};
+use super::{NOT_STOPPED, RowBasis, STOPPED, UNKNOWN};
 use crate::LedgerRow;
 use crate::intervals::Intervals;
 
@@ -74,18 +74,18 @@ fn counted_ms(series: &Series, windows: &Intervals) -> f64 {
 }
 
 /// Rows of a JVM by its counters; none where it has none.
-pub(super) fn rows(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
+pub(super) fn rows(recording: &Recording, jvm: ProcessId, basis: &RowBasis<'_>) -> Vec<LedgerRow> {
     let Some(counted) = Counted::of(recording, jvm) else { return Vec::new() };
-    let (slow, base) = (counted.split(book.slow), counted.split(book.base));
+    let (slow, base) = (counted.split(basis.slow), counted.split(basis.base));
     if slow.running <= 0.0 && base.running <= 0.0 {
         return Vec::new();
     }
-    let row = |category: &str, of: fn(&Split) -> f64| book.figures(category, true, of(&slow), of(&base));
+    let row = |category: &str, of: fn(&Split) -> f64| basis.figures(category, true, of(&slow), of(&base));
     let mut rows = vec![row(STOPPED[0], |split| split.gc)];
     if counted.safepoints.is_some() {
         rows.push(match counted.reaching {
             Some(_) => row(STOPPED[1], |split| split.reaching),
-            None => book.unseen(STOPPED[1]),
+            None => basis.unseen(STOPPED[1]),
         });
         rows.push(row(STOPPED[3], |split| split.other));
     }
@@ -146,7 +146,7 @@ mod tests {
             rows,
             [
                 ("stopped: GC", 600.0),
-                ("stopped: waiting for a safepoint", 250.0),
+                ("stopped: time to safepoint", 250.0),
                 ("stopped: other VM operations", 150.0),
                 ("not stopped", 4_000.0),
                 ("unknown", 5_000.0),

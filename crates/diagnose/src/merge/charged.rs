@@ -65,11 +65,11 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
         if lost_out {
             left_ms += finding.cost_ms;
             if let Some(first) = kept.get_mut(by.unwrap_or(0)) {
-                let title = Value::name(&finding.title);
                 let fact = match yields(finding.rule) {
                     true => in_all(&finding),
-                    false => (merged::ALSO_FITS.is(title).with("rule", Value::name(finding.rule)))
-                        .with("confidence", Value::name(finding.confidence.word())),
+                    false => (merged::ALSO_FITS.fact().with("rule", Value::name(finding.rule)))
+                        .with("confidence", Value::name(finding.confidence.word()))
+                        .with("title", Value::from(&finding.title)),
                 };
                 first.also.push(finding.rule);
                 let source = finding.evidence.first().map(|e| e.source.clone());
@@ -107,7 +107,7 @@ pub(super) fn share_out(findings: &mut [Finding], lost_ms: f64) {
 /// A finding that is only the sum of the others'.
 pub(super) fn in_all(finding: &Finding) -> Fact {
     let first = finding.evidence.first().map(|evidence| Value::list([evidence.fact.clone()]));
-    merged::IN_ALL.is(Value::name(&finding.title)).with("first", first)
+    merged::IN_ALL.fact().with("title", Value::from(&finding.title)).with("first", first)
 }
 
 /// What a finding has been attributed.

@@ -98,6 +98,7 @@ pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, O
     };
     Ok(Slowest {
         schema: SLOWEST_SCHEMA,
+        recording: recording.identity.recording.clone(),
         kind: sides.kind,
         other_kinds: sides.other_kinds,
         operations: sides.lengths.len(),

@@ -42,6 +42,8 @@ pub const OPERATION_SCHEMA: &str = "fathom.operation/2";
 pub struct Slowest {
     /// Format of this value.
     pub schema: &'static str,
+    /// The id of the recording; `None` of files that are none.
+    pub recording: Option<String>,
     /// The kind: "shop.Request".
     pub kind: String,
     /// Other kinds of which there are operations, with how many, the one with most time first.
@@ -132,6 +134,8 @@ pub struct Operation {
 pub struct Explained {
     /// Format of this value.
     pub schema: &'static str,
+    /// The id of the recording; `None` of files that are none.
+    pub recording: Option<String>,
     /// Which.
     pub operation: Operation,
     /// What it did, in order of time, without overlap and without a remainder.
@@ -199,5 +203,7 @@ pub fn explain(recording: &Recording, id: &str) -> Result<Explained, OperationsE
         (None, true) => "no thread is known, and timestamps are in whole seconds: nothing can be said of what went on during it".into(),
         (None, false) => NO_THREAD.into(),
     };
-    Ok(Explained { schema: OPERATION_SCHEMA, operation: span.described(recording), pieces, note })
+    let id = recording.identity.recording.clone();
+    let operation = span.described(recording);
+    Ok(Explained { schema: OPERATION_SCHEMA, recording: id, operation, pieces, note })
 }

@@ -9,11 +9,11 @@ use rustc_hash::FxHashMap;
 use super::gc_case::{cited, remedy, summed};
 use crate::attribution::Pool;
 use crate::chain::awaits_initialiser;
-use crate::facts::{Fact, Value, waits as facts};
+use crate::facts::{Fact, Value, culprits, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, Sight, Window, quantity};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, Sight, Window};
 
 /// What the frame of a static initialiser ends with.
 const INITIALISER: &str = ".<clinit>";
@@ -161,17 +161,11 @@ impl<'a> Waits<'a> {
         };
         let mut finding = case.finding(rule, jvm, sure, cost_ms);
         finding.why_confidence = why.into();
-        let class = initialiser.map_or("a class", |(_, class)| class);
+        let class = initialiser.map(|(_, class)| Value::name(class));
         let threads = self.spans.iter().map(|(thread, _)| *thread).collect::<BTreeSet<_>>().len();
-        finding.title = format!(
-            "{} waited {} for the static initialiser of {class}",
-            quantity::plural(threads, "thread", "threads"),
-            quantity::millis(self.waited_ms)
-        );
-        finding.culprit = match initialiser {
-            Some((_, class)) => format!("{class}{INITIALISER}"),
-            None => "a static initialiser".to_owned(),
-        };
+        let title = titles::CLASS_INIT_SLOW.is(Value::ms(self.waited_ms)).with("class", class.clone());
+        finding.title = title.with("threads", Value::count(threads)).into();
+        finding.culprit = Fact { value: class, ..culprits::INITIALISER.fact() }.into();
         finding.meaning = "A class is initialised once, by the first thread that uses it; whoever uses it meanwhile waits until that has ended.".into();
         finding.windows = self.intervals.windows();
         let fact = facts::INITIALISER_WAITS.is(Value::ms(self.waited_ms));

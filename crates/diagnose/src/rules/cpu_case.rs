@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, blind};
+use crate::facts::{Value, ruled_out, scope};
 use crate::waits::place::java_method;
-use crate::{Case, Judgement, Rule, Window, quantity};
+use crate::{Case, Fact, Judgement, Rule, Window, quantity};
 
 /// Java that is nobody's own: what calls it decides what is done.
 const LIBRARIES: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
@@ -126,13 +127,13 @@ impl<'c, 'a> Cpu<'c, 'a> {
         cost.min(Case::length_ms(&self.case.slow))
     }
 
-    /// What a cost is made of, in words, where most of it is waiting for a CPU; else nothing.
-    pub(super) fn with_waits(&self, cost_ms: f64, which: impl Fn(&str) -> bool) -> String {
+    /// A title with what its cost is made of, where most of it is waiting for a CPU.
+    pub(super) fn with_waits(&self, title: Fact, cost_ms: f64, which: impl Fn(&str) -> bool) -> Fact {
         let ms = self.ms(which);
-        if cost_ms < MOSTLY_WAITS * ms {
-            return String::new();
+        match cost_ms < MOSTLY_WAITS * ms {
+            true => title,
+            false => title.with("cpu", Value::ms(ms)).with("elapsed", Value::ms(cost_ms)),
         }
-        format!(", {}, and {} with its waits for a CPU", quantity::millis(ms), quantity::millis(cost_ms))
     }
 
     /// What `which` picks costs, milliseconds of wall time, where that is worth a finding; else the
@@ -144,11 +145,9 @@ impl<'c, 'a> Cpu<'c, 'a> {
         if case.matters(cost_ms) && cost_ms >= least_ms {
             return Ok(cost_ms);
         }
-        let mut figure = format!("{what} took {} of CPU time", quantity::millis(self.ms(which)));
-        if !case.base.is_empty() {
-            figure += &format!("; {} of wall time above the baseline", quantity::millis(cost_ms));
-        }
-        Err(Judgement::RuledOut { figure: figure.into(), source: self.source() })
+        let took = ruled_out::TOOK_CPU.is(Value::ms(self.ms(which))).with("what", Value::name(what));
+        let above = (!case.base.is_empty()).then(|| Value::ms(cost_ms));
+        Err(Judgement::RuledOut { figure: took.with("above", above).into(), source: self.source() })
     }
 
     /// What was found, the most expensive first, with its CPU time in milliseconds.
@@ -194,7 +193,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
 pub(super) fn unseen(rule: &dyn Rule) -> Judgement {
     blind(
         rule,
-        "which Java code ran",
+        scope::JAVA_CODE.fact(),
         "fathom record, or a profile: a JFR file (jcmd PID JFR.start settings=profile), async-profiler, perf with its map",
     )
 }

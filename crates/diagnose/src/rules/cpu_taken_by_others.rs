@@ -8,8 +8,9 @@ use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::{CpuContention, last_runners};
 use super::gc_case::remedy;
+use crate::facts::{Value, culprits, ruled_out, titles};
 use crate::quantity::share;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule};
 
 use evidence::{evidence, recorder};
 
@@ -90,22 +91,12 @@ impl Rule for CpuTakenByOthers {
         if case.matters(cost_ms) && cost_ms >= least_ms && waits_longer {
             return Judgement::Found(Box::new(found(self, &cpu, &taken, cost_ms)));
         }
-        let usual = cpu
-            .base
-            .as_ref()
-            .map_or(String::new(), |base| format!(", {} in the baseline", share(base.waiting_share())));
-        let above = if cpu.base.is_some() { " more" } else { "" };
-        let recorder = recorder(&cpu.slow).map_or(String::new(), |fact| format!("; {}", fact.sentence()));
-        Judgement::RuledOut {
-            figure: format!(
-                "application threads waited for a CPU for {} of the time in which they had work{usual}; others took \
-                 {:.2} CPUs{above}{recorder}",
-                share(cpu.slow.waiting_share()),
-                cpu.slow.cpus(taken.all_ms())
-            )
-            .into(),
-            source: cpu.source(),
-        }
+        let usual = cpu.base.as_ref().map(|base| Value::share(base.waiting_share()));
+        let waited = ruled_out::CPU_WAITS_LITTLE.is(Value::share(cpu.slow.waiting_share())).over(usual);
+        let others = if cpu.base.is_some() { "more" } else { "others" };
+        let waited = waited.with(others, Value::cpus(cpu.slow.cpus(taken.all_ms())));
+        let figure = waited.with("recorder", recorder(&cpu.slow).map(Value::from)).into();
+        Judgement::RuledOut { figure, source: cpu.source() }
     }
 }
 
@@ -179,12 +170,12 @@ impl Taken {
         !self.is_collector() && self.jvms_ms > 0.5 * self.others_ms
     }
 
-    fn named(&self, cpu: &CpuContention<'_, '_>) -> String {
-        let one = |(name, ms): &(String, f64)| match self.counted {
-            true => format!("{name}: {:.2} CPUs", cpu.slow.cpus(*ms)),
-            false => name.clone(),
+    fn culprit(&self, cpu: &CpuContention<'_, '_>) -> Fact {
+        let one = |(name, ms): &(String, f64)| {
+            let cpus = self.counted.then(|| Value::cpus(cpu.slow.cpus(*ms)));
+            culprits::TAKER.is(Value::name(name)).with("cpus", cpus)
         };
-        self.by.iter().take(NAMED).map(one).collect::<Vec<_>>().join(", ")
+        culprits::TAKERS.fact().with("takers", Value::list(self.by.iter().take(NAMED).map(one)))
     }
 }
 
@@ -253,24 +244,19 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
     };
     let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
     finding.why_confidence = why;
-    let usual = |of: f64| {
-        if cpu.base.is_some() { format!(" ({} in the baseline)", share(of)) } else { String::new() }
-    };
-    let base_share = cpu.base.as_ref().map_or(0.0, |base| base.waiting_to_run());
-    let whose = match (taken.is_collector(), taken.is_jvms()) {
-        (true, _) => "the JVM's own collector threads took the CPUs".to_owned(),
+    let title = titles::CPU_TAKEN.is(Value::share(cpu.slow.waiting_to_run()));
+    let title = title.over(cpu.base.as_ref().map(|base| Value::share(base.waiting_to_run())));
+    finding.title = match (taken.is_collector(), taken.is_jvms()) {
+        (true, _) => title.with("by", Value::name("the JVM's own collector threads")),
         (_, true) => {
             let jvms = case.recording.processes.iter().filter(|process| process.jvm).count();
-            format!("{jvms} recorded JVMs want more CPUs than the {} there are", cpu.slow.processors)
+            let cpus = Value::counted(cpu.slow.processors as f64);
+            title.with("jvms", Value::count(jvms)).with("cpus", cpus)
         }
-        _ => "other processes took the CPUs".to_owned(),
-    };
-    finding.title = format!(
-        "application threads waited for a CPU for {} of the time in which they could run{}: {whose}",
-        share(cpu.slow.waiting_to_run()),
-        usual(base_share)
-    );
-    finding.culprit = taken.named(cpu);
+        _ => title.with("by", Value::name("other processes")),
+    }
+    .into();
+    finding.culprit = taken.culprit(cpu).into();
     finding.meaning =
         "The threads were ready to run, and the CPUs were with others. All that the application does takes \
                        longer meanwhile; nothing in it is slow by itself."

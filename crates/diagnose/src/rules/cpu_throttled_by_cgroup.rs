@@ -6,11 +6,10 @@ use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
-use crate::facts::{Value, waits as facts};
+use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
 use crate::intervals::Intervals;
-use crate::quantity::share;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window};
 
 /// The rule.
 pub struct CpuThrottledByCgroup;
@@ -61,11 +60,8 @@ impl Rule for CpuThrottledByCgroup {
             return Judgement::Found(Box::new(found(self, &cpu, group.as_ref(), by_thread, cost_ms)));
         }
         let figure = match by_thread {
-            true => format!(
-                "application threads were throttled for {} of the time in which they had work",
-                share(cpu.slow.throttled_share())
-            ),
-            false => "the control group was hardly throttled".to_owned(),
+            true => ruled_out::THROTTLED_LITTLE.is(Value::share(cpu.slow.throttled_share())),
+            false => ruled_out::GROUP_HARDLY_THROTTLED.fact(),
         };
         Judgement::RuledOut {
             figure: figure.into(),
@@ -159,23 +155,17 @@ fn found(
     };
     let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
     finding.why_confidence = why.into();
-    let allowed =
-        group.and_then(|group| group.quota).map_or(String::new(), |cpus| format!(" of {cpus:.2} CPUs"));
+    let quota = group.and_then(|group| group.quota).map(Value::cpus);
     let part = match by_thread {
         true => cpu.slow.throttled_share(),
         false => group.map_or(0.0, |group| group.slow_ms / cpu.slow.length_ms.max(f64::MIN_POSITIVE)),
     };
-    let usual = match (&cpu.base, by_thread) {
-        (Some(base), true) => format!(" ({} in the baseline)", share(base.throttled_share())),
-        _ => String::new(),
-    };
-    finding.title = format!(
-        "the control group's CPU quota{allowed} held the application back for {} of its time{usual}",
-        share(part)
-    );
-    finding.culprit = group.map_or("the CPU quota of the JVM's control group".to_owned(), |group| {
-        format!("the CPU quota{allowed} of the control group {}", group.path)
-    });
+    let usual = cpu.base.as_ref().filter(|_| by_thread).map(|base| Value::share(base.throttled_share()));
+    let title = titles::CPU_THROTTLED.is(Value::share(part)).over(usual);
+    finding.title = title.with("quota", quota.clone()).into();
+    let path = group.map(|group| Value::name(group.path));
+    let culprit = Fact { value: path, ..culprits::QUOTA.fact() };
+    finding.culprit = culprit.with("quota", quota.filter(|_| group.is_some())).into();
     finding.meaning = "Once a control group has used up its quota, all of its threads are stopped until the next period begins, \
                        although CPUs may be free."
         .into();
@@ -258,7 +248,7 @@ mod tests {
             panic!("not found")
         };
         assert!((finding.cost_ms - 11_000.0).abs() < 200.0, "{}", finding.cost_ms);
-        assert_eq!(finding.culprit, "the CPU quota of 0.20 CPUs of the control group cpu/box");
+        finding.culprit.states(&culprits::QUOTA, &[("quota", "0.20"), ("value", "cpu/box")]);
         assert!((throttled_share(&finding) - 0.55).abs() < 0.005, "{:?}", finding.evidence);
         assert!(
             finding.facts(&facts::QUOTA).any(|quota| (quota.number("value").unwrap() - 9.0).abs() < 0.05),

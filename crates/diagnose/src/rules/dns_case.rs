@@ -5,12 +5,11 @@ use fathom_recording::{ProcessId, Span, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::wait_case::Waits;
-use crate::Case;
+use crate::facts::{Value, culprits, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
+use crate::{Case, Fact};
 
-/// Why no look-up can have been slow.
-pub(super) const NOBODY_ASKED: &str = "no name was looked up";
 /// Calls in which a resolver's client waits for an answer until a time-out; they return 0 when it
 /// has passed (poll(2), select(2)).
 const AWAITS: [&str; 7] =
@@ -30,27 +29,25 @@ pub(super) fn is_unanswered(span: &Span<'_>) -> bool {
     span.kind() == kind::NET_DNS && span.label(label::CUT).is_some()
 }
 
-/// What the title of a finding adds where some of its look-ups were not over when the recording
-/// was.
-pub(super) fn of_which(unanswered: usize, all: usize) -> String {
-    match unanswered {
-        0 => String::new(),
-        _ if unanswered == all => ", without an answer when the recording ended".into(),
-        _ => format!(", {unanswered} of them without an answer when the recording ended"),
-    }
+/// Who was asked for most of the time, where a record names it.
+pub(super) fn resolver(waits: &Waits<'_, '_>) -> Fact {
+    let peers = waits.by(|span| span.label(label::PEER).unwrap_or_default().to_owned());
+    let named = peers.into_iter().map(|(peer, _)| peer).find(|peer| !peer.is_empty());
+    Fact { value: named.map(Value::Name), ..culprits::RESOLVER.fact() }
 }
 
-/// A look-up in words.
-pub(super) fn asked(span: &Span<'_>) -> String {
-    if is_lock(span) {
-        return "for another thread that asks for the same name".into();
+/// What a thread waits for.
+pub(super) fn asked(span: &Span<'_>) -> Fact {
+    let peer = span.label(label::PEER).map(Value::name);
+    match span.kind() {
+        _ if is_lock(span) => facts::BEHIND_LOOKUP.fact(),
+        // A question of a look-up that was not recorded.
+        kind::SYSCALL => facts::QUERY.fact().with("peer", peer),
+        _ => {
+            let name = Some(span.name()).filter(|name| !name.is_empty());
+            facts::LOOKUP.fact().with("name", name.map(Value::name)).with("peer", peer)
+        }
     }
-    // A question of a look-up that was not recorded.
-    if span.kind() == kind::SYSCALL {
-        return format!("for an answer of {}", span.label(label::PEER).unwrap_or("a resolver"));
-    }
-    let name = if span.name().is_empty() { "a name" } else { span.name() };
-    span.label(label::PEER).map_or(format!("for {name}"), |peer| format!("for {name}, sent to {peer}"))
 }
 
 /// Whether a wait is one for a lock.

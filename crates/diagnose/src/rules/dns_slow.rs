@@ -1,14 +1,14 @@
 //! `dns-slow`: names are resolved, and it takes long.
 
-use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
-use super::dns_case::{self, NOBODY_ASKED, asked, timed_out};
+use super::dns_case::{self, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
-use crate::facts::{Value, waits as facts};
+use crate::facts::{Value, titles, waits as facts};
 use crate::waits::Category;
-use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
+use crate::{Case, Confidence, Judgement, Layer, Rule};
 
 /// A look-up that takes at least this long is slow, milliseconds: a resolver near by answers within
 /// some, one far away within a hundred.
@@ -71,7 +71,7 @@ impl Rule for DnsSlow {
                 return unseen(self, (case, jvm), kind::NET_DNS, "name look-ups");
             }
             if all.slow.is_empty() {
-                return all.ruled_out(NOBODY_ASKED);
+                return all.ruled_out(facts::NO_LOOKUP.fact());
             }
             let longest = facts::LONGEST_LOOKUP.is(Value::ms(all.longest_ms()));
             return all.ruled_out(longest.with("lookups", Value::count(all.slow.len())));
@@ -92,20 +92,14 @@ impl Rule for DnsSlow {
         let (lookups, behind): (Vec<_>, Vec<_>) =
             waits.slow.iter().partition(|wait| !dns_case::is_lock(&wait.span));
         let unanswered = lookups.iter().filter(|wait| dns_case::is_unanswered(&wait.span)).count();
-        finding.title = format!(
-            "{} took {}, the longest {}{}",
-            quantity::plural(lookups.len(), "name look-up", "name look-ups"),
-            quantity::millis(lookups.iter().map(|wait| wait.ms).sum()),
-            quantity::millis(lookups.iter().map(|wait| wait.ms).fold(0.0, f64::max)),
-            dns_case::of_which(unanswered, lookups.len())
-        );
-        let behind_ms = (!behind.is_empty()).then(|| behind.iter().map(|wait| wait.ms).sum());
-        if let Some(ms) = behind_ms.map(quantity::millis) {
-            finding.title.push_str(&format!("; threads that wanted the same name waited {ms} for them"));
-        }
-        let peers = waits.by(|span| span.label(label::PEER).unwrap_or_default().to_owned());
-        let named = peers.into_iter().map(|(peer, _)| peer).find(|peer| !peer.is_empty());
-        finding.culprit = named.unwrap_or_else(|| "the resolver".into());
+        let total = Value::ms(lookups.iter().map(|wait| wait.ms).sum());
+        let longest = Value::ms(lookups.iter().map(|wait| wait.ms).fold(0.0, f64::max));
+        let unanswered = (unanswered > 0).then(|| Value::count(unanswered));
+        let behind = (!behind.is_empty()).then(|| Value::ms(behind.iter().map(|wait| wait.ms).sum()));
+        let title = titles::DNS_SLOW.is(total.clone()).with("lookups", Value::count(lookups.len()));
+        let title = title.with("longest", longest).with("unanswered", unanswered.clone());
+        finding.title = title.with("behind", behind.clone()).into();
+        finding.culprit = dns_case::resolver(&waits).into();
         let names = waits.by(|span| match span.kind() {
             kind::NET_DNS => span.name().to_owned(),
             _ => String::new(),
@@ -121,9 +115,7 @@ impl Rule for DnsSlow {
             .map(|(name, g)| facts::LOOKUPS_OF.is(Value::ms(g.ms)).with("name", Value::name(name)));
         let fact = facts::SLOW_LOOKUPS.is(Value::count(lookups.len()));
         let fact = fact.with("lookups", Value::count(all.slow.len())).with("least", Value::ms(SLOW_MS));
-        let fact = fact.with("total", Value::ms(lookups.iter().map(|wait| wait.ms).sum()));
-        let fact = fact.with("unanswered", (unanswered > 0).then(|| Value::count(unanswered)));
-        let fact = fact.with("behind", behind_ms.map(Value::ms));
+        let fact = fact.with("total", total).with("unanswered", unanswered).with("behind", behind);
         finding.evidence.push(waits.summed(fact.with("names", Value::list(listed))));
         finding.evidence.extend(waits.longest(CITED, asked));
         finding.remedies = vec![
@@ -155,6 +147,7 @@ impl Rule for DnsSlow {
 mod tests {
     use fathom_recording::FrameType::C2;
     use fathom_recording::vocabulary::figure;
+    use fathom_recording::vocabulary::label;
 
     use super::*;
     use crate::built::{Built, judged};

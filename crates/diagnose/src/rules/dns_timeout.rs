@@ -1,13 +1,13 @@
 //! `dns-timeout`: a resolver does not answer, and each look-up waits until it gives up.
 
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Span};
 
-use super::dns_case::{self, NOBODY_ASKED, asked, timed_out};
+use super::dns_case::{self, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
-use crate::facts::{Value, waits as facts};
-use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
+use crate::facts::{Value, titles, waits as facts};
+use crate::{Case, Confidence, Judgement, Layer, Rule};
 
 /// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise,
 /// milliseconds.
@@ -70,7 +70,7 @@ impl Rule for DnsTimeout {
                 return unseen(self, (case, jvm), kind::NET_DNS, "name look-ups");
             }
             if all.slow.is_empty() {
-                return all.ruled_out(NOBODY_ASKED);
+                return all.ruled_out(facts::NO_LOOKUP.fact());
             }
             let unanswered = all.slow.iter().filter(|wait| dns_case::is_unanswered(&wait.span)).count();
             let seen = all.slow.iter().all(|wait| wait.span.figure(figure::TIMEOUTS).is_some());
@@ -100,16 +100,12 @@ impl Rule for DnsTimeout {
         let lost = of_lookups + alone as f64;
         // Of look-ups that began before the recording, their questions are known, not how many they
         // are.
-        let who = if alone + behind > 0 {
-            quantity::plural(waits.threads(), "thread", "threads")
-        } else {
-            quantity::plural(waits.slow.len(), "name look-up", "name look-ups")
+        let title = titles::DNS_TIMEOUT.is(Value::ms(waits.total_ms()));
+        finding.title = match alone + behind > 0 {
+            true => title.with("threads", Value::count(waits.threads())).into(),
+            false => title.with("lookups", Value::count(waits.slow.len())).into(),
         };
-        finding.title =
-            format!("{who} waited {} for a resolver that did not answer", quantity::millis(waits.total_ms()));
-        let peers = waits.by(|span| span.label(label::PEER).unwrap_or_default().to_owned());
-        let named = peers.into_iter().map(|(peer, _)| peer).find(|peer| !peer.is_empty());
-        finding.culprit = named.unwrap_or_else(|| "a resolver".into());
+        finding.culprit = dns_case::resolver(&waits).into();
         finding.meaning =
             "The query or its answer is lost on the way. The thread does not wait for the network but \
                            for the time-out of the resolver's client."
@@ -142,6 +138,7 @@ impl Rule for DnsTimeout {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::vocabulary::label;
     use fathom_recording::{Sink as _, Source, Unseen};
 
     use super::*;
@@ -215,7 +212,7 @@ mod tests {
         };
         let there = Source { format: "network".into(), covers_ns: Some((0, 1)), ..Source::default() };
         assert!(
-            matches!(with(there.clone()), Judgement::RuledOut { figure, .. } if *figure == *NOBODY_ASKED)
+            matches!(with(there.clone()), Judgement::RuledOut { figure, .. } if figure.fact() == &facts::NO_LOOKUP.fact())
         );
         let why = Unseen { what: "names".into(), why: "stripped".into(), remedy: "symbols".into() };
         for less in [

@@ -6,9 +6,9 @@ use fathom_recording::vocabulary::{fact, kind};
 
 use super::gc_case::{GcCase, cited, ranges, remedy, several_or_long, summed, windows_of};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles};
 use crate::failures::was_asked_for;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
 /// One stall from which on a request notices, milliseconds: ZGC and Shenandoah are chosen for
 /// pauses below one.
@@ -58,7 +58,7 @@ impl Rule for GcAllocationStall {
         };
         let degenerated: Vec<Pause<'_>> = gc.slow.iter().filter(|p| sort(p)).copied().collect();
         if stalls.is_empty() && degenerated.is_empty() {
-            let none = "no thread waited for memory, no collection was finished with the application stopped";
+            let none = ruled_out::NO_STALL.fact();
             return if concurrent { gc.ruled_out(none) } else { Judgement::NotApplicable };
         }
         let covered = |windows: &[crate::Window]| {
@@ -73,13 +73,9 @@ impl Rule for GcAllocationStall {
         let few = stalls.is_empty() && !several_or_long(&degenerated);
         let weighs = longest >= STALL_MS && !few && (case.matters(cost_ms) || gc.stands_out(longest, usual));
         if !weighs && !gc.on_stops() {
-            return gc.ruled_out(format!(
-                "{} and {}, the longest {}, {} in all",
-                quantity::plural(stalls.len(), "allocation stall", "allocation stalls"),
-                quantity::plural(degenerated.len(), "degenerated collection", "degenerated collections"),
-                quantity::millis(longest),
-                quantity::millis(cost_ms)
-            ));
+            let fact = ruled_out::STALLS_LITTLE.is(Value::ms(cost_ms)).with("longest", Value::ms(longest));
+            let fact = fact.with("stalls", Value::count(stalls.len()));
+            return gc.ruled_out(fact.with("degenerated", Value::count(degenerated.len())));
         }
         Judgement::Found(Box::new(found(self, &gc, stalls, &degenerated, cost_ms)))
     }
@@ -120,21 +116,21 @@ fn found(
     let mut threads: Vec<_> = stalls.iter().filter_map(Span::thread).collect();
     threads.sort_unstable();
     threads.dedup();
-    finding.title = if stalls.is_empty() {
-        let n = quantity::plural(degenerated.len(), "collection", "collections");
-        let how = if degenerated.iter().any(|p| is_degenerated(p)) { "degenerated: " } else { "" };
-        let cost = quantity::millis(cost_ms);
-        format!(
-            "{how}{n} had to be finished with the application stopped (Pause Degenerated, Pause Full), {cost}"
-        )
-    } else {
-        let n = quantity::plural(stalls.len(), "time", "times");
-        format!(
-            "allocation stalls: threads waited {n} for memory that the collector had not freed yet, {} in all",
-            quantity::millis(total_ms)
-        )
-    };
-    finding.culprit = "allocation faster than the collector frees".into();
+    finding.title = match stalls.is_empty() {
+        true => {
+            let n = Value::count(degenerated.len());
+            let title = titles::GC_DEGENERATED.is(Value::ms(cost_ms));
+            match degenerated.iter().any(is_degenerated) {
+                true => title.with("degenerated", n),
+                false => title.with("collections", n),
+            }
+        }
+        false => {
+            titles::GC_ALLOCATION_STALL.is(Value::ms(total_ms)).with("stalls", Value::count(stalls.len()))
+        }
+    }
+    .into();
+    finding.culprit = culprits::ALLOCATION.fact().into();
     finding.meaning =
         "The collector works concurrently with the application and came too late: the heap was full before it had \
                        freed anything, so threads had to wait for it."
@@ -201,7 +197,7 @@ mod tests {
             panic!("not found")
         };
         assert_eq!(finding.cost_ms, 700.0);
-        assert!(finding.title.contains("6 times") && finding.title.contains("2.10 s"), "{}", finding.title);
+        finding.title.states(&titles::GC_ALLOCATION_STALL, &[("stalls", "6"), ("value", "2.10 s")]);
         assert_eq!(finding.fact(&pauses::STALLS).number("threads"), Some(3.0));
     }
 

@@ -6,11 +6,12 @@ use fathom_recording::{ProcessId, Span};
 
 use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, Pause};
+use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
 use crate::{
     BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Statement,
-    Window, quantity,
+    Window,
 };
 
 /// How many intervals a finding marks on the timeline; more cannot be distinguished there.
@@ -57,7 +58,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         let known = |key| case.recording.processes.get(jvm.index()).and_then(|p| p.fact(key)).is_some();
         if all.is_empty() && !case.has(kind::GC_CONCURRENT, jvm) && !known(fact::COLLECTOR) {
             return Err(Judgement::Inconclusive(BlindSpot {
-                what: format!("garbage collections of {}", case.jvm_name(jvm)).into(),
+                what: scope::COLLECTIONS.is(Value::name(case.jvm_name(jvm))).into(),
                 rules: vec![rule.id().to_owned()],
                 remedy:
                     "a GC log: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -Xloggc:gc.log -XX:+PrintGCDetails)"
@@ -126,12 +127,9 @@ impl<'c, 'a> GcCase<'c, 'a> {
     /// That there are collections, and too few, or in too short a time, to judge their share of it.
     pub(crate) fn too_few(&self, rule: &dyn Rule) -> Judgement {
         let pauses = self.slow.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
-        let what = format!(
-            "whether the heap of {} is too small: {} of {} in all are too few to judge by",
-            self.case.jvm_name(self.jvm),
-            quantity::plural(self.slow.len(), "pause", "pauses"),
-            quantity::millis(Case::union_ms(pauses, &self.case.slow))
-        );
+        let what = scope::TOO_FEW_PAUSES.is(Value::ms(Case::union_ms(pauses, &self.case.slow)));
+        let what = what.with("jvm", Value::name(self.case.jvm_name(self.jvm)));
+        let what = what.with("pauses", Value::count(self.slow.len()));
         blind(rule, what, "a log of 10 s or more under the usual load")
     }
 
@@ -236,13 +234,12 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self.fact(fact::COLLECTOR).is_some_and(|c| c != name)
     }
 
-    /// The largest heap: as the log states it, else the largest capacity printed with a collection.
+    /// The largest heap: as the log states it, or the largest capacity printed with a collection
+    /// where that is larger (a log joined of those of two JVMs) or nothing is stated.
     pub(crate) fn heap_max_bytes(&self) -> Option<f64> {
-        let printed = || {
-            let key = fathom_recording::vocabulary::figure::HEAP_CAPACITY_BYTES;
-            self.all.iter().filter_map(|p| p.span.figure(key)).reduce(f64::max)
-        };
-        self.fact_number(fact::HEAP_MAX_BYTES).or_else(printed).filter(|bytes| *bytes > 0.0)
+        let key = fathom_recording::vocabulary::figure::HEAP_CAPACITY_BYTES;
+        let printed = self.all.iter().filter_map(|p| p.span.figure(key));
+        printed.chain(self.fact_number(fact::HEAP_MAX_BYTES)).reduce(f64::max).filter(|bytes| *bytes > 0.0)
     }
 
     /// The log of the pauses, with their number.

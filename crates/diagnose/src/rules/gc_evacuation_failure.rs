@@ -5,9 +5,9 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, cited, most, remedy, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles};
 use crate::headline::cost_little;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, failures, quantity};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Remedy, Rule, failures};
 
 /// A full collection that starts within this many pauses after a failure is its consequence.
 const NEXT: usize = 2;
@@ -60,10 +60,7 @@ impl Rule for GcEvacuationFailure {
         let mut cut = gc.judged_cut_off();
         cut.retain(|p| !failures::of(p, collector).is_empty());
         if failed.is_empty() && cut.is_empty() {
-            return gc.ruled_out(format!(
-                "none of {} failed to evacuate or promote",
-                quantity::plural(gc.judged().count(), "pause", "pauses")
-            ));
+            return gc.ruled_out(ruled_out::NO_FAILURE.is(Value::count(gc.judged().count())));
         }
         let has_failed = |p: &Pause<'_>| !failures::of(p, collector).is_empty();
         let usual = gc.usual_ms(|p| p.is_young() && !has_failed(p));
@@ -78,16 +75,13 @@ impl Rule for GcEvacuationFailure {
             let seen = Seen { failed: &failed, cut: &cut, full: &full };
             return Judgement::Found(Box::new(found(self, &gc, &seen, cost_ms, usual)));
         }
-        gc.ruled_out(format!(
-            "{}, which cost {} of the slow windows",
-            counted(failed.iter().chain(&cut), collector),
-            quantity::millis(cost_ms)
-        ))
+        let fact = pauses::FAILURES.is(Value::ms(cost_ms));
+        gc.ruled_out(fact.with("failures", counted(failed.iter().chain(&cut), collector)))
     }
 }
 
 /// "2 × promotion failed, 1 × concurrent mode failure": in the words of the logs.
-fn counted<'p, 'a: 'p>(failed: impl Iterator<Item = &'p Pause<'a>>, collector: Option<&str>) -> String {
+fn counted<'p, 'a: 'p>(failed: impl Iterator<Item = &'p Pause<'a>>, collector: Option<&str>) -> Value {
     let mut times: Vec<(&str, usize)> = Vec::new();
     for word in failed.flat_map(|p| failures::of(p, collector)) {
         match times.iter_mut().find(|(known, _)| *known == word) {
@@ -96,8 +90,8 @@ fn counted<'p, 'a: 'p>(failed: impl Iterator<Item = &'p Pause<'a>>, collector: O
         }
     }
     times.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    let one = |(word, n): &(&str, usize)| format!("{} × {word}", quantity::count(*n as f64));
-    times.iter().map(one).collect::<Vec<_>>().join(", ")
+    let one = |(word, n)| titles::GC_FAILURE.is(Value::count(n)).with("failure", Value::name(word));
+    Value::list(times.into_iter().map(one))
 }
 
 /// Full collections for lack of room right after a failure, beyond those that are one themselves.
@@ -142,8 +136,6 @@ fn found(
     let collector = gc.collector();
     let both = [failed, full].concat();
     let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, &both);
-    let plural = |n| quantity::plural(n, "full collection", "full collections");
-    let mut then = String::new();
     // A young collection that failed and became a full one; those that are called full say so
     // themselves.
     let became = |p: &&Pause<'_>| {
@@ -151,19 +143,13 @@ fn found(
         p.labelled_full() && !said
     };
     let within = failed.iter().filter(became).count();
-    if within > 0 {
-        then += &format!(", {} within", plural(within));
-    }
-    if !full.is_empty() {
-        then += &format!(", {} followed", plural(full.len()));
-    }
-    if !cut.is_empty() {
-        let records = quantity::plural(cut.len(), "record is", "records are");
-        then += &format!(", of which {records} truncated");
-    }
-    let lost = if cost_ms > 0.0 { format!(": {} lost", quantity::millis(cost_ms)) } else { String::new() };
-    finding.title = format!("{}{then}{lost}", counted(failed.iter().chain(cut), collector));
-    finding.culprit = "too little free heap when a collection starts".into();
+    let some = |n: usize| (n > 0).then(|| Value::count(n));
+    let lost = (cost_ms > 0.0).then(|| Value::ms(cost_ms));
+    let title = Fact { value: lost, ..titles::GC_EVACUATION_FAILURE.fact() };
+    let title = title.with("failures", counted(failed.iter().chain(cut), collector));
+    let title = title.with("within", some(within)).with("followed", some(full.len()));
+    finding.title = title.with("truncated", some(cut.len())).into();
+    finding.culprit = culprits::NO_ROOM.fact().into();
     finding.meaning =
         "There was too little free memory when a collection needed it, to copy what survives or to let the \
          application run on concurrently. What the collector does instead takes many times as long, with the application \
@@ -177,7 +163,7 @@ fn found(
         finding.why_confidence =
             "the log shows the collections, and that the heap had room; why they were made it does not name"
                 .into();
-        finding.culprit = "a reason that the log does not name".into();
+        finding.culprit = culprits::NOT_NAMED.fact().into();
         finding.meaning = "The whole heap was collected, with the application stopped, though most of it was free and no call asked for \
                            it in the log: a full permanent generation or metaspace, a tool that asks the JVM (jmap, jcmd, a profiler), \
                            or RMI on a JVM that does not log causes."
@@ -277,6 +263,11 @@ mod tests {
         built
     }
 
+    /// How collections failed, and how often each way.
+    fn failures(finding: &Finding) -> String {
+        finding.says(&titles::GC_EVACUATION_FAILURE).shows("failures")
+    }
+
     #[test]
     fn failures_followed_by_full_collections_are_found_with_what_they_cost_above_the_usual() {
         let mut built = healthy();
@@ -309,7 +300,7 @@ mod tests {
             GcEvacuationFailure.judge(&slow_and_base(&recording, (52, 58), (0, 40), 0.9), jvm)
         };
         let title = |judgement| match judgement {
-            Judgement::Found(finding) => finding.title,
+            Judgement::Found(finding) => failures(&finding),
             other => panic!("{other:?}"),
         };
         let near = title(judged(50.5));
@@ -326,7 +317,7 @@ mod tests {
             let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
                 panic!("not found")
             };
-            assert!(finding.title.starts_with("1 × evacuation failure"), "{}", finding.title);
+            assert_eq!(failures(&finding), "1 × evacuation failure");
             assert_eq!(finding.cost_ms, cost);
         }
     }
@@ -345,7 +336,7 @@ mod tests {
             let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
                 panic!("{word} not found")
             };
-            assert!(finding.title.starts_with(&format!("1 × {word}")), "{}", finding.title);
+            assert_eq!(failures(&finding), format!("1 × {word}"));
         }
     }
 
@@ -366,7 +357,10 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
             panic!("not found")
         };
-        assert_eq!(finding.title, "1 × promotion failed, of which 1 record is truncated");
+        finding.title.states(
+            &titles::GC_EVACUATION_FAILURE,
+            &[("failures", "1 × promotion failed"), ("truncated", "1")],
+        );
         assert_eq!(finding.facts(&pauses::PAUSE_CUT_OFF).count(), 1, "{:?}", finding.evidence);
         let json = serde_json::to_value(&finding).unwrap();
         assert!(json["cost_ms"].is_null(), "{json}");
@@ -382,11 +376,9 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
             panic!("not found")
         };
-        assert!(
-            finding.title.starts_with("1 × promotion failed, 1 full collection within"),
-            "{}",
-            finding.title
-        );
+        finding
+            .title
+            .states(&titles::GC_EVACUATION_FAILURE, &[("failures", "1 × promotion failed"), ("within", "1")]);
         let mut built = healthy();
         built.fact(fact::COLLECTOR, "CMS");
         let outer = built.span(kind::GC_PAUSE, "Pause Young", 50.0, 90.0, &[], &[]);
@@ -394,7 +386,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
             panic!("not found")
         };
-        assert!(!finding.title.contains("within"), "{}", finding.title);
+        finding.title.states(&titles::GC_EVACUATION_FAILURE, &[("within", "")]);
     }
 
     #[test]
@@ -422,10 +414,10 @@ mod tests {
             built.fact(fact::HEAP_MAX_BYTES, "1000000000");
             built.pause("Full GC", "", 50.0, 2_000.0, &[(figure::HEAP_BEFORE_BYTES, before)]);
             let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else { panic!() };
-            (finding.culprit, finding.confidence)
+            (finding.culprit.fact().metric, finding.confidence)
         };
-        assert_eq!(of(3e8), ("a reason that the log does not name".to_owned(), Confidence::ConsistentWith));
-        assert_eq!(of(9e8), ("too little free heap when a collection starts".to_owned(), Confidence::Likely));
+        assert_eq!(of(3e8), (&culprits::NOT_NAMED, Confidence::ConsistentWith));
+        assert_eq!(of(9e8), (&culprits::NO_ROOM, Confidence::Likely));
     }
 
     #[test]
@@ -454,6 +446,6 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcEvacuationFailure, &healthy().sealed()) else {
             panic!()
         };
-        assert_eq!(figure, "none of 50 pauses failed to evacuate or promote");
+        figure.states(&ruled_out::NO_FAILURE, &[("value", "50")]);
     }
 }

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
-use crate::{Case, Confidence, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule, quantity};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles};
+use crate::{Case, Confidence, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule};
 
 /// Distance of the collections that RMI's distributed collector asks for
 /// (`sun.rmi.dgc.server.gcInterval`, one hour by default), seconds, and how exactly they keep to
@@ -75,10 +75,7 @@ impl Rule for GcExplicit {
             |p: &Pause<'_>| initiator(p).or_else(|| is_timed(p, timed).then_some(Initiator::Timer));
         let asked: Vec<Pause<'_>> = gc.slow.iter().filter(|p| initiator(p).is_some()).copied().collect();
         if asked.is_empty() {
-            return gc.ruled_out(format!(
-                "none of {} was asked for",
-                quantity::plural(gc.slow.len(), "pause", "pauses")
-            ));
+            return gc.ruled_out(ruled_out::NOT_ASKED_FOR.is(Value::count(gc.slow.len())));
         }
         let cost_ms = gc.excess_ms(|p| initiator(p).is_some());
         let longest = asked.iter().map(Pause::ms).fold(0.0, f64::max);
@@ -94,13 +91,9 @@ impl Rule for GcExplicit {
             return Judgement::NotApplicable;
         }
         if !(adds_up || stands_out || keeps_time) {
-            let every =
-                regular_s(&asked).map_or(String::new(), |s| format!(", one every {}", quantity::seconds(s)));
-            return gc.ruled_out(format!(
-                "{} asked for{every}, {} above the baseline",
-                quantity::plural(asked.len(), "collection was", "collections were"),
-                quantity::millis(cost_ms)
-            ));
+            let fact = ruled_out::ASKED_FOR_LITTLE.is(Value::ms(cost_ms));
+            let fact = fact.with("collections", Value::count(asked.len()));
+            return gc.ruled_out(fact.with("every", regular_s(&asked).map(Value::seconds)));
         }
         Judgement::Found(Box::new(found(self, &gc, &asked, cost_ms, initiator)))
     }
@@ -246,16 +239,14 @@ fn found(
             "the log names no causes; they keep to a period, as no heap that fills does".into();
     }
     let who = if rmi { "RMI's hourly System.gc()" } else { main.name() };
-    finding.title = format!(
-        "{} asked for by {who}: {} of stops",
-        quantity::plural(asked.len(), "collection", "collections"),
-        quantity::millis(total(asked)),
-    );
+    let title = titles::GC_EXPLICIT.is(Value::ms(total(asked))).with("by", Value::name(who));
+    finding.title = title.with("collections", Value::count(asked.len())).into();
     finding.culprit = match asker {
-        Some((true, Some(method))) => format!("direct buffers that {method} allocates"),
-        Some((false, Some(method))) => format!("System.gc() called by {method}"),
-        _ => who.into(),
-    };
+        Some((true, Some(method))) => culprits::DIRECT_BUFFERS.is(Value::name(method)),
+        Some((false, Some(method))) => culprits::SYSTEM_GC.is(Value::name(method)),
+        _ => culprits::ASKED_BY.is(Value::name(who)),
+    }
+    .into();
     finding.meaning = if main == Initiator::Direct {
         "Memory outside the heap is given back only when the collector finds the buffer that stands for it. Where the limit is \
          reached, the JDK asks for a collection and waits, thread by thread."
@@ -379,7 +370,7 @@ mod tests {
             judged(&GcExplicit, &built.sealed())
         };
         let Judgement::Found(finding) = hours(3_602.0, 0.0) else { panic!("not found") };
-        assert!(finding.title.contains("RMI's hourly System.gc()"), "{}", finding.title);
+        finding.title.states(&titles::GC_EXPLICIT, &[("by", "RMI's hourly System.gc()")]);
         assert!(finding.remedies[0].change.contains("gcInterval"), "{:?}", finding.remedies);
         assert!(matches!(hours(3_602.0, 900.0), Judgement::RuledOut { .. }));
         assert!(matches!(hours(20.0, 0.0), Judgement::RuledOut { .. }), "the heap fills as regularly");
@@ -411,8 +402,8 @@ mod tests {
         ];
         built.on_cpu("worker", &frames, 5.0, 10.0);
         let Judgement::Found(finding) = judged(&GcExplicit, &built.sealed()) else { panic!("not found") };
-        assert_eq!(finding.culprit, "direct buffers that shop.Mail.send allocates");
-        assert!(finding.title.contains("direct memory that had run out"), "{}", finding.title);
+        finding.culprit.states(&culprits::DIRECT_BUFFERS, &[("value", "shop.Mail.send")]);
+        assert_eq!(finding.says(&titles::GC_EXPLICIT).name("by"), Some(Initiator::Direct.name()));
         assert!(finding.remedies.iter().any(|r| r.change.contains("MaxDirectMemorySize")));
         assert!(
             finding.remedies.iter().all(|r| !r.change.contains("DisableExplicitGC")),
@@ -428,7 +419,7 @@ mod tests {
             10.0,
         );
         let Judgement::Found(finding) = judged(&GcExplicit, &built.sealed()) else { panic!("not found") };
-        assert_eq!(finding.culprit, "System.gc() called by shop.Tidy.up");
+        finding.culprit.states(&culprits::SYSTEM_GC, &[("value", "shop.Tidy.up")]);
     }
 
     #[test]
@@ -438,7 +429,7 @@ mod tests {
         else {
             panic!("not found")
         };
-        assert!(finding.title.contains("RMI"), "{}", finding.title);
+        finding.title.states(&titles::GC_EXPLICIT, &[("by", "RMI's hourly System.gc()")]);
         assert!(finding.remedies[0].change.contains("gcInterval"));
     }
 
@@ -471,6 +462,6 @@ mod tests {
     fn a_short_collection_now_and_then_does_not_matter() {
         let judgement = judged(&GcExplicit, &log("System.gc()", 600.0, 40.0, 7_200.0).sealed());
         let Judgement::RuledOut { figure, .. } = judgement else { panic!("found") };
-        assert!(figure.contains("12 collections"), "{figure}");
+        figure.states(&ruled_out::ASKED_FOR_LITTLE, &[("collections", "12")]);
     }
 }

@@ -5,8 +5,8 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, most, remedy, summed};
 use crate::collections::{CPU_MIN_REAL_S, Pause};
-use crate::facts::{Value, pauses};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
 /// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping,
 /// seconds. Measured when huge pages were zeroed within pauses: 0.16 to 0.34 s.
@@ -59,10 +59,10 @@ impl Rule for GcFirstTouch {
             Err(judgement) => return judgement,
         };
         if gc.fact(fact::PRETOUCH).is_some_and(|p| p.eq_ignore_ascii_case("enabled")) {
-            return gc.ruled_out("the heap is touched before it is used (Pre-touch: Enabled)");
+            return gc.ruled_out(ruled_out::PRETOUCHED.fact());
         }
         if gc.slow.is_empty() {
-            return gc.ruled_out("no pause in the slow windows");
+            return gc.ruled_out(ruled_out::NO_PAUSE.fact());
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
             // ZGC and Shenandoah work concurrently with the application and log no CPU time of
@@ -70,19 +70,13 @@ impl Rule for GcFirstTouch {
             if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
                 return Judgement::NotApplicable;
             }
-            return blind(
-                self,
-                "kernel time of collections",
-                "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)",
-            );
+            return blind(self, scope::KERNEL_TIME.fact(), "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)");
         }
         let heavy: Vec<Pause<'_>> = gc.slow.iter().filter(|p| kernel_heavy(p)).copied().collect();
         let kernel_ms: f64 = heavy.iter().map(kernel_part_ms).sum();
         if heavy.is_empty() {
             let worst = gc.slow.iter().filter_map(|p| p.cpu()).map(|c| c.sys_s).fold(0.0, f64::max);
-            return gc.ruled_out(format!(
-                "no pause used more kernel than user time (most kernel time {worst:.2} s)"
-            ));
+            return gc.ruled_out(ruled_out::NO_KERNEL_TIME.is(Value::seconds(worst)));
         }
         let until = used_once_ns(&gc.all);
         let early = early(&heavy, until);
@@ -91,23 +85,17 @@ impl Rule for GcFirstTouch {
             let kernel_s =
                 |pauses: &[Pause<'_>]| pauses.iter().filter_map(Pause::cpu).map(|c| c.sys_s).sum::<f64>();
             let all_s = kernel_s(&heavy);
-            return gc.ruled_out(format!(
-                "{} of {} of kernel time in such pauses fell after the heap had been used once",
-                quantity::seconds(all_s - kernel_s(&early)),
-                quantity::seconds(all_s)
-            ));
+            let later = ruled_out::KERNEL_TIME_LATER.is(Value::seconds(all_s - kernel_s(&early)));
+            return gc.ruled_out(later.with("all", Value::seconds(all_s)));
         }
         let (led, copied) = led_by_kernel(&gc.all, until);
         if (led as f64) < USUAL * copied as f64 {
-            return gc.ruled_out(format!(
-                "{led} of {} before the heap had been used once had more kernel than user time",
-                quantity::plural(copied, "pause", "pauses")
-            ));
+            let led = ruled_out::LED_BY_KERNEL.is(Value::count(led));
+            return gc.ruled_out(led.with("pauses", Value::count(copied)));
         }
         let longest = early.iter().map(Pause::ms).fold(0.0, f64::max);
         if !gc.matters(early_ms) && !gc.stands_out(longest, gc.usual_ms(|p| !kernel_heavy(p))) {
-            return gc
-                .ruled_out(format!("kernel time made pauses {} longer in all", quantity::millis(early_ms)));
+            return gc.ruled_out(ruled_out::FIRST_TOUCH_LITTLE.is(Value::ms(early_ms)));
         }
         Judgement::Found(Box::new(found(self, &gc, &early, early_ms, until)))
     }
@@ -185,11 +173,8 @@ fn found(
         )
     };
     let mut finding = gc.finding(rule, sure, cost_ms, early);
-    finding.title = format!(
-        "{} of pauses went into the kernel handing out memory that the heap had not used before",
-        quantity::millis(cost_ms)
-    );
-    finding.culprit = "the heap's memory, touched for the first time during collections".into();
+    finding.title = titles::GC_FIRST_TOUCH.is(Value::ms(cost_ms)).into();
+    finding.culprit = culprits::FIRST_TOUCH.fact().into();
     finding.meaning =
         "The kernel zeroes each page when it is first written to. Here that happens while collections \
                        copy objects and the application waits."
@@ -266,7 +251,7 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcFirstTouch, &built.sealed()) else {
             panic!("found")
         };
-        assert!(figure.contains("after the heap had been used once"), "{figure}");
+        assert_eq!(figure.fact().metric, &ruled_out::KERNEL_TIME_LATER);
     }
 
     #[test]
@@ -281,7 +266,7 @@ mod tests {
         built.pause("CMS-remark", "CMS Final Remark", 6.5, 15_100.0, &figures);
         let recording = built.sealed();
         let Judgement::RuledOut { figure, .. } = judged(&GcFirstTouch, &recording) else { panic!("found") };
-        assert!(figure.starts_with("0 of 10 pauses before the heap had been used once"), "{figure}");
+        figure.states(&ruled_out::LED_BY_KERNEL, &[("value", "0"), ("pauses", "10")]);
         let kernel = judged(&super::super::gc_kernel_time::GcKernelTime, &recording);
         assert!(matches!(kernel, Judgement::Found(_)), "{kernel:?}");
     }

@@ -3,6 +3,7 @@
 mod remedies;
 #[cfg(test)]
 mod tests;
+mod young;
 
 use fathom_recording::vocabulary::{fact, figure};
 
@@ -11,10 +12,11 @@ use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
 use crate::burden::LONG_MS;
 use crate::collections::{Pause, live_points};
-use crate::facts::{Value, pauses};
-use crate::failures::ran_out;
+use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::metrics::gc::LIVE_SHARE;
-use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Rule, quantity};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Rule};
+
+use young::{CLOSE_S, Young};
 
 /// Share of the time stopped by collections for lack of room.
 const STOPPED: f64 = MATTERS_SHARE;
@@ -40,17 +42,14 @@ const MANY_FULL: usize = 100;
 /// … leave its capacity the same, but for so much: then something else holds it where it is
 /// (`-Xmn`, `-XX:NewRatio`, memory).
 const SAME_ROOM: f64 = 0.05;
-/// Young collections closer together than this, median, seconds, are too many for any pause to be
-/// short enough …
-const CLOSE_S: f64 = 0.5;
-/// … and the young generation is to blame when it is no larger than this share of the heap: the
-/// default is a third (`NewRatio=2`), G1 gives 5 to 60%.
-const YOUNG: f64 = 0.15;
 /// Readings of the live set from which on it counts as known where it is what rules the cause out.
 const LIVE_READINGS: usize = 3;
-/// Young collections as close together as this, median, seconds, are many for any young generation:
-/// a larger heap might have fewer, so the part of the heap that it is rules nothing out.
+/// Young collections as close together as this, seconds, are many for any young generation: a
+/// larger heap might have fewer, so the part of the heap that it is rules nothing out.
 const VERY_CLOSE_S: f64 = 0.1;
+/// Full collections of a second or more within this time of each other, median, seconds: what one
+/// frees is used up by the next, however little they take of a run of hours.
+const USED_UP_S: f64 = 60.0;
 /// Young collections up to which the young generation cannot be to blame.
 const FEW_YOUNG: usize = 2;
 
@@ -78,7 +77,8 @@ impl Rule for GcHeapTooSmall {
          objects or native code) stop the application for 5% of the time or more, and the live set is 70% of \
          the largest heap or more, or full collections leave 90% of the old generation in use (75% where they follow each other within half a second) in a heap that has grown to three \
          quarters of its maximum, or does not grow in a hundred of them, or young collections follow each other within half a second in a young generation \
-         of at most 15% of the heap.\n\n\
+         of at most 15% of the heap. Five full collections of a second or more that leave 70% of the heap in use and follow each other within a minute are one too, \
+         whatever they take of the run.\n\n\
          **Confounders.** A live set that keeps growing is a leak (`heap-leak`), which a larger heap only delays. \
          Pauses that are long because the collector gets no CPU (`gc-starved-of-cpu`) are few and use little CPU. \
          A small young generation is not to blame either where more than 1 GB per second per CPU is allocated. \
@@ -103,17 +103,17 @@ impl Rule for GcHeapTooSmall {
         }
         let stopped = gc.stopped_share(for_room);
         let cost_ms = gc.excess_ms(for_room);
+        if let Some(tight) = left_full(&gc).filter(|_| stopped < STOPPED && !heap_leak::leaks(&gc)) {
+            let room = Room { tight: Some(tight), old: None, young: None, long: true };
+            let (stopped, cost_ms) = (gc.stopped_share(is_long), gc.excess_ms(is_long));
+            return Judgement::Found(Box::new(found(self, &gc, stopped, cost_ms, &room)));
+        }
         if stopped < STOPPED || !gc.matters(cost_ms) {
             // `fathom gc` says that such a heap is full.
             let live = heap_leak::live_share(&gc).filter(|(live, heap)| *live > LIVE_SHARE.1 * heap);
-            let full = live.map_or(String::new(), |(live, heap)| {
-                format!(", though {} of the heap stays in use", quantity::share(live / heap))
-            });
-            return gc.ruled_out(format!(
-                "collections for lack of room took {} of the time (limit {}){full}",
-                quantity::share(stopped),
-                quantity::share(STOPPED)
-            ));
+            let fact = ruled_out::FOR_ROOM_LITTLE.is(Value::share(stopped));
+            let fact = fact.with("limit", Value::share(STOPPED));
+            return gc.ruled_out(fact.with("live", live.map(|(live, heap)| Value::share(live / heap))));
         }
         // Less than a long stop, all together: a fragment of a log, or a start-up.
         if gc.slow.len() < SEVERAL || (cost_ms < LONG_MS && !gc.is_a_run()) {
@@ -129,24 +129,22 @@ impl Rule for GcHeapTooSmall {
         if tight.is_none() && young.is_none() && old.is_none() {
             return no_cause(self, &gc, stopped, live, generation.as_ref(), grows);
         }
-        let room = Room { tight, old, young };
+        let room = Room { tight, old, young, long: false };
         // Of a full old generation come full collections alone: young ones between them have room
-        // enough.
+        // enough. Of a small young one come young ones: more room there makes no other one rarer.
         let (stopped, cost_ms) = (gc.stopped_share(|p| room.is_short(p)), gc.excess_ms(|p| room.is_short(p)));
         if stopped < STOPPED || !gc.matters(cost_ms) {
-            return gc.ruled_out(format!(
-                "full collections for lack of room took {} of the time (limit {})",
-                quantity::share(stopped),
-                quantity::share(STOPPED)
-            ));
+            let metric = match old {
+                Some(_) => &ruled_out::FULL_FOR_ROOM_LITTLE,
+                None => &ruled_out::YOUNG_FOR_ROOM_LITTLE,
+            };
+            return gc.ruled_out(metric.is(Value::share(stopped)).with("limit", Value::share(STOPPED)));
         }
         if let Some(rate) = flood(&gc).filter(|_| tight.is_none() && old.is_none()) {
             return gc.ruled_out(flooded(rate));
         }
         if heap_leak::leaks(&gc) {
-            return gc.ruled_out(
-                "the live set keeps growing: a larger heap would only delay what heap-leak describes",
-            );
+            return gc.ruled_out(ruled_out::GROWS.fact());
         }
         Judgement::Found(Box::new(found(self, &gc, stopped, cost_ms, &room)))
     }
@@ -171,6 +169,22 @@ fn for_room(pause: &Pause<'_>) -> bool {
     !waited(pause) && pause.cause().is_none_or(|cause| !OTHER.iter().any(|other| cause.starts_with(other)))
 }
 
+/// Whether it is a full collection for lack of room that is reported whatever its share of the run.
+fn is_long(pause: &Pause<'_>) -> bool {
+    for_room(pause) && pause.collected_old() && pause.ms() >= LONG_MS
+}
+
+/// What long full collections leave in use, in the median, and the largest heap, bytes, where they
+/// leave it full and follow each other: they may take little of a run that is idle mostly.
+fn left_full(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
+    let heap = gc.heap_max_bytes()?;
+    let long: Vec<&Pause<'_>> = gc.slow.iter().filter(|p| is_long(p)).collect();
+    let left = median(long.iter().filter_map(|p| p.span.figure(figure::HEAP_AFTER_BYTES)));
+    let starts = long.windows(2).map(|pair| pair[1].span.t0_ns().saturating_sub(pair[0].span.t0_ns()));
+    let every_s = median(starts.map(|ns| ns as f64 / 1e9));
+    (long.len() >= SEVERAL && every_s <= USED_UP_S && left >= LIVE * heap).then_some((left, heap))
+}
+
 /// What is said where collections take much of the time and nothing is known to be too small: ruled
 /// out only by values of both, the live set and the young generation.
 fn no_cause(
@@ -188,14 +202,8 @@ fn no_cause(
         return gc.ruled_out(flooded(rate));
     }
     if let Some((taken, most)) = grows.filter(|_| gc.is_a_run()) {
-        let what = format!(
-            "whether the heap of {} is too small: collections took {} of the time and leave the old generation full, but the \
-             heap has grown to no more than {} of {}",
-            gc.case.jvm_name(gc.jvm),
-            quantity::share(stopped),
-            quantity::bytes(taken),
-            quantity::bytes(most)
-        );
+        let what = scope::HEAP_GROWS.is(Value::share(stopped)).with("taken", Value::bytes(taken));
+        let what = what.with("heap", Value::bytes(most)).with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
         return blind(
             rule,
             what,
@@ -210,65 +218,17 @@ fn no_cause(
             "the young generation fills more than ten times a second, large a part of the heap as it is"
         }
         Some((live, heap)) if young.is_some() || few => {
-            let young = young.map_or(String::new(), |young| {
-                format!(
-                    ", and the young generation of {} fills every {}",
-                    quantity::bytes(young.size),
-                    quantity::seconds(young.interval_s)
-                )
-            });
-            return gc.ruled_out(format!(
-                "collections took {} of the time, but the live set is {} of the heap{young}",
-                quantity::share(stopped),
-                quantity::share(live / heap),
-            ));
+            let fact = ruled_out::HAS_ROOM.is(Value::share(stopped)).with("live", Value::share(live / heap));
+            let fact = fact.with("young", young.map(|young| Value::bytes(young.size)));
+            return gc.ruled_out(fact.with("interval", young.map(|young| Value::seconds(young.interval_s))));
         }
         Some(_) => "the size of the young generation is not in the log",
     };
-    let what = format!(
-        "whether the heap of {} is too small: collections took {} of the time, and {unknown}",
-        gc.case.jvm_name(gc.jvm),
-        quantity::share(stopped)
-    );
+    let what = scope::HEAP_NOT_JUDGED.is(Value::share(stopped)).with("why", Value::name(unknown));
+    let what = what.with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
     let remedy =
         "a longer log with sizes: -Xlog:gc* (JDK 8: -XX:+PrintGCDetails); the same load with a larger -Xmx";
     blind(rule, what, remedy)
-}
-
-/// The young generation.
-struct Young {
-    /// Its capacity, bytes, in the median.
-    size: f64,
-    /// Its share of the heap.
-    share: f64,
-    /// The median interval of its collections, seconds.
-    interval_s: f64,
-    /// Whether its collections ran out of room: a full heap leaves none for a young generation
-    /// (`gc-evacuation-failure`).
-    ran_out: bool,
-}
-
-impl Young {
-    /// As far as its collections show it; `None` where there are few, or they have no sizes.
-    fn of(gc: &GcCase<'_, '_>) -> Option<Self> {
-        let young: Vec<_> = gc.slow.iter().filter(|p| p.is_young() && for_room(p)).collect();
-        let gaps = young.windows(2).filter_map(|pair| match pair {
-            [a, b] => Some(b.span.t0_ns().saturating_sub(a.span.t1_ns()).max(0) as f64 / 1e9),
-            _ => None,
-        });
-        let interval_s = median(gaps);
-        let size = |p: &&Pause<'_>| {
-            p.span.figure(figure::YOUNG_CAPACITY_BYTES).or_else(|| p.span.figure(figure::YOUNG_BEFORE_BYTES))
-        };
-        let size = median(young.iter().filter_map(size));
-        let share = size / gc.heap_max_bytes()?;
-        let ran_out = young.iter().filter(|p| ran_out(p)).count() * 10 > young.len();
-        (size > 0.0 && young.len() > FEW_YOUNG).then_some(Self { size, share, interval_s, ran_out })
-    }
-
-    fn is_small(&self) -> bool {
-        !self.ran_out && self.interval_s <= CLOSE_S && self.share <= YOUNG
-    }
 }
 
 /// The old generation as full collections leave it and what it has room for, bytes, where it is
@@ -315,13 +275,22 @@ struct Room<'y> {
     old: Option<(f64, f64)>,
     /// The young generation.
     young: Option<&'y Young>,
+    /// Whether only long full collections are charged, in a run of which all take little.
+    long: bool,
 }
 
 impl Room<'_> {
     /// Whether a pause took place for that.
     fn is_short(&self, pause: &Pause<'_>) -> bool {
-        let is_old_alone = self.tight.is_none() && self.young.is_none();
-        for_room(pause) && (!is_old_alone || pause.collected_old())
+        if self.long {
+            return is_long(pause);
+        }
+        let is_its_kind = match (self.old, self.young) {
+            (Some(_), None) => pause.collected_old(),
+            (None, Some(_)) => pause.is_young(),
+            _ => true,
+        };
+        for_room(pause) && (self.tight.is_some() || is_its_kind)
     }
 }
 
@@ -334,15 +303,12 @@ fn flood(gc: &GcCase<'_, '_>) -> Option<f64> {
     Some(bytes / length_s / cpus).filter(|rate| *rate > FLOOD_PER_CPU)
 }
 
-fn flooded(rate: f64) -> String {
-    format!(
-        "{} per second per CPU is allocated: no young generation is large enough for that",
-        quantity::bytes(rate)
-    )
+fn flooded(rate: f64) -> Fact {
+    ruled_out::FLOOD.is(Value::bytes(rate))
 }
 
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short: &Room<'_>) -> Finding {
-    let &Room { tight, old, young } = short;
+    let &Room { tight, old, young, long } = short;
     let room: Vec<Pause<'_>> = gc.slow.iter().filter(|p| short.is_short(p)).copied().collect();
     let grew = allocation_grew(gc);
     let sure = match grew {
@@ -358,36 +324,32 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         ),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &room);
-    finding.title = match (tight, old, young) {
-        (Some((live, heap)), _, _) => format!(
-            "collections take {} of the time: {} of the heap of {} stays in use",
-            quantity::share(stopped),
-            quantity::share(live / heap),
-            quantity::bytes(heap)
-        ),
-        (_, Some((left, room)), _) => format!(
-            "collections take {} of the time: {} of the {} of the old generation stay in use after full ones",
-            quantity::share(stopped),
-            quantity::bytes(left),
-            quantity::bytes(room)
-        ),
-        (_, _, Some(young)) => format!(
-            "collections take {} of the time: the young generation of {} fills every {}",
-            quantity::share(stopped),
-            quantity::bytes(young.size),
-            quantity::seconds(young.interval_s)
-        ),
-        _ => format!("collections take {} of the time", quantity::share(stopped)),
+    let title = match long {
+        true => titles::GC_HEAP_TOO_SMALL_LONG.is(Value::count(room.len())),
+        false => titles::GC_HEAP_TOO_SMALL.is(Value::share(stopped)),
     };
-    finding.culprit = match (tight, old) {
-        (Some(_), _) => "the size of the heap",
-        (None, Some(_)) => "the size of the old generation",
-        (None, None) => "the size of the young generation",
+    finding.title = match (tight, old, young) {
+        (Some((live, heap)), ..) => {
+            title.with("live", Value::share(live / heap)).with("heap", Value::bytes(heap))
+        }
+        (_, Some((left, room)), _) => {
+            title.with("old-left", Value::bytes(left)).with("old", Value::bytes(room))
+        }
+        (.., Some(young)) => {
+            title.with("young", Value::bytes(young.size)).with("interval", Value::seconds(young.interval_s))
+        }
+        _ => title,
     }
     .into();
+    let small = match (tight, old) {
+        (Some(_), _) => "heap",
+        (None, Some(_)) => "old generation",
+        (None, None) => "young generation",
+    };
+    finding.culprit = culprits::SIZE.is(Value::name(small)).into();
     finding.meaning =
         "There is so little free memory between collections that the next one follows at once. The same \
-                       work with more room takes fewer collections."
+         work with more room takes fewer collections."
             .into();
     let fact = pauses::FOR_ROOM.is(Value::share(stopped)).with("collections", Value::count(room.len()));
     let paused = Value::ms(room.iter().map(Pause::ms).sum());
@@ -407,8 +369,11 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         cited(&p.span, pauses::pause(p).with("heap-after", left.map(Value::share)))
     }));
     finding.remedies = remedies::remedies(gc, tight, old);
-    finding.verify =
-        vec!["fathom gc shows less than 5% of the time stopped and a live set below 70% of the heap".into()];
+    let verify = match long {
+        true => "fathom gc shows no full collection of a second, and a live set below 70% of the heap",
+        false => "fathom gc shows less than 5% of the time stopped and a live set below 70% of the heap",
+    };
+    finding.verify = vec![verify.into()];
     finding
 }
 

@@ -4,7 +4,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of
@@ -54,7 +54,7 @@ impl Rule for GcHumongous {
             return Judgement::NotApplicable;
         }
         if !gc.slow.is_empty() && gc.slow.iter().all(|p| p.cause().is_none()) {
-            return blind(self, "causes of collections", "-Xlog:gc* (JDK 7: -XX:+PrintGCCause)");
+            return blind(self, scope::CAUSES.fact(), "-Xlog:gc* (JDK 7: -XX:+PrintGCCause)");
         }
         let starts: Vec<_> = gc.slow.iter().filter(|p| starts_cycle(p)).collect();
         let caused = gc.slow.iter().filter(|p| is_humongous(p)).count();
@@ -65,13 +65,9 @@ impl Rule for GcHumongous {
         if caused >= CYCLES && share >= STARTS && gc.matters(cost_ms) {
             return Judgement::Found(Box::new(found(self, &gc, share, starts.len(), cost_ms)));
         }
-        gc.ruled_out(format!(
-            "{caused} of {} for humongous objects ({} of the starts of concurrent cycles), {}{}",
-            quantity::plural(gc.slow.len(), "pause was", "pauses were"),
-            quantity::share(share),
-            quantity::millis(cost_ms),
-            if caused >= CYCLES && share >= STARTS { ": too little to matter" } else { "" }
-        ))
+        let fact = ruled_out::HUMONGOUS_LITTLE.is(Value::ms(cost_ms)).with("caused", Value::count(caused));
+        let fact = fact.with("pauses", Value::count(gc.slow.len()));
+        gc.ruled_out(fact.with("share", Value::share(share)))
     }
 }
 
@@ -103,13 +99,9 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
     let (confidence, why) = gc.named(cost_ms);
     // Of the cycles' other pauses a share is attributed, which is an estimate.
     let mut finding = gc.finding(rule, (confidence.min(Confidence::Likely), why), cost_ms, &caused);
-    finding.title = format!(
-        "{} of {} started for objects of half a region or more: {} of pauses",
-        quantity::share(share),
-        quantity::plural(starts, "concurrent cycle", "concurrent cycles"),
-        quantity::millis(cost_ms),
-    );
-    finding.culprit = "allocation of large arrays (humongous objects)".into();
+    let title = titles::GC_HUMONGOUS.is(Value::ms(cost_ms)).with("share", Value::share(share));
+    finding.title = title.with("cycles", Value::count(starts)).into();
+    finding.culprit = culprits::LARGE_ARRAYS.fact().into();
     finding.meaning =
         "G1 keeps objects of half a region or more in regions of their own in the old generation. \
                        Allocating many of them starts one collection cycle after the other."
@@ -219,7 +211,7 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcHumongous, &log(4, 46, 100.0).sealed()) else {
             panic!()
         };
-        assert!(figure.contains("8.0%"), "{figure}");
+        assert!((figure.fact().number("share").unwrap() - 0.08).abs() < 1e-9, "{figure}");
     }
 
     #[test]
@@ -227,7 +219,7 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcHumongous, &log(40, 0, 2.0).sealed()) else {
             panic!()
         };
-        assert!(figure.ends_with("too little to matter"), "{figure}");
+        assert_eq!(figure.fact().number("caused"), Some(40.0), "{figure}");
         let mut parallel = Built::jvm("17", "Parallel", 60.0);
         parallel.pause("Pause Full", "Ergonomics", 1.0, 9_000.0, &[]);
         assert_eq!(judged(&GcHumongous, &parallel.sealed()), Judgement::NotApplicable);

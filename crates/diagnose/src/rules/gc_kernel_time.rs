@@ -6,8 +6,8 @@ use fathom_recording::vocabulary::fact;
 use super::gc_case::{GcCase, blind, most, no_swap, remedy, summed};
 use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
+use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule};
 
 /// The rule.
 pub struct GcKernelTime;
@@ -43,7 +43,7 @@ impl Rule for GcKernelTime {
             Err(judgement) => return judgement,
         };
         if gc.slow.is_empty() {
-            return gc.ruled_out("no pause in the slow windows");
+            return gc.ruled_out(ruled_out::NO_PAUSE.fact());
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
             // ZGC and Shenandoah work concurrently with the application and log no CPU time of
@@ -52,7 +52,7 @@ impl Rule for GcKernelTime {
                 return Judgement::NotApplicable;
             }
             let switch = "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)";
-            return blind(self, "kernel time of collections", switch);
+            return blind(self, scope::KERNEL_TIME.fact(), switch);
         }
         let heavy: Vec<Pause<'_>> = gc.slow.iter().filter(|p| kernel_heavy(p)).copied().collect();
         if !heavy.is_empty() && is_first_touch(&gc, &heavy) {
@@ -65,11 +65,8 @@ impl Rule for GcKernelTime {
             return Judgement::Found(Box::new(found(self, &gc, &heavy, cost_ms)));
         }
         let worst = gc.slow.iter().filter_map(|p| p.cpu()).map(|c| c.sys_s).fold(0.0, f64::max);
-        gc.ruled_out(format!(
-            "{} had more kernel than user time, which made them {} longer in all; most kernel time {worst:.2} s",
-            quantity::plural(heavy.len(), "pause", "pauses"),
-            quantity::millis(cost_ms)
-        ))
+        let fact = ruled_out::KERNEL_TIME_LITTLE.is(Value::ms(cost_ms)).with("most", Value::seconds(worst));
+        gc.ruled_out(fact.with("pauses", Value::count(heavy.len())))
     }
 }
 
@@ -85,15 +82,9 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
         heavy.iter().filter_map(Pause::cpu).map(|cpu| of(&cpu)).sum()
     };
     let (sys_s, user_s) = (sum(&|cpu| cpu.sys_s), sum(&|cpu| cpu.user_s));
-    finding.title = format!(
-        "in {} the kernel worked more than the collector: {} of {} of CPU",
-        quantity::plural(heavy.len(), "collection", "collections"),
-        quantity::seconds(sys_s),
-        quantity::seconds(sys_s + user_s)
-    );
-    finding.culprit =
-        "the kernel's management of memory: huge pages, swap, memory that is given back and taken again"
-            .into();
+    let title = titles::GC_KERNEL_TIME.is(Value::seconds(sys_s)).with("cpu", Value::seconds(sys_s + user_s));
+    finding.title = title.with("collections", Value::count(heavy.len())).into();
+    finding.culprit = culprits::KERNEL_MEMORY.fact().into();
     finding.meaning = "The collector's threads run, but in the kernel: the application waits while memory is found, moved, \
                        zeroed or read back."
         .into();
@@ -164,11 +155,7 @@ mod tests {
     fn kernel_time_of_a_heap_that_has_been_used_is_named() {
         let recording = log(10, 3.0).sealed();
         let Judgement::Found(finding) = judged(&GcKernelTime, &recording) else { panic!("not found") };
-        assert!(
-            finding.title.contains("20 collections") && finding.title.contains("60"),
-            "{}",
-            finding.title
-        );
+        finding.title.states(&titles::GC_KERNEL_TIME, &[("collections", "20")]);
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
         let offers_swap = |finding: &Finding| finding.remedies.iter().any(|r| r.change.contains("VmSwap"));
         assert!(offers_swap(&finding));
@@ -233,7 +220,8 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcKernelTime, &log(30, 3.0).sealed()) else {
             panic!("not ruled out")
         };
-        assert!(figure.starts_with("0 pauses") && figure.contains("0.05 s"), "{figure}");
+        assert_eq!(figure.fact().metric, &ruled_out::KERNEL_TIME_LITTLE);
+        assert_eq!(["pauses", "most"].map(|name| figure.fact().number(name).unwrap()), [0.0, 50.0]);
     }
 
     #[test]

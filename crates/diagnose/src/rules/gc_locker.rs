@@ -7,11 +7,11 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 use super::gc_case::{GcCase, SEVERAL, cited, marked, most, remedy, summed};
 use super::gc_first_touch::{kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles, written};
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, Window, quantity};
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, Window};
 
 /// Share of collections that must be initiated by the locker. Now and then one is usual wherever
 /// compression or native I/O runs; in a test built for it 90% were.
@@ -118,30 +118,20 @@ impl Rule for GcLocker {
                 blocked.add_to(&mut finding, case);
             }
             if let Some(first) = gave_up.first() {
-                let n = quantity::plural(gave_up.len(), "allocation", "allocations");
-                finding.title =
-                    format!("GCLocker: {n} failed while native code held an array: {}", first.name());
-                finding.evidence.push(cited(first, first.name().to_owned()));
+                let title = titles::GC_LOCKER_FAILED.is(Value::count(gave_up.len()));
+                finding.title = title.with("said", Value::name(first.name())).into();
+                finding.evidence.push(cited(first, written::LINE.is(Value::name(first.name()))));
             }
             return Judgement::Found(Box::new(finding));
         }
         if young == 0 {
-            return gc.ruled_out("no young collection in the slow windows");
+            return gc.ruled_out(ruled_out::NO_YOUNG.fact());
         }
-        gc.ruled_out(format!(
-            "{} of {} because of native code that held an array{}, {}",
-            by_locker.len(),
-            quantity::plural(young, "collection was", "collections were"),
-            match blocked.threads.len() {
-                0 => String::new(),
-                n => format!(
-                    "; {} waited {} for it in all",
-                    quantity::plural(n, "thread", "threads"),
-                    quantity::millis(blocked.ms)
-                ),
-            },
-            quantity::millis(cost_ms)
-        ))
+        let fact = ruled_out::LOCKER_LITTLE.is(Value::ms(cost_ms)).with("young", Value::count(young));
+        let fact = fact.with("collections", Value::count(by_locker.len()));
+        let waited = !blocked.threads.is_empty();
+        let fact = fact.with("threads", waited.then(|| Value::count(blocked.threads.len())));
+        gc.ruled_out(fact.with("waited", waited.then(|| Value::ms(blocked.ms))))
     }
 }
 
@@ -193,20 +183,15 @@ impl Blocked {
 
     fn add_to(self, finding: &mut Finding, case: &Case<'_>) {
         let Some((thread, longest_ms)) = self.threads.first() else { return };
-        let waited = format!(
-            "{} waited {} for native code that held an array",
-            quantity::plural(self.threads.len(), "thread", "threads"),
-            quantity::millis(self.ms)
-        );
         let recording = case.recording;
         let named = recording.threads.get(thread.index()).map_or("", |row| recording.strings.get(row.name));
-        let fact =
-            pauses::LOCKER_WAITS.is(Value::ms(self.ms)).with("threads", Value::count(self.threads.len()));
+        let (waited, threads) = (Value::ms(self.ms), Value::count(self.threads.len()));
+        finding.title = titles::GC_LOCKER_WAITED.is(waited.clone()).with("threads", threads.clone()).into();
+        let fact = pauses::LOCKER_WAITS.is(waited).with("threads", threads);
         let fact = fact.with("thread", Value::name(named)).with("longest", Value::ms(*longest_ms));
         let mut evidence = summed("sched", fact);
         evidence.thread = Some(*thread);
         finding.evidence.insert(0, evidence);
-        finding.title = waited;
         finding.acts.extend(self.windows);
         finding.windows = marked(finding.acts.clone());
     }
@@ -257,13 +242,9 @@ fn found_nothing(pause: &Pause<'_>) -> bool {
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f64, cost_ms: f64) -> Finding {
     let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, by_locker);
     let pinned = by_locker.iter().filter(|p| only_pinned(p)).count();
-    let what = if pinned * 2 > by_locker.len() { "left regions in place" } else { "had to wait" };
-    finding.title = format!(
-        "{} ({}) {what} because native code held an array",
-        quantity::plural(by_locker.len(), "collection", "collections"),
-        quantity::share(share),
-    );
-    finding.culprit = "native code in JNI critical sections (GetPrimitiveArrayCritical)".into();
+    let title = if pinned * 2 > by_locker.len() { &titles::GC_LOCKER_PINNED } else { &titles::GC_LOCKER };
+    finding.title = title.is(Value::share(share)).with("collections", Value::count(by_locker.len())).into();
+    finding.culprit = culprits::CRITICAL_SECTIONS.fact().into();
     finding.meaning =
         "While native code works on a Java array, the collector cannot move it. Threads that need memory \
                        wait for that code, and an extra collection follows."
@@ -379,7 +360,7 @@ mod tests {
         built.pause("GC", "GCLocker Initiated GC", 10.0, 400.0, &eden);
         built.pause("Full GC", "GCLocker Initiated GC", 10.5, 23_000.0, &[]);
         let Judgement::Found(finding) = judged(&GcLocker, &built.sealed()) else { panic!("not found") };
-        assert!(finding.title.starts_with("GCLocker: 1 allocation failed"), "{}", finding.title);
+        finding.title.states(&titles::GC_LOCKER_FAILED, &[("value", "1")]);
         assert!((finding.cost_ms - 23_400.0).abs() < 1e-3, "{}", finding.cost_ms);
     }
 
@@ -391,7 +372,7 @@ mod tests {
             built.pause("GC", "GCLocker Initiated GC", f64::from(i), 100.0, &eden);
         }
         let Judgement::RuledOut { figure, .. } = judged(&GcLocker, &built.sealed()) else { panic!("found") };
-        assert!(figure.starts_with("100 of 100 collections were because of native code"), "{figure}");
+        figure.states(&ruled_out::LOCKER_LITTLE, &[("collections", "100"), ("young", "100")]);
     }
 
     #[test]
@@ -460,7 +441,7 @@ mod tests {
         };
         let Judgement::Found(finding) = waiting(600.0) else { panic!("not found") };
         assert!((finding.cost_ms - 6_008.0).abs() < 30.0, "{}", finding.cost_ms);
-        assert_eq!(finding.title, "6 threads waited 36.00 s for native code that held an array");
+        finding.title.states(&titles::GC_LOCKER_WAITED, &[("threads", "6"), ("value", "36.00 s")]);
         assert_eq!(finding.evidence[0].metric(), pauses::LOCKER_WAITS.id);
         assert!(matches!(waiting(0.5), Judgement::RuledOut { .. }));
     }
@@ -484,7 +465,7 @@ mod tests {
         let mut built = Built::jvm("8", "CMS", 60.0);
         built.pause("Full GC", "Allocation Failure", 5.0, 900.0, &[]);
         let Judgement::RuledOut { figure, .. } = judged(&GcLocker, &built.sealed()) else { panic!("found") };
-        assert_eq!(figure, "no young collection in the slow windows");
+        assert_eq!(figure.fact().metric, &ruled_out::NO_YOUNG);
     }
 
     #[test]

@@ -18,8 +18,9 @@ use self::gaps::{GAP_MS, Seen, Wait, after_pause, within_pause};
 use super::gc_case::{GcCase, blind};
 use super::log_write;
 use crate::collections::Pause;
+use crate::facts::{Value, ruled_out, scope, written as facts};
 use crate::intervals::Intervals;
-use crate::{Case, Judgement, Layer, Rule, quantity};
+use crate::{Case, Judgement, Layer, Rule};
 
 /// A write that does not block takes some tens of microseconds; stops in which the log was written
 /// for less than this are left out, milliseconds.
@@ -77,10 +78,10 @@ impl Rule for GcLogWriteBlocked {
             Err(judgement) => return judgement,
         };
         if gc.fact(fact::LOG_MODE) == Some("async") {
-            return gc.ruled_out("the log is written asynchronously (-Xlog:async): no pause waits for it");
+            return gc.ruled_out(ruled_out::LOG_ASYNC.fact());
         }
         if gc.slow.is_empty() && !case.has(kind::SAFEPOINT, jvm) {
-            return gc.ruled_out("no pause in the slow windows");
+            return gc.ruled_out(ruled_out::NO_PAUSE.fact());
         }
         let mut waits: Vec<Wait<'_>> = gc.slow.iter().filter_map(within_pause).collect();
         waits.extend(after_pause(&gc));
@@ -100,11 +101,7 @@ impl Rule for GcLogWriteBlocked {
             span,
             ms,
             idle: true,
-            how: format!(
-                "the VM thread wrote the log for {} of a stop of {}",
-                quantity::millis(ms),
-                quantity::millis(span.duration_ns() as f64 / 1e6)
-            ),
+            how: (facts::IN_STOP.is(Value::ms(ms))).with("stop", Value::ms(span.duration_ns() as f64 / 1e6)),
             call: Some((call, how)),
         }));
         // A gap must be long to be distinguished from a wait for a CPU; a call that was timed
@@ -120,28 +117,23 @@ impl Rule for GcLogWriteBlocked {
         if !long.is_empty() && (case.matters(cost_ms) || Case::stands_out(longest, usual)) {
             let seen = Seen::of(&gc, &long);
             return match seen.fault {
-                Some(text) if seen.fault_ms > seen.write_ms => gc.ruled_out(text),
+                Some(fault) if seen.fault_ms > seen.write_ms => gc.ruled_out(fault),
                 _ => Judgement::Found(Box::new(found(self, &gc, long, cost_ms, &seen))),
             };
         }
         match short.iter().chain(&long).max_by(|a, b| a.ms.total_cmp(&b.ms)) {
-            Some(w) if w.ms >= GAP_MS && !w.idle => gc.ruled_out(format!(
-                "the longest interval of a pause outside its phases is {}, and the CPU was busy in it",
-                quantity::millis(w.ms)
-            )),
-            Some(w) if w.ms >= GAP_MS => gc.ruled_out(format!(
-                "intervals of pauses in which nothing was done are {} in all, the longest {}: too little to matter",
-                quantity::millis(cost_ms),
-                quantity::millis(w.ms)
-            )),
-            Some(w) => gc.ruled_out(format!(
-                "the longest interval of a pause in which nothing was done is {}, a blocked write shows from {} on",
-                quantity::millis(w.ms.max(0.0)),
-                quantity::millis(GAP_MS)
-            )),
+            Some(w) if w.ms >= GAP_MS && !w.idle => gc.ruled_out(ruled_out::GAP_BUSY.is(Value::ms(w.ms))),
+            Some(w) if w.ms >= GAP_MS => {
+                let gaps = ruled_out::GAPS_LITTLE.is(Value::ms(cost_ms));
+                gc.ruled_out(gaps.with("longest", Value::ms(w.ms)))
+            }
+            Some(w) => {
+                let gap = ruled_out::GAP_SHORT.is(Value::ms(w.ms.max(0.0)));
+                gc.ruled_out(gap.with("least", Value::ms(GAP_MS)))
+            }
             None => blind(
                 self,
-                "what pauses spend outside their phases: no log has these pauses phase by phase",
+                scope::PHASES.fact(),
                 "-Xlog:gc*,safepoint (JDK 8: -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)",
             ),
         }

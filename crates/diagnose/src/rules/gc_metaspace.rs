@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, ruled_out, titles, written};
 use crate::trend::Trend;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
@@ -57,12 +57,9 @@ impl Rule for GcMetaspace {
         {
             return Judgement::Found(Box::new(found(self, &gc, &asked, cost_ms)));
         }
-        gc.ruled_out(format!(
-            "{} of {} for metaspace, {}",
-            asked.len(),
-            quantity::plural(gc.slow.len(), "pause was", "pauses were"),
-            quantity::millis(cost_ms)
-        ))
+        let fact = ruled_out::METASPACE_LITTLE.is(Value::ms(cost_ms));
+        let fact = fact.with("collections", Value::count(asked.len()));
+        gc.ruled_out(fact.with("pauses", Value::count(gc.slow.len())))
     }
 }
 
@@ -95,22 +92,12 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
     let leaks = growth.is_some_and(|(trend, first, last)| trend.low > 0.0 && last > first * (1.0 + GROWN));
     let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, asked);
     let last = asked.iter().filter(|p| is_last_resort(p)).count();
-    let resort = match last {
-        0 => String::new(),
-        n => format!(", {} of them the last resort before an OutOfMemoryError", quantity::count(n as f64)),
-    };
-    finding.title = format!(
-        "{} because class memory reached its threshold{resort}: {}{}",
-        quantity::plural(asked.len(), "collection", "collections"),
-        quantity::millis(cost_ms),
-        if leaks { "; it keeps growing" } else { "" },
-    );
-    finding.culprit = if leaks {
-        "class loaders that are never released, or classes generated without end"
-    } else {
-        "the metaspace threshold"
-    }
-    .into();
+    let title = titles::GC_METASPACE.is(Value::ms(cost_ms)).with("collections", Value::count(asked.len()));
+    let title = title.with("last-resort", (last > 0).then(|| Value::count(last)));
+    let growing = growth.filter(|_| leaks).map(|(trend, ..)| Value::growth(trend.slope));
+    finding.title = title.with("growth", growing).into();
+    finding.culprit =
+        if leaks { culprits::CLASS_LOADERS.fact() } else { culprits::METASPACE_SIZE.fact() }.into();
     finding.meaning =
         "These collections were started to unload classes, not because the heap was full. Each looks at \
                        the whole heap, most of them with the application stopped."
@@ -131,7 +118,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
         .recording
         .spans_of(kind::JVM_WARNING)
         .find(|w| w.process() == gc.jvm && w.name().contains("Metaspace"));
-    finding.evidence.extend(exhausted.map(|w| cited(&w, w.name().to_owned())));
+    finding.evidence.extend(exhausted.map(|w| cited(&w, written::LINE.is(Value::name(w.name())))));
     finding.remedies = remedies(gc, leaks);
     finding.verify = vec![
         "fathom gc shows no collection to free metaspace after the start".into(),
@@ -190,7 +177,8 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcMetaspace, &log(5.0, 5.0, 400.0).sealed()) else {
             panic!("not found")
         };
-        assert!(finding.title.contains("keeps growing") && finding.culprit.contains("class loaders"));
+        assert!(finding.says(&titles::GC_METASPACE).detail("growth").is_some(), "{}", finding.title);
+        assert_eq!(finding.culprit.fact().metric, &culprits::CLASS_LOADERS);
         let grew = finding.fact(&pauses::METASPACE_GROWTH);
         let mb = ["first", "last"].map(|name| (grew.number(name).unwrap() / 1048576.0 * 10.0).round() / 10.0);
         assert_eq!(mb, [20.1, 64.9]);
@@ -201,7 +189,8 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcMetaspace, &log(0.0, 5.0, 400.0).sealed()) else {
             panic!("not found")
         };
-        assert!(!finding.title.contains("growing") && finding.remedies[0].change.contains("MetaspaceSize"));
+        finding.title.states(&titles::GC_METASPACE, &[("growth", "")]);
+        assert!(finding.remedies[0].change.contains("MetaspaceSize"), "{:?}", finding.remedies);
         assert!(finding.remedies[0].change.contains("20.1 MB"), "{}", finding.remedies[0].change);
     }
 
@@ -213,6 +202,6 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcMetaspace, &built.sealed()) else {
             panic!("found")
         };
-        assert!(figure.starts_with("0 of 1 pause"), "{figure}");
+        figure.states(&ruled_out::METASPACE_LITTLE, &[("collections", "0"), ("pauses", "1")]);
     }
 }

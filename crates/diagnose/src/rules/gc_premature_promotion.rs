@@ -4,8 +4,8 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, pauses};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
 /// Share of young collections after which the survivor spaces are overrun: the threshold falls to 1
 /// although more is allowed. Below one half it is a burst now and then; measured in a run built for
@@ -59,23 +59,20 @@ impl Rule for GcPrematurePromotion {
             young.iter().filter(|p| p.span.figure(figure::TENURING_THRESHOLD).is_some()).copied().collect();
         if aged.is_empty() && !young.is_empty() {
             let switch = "-Xlog:gc*,gc+age=trace (JDK 8: -XX:+PrintTenuringDistribution)";
-            return blind(self, "ages of surviving objects", switch);
+            return blind(self, scope::AGES.fact(), switch);
         }
         if young.is_empty() {
-            return gc.ruled_out("no young collection in the slow windows");
+            return gc.ruled_out(ruled_out::NO_YOUNG.fact());
         }
         let seen = Seen::of(&gc, &aged);
         let cost_ms = gc.excess_ms(cleans_old);
         if aged.len() >= COLLECTIONS && seen.holds() && gc.matters(cost_ms) {
             return Judgement::Found(Box::new(found(self, &gc, &aged, &seen, cost_ms)));
         }
-        gc.ruled_out(format!(
-            "survivors overrun after {} of {}; {} promoted of what young collections freed; old collections took {}",
-            quantity::share(seen.collapsed),
-            quantity::plural(aged.len(), "young collection", "young collections"),
-            quantity::share(seen.promoted),
-            quantity::millis(cost_ms)
-        ))
+        let fact = ruled_out::PROMOTION_LITTLE.is(Value::ms(cost_ms));
+        let fact = fact.with("collapsed", Value::share(seen.collapsed));
+        let fact = fact.with("young", Value::count(aged.len()));
+        gc.ruled_out(fact.with("promoted", Value::share(seen.promoted)))
     }
 }
 
@@ -158,12 +155,9 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, aged: &[Pause<'_>], seen: &Seen, 
     let old: Vec<Pause<'_>> = gc.slow.iter().filter(|p| cleans_old(p)).copied().collect();
     let why = "survivors are overrun and die in the old generation; how much would die with larger survivor spaces is not in the log";
     let mut finding = gc.finding(rule, (Confidence::Likely, why.into()), cost_ms, &old);
-    finding.title = format!(
-        "{} of young collections overrun the survivor spaces; {} of old collections clean up after that",
-        quantity::share(seen.collapsed),
-        quantity::millis(cost_ms),
-    );
-    finding.culprit = "survivor spaces too small for what survives one collection".into();
+    let title = titles::GC_PREMATURE_PROMOTION.is(Value::share(seen.collapsed));
+    finding.title = title.with("cost", Value::ms(cost_ms)).into();
+    finding.culprit = culprits::SURVIVORS.fact().into();
     finding.meaning =
         "Objects that would die soon are moved to the old generation, and the costly collections of \
                        that have to remove them."
@@ -257,7 +251,7 @@ mod tests {
         else {
             panic!("found")
         };
-        assert!(figure.starts_with("survivors overrun after 0%"), "{figure}");
+        figure.states(&ruled_out::PROMOTION_LITTLE, &[("collapsed", "0%")]);
         let mut built = Built::jvm("17", "G1", 60.0);
         built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 1.0, 50.0, &[]);
         assert!(matches!(judged(&GcPrematurePromotion, &built.sealed()), Judgement::Inconclusive(_)));

@@ -5,10 +5,10 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 use super::gc_case::{GcCase, blind, cited, most, no_swap, remedy, summed};
 use crate::burden::LONG_MS;
 use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
-use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule};
 
 /// CPU ÷ (wall × workers) over the long pauses. A quiet machine gives 0.6 to 0.95; below one half
 /// the workers waited longer than they worked. Measured on two CPUs with a load of 20: 0.15.
@@ -68,7 +68,7 @@ impl Rule for GcStarvedOfCpu {
             Err(judgement) => return judgement,
         };
         if gc.slow.is_empty() {
-            return gc.ruled_out("no pause in the slow windows");
+            return gc.ruled_out(ruled_out::NO_PAUSE.fact());
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
             // ZGC and Shenandoah work concurrently with the application and log no CPU time of
@@ -76,7 +76,7 @@ impl Rule for GcStarvedOfCpu {
             if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
                 return Judgement::NotApplicable;
             }
-            return blind(self, "CPU time of collections", "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)");
+            return blind(self, scope::CPU_TIME.fact(), "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)");
         }
         // A pause in which the log's own write blocked had no use for CPUs meanwhile.
         let writes = log_writes(case.recording, jvm).into_iter().map(|write| (write.t0_ns(), write.t1_ns()));
@@ -101,16 +101,10 @@ impl Rule for GcStarvedOfCpu {
         {
             return Judgement::Found(Box::new(found(self, &gc, &starved, &seen, cost_ms)));
         }
-        let of = all.efficiency.map_or(String::new(), |share| {
-            format!(", {} of what their workers could have used", quantity::share(share))
-        });
-        gc.ruled_out(format!(
-            "{} of 50 ms or more used {} of CPU in {}{of} ({} wasted)",
-            quantity::plural(all.pauses, "pause", "pauses"),
-            quantity::seconds(all.cpu.cpu_s()),
-            quantity::seconds(all.cpu.real_s),
-            quantity::millis(cost_ms),
-        ))
+        let fact = ruled_out::STARVED_LITTLE.is(Value::ms(cost_ms)).with("pauses", Value::count(all.pauses));
+        let fact = fact.with("cpu", Value::seconds(all.cpu.cpu_s()));
+        let fact = fact.with("paused", Value::seconds(all.cpu.real_s));
+        gc.ruled_out(fact.with("efficiency", all.efficiency.map(Value::share)))
     }
 }
 
@@ -128,19 +122,15 @@ fn is_work(pause: &Pause<'_>) -> bool {
 
 /// What is said where no pause is long enough to judge: what the CPU times were, and why nothing
 /// follows from them.
-fn no_long_pause(gc: &GcCase<'_, '_>) -> String {
-    let no = "no pause of 50 ms or more in which the collector was at work";
+fn no_long_pause(gc: &GcCase<'_, '_>) -> Fact {
+    let none = ruled_out::NO_LONG_PAUSE.fact();
     let figures: Vec<Cpu> = gc.slow.iter().filter_map(Pause::cpu).collect();
     if figures.iter().any(|cpu| cpu.real_s >= CPU_MIN_REAL_S) {
-        return no.to_owned();
+        return none;
     }
-    let sum = |of: fn(&Cpu) -> f64| quantity::seconds(figures.iter().map(of).sum());
-    format!(
-        "{no}: {} used {} of CPU in {}, in steps of 10 ms, too coarse to judge shorter pauses by",
-        quantity::plural(figures.len(), "pause", "pauses"),
-        sum(Cpu::cpu_s),
-        sum(|cpu| cpu.real_s)
-    )
+    let sum = |of: fn(&Cpu) -> f64| Value::seconds(figures.iter().map(of).sum());
+    let used = none.with("pauses", Value::count(figures.len())).with("cpu", sum(Cpu::cpu_s));
+    used.with("paused", sum(|cpu| cpu.real_s))
 }
 
 /// Whether so little CPU was used that a single worker would have waited for more than it worked.
@@ -189,16 +179,10 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
         ),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, long);
-    let of = match seen.efficiency {
-        Some(share) => {
-            format!("collections got {} of the CPU time that they could use", quantity::share(share))
-        }
-        None => "collections waited for more than they worked".to_owned(),
-    };
-    let (used, wall) = (quantity::seconds(seen.cpu.cpu_s()), quantity::seconds(seen.cpu.real_s));
-    finding.title = format!("{of}: {used} of CPU in {wall} of pauses");
-    finding.culprit =
-        "whatever else runs on the CPUs (other processes, a CPU quota, the hypervisor), or swap".into();
+    let title = titles::GC_STARVED_OF_CPU.is(Value::seconds(seen.cpu.cpu_s()));
+    let title = title.with("efficiency", seen.efficiency.map(Value::share));
+    finding.title = title.with("paused", Value::seconds(seen.cpu.real_s)).into();
+    finding.culprit = culprits::NO_CPU_OR_SWAP.fact().into();
     finding.meaning =
         "The collector hardly ran while the application waited for it. Consistent with that: no CPU for its \
          threads, a heap that was swapped out, a disk or file system that blocked the JVM."
@@ -333,8 +317,9 @@ mod tests {
             built.pause("GC", "", f64::from(i) * 20.0, real * 1e3, &figures);
         }
         let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
-        assert!(finding.title.contains("4.50 s of CPU in 60.0"), "{}", finding.title);
-        assert!(finding.culprit.contains("swap") && finding.cost_ms > 50_000.0, "{}", finding.cost_ms);
+        finding.title.states(&titles::GC_STARVED_OF_CPU, &[("value", "4.50 s"), ("paused", "60.00 s")]);
+        assert_eq!(finding.culprit.fact().metric, &culprits::NO_CPU_OR_SWAP);
+        assert!(finding.cost_ms > 50_000.0, "{}", finding.cost_ms);
     }
 
     #[test]
@@ -344,10 +329,7 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcStarvedOfCpu, &built.sealed()) else {
             panic!("found")
         };
-        assert!(
-            figure.contains("1 pause used 10 ms of CPU in 20 ms, in steps of 10 ms, too coarse"),
-            "{figure}"
-        );
+        figure.states(&ruled_out::NO_LONG_PAUSE, &[("pauses", "1"), ("cpu", "10 ms"), ("paused", "20 ms")]);
     }
 
     #[test]
@@ -355,7 +337,7 @@ mod tests {
         let mut built = Built::jvm("17", "G1", 600.0);
         built.pause("Pause Young (Normal)", "", 10.0, 1_320.0, &cpu(0.01, 0.02, 1.32));
         let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
-        assert!(finding.title.contains("30 ms of CPU in 1.32 s"), "{}", finding.title);
+        finding.title.states(&titles::GC_STARVED_OF_CPU, &[("value", "30 ms"), ("paused", "1.32 s")]);
     }
 
     #[test]
@@ -372,6 +354,6 @@ mod tests {
         else {
             panic!("found")
         };
-        assert!(figure.contains("87%"), "{figure}");
+        figure.states(&ruled_out::STARVED_LITTLE, &[("efficiency", "87%")]);
     }
 }

@@ -13,9 +13,9 @@ use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
-use crate::facts::{Fact, Value, live_set, pauses};
+use crate::facts::{Fact, Value, culprits, live_set, pauses, scope, titles, written};
 use crate::live_set::{Growth, READINGS, Rise};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
 /// The rise in the later half must keep this share of that in the earlier half to be called steady.
 const STEADY: f64 = 0.9;
@@ -80,7 +80,7 @@ impl HeapLeak {
         let (case, jvm) = (gc.case, gc.jvm);
         let points = live_points(case.recording, jvm, None);
         let Some(heap) = gc.heap_max_bytes() else {
-            return blind(self, "the size of the heap", "-Xlog:gc* (JDK 8: -XX:+PrintGCDetails)");
+            return blind(self, scope::HEAP_SIZE.fact(), "-Xlog:gc* (JDK 8: -XX:+PrintGCDetails)");
         };
         if points.len() < READINGS {
             return self.not_known(
@@ -89,10 +89,7 @@ impl HeapLeak {
             );
         }
         let Some(rise) = Rise::of(&points, heap) else {
-            return self.not_known(
-                (gc, dump),
-                "the collections of the old generation are not far enough apart in time".into(),
-            );
+            return self.not_known((gc, dump), live_set::TOO_CLOSE.fact());
         };
         match rise.growth() {
             Growth::None(why_not) => return gc.ruled_out(no_leak(why_not, dump)),
@@ -189,36 +186,19 @@ fn found(
     let old: Vec<Pause<'_>> = gc.slow.iter().filter(|p| p.collected_old() || p.is_mixed()).copied().collect();
     let mut finding = gc.finding(rule, sure, cost_ms, &old);
     let left_s = (!exhausted(rise, heap)).then(|| rise.seconds_left());
-    let left = match left_s {
-        None => "and is at its end".to_owned(),
-        Some(left_s) => format!("and fills it in {}", quantity::seconds(left_s)),
-    };
-    let minute = |slope: f64| quantity::bytes(slope * 60.0);
     let is_slowing = rise.late.slope < STEADY * rise.early.slope;
-    let flattens = match is_slowing {
-        true => format!(
-            " (more slowly of late: {}, before that {})",
-            minute(rise.late.slope),
-            minute(rise.early.slope)
-        ),
-        false => " without flattening".to_owned(),
-    };
-    finding.title = format!(
-        "the live set grows by {} a minute{flattens}, has reached {} of the heap {left}",
-        minute(rise.all.slope),
-        quantity::share((rise.last / heap).min(1.0)),
-    );
-    finding.culprit = "objects that the application keeps referring to".into();
-    if let Some(keeper) = &keeper {
-        finding.title += &format!(": {} keeps {} of it", keeper.name(), quantity::share(keeper.share));
-        if let Some(class) = keeper.entry_class() {
-            finding.title += &format!(", in {class}");
-        }
-        if let Some(place) = &place {
-            finding.title += &format!(" allocated by {}", place.method);
-        }
-        finding.culprit = keeper.name();
-    }
+    let slowing = |slope: f64| is_slowing.then(|| Value::bytes(slope * 60.0));
+    let title = titles::HEAP_LEAK.is(Value::growth(rise.all.slope));
+    let title = title.with("late", slowing(rise.late.slope)).with("early", slowing(rise.early.slope));
+    let title = title.with("share", Value::share((rise.last / heap).min(1.0)));
+    let title = title.with("left", left_s.map(Value::seconds));
+    let title = title.with("keeper", keeper.as_ref().map(|keeper| Value::Name(keeper.name())));
+    let title = title.with("kept", keeper.as_ref().map(|keeper| Value::share(keeper.share)));
+    let class = keeper.as_ref().and_then(|keeper| keeper.entry_class());
+    let title = title.with("class", class.map(Value::name));
+    finding.title = title.with("method", place.as_ref().map(|place| Value::name(&place.method))).into();
+    let by = keeper.as_ref().map(|keeper| Value::Name(keeper.name()));
+    finding.culprit = Fact { value: by, ..culprits::KEEPER.fact() }.into();
     finding.meaning =
         "After each collection more memory stays in use. Collections come more often and free less, \
                        until the application does little else or fails with an OutOfMemoryError."
@@ -238,7 +218,7 @@ fn found(
     if let (Some(keeper), Some(dump)) = (&keeper, dump) {
         finding.evidence.extend(keeper.evidence(dump));
     }
-    finding.evidence.extend(place.as_ref().map(|place| summed("samples of allocations", place.in_words())));
+    finding.evidence.extend(place.as_ref().map(|place| summed("samples of allocations", place.fact())));
     finding.evidence.extend(other.map(|why| summed("heap dump", why)));
     for point in points.first().into_iter().chain(points.last()) {
         finding.evidence.push(cited(
@@ -246,7 +226,7 @@ fn found(
             pauses::IN_USE_AFTER.is(Value::bytes(point.bytes)).with("pause", Value::name(point.span.name())),
         ));
     }
-    finding.evidence.extend(error.map(|e| cited(&e, e.name().to_owned())));
+    finding.evidence.extend(error.map(|e| cited(&e, written::LINE.is(Value::name(e.name())))));
     finding.remedies = remedies(gc, keeper.as_ref(), place.as_ref());
     let verify = match keeper.as_ref().map(|keeper| keeper.by) {
         Some(By::Grew(_)) => None,

@@ -4,6 +4,7 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 use rustc_hash::FxHashMap;
 
+use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::metrics::Distribution;
 use crate::{BlindSpot, Case, Evidence, Fact, Judgement, Origin, Remedy, Rule, Statement, Window};
@@ -73,7 +74,7 @@ impl<'c, 'a> JitCase<'c, 'a> {
         let jit = Self::read(case, jvm);
         if jit.tasks.is_empty() {
             return Err(Judgement::Inconclusive(BlindSpot {
-                what: format!("compilations of {}", case.jvm_name(jvm)).into(),
+                what: scope::COMPILATIONS.is(Value::name(case.jvm_name(jvm))).into(),
                 rules: vec![rule.id().to_owned()],
                 remedy: JIT_LOG.into(),
             }));

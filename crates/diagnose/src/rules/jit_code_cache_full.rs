@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JIT_LOG, JitCase, remedy};
-use crate::facts::{Metric, Value, compile};
+use crate::facts::{Metric, Value, compile, culprits, scope, titles};
 use crate::intervals::Intervals;
 use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
@@ -58,7 +58,7 @@ impl Rule for JitCodeCacheFull {
         let Some(begin) = seen.begin() else {
             if jit.tasks.is_empty() && seen.full.is_empty() && seen.sweeps.is_empty() {
                 return Judgement::Inconclusive(BlindSpot {
-                    what: format!("compilations of {}", case.jvm_name(jvm)).into(),
+                    what: scope::COMPILATIONS.is(Value::name(case.jvm_name(jvm))).into(),
                     rules: vec![self.id().to_owned()],
                     remedy: JIT_LOG.into(),
                 });
@@ -149,11 +149,9 @@ fn found(
     };
     let mut finding = case.finding(rule, jvm, confidence, cost_ms);
     finding.why_confidence = why.into();
-    finding.title = match &seen.disabled {
-        Some(_) => "the code cache is full and the compiler is switched off".into(),
-        None => "the code cache is full again and again: code is thrown away and compiled anew".into(),
-    };
-    finding.culprit = segments(seen);
+    let title = if seen.disabled.is_some() { &titles::COMPILER_OFF } else { &titles::CODE_CACHE_FULL };
+    finding.title = title.fact().into();
+    finding.culprit = segments(seen).into();
     finding.meaning =
         "Methods that become hot from now on, or whose code was thrown away, run interpreted, some twenty \
                        times slower than compiled."
@@ -184,11 +182,12 @@ fn found(
     finding
 }
 
-fn segments(seen: &Seen<'_>) -> String {
+fn segments(seen: &Seen<'_>) -> Fact {
     let mut names: Vec<&str> = seen.full.iter().filter_map(|s| s.label(label::SEGMENT)).collect();
     names.sort_unstable();
     names.dedup();
-    if names.is_empty() { "the code cache".into() } else { names.join(", ") }
+    let named = (!names.is_empty()).then(|| Value::name(names.join(", ")));
+    Fact { value: named, ..culprits::SEGMENTS.fact() }
 }
 
 fn evidence(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Vec<Evidence> {

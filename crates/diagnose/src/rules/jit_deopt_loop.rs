@@ -7,11 +7,10 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JitCase, remedy};
-use crate::facts::{Value, compile};
+use crate::facts::{Value, compile, culprits, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
-use crate::quantity::{count, plural};
-use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule};
 
 /// Code of one method thrown away so often is a loop; warm-up does it once or twice a method.
 const LOOP: usize = 5;
@@ -188,8 +187,9 @@ fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cos
     };
     let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
     finding.why_confidence = why.into();
-    finding.title = format!("{worst} is compiled again and again, {} times", count(times as f64));
-    finding.culprit = worst.to_owned();
+    let method = Value::name(worst);
+    finding.title = titles::COMPILED_AGAIN.is(Value::count(times)).with("method", method.clone()).into();
+    finding.culprit = culprits::METHOD.is(method).into();
     finding.meaning = MEANING.into();
     let methods = again.methods.iter().take(NAMED).map(|(method, n)| {
         compile::AGAIN_METHOD.is(Value::counted(*n as f64)).with("method", Value::name(method.to_string()))
@@ -262,14 +262,9 @@ impl<'a> Rounds<'a> {
         Intervals::of(rounds.map(|r| (r.span.t0_ns(), r.until_ns))).and(&Intervals::of_windows(&case.slow))
     }
 
-    fn figure(&self) -> String {
-        format!(
-            "after start-up {} without better code there, {:.2} a second; at most {} of one method that was compiled \
-             again",
-            plural(self.all, "invalidation", "invalidations"),
-            self.per_s,
-            count(self.most as f64)
-        )
+    fn figure(&self) -> Fact {
+        let fact = ruled_out::INVALIDATIONS.is(Value::per_second(self.per_s));
+        fact.with("invalidations", Value::count(self.all)).with("most", Value::count(self.most))
     }
 }
 
@@ -294,15 +289,14 @@ fn found(
     };
     let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
     finding.why_confidence = why.into();
-    let worst = rounds.loops.first().map_or("", |(method, _)| method);
+    let worst = rounds.loops.first().map_or(&"", |(method, _)| method);
+    let method = Value::name(*worst);
     finding.title = match rounds.most >= LOOP {
-        true => format!(
-            "{worst} is compiled and thrown away again and again, {} times",
-            count(rounds.most as f64)
-        ),
-        false => format!("compiled code is thrown away {:.0} times a second", rounds.per_s),
-    };
-    finding.culprit = worst.to_owned();
+        true => titles::DEOPT_LOOP.is(Value::count(rounds.most)).with("method", method.clone()),
+        false => titles::DEOPT_STORM.is(Value::per_second(rounds.per_s)),
+    }
+    .into();
+    finding.culprit = culprits::METHOD.is(method).into();
     finding.meaning = MEANING.into();
     finding.evidence = evidence(jit, rounds, &reasons);
     finding.windows = ranges.windows();
@@ -420,7 +414,7 @@ mod tests {
     #[test]
     fn the_same_method_thrown_away_again_and_again_is_found_with_its_trap() {
         let Judgement::Found(found) = looping(12, "uncommon trap", 40.0) else { panic!() };
-        assert_eq!((found.culprit.as_str(), found.confidence), ("app.A.work()", Confidence::ConsistentWith));
+        assert_eq!((&*found.culprit, found.confidence), ("app.A.work()", Confidence::ConsistentWith));
         assert!((found.cost_ms - 9_600.0).abs() < 1.0, "{}", found.cost_ms);
         assert!(
             found.facts(&compile::TRAPS).any(|trap| trap.number("bytecode") == Some(17.0)
@@ -440,7 +434,7 @@ mod tests {
             judged(&JitDeoptLoop, &built.sealed())
         };
         let Judgement::Found(found) = compiled(50, "App.price") else { panic!("not found") };
-        assert_eq!(found.title, "App.price is compiled again and again, 50 times");
+        found.title.states(&titles::COMPILED_AGAIN, &[("method", "App.price"), ("value", "50")]);
         assert!((found.cost_ms - 9_821.0).abs() < 5.0, "{}", found.cost_ms);
         assert!(matches!(compiled(10, "App.price"), Judgement::RuledOut { .. }));
         // Classes of many loaders, of which the file says that no code was thrown away.

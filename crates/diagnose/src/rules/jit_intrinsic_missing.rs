@@ -7,8 +7,8 @@ use fathom_recording::{FrameId, FrameType, ProcessId, Recording};
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
-use crate::facts::{Value, compile};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
+use crate::facts::{Value, compile, culprits, titles};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Methods and callers that are named.
 const NAMED: usize = 3;
@@ -227,12 +227,10 @@ impl Why {
         }
     }
 
-    fn culprit(&self, method: &str) -> String {
+    fn culprit(&self, method: &str) -> Fact {
         match self {
-            Self::SwitchedOff(flags) => {
-                flags.iter().map(|flag| format!("-XX:-{flag}")).collect::<Vec<_>>().join(" ")
-            }
-            Self::JdkIsOlder | Self::NotSeen => format!("no intrinsic for {method}"),
+            Self::SwitchedOff(flags) => culprits::FLAG.is(Value::name(arguments(flags))),
+            Self::JdkIsOlder | Self::NotSeen => culprits::NO_INTRINSIC.is(Value::name(method)),
         }
     }
 
@@ -253,8 +251,8 @@ impl Why {
 
     fn remedies(&self, most: &Intrinsic) -> Vec<Remedy> {
         match self {
-            Self::SwitchedOff(_) => vec![remedy(
-                format!("leave out {}", self.culprit("")),
+            Self::SwitchedOff(flags) => vec![remedy(
+                format!("leave out {}", arguments(flags)),
                 "the JVM's arguments",
                 "if it was given because of a bug, that must be fixed in this JDK first",
             )],
@@ -288,9 +286,9 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     let mut finding = cpu.case.finding(rule, jvm, confidence, cost_ms);
     finding.why_confidence = because.into();
     let method = short(most.method);
-    let share = quantity::share(cpu.share(|_| true));
-    finding.title = format!("{method} ran as Java code, not as the JVM's intrinsic: {share} of CPU time");
-    finding.culprit = why.culprit(method);
+    let title = titles::INTRINSIC_MISSING.is(Value::share(cpu.share(|_| true)));
+    finding.title = title.with("method", Value::name(method)).into();
+    finding.culprit = why.culprit(method).into();
     finding.meaning = why.meaning(most);
     finding.windows = cpu.case.slow.clone();
     let list = |list: &[(&str, f64)], value: fn(f64) -> Value| {
@@ -301,10 +299,9 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     };
     let times = compile::NO_INTRINSIC.fact().with("methods", list(&methods, Value::ms));
     finding.evidence.push(summed(cpu.source(), times));
-    if matches!(why, Why::SwitchedOff(_)) {
-        finding
-            .evidence
-            .push(summed("the JVM's arguments", compile::SWITCHED_OFF.is(Value::name(why.culprit(method)))));
+    if let Why::SwitchedOff(flags) = &why {
+        let off = compile::SWITCHED_OFF.is(Value::name(arguments(flags)));
+        finding.evidence.push(summed("the JVM's arguments", off));
     }
     if matches!(why, Why::JdkIsOlder) {
         let process = cpu.case.recording.processes.get(jvm.index());
@@ -326,6 +323,11 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
         "a benchmark of the call alone (JMH), with the flag on and off on one JDK".into(),
     ];
     finding
+}
+
+/// "-XX:-UseMontgomeryMultiplyIntrinsic".
+fn arguments(flags: &[&str]) -> String {
+    flags.iter().map(|flag| format!("-XX:-{flag}")).collect::<Vec<_>>().join(" ")
 }
 
 fn intrinsic_of(method: &str) -> Option<&'static Intrinsic> {

@@ -8,8 +8,8 @@ use fathom_recording::{FrameType, ProcessId};
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
 use super::jit_case::{JitCase, name_of};
-use crate::facts::{Value, compile};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
+use crate::facts::{Value, compile, culprits, ruled_out, titles};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule};
 
 /// How long a method must have run in the interpreter to be one that is never compiled,
 /// nanoseconds: a hot one is compiled by C1 after some thousand calls or loops, in milliseconds.
@@ -62,7 +62,7 @@ impl Rule for JitNeverCompiled {
         // What was interpreted all along is not what changed.
         if !case.base.is_empty() && has_no_compilers(case, jvm) {
             return Judgement::RuledOut {
-                figure: format!("all code is interpreted ({INT}), in the baseline as well").into(),
+                figure: ruled_out::ALL_INTERPRETED.fact().with("flag", Value::name(INT)).into(),
                 source: "the JVM's arguments".into(),
             };
         }
@@ -140,20 +140,20 @@ fn found(
     let mut finding = cpu.case.finding(rule, jvm, confidence, cost_ms);
     finding.why_confidence = why.into();
     let most = methods.first().map_or("", |(method, _)| *method);
-    let others = match methods.len() {
-        0 | 1 => String::new(),
-        n => format!(" and {} more", n - 1),
+    let share = Value::share(cpu.share(is_one));
+    let (title, culprit) = match no_compilers {
+        true => {
+            let flag = Value::name(INT);
+            (titles::NO_COMPILERS.is(share).with("flag", flag.clone()), culprits::FLAG.is(flag))
+        }
+        false => {
+            let (method, more) = (Value::name(most), methods.len().saturating_sub(1));
+            let title = titles::NEVER_COMPILED.is(share).with("method", method.clone());
+            (title.with("more", (more > 0).then(|| Value::count(more))), culprits::METHOD.is(method))
+        }
     };
-    let (share, waits) = (quantity::share(cpu.share(is_one)), cpu.with_waits(cost_ms, is_one));
-    finding.title = match no_compilers {
-        true => format!(
-            "the JVM runs without its compilers ({INT}): {share} of its CPU time is in the interpreter{waits}"
-        ),
-        false => format!(
-            "{most}{others} is never compiled and runs in the interpreter: {share} of the JVM's CPU time{waits}"
-        ),
-    };
-    finding.culprit = if no_compilers { INT.to_owned() } else { most.to_owned() };
+    finding.title = cpu.with_waits(title, cost_ms, is_one).into();
+    finding.culprit = culprit.into();
     finding.meaning = "The interpreter takes some twenty times as long as compiled code. A method that stays in it is too large for the compilers \
                        (8,000 bytes of bytecode), was excluded, or one of them gave up on it."
         .into();
@@ -223,7 +223,7 @@ mod tests {
         let mut built = run(150, Interpreted);
         jit_task(&mut built, "shop.Cart.add(I)V", 0.0, 0.0, 5.0, 4);
         let Judgement::Found(finding) = judge(built) else { panic!("not found") };
-        assert_eq!((finding.culprit.as_str(), finding.confidence), (PRICE, Confidence::Likely));
+        assert_eq!((&*finding.culprit, finding.confidence), (PRICE, Confidence::Likely));
         let share = finding.fact(&compile::STAYS_INTERPRETED).number("value").unwrap();
         assert!((share - 0.8).abs() < 1e-6, "{share}");
         assert!(finding.remedies.iter().any(|r| r.change == "-XX:-DontCompileHugeMethods"), "{finding:#?}");

@@ -15,7 +15,7 @@ use fathom_recording::{ProcessId, Span};
 use super::gc_case::{blind, cited, most, no_swap, ranges, remedy, summed};
 use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::intervals::Intervals;
 use crate::windows::stops::{UNNAMED, name_of};
 use crate::{
@@ -57,7 +57,7 @@ impl Rule for JvmStopped {
          sorts of collections, causes, phases, and CPU time. A full collection that went through less than 20 MB of heap \
          a second is reported to have waited rather than worked, where the log has no CPU times, and a remark or an initial mark \
          of CMS that ran on one CPU is reported as such.\n\n\
-         **Evidence.** Over a run of 10 s or more (of 1 s where 50 stops or more were logged), or over a part of it, stops take 5% of the time or more; or a stop \
+         **Evidence.** Over a run of 10 s or more (of 5 s where 20 stops or more were logged, of 1 s where 50 were), or over a part of it, stops take 5% of the time or more; or a stop \
          lasts a second or more; or stops stand out of a run of which they take 2% or more in all. Where slow windows are given or found on a series, stops must take 5% of what was lost \
          there, above what they take in the baseline.\n\n\
          **Confounders.** Findings that explain the same time are attributed first; what they leave is attributed here, and \
@@ -86,11 +86,10 @@ impl Rule for JvmStopped {
             // What takes that much is not ruled out because it was seen for a short time only.
             None if is_fragment(case, jvm, &burden) => blind(
                 self,
-                format!(
-                    "whether stops take much of the run of {}: {}, and that is too short to know",
-                    case.jvm_name(jvm),
-                    stopped_for(&burden.stops.and(&slow), &slow)
-                ),
+                scope::STOPS_OF_FRAGMENT
+                    .fact()
+                    .with("jvm", Value::name(case.jvm_name(jvm)))
+                    .with("stopped", Value::from(stopped_for(&burden.stops.and(&slow), &slow))),
                 "a longer log",
             ),
             // Stops that were picked are attributed by their causes, and as a share of the whole
@@ -117,14 +116,11 @@ fn is_fragment(case: &Case<'_>, jvm: ProcessId, burden: &Burden) -> bool {
         && !burden::shows_share(logged.length_ns(), burden.stops.ranges().len())
 }
 
-fn stopped_for(stops: &Intervals, slow: &Intervals) -> String {
+fn stopped_for(stops: &Intervals, slow: &Intervals) -> Fact {
     let longest = stops.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
-    format!(
-        "the JVM was stopped for {} of {}, the longest stop {}",
-        quantity::share(stops.length_ms() / slow.length_ms().max(f64::MIN_POSITIVE)),
-        quantity::millis(slow.length_ms()),
-        quantity::millis(longest as f64 / 1e6)
-    )
+    let share = Value::share(stops.length_ms() / slow.length_ms().max(f64::MIN_POSITIVE));
+    let stopped = ruled_out::STOPPED.is(share).with("of", Value::ms(slow.length_ms()));
+    stopped.with("longest", Value::ms(longest as f64 / 1e6))
 }
 
 fn source(case: &Case<'_>, jvm: ProcessId) -> String {
@@ -216,16 +212,13 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     let (main, main_ms) =
         by_sort.first().map_or_else(Default::default, |(name, sort)| (name.clone(), sort.ms));
     let main_share = main_ms / seen.stops.length_ms().max(f64::MIN_POSITIVE);
-    finding.title = match by_sort.len() {
-        1 => format!("{}: {main}", seen.title),
-        _ if main_share > 0.5 => format!("{}, most of it in {main}", seen.title),
-        _ => format!("{}, {} of it in {main}", seen.title, quantity::share(main_share)),
-    };
     let slow_pace = slow_pace(&pauses);
-    if let Some(pace) = slow_pace.as_ref().filter(|pace| pace.ms * 2.0 > seen.stops.length_ms()) {
-        finding.title += &format!(", through {} of heap a second", quantity::bytes(pace.bytes_a_second()));
-    }
-    finding.culprit = main;
+    let pace = slow_pace.as_ref().filter(|pace| pace.ms * 2.0 > seen.stops.length_ms());
+    let title = titles::JVM_STOPPED.fact().with("stops", Value::from(seen.title.clone()));
+    let title = title.with("share", (by_sort.len() > 1).then(|| Value::share(main_share)));
+    let title = title.with("sort", Value::name(&main));
+    finding.title = title.with("pace", pace.map(|pace| Value::bytes(pace.bytes_a_second()))).into();
+    finding.culprit = culprits::STOPS.is(Value::name(main)).into();
     finding.meaning =
         "While a collection or another safepoint holds the JVM, no thread of the application runs.".into();
     let source = source(case, jvm);
@@ -237,19 +230,19 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
         let fact = fact.with("around", some(around_ms)).with("others", some(others_ms));
         finding.evidence.push(summed(&*source, fact.with("stopped", Value::ms(seen.stops.length_ms()))));
     }
-    finding.evidence.extend(phases(&pauses).map(|text| summed(&*source, text)));
+    finding.evidence.extend(phases(&pauses).map(|fact| summed(&*source, fact)));
     let cpu = cpu(&pauses);
-    finding.evidence.extend(cpu.iter().map(|cpu| summed(&*source, &*cpu.words)));
+    finding.evidence.extend(cpu.iter().map(|cpu| summed(&*source, cpu.fact.clone())));
     let on_one_cpu = on_one_cpu(&pauses);
-    finding.evidence.extend(on_one_cpu.iter().map(|seen| summed(&*source, &*seen.words)));
-    finding.evidence.extend(slow_pace.iter().map(|pace| summed(&*source, pace.words())));
+    finding.evidence.extend(on_one_cpu.iter().map(|seen| summed(&*source, seen.fact.clone())));
+    finding.evidence.extend(slow_pace.iter().map(|pace| summed(&*source, pace.fact())));
     finding.evidence.extend(most(&pauses, Pause::ms).into_iter().map(|p| cited(&p.span, one(p))));
     let mut longest = other;
     longest.sort_by_key(|s| std::cmp::Reverse(s.duration_ns()));
     finding
         .evidence
         .extend(longest.iter().take(NAMED).filter(|_| finding.layer == Layer::Safepoint).map(evidence_of));
-    if [UNNAMED, AROUND].contains(&finding.culprit.as_str()) {
+    if [UNNAMED, AROUND].contains(&&*finding.culprit) {
         finding.remedies.push(remedy(
             "let the log name them, and what takes the time in them: -Xlog:safepoint (JDK 8: -XX:+PrintSafepointStatistics \
              -XX:PrintSafepointStatisticsCount=1)",
@@ -312,10 +305,10 @@ fn one(pause: &Pause<'_>) -> Fact {
 }
 
 /// The phases that took most of the pauses, where the log has any.
-fn phases(pauses: &[Pause<'_>]) -> Option<String> {
+fn phases(of: &[Pause<'_>]) -> Option<Fact> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     let mut with_ms = 0.0;
-    for pause in pauses {
+    for pause in of {
         let mut any = false;
         for (key, ms) in pause.span.figures() {
             if let Some(phase) = key.strip_prefix(figure::PHASE_MS_PREFIX) {
@@ -328,15 +321,18 @@ fn phases(pauses: &[Pause<'_>]) -> Option<String> {
     let mut sums: Vec<_> = sums.into_iter().filter(|(_, ms)| *ms > 0.0).collect();
     sums.sort_by(|a, b| b.1.total_cmp(&a.1));
     let one = |(phase, ms): &(&str, f64)| {
-        format!("{phase} {} ({})", quantity::millis(*ms), quantity::share(ms / with_ms))
+        pauses::PHASE
+            .is(Value::ms(*ms))
+            .with("phase", Value::name(*phase))
+            .with("share", Value::share(ms / with_ms))
     };
-    let listed: Vec<String> = sums.iter().take(NAMED).map(one).collect();
-    (!listed.is_empty()).then(|| format!("phases of these pauses: {}", listed.join(", ")))
+    let listed: Vec<Fact> = sums.iter().take(NAMED).map(one).collect();
+    (!listed.is_empty()).then(|| pauses::PHASES.fact().with("phases", Value::list(listed)))
 }
 
 /// The CPU time of pauses.
 struct CpuTime {
-    words: String,
+    fact: Fact,
     /// Whether they waited for most of their time.
     waited: bool,
     /// Whether the kernel worked more than the collector.
@@ -346,28 +342,20 @@ struct CpuTime {
 /// The CPU time of the pauses that are long enough for the log's hundredths of a second to measure
 /// it, and whether they waited rather than worked; that is reported only where these are most of
 /// the time of all.
-fn cpu(pauses: &[Pause<'_>]) -> Option<CpuTime> {
-    let measured = pauses.iter().filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S);
+fn cpu(of: &[Pause<'_>]) -> Option<CpuTime> {
+    let measured = of.iter().filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S);
     let (times, cpu_s, sys_s, real_s) = measured.fold((0, 0.0, 0.0, 0.0), |(n, c, s, r), cpu| {
         (n + 1, c + cpu.cpu_s(), s + cpu.sys_s, r + cpu.real_s)
     });
-    let all_s = pauses.iter().map(Pause::ms).sum::<f64>() / 1e3;
+    let all_s = of.iter().map(Pause::ms).sum::<f64>() / 1e3;
     let most = real_s > 0.0 && real_s >= MOSTLY * all_s;
     let waited = most && cpu_s < WAITED * real_s;
-    let said = match waited {
-        true => ": for most of it the collector waited, for a CPU, for memory from swap, or for a disk",
-        false => "",
-    };
-    let words = format!(
-        "{} of {} or more used {} of CPU ({} of it in the kernel) in {}{said}",
-        quantity::plural(times, "pause", "pauses"),
-        quantity::seconds(CPU_MIN_REAL_S),
-        quantity::seconds(cpu_s),
-        quantity::seconds(sys_s),
-        quantity::seconds(real_s)
-    );
+    let fact = pauses::CPU_OF.is(Value::seconds(cpu_s)).with("pauses", Value::count(times));
+    let fact = fact.with("least", Value::seconds(CPU_MIN_REAL_S)).with("kernel", Value::seconds(sys_s));
+    let fact = fact.with("paused", Value::seconds(real_s));
+    let fact = fact.with("waited", waited.then(|| Value::share(1.0 - cpu_s / real_s)));
     let in_kernel = most && 2.0 * sys_s > cpu_s && sys_s >= KERNEL * real_s;
-    (real_s > 0.0).then_some(CpuTime { words, waited, in_kernel })
+    (real_s > 0.0).then_some(CpuTime { fact, waited, in_kernel })
 }
 
 fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {

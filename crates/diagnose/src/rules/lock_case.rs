@@ -13,7 +13,7 @@ use super::lock_identity::{self, Lock};
 use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
-use crate::facts::{Value, locks as facts};
+use crate::facts::{Value, locks as facts, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
@@ -51,7 +51,7 @@ pub(crate) fn judge(
     };
     waits.attributed_ms = case.attributed.ms(jvm, words.category) * waits.kept_share;
     if waits.threads() == 0 {
-        return waits.ruled_out(format!("no thread waited for a {}", words.noun));
+        return waits.ruled_out(ruled_out::NO_WAIT.fact().with("noun", Value::name(words.noun)));
     }
     // A lock has an owner to wait for: one thread that waits now and then is not contention.
     if waits.threads() < 2 || !case.matters(waits.cost_ms()) {
@@ -142,10 +142,6 @@ impl Holders {
         self.did.iter().take(most).map(part)
     }
 
-    fn listed(&self, most: usize) -> String {
-        self.parts(most).map(|part| part.sentence()).collect::<Vec<_>>().join(", ")
-    }
-
     /// What they did, and how long they held it.
     fn fact(&self) -> Fact {
         let fact = facts::HOLDERS.is(Value::ms(self.held_ms)).with("off", Value::ms(self.off_ms));
@@ -159,14 +155,14 @@ impl Holders {
         fact.with("did", Value::list(self.parts(CITED)))
     }
 
-    /// "its holder was off the CPU 17.30 s of 18.80 s: asleep in …, in fsync() on …".
-    fn in_title(&self) -> String {
-        let (what, ms) = match self.is_off() {
-            true => ("was off the CPU", self.off_ms),
-            false => ("ran on a CPU", self.known_ms - self.off_ms),
+    /// A title with that: "its holder was off the CPU 17.30 s of 18.80 s: asleep in …, in fsync()
+    /// on …".
+    fn in_title(&self, title: Fact) -> Fact {
+        let title = match self.is_off() {
+            true => title.with("off", Value::ms(self.off_ms)),
+            false => title.with("ran", Value::ms(self.known_ms - self.off_ms)),
         };
-        let (ms, of) = (quantity::millis(ms), quantity::millis(self.held_ms));
-        format!("; its holder {what} {ms} of {of}: {}", self.listed(NAMED))
+        title.with("held", Value::ms(self.held_ms)).with("did", Value::list(self.parts(NAMED)))
     }
 
     fn meaning(&self) -> &'static str {
@@ -272,12 +268,13 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     };
     let mut finding = waits.finding(rule, (sure, &why));
     let holders = holders.filter(Holders::is_known);
-    finding.title = title(waits, &locks, first, hot, words);
-    let story = holders.as_ref().filter(|holders| holders.is_covered());
-    if let Some(holders) = story.filter(|_| hot) {
-        finding.title.push_str(&holders.in_title());
-    }
-    finding.culprit = first.named();
+    let title = title(waits, &locks, first, hot, words);
+    let story = holders.as_ref().filter(|holders| hot && holders.is_covered());
+    finding.title = match story {
+        Some(holders) => holders.in_title(title).into(),
+        None => title.into(),
+    };
+    finding.culprit = first.culprit().into();
     finding.meaning = format!(
         "Only one thread at a time holds a {}; the others do nothing until they get it, however many CPUs \
          there are.",
@@ -289,9 +286,9 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
             let wait = facts::DEADLOCK_WAIT.fact().with("thread", Value::name(name(thread)));
             wait.with("lock", Value::name(lock))
         });
-        let cycle = facts::DEADLOCK.fact().with("waits", Value::list(cycle));
-        finding.title = format!("a deadlock: {}", cycle.sentence());
-        finding.evidence.push(waits.summed(cycle));
+        let cycle = Value::list(cycle);
+        finding.title = titles::DEADLOCK.fact().with("waits", cycle.clone()).into();
+        finding.evidence.push(waits.summed(facts::DEADLOCK.fact().with("waits", cycle)));
         finding.meaning =
             "Each of these threads holds what the one before it waits for: none of them, and nobody who \
                            wants one of their locks, will ever go on."
@@ -306,9 +303,9 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         }
     }
     let of = |span: &Span<'_>| {
-        let class = if span.name().is_empty() { "an object of unknown class" } else { span.name() };
-        let stack = waits.case.chains().stack_of(span);
-        format!("for {class} in {}", place(recording, stack, words.own))
+        let class = Some(span.name()).filter(|class| !class.is_empty()).map(Value::name);
+        let place = place(recording, waits.case.chains().stack_of(span), words.own);
+        facts::WAIT.fact().with("class", class).with("place", Value::name(place))
     };
     finding.evidence.extend(waits.longest(CITED, of));
     finding.chain = chain(waits, first, words, holders.as_ref());
@@ -337,26 +334,21 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     finding
 }
 
-/// "30 threads queue for the monitor OrderService$AccountLedger in OrderService.book()".
-fn title(waits: &Waits<'_, '_>, locks: &[Lock], first: &Lock, hot: bool, words: &LockWords) -> String {
-    let threads = |n: usize| quantity::plural(n, "thread", "threads");
-    let (lock, noun) = (first.short(), words.noun);
+/// "30 threads waited 12.00 s for the monitor OrderService$AccountLedger in OrderService.book()".
+fn title(waits: &Waits<'_, '_>, locks: &[Lock], first: &Lock, hot: bool, words: &LockWords) -> Fact {
+    let noun = Value::name(words.noun);
     if hot {
-        let which = match first.class.is_empty() {
-            true => format!("a {noun} of unknown class{}", first.within()),
-            false => format!("the {noun} {lock}"),
-        };
-        let waiting = threads(first.threads.len());
-        return format!("{waiting} waited {} for {which}", quantity::millis(first.ms));
+        let title = titles::LOCK.is(Value::ms(first.ms)).with("threads", Value::count(first.threads.len()));
+        let class = (!first.class.is_empty()).then(|| Value::name(first.short_class()));
+        let place = first.short_place().map(Value::name);
+        return title.with("noun", noun).with("lock", class).with("place", place);
     }
-    let (all, total) = (threads(waits.threads()), quantity::millis(waits.total_ms()));
-    match (locks.len(), first.several) {
-        (1, _) => format!("{all} waited {total} for many {noun}s: objects of {lock}"),
-        (n, several) => {
-            let many = if several { "objects of " } else { "" };
-            format!("{all} waited {total} for {n} {noun}s, longest for {many}{lock}")
-        }
-    }
+    let title = titles::LOCKS.is(Value::ms(waits.total_ms())).with("noun", noun);
+    let title = title.with("threads", Value::count(waits.threads()));
+    let several = first.several || locks.len() == 1;
+    let lock = format!("{}{}", if several { "objects of " } else { "" }, first.short());
+    let locks = (locks.len() > 1).then(|| Value::count(locks.len()));
+    title.with("locks", locks).with("lock", Value::name(lock))
 }
 
 /// How much was waited for, where, and who held it.

@@ -13,7 +13,9 @@ use fathom_recording::{Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::wait_case::{Wait, Waits};
+use crate::Fact;
 use crate::chain::Monitor;
+use crate::facts::{Value, culprits};
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
 
@@ -173,23 +175,34 @@ impl Lock {
 
     /// Its class, and where it is taken: what it is known by.
     pub(crate) fn named(&self) -> String {
-        let class = if self.class.is_empty() { "an object of unknown class" } else { &self.class };
-        match self.places.first() {
-            Some((place, _)) if place != NO_PLACE => format!("{class} in {place}()"),
-            _ => class.to_owned(),
-        }
+        self.culprit().sentence()
     }
 
-    /// Where it is taken, without packages: " in Orders.book()", or nothing.
-    pub(crate) fn within(&self) -> String {
-        let place = self.places.first().map(|(place, _)| place).filter(|place| **place != NO_PLACE);
-        place.map_or(String::new(), |place| format!(" in {}()", last(place, 2)))
+    /// The same as data.
+    pub(crate) fn culprit(&self) -> Fact {
+        let class = (!self.class.is_empty()).then(|| Value::name(&self.class));
+        Fact { value: class, ..culprits::LOCK.fact() }.with("place", self.place().map(Value::name))
     }
 
-    /// The same without packages.
+    /// The method that takes it.
+    fn place(&self) -> Option<&str> {
+        self.places.first().map(|(place, _)| place.as_str()).filter(|place| *place != NO_PLACE)
+    }
+
+    /// Where it is taken, without packages: "Orders.book".
+    pub(crate) fn short_place(&self) -> Option<&str> {
+        self.place().map(|place| last(place, 2))
+    }
+
+    /// Its class, without packages.
+    pub(crate) fn short_class(&self) -> &str {
+        last(if self.class.is_empty() { "an object of unknown class" } else { &self.class }, 1)
+    }
+
+    /// The same with where it is taken.
     pub(crate) fn short(&self) -> String {
-        let class = if self.class.is_empty() { "an object of unknown class" } else { &self.class };
-        format!("{}{}", last(class, 1), self.within())
+        let within = self.short_place().map_or(String::new(), |place| format!(" in {place}()"));
+        format!("{}{within}", self.short_class())
     }
 
     fn names_several(&self, waits: &Waits<'_, '_>) -> bool {

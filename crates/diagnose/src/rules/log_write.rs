@@ -6,11 +6,12 @@ use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{FrameType, ProcessId, Role, Span};
 
 use super::gc_case::summed;
+use crate::facts::{Metric, Value, written as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::log_write::{WRITES, log_writes};
 use crate::waits::stack::ByStack;
-use crate::{Case, Evidence, Window, quantity, written_back};
+use crate::{Case, Evidence, Fact, Window, written_back};
 
 /// Part of a gap that a call must cover to be what filled it.
 const COVERS: f64 = 0.8;
@@ -33,9 +34,9 @@ const WAITED_FOR: [(&str, &str); 9] = [
     ("io_schedule", "for the disk"),
 ];
 
-/// A stop in which the log was written: for how long, milliseconds, the longest write, and that in
-/// words.
-pub(super) type Written<'a> = (Span<'a>, f64, Span<'a>, String);
+/// A stop in which the log was written: for how long, milliseconds, the longest write, and what of
+/// that is known.
+pub(super) type Written<'a> = (Span<'a>, f64, Span<'a>, Fact);
 
 /// Stops of a JVM in some windows in which its VM thread wrote the log for so long at least.
 pub(super) fn in_stops<'a>(
@@ -66,32 +67,28 @@ pub(super) fn in_stops<'a>(
             let own: Vec<Span<'a>> =
                 near.filter(|write| write.overlap_ns(stop.t0_ns(), stop.t1_ns()) > 0).copied().collect();
             let ms = written.length_within_ns(stop.t0_ns(), stop.t1_ns()) as f64 / 1e6;
-            in_words(case, stop, &own, ms)
+            longest_of(case, stop, &own, ms)
         }));
     }
     found
 }
 
 /// The writes of a stop.
-fn in_words<'a>(case: &Case<'a>, stop: &Span<'a>, own: &[Span<'a>], ms: f64) -> Option<Written<'a>> {
+fn longest_of<'a>(case: &Case<'a>, stop: &Span<'a>, own: &[Span<'a>], ms: f64) -> Option<Written<'a>> {
     let during = |span: &Span<'_>| span.overlap_ns(stop.t0_ns(), stop.t1_ns());
     let longest = own.iter().max_by_key(|write| (during(write), write.kind() == kind::SYSCALL))?;
     let to = own.iter().find_map(|write| write.label(label::PATH));
     let waited = own.iter().filter_map(|write| Some((during(write), waited_for(case, write)?)));
-    let waited = waited.max_by_key(|(ns, _)| *ns).map_or(String::new(), |(_, what)| format!(", {what}"));
-    let text = format!(
-        "{} was in {}(){} for {}{waited}{}",
-        thread(case, longest),
-        longest.label(label::SYSCALL).unwrap_or(longest.name()),
-        to.map_or(String::new(), |path| format!(" to {path}")),
-        quantity::millis(ms),
-        meanwhile(case, longest)
-    );
-    Some((*stop, ms, *longest, text))
+    let waited = waited.max_by_key(|(ns, _)| *ns).map(|(_, waited)| waited);
+    let call = longest.label(label::SYSCALL).unwrap_or(longest.name());
+    let fact = of_write(&facts::WRITE, (case, longest), (call, ms));
+    let fact = fact.with("file", to.map(Value::name));
+    let fact = fact.with("waited-for", waited.map(|(what, _)| Value::name(what)));
+    Some((*stop, ms, *longest, fact.with("function", waited.map(|(_, name)| Value::name(name)))))
 }
 
-/// What a writer that was switched out waited for.
-fn waited_for(case: &Case<'_>, write: &Span<'_>) -> Option<String> {
+/// What a writer that was switched out waited for, and the function of the kernel that shows it.
+fn waited_for<'a>(case: &Case<'a>, write: &Span<'_>) -> Option<(&'static str, &'a str)> {
     let mut names = Vec::new();
     let mut at = write.stack();
     while let Some(node) = at.and_then(|id| case.recording.stacks.get(id.index())) {
@@ -101,18 +98,17 @@ fn waited_for(case: &Case<'_>, write: &Span<'_>) -> Option<String> {
         }
         at = node.parent;
     }
-    let (name, what) = WAITED_FOR.iter().find_map(|(beginning, what)| {
-        names.iter().find(|name| name.starts_with(beginning)).map(|name| (*name, *what))
-    })?;
-    Some(format!("{what} ({name})"))
+    WAITED_FOR.iter().find_map(|(beginning, what)| {
+        names.iter().find(|name| name.starts_with(beginning)).map(|name| (*what, *name))
+    })
 }
 
 /// What the kernel says of the time in which a stop did nothing.
 pub(super) enum Kernel<'a> {
     /// A write took it.
-    Write(Span<'a>, String),
+    Write(Span<'a>, Fact),
     /// A page fault of the VM thread took it: a file that is mapped, not one that is written.
-    Fault(Span<'a>, String),
+    Fault(Span<'a>, Fact),
 }
 
 /// What the kernel says of `ms` milliseconds of a stop in which nothing was done. An strace does
@@ -125,20 +121,13 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     let fills = |span: &Span<'_>| span.overlap_ns(from_ns, to_ns) as f64 >= COVERS * ms * 1e6;
     let named = |process: ProcessId| case.recording.processes.get(process.index()).is_some_and(|p| p.jvm);
     let own = |span: &Span<'_>| span.process() == jvm || !named(span.process());
-    let in_kernel = |span: &Span<'_>| quantity::millis(span.duration_ns() as f64 / 1e6);
+    let in_kernel = |span: &Span<'_>| span.duration_ns() as f64 / 1e6;
 
     let calls = case.recording.spans_of(kind::SYSCALL);
     let writes = calls.filter(|s| WRITES.contains(&s.name()) && own(s) && fills(s));
     if let Some(call) = writes.max_by_key(Span::duration_ns) {
-        let to = call.label(label::PATH).map_or(String::new(), |path| format!(" to {path}"));
-        let text = format!(
-            "{}(){to} on {} took {} in the kernel{}",
-            call.name(),
-            thread(case, &call),
-            in_kernel(&call),
-            meanwhile(case, &call)
-        );
-        return Some(Kernel::Write(call, text));
+        let fact = of_write(&facts::TRACED, (case, &call), (call.name(), in_kernel(&call)));
+        return Some(Kernel::Write(call, fact.with("file", call.label(label::PATH).map(Value::name))));
     }
     let stacks = ByStack::by_frames(case.recording);
     let vm = |s: &Span<'_>| s.thread().is_some_and(|t| case.recording.threads[t.index()].role == Role::Vm);
@@ -147,17 +136,12 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     // or a fault.
     off.filter_map(|span| match (span.label(label::SYSCALL), stacks.category(span.stack())) {
         (_, Category::PageFault) => {
-            let text = format!("{} was in a page fault for {}", thread(case, &span), in_kernel(&span));
-            Some(Kernel::Fault(span, text))
+            let fact = facts::FAULT.is(Value::ms(in_kernel(&span)));
+            Some(Kernel::Fault(span, fact.with("thread", Value::Name(thread(case, &span)))))
         }
         (Some(call), _) if WRITES.contains(&call) => {
-            let text = format!(
-                "{} was off the CPU in {call}() for {}{}",
-                thread(case, &span),
-                in_kernel(&span),
-                meanwhile(case, &span)
-            );
-            Some(Kernel::Write(span, text))
+            let fact = of_write(&facts::OFF_CPU, (case, &span), (call, in_kernel(&span)));
+            Some(Kernel::Write(span, fact))
         }
         _ => None,
     })
@@ -166,30 +150,37 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     })
 }
 
+/// A metric of a write that took `ms`: on which thread, in which call, and what happened meanwhile.
+fn of_write(metric: &'static Metric, (case, write): (&Case<'_>, &Span<'_>), (call, ms): (&str, f64)) -> Fact {
+    let fact = metric.is(Value::ms(ms)).with("thread", Value::Name(thread(case, write)));
+    fact.with("call", Value::name(call)).with("meanwhile", meanwhile(case, write).map(Value::from))
+}
+
 /// What a disk or the page cache was busy with for most of a write that hung, whoever caused it.
-fn meanwhile(case: &Case<'_>, write: &Span<'_>) -> String {
+fn meanwhile(case: &Case<'_>, write: &Span<'_>) -> Option<Fact> {
     let most = |span: &Span<'_>| {
         span.overlap_ns(write.t0_ns(), write.t1_ns()) as f64 >= COVERS * write.duration_ns() as f64
     };
     let kinds = [kind::DISK_COMMIT, kind::DISK_WRITEBACK, kind::DISK_REQUEST];
-    let Some(span) = kinds.iter().find_map(|kind| case.recording.spans_of(kind).find(&most)) else {
-        return String::new();
-    };
+    let span = kinds.iter().find_map(|kind| case.recording.spans_of(kind).find(&most))?;
     let device = span.label(label::DEVICE).unwrap_or("a device");
-    let took = quantity::millis(span.duration_ns() as f64 / 1e6);
-    match span.kind() {
-        kind::DISK_COMMIT => format!("; meanwhile the journal of {device} was being committed for {took}"),
+    let took = |metric: &'static Metric| {
+        metric.is(Value::ms(span.duration_ns() as f64 / 1e6)).with("device", Value::name(device))
+    };
+    Some(match span.kind() {
+        kind::DISK_COMMIT => took(&facts::COMMIT),
         kind::DISK_WRITEBACK => {
             let intervals = Intervals::of([(write.t0_ns(), write.t1_ns())]);
             let files = written_back::what(case.recording, device, &intervals);
-            let files = files.map_or_else(String::new, |files| format!(": {files}"));
-            format!("; meanwhile writeback to {device} ({}) took {took}{files}", span.name())
+            let fact = took(&facts::WRITEBACK).with("reason", Value::name(span.name()));
+            fact.with("files", files.map(Value::from))
         }
         _ => {
             let issuer = span.label(label::ISSUER).unwrap_or("another process");
-            format!("; meanwhile a {} by {issuer} on {device} took {took}", span.name())
+            let fact = took(&facts::REQUEST).with("request", Value::name(span.name()));
+            fact.with("issuer", Value::name(issuer))
         }
-    }
+    })
 }
 
 /// Whose data kept the device busy to which a JVM's writers were throttled, over the slow windows:
@@ -204,7 +195,8 @@ pub(super) fn throttled_meanwhile(case: &Case<'_>, jvm: ProcessId) -> Option<Evi
     let (device, (_, span)) = devices.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
     let what = written_back::what(case.recording, device, &Intervals::of_windows(&case.slow))?;
     let source = case.recording.sources.get(span.source().index()).map_or("", |source| source.name.as_str());
-    Some(summed(source, format!("written back to {device} meanwhile: {what}")))
+    let fact = facts::BACK.fact().with("device", Value::name(device)).with("files", Value::from(what));
+    Some(summed(source, fact))
 }
 
 /// The thread of a span: its name, or its id where only that is known.

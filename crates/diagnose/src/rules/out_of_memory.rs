@@ -4,7 +4,8 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, remedy};
-use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
+use crate::facts::{Metric, Value, culprits, titles, written};
+use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule};
 
 /// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names, or ends.
 const REPORTS: &str = "ReportJavaOutOfMemory";
@@ -52,9 +53,8 @@ impl Rule for OutOfMemory {
         let mut finding = case.finding(self, jvm, Confidence::Likely, 0.0);
         finding.why_confidence = "the JVM says so itself; what holds the memory is not in its log".into();
         let times = said.iter().filter(|(what, _)| *what == worst).count();
-        finding.title =
-            format!("{}, {}", worst.words(), quantity::plural(times, "time in the log", "times in the log"));
-        finding.culprit = worst.culprit().into();
+        finding.title = worst.title().is(Value::count(times)).into();
+        finding.culprit = worst.culprit().fact().into();
         finding.meaning =
             "Memory was asked for and there was none. Whatever asked for it failed, and the application \
                            may be in a state that nobody planned for."
@@ -65,7 +65,8 @@ impl Rule for OutOfMemory {
                 cited_spans.push(span);
             }
         }
-        finding.evidence = cited_spans.iter().map(|span| cited(span, span.name().to_owned())).collect();
+        finding.evidence =
+            cited_spans.iter().map(|span| cited(span, written::LINE.is(Value::name(span.name())))).collect();
         finding.windows = super::gc_case::ranges(said.iter().map(|(_, span)| *span));
         finding.remedies = remedies(worst);
         finding.verify = vec!["the log has no such line".into()];
@@ -92,20 +93,18 @@ impl What {
         limit.then_some(Self::Overhead)
     }
 
-    fn words(self) -> &'static str {
+    fn title(self) -> &'static Metric {
         match self {
-            Self::Metaspace => "OutOfMemoryError: no class memory left",
-            Self::Heap => "OutOfMemoryError: no memory left for new objects",
-            Self::Overhead => {
-                "GC overhead limit: collections take nearly all of the time and free nearly nothing"
-            }
+            Self::Metaspace => &titles::OUT_OF_METASPACE,
+            Self::Heap => &titles::OUT_OF_HEAP,
+            Self::Overhead => &titles::OVERHEAD_LIMIT,
         }
     }
 
-    fn culprit(self) -> &'static str {
+    fn culprit(self) -> &'static Metric {
         match self {
-            Self::Metaspace => "classes and class loaders that are not let go, or a limit of metaspace",
-            Self::Heap | Self::Overhead => "objects that the application keeps, or the size of the heap",
+            Self::Metaspace => &culprits::NO_METASPACE,
+            Self::Heap | Self::Overhead => &culprits::NO_HEAP,
         }
     }
 }
@@ -132,16 +131,16 @@ mod tests {
 
     #[test]
     fn an_error_is_named_with_what_there_was_none_of() {
-        for (text, words) in [
-            ("java.lang.OutOfMemoryError: Java heap space", "new objects"),
-            ("java.lang.OutOfMemoryError: Metaspace", "class memory"),
-            ("GC time is exceeding GCTimeLimit of 98%", "overhead limit"),
-            ("safepoint ReportJavaOutOfMemory", "new objects"),
+        for (text, title) in [
+            ("java.lang.OutOfMemoryError: Java heap space", &titles::OUT_OF_HEAP),
+            ("java.lang.OutOfMemoryError: Metaspace", &titles::OUT_OF_METASPACE),
+            ("GC time is exceeding GCTimeLimit of 98%", &titles::OVERHEAD_LIMIT),
+            ("safepoint ReportJavaOutOfMemory", &titles::OUT_OF_HEAP),
         ] {
             let mut built = Built::jvm("8", "Parallel", 60.0);
             built.span(kind::JVM_WARNING, text, 50.0, 0.0, &[], &[]);
             let Judgement::Found(finding) = judged(&OutOfMemory, &built.sealed()) else { panic!("{text}") };
-            assert!(finding.title.contains(words), "{}", finding.title);
+            assert_eq!(finding.title.fact().metric, title);
             assert!(finding.evidence.iter().any(|e| e.text() == text));
         }
     }

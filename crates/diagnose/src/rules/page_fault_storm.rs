@@ -7,10 +7,10 @@ mod words;
 use self::words::{called, in_short, meaning, remedies};
 use super::fault_case::{Faults, PAGE};
 use super::gc_case::{WHOLE_RUN_SHARE, blind, summed};
-use crate::facts::{Value, faults as facts};
+use crate::facts::{Value, culprits, faults as facts, scope, titles};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule, quantity};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule};
 use fathom_recording::vocabulary::{fact, fault, kind};
 use fathom_recording::{ProcessId, ThreadId};
 
@@ -101,7 +101,7 @@ impl Rule for PageFaultStorm {
         let Some(faults) = Faults::of(case, jvm) else {
             return blind(
                 self,
-                "page faults",
+                scope::PAGE_FAULTS.fact(),
                 "fathom record (eBPF), or perf record -g with the kernel's frames",
             );
         };
@@ -199,19 +199,12 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
     finding.why_confidence = sure.1.into();
     let all_ms: f64 = mappings.iter().map(|(_, _, ms)| *ms).sum();
     let is_most = mappings.first().is_none_or(|(_, _, ms)| *ms >= MOST_OF_THEM * all_ms);
-    let place = match (known, is_most) {
-        (false, _) => String::new(),
-        (true, true) => format!(" in {}", called(mapping)),
-        (true, false) => format!(" in {} mappings, most in {}", mappings.len(), called(mapping)),
-    };
-    finding.title =
-        format!("threads spent {} in page faults{place}: {}", quantity::millis(total.ms), in_short(why));
-    finding.culprit = match (known, toucher) {
-        (true, Some(toucher)) => format!("{mapping}, touched by {toucher}"),
-        (true, None) => mapping.to_owned(),
-        (false, Some(toucher)) => format!("memory touched by {toucher}"),
-        (false, None) => "memory".into(),
-    };
+    let title = titles::PAGE_FAULT_STORM.is(Value::ms(total.ms)).with("cause", Value::name(in_short(why)));
+    let title = title.with("mappings", (known && !is_most).then(|| Value::count(mappings.len())));
+    let title = title.with("mapping", known.then(|| Value::Name(called(mapping))));
+    let memory = Fact { value: known.then(|| Value::name(mapping)), ..culprits::MEMORY.fact() };
+    finding.title = title.into();
+    finding.culprit = memory.with("method", toucher.map(Value::name)).into();
     finding.meaning = meaning(why, by_collector, toucher);
     finding.windows = case.slow.clone();
 
@@ -256,7 +249,7 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
         let one = |(what, ms): &(String, f64)| facts::WAIT.is(Value::ms(*ms)).with("what", Value::name(what));
         let waits: Vec<Fact> = waited_for(case, jvm).iter().take(NAMED).map(one).collect();
         if let Some(most) = waits.first() {
-            finding.title = format!("{}; {}", finding.title, most.sentence());
+            finding.title.add("waited", Value::from(most.clone()));
             let source = finding.evidence.first().map_or_else(Default::default, |e| e.source.clone());
             let waits = facts::WAITED_FOR.fact().with("waits", Value::list(waits));
             finding.evidence.push(summed(source, waits));

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::gc_case::{cited, remedy, summed};
 use crate::attribution::Pool;
-use crate::facts::{Value, waits as facts};
+use crate::facts::{Value, culprits, titles, waits as facts};
 use crate::growth::busy_pools::takes_tasks;
 use crate::growth::places::Places;
 use crate::intervals::Intervals;
@@ -272,15 +272,12 @@ impl<'a> Spent<'a> {
     ) -> Finding {
         let mut finding = case.finding(rule, jvm, Confidence::Likely, cost_ms);
         finding.why_confidence = "stacks show the waits within tasks, and the scheduler how they ended; which task waits for which was not seen".into();
-        let place = self.nested.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or("", |(place, _)| place);
-        let (now, before) = (quantity::share(self.own_share()), quantity::share(usual));
-        finding.title = format!(
-            "tasks of {}-# wait in {place} for results of tasks of the same pool: {now} of the time of its {}, which are hardly ever without work{}",
-            pool.name,
-            quantity::plural(self.threads, "thread", "threads"),
-            if case.base.is_empty() { String::new() } else { format!(" ({before} in the baseline)") }
-        );
-        finding.culprit = place.to_owned();
+        let place = self.nested.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or(&"", |(place, _)| place);
+        let usual = (!case.base.is_empty()).then(|| Value::share(usual));
+        let title = titles::POOL_WAITS_FOR_ITSELF.is(Value::share(self.own_share())).over(usual);
+        let title = title.with("pool", Value::name(pool.name)).with("place", Value::name(*place));
+        finding.title = title.with("threads", Value::count(self.threads)).into();
+        finding.culprit = culprits::METHOD.is(Value::name(*place)).into();
         finding.meaning = "The results that they wait for are made by tasks that stand in the queue of the same pool, and for which no thread is left: the pool works with \
                            those of its threads that do not wait, or, when all wait, not at all until a time-out."
             .into();

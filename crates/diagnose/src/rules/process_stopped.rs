@@ -5,11 +5,11 @@ use fathom_recording::vocabulary::{kind, source};
 
 use super::cpu_contention::CpuContention;
 use super::gc_case::{cited, remedy, summed};
-use crate::facts::{Value, waits as facts};
+use crate::facts::{Value, culprits, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::stack::ByStack;
 use crate::waits::{Category, frozen};
-use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
+use crate::{Case, Confidence, Fact, Judgement, Layer, Rule};
 
 /// A stop that is worth a finding whatever it is of the whole, milliseconds: requests time out.
 const LONG_MS: f64 = 1_000.0;
@@ -74,13 +74,10 @@ impl Rule for ProcessStopped {
         finding.why_confidence =
             "the scheduler saw its threads stopped in the kernel's functions for stopped tasks".into();
         let times = slow.ranges().len();
-        finding.title = format!(
-            "{} was stopped by a signal, a debugger or the freezer for {}{}",
-            case.jvm_name(jvm),
-            quantity::millis(slow.length_ms()),
-            if times > 1 { format!(", {times} times") } else { String::new() }
-        );
-        finding.culprit = "whoever stopped the process: it does not stop itself".into();
+        let title = titles::PROCESS_STOPPED.is(Value::ms(slow.length_ms()));
+        let title = title.with("jvm", Value::name(case.jvm_name(jvm)));
+        finding.title = title.with("times", (times > 1).then(|| Value::count(times))).into();
+        finding.culprit = culprits::STOPPER.fact().into();
         finding.meaning =
             "A stopped process does nothing at all: no thread of it runs until it is let go.".into();
         finding.evidence.push(summed(
@@ -144,15 +141,11 @@ impl<'a> Traced<'a> {
     }
 
     fn finding(&self, rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId) -> crate::Finding {
-        let share = quantity::share;
         let mut finding = case.finding(rule, jvm, Confidence::Likely, self.cost_ms);
-        let by = self.by.unwrap_or("a tracer");
-        finding.title = format!(
-            "{by} stopped threads of {} one at a time, for {} of the time in which they had work",
-            case.jvm_name(jvm),
-            share(self.share.0)
-        );
-        finding.culprit = by.into();
+        let by = self.by.map(Value::name);
+        let title = titles::PROCESS_TRACED.is(Value::share(self.share.0)).with("by", by.clone());
+        finding.title = title.with("jvm", Value::name(case.jvm_name(jvm))).into();
+        finding.culprit = Fact { value: by, ..culprits::TRACER.fact() }.into();
         finding.why_confidence = "the scheduler saw threads stopped in the kernel's functions for stopped tasks, not all at once; what else the tracer \
                                   costs (its own CPU time, the way through the kernel) is not included"
             .into();

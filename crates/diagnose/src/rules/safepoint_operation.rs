@@ -11,14 +11,14 @@ use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, median, ranges, remedy, summed, windows_of};
 use crate::burden;
-use crate::facts::{Value, waits as facts};
+use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
 use crate::growth::handshakes;
 use crate::intervals::Intervals;
-use crate::quantity::{millis, plural};
+use crate::quantity::millis;
 use crate::vm_operations::{self, Operation};
 use crate::waits::log_write::log_writes;
 use crate::windows::stops;
-use crate::{Case, Confidence, Evidence, Finding, Judgement, LONG_STOP_MS, Layer, Rule};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Layer, Rule};
 
 /// Operations from which on short ones are worth a finding for what they take together.
 const SEVERAL: usize = 3;
@@ -166,17 +166,11 @@ impl<'a> Held<'a> {
         adds_up || (self.cost_ms > 0.0 && long)
     }
 
-    fn figure(&self) -> String {
-        match self.longest() {
-            None => "no operation but collections held the JVM in the slow windows".to_owned(),
-            Some(longest) => format!(
-                "{} that are no collections held the JVM for {} above the baseline, the longest {} ({})",
-                plural(self.slow.len(), "operation", "operations"),
-                millis(self.cost_ms),
-                millis(longest.ms()),
-                longest.name
-            ),
-        }
+    fn figure(&self) -> Fact {
+        let Some(longest) = self.longest() else { return ruled_out::NO_OPERATION.fact() };
+        let fact = ruled_out::OPERATIONS_LITTLE.is(Value::ms(self.cost_ms));
+        let fact = fact.with("operations", Value::count(self.slow.len()));
+        fact.with("longest", Value::ms(longest.ms())).with("operation", Value::name(longest.name))
     }
 
     fn source(&self, case: &Case<'_>, jvm: ProcessId) -> String {
@@ -263,23 +257,19 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     };
     let mut finding = case.finding(rule, jvm, confidence, held.cost_ms);
     finding.why_confidence = why.into();
-    let sort = plural(main.all.len(), of.words.0, of.words.1);
-    let sort = if of.name().is_empty() { format!("{sort} ({name})") } else { sort };
-    let longest = match main.all.len() {
-        1 => String::new(),
-        _ => format!(", the longest {}", millis(main.longest_ms)),
-    };
-    let others = match in_all - main.ms {
-        ms if ms >= 1.0 => format!(", other operations for {}", millis(ms)),
-        _ => String::new(),
-    };
-    let who = asked.first().map_or(String::new(), |who| format!(", asked for by {who}"));
-    finding.title = format!("{sort} held the JVM for {}{longest}{others}{who}", millis(main.ms));
-    finding.culprit = match (asked.first(), of.by) {
-        (Some(who), _) => format!("{name}, asked for by {who}"),
-        (None, "") => (*name).to_owned(),
-        (None, by) => format!("{name}: {by}"),
-    };
+    let several = main.all.len() > 1;
+    let noun = if several { of.words.1 } else { of.words.0 };
+    let title = titles::SAFEPOINT_OPERATION.is(Value::ms(main.ms)).with("noun", Value::name(noun));
+    let title = title.with("operations", Value::count(main.all.len()));
+    let title = title.with("operation", of.name().is_empty().then(|| Value::name(*name)));
+    let title = title.with("longest", several.then(|| Value::ms(main.longest_ms)));
+    let others = in_all - main.ms;
+    let title = title.with("others", (others >= 1.0).then(|| Value::ms(others)));
+    let who = asked.first().map(Value::name);
+    finding.title = title.with("asked-by", who.clone()).into();
+    let by = Some(of.by).filter(|by| who.is_none() && !by.is_empty());
+    let culprit = culprits::OPERATION.is(Value::name(*name)).with("asked-by", who);
+    finding.culprit = culprit.with("by", by.map(Value::name)).into();
     finding.meaning =
         "While a VM operation holds the JVM at a safepoint, no thread of the application runs.".into();
     for (name, sort) in sorts.iter().take(NAMED) {

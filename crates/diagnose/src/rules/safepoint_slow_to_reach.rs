@@ -15,9 +15,9 @@ use super::gc_starved_of_cpu::waited;
 use super::jit_case::remedy;
 use crate::chain::{Link, Part};
 use crate::collections::{self, Pause};
-use crate::facts::{Value, waits as facts};
+use crate::facts::{Value, culprits, scope, titles, waits as facts};
 use crate::intervals::Intervals;
-use crate::quantity::{millis, plural, share};
+use crate::quantity::plural;
 use crate::waits::Category;
 use crate::waits::log_write::log_writes;
 use crate::windows::stops::name_of;
@@ -111,7 +111,7 @@ impl Rule for SafepointSlowToReach {
                 };
             }
             return Judgement::Inconclusive(BlindSpot {
-                what: format!("how long the threads of {} take to stop", case.jvm_name(jvm)).into(),
+                what: scope::TIME_TO_STOP.is(Value::name(case.jvm_name(jvm))).into(),
                 rules: vec![self.id().to_owned()],
                 remedy: "safepoint lines: -Xlog:safepoint:file=gc.log (JDK 8: \
                          -XX:+PrintGCApplicationStoppedTime)"
@@ -145,11 +145,6 @@ impl Rule for SafepointSlowToReach {
         }
     }
 }
-
-/// Culprits, where the thread is not known.
-const VM_THREAD: &str = "the VM thread, which lets the threads go";
-const NO_CPU: &str = "threads that do not get a CPU";
-const UNNAMED: &str = "one thread that is late; the log does not name it";
 
 /// What the late ones did, as their switches show it: the last thread until it had stopped, the VM
 /// thread until it let go.
@@ -316,30 +311,30 @@ fn found(
     let very_late = longest.reach_ms >= VERY_LATE_MS && late.is_none();
     let (culprit, confidence, why) = match (leaving, machine) {
         (false, false) if very_late && collections_were_held_up(case, jvm) => (
-            "threads that were held up: by page faults (memory from swap, huge pages), or without a CPU",
+            &culprits::HELD_UP,
             Confidence::ConsistentWith,
             "collections of this run waited for seconds or spent them in the kernel, and what held these up may well have \
              held up threads; a loop or a copy without a poll would look the same",
         ),
         (true, _) => (
-            VM_THREAD,
+            &culprits::VM_THREAD,
             Confidence::Likely,
             "the log shows the time; that the VM thread did not get a CPU is what usually makes it so",
         ),
         (_, true) => (
-            NO_CPU,
+            &culprits::NO_CPU,
             Confidence::ConsistentWith,
             "many or trivial operations are slow to reach, so it is no thread's code; the log does not show what kept \
              the threads from running",
         ),
         _ if part >= THROUGHOUT => (
-            "code that runs on without a poll, in a thread that the log does not name",
+            &culprits::NO_POLL,
             Confidence::Likely,
             "the log shows the time lost here; waits for a CPU are shorter than these; whether it is a loop, a \
              copy or a fault is not in the log",
         ),
         _ => (
-            UNNAMED,
+            &culprits::LATE_THREAD,
             Confidence::Likely,
             "the log shows the time lost here; a few safepoints among many fast ones point at one late thread, which \
              the log does not name",
@@ -349,23 +344,17 @@ fn found(
     // A stop that its window was made around is all of that window, and may be next to nothing of
     // the run.
     let run_ms = case.recording.covers_ns().map_or(0.0, |(from, to)| to.saturating_sub(from) as f64 / 1e6);
-    let of_run = match run_ms > 0.0 {
-        true => format!(", {} of the run in all", share(cost_ms / run_ms)),
-        false => String::new(),
+    let of_run = (run_ms > 0.0).then(|| Value::share(cost_ms / run_ms));
+    let title = match leaving {
+        true => titles::SAFEPOINT_SLOW_TO_LEAVE.is(Value::ms(longest.leave_ms)),
+        false => titles::SAFEPOINT_SLOW_TO_REACH.is(Value::ms(longest.reach_ms)),
     };
-    finding.title = match leaving {
-        true => {
-            format!("threads are let go late after a safepoint, up to {}{of_run}", millis(longest.leave_ms))
-        }
-        false => {
-            format!("threads are slow to stop for a safepoint, up to {}{of_run}", millis(longest.reach_ms))
-        }
-    };
-    finding.culprit = culprit.into();
+    finding.title = title.with("of-run", of_run).into();
+    finding.culprit = culprit.fact().into();
     finding.why_confidence = why.into();
     let last = late.and_then(|late| late.last.as_ref()).filter(|_| !leaving);
     if let Some((who, did)) = last {
-        finding.culprit = format!("{who}: {did}");
+        finding.culprit = culprits::LAST_IN.is(Value::name(who)).with("did", Value::name(did)).into();
         let ran_on = late.is_some_and(|late| late.ran_on);
         finding.why_confidence = match ran_on {
             true => {

@@ -8,12 +8,12 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, StrId};
 
 use super::gc_case::remedy;
 use super::wait_case::Waits;
-use crate::facts::{Value, waits as facts};
+use crate::facts::{Value, culprits, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
 use crate::waits::queues::is_jdk;
-use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
+use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule};
 
 /// A start that takes at least this long is slow, milliseconds: one on a machine with room takes a
 /// tenth to a third of one.
@@ -180,14 +180,11 @@ impl Rule for ThreadStartSlow {
         let mut finding = waits.finding(self, sure);
         (finding.cost_ms, finding.share) = (cost_ms, case.share(cost_ms));
         let most = parts[0].0;
-        finding.title = format!(
-            "{} took {} until they ran, the longest {}: {} {}",
-            quantity::plural(waits.slow.len(), "start of a thread", "starts of threads"),
-            quantity::millis(waits.total_ms()),
-            quantity::millis(waits.longest_ms()),
-            if 2.0 * parts[0].1 >= waits.total_ms() { "most of it" } else { "the largest part" },
-            most.words()
-        );
+        let title = titles::THREAD_START_SLOW.is(Value::ms(waits.total_ms()));
+        let title = title.with("starts", Value::count(waits.slow.len()));
+        let title = title.with("longest", Value::ms(waits.longest_ms()));
+        let title = title.with("share", Value::share(parts[0].1 / waits.total_ms()));
+        finding.title = title.with("part", Value::name(most.words())).into();
         let from = |span: &Span<'_>| {
             let hands_on = |name: &str| HAND_ON.iter().any(|package| name.starts_with(package));
             // Where no code but the JDK's is on the stack, what hands the start on is named.
@@ -203,7 +200,7 @@ impl Rule for ThreadStartSlow {
         if let Some(named) = named.filter(|_| !is_known(&sites[0].0)) {
             sites.swap(0, named);
         }
-        finding.culprit.clone_from(&sites[0].0);
+        finding.culprit = culprits::METHOD.is(Value::name(&sites[0].0)).into();
         finding.meaning = "Work that is handed to a new thread begins when that thread runs; who starts many pays for each.".into();
         let listed = (parts.iter().filter(|(_, ms)| *ms > 0.0))
             .map(|(part, ms)| facts::START_PART.is(Value::ms(*ms)).with("part", Value::name(part.words())));
@@ -216,7 +213,9 @@ impl Rule for ThreadStartSlow {
             .take(CITED)
             .map(|(site, g)| facts::STARTED_AT.is(Value::count(g.count)).with("site", Value::name(site)));
         finding.evidence.push(waits.summed(facts::STARTED_BY.fact().with("sites", Value::list(sites))));
-        finding.evidence.extend(waits.longest(CITED, |span| format!("until {} ran", span.name())));
+        finding.evidence.extend(
+            waits.longest(CITED, |span| facts::START.fact().with("thread", Value::name(span.name()))),
+        );
         finding.remedies = most.remedies();
         finding.verify = vec![
             "fathom trace threads -p PID: each start and its parts after the change".into(),

@@ -6,8 +6,8 @@ use fathom_recording::vocabulary::kind;
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
-use crate::facts::{Value, cpu as facts};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::facts::{Value, cpu as facts, culprits, titles};
+use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule};
 
 /// What is done only where a session is made: certificates are sent, checked and proven, keys
 /// exchanged under them. Classes of the JDK's own TLS (sun.security.ssl) since 11 and 8u261; behind
@@ -124,16 +124,11 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     };
     let mut finding = case.finding(rule, jvm, confidence, cost_ms);
     finding.why_confidence = why.into();
-    finding.title = format!(
-        "TLS handshakes in full took {} of CPU time{}: sessions were not resumed",
-        quantity::share(cpu.share(full)),
-        cpu.with_waits(cost_ms, full)
-    );
+    let title = titles::TLS_NOT_RESUMED.is(Value::share(cpu.share(full)));
+    finding.title = cpu.with_waits(title, cost_ms, full).into();
     let callers = cpu.callers(full);
-    finding.culprit = callers.first().map_or_else(
-        || "TLS handshakes in full".to_owned(),
-        |(caller, _)| format!("TLS handshakes in full, below {caller}"),
-    );
+    let caller = callers.first().map(|(caller, _)| Value::name(*caller));
+    finding.culprit = Fact { value: caller, ..culprits::HANDSHAKES.fact() }.into();
     finding.meaning = "Each new connection sends and checks certificates, signs and exchanges keys; one that resumes a session leaves that out. \
                        What is attributed is all of the time in handshakes; a little of it stays."
         .into();
@@ -217,7 +212,7 @@ mod tests {
     fn handshakes_in_full_are_found_with_who_makes_them() {
         let built = run(70, "sun.security.ssl.CertificateVerify$T13CertificateVerifyMessage.<init>");
         let Judgement::Found(finding) = judged(&TlsNotResumed, &built.sealed()) else { panic!() };
-        assert_eq!(finding.title, "TLS handshakes in full took 70% of CPU time: sessions were not resumed");
+        finding.title.states(&titles::TLS_NOT_RESUMED, &[("value", "70%"), ("elapsed", "")]);
         assert!(finding.culprit.contains(LOOP), "{}", finding.culprit);
         let facts: Vec<_> = finding.evidence.iter().map(|e| &e.fact).collect();
         let [handshakes, below] = facts[..] else { panic!("{facts:?}") };

@@ -11,9 +11,7 @@ use crate::intervals::Intervals;
 use crate::ledger::Parts;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
-use crate::{
-    Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Window, quantity,
-};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Window};
 
 /// In the class of a semaphore: `java.util.concurrent.Semaphore$NonfairSync`.
 const SEMAPHORE: &str = "java.util.concurrent.Semaphore";
@@ -229,11 +227,11 @@ impl<'c, 'a> Waits<'c, 'a> {
         groups
     }
 
-    /// The longest waits as evidence.
-    pub(crate) fn longest(&self, most: usize, what: impl Fn(&Span<'a>) -> String) -> Vec<Evidence> {
+    /// The longest waits as evidence: `what` each was for, whose value is how long it took.
+    pub(crate) fn longest(&self, most: usize, what: impl Fn(&Span<'a>) -> Fact) -> Vec<Evidence> {
         let mut order: Vec<&Wait<'_>> = self.slow.iter().collect();
         order.sort_by(|a, b| b.ms.total_cmp(&a.ms));
-        let cite = |w: &&Wait<'a>| cited(&w.span, format!("{} {}", quantity::millis(w.ms), what(&w.span)));
+        let cite = |w: &&Wait<'a>| cited(&w.span, Fact { value: Some(Value::ms(w.ms)), ..what(&w.span) });
         let mut rows: Vec<Evidence> = order.iter().take(most).map(cite).collect();
         // Threads that all wait from before the recording until behind it say nothing one by one.
         rows.dedup_by(|a, b| a.text() == b.text());
@@ -421,7 +419,7 @@ pub(crate) fn unseen(
     let Some(collector) = collectors(recording, kind).next() else {
         return super::gc_case::blind(
             rule,
-            what,
+            scope::WAITS.is(Value::name(what)),
             "a JFR file of the time (jcmd PID JFR.start settings=profile), fathom record, or strace -f -ttt -T",
         );
     };
@@ -431,7 +429,10 @@ pub(crate) fn unseen(
             let fact = fact.with("collector", Value::name(&collector.name));
             fact.with("unseen", Value::name(&unseen.what)).into()
         }
-        None => format!("{what}: {} lost some of its records", collector.name).into(),
+        None => {
+            let fact = scope::WAITS.is(Value::name(what));
+            fact.with("collector", Value::name(&collector.name)).into()
+        }
     };
     super::gc_case::blind(rule, why, OTHER_SOURCES)
 }

@@ -6,17 +6,8 @@ use fathom_recording::{Recording, SeriesKind};
 use super::compare::{Comparison, Normalisation, Side, compare};
 use super::rows::Rows;
 use super::selection::Selection;
-use super::tree::{Builder, CallTree};
+use super::tree::{Builder, CallTree, Shape};
 use crate::Window;
-
-/// How a tree is divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
-    /// By process and thread before anything else.
-    pub per_thread: bool,
-    /// By source line as well as by method.
-    pub lines: bool,
-}
 
 /// What a selection is compared with.
 #[derive(Clone, Debug)]

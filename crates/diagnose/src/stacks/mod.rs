@@ -21,13 +21,13 @@ mod tree;
 pub mod waits;
 
 pub use compare::{Comparison, Errors, HALF_INTERVAL, Normalisation, Share, Shares, Verdict};
-pub use flame::{Base, Flame, Shape, StacksError, flame, unit};
+pub use flame::{Base, Flame, StacksError, flame, unit};
 pub use invert::inverted;
 pub use kinds::{KindOfStacks, kinds};
 pub use rows::{Row, Rows};
 pub use selection::{ProcessChoice, Selection};
 pub use top::{TopFrame, top};
-pub use tree::{CallTree, NodeType, TreeFrame};
+pub use tree::{CallTree, NodeType, Shape, TreeFrame};
 
 #[cfg(test)]
 mod tests;

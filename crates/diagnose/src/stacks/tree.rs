@@ -7,8 +7,16 @@
 use fathom_recording::{FrameType, Recording, StackId, StrId};
 use rustc_hash::FxHashMap;
 
-use super::flame::Shape;
 use super::rows::Row;
+
+/// How a tree is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// By process and thread before anything else.
+    pub per_thread: bool,
+    /// By source line as well as by method.
+    pub lines: bool,
+}
 
 /// What kind of code a node is. The order is that of the codes in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]

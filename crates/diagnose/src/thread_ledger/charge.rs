@@ -3,7 +3,7 @@
 use super::bounds::Bounds;
 use super::gaps::{self, Kinds};
 use super::layers::by_samples;
-use super::thread_records::{Book, Means, Seen, Taken};
+use super::thread_records::{Means, Seen, Taken, ThreadRecords};
 use crate::Window;
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
@@ -44,15 +44,15 @@ pub(super) fn accounts<'a>(
     let means = &intervals.seen.means;
     let asked = Intervals::of_windows(windows);
     let mut accounts: Vec<Vec<Account<'a>>> = windows.iter().map(|_| Vec::new()).collect();
-    for (id, book) in &intervals.seen.threads {
+    for (id, records) in &intervals.seen.threads {
         let known = intervals.charged.borrow().get(id).cloned();
         let Some(charged) = known.unwrap_or_else(|| intervals.charge(*id, stacks, &asked).map(Rc::new))
         else {
             continue;
         };
-        let on = named(book, &charged, &asked);
+        let on = named(records, &charged, &asked);
         for (window, accounts) in windows.iter().zip(&mut accounts) {
-            accounts.extend(account(recording, *id, book, &means.kinds, (&charged, &on), stacks, *window));
+            accounts.extend(account(recording, *id, records, &means.kinds, (&charged, &on), stacks, *window));
         }
     }
     let bounds = Bounds::of(recording, means.sampler.clone());
@@ -97,13 +97,13 @@ impl<'a> ThreadIntervals<'a> {
         let bounds = Bounds::of(recording, self.seen.means.sampler.clone());
         let of_process = |id: &ThreadId| recording.threads[id.index()].process == process;
         let known: Vec<_> = (self.seen.threads.iter().filter(|(id, _)| of_process(id)))
-            .filter_map(|(id, book)| Some((*id, book, self.by_category(*id, stacks)?)))
+            .filter_map(|(id, records)| Some((*id, records, self.by_category(*id, stacks)?)))
             .collect();
         let (mut all_ns, mut kept_ns) = (0.0, 0.0);
         for window in windows {
-            let account = |(id, book, charged): &(ThreadId, &Book<'a>, Rc<ByCategory>)| {
+            let account = |(id, records, charged): &(ThreadId, &ThreadRecords<'a>, Rc<ByCategory>)| {
                 let charged = (charged.as_ref(), &Named::default());
-                account(recording, *id, book, &self.seen.means.kinds, charged, stacks, *window)
+                account(recording, *id, records, &self.seen.means.kinds, charged, stacks, *window)
             };
             let mut accounts: Vec<Account<'a>> = known.iter().filter_map(account).collect();
             let running = |accounts: &[Account<'a>]| -> f64 {
@@ -131,10 +131,10 @@ impl<'a> ThreadIntervals<'a> {
 
     /// What a thread spent the intervals on that are asked for.
     fn charge(&self, thread: ThreadId, stacks: &ByStack, asked: &Intervals) -> Option<ByCategory> {
-        let book = self.seen.threads.get(&thread)?;
+        let records = self.seen.threads.get(&thread)?;
         let stops = self.stops(self.recording.threads[thread.index()].process);
-        let alive = book.alive(self.covers);
-        charge(self.recording, thread, book, &self.seen.means, &stops, stacks, alive, asked)
+        let alive = records.alive(self.covers);
+        charge(self.recording, thread, records, &self.seen.means, &stops, stacks, alive, asked)
     }
 
     /// How the time of a JVM is split by its stops.
@@ -146,14 +146,14 @@ impl<'a> ThreadIntervals<'a> {
     /// When a thread lived, as far as that is known: of one that the kernel does not know, from its
     /// first record to its last.
     pub(crate) fn lived(&self, thread: ThreadId) -> Option<(i64, i64)> {
-        let book = self.seen.threads.get(&thread)?;
-        let is_known = self.recording.threads[thread.index()].tid.is_some() || !book.is_known_by_waits();
-        if is_known { Some(book.alive(self.covers)) } else { book.hull }
+        let records = self.seen.threads.get(&thread)?;
+        let is_known = self.recording.threads[thread.index()].tid.is_some() || !records.is_known_by_waits();
+        if is_known { Some(records.alive(self.covers)) } else { records.hull }
     }
 
     /// Records that show what a thread waited for.
     pub(crate) fn waits(&self, thread: ThreadId) -> &[Span<'a>] {
-        self.seen.threads.get(&thread).map_or(&[], |book| &book.waits)
+        self.seen.threads.get(&thread).map_or(&[], |records| &records.waits)
     }
 
     /// The same kind by kind, each in order of their beginnings, with whether their ends are in
@@ -162,28 +162,28 @@ impl<'a> ThreadIntervals<'a> {
         &self,
         thread: ThreadId,
     ) -> impl Iterator<Item = (&'static str, &[Span<'a>], bool)> {
-        let book = self.seen.threads.get(&thread);
+        let records = self.seen.threads.get(&thread);
         let mut from = 0;
-        book.into_iter().flat_map(|book| book.wait_kinds.iter().map(move |row| (book, row))).map(
-            move |(book, (kind, to, in_order))| {
-                (*kind, &book.waits[std::mem::replace(&mut from, *to)..*to], *in_order)
+        records.into_iter().flat_map(|records| records.wait_kinds.iter().map(move |row| (records, row))).map(
+            move |(records, (kind, to, in_order))| {
+                (*kind, &records.waits[std::mem::replace(&mut from, *to)..*to], *in_order)
             },
         )
     }
 
     /// Times that a thread was off the CPU, in order of their beginnings.
     pub(crate) fn off(&self, thread: ThreadId) -> &[Span<'a>] {
-        self.seen.threads.get(&thread).map_or(&[], |book| &book.off)
+        self.seen.threads.get(&thread).map_or(&[], |records| &records.off)
     }
 
     /// Whether the ends of those are in order as well, as those of one thread on one clock are.
     pub(crate) fn off_ends_in_order(&self, thread: ThreadId) -> bool {
-        self.seen.threads.get(&thread).is_none_or(|book| book.ends_in_order)
+        self.seen.threads.get(&thread).is_none_or(|records| records.ends_in_order)
     }
 
     /// Samples of a thread, in order of time.
     pub(crate) fn samples(&self, thread: ThreadId) -> &[Taken] {
-        self.seen.threads.get(&thread).map_or(&[], |book| &book.samples)
+        self.seen.threads.get(&thread).map_or(&[], |records| &records.samples)
     }
 }
 
@@ -205,11 +205,11 @@ type Named<'a> = Vec<((i64, i64), Category, &'a str)>;
 
 /// Names what was waited for in the intervals that are asked for; all time counts once, by the most
 /// specific record.
-fn named<'a>(book: &Book<'a>, intervals: &ByCategory, asked: &Intervals) -> Named<'a> {
+fn named<'a>(records: &ThreadRecords<'a>, intervals: &ByCategory, asked: &Intervals) -> Named<'a> {
     let mut on = Vec::new();
     let mut left = NAMED.map(|category| (category, intervals[category.index()].and(asked)));
     for kind in record::NAMING {
-        let waits = book.waits.iter().filter(|span| span.kind() == kind);
+        let waits = records.waits.iter().filter(|span| span.kind() == kind);
         let named: Vec<_> = waits.filter_map(|span| Some((span, record::target(span)?))).collect();
         for (category, left) in left.iter_mut().filter(|(_, left)| !left.is_empty()) {
             for (span, target) in &named {
@@ -229,7 +229,7 @@ fn named<'a>(book: &Book<'a>, intervals: &ByCategory, asked: &Intervals) -> Name
 fn charge(
     recording: &Recording,
     id: ThreadId,
-    book: &Book<'_>,
+    records: &ThreadRecords<'_>,
     means: &Means,
     stops: &Parts,
     stacks: &ByStack,
@@ -237,8 +237,8 @@ fn charge(
     asked: &Intervals,
 ) -> Option<ByCategory> {
     let mut alive = Intervals::of([alive]).and(asked);
-    if recording.threads[id.index()].tid.is_none() && book.is_known_by_waits() {
-        alive = alive.and(&Intervals::of(book.waits.iter().map(|span| (span.t0_ns(), span.t1_ns()))));
+    if recording.threads[id.index()].tid.is_none() && records.is_known_by_waits() {
+        alive = alive.and(&Intervals::of(records.waits.iter().map(|span| (span.t0_ns(), span.t1_ns()))));
     }
     if alive.is_empty() {
         return None;
@@ -253,7 +253,7 @@ fn charge(
     };
 
     // What waited for a CPU did nothing else, whatever record lies around it.
-    let watched = Intervals::of(book.watched.iter().copied());
+    let watched = Intervals::of(records.watched.iter().copied());
     let queued = |s: &Span<'_>| {
         let queued = s.figure(figure::RUNQ_NS).unwrap_or(0.0).max(0.0) as i64;
         (s.t1_ns().saturating_sub(queued).max(s.t0_ns()), s.t1_ns())
@@ -263,14 +263,15 @@ fn charge(
         let ns = s.figure(figure::THROTTLED_NS).unwrap_or(0.0).max(0.0) as i64;
         (from, from.saturating_add(ns).min(to))
     };
-    let unlisted = stacks.of_unlisted(&book.off, role);
+    let unlisted = stacks.of_unlisted(&records.off, role);
     let category = |span: &Span<'_>| unlisted.category(record::category(span, stacks));
-    let recorded = by_category(book.waits.iter().map(|span| (category(span), (span.t0_ns(), span.t1_ns()))));
-    let requests = book.waits.iter().filter(|span| record::awaits_request(span));
+    let recorded =
+        by_category(records.waits.iter().map(|span| (category(span), (span.t0_ns(), span.t1_ns()))));
+    let requests = records.waits.iter().filter(|span| record::awaits_request(span));
     let requests = Intervals::of(requests.map(|span| (span.t0_ns(), span.t1_ns())));
-    let off = by_category(book.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
-    charge(Category::Throttled, &Intervals::of(book.off.iter().map(throttled)));
-    charge(Category::RunQueue, &Intervals::of(book.off.iter().map(queued)));
+    let off = by_category(records.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
+    charge(Category::Throttled, &Intervals::of(records.off.iter().map(throttled)));
+    charge(Category::RunQueue, &Intervals::of(records.off.iter().map(queued)));
     for (category, intervals) in &off {
         if *category == Category::Stopped {
             let parts = STOPPED.iter().zip(&stops.stopped).filter(|(part, _)| **part != Category::Stopped);
@@ -300,7 +301,7 @@ fn charge(
         }
         charge(*category, intervals);
     }
-    let gaps = gaps::of(book, &means.kinds, means.sampler.as_ref(), |sample| {
+    let gaps = gaps::of(records, &means.kinds, means.sampler.as_ref(), |sample| {
         let is_queued = recording.strings.get(sample.kind) == sample::RUN_QUEUE;
         if is_queued { Category::RunQueue } else { unlisted.category(stacks.of_role(sample.stack(), role)) }
     });
@@ -340,7 +341,7 @@ fn charge(
 fn account<'a>(
     recording: &Recording,
     id: ThreadId,
-    book: &Book<'_>,
+    records: &ThreadRecords<'_>,
     kinds: &Kinds,
     (charged, on): (&ByCategory, &Named<'a>),
     stacks: &ByStack,
@@ -354,7 +355,8 @@ fn account<'a>(
         return None;
     }
     let role = recording.threads[id.index()].role;
-    let (cpu_samples, sampled_ns) = by_samples(recording, book, kinds, role, stacks, window, &mut spent_ns);
+    let (cpu_samples, sampled_ns) =
+        by_samples(recording, records, kinds, role, stacks, window, &mut spent_ns);
     // Parts do not overlap: their ends are in order too.
     let first = on.partition_point(|(part, ..)| part.1 <= window.from_ns);
     let last = on.partition_point(|(part, ..)| part.0 < window.to_ns).max(first);

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{Recording, StrId};
 
-use super::thread_records::{Book, Taken};
+use super::thread_records::{Taken, ThreadRecords};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 
@@ -143,25 +143,25 @@ pub(super) struct Gaps {
 /// Looks at the gaps of a thread. `category`: what a sample of short waits says. Samples are in
 /// order of time.
 pub(super) fn of(
-    book: &Book<'_>,
+    records: &ThreadRecords<'_>,
     kinds: &Kinds,
     sampler: Option<&Sampler>,
     category: impl Fn(&Taken) -> Category,
 ) -> Gaps {
-    let watched = Intervals::of(book.watched.iter().copied());
+    let watched = Intervals::of(records.watched.iter().copied());
     if watched.is_empty() {
         return Gaps::default();
     }
-    let free = watched.without(&Intervals::of(book.off.iter().map(|s| (s.t0_ns(), s.t1_ns()))));
-    let mut ends: Vec<i64> = book.off.iter().map(|span| span.t1_ns()).collect();
-    ends.extend(book.samples.iter().filter(|s| kinds.is_short(s.kind)).map(|s| s.t_ns));
+    let free = watched.without(&Intervals::of(records.off.iter().map(|s| (s.t0_ns(), s.t1_ns()))));
+    let mut ends: Vec<i64> = records.off.iter().map(|span| span.t1_ns()).collect();
+    ends.extend(records.samples.iter().filter(|s| kinds.is_short(s.kind)).map(|s| s.t_ns));
     ends.extend(watched.ranges().iter().flat_map(|(from, to)| [*from, *to]));
     // The stable sort takes what is put together of rows in order as such.
     ends.sort();
     ends.dedup();
     let mut short = Vec::new();
     let mut row = Row::default();
-    let mut samples = book.samples.iter().peekable();
+    let mut samples = records.samples.iter().peekable();
     let mut owed: Vec<(Category, i64)> = Vec::new();
     let mut from = i64::MIN;
     for to in ends {
@@ -197,7 +197,7 @@ pub(super) fn of(
         row.gaps.push(Place { ends, ran: row.ran.len(), samples: row.samples.len() });
     }
     let mut unknown = Vec::new();
-    let accounts = by_account(book, &row, &mut unknown);
+    let accounts = by_account(records, &row, &mut unknown);
     if let Some(sampler) = sampler {
         by_samples(sampler, &accounts, &row, &mut unknown);
     }
@@ -233,8 +233,8 @@ fn spread(own: &Intervals, owed: &[(Category, i64)], short: &mut Vec<(Category, 
 }
 
 /// Holds the gaps to the kernel's account of the thread; the intervals that it covers.
-fn by_account(book: &Book<'_>, row: &Row, unknown: &mut Vec<(i64, i64)>) -> Intervals {
-    for (from, to, ran_ns) in &book.accounts {
+fn by_account(records: &ThreadRecords<'_>, row: &Row, unknown: &mut Vec<(i64, i64)>) -> Intervals {
+    for (from, to, ran_ns) in &records.accounts {
         let mut within: Vec<Gap<'_>> =
             (row.between(*from, *to)).filter_map(|gap| gap.cut(&Intervals::of([(*from, *to)]))).collect();
         let all = within.iter().fold(0, |sum: i64, gap| sum.saturating_add(gap.ns()));
@@ -242,7 +242,7 @@ fn by_account(book: &Book<'_>, row: &Row, unknown: &mut Vec<(i64, i64)>) -> Inte
             take(&mut within, all.saturating_sub(*ran_ns), unknown);
         }
     }
-    Intervals::of(book.accounts.iter().map(|(from, to, _)| (*from, *to)))
+    Intervals::of(records.accounts.iter().map(|(from, to, _)| (*from, *to)))
 }
 
 /// Holds the gaps that no account covers to what was sampled in each of them, and in all of them

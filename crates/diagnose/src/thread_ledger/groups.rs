@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::{Recording, Role, ThreadId};
+use fathom_recording::{ProcessId, Recording, Role, ThreadId};
 
 use super::charge::Account;
 use super::rank::{self, Weight};
@@ -36,6 +36,7 @@ impl By {
 
 /// Sums of a group of threads.
 struct Sum {
+    process: Option<ProcessId>,
     threads: usize,
     spent_ns: [i64; Category::ALL.len()],
     cpu_samples: u64,
@@ -47,12 +48,19 @@ const MOST_TARGETS: usize = 5;
 
 impl Default for Sum {
     fn default() -> Self {
-        Self { threads: 0, spent_ns: [0; Category::ALL.len()], cpu_samples: 0, on: BTreeMap::new() }
+        Self {
+            process: None,
+            threads: 0,
+            spent_ns: [0; Category::ALL.len()],
+            cpu_samples: 0,
+            on: BTreeMap::new(),
+        }
     }
 }
 
 impl Sum {
-    fn add(&mut self, account: &Account<'_>) {
+    fn add(&mut self, recording: &Recording, account: &Account<'_>) {
+        self.process = recording.threads.get(account.thread.index()).map(|thread| thread.process);
         for (category, target, ns) in &account.on {
             let targets = self.on.entry(*category).or_default();
             match targets.get_mut(*target) {
@@ -149,14 +157,15 @@ pub(super) fn group(
 ) -> Vec<GroupLedger> {
     let mut groups: BTreeMap<(String, String), (Sum, Sum)> = BTreeMap::new();
     for account in accounts {
-        groups.entry(key(recording, by, account.thread)).or_default().0.add(account);
+        groups.entry(key(recording, by, account.thread)).or_default().0.add(recording, account);
     }
     for account in base.unwrap_or_default() {
-        groups.entry(key(recording, by, account.thread)).or_default().1.add(account);
+        groups.entry(key(recording, by, account.thread)).or_default().1.add(recording, account);
     }
     let ledger = |((process, name), (window, base_sum)): ((String, String), (Sum, Sum))| GroupLedger {
         name,
         process,
+        process_id: window.process.or(base_sum.process),
         threads: window.threads,
         thread_ms: window.ms(),
         base_thread_ms: base_sum.ms(),

@@ -5,7 +5,7 @@ use fathom_recording::{FrameType, Recording, Role};
 
 use super::charge::CATEGORIES;
 use super::gaps::Kinds;
-use super::thread_records::{Book, Taken};
+use super::thread_records::{Taken, ThreadRecords};
 use crate::Window;
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -16,7 +16,7 @@ use crate::waits::stack::ByStack;
 /// stays.
 pub(super) fn by_samples(
     recording: &Recording,
-    book: &Book<'_>,
+    records: &ThreadRecords<'_>,
     kinds: &Kinds,
     role: Role,
     stacks: &ByStack,
@@ -24,12 +24,12 @@ pub(super) fn by_samples(
     spent_ns: &mut [i64; CATEGORIES],
 ) -> (u64, i64) {
     let is_time = kinds.on_cpu == recording.strings.find(sample::CPU);
-    let watched = Intervals::of(book.watched.iter().copied());
+    let watched = Intervals::of(records.watched.iter().copied());
     let (mut sampled_ns, mut unwatched_ns) = (0_i64, 0_i64);
     let mut layers = [0_i64; CATEGORIES];
     let mut cpu_samples = 0;
-    let before = |end: i64| book.samples.partition_point(|s| s.t_ns < end);
-    for sample in &book.samples[before(window.from_ns)..before(window.to_ns).max(before(window.from_ns))] {
+    let before = |end: i64| records.samples.partition_point(|s| s.t_ns < end);
+    for sample in &records.samples[before(window.from_ns)..before(window.to_ns).max(before(window.from_ns))] {
         if !kinds.is_on_cpu(sample.kind) {
             continue;
         }

@@ -29,7 +29,7 @@ mod thread_records;
 mod watched;
 
 use fathom_recording::vocabulary::series;
-use fathom_recording::{Recording, SeriesKind};
+use fathom_recording::{ProcessId, Recording, SeriesKind};
 use serde::Serialize;
 
 pub(crate) use charge::{ByCategory, ThreadIntervals};
@@ -49,6 +49,8 @@ use crate::waits::stack::ByStack;
 pub struct ThreadLedger {
     /// Format of this value.
     pub schema: &'static str,
+    /// The id of the recording; `None` of files that are none.
+    pub recording: Option<String>,
     /// The window.
     pub window: Window,
     /// What it is compared with.
@@ -73,6 +75,8 @@ pub struct GroupLedger {
     pub name: String,
     /// The process that it belongs to.
     pub process: String,
+    /// The same as a row of the recording's processes.
+    pub process_id: Option<ProcessId>,
     /// Threads that lived in the window.
     pub threads: usize,
     /// Their time in the window, milliseconds.
@@ -204,6 +208,7 @@ pub fn thread_ledger_per(
     groups::rank(&mut groups, recording, by, &parts, scale);
     ThreadLedger {
         schema: SCHEMA,
+        recording: recording.identity.recording.clone(),
         window,
         base,
         operations,

@@ -36,7 +36,7 @@ impl Taken {
 
 /// What is recorded of each thread.
 pub(super) struct Seen<'a> {
-    pub(super) threads: BTreeMap<ThreadId, Book<'a>>,
+    pub(super) threads: BTreeMap<ThreadId, ThreadRecords<'a>>,
     pub(super) means: Means,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Means {
 
 /// What is recorded of one thread.
 #[derive(Default)]
-pub(super) struct Book<'a> {
+pub(super) struct ThreadRecords<'a> {
     pub(super) watched: Vec<(i64, i64)>,
     pub(super) off: Vec<Span<'a>>,
     /// Whether the ends of those are in order, too.
@@ -67,7 +67,7 @@ pub(super) struct Book<'a> {
     pub(super) hull: Option<(i64, i64)>,
 }
 
-impl<'a> Book<'a> {
+impl<'a> ThreadRecords<'a> {
     pub(super) fn reach(&mut self, from: i64, to: i64) {
         let (first, last) = self.hull.unwrap_or((from, to));
         self.hull = Some((first.min(from), last.max(to)));
@@ -108,39 +108,41 @@ impl<'a> Book<'a> {
 
 impl<'a> Seen<'a> {
     pub(super) fn of(recording: &'a Recording) -> Self {
-        let mut books: Vec<Book<'a>> = Vec::new();
-        books.resize_with(recording.threads.len(), Book::default);
-        let mut each = |kind: &str, take: &mut dyn FnMut(&mut Book<'a>, Span<'a>)| {
+        let mut of_threads: Vec<ThreadRecords<'a>> = Vec::new();
+        of_threads.resize_with(recording.threads.len(), ThreadRecords::default);
+        let mut each = |kind: &str, take: &mut dyn FnMut(&mut ThreadRecords<'a>, Span<'a>)| {
             for span in recording.spans_of(kind) {
-                let book = span.thread().and_then(|thread| books.get_mut(thread.index()));
-                let Some(book) = book else { continue };
-                book.reach(span.t0_ns(), span.t1_ns());
-                take(book, span);
+                let records = span.thread().and_then(|thread| of_threads.get_mut(thread.index()));
+                let Some(records) = records else { continue };
+                records.reach(span.t0_ns(), span.t1_ns());
+                take(records, span);
             }
         };
-        each(kind::SCHED_WATCHED, &mut |book, span| book.watched.push((span.t0_ns(), span.t1_ns())));
-        each(kind::SCHED_OFF, &mut |book, span| book.off.push(span));
-        each(kind::THREAD_CPU, &mut |book, span| {
+        each(kind::SCHED_WATCHED, &mut |records, span| records.watched.push((span.t0_ns(), span.t1_ns())));
+        each(kind::SCHED_OFF, &mut |records, span| records.off.push(span));
+        each(kind::THREAD_CPU, &mut |records, span| {
             let ran_ns = span.figure(figure::CPU_NS).unwrap_or(f64::INFINITY).max(0.0) as i64;
-            book.accounts.push((span.t0_ns(), span.t1_ns(), ran_ns));
+            records.accounts.push((span.t0_ns(), span.t1_ns(), ran_ns));
         });
-        each(kind::THREAD_START, &mut |book, span| book.starts.push(span.t0_ns()));
-        each(kind::THREAD_END, &mut |book, span| book.ends.push(span.t1_ns()));
+        each(kind::THREAD_START, &mut |records, span| records.starts.push(span.t0_ns()));
+        each(kind::THREAD_END, &mut |records, span| records.ends.push(span.t1_ns()));
         for kind in record::WAITS {
-            each(kind, &mut |book, span| book.add_wait(kind, span));
+            each(kind, &mut |records, span| records.add_wait(kind, span));
         }
         let kinds = Kinds::of(recording);
         for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s.kind) || kinds.is_short(s.kind)) {
-            let book = sample.thread.and_then(|thread| books.get_mut(thread.index()));
-            let Some(book) = book else { continue };
-            book.reach(sample.t_ns, sample.t_ns);
-            book.samples.push(Taken::of(&sample));
+            let records = sample.thread.and_then(|thread| of_threads.get_mut(thread.index()));
+            let Some(records) = records else { continue };
+            records.reach(sample.t_ns, sample.t_ns);
+            records.samples.push(Taken::of(&sample));
         }
         let mut threads = BTreeMap::new();
-        for (i, mut book) in books.into_iter().enumerate().filter(|(_, book)| book.hull.is_some()) {
-            book.samples.sort_by_key(|sample| sample.t_ns);
-            book.ends_in_order = book.off.is_sorted_by_key(|span| span.t1_ns());
-            threads.insert(ThreadId(i as u32), book);
+        for (i, mut records) in
+            of_threads.into_iter().enumerate().filter(|(_, records)| records.hull.is_some())
+        {
+            records.samples.sort_by_key(|sample| sample.t_ns);
+            records.ends_in_order = records.off.is_sorted_by_key(|span| span.t1_ns());
+            threads.insert(ThreadId(i as u32), records);
         }
         Self { threads, means: Means { kinds, sampler: Sampler::of(recording) } }
     }

@@ -144,7 +144,7 @@ impl Category {
     }
 
     /// In words, as the ledger shows it.
-    pub fn words(self) -> &'static str {
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Interpreted => "running: Java, interpreted",
             Self::C1 => "running: Java, C1",
@@ -161,9 +161,9 @@ impl Category {
             Self::Throttled => "throttled by the cgroup's quota",
             Self::Frozen => "stopped: by a signal, or frozen",
             Self::StoppedByGc => "stopped: GC",
-            Self::StoppedToReach => "stopped: reaching a safepoint",
-            Self::StoppedByLog => "stopped: log write at a safepoint",
-            Self::Stopped => "stopped: other safepoints",
+            Self::StoppedToReach => "stopped: time to safepoint",
+            Self::StoppedByLog => "stopped: log write",
+            Self::Stopped => "stopped: other VM operations",
             Self::AllocationStall => "stalled: allocation, by GC",
             Self::MemoryStall => "stalled: memory, by the kernel",
             Self::Monitor => "blocked: Java monitor",

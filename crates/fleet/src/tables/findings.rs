@@ -22,10 +22,10 @@ pub(super) fn rows(input: &Input<'_>) -> Rows {
             finding.rule.into(),
             finding.confidence.word().into(),
             process(input.recording, finding.process_id).into(),
-            finding.culprit.as_str().into(),
+            (&*finding.culprit).into(),
             Some(finding.cost_ms).filter(|ms| *ms > 0.0).into(),
             finding.share.into(),
-            finding.title.as_str().into(),
+            (&*finding.title).into(),
             finding.why_confidence.as_str().into(),
             Cell::Int(finding.started_ns),
         ]);

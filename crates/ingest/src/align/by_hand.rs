@@ -10,7 +10,7 @@ use fathom_recording::{Recording, Source};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 
-use crate::inputs::InputsError;
+use crate::report::InputsError;
 
 /// Units of an offset, nanoseconds of one. Longer names first, as they are matched by their end.
 const UNITS: &[(&str, i64)] = &[

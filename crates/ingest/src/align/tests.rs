@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{Anchor, Process, Sink, Source, SpanRow};
 
 use super::*;
-use crate::inputs::{InputReport, Outcome};
+use crate::report::{InputReport, Outcome};
 
 const ZERO: i64 = 1_795_210_275_000_000_000;
 

@@ -125,7 +125,7 @@ impl Types {
             let (id, name) = (class.number("id")?, class.text("name")?.to_owned());
             let fields = class.children.iter().filter(|e| e.name == "field");
             let fields = fields.map(|f| field(f, &names)).collect::<Option<Vec<_>>>()?;
-            let comes_first = super::events::comes_first(&name);
+            let comes_first = comes_first(&name);
             types.add(id, Class { name, fields, comes_first });
         }
         (!types.classes.is_empty()).then_some(types)
@@ -235,4 +235,10 @@ impl<'s> Tree<'s> {
         }
         Some(Element { name, attributes, children })
     }
+}
+
+/// Kinds that other events of their chunk need, wherever they are: settings, and the identity of
+/// the run.
+fn comes_first(name: &str) -> bool {
+    matches!(name, "jdk.ActiveSetting" | "jdk.JVMInformation")
 }

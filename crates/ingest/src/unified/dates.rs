@@ -6,7 +6,6 @@
 use jiff::Timestamp;
 use jiff::fmt::strtime;
 
-use super::decorators::Beginning;
 use super::scan;
 
 /// Length of "2026-11-20T21:59:", the part that is the same for a whole minute.
@@ -15,8 +14,6 @@ const MINUTE_LEN: usize = 17;
 /// Parses dates, with the minute and the zone of the last one cached.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dates {
-    /// What the last line began with: most lines of a pause have the same timestamps.
-    pub(crate) beginning: Beginning,
     minute: Vec<u8>,
     zone: Vec<u8>,
     minute_epoch_ns: i64,

@@ -160,11 +160,19 @@ impl Endings {
     }
 }
 
+/// What was parsed of the lines before, which the next one mostly repeats.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Before {
+    dates: Dates,
+    /// What the last line began with: most lines of a pause have the same timestamps.
+    beginning: Beginning,
+}
+
 /// The decorations before the level and the tags, as they were on some line. A line that begins
 /// with the same bytes has the same ones: they are whole groups, and the meaning of a group depends
 /// on nothing but those before it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Beginning {
+struct Beginning {
     text: Vec<u8>,
     stamps: Timestamps,
     set: u16,
@@ -178,12 +186,12 @@ const EPOCH_MILLIS_FROM: i64 = 100_000_000_000;
 
 /// Removes the decorations from a line. What does not look like one begins the body.
 #[inline]
-pub(crate) fn take_apart<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
-    dates.beginning.as_before(line).unwrap_or_else(|| take_each(line, dates))
+pub(crate) fn take_apart<'a>(line: &'a [u8], known: &mut Before) -> Decorated<'a> {
+    known.beginning.as_before(line).unwrap_or_else(|| take_each(line, known))
 }
 
 /// Removes the decorations from a line one by one.
-fn take_each<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
+fn take_each<'a>(line: &'a [u8], known: &mut Before) -> Decorated<'a> {
     let mut found = Decorated {
         stamps: Timestamps::default(),
         set: 0,
@@ -194,37 +202,37 @@ fn take_each<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
     };
     // What stood before the level or the tags, once that is known.
     let mut before = None;
-    let known = &dates.beginning;
-    if let Some((beginning, rest)) = line.split_at_checked(known.text.len())
-        && same(beginning, &known.text)
+    let last = &known.beginning;
+    if let Some((beginning, rest)) = line.split_at_checked(last.text.len())
+        && same(beginning, &last.text)
     {
-        (found.stamps, found.set, found.numbers, found.body) = (known.stamps, known.set, known.numbers, rest);
+        (found.stamps, found.set, found.numbers, found.body) = (last.stamps, last.set, last.numbers, rest);
     }
     while let [b'[', rest @ ..] = found.body {
         if before.is_none()
             && !rest.first().is_some_and(u8::is_ascii_digit)
-            && let Some((level, tags, rest)) = dates.beginning.endings.find(found.body)
+            && let Some((level, tags, rest)) = known.beginning.endings.find(found.body)
         {
-            dates.beginning.keep(line.get(..line.len() - found.body.len()).unwrap_or_default(), &found);
+            known.beginning.keep(line.get(..line.len() - found.body.len()).unwrap_or_default(), &found);
             (found.level, found.tags, found.body) = (level, tags, rest);
             found.set |= set::LEVEL | set::TAGS;
             break;
         }
         let Some(end) = memchr::memchr(b']', rest) else { break };
         let Some((group, after)) = rest.split_at_checked(end) else { break };
-        if !found.take(group, dates) {
+        if !found.take(group, &mut known.dates) {
             break;
         }
         let at = line.len() - found.body.len();
         found.body = after.get(1..).unwrap_or_default();
         if before.is_none() && found.set & (set::LEVEL | set::TAGS) != 0 {
             before = Some(at);
-            dates.beginning.keep(line.get(..at).unwrap_or_default(), &found);
+            known.beginning.keep(line.get(..at).unwrap_or_default(), &found);
         }
         if found.set & set::TAGS != 0 {
             let ending = before.and_then(|at| line.get(at..)).filter(|_| found.set & set::LEVEL != 0);
             if let Some(ending) = ending {
-                dates.beginning.endings.keep(
+                known.beginning.endings.keep(
                     ending,
                     ending.len() - found.body.len(),
                     found.level,
@@ -298,6 +306,9 @@ impl<'a> Decorated<'a> {
     }
 
     fn take_number(&mut self, group: &'a [u8], dates: &mut Dates) -> bool {
+        // HotSpot pads a decoration to the widest that it has written of it: ids of threads differ
+        // in length.
+        let group = group.trim_ascii_end();
         let Some((whole, unit)) = scan::integer(group) else { return false };
         let whole = i64::try_from(whole).unwrap_or(i64::MAX);
         match unit {

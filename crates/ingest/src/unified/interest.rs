@@ -213,13 +213,12 @@ const TAGS: [&[u8]; 183] = [
 
 #[cfg(test)]
 mod tests {
-    use super::super::dates::Dates;
-    use super::super::decorators::take_apart;
+    use super::super::decorators::{Before, take_apart};
     use super::super::run::gc_id;
     use super::*;
 
     fn is_known(line: &str) -> bool {
-        let line = take_apart(line.as_bytes(), &mut Dates::default());
+        let line = take_apart(line.as_bytes(), &mut Before::default());
         is_of_none(&line, gc_id(line.body).map(|(_, said)| said))
     }
 

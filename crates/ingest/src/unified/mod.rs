@@ -34,8 +34,7 @@ mod scan;
 
 use fathom_recording::{Process, Sink, Source};
 
-use self::dates::Dates;
-use self::decorators::{Decorated, take_apart};
+use self::decorators::{Before, Decorated, take_apart};
 use self::out::Out;
 use self::run::{Belongs, Run};
 use crate::{Confidence, Format, IngestError, Input, Lines, Tally};
@@ -63,11 +62,11 @@ impl Format for UnifiedLog {
     }
 
     fn sniff(&self, head: &[u8]) -> Confidence {
-        let mut dates = Dates::default();
+        let mut before = Before::default();
         let (mut ours, mut all) = (0u32, 0u32);
         for line in head.split(|b| *b == b'\n').filter(|l| !l.is_empty()).take(SNIFFED) {
             all += 1;
-            ours += u32::from(run::is_beyond_doubt(&take_apart(line, &mut dates)));
+            ours += u32::from(run::is_beyond_doubt(&take_apart(line, &mut before)));
         }
         // A few lines among much other output are enough, unless the rest is a table: what a JVM
         // prints on its standard output before an application writes its numbers there.
@@ -79,7 +78,7 @@ impl Format for UnifiedLog {
     }
 
     fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError> {
-        let mut reader = Reader { dates: Dates::default(), carried: Vec::new(), runs: 0 };
+        let mut reader = Reader { before: Before::default(), carried: Vec::new(), runs: 0 };
         let mut tally = Tally::default();
         if !reader.find_begin(&mut input.lines, &mut tally) {
             return Err(IngestError::Empty { path: input.name.clone().into(), format: ID });
@@ -93,7 +92,7 @@ impl Format for UnifiedLog {
 
 /// What is kept from run to run.
 struct Reader {
-    dates: Dates,
+    before: Before,
     /// Lines that were read and belong to the next run, with their numbers.
     carried: Vec<(u64, Vec<u8>)>,
     runs: u32,
@@ -111,11 +110,11 @@ impl Reader {
     /// same decorations belong to the log as well. False: there is none.
     fn find_begin(&mut self, lines: &mut Lines, tally: &mut Tally) -> bool {
         while let Some(line) = lines.next() {
-            let decorated = take_apart(line.bytes, &mut self.dates);
+            let decorated = take_apart(line.bytes, &mut self.before);
             if run::is_beyond_doubt(&decorated) {
                 let (set, number, bytes) = (decorated.set, line.number, line.bytes.to_vec());
                 for (number, bytes) in std::mem::take(&mut self.carried) {
-                    if set != 0 && take_apart(&bytes, &mut self.dates).set == set {
+                    if set != 0 && take_apart(&bytes, &mut self.before).set == set {
                         self.carried.push((number, bytes));
                     } else {
                         tally.unknown(number, &bytes);
@@ -140,14 +139,14 @@ impl Reader {
         let mut out = begin(name, self.runs, tally, sink);
         let mut run = Run::default();
         for (number, bytes) in std::mem::take(&mut self.carried) {
-            let line = take_apart(&bytes, &mut self.dates);
+            let line = take_apart(&bytes, &mut self.before);
             run.begin_with(line.set);
-            run.line(&line, &bytes, number, &mut self.dates, &mut out);
+            run.line(&line, &bytes, number, &mut self.before, &mut out);
         }
         while let Some(line) = lines.next() {
-            let decorated = take_apart(line.bytes, &mut self.dates);
+            let decorated = take_apart(line.bytes, &mut self.before);
             match run.owns(&decorated, &out) {
-                Belongs::Here => run.line(&decorated, line.bytes, line.number, &mut self.dates, &mut out),
+                Belongs::Here => run.line(&decorated, line.bytes, line.number, &mut self.before, &mut out),
                 belongs => {
                     let carried = (line.number, line.bytes.to_vec());
                     let ends = match belongs {
@@ -162,8 +161,8 @@ impl Reader {
                         break;
                     }
                     let (number, bytes) = carried;
-                    let decorated = take_apart(&bytes, &mut self.dates);
-                    run.line(&decorated, &bytes, number, &mut self.dates, &mut out);
+                    let decorated = take_apart(&bytes, &mut self.before);
+                    run.line(&decorated, &bytes, number, &mut self.before, &mut out);
                 }
             }
         }
@@ -183,7 +182,7 @@ impl Reader {
         ask: impl FnOnce(&mut dyn Iterator<Item = Decorated<'_>>) -> bool,
     ) -> bool {
         let ahead = lines.peek().split(|b| *b == b'\n').take(LOOKED_AHEAD);
-        ask(&mut ahead.map(|line| take_apart(line, &mut self.dates)))
+        ask(&mut ahead.map(|line| take_apart(line, &mut self.before)))
     }
 }
 

@@ -11,8 +11,7 @@ use fathom_recording::vocabulary::{fact, kind};
 use super::clock::Clock;
 use super::collections::{self, Collections, GcLine};
 use super::compiler::Compiler;
-use super::dates::Dates;
-use super::decorators::{Decorated, Level, set, take_apart};
+use super::decorators::{Before, Decorated, Level, set, take_apart};
 use super::init;
 use super::interest;
 use super::out::{Entry, Out};
@@ -128,13 +127,13 @@ impl Run {
         line: &Decorated<'_>,
         raw: &[u8],
         number: u64,
-        dates: &mut Dates,
+        before: &mut Before,
         out: &mut Out<'_>,
     ) {
         self.lines += 1;
         self.bytes += raw.len() as u64 + 1;
         if !self.fits(line) {
-            self.foreign(raw, number, dates, out);
+            self.foreign(raw, number, before, out);
             return;
         }
         self.own(line, number, raw, out);
@@ -253,11 +252,11 @@ impl Run {
     }
 
     /// A line that is not of this log: other output. A log line may begin in the middle of it.
-    fn foreign(&mut self, raw: &[u8], number: u64, dates: &mut Dates, out: &mut Out<'_>) {
+    fn foreign(&mut self, raw: &[u8], number: u64, before: &mut Before, out: &mut Out<'_>) {
         let brackets = memchr::memchr_iter(b'[', raw).skip_while(|at| *at == 0).take(BRACKETS);
         for at in brackets {
             let Some(tail) = raw.get(at..) else { break };
-            let line = take_apart(tail, dates);
+            let line = take_apart(tail, before);
             if line.set == self.set && line.set & (set::LEVEL | set::TAGS) != 0 {
                 self.own(&line, number, tail, out);
                 return;
@@ -282,6 +281,7 @@ impl Run {
             self.trouble(&said, at, out);
         } else if !raw.trim_ascii().is_empty() && !self.old_table(raw, number, out) {
             out.tally.unknown(number, raw);
+            out.tally.lost += u64::from(names_a_collection(raw));
         }
     }
 
@@ -331,6 +331,13 @@ pub(crate) fn gc_id(body: &[u8]) -> Option<(u64, &[u8])> {
     let (id, rest) = scan::integer(body.strip_prefix(b"GC(")?)?;
     let rest = rest.strip_prefix(b")")?;
     Some((id, rest.strip_prefix(b" ").unwrap_or(rest)))
+}
+
+/// Whether a line that could not be read is one of a collection: a log of many such lines does not
+/// show its pauses.
+fn names_a_collection(raw: &[u8]) -> bool {
+    raw.starts_with(b"[")
+        && memchr::memmem::find(raw, b"] GC(").is_some_and(|at| gc_id(&raw[at + 2..]).is_some())
 }
 
 /// Whether a line is one of a unified log whatever came before it.

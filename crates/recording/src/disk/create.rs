@@ -1,16 +1,12 @@
 //! Creates a recording's directory, readable by its user only, and never replaces something that is
 //! not a recording.
-//!
-//! A recording has command lines, paths and method names; hence 0700 and 0600, as `perf` does.
 
-use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::meta::{self, Meta};
 use super::tables::TABLES;
-use super::{parquet_file, spool};
+use super::{parquet_file, private_files, spool};
 use crate::{Identity, Recording, RecordingError};
 
 /// What to do when there is a recording already.
@@ -35,12 +31,13 @@ pub fn write(recording: &Recording, path: &Path, overwrite: Overwrite) -> Result
 }
 
 fn write_tables(recording: &Recording, dir: &Path) -> Result<(), RecordingError> {
+    let id = recording.identity.recording.clone().or_else(Identity::new_recording_id);
     let mut files = Vec::with_capacity(TABLES.len());
     for table in TABLES {
-        files.push(parquet_file::write_rows(table, recording, dir)?);
+        files.push(parquet_file::write_rows(table, recording, id.as_deref(), dir)?);
     }
     let mut meta = Meta::complete(recording, &files, recording.covers_ns());
-    meta.identity.recording = meta.identity.recording.or_else(Identity::new_recording_id);
+    meta.identity.recording = id;
     meta.identity.derive_service(&recording.processes);
     meta.store(dir)
 }
@@ -74,7 +71,7 @@ fn next_to(path: &Path) -> PathBuf {
 /// path that the user gave.
 pub(super) fn make_next_to(path: &Path) -> Result<PathBuf, RecordingError> {
     let temporary = next_to(path);
-    DirBuilder::new().mode(0o700).create(&temporary).map_err(RecordingError::io(path))?;
+    private_files::make_dir_for(&temporary, path)?;
     Ok(temporary)
 }
 
@@ -116,28 +113,4 @@ pub(super) fn files() -> Vec<PathBuf> {
     files.extend(TABLES.iter().map(|t| PathBuf::from(parquet_file::file_name(*t))));
     files.extend(TABLES.iter().map(|t| Path::new(spool::DIR).join(spool::file_name(*t))));
     files
-}
-
-/// Creates a directory for the user alone.
-pub(super) fn make_dir(path: &Path) -> Result<(), RecordingError> {
-    DirBuilder::new().mode(0o700).create(path).map_err(RecordingError::io(path))
-}
-
-/// Creates a file for the user alone; previous content is lost.
-pub(super) fn make_file(path: &Path) -> Result<File, RecordingError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options.open(path).map_err(RecordingError::io(path))
-}
-
-/// Replaces a file atomically: it is there whole or as it was before, also after a crash of the
-/// machine.
-pub(super) fn replace_file(
-    path: &Path,
-    fill: impl FnOnce(&mut File) -> io::Result<()>,
-) -> Result<(), RecordingError> {
-    let temporary = path.with_extension("tmp");
-    let mut file = make_file(&temporary)?;
-    fill(&mut file).and_then(|()| file.sync_all()).map_err(RecordingError::io(path))?;
-    std::fs::rename(&temporary, path).map_err(RecordingError::io(path))
 }

@@ -65,7 +65,7 @@ pub(super) fn convert(
         let stays = old != NONE && gone.get(before) != Some(&old);
         if stays { old - before as u32 } else { NONE }
     };
-    let mut file = ParquetFile::create(TABLE, dir)?;
+    let mut file = ParquetFile::create(TABLE, buffer.identity.recording.as_deref(), dir)?;
     let (mut first, mut written) = (0, 0);
     for batch in spool::batches(TABLE, dir) {
         let parents = load(&batch, buffer).map_err(|damage| damaged(dir, damage))?;

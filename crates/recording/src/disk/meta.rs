@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parquet_file::Written;
 use super::tables::{TABLES, Table};
-use super::{SCHEMA_VERSION, TOOL, create};
+use super::{SCHEMA_VERSION, TOOL, private_files};
 use crate::{Identity, Recording, RecordingError};
 
 /// Name of the file.
@@ -110,7 +110,7 @@ impl Meta {
     pub fn store(&self, dir: &Path) -> Result<(), RecordingError> {
         let path = dir.join(FILE);
         let json = serde_json::to_vec_pretty(self).map_err(|e| RecordingError::io(&path)(e.into()))?;
-        create::replace_file(&path, |file| std::io::Write::write_all(file, &json))
+        private_files::replace_file(&path, |file| std::io::Write::write_all(file, &json))
     }
 
     /// Reads it, and refuses what is not a recording or was written by a later version.

@@ -25,6 +25,7 @@ mod meta;
 mod open;
 mod pack;
 mod parquet_file;
+mod private_files;
 mod spool;
 mod tables;
 #[cfg(test)]

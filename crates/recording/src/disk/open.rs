@@ -29,7 +29,7 @@ pub fn about(dir: &Path) -> Result<(Identity, Option<(i64, i64)>), RecordingErro
 /// One whose writer was killed yields all whole batches up to there and has [`Recording::cut`] set.
 pub fn open(path: &Path) -> Result<Recording, RecordingError> {
     if path.is_file() {
-        return pack::open(path);
+        return open(pack::unpack_to_read(path)?.path());
     }
     if !path.is_dir() {
         let cause =

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use tar::{Archive, Builder, EntryType, Header};
 
 use super::meta::Meta;
-use super::{EXTENSION, Overwrite, create, open as open_recording, spool};
-use crate::{Recording, RecordingError};
+use super::{EXTENSION, Overwrite, create, private_files, spool};
+use crate::RecordingError;
 
 /// The extension of packed recordings.
 pub const PACKED_EXTENSION: &str = "fathom.tar";
@@ -87,12 +87,12 @@ pub fn unpack(packed: &Path, to: Option<&Path>, overwrite: Overwrite) -> Result<
     unpacked.map(|()| to)
 }
 
-/// Opens a packed recording, in a temporary directory that is removed afterwards.
-pub(super) fn open(packed: &Path) -> Result<Recording, RecordingError> {
+/// Unpacks a recording to be read, into a temporary directory that goes with what is returned.
+pub(super) fn unpack_to_read(packed: &Path) -> Result<tempfile::TempDir, RecordingError> {
     let temporary =
         tempfile::Builder::new().prefix("fathom-").tempdir().map_err(RecordingError::io(packed))?;
     extract(packed, temporary.path())?;
-    open_recording::open(temporary.path())
+    Ok(temporary)
 }
 
 /// The name of the recording in an archive, if it is a plain one.
@@ -131,11 +131,11 @@ fn extract(packed: &Path, into: &Path) -> Result<(), RecordingError> {
             )));
         };
         if file.starts_with(spool::DIR) && !into.join(spool::DIR).is_dir() {
-            create::make_dir(&into.join(spool::DIR))?;
+            private_files::make_dir(&into.join(spool::DIR))?;
         }
         let target = into.join(file);
         let size = entry.size();
-        let mut out = create::make_file(&target)?;
+        let mut out = private_files::make_file(&target)?;
         let copied = std::io::copy(&mut entry.by_ref().take(size), &mut out);
         if copied.map_err(RecordingError::io(packed))? != size {
             return Err(RecordingError::damaged(packed)("it is truncated"));

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
@@ -18,9 +18,9 @@ use parquet::schema::types::ColumnPath;
 
 use super::catch_panic::catch_panic;
 use super::checksum::{Checksum, Summed};
-use super::columns::{Columns, Damage};
+use super::columns::{self, Columns, Damage};
 use super::tables::{self, Table};
-use super::{BATCH_ROWS, SCHEMA_VERSION, TOOL, create};
+use super::{BATCH_ROWS, SCHEMA_VERSION, TOOL, private_files};
 use crate::{Recording, RecordingError};
 
 /// Rows of a row group, the unit that a reader skips by its first and last time. 2²⁰ samples are
@@ -48,6 +48,10 @@ const MAX_ROWS_PER_BYTE: u64 = 16;
 const FREE_BYTES: u64 = 64 << 20;
 const MAX_BYTES_PER_BYTE: u64 = 256;
 
+/// The column that every table ends with: the id of the recording, by which rows of several
+/// recordings are distinguished. It says nothing within one and is not read back.
+const RECORDING: &str = "recording";
+
 /// Name of a table's file.
 pub(super) fn file_name(table: &dyn Table) -> String {
     format!("{}.parquet", table.name())
@@ -57,21 +61,27 @@ pub(super) fn file_name(table: &dyn Table) -> String {
 pub(super) struct ParquetFile {
     path: std::path::PathBuf,
     writer: ArrowWriter<Summed>,
+    schema: SchemaRef,
+    /// The id of the recording, where it has one.
+    recording: Option<StringArray>,
     rows: usize,
 }
 
 impl ParquetFile {
-    /// Starts the file of a table in `dir`.
-    pub fn create(table: &dyn Table, dir: &Path) -> Result<Self, RecordingError> {
+    /// Starts the file of a table in `dir`, of the recording with this id.
+    pub fn create(table: &dyn Table, id: Option<&str>, dir: &Path) -> Result<Self, RecordingError> {
+        let mut fields = table.fields();
+        fields.extend(id.map(|_| columns::text(RECORDING)));
+        let schema = SchemaRef::new(Schema::new(fields));
         let path = dir.join(file_name(table));
-        let file = Summed::new(create::make_file(&path)?);
+        let file = Summed::new(private_files::make_file(&path)?);
         // Without the Arrow schema in the footer, readers see plain Parquet types: strings, not
         // dictionaries.
         let options =
             ArrowWriterOptions::new().with_properties(properties(table)).with_skip_arrow_metadata(true);
-        let writer = ArrowWriter::try_new_with_options(file, tables::schema(table), options)
+        let writer = ArrowWriter::try_new_with_options(file, Arc::clone(&schema), options)
             .map_err(|cause| write_error(&path, cause))?;
-        Ok(Self { path, writer, rows: 0 })
+        Ok(Self { path, writer, schema, recording: id.map(|id| StringArray::from(vec![id])), rows: 0 })
     }
 
     /// Adds rows.
@@ -81,7 +91,11 @@ impl ParquetFile {
             let detail = format!("a table holds at most {MAX_ROWS} rows");
             return Err(RecordingError::TooLarge { path: self.path.clone(), detail });
         }
-        self.writer.write(batch).map_err(|cause| write_error(&self.path, cause))
+        let mut columns = batch.columns().to_vec();
+        columns.extend(self.recording.as_ref().map(|id| repeated(id, batch.num_rows())));
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);
+        let written = batch.map_err(Into::into).and_then(|batch| self.writer.write(&batch));
+        written.map_err(|cause| write_error(&self.path, cause))
     }
 
     /// Finishes the file, and syncs it to disk.
@@ -91,6 +105,11 @@ impl ParquetFile {
         file.sync_all().map_err(RecordingError::io(&self.path))?;
         Ok(Written { rows: self.rows, checksum })
     }
+}
+
+/// A column of one value.
+fn repeated(value: &StringArray, rows: usize) -> ArrayRef {
+    Arc::new(DictionaryArray::new(Int32Array::from_value(0, rows), Arc::new(value.clone())))
 }
 
 /// A table's file that was written.
@@ -105,9 +124,10 @@ pub(super) struct Written {
 pub(super) fn write_rows(
     table: &dyn Table,
     recording: &Recording,
+    id: Option<&str>,
     dir: &Path,
 ) -> Result<Written, RecordingError> {
-    let mut file = ParquetFile::create(table, dir)?;
+    let mut file = ParquetFile::create(table, id, dir)?;
     let rows = table.rows(recording);
     for from in (0..rows).step_by(BATCH_ROWS) {
         let batch = tables::batch(table, recording, from..rows.min(from + BATCH_ROWS), 0)

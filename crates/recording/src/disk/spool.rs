@@ -19,7 +19,7 @@ use arrow_schema::ArrowError;
 
 use super::catch_panic::catch_panic;
 use super::columns::Columns;
-use super::create;
+use super::private_files;
 use super::tables::{self, Table};
 use crate::{Recording, RecordingError};
 
@@ -59,7 +59,7 @@ impl Spool {
     /// Starts the stream of a table of the recording in `dir`.
     pub fn create(table: &dyn Table, dir: &Path) -> Result<Self, RecordingError> {
         let path = dir.join(DIR).join(file_name(table));
-        let file = create::make_file(&path)?;
+        let file = private_files::make_file(&path)?;
         let mut stream = start(table, file).map_err(|cause| arrow_error(&path, cause))?;
         stream.flush().map_err(|cause| arrow_error(&path, cause))?;
         Ok(Self { path, stream, rows: 0 })
@@ -82,7 +82,7 @@ pub(super) fn write_snapshot(
 ) -> Result<(), RecordingError> {
     let path = dir.join(DIR).join(file_name(table));
     let temporary = path.with_extension("tmp");
-    let file = create::make_file(&temporary)?;
+    let file = private_files::make_file(&temporary)?;
     let fill = || -> Result<(), ArrowError> {
         let mut stream = start(table, file)?;
         stream.write(&tables::batch(table, recording, 0..table.rows(recording), 0)?)?;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use arrow_array::cast::AsArray;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
 
 use super::{Overwrite, Writer, open, pack, unpack, write};
@@ -451,6 +453,7 @@ fn what_a_recording_is_of_is_kept_and_a_recording_that_does_not_say_it_is_not_gi
     let id = unfinished.recording.clone().unwrap();
     assert!(Identity::is_recording_id(&id));
     assert_eq!(Identity { recording: None, ..unfinished }, given);
+    writer.add_process(Process::default());
     writer.finish().unwrap();
     let whole = open(&place).unwrap();
     assert_eq!(whole.identity, Identity { recording: Some(id.clone()), ..given });
@@ -460,6 +463,24 @@ fn what_a_recording_is_of_is_kept_and_a_recording_that_does_not_say_it_is_not_gi
     assert_eq!(open(&again).unwrap().identity.recording, Some(id.clone()));
     write(&Recording::new(), &again, Overwrite::Recording).unwrap();
     assert_ne!(open(&again).unwrap().identity.recording.unwrap(), id);
+
+    // Rows of each say of which recording they are.
+    let mut rows = 0;
+    for place in [&place, &again] {
+        let expected = open(place).unwrap().identity.recording.unwrap();
+        for table in super::tables::TABLES {
+            let file = std::fs::File::open(place.join(super::parquet_file::file_name(table))).unwrap();
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+            assert!(reader.schema().column_with_name("recording").is_some(), "{}", table.name());
+            for batch in reader.build().unwrap() {
+                let batch = batch.unwrap();
+                rows += batch.num_rows();
+                let ids = batch.column_by_name("recording").unwrap().as_string::<i32>();
+                assert!(ids.iter().all(|id| id == Some(&*expected)), "{}", table.name());
+            }
+        }
+    }
+    assert_eq!(rows, 1);
 
     let file = again.join("meta.json");
     let mut meta: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();

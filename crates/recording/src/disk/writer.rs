@@ -14,6 +14,7 @@ use super::create::{self, Overwrite};
 use super::duplicates;
 use super::meta::Meta;
 use super::parquet_file::{self, ParquetFile, Written};
+use super::private_files;
 use super::spool::{self, Spool};
 use super::tables::{self, Growth, TABLES, Table};
 use crate::{
@@ -56,7 +57,7 @@ impl Writer {
     pub fn create(dir: &Path, overwrite: Overwrite) -> Result<Self, RecordingError> {
         create::check_place(dir, overwrite)?;
         let temporary = create::make_next_to(dir)?;
-        create::make_dir(&temporary.join(spool::DIR))?;
+        private_files::make_dir(&temporary.join(spool::DIR))?;
         let identity = Identity { recording: Identity::new_recording_id(), ..Identity::default() };
         Meta::writing(identity.clone()).store(&temporary)?;
         create::move_into_place(&temporary, dir)?;
@@ -135,15 +136,16 @@ impl Writer {
     pub fn finish(mut self) -> Result<(), RecordingError> {
         self.flush()?;
         let changes = duplicates::changes(&mut self.buffer, &self.dir)?;
+        let id = self.buffer.identity.recording.clone();
         let mut files = Vec::with_capacity(TABLES.len());
         for table in TABLES {
             files.push(match table.growth() {
                 Growth::Bulk if table.name() == duplicates::TABLE.name() && !changes.is_empty() => {
                     duplicates::convert(&changes, &mut self.buffer, &self.dir)?
                 }
-                Growth::Bulk => convert(table, &self.dir)?,
+                Growth::Bulk => convert(table, id.as_deref(), &self.dir)?,
                 Growth::Small | Growth::Dictionary => {
-                    parquet_file::write_rows(table, &self.buffer, &self.dir)?
+                    parquet_file::write_rows(table, &self.buffer, id.as_deref(), &self.dir)?
                 }
             });
         }
@@ -181,8 +183,8 @@ impl Writer {
 }
 
 /// Writes a table from its spool.
-fn convert(table: &dyn Table, dir: &Path) -> Result<Written, RecordingError> {
-    let mut file = ParquetFile::create(table, dir)?;
+fn convert(table: &dyn Table, id: Option<&str>, dir: &Path) -> Result<Written, RecordingError> {
+    let mut file = ParquetFile::create(table, id, dir)?;
     for batch in spool::batches(table, dir) {
         file.write(&batch)?;
     }

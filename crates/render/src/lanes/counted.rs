@@ -138,7 +138,7 @@ impl<'a> Builder<'a, '_> {
                 tables.push(Counted {
                     id: format!("p{}-{}", process.index(), spec.kind),
                     title: spec.title.into(),
-                    process: super::name_of(self.recording, *process),
+                    process: crate::names::name_of(self.recording, *process),
                     note,
                     t0: columns.delta(spans.iter().map(|s| s.t0_ns().saturating_sub(origin))),
                     duration: columns.small(spans.iter().map(|s| s.duration_ns().max(0) as u64)),

@@ -12,7 +12,7 @@ use fathom_diagnose::{Diagnosis, Window};
 use fathom_recording::Recording;
 use serde::Serialize;
 
-use super::short;
+use crate::names::short;
 use crate::payload::{ColumnId, Columns};
 
 /// Slices of a run: a few pixels each on a wide screen, on which the page also draws what each

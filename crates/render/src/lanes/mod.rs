@@ -18,6 +18,7 @@ use fathom_recording::vocabulary::fact;
 use fathom_recording::{Process, ProcessId, Recording, Span};
 use serde::Serialize;
 
+use crate::names::{name_of, short};
 use crate::payload::{ColumnId, Columns};
 use crate::samples::{Stacks, Threads};
 
@@ -28,8 +29,6 @@ pub(crate) const MAX_SPANS: usize = 200_000;
 const MAX_SPANS_IN_ALL: usize = 400_000;
 /// Points of one line: ten for each pixel of a wide screen's first look.
 pub(crate) const MAX_POINTS: usize = 20_000;
-/// Characters of a name; method names with signatures pass 200, and an input may hold a megabyte.
-const MAX_NAME: usize = 300;
 
 /// Processes that are open at first when none of them is blamed.
 const OPEN_PROCESSES: usize = 2;
@@ -264,16 +263,6 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// The name of a process, or what stands for it.
-pub(crate) fn name_of(recording: &Recording, id: ProcessId) -> String {
-    let process = &recording.processes[id.index()];
-    match (process.name.is_empty(), process.pid) {
-        (false, _) => short(recording.process_name(id)),
-        (true, Some(pid)) => format!("process {pid}"),
-        (true, None) => format!("process {}", id.index() + 1),
-    }
-}
-
 /// What is known of a process, in a few words.
 fn detail(process: &Process) -> String {
     let version = process.fact(fact::JVM_VERSION).or(process.fact(fact::JDK)).map(|v| format!("JDK {v}"));
@@ -282,12 +271,4 @@ fn detail(process: &Process) -> String {
     let cpus = process.fact(fact::CPUS).map(|n| format!("{n} CPUs"));
     let known: Vec<String> = [version, collector, heap, cpus].into_iter().flatten().collect();
     short(&known.join(" · "))
-}
-
-/// A text of an input, cut to a length that a page can hold many of.
-pub(crate) fn short(text: &str) -> String {
-    match text.char_indices().nth(MAX_NAME) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }

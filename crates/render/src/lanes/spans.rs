@@ -192,7 +192,7 @@ impl<'a> Builder<'a, '_> {
         let known = |word: &str, words: &[(&str, String)]| words.iter().any(|(w, _)| *w == word);
         for (word, _) in spans.iter().flat_map(Span::labels) {
             if !known(word, &words) && words.len() < MAX_WORDS {
-                words.push((word, super::short(word)));
+                words.push((word, crate::names::short(word)));
             }
         }
         let mut labels = Vec::new();
@@ -227,7 +227,7 @@ impl<'a> Builder<'a, '_> {
         let values: Vec<f64> = spans.iter().map(|s| s.figure(word).unwrap_or(f64::NAN)).collect();
         let seen = values.iter().any(|v| !v.is_nan());
         seen.then(|| Named {
-            name: super::short(name),
+            name: crate::names::short(name),
             unit,
             values: self.columns.figures(values.into_iter()),
         })
@@ -286,7 +286,7 @@ impl<'a> Builder<'a, '_> {
         let name = |key: &Option<usize>| match key {
             Some(id) if by_process => {
                 let id = ProcessId(*id as u32);
-                super::name_of(recording, id)
+                crate::names::name_of(recording, id)
             }
             Some(id) => crate::samples::thread_name(recording, fathom_recording::ThreadId(*id as u32)),
             None => "unknown thread".into(),

@@ -31,7 +31,7 @@ use threads::ThreadHeader;
 pub(crate) use threads::Threads;
 pub(crate) use threads::thread_name;
 
-use crate::lanes::short;
+use crate::names::short;
 use crate::payload::{ColumnId, Columns};
 
 pub(crate) const SCHEMA: &str = "fathom.samples/1";

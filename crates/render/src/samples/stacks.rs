@@ -11,7 +11,7 @@ use fathom_recording::{FrameId, Recording, StackId, StrId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::lanes::short;
+use crate::names::short;
 use crate::payload::{ColumnId, Columns};
 
 /// Frames of one stack: what is above is not followed. Deeper than any JVM's stack, shallower than

@@ -3,7 +3,7 @@
 use fathom_recording::{Recording, Role, ThreadId};
 use serde::Serialize;
 
-use crate::lanes::{name_of, short};
+use crate::names::{name_of, short};
 
 /// A thread in the header.
 #[derive(Serialize)]

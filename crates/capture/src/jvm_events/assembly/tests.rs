@@ -2,7 +2,7 @@ use fathom_recording::{Process, Recording, Sink, Source};
 
 use super::super::record::tests::record;
 use super::*;
-use crate::collector::Shared;
+use crate::services::Services;
 use crate::target::Selection;
 use crate::{Clock, Settings, Targets};
 
@@ -21,7 +21,7 @@ fn recorded(records: &[Record]) -> Recording {
         targets: &mut targets,
         clock: Clock::now(),
         settings: &settings,
-        shared: &mut Shared::default(),
+        services: &mut Services::default(),
     };
     let target = Target { pid: i32::MAX, start_ticks: 0, process, jvm: true };
     let mut assembly = Assembly::new(target);

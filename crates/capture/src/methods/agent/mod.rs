@@ -23,7 +23,7 @@ use fathom_hotspot::find::{About, Kind};
 
 use super::report::Way;
 use super::{Asked, Count, MethodReport, News, NotCounted, Report, SlowCall, Standing};
-use crate::collector::Unavailable;
+use crate::Unavailable;
 use crate::jvm_folder::{Folder, For, clear_left};
 use wire::{Counted, Wire, Word};
 

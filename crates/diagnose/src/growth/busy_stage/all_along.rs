@@ -3,9 +3,10 @@
 use fathom_recording::{FrameType, ProcessId};
 
 use super::{Longest, STAGE_RULE, Stage, finding, mainly, pools, words};
+use crate::facts::{Value, growth as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
+use crate::{Case, Confidence, Evidence, Finding, Window};
 
 /// The share of its time that one doing must make up, and how many others must
 /// wait for threads at a time.
@@ -47,20 +48,16 @@ pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
     let cost_ms = stage.share.0 * run.length_ms();
     let layer = words::layer(stage.key.category);
     let mut finding = case.finding_by(STAGE_RULE, layer, jvm, Confidence::ConsistentWith, cost_ms);
-    let (doing, share) = (words::doing(&stage.key), quantity::share);
-    finding.title = format!(
-        "{} {doing} for {} of the time, while {waiting:.1} threads at a time wait for another thread",
-        stage.who(false),
-        share(stage.share.0)
-    );
-    finding.culprit = words::culprit(&stage.key);
+    let (doing, share) = (Value::from(words::does(&stage.key)), Value::share(stage.share.0));
+    let title = facts::BUSY_ALL_ALONG.is(share.clone()).with("who", Value::from(stage.who(false)));
+    finding.title = title.with("doing", doing.clone()).with("waiting", Value::plain(waiting)).into();
+    finding.culprit = words::culprit(&stage.key).into();
     finding.why_confidence =
         "what the others wait for was not followed to it, and whether it was ever faster is not known".into();
     finding.meaning = finding::MEANING.into();
-    finding.evidence = vec![Evidence::summed(
-        "ledger of threads",
-        format!("{doing}: {} of the time; without work: {}", share(stage.share.0), share(1.0 - stage.busy.0)),
-    )];
+    let time = facts::STAGE_TIME.is(share).with("doing", doing);
+    let time = time.with("idle", Value::share(1.0 - stage.busy.0));
+    finding.evidence = vec![Evidence::summed("ledger of threads", time)];
     finding.remedies = stage.remedies(false);
     finding.verify = vec!["fathom ledger REC --by pool: it waits for work a good part of the time".into()];
     let (thread, from_ns, to_ns) = stage.longest;

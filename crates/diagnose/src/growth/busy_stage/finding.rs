@@ -1,8 +1,9 @@
 //! The words, values and recommendations of a busy stage.
 
 use super::{Grown, Growth, STAGE_RULE, Stage};
+use crate::facts::{Metric, Value, culprits, growth as facts};
 use crate::growth::{SHOWN, TIMES, words};
-use crate::{Case, Confidence, Evidence, Finding, Remedy, Window, quantity};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Remedy, Window, quantity};
 
 /// Share of its busy time that one doing must make up to be said to be what it is busy with.
 const MAINLY: f64 = 0.7;
@@ -26,47 +27,38 @@ impl<'a> Growth<'a> {
         let sure = if is_clear && is_lost { Confidence::Likely } else { Confidence::ConsistentWith };
         let mut finding =
             case.finding_by(STAGE_RULE, words::layer(stage.key.category), self.jvm, sure, cost_ms);
-        let share = quantity::share;
-        let doing = words::doing(&stage.key);
-        let who = stage.who(fewer);
+        let doing = Value::from(words::does(&stage.key));
         let (left, usual) = (stage.count.0.round(), stage.count.1.round());
-        let ended = format!("{} of {usual} threads of {} ended", usual - left, stage.name);
-        let lead = if fewer { format!("{ended}, and ") } else { String::new() };
-        finding.title = format!(
-            "{lead}{who} always busy ({} of the time, {} in the baseline): {doing} for {} of it; work handed over queues up",
-            share(stage.busy.0),
-            share(stage.busy.1),
-            share(stage.share.0 / stage.busy.0.max(f64::MIN_POSITIVE)),
-        );
+        let (ended, pool) = (Value::counted(usual - left), Value::name(stage.name));
+        let title = facts::BUSY_STAGE.is(Value::share(stage.busy.0)).over(Value::share(stage.busy.1));
+        let title = title.with("who", Value::from(stage.who(fewer))).with("doing", doing.clone());
+        let title = title.with("share", Value::share(stage.share.0 / stage.busy.0.max(f64::MIN_POSITIVE)));
+        let title = title.with("pool", pool.clone()).with("usual", Value::counted(usual));
+        finding.title = title.with("ended", fewer.then(|| ended.clone())).into();
         finding.culprit = match (stage.key.target, stage.key.place) {
-            _ if fewer => ended,
-            ("", "") => format!("thread {}", stage.name),
+            _ if fewer => culprits::ENDED.is(ended).with("usual", Value::counted(usual)).with("pool", pool),
+            ("", "") => culprits::THREAD.is(pool),
             _ => words::culprit(&stage.key),
-        };
+        }
+        .into();
         finding.why_confidence = format!(
             "threads that took work from others and had time to spare have none any more, and the others wait more than before; that what \
              they wait for passes through {} was not seen itself",
             if stage.threads.len() == 1 { "this thread" } else { "these threads" }
         );
         finding.meaning = MEANING.into();
-        let row = |text: String| Evidence::summed("ledger of threads", text);
+        let row = |fact: Fact| Evidence::summed("ledger of threads", fact);
+        let of_time = |metric: &'static Metric, (slow, base): (f64, f64)| {
+            metric.is(Value::share(slow)).over(Value::share(base))
+        };
+        let idle = (1.0 - stage.busy.0, 1.0 - stage.busy.1);
         let mut rows = vec![
-            row(format!(
-                "{doing}: {} of the time, {} in the baseline",
-                share(stage.share.0),
-                share(stage.share.1)
-            )),
-            row(format!(
-                "without work, or waiting for another thread: {} of the time, {} in the baseline",
-                share(1.0 - stage.busy.0),
-                share(1.0 - stage.busy.1)
-            )),
+            row(of_time(&facts::STAGE_TIME, stage.share).with("doing", doing)),
+            row(of_time(&facts::STAGE_IDLE, idle)),
         ];
         if fewer {
-            rows.push(row(format!(
-                "{:.1} threads of it at a time, {:.1} in the baseline",
-                stage.count.0, stage.count.1
-            )));
+            let (slow, base) = (Value::plain(stage.count.0), Value::plain(stage.count.1));
+            rows.push(row(facts::STAGE_THREADS.is(slow).over(base)));
         }
         let waits = behind.iter().filter(|g| g.by() > 0.0 && !self.is_own(stage, g)).take(SHOWN - 2);
         rows.extend(waits.map(|g| g.evidence(case.jvm_name(self.jvm), self.per.each)));
@@ -75,7 +67,7 @@ impl<'a> Growth<'a> {
         finding.verify = vec![format!(
             "fathom ledger REC --by pool: {} is again without work for {} of the time",
             stage.name,
-            share(1.0 - stage.busy.1)
+            quantity::share(1.0 - stage.busy.1)
         )];
         finding.windows.clone_from(&case.slow);
         let (thread, from_ns, to_ns) = stage.longest;
@@ -85,13 +77,15 @@ impl<'a> Growth<'a> {
 }
 
 impl Stage<'_> {
-    pub(super) fn who(&self, fewer: bool) -> String {
+    pub(super) fn who(&self, fewer: bool) -> Fact {
         let now = self.count.0.round().max(1.0);
         match (self.threads.len(), fewer) {
-            (1, _) => format!("thread {} is", self.name),
-            (_, true) if now == 1.0 => "the one that is left is".to_owned(),
-            (_, true) => format!("the {now} that are left are"),
-            _ => format!("the {now} threads of {} are", self.name),
+            (1, _) => facts::STAGE.fact().with("thread", Value::name(self.name)),
+            (_, true) => facts::STAGE_LEFT.fact().with("threads", (now > 1.0).then(|| Value::counted(now))),
+            _ => {
+                let fact = facts::STAGE.fact().with("threads", Value::counted(now));
+                fact.with("pool", Value::name(self.name))
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Role, Sink};
 
 use super::*;
+use crate::facts::growth as facts;
 use crate::growth::tests::{Service, is_slow};
 use crate::{Confidence, Diagnosis};
 
@@ -78,11 +79,10 @@ fn the_stage_that_never_waits_for_work_any_more_is_what_the_others_wait_for() {
     let [stage] = stages(&diagnosis)[..] else { panic!("{diagnosis:#?}") };
     assert_eq!(diagnosis.findings[0].rule, STAGE_RULE, "{diagnosis:#?}");
     assert_eq!(stage.confidence, Confidence::Likely, "{stage:#?}");
-    assert!(
-        stage.title.starts_with("thread journal-0 is always busy (97% of the time, 30% in the baseline)"),
-        "{stage:#?}"
-    );
-    assert!(stage.culprit.contains("/run/audit.pipe"), "{stage:#?}");
+    stage
+        .title
+        .states(&facts::BUSY_STAGE, &[("who", "thread journal-0 is"), ("value", "97%"), ("baseline", "30%")]);
+    assert!(stage.culprit.fact().name("value").unwrap().contains("/run/audit.pipe"), "{stage:#?}");
     assert!(stage.share.is_some_and(|share| share > 0.9), "{stage:#?}");
 }
 
@@ -90,7 +90,7 @@ fn the_stage_that_never_waits_for_work_any_more_is_what_the_others_wait_for() {
 fn of_a_pool_of_which_most_threads_ended_those_that_are_left_are_busy() {
     let diagnosis = diagnosis(6, 1, (40, 97), "session-3 (103)");
     let [stage] = stages(&diagnosis)[..] else { panic!("{diagnosis:#?}") };
-    assert!(stage.title.starts_with("5 of 6 threads of journal ended"), "{stage:#?}");
+    stage.title.states(&facts::BUSY_STAGE, &[("ended", "5"), ("usual", "6"), ("pool", "journal")]);
     assert!(stage.remedies[0].change.contains("UncaughtExceptionHandler"), "{stage:#?}");
 }
 
@@ -145,7 +145,7 @@ fn a_stage_whose_work_a_timer_brings_is_known_by_the_waits_that_it_ends() {
     let busy = ticking("ticker (200)", 98);
     let [stage] = stages(&busy)[..] else { panic!("{busy:#?}") };
     assert_eq!(busy.findings[0].rule, STAGE_RULE, "{busy:#?}");
-    assert!(stage.title.starts_with("thread ticker is always busy"), "{stage:#?}");
+    stage.title.states(&facts::BUSY_STAGE, &[("who", "thread ticker is")]);
     assert_eq!(stage.culprit, "shop.Reports.hourly");
     let of_nobody = ticking("session-3 (103)", 98);
     assert!(stages(&of_nobody).is_empty(), "nobody waits for it: {of_nobody:#?}");
@@ -175,11 +175,8 @@ fn over_a_whole_run_a_thread_that_only_writes_while_others_wait_is_said() {
     };
     let stage = said(97, &WRITE).unwrap();
     assert_eq!((stage.confidence, stage.share), (Confidence::ConsistentWith, None));
-    assert!(
-        stage.title.contains("shop.Journal.write for 97% of the time, while 5.4 threads"),
-        "{}",
-        stage.title
-    );
+    stage.title.states(&facts::BUSY_ALL_ALONG, &[("value", "97%"), ("waiting", "5.4")]);
+    stage.title.states(&facts::DOING, &[("place", "shop.Journal.write")]);
     assert!(said(70, &WRITE).is_none(), "it has time to spare");
     let read = [("pipe_read", Kernel), ("java.io.FileInputStream.read", C2), ("shop.Stdin.read", C2)];
     assert!(said(97, &read).is_none(), "who reads may have nothing to do");
@@ -218,7 +215,7 @@ fn a_stage_without_time_to_spare_refutes_that_less_was_asked_for() {
     };
     let busy = diagnosis(97);
     assert_eq!(busy.findings[0].rule, STAGE_RULE, "{busy:#?}");
-    assert!(busy.findings[0].title.starts_with("thread journal is always busy"), "{busy:#?}");
+    busy.findings[0].title.states(&facts::BUSY_STAGE, &[("who", "thread journal is")]);
     let spare = diagnosis(15);
     assert_eq!(spare.findings[0].rule, crate::growth::demand::DEMAND_RULE, "{spare:#?}");
 }

@@ -10,10 +10,11 @@ use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Role};
 
 use super::{BY_THREADS, HELD_RULE, LONGER, SENDS};
+use crate::facts::{Value, culprits, growth as facts};
 use crate::growth::{Growth, LEADS, words};
 use crate::intervals::Intervals;
 use crate::windows::progress::Progress;
-use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, thread_ledger};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Layer, Remedy, Window, thread_ledger};
 
 /// How many times as many calls that send an operation must make for its answer to be sent in more
 /// pieces.
@@ -50,20 +51,11 @@ impl Growth<'_> {
         let delayed = pieces.filter(|_| longer - by_threads >= DELAYED_ACK_MS);
         let sure = if delayed.is_some() { Confidence::Likely } else { Confidence::ConsistentWith };
         let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);
-        let (now, before) = (words::time(slow), words::time(base));
-        let (spent, spent_before) = (words::time(threads), words::time(usual));
-        let where_it_is = match pieces {
-            Some(pieces) => format!("its answer is sent in more pieces ({})", pieces.in_words()),
-            None => "the rest passes where no thread of the process waits".to_owned(),
-        };
-        finding.title = format!(
-            "clients wait {now} instead of {before} for each operation, of which threads work or wait for {spent} instead of {spent_before}: \
-             {where_it_is}"
-        );
-        finding.culprit = match pieces {
-            Some(_) => "answers that are sent in pieces".into(),
-            None => "a buffer, a queue, the network or the clients".into(),
-        };
+        let waits = facts::LATE_AT_CLIENTS.is(Value::ms(slow)).over(Value::ms(base));
+        let title = waits.with("spent", Value::ms(threads)).with("spent-baseline", Value::ms(usual));
+        finding.title = title.with("pieces", pieces.map(|pieces| Value::from(pieces.fact()))).into();
+        finding.culprit =
+            if pieces.is_some() { culprits::PIECES.fact() } else { culprits::OUTSIDE.fact() }.into();
         finding.why_confidence = match delayed {
             Some(_) => {
                 "that clients wait, that threads do not and that an answer is sent in more calls was measured; the delay fits TCP's delayed \
@@ -78,9 +70,10 @@ impl Growth<'_> {
         finding.meaning = "In between, no thread of this process works on the request: an answer that was written into a buffer and not flushed or not sent, a \
                            request that is in a queue, the network, or a client that is slow itself."
             .into();
-        finding.evidence = evidence(latency, (&now, &before), (&spent, &spent_before), pieces);
+        finding.evidence = evidence(latency, (slow, base), (threads, usual), pieces);
         finding.remedies = remedies(pieces.is_some());
-        finding.verify = vec![format!("clients wait as long as before: {before} ({})", latency.measured_on)];
+        finding.verify =
+            vec![format!("clients wait as long as before: {} ({})", words::time(base), latency.measured_on)];
         finding.windows.clone_from(&case.slow);
         Some(finding)
     }
@@ -88,16 +81,15 @@ impl Growth<'_> {
 
 fn evidence(
     latency: &Progress,
-    (now, before): (&str, &str),
-    (spent, spent_before): (&str, &str),
+    (slow, base): (f64, f64),
+    (threads, usual): (f64, f64),
     pieces: Option<Pieces>,
 ) -> Vec<Evidence> {
-    let measured = format!("{}: {now}, {before} in the baseline", latency.measured_on);
-    let threads = format!("what threads spend on an operation: {spent}, {spent_before} in the baseline");
-    let mut rows =
-        vec![Evidence::summed("clients", measured), Evidence::summed("ledger of threads", threads)];
-    rows.extend(pieces.map(|pieces| Evidence::summed("syscalls", pieces.in_words())));
-    rows
+    let waits = facts::AT_CLIENTS.is(Value::ms(slow)).over(Value::ms(base));
+    let waits = waits.with("measured-on", Value::name(&latency.measured_on));
+    let spent = facts::SPENT.is(Value::ms(threads)).over(Value::ms(usual));
+    let rows = [Evidence::summed("clients", waits), Evidence::summed("ledger of threads", spent)];
+    rows.into_iter().chain(pieces.map(|pieces| Evidence::summed("syscalls", pieces.fact()))).collect()
 }
 
 fn remedies(in_pieces: bool) -> Vec<Remedy> {
@@ -144,9 +136,8 @@ impl Pieces {
         (pieces.base > 0.0).then_some(pieces)
     }
 
-    fn in_words(self) -> String {
-        let number = quantity::number;
-        format!("{} calls that send an operation instead of {}", number(self.slow), number(self.base))
+    fn fact(self) -> Fact {
+        facts::PIECES.is(Value::plain(self.slow)).over(Value::plain(self.base))
     }
 }
 
@@ -223,10 +214,17 @@ mod tests {
         let (rose, finding) = late(44.0, 3.0, 0.6);
         let finding = finding.unwrap();
         assert!(rose && finding.confidence == Confidence::Likely, "{finding:#?}");
-        assert_eq!(finding.culprit, "answers that are sent in pieces");
-        let title = "clients wait 44 ms instead of 1.00 ms for each operation, of which threads work or wait for 600 µs instead of 500 µs: its \
-                     answer is sent in more pieces (3.00 calls that send an operation instead of 1.00)";
-        assert_eq!(finding.title, title);
+        assert_eq!(finding.culprit.fact().metric, &culprits::PIECES);
+        finding.title.states(
+            &facts::LATE_AT_CLIENTS,
+            &[
+                ("value", "44 ms"),
+                ("baseline", "1.00 ms"),
+                ("spent", "0.60 ms"),
+                ("spent-baseline", "0.50 ms"),
+            ],
+        );
+        finding.title.states(&facts::PIECES, &[("value", "3.0"), ("baseline", "1.0")]);
         assert!(finding.remedies.iter().any(|remedy| remedy.change.contains("TCP_NODELAY")));
     }
 
@@ -235,11 +233,8 @@ mod tests {
         let (rose, finding) = late(44.0, 1.0, 0.6);
         let finding = finding.unwrap();
         assert!(rose && finding.confidence == Confidence::ConsistentWith);
-        assert!(
-            finding.title.ends_with("the rest passes where no thread of the process waits"),
-            "{}",
-            finding.title
-        );
+        let title = finding.says(&facts::LATE_AT_CLIENTS);
+        assert_eq!(title.detail("pieces"), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use fathom_recording::vocabulary::{figure, kind, live};
 use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use super::{Growth, LEADS, words};
+use crate::facts::{Value, culprits, growth as facts};
 use crate::intervals::Intervals;
 use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity};
 
@@ -93,17 +94,17 @@ impl Growth<'_> {
         }
         let sure = Confidence::ConsistentWith;
         let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);
-        let (now, before) = (words::time(slow.ms), words::time(base.ms));
-        let (spent, spent_before) = (words::time(threads), words::time(usual));
-        finding.title = format!(
-            "each request is answered after {now} instead of {before}, of which threads work or wait for {spent} instead of \
-             {spent_before}: its answer is held back where no thread waits for it"
-        );
+        let (now, before) = (Value::ms(slow.ms), Value::ms(base.ms));
+        let (spent, spent_before) = (Value::ms(threads), Value::ms(usual));
+        let title = facts::HELD_BACK.is(now.clone()).over(before.clone());
+        finding.title =
+            title.with("spent", spent.clone()).with("spent-baseline", spent_before.clone()).into();
         let sender = sender(case, self.jvm);
         finding.culprit = match &sender {
-            Some((thread, _)) => format!("what thread {thread} sends answers for"),
-            None => "an asynchronous call, a timer, a queue or a buffer".into(),
-        };
+            Some((thread, _)) => culprits::SENDER.is(Value::name(thread)),
+            None => culprits::ASYNCHRONOUS.fact(),
+        }
+        .into();
         finding.why_confidence =
             "that the answers come late and that no thread is busy with them was measured; what holds them was not. Requests that wait for news \
              on purpose (a long poll) look the same where there is less news, and so do requests that arrive slowly, in parts"
@@ -112,29 +113,17 @@ impl Growth<'_> {
                            delayed retry) or for a future that somebody else completes, that is in a queue, or that is written into a buffer and not flushed, belongs to no thread: none is \
                            seen waiting for it."
             .into();
-        let requests = "requests";
         let rate = |answered: Answered, windows: &[Window]| {
-            quantity::count(answered.count / Case::length_ms(windows).max(f64::MIN_POSITIVE) * 1e3)
+            Value::per_second(answered.count / Case::length_ms(windows).max(f64::MIN_POSITIVE) * 1e3)
         };
-        finding.evidence = vec![
-            Evidence::summed(
-                requests,
-                format!(
-                    "from the first bytes of a request to the first of its answer: {now}, {before} in the baseline; {} answers a second, {} in the baseline",
-                    rate(slow, &case.slow),
-                    rate(base, &case.base)
-                ),
-            ),
-            Evidence::summed(
-                "ledger of threads",
-                format!("what threads spend on an operation: {spent}, {spent_before} in the baseline"),
-            ),
-        ];
+        let took = facts::ANSWER_TIME.is(now).over(before).with("rate", rate(slow, &case.slow));
+        let took = took.with("rate-baseline", rate(base, &case.base));
+        let spent = facts::SPENT.is(spent).over(spent_before);
+        finding.evidence =
+            vec![Evidence::summed("requests", took), Evidence::summed("ledger of threads", spent)];
         finding.evidence.extend(sender.map(|(thread, share)| {
-            Evidence::summed(
-                "syscalls",
-                format!("thread {thread} makes {} of the calls that send", quantity::share(share)),
-            )
+            let sends = facts::SENDS_MOST.is(Value::share(share)).with("thread", Value::Name(thread));
+            Evidence::summed("syscalls", sends)
         }));
         finding.remedies = vec![Remedy {
             change: "look at what completes the answers: timers and batches, delays between tries, rate limits, queues before pools, buffers that are \
@@ -143,8 +132,10 @@ impl Growth<'_> {
             applies_to: "any JDK".into(),
             risk: String::new(),
         }];
-        finding.verify =
-            vec![format!("requests are answered as soon as before: {before} (process.request-time)")];
+        finding.verify = vec![format!(
+            "requests are answered as soon as before: {} (process.request-time)",
+            words::time(base.ms)
+        )];
         finding.windows.clone_from(&case.slow);
         Some(finding)
     }
@@ -248,9 +239,16 @@ mod tests {
     #[test]
     fn answers_that_come_late_without_a_thread_that_waits_are_held_back() {
         let finding = held(80.0, 2.2).unwrap();
-        let title = "each request is answered after 80 ms instead of 5.00 ms, of which threads work or wait for 2.20 ms instead of 2.00 ms";
-        assert!(finding.title.starts_with(title), "{}", finding.title);
-        assert_eq!(finding.culprit, "what thread batcher sends answers for");
+        finding.title.states(
+            &facts::HELD_BACK,
+            &[
+                ("value", "80 ms"),
+                ("baseline", "5.00 ms"),
+                ("spent", "2.20 ms"),
+                ("spent-baseline", "2.00 ms"),
+            ],
+        );
+        finding.culprit.states(&culprits::SENDER, &[("value", "batcher")]);
         assert_eq!(finding.share, Some(1.0));
     }
 

@@ -15,10 +15,11 @@ use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording};
 
 use super::{FEW, HELD_RULE, LONGER, points};
+use crate::facts::{Value, culprits, growth as facts};
 use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads, words};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Layer, Remedy, Window};
 
 /// The id of the finding about a peer.
 pub const PEER_RULE: &str = "peer-answers-late";
@@ -190,7 +191,8 @@ impl Growth<'_> {
         );
         let is_behind = |f: &Finding| f.process_id == self.jvm && f.rule.starts_with("lock-");
         for lock in findings.extract_if(.., |f| is_behind(f)) {
-            finding.evidence.insert(1, Evidence::summed("locks", format!("behind it: {}", lock.title)));
+            let behind = facts::LOCK_BEHIND.fact().with("title", Value::from(&lock.title));
+            finding.evidence.insert(1, Evidence::summed("locks", behind));
             finding.also.push(lock.rule);
         }
         Some(finding)
@@ -207,11 +209,12 @@ impl Growth<'_> {
     ) -> Finding {
         let id = if peer.is_late() { PEER_RULE } else { HELD_RULE };
         let mut finding = case.finding_by(id, Layer::Network, self.jvm, sure, cost_ms);
-        finding.title = title(peer, per.map(|per| (per, self.per.each.noun())));
+        finding.title = title(peer, per.map(|per| (per, self.per.each.noun()))).into();
         finding.culprit = match peer.is_late() {
-            true => format!("peer {}", peer.address),
-            false => "the thread that reads answers (an event loop)".into(),
-        };
+            true => culprits::PEER.is(Value::name(peer.address)),
+            false => culprits::EVENT_LOOP.fact(),
+        }
+        .into();
         finding.meaning = match peer.is_late() {
             true => "An asynchronous call costs no thread anything: the operation waits for its answer, and nobody else does.",
             false => {
@@ -237,45 +240,29 @@ const MEASURED: &str = "how long the peer's answers take was measured at the con
 const LIMITS: &str = "Whether the peer or the network to it is slow was not seen; of several requests at a time over one connection only the first is timed";
 
 /// `per`: how many of its answers an operation needs, and what an operation is.
-fn title(peer: &Peer<'_>, per: Option<(f64, &str)>) -> String {
-    let address = peer.address;
-    let often =
-        per.map_or(String::new(), |(per, noun)| format!(", {} for each {noun}", quantity::count(per)));
+fn title(peer: &Peer<'_>, per: Option<(f64, &str)>) -> Fact {
     let (slow, base) = (peer.slow, peer.base);
-    match peer.is_late() {
-        true => format!(
-            "{address} answers after {} instead of {}{often}: the calls are asynchronous, so that no thread waits for them",
-            words::time(slow.ms),
-            words::time(base.ms)
-        ),
-        false => format!(
-            "answers of {address} arrive and are read only after {} instead of {}{often}: what reads them is busy or gets no CPU",
-            words::time(slow.unread_ms),
-            words::time(base.unread_ms)
-        ),
-    }
+    let title = match peer.is_late() {
+        true => facts::PEER_LATE.is(Value::ms(slow.ms)).over(Value::ms(base.ms)),
+        false => facts::READ_LATE.is(Value::ms(slow.unread_ms)).over(Value::ms(base.unread_ms)),
+    };
+    let title = title.with("peer", Value::name(peer.address));
+    let title = title.with("answers", per.map(|(per, _)| Value::counted(per)));
+    title.with("noun", per.map(|(_, noun)| Value::name(noun)))
 }
 
 fn evidence(peer: &Peer<'_>, case: &Case<'_>) -> Vec<Evidence> {
     let rate = |answers: Answers, windows: &[Window]| {
-        quantity::count(answers.count / Case::length_ms(windows).max(f64::MIN_POSITIVE) * 1e3)
+        Value::per_second(answers.count / Case::length_ms(windows).max(f64::MIN_POSITIVE) * 1e3)
     };
     let (slow, base) = (peer.slow, peer.base);
+    let arrive = facts::PEER_TIME.is(Value::ms(slow.ms)).over(Value::ms(base.ms));
     let rows = [
-        format!(
-            "from the first bytes sent to {} to the first of its answer that arrive: {}, {} in the baseline",
-            peer.address,
-            words::time(slow.ms),
-            words::time(base.ms)
-        ),
-        format!(
-            "from then until they are read: {}, {} in the baseline",
-            words::time(slow.unread_ms),
-            words::time(base.unread_ms)
-        ),
-        format!("{} answers a second, {} in the baseline", rate(slow, &case.slow), rate(base, &case.base)),
+        arrive.with("peer", Value::name(peer.address)),
+        facts::UNREAD.is(Value::ms(slow.unread_ms)).over(Value::ms(base.unread_ms)),
+        facts::PEER_ANSWERS.is(rate(slow, &case.slow)).over(rate(base, &case.base)),
     ];
-    rows.into_iter().map(|row| Evidence::summed("requests", row)).collect()
+    rows.map(|row| Evidence::summed("requests", row)).into()
 }
 
 fn remedies(peer: &Peer<'_>) -> Vec<Remedy> {
@@ -339,15 +326,12 @@ mod tests {
     #[test]
     fn a_peer_that_answers_late_without_a_thread_that_waits_is_named() {
         let finding = found(calls(77.0, 0.1, true)).unwrap();
-        assert_eq!((finding.rule, &*finding.culprit), (PEER_RULE, "peer 10.0.0.9:5432"));
+        assert_eq!(finding.rule, PEER_RULE);
+        finding.culprit.states(&culprits::PEER, &[("value", "10.0.0.9:5432")]);
         assert_eq!(finding.confidence, Confidence::Likely);
-        assert!(
-            finding
-                .title
-                .starts_with("10.0.0.9:5432 answers after 77 ms instead of 2.00 ms, 1 for each operation"),
-            "{}",
-            finding.title
-        );
+        finding
+            .title
+            .states(&facts::PEER_LATE, &[("value", "77 ms"), ("baseline", "2.00 ms"), ("answers", "1")]);
         assert!(finding.share.is_some_and(|share| share > 0.99), "{:?}", finding.share);
     }
 
@@ -400,7 +384,7 @@ mod tests {
     fn answers_that_stand_unread_are_not_the_peers_fault() {
         let finding = found(calls(2.0, 75.0, true)).unwrap();
         assert_eq!(finding.rule, HELD_RULE);
-        assert!(finding.title.contains("are read only after 75 ms instead of 100 µs"), "{}", finding.title);
+        finding.title.states(&facts::READ_LATE, &[("value", "75 ms"), ("baseline", "0.10 ms")]);
     }
 
     #[test]

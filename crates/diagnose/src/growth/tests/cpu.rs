@@ -1,6 +1,7 @@
 //! Time on the CPUs that grew, and the waiting for them.
 
 use super::*;
+use crate::facts::culprits;
 
 #[test]
 fn more_cpu_time_for_each_operation_is_named_by_the_method_of_the_application() {
@@ -18,8 +19,8 @@ fn more_cpu_time_for_each_operation_is_named_by_the_method_of_the_application() 
     }
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
-    assert_eq!((finding.culprit.as_str(), finding.layer), ("shop.Price.parse", crate::Layer::Application));
-    assert!(finding.title.contains("running in shop.Price.parse"), "{finding:#?}");
+    assert_eq!((&*finding.culprit, finding.layer), ("shop.Price.parse", crate::Layer::Application));
+    finding.title.states(&facts::DOING, &[("value", "running"), ("place", "shop.Price.parse")]);
 }
 
 /// Four fifths of the slow time in faults of pages that the method touches first, a fifth of it in
@@ -111,11 +112,11 @@ fn cpu_time_that_grew_in_many_methods_is_named_by_the_one_that_all_are_below() {
     };
     let diagnosed = diagnosis(true);
     let finding = found(&diagnosed);
-    assert_eq!(finding.culprit, "org.base.Select.scan, called from shop.Desk.list", "{finding:#?}");
-    assert!(
-        finding.title.contains("below org.base.Select.scan, called from shop.Desk.list (Page"),
-        "{finding:#?}"
-    );
+    finding
+        .culprit
+        .states(&culprits::METHOD, &[("value", "org.base.Select.scan"), ("caller", "shop.Desk.list")]);
+    finding.title.states(&facts::SPREAD, &[("method", "org.base.Select.scan"), ("caller", "shop.Desk.list")]);
+    assert!(finding.says(&facts::SHARE_OF).name("method").unwrap().starts_with("Page"), "{finding:#?}");
     assert!(finding.share.is_some_and(|share| share > 0.8), "{finding:#?}");
     // Where nothing else is common to them, it is the application's own method.
     assert_eq!(found(&diagnosis(false)).culprit, "shop.Desk.list");
@@ -149,10 +150,7 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
     let growth = grew(&[(Category::Sleep, "", 0.0, 15.0), (Category::RunQueue, "", 4.0, 4.0)]);
     let [ruled_out] = &growth.limit(&case, &mut findings)[..] else { panic!("{findings:#?}") };
     assert!(findings.is_empty(), "{findings:#?}");
-    assert!(
-        ruled_out.figure.starts_with("it makes up 0% of what an operation's time grew by"),
-        "{ruled_out:?}"
-    );
+    ruled_out.figure.states(&facts::OF_GROWTH, &[("value", "0%"), ("whose", "an operation's time")]);
 }
 
 #[test]
@@ -242,7 +240,7 @@ const VIRTUAL_READ: [(&str, FrameType); 3] = [
 
 #[test]
 fn sleep_of_virtual_threads_that_no_carrier_is_free_to_end_follows_from_what_carriers_run() {
-    let culprit = |diagnosis: &crate::Diagnosis| found(diagnosis).culprit.clone();
+    let culprit = |diagnosis: &crate::Diagnosis| found(diagnosis).culprit.to_string();
     assert_eq!(culprit(&waits_on_a_carrier(&SLEEP, 100, false)), "shop.Invoice.total");
     // Where carriers have time to spare, who sleeps longer does so for itself.
     assert_eq!(culprit(&waits_on_a_carrier(&SLEEP, 40, false)), "shop.Retry.backOff");
@@ -250,7 +248,7 @@ fn sleep_of_virtual_threads_that_no_carrier_is_free_to_end_follows_from_what_car
 
 #[test]
 fn what_virtual_threads_wait_for_the_network_longer_is_what_takes_their_carriers_time() {
-    let culprit = |now, pinned| found(&waits_on_a_carrier(&VIRTUAL_READ, now, pinned)).culprit.clone();
+    let culprit = |now, pinned| found(&waits_on_a_carrier(&VIRTUAL_READ, now, pinned)).culprit.to_string();
     assert_eq!(culprit(100, false), "shop.Invoice.total");
     assert_eq!(culprit(99, true), "shop.Audit.force");
     assert_eq!(culprit(40, false), "shop.Session.serve", "with time to spare it is the network");

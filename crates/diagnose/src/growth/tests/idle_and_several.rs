@@ -59,8 +59,10 @@ fn writes_to_many_files_of_one_disk_are_one_cause() {
     }
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
-    assert!(finding.title.contains("waiting for the disk in shop.Log.append (/logs/t-"), "{}", finding.title);
-    assert!(finding.title.contains(".log 20%"), "{}", finding.title);
+    finding.title.states(&facts::DOING, &[("value", "waiting for the disk"), ("place", "shop.Log.append")]);
+    let one = finding.says(&facts::SHARE_OF);
+    assert_eq!(one.shows("value"), "20%");
+    assert!(one.name("method").unwrap().starts_with("/logs/t-"), "{one:?}");
     assert!(finding.share.is_some_and(|share| share > 0.9), "{finding:#?}");
     assert_eq!(finding.confidence, Confidence::Likely);
 }

@@ -45,7 +45,7 @@ fn threads_that_sleep_longer_between_operations_may_be_asked_for_less() {
     }
     let diagnosis = service.diagnosis();
     let [finding] = &diagnosis.findings[..] else { panic!("{diagnosis:#?}") };
-    assert_eq!((finding.rule, finding.culprit.as_str()), (PACE_RULE, "shop.Worker.pace"));
+    assert_eq!((finding.rule, &*finding.culprit), (PACE_RULE, "shop.Worker.pace"));
     assert_eq!(finding.confidence, Confidence::ConsistentWith, "{finding:#?}");
 }
 
@@ -85,13 +85,14 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
     assert_eq!(less.findings[0].rule, demand::DEMAND_RULE, "{less:#?}");
     assert_eq!(less.findings[0].confidence, Confidence::ConsistentWith);
     let title = &less.findings[0].title;
-    assert!(title.contains("each took no longer: 8.50 ms of threads' time instead of 8.23 ms"), "{title}");
+    title.states(&facts::LESS_DEMAND, &[("part", "")]);
+    title.states(&facts::TOOK_OF_THREADS, &[("value", "8.50 ms"), ("baseline", "8.23 ms")]);
     // One worker: each operation takes twice as long, all of them together by far less than what
     // was lost.
     let most = diagnosis_of(1, 34, false);
     assert_eq!(most.findings[0].rule, demand::DEMAND_RULE, "{most:#?}");
     let (title, share) = (&most.findings[0].title, most.findings[0].share.unwrap());
-    assert!(title.contains("what they took longer adds up to no more than 39% of what was lost"), "{title}");
+    title.states(&facts::LESS_DEMAND, &[("part", "39%")]);
     assert!((0.59..0.63).contains(&share), "{share}");
     assert_eq!(most.findings[1].rule, RULE, "{most:#?}");
     let slower = diagnosis(60, false);
@@ -99,7 +100,13 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
     // Virtual threads that sleep are seen by nobody but the thread that wakes them.
     let asleep = diagnosis(15, true);
     assert!(asleep.findings.iter().all(|f| f.rule != demand::DEMAND_RULE), "{:#?}", asleep.findings);
-    assert!(asleep.blind_spots.iter().any(|spot| spot.what.contains("10.0 times a second instead of 0.0")));
+    let sleeps = |spot: &crate::BlindSpot| {
+        let fact = spot.what.fact();
+        fact.metric == &facts::UNSEEN_SLEEPS
+            && fact.shows("value") == "10.0"
+            && fact.shows("baseline") == "0.0"
+    };
+    assert!(asleep.blind_spots.iter().any(sleeps), "{:#?}", asleep.blind_spots);
     // What nobody saw may have held what operations waited for.
     let recording = Service::of((300.0, 150.0)).built.sealed();
     let (slow_rate, base_rate) = (Some(150.0), Some(300.0));
@@ -154,7 +161,7 @@ fn threads_that_come_and_sleep_are_no_change_unless_somebody_waits_for_them() {
         }
         service.diagnosis()
     };
-    let blamed = |diagnosis: &crate::Diagnosis| diagnosis.findings.first().map(|f| f.culprit.clone());
+    let blamed = |diagnosis: &crate::Diagnosis| diagnosis.findings.first().map(|f| f.culprit.to_string());
     assert_eq!(blamed(&diagnosis(false)), None);
     assert!(blamed(&diagnosis(true)).is_some());
 }
@@ -172,7 +179,8 @@ fn what_operations_took_longer_explains_no_more_than_it_adds_up_to() {
     let hardly = grew(&[(Category::Network, "", 4.0, 9.0)]);
     assert!(!hardly.grew(&case));
     let title = hardly.less_demand(&case).unwrap().title;
-    assert!(title.contains("adds up to no more than 10% of what was lost: 9.00 ms"), "{title}");
+    title.states(&facts::LESS_DEMAND, &[("part", "10%")]);
+    title.states(&facts::TOOK_OF_THREADS, &[("value", "9.00 ms")]);
     // 200 that take 25 ms longer: half of it.
     let by_half = grew(&[(Category::Network, "", 4.0, 29.0)]);
     assert!(by_half.grew(&case) && by_half.less_demand(&case).is_none());

@@ -39,12 +39,12 @@ fn a_small_part_that_is_new_is_a_second_finding_with_the_cause() {
         service.diagnosis()
     };
     let both = diagnosis(0);
-    let of: Vec<_> = both.findings.iter().map(|f| (f.rule, f.culprit.as_str(), f.confidence)).collect();
+    let of: Vec<_> = both.findings.iter().map(|f| (f.rule, &*f.culprit, f.confidence)).collect();
     let first = (RULE, "shop.Retry.backOff", Confidence::Likely);
     assert_eq!(of, [first, (RULE, "10.0.0.7:5432", Confidence::ConsistentWith)]);
     // As many milliseconds a second as ever, which fewer operations share among themselves, are no
     // change.
-    let of: Vec<_> = diagnosis(6).findings.iter().map(|f| f.culprit.clone()).collect();
+    let of: Vec<_> = diagnosis(6).findings.iter().map(|f| f.culprit.to_string()).collect();
     assert_eq!(of, ["shop.Retry.backOff"]);
 }
 
@@ -71,7 +71,7 @@ fn a_thread_that_polls_and_finds_less_to_do_is_no_cause_next_to_another_one() {
         }
         service.diagnosis()
     };
-    let of = |d: &Diagnosis| d.findings.iter().map(|f| f.culprit.clone()).collect::<Vec<_>>();
+    let of = |d: &Diagnosis| d.findings.iter().map(|f| f.culprit.to_string()).collect::<Vec<_>>();
     let polls = diagnosis((5, 5));
     assert_eq!(of(&polls), ["10.0.0.7:5432"]);
     let left = |d: &Diagnosis| d.account.iter().any(|charge| charge.to.contains("shop.Retry.backOff"));
@@ -110,7 +110,7 @@ fn held_up(read: (i64, i64)) -> Diagnosis {
 fn what_the_first_cause_hides_is_a_second_finding_where_it_adds_much_to_a_usual_operation() {
     // A hundredth of what operations grew by, and half of what one usually takes.
     let both = held_up((0, 1));
-    let of: Vec<_> = both.findings.iter().map(|f| (f.rule, f.culprit.as_str(), f.confidence)).collect();
+    let of: Vec<_> = both.findings.iter().map(|f| (f.rule, &*f.culprit, f.confidence)).collect();
     let first = (RULE, "shop.Retry.backOff", Confidence::Likely);
     assert_eq!(of, [first, (RULE, "10.0.0.7:5432", Confidence::ConsistentWith)]);
     assert!(both.findings[1].share.is_some_and(|share| share < 0.02), "{:?}", both.findings[1].share);

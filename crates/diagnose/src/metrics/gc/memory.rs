@@ -132,7 +132,8 @@ fn promotion(scope: &Scope<'_>, allocated: Option<Allocated>) -> [Metric; 2] {
 
 fn live_set(scope: &Scope<'_>, live: &[LivePoint<'_>], capacity: Option<f64>) -> Vec<Metric> {
     let estimate = estimate(live);
-    let heap = scope.fact_number(fact::HEAP_MAX_BYTES).or(capacity);
+    // A log joined of those of two JVMs has sizes beyond the heap that it states.
+    let heap = scope.fact_number(fact::HEAP_MAX_BYTES).into_iter().chain(capacity).reduce(f64::max);
     let share = estimate.zip(heap).filter(|(_, h)| *h > 0.0).map(|(e, h)| e / h);
     let limits = Limits { fine: LIVE_SHARE.0, watch: LIVE_SHARE.1 };
     let last = live.last().map(|p| p.span.position());
@@ -195,7 +196,8 @@ fn capacity(scope: &Scope<'_>) -> Option<f64> {
 fn heap(scope: &Scope<'_>, capacity: Option<f64>) -> [Metric; 2] {
     let after = scope.recording.figure_of(figure::HEAP_AFTER_BYTES);
     let max = scope.pauses.iter().filter_map(|p| after(&p.span)).reduce(f64::max);
-    let heap = scope.fact_number(fact::HEAP_MAX_BYTES);
+    let stated = scope.fact_number(fact::HEAP_MAX_BYTES);
+    let heap = stated.map(|stated| capacity.map_or(stated, |capacity| stated.max(capacity)));
     [
         Metric::new("heap_after_max", "Highest heap after a collection", max, "bytes")
             .means("Compared with the heap's size it shows how close the heap came to running out.")

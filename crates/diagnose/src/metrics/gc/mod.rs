@@ -107,7 +107,7 @@ struct Scope<'a> {
     /// What of it was logged, nanoseconds: two recordings may stand in one file.
     covered_ns: Option<i64>,
     pauses: Vec<Pause<'a>>,
-    /// Share of that interval stopped by collections.
+    /// Share of that interval stopped by collections; `None` where the log does not show them.
     stopped_share: Option<f64>,
 }
 
@@ -123,7 +123,8 @@ impl<'a> Scope<'a> {
         };
         let intervals = burden::intervals(recording, jvm);
         let covered_ns = covers.map(|c| intervals.length_within_ns(c.from_ns, c.to_ns).max(1));
-        let stopped_share = covers.zip(covered_ns).map(|(c, covered_ns)| {
+        let known = covers.filter(|_| burden::shows_collections(recording, jvm));
+        let stopped_share = known.zip(covered_ns).map(|(c, covered_ns)| {
             let stops = pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
             collections::covered_in_order_ns(stops, c) as f64 / covered_ns as f64
         });

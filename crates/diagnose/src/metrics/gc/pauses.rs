@@ -240,7 +240,10 @@ fn throughput(scope: &Scope<'_>) -> Metric {
     let name = "Time not stopped by the collector";
     Metric::new("gc_throughput", name, scope.stopped_share.map(|s| 1.0 - s), "share")
         .means("Share of the run in which the collector did not stop the application.")
-        .because("the log has no timestamps")
+        .because(match scope.covers {
+            None => "the log has no timestamps",
+            Some(_) => "the log has stops of the JVM, and not what they were for",
+        })
         .judged(|running| {
             let stopped = 1.0 - running;
             let limit = match STOPPED.grade(stopped) {

@@ -246,6 +246,41 @@ fn a_humongous_object_that_was_allocated_after_a_cycle_is_not_what_the_cycle_lef
 }
 
 #[test]
+fn no_more_stays_in_use_than_the_heap_takes_whatever_another_part_of_the_log_states() {
+    let mut built = Built::jvm("11", "G1", 60.0);
+    built.fact(fact::HEAP_MAX_BYTES, "67108864");
+    let sizes = [
+        (figure::FULL, 1.0),
+        (figure::HEAP_BEFORE_BYTES, 1700.0 * MB),
+        (figure::HEAP_AFTER_BYTES, 1078.0 * MB),
+        (figure::HEAP_CAPACITY_BYTES, 1700.0 * MB),
+    ];
+    built.pause("Pause Full", "G1 Evacuation Pause", 7.0, 68.0, &sizes);
+    let report = report(&built.sealed(), None);
+    let share = metric(&report.jvms[0], "live_share").value.unwrap();
+    assert!((share - 1078.0 / 1700.0).abs() < 1e-9, "{share}");
+    assert_eq!(metric(&report.jvms[0], "heap_after_max").grade, Grade::Fine);
+}
+
+#[test]
+fn of_safepoints_alone_it_is_not_known_what_the_collector_took() {
+    let throughput = |collector: bool| {
+        let mut built = Built::jvm("8", "Parallel", 60.0);
+        if !collector {
+            built.recording.process_mut(built.jvm).facts.remove(fact::COLLECTOR);
+        }
+        for i in 0..50 {
+            built.span(kind::SAFEPOINT, "ParallelGCFailedAllocation", f64::from(i), 80.0, &[], &[]);
+        }
+        let report = report(&built.sealed(), None);
+        let [gc, all] = ["gc_throughput", "stop_throughput"].map(|id| metric(&report.jvms[0], id).clone());
+        (gc.value.is_some(), gc.grade, all.grade)
+    };
+    assert_eq!(throughput(false), (false, Grade::NotJudged, Grade::Watch));
+    assert_eq!(throughput(true), (true, Grade::Fine, Grade::Watch));
+}
+
+#[test]
 fn the_longest_operation_that_is_no_collection_is_judged_as_a_pause_is() {
     let longest = |name: &str, ms: f64| {
         let mut built = Built::jvm("17", "G1", 60.0);

@@ -1,5 +1,6 @@
 //! Workers that use a class whose static initialiser another thread runs.
 
+use crate::facts::culprits;
 use fathom_recording::FrameType::{C2, Jvm, Kernel};
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{FrameType, Role, Sink};
@@ -48,7 +49,7 @@ fn threads_that_wait_for_a_static_initialiser_are_a_finding_with_the_class() {
     let diagnosis = waiting(4, &AWAITS);
     let finding = &diagnosis.findings[0];
     assert_eq!((finding.rule, finding.confidence), ("class-init-slow", Confidence::Likely), "{diagnosis:#?}");
-    assert_eq!(finding.culprit, "shop.Rates.<clinit>");
+    finding.culprit.states(&culprits::INITIALISER, &[("value", "shop.Rates")]);
     let facts: Vec<_> = finding.evidence.iter().map(|row| &row.fact).collect();
     assert_eq!(facts[0].metric.id, "class-initialiser-waits");
     assert!(facts[0].number("value").is_some_and(|ms| (75_000.0..=81_000.0).contains(&ms)), "{facts:#?}");

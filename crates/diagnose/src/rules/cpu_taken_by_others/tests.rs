@@ -36,7 +36,7 @@ fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
     let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else { panic!("not found") };
     assert!((finding.cost_ms - 8_000.0).abs() < 300.0, "{}", finding.cost_ms);
     assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
-    assert_eq!(finding.culprit, "python3 (3 processes): 1.60 CPUs");
+    finding.culprit.states(&culprits::TAKER, &[("value", "python3 (3 processes)"), ("cpus", "1.60")]);
     let waits = finding.fact(&crate::facts::cpu::THREADS_WAITING);
     let ms = |name| waits.number(name).unwrap();
     assert!((ms("value") / (ms("value") + ms("running")) - 0.8).abs() < 0.01, "{waits:?}");
@@ -54,10 +54,8 @@ fn more_threads_than_processors_wait_for_each_other() {
     let recording = workers(10, 80.0, 0.0).sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
-    assert!(
-        matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("0.00 CPUs more")),
-        "{judged:?}"
-    );
+    let Judgement::RuledOut { figure, .. } = &judged else { panic!("{judged:?}") };
+    figure.states(&ruled_out::CPU_WAITS_LITTLE, &[("more", "0.00")]);
     // What is taken of many waiting threads costs what they would have run with it.
     let recording = workers(10, 90.0, 1.0).sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.5);
@@ -136,7 +134,7 @@ fn without_a_series_a_fifth_of_the_run_is_asked_for() {
         built.preempted("worker", f64::from(i) * 0.1, 50.0, 0.0, "rustc (4711)");
     }
     let Judgement::Found(finding) = judged(&CpuTakenByOthers, &built.sealed()) else { panic!("not found") };
-    assert_eq!((finding.confidence, finding.culprit.as_str()), (Confidence::ConsistentWith, "rustc"));
+    assert_eq!((finding.confidence, &*finding.culprit), (Confidence::ConsistentWith, "rustc"));
 }
 
 #[test]
@@ -147,11 +145,7 @@ fn recorded_jvms_that_wait_for_each_other_want_more_than_there_is() {
     let recording = built.sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
-    assert!(
-        finding.title.ends_with("2 recorded JVMs want more CPUs than the 2 there are"),
-        "{}",
-        finding.title
-    );
+    finding.title.states(&titles::CPU_TAKEN, &[("jvms", "2"), ("cpus", "2")]);
     assert!(!finding.remedies.iter().any(|r| r.change.contains("nice")), "{:?}", finding.remedies);
 }
 
@@ -164,7 +158,7 @@ fn what_the_recorder_takes_is_reported_and_is_no_cause() {
     let Judgement::RuledOut { figure, .. } = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
         panic!("not ruled out")
     };
-    assert!(figure.contains("the recorder took 1.60 CPUs"), "{figure}");
+    assert_eq!(figure.fact().detail("recorder").unwrap().parts()[0].shows("value"), "1.60", "{figure}");
 }
 
 #[test]
@@ -175,7 +169,7 @@ fn its_own_collector_is_named_and_compilers_of_other_jvms_are_left_to_their_rule
     let recording = built.sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
-    assert!(finding.title.contains("own collector threads took the CPUs"), "{}", finding.title);
+    finding.title.states(&titles::CPU_TAKEN, &[("by", "the JVM's own collector threads")]);
 
     let mut built = workers(2, 80.0, 1.6);
     let jvm = built.jvm;

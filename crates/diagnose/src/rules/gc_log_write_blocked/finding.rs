@@ -3,7 +3,8 @@
 use super::super::gc_case::{GcCase, cited, ranges, remedy, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
-use crate::{Confidence, Finding, Remedy, Rule, quantity};
+use crate::facts::{Value, culprits, titles, written as facts};
+use crate::{Confidence, Finding, Remedy, Rule};
 
 /// Findings cite as many pauses.
 pub(super) const CITED: usize = 3;
@@ -40,14 +41,10 @@ pub(super) fn found(
         None => (0.0, None),
     };
     let log = log.map_or("the GC log", |source| source.name.as_str());
-    finding.title = format!(
-        "{} waited {} without using a CPU, the longest {}: the GC log's own write {}",
-        quantity::plural(waits.len(), "stop", "stops"),
-        quantity::millis(cost_ms),
-        quantity::millis(first),
-        if timed { "blocked" } else { "may have blocked" },
-    );
-    finding.culprit = format!("writes to {log}");
+    let title = if timed { &titles::GC_LOG_WRITE_BLOCKED } else { &titles::GC_LOG_WRITE_GAPS };
+    let title = title.is(Value::ms(cost_ms)).with("stops", Value::count(waits.len()));
+    finding.title = title.with("longest", Value::ms(first)).into();
+    finding.culprit = culprits::WRITES.is(Value::name(log)).into();
     finding.meaning = "While all threads are stopped, the JVM writes lines of its log and waits until the kernel has \
                        taken them. When the disk is busy with other writes, the whole application waits for the log."
         .into();
@@ -55,10 +52,10 @@ pub(super) fn found(
     let mut stops = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone()));
     let mut longest: Vec<_> = seen.writes.iter().collect();
     longest.sort_by_key(|(call, _)| std::cmp::Reverse(call.duration_ns()));
-    let mut writes = longest.into_iter().take(CITED).map(|(call, text)| cited(call, text.clone()));
+    let mut writes = longest.into_iter().take(CITED).map(|(call, fact)| cited(call, fact.clone()));
     finding.evidence.extend(stops.next());
     finding.evidence.extend(writes.next());
-    let throttled = seen.writes.iter().any(|(_, text)| text.contains(log_write::THROTTLED));
+    let throttled = seen.writes.iter().any(|(_, fact)| fact.name("waited-for") == Some(log_write::THROTTLED));
     let throttled = throttled.then(|| log_write::throttled_meanwhile(gc.case, gc.jvm)).flatten();
     finding.evidence.extend(throttled);
     finding.evidence.extend(stops.chain(writes));
@@ -74,12 +71,12 @@ pub(super) fn found(
 
 pub(super) fn mode(gc: &GcCase<'_, '_>) -> Option<crate::Evidence> {
     let first = gc.all.first()?;
-    let text = match gc.jdk()? {
+    let mode = match gc.jdk()? {
         jdk if jdk < 9.0 => return None,
-        jdk if jdk >= 17.0 => "JDK 17 and later write the log synchronously unless -Xlog:async is given",
-        _ => "before JDK 17 the log is always written synchronously",
+        jdk if jdk >= 17.0 => &facts::SYNCHRONOUS,
+        _ => &facts::ALWAYS_SYNCHRONOUS,
     };
-    Some(cited(&first.span, text).at(None))
+    Some(cited(&first.span, mode.fact()).at(None))
 }
 
 pub(super) fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {

@@ -5,8 +5,9 @@ use fathom_recording::vocabulary::{figure, kind};
 
 use super::super::gc_case::GcCase;
 use super::super::log_write::{self, Kernel};
+use crate::Fact;
 use crate::collections::Pause;
-use crate::quantity;
+use crate::facts::{Value, written as facts};
 
 /// A gap must be at least this long, milliseconds. A thread that merely waits for a CPU is back
 /// within some tens of milliseconds, also on a busy machine; dirty-page throttling sleeps up to 200
@@ -32,10 +33,10 @@ pub(super) struct Wait<'a> {
     pub(super) ms: f64,
     /// Whether no CPU time was used in it.
     pub(super) idle: bool,
-    /// In words; empty where it is too short to be reported.
-    pub(super) how: String,
-    /// The write that filled it, where the kernel timed it, in words.
-    pub(super) call: Option<(Span<'a>, String)>,
+    /// How it was spent.
+    pub(super) how: Fact,
+    /// The write that filled it, where the kernel timed it, and what is known of it.
+    pub(super) call: Option<(Span<'a>, Fact)>,
 }
 
 /// The gap within a pause: between its lines where they are stamped, else what its phases leave
@@ -46,7 +47,8 @@ pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     let beyond_ms = phases_ms.map(|sum| pause.ms() - sum);
     let cpu = pause.cpu();
     let cpu_s = cpu.map(|c| c.cpu_s());
-    let cpu_text = || cpu_s.map_or("no CPU times".to_owned(), |s| format!("{s:.2} s of CPU"));
+    let in_pause =
+        |fact: Fact| fact.with("pause", Value::ms(pause.ms())).with("cpu", cpu_s.map(Value::seconds));
     if let Some(gap) = span.figure(figure::IDLE_GAP_MS) {
         // All CPU time of the pause fits into the part of it that lies outside the gap.
         // Of a log that does not say how many, one: that can only understate how idle they were.
@@ -55,27 +57,14 @@ pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
         let idle = cpu_s.is_some_and(|s| s <= rest_s + CPU_STEP_S);
         // Phases that add up to more than the rest of the pause were at work during the gap.
         let free = beyond_ms.is_none_or(|beyond| beyond >= 0.8 * gap);
-        let how = || {
-            let line = span.figure(figure::IDLE_GAP_LINE);
-            let end = line.map_or(String::new(), |line| format!(" before line {line:.0}"));
-            let (gap, pause) = (quantity::millis(gap), quantity::millis(pause.ms()));
-            format!("nothing was done for {gap}{end} in a pause of {pause} with {}", cpu_text())
-        };
-        return Some(Wait { span, ms: gap, idle: idle && free, how: how_long(gap, how), call: None });
+        let line = span.figure(figure::IDLE_GAP_LINE).map(Value::counted);
+        let how = in_pause(facts::GAP.is(Value::ms(gap)).with("line", line));
+        return Some(Wait { span, ms: gap, idle: idle && free, how, call: None });
     }
     let beyond = beyond_ms?;
     let idle = cpu_s.is_some_and(|s| s <= IDLE_CPU_SHARE * pause.ms() / 1e3);
-    let how = || {
-        let (phases, pause) = (quantity::millis(phases_ms.unwrap_or(0.0)), quantity::millis(pause.ms()));
-        format!("phases account for {phases} of a pause of {pause} with {}", cpu_text())
-    };
-    Some(Wait { span, ms: beyond, idle, how: how_long(beyond, how), call: None })
-}
-
-/// How an interval was spent, in words, where it is long enough to be reported: a log has a hundred
-/// thousand that are not.
-pub(super) fn how_long(ms: f64, words: impl FnOnce() -> String) -> String {
-    if ms >= GAP_MS { words() } else { String::new() }
+    let how = facts::PHASES.is(Value::ms(beyond)).with("phases", phases_ms.map(Value::ms));
+    Some(Wait { span, ms: beyond, idle, how: in_pause(how), call: None })
 }
 
 /// Safepoints that held the threads longer than the collections in them: the last lines of a
@@ -103,11 +92,8 @@ pub(super) fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
             continue;
         }
         let ms = at_ms - paused_ms;
-        let how = || {
-            let collections = quantity::plural(count, "collection", "collections");
-            format!("threads were held for {} after {collections} had ended", quantity::millis(ms))
-        };
-        waits.push(Wait { span: stop, ms, idle: true, how: how_long(ms, how), call: None });
+        let how = facts::AFTER.is(Value::ms(ms)).with("collections", Value::count(count));
+        waits.push(Wait { span: stop, ms, idle: true, how, call: None });
     }
     waits
 }
@@ -116,29 +102,29 @@ pub(super) fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
 pub(super) struct Seen<'a> {
     /// Time of waits that a write was seen to fill, milliseconds.
     pub(super) write_ms: f64,
-    pub(super) writes: Vec<(Span<'a>, String)>,
+    pub(super) writes: Vec<(Span<'a>, Fact)>,
     /// Time of waits that a page fault was seen to fill.
     pub(super) fault_ms: f64,
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Fact>,
 }
 
 impl<'a> Seen<'a> {
     pub(super) fn of(gc: &GcCase<'_, 'a>, waits: &[Wait<'a>]) -> Self {
         let mut seen = Self { write_ms: 0.0, writes: Vec::new(), fault_ms: 0.0, fault: None };
         for wait in waits {
-            if let Some((call, text)) = &wait.call {
+            if let Some((call, fact)) = &wait.call {
                 seen.write_ms += wait.ms;
-                seen.writes.push((*call, text.clone()));
+                seen.writes.push((*call, fact.clone()));
                 continue;
             }
             match log_write::during(gc.case, gc.jvm, &wait.span, wait.ms) {
-                Some(Kernel::Write(call, text)) => {
+                Some(Kernel::Write(call, fact)) => {
                     seen.write_ms += wait.ms;
-                    seen.writes.push((call, text));
+                    seen.writes.push((call, fact));
                 }
-                Some(Kernel::Fault(_, text)) => {
+                Some(Kernel::Fault(_, fact)) => {
                     seen.fault_ms += wait.ms;
-                    seen.fault = Some(text);
+                    seen.fault = Some(fact);
                 }
                 None => {}
             }

@@ -1,5 +1,6 @@
 //! Gaps in logs, and writes that the kernel timed.
 
+use crate::facts::{titles, written as facts};
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{FrameType, ProcessId, Role, Sink, Source, SpanRow};
 
@@ -93,9 +94,12 @@ fn a_write_timed_by_the_kernel_is_reported_and_a_fault_of_the_vm_thread_is_anoth
         let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
         assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
         let write = finding.evidence.iter().find(|e| e.source.to_string() == "strace.txt:7");
-        let text = &write.unwrap_or_else(|| panic!("{:?}", finding.evidence)).text();
-        assert!(text.contains("meanwhile writeback to 254:0 (background) took"), "{text}");
-        assert!(text.contains(": 1.5 GB of /srv/dump.bin, last written by dd (7)"), "{text}");
+        let write = &write.unwrap_or_else(|| panic!("{:?}", finding.evidence)).fact;
+        let meanwhile = write.find(&facts::WRITEBACK).unwrap_or_else(|| panic!("{write:?}"));
+        assert_eq!((meanwhile.name("device"), meanwhile.name("reason")), (Some("254:0"), Some("background")));
+        let file = write.find(&facts::FILE).unwrap();
+        assert_eq!(file.shows("value"), "1.5 GB");
+        assert_eq!((file.name("file"), file.name("writer")), (Some("/srv/dump.bin"), Some("dd (7)")));
     }
     let fault = stopped(kind::SCHED_OFF, Role::Vm, &["asm_exc_page_fault", "ext4_page_mkwrite"], &[]);
     assert!(matches!(fault, Judgement::RuledOut { .. }), "{fault:?}");
@@ -158,7 +162,8 @@ fn a_live_recording_proves_it_with_what_the_kernel_waited_for_and_the_stop_in_pa
         let judged = live(2_550, &["vfs_write", frame], "LogFileStreamOutput::write");
         let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
         assert_eq!((finding.confidence, finding.cost_ms), (Confidence::Proven, 2_550.0));
-        assert!(finding.evidence.iter().any(|e| e.text().contains(waited_for)), "{:?}", finding.evidence);
+        let write = finding.fact(&facts::WRITE);
+        assert!(write.name("waited-for").unwrap().contains(waited_for), "{write:?}");
         let stop = finding.stop.unwrap();
         let log = stop.parts.iter().find(|part| part.part == crate::chain::Part::LogWrite);
         assert_eq!(log.map(|part| part.ms), Some(2_550.0), "{stop:?}");
@@ -209,7 +214,7 @@ fn writes_in_pieces_of_any_length_are_added_up_and_are_no_lack_of_processors() {
     let recording = in_pieces("VM Thread", &[(label::PATH, "/var/log/gc.log")]).sealed();
     let Judgement::Found(finding) = judged(&GcLogWriteBlocked, &recording) else { panic!("not found") };
     assert!((finding.cost_ms - 20.0 * 120.0).abs() < 1.0, "{}", finding.cost_ms);
-    assert!(finding.title.starts_with("20 stops waited 2.40 s"), "{}", finding.title);
+    finding.title.states(&titles::GC_LOG_WRITE_BLOCKED, &[("stops", "20"), ("value", "2.40 s")]);
     let starved = judged(&super::super::gc_starved_of_cpu::GcStarvedOfCpu, &recording);
     assert!(matches!(starved, Judgement::RuledOut { .. }), "{starved:?}");
 }
@@ -259,7 +264,7 @@ fn a_gap_full_of_cpu_time_is_work_that_no_phase_is_printed_for() {
     let mut built = quiet("17");
     pause(&mut built, 110.0, 1_000.0, 900.0, 1.7, 90.0);
     let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &built.sealed()) else { panic!() };
-    assert!(figure.contains("busy"), "{figure}");
+    assert_eq!(figure.fact().metric, &ruled_out::GAP_BUSY);
 }
 
 #[test]
@@ -276,7 +281,7 @@ fn healthy_is_ruled_out_with_its_figure_and_a_brief_log_is_inconclusive() {
     let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &quiet("21").sealed()) else {
         panic!()
     };
-    assert!(figure.contains("0.20 ms"), "{figure}");
+    figure.states(&ruled_out::GAP_SHORT, &[("value", "0.20 ms")]);
     let mut brief = Built::jvm("17", "G1", 100.0);
     brief.pause("Pause Young (Normal)", "G1 Evacuation Pause", 5.0, 900.0, &[]);
     let recording = brief.sealed();

@@ -17,8 +17,9 @@ use fathom_recording::{Frame, FrameId, FrameType, ProcessId, Recording, StackId}
 use rustc_hash::FxHashMap;
 
 use super::keeper::Keeper;
+use crate::Fact;
+use crate::facts::{Value, pauses};
 use crate::growth::places::is_of_jdk;
-use crate::quantity;
 
 /// Fewer samples are too few for a share.
 const FEWEST: usize = 5;
@@ -50,18 +51,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// In words.
-    pub(super) fn in_words(&self) -> String {
-        let what = match self.of_what_stays {
-            true => format!("{} of the bytes allocated for {}", quantity::share(self.share), self.class),
-            false => format!(
-                "{} of all bytes allocated for {}, kept or not",
-                quantity::share(self.share),
-                self.class
-            ),
-        };
-        let samples = quantity::plural(self.samples, "sample", "samples");
-        format!("{what} are by {} ({samples})", self.stack.join(" ← "))
+    /// What is known of it.
+    pub(super) fn fact(&self) -> Fact {
+        let metric = if self.of_what_stays { &pauses::ALLOCATED_BY } else { &pauses::ALLOCATED_ALL_BY };
+        let frames = self.stack.iter().map(|frame| pauses::FRAME.is(Value::name(frame)));
+        let fact = metric.is(Value::share(self.share)).with("class", Value::name(&self.class));
+        fact.with("stack", Value::list(frames)).with("samples", Value::count(self.samples))
     }
 }
 

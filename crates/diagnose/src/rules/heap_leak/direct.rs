@@ -4,9 +4,9 @@
 use fathom_recording::vocabulary::{fact, figure};
 
 use super::keeper::Dump;
-use crate::facts::{Value, pauses};
+use crate::facts::{Value, culprits, pauses, titles};
 use crate::rules::gc_case::{GcCase, remedy, summed};
-use crate::{Confidence, Finding, Rule, quantity};
+use crate::{Confidence, Finding, Rule};
 
 /// Growth as a share of what direct buffers may take: less is within what load does.
 const GROWN: f64 = 0.2;
@@ -61,14 +61,11 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
         false => 0.0,
     };
     let mut finding = gc.finding(rule, sure, cost_ms, if exhausted { &asked } else { &[] });
-    finding.title = format!(
-        "direct buffers kept by {} grew by {} to {} outside of the heap, {} of what they may take",
-        owner.name(),
-        quantity::bytes(grown),
-        quantity::bytes(bytes),
-        quantity::share((bytes / limit).min(1.0)),
-    );
-    finding.culprit = owner.name().to_owned();
+    let kept_by = Value::name(owner.name());
+    let title = titles::HEAP_LEAK_DIRECT.is(Value::bytes(grown)).with("owner", kept_by.clone());
+    let title = title.with("size", Value::bytes(bytes));
+    finding.title = title.with("share", Value::share((bytes / limit).min(1.0))).into();
+    finding.culprit = culprits::KEEPER.is(kept_by).into();
     finding.meaning = "A direct buffer is a small object whose memory lies outside of the heap. The memory is given back when the \
                        object is collected, so that what keeps the object keeps the memory, and the sizes in the GC log do not show it."
         .into();

@@ -130,7 +130,7 @@ fn the_largest_holder_without_a_bound_is_named_where_it_keeps_half_of_the_growth
     let mut built = growing();
     with_dump(&mut built, 880.0, &[("Web.OPEN", 200.0, None, "")]);
     let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
-    assert_eq!(finding.culprit, "objects that the application keeps referring to", "{}", finding.title);
+    finding.culprit.states(&culprits::KEEPER, &[("value", "")]);
     assert_eq!(finding.confidence, Confidence::ConsistentWith);
 }
 
@@ -149,7 +149,7 @@ fn a_dump_of_another_heap_names_nobody() {
     let mut built = growing();
     with_dump(&mut built, 100.0, &[("Other.TABLE", 95.0, None, "")]);
     let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
-    assert_eq!(finding.culprit, "objects that the application keeps referring to");
+    finding.culprit.states(&culprits::KEEPER, &[("value", "")]);
     assert_eq!(finding.fact(&live_set::OTHER_DUMP).number("value"), Some(100.0 * MB));
 }
 

@@ -27,7 +27,7 @@ pub(super) fn evidence(
     let tasks_in = Value::count(jit.asked_in(&windows).count());
     let asked = compile::TASKS.is(Value::per_second(slow)).over(Value::per_second(base));
     let mut all = vec![jit.evidence(asked.with("tasks", tasks_in))];
-    let named = fresh.iter().take(NAMED).map(|(method, _)| Fact::from(*method));
+    let named = fresh.iter().take(NAMED).map(|(method, _)| compile::METHOD.is(Value::name(*method)));
     all.push(jit.evidence(compile::FRESH.is(Value::count(fresh.len())).with("methods", Value::list(named))));
     all.push(tiers(jit, tasks));
     all.extend(queue(jit, tasks, &case.base));

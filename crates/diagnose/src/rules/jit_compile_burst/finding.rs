@@ -5,9 +5,8 @@ use super::burst::{BURST_PER_S, Burst};
 use super::evidence::{evidence, remedies};
 use super::methods::{newly_hot, packages};
 use super::samples::Support;
-use crate::facts::{Value, compile};
+use crate::facts::{Value, compile, titles};
 use crate::intervals::Intervals;
-use crate::quantity::plural;
 use crate::{Case, Confidence, Finding, Rule, Window};
 
 pub(super) fn found(
@@ -25,16 +24,14 @@ pub(super) fn found(
     let (confidence, why) = sureness(jit, bursts, support, cost_ms, start_up);
     let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
     finding.why_confidence = why;
-    let methods = plural(fresh.len(), "method", "methods");
     let takes_cpus = support.is_some_and(Support::is_mostly_processors);
-    finding.title = match (start_up, takes_cpus) {
-        (true, _) => format!("start-up: {methods} compiled for the first time"),
-        (_, true) => {
-            format!("{methods} became hot at once: their compilation took the application's CPUs")
-        }
-        _ => format!("{methods} became hot at once and ran slow until compiled"),
+    let title = match (start_up, takes_cpus) {
+        (true, _) => &titles::START_UP,
+        (_, true) => &titles::BURST_TOOK_CPUS,
+        _ => &titles::BURST,
     };
-    finding.culprit = packages(&fresh);
+    finding.title = title.is(Value::count(fresh.len())).into();
+    finding.culprit = packages(&fresh).into();
     finding.meaning = match support {
         None => {
             "New code runs interpreted, many times slower, until C1 and then C2 have compiled it. When much becomes hot \

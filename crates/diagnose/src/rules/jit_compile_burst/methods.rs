@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::Burst;
-use crate::quantity::plural;
+use crate::Fact;
+use crate::facts::{Value, culprits};
 use crate::rules::jit_case::{JitCase, Task};
 
 /// One copy of a method is asked for at tiers 2 and 3 at most once each; more are copies by other
@@ -12,6 +13,8 @@ use crate::rules::jit_case::{JitCase, Task};
 const BEGUN_ONCE: usize = 2;
 /// Levels of a package name that are distinguished: "org.shop.order", whatever lies below.
 const LEVELS: usize = 3;
+/// Packages that are named.
+const NAMED: usize = 3;
 
 /// Methods of the bursts that had not been compiled or queued before, most expensive first, with
 /// the time that their tasks were under way. A name known from before is new as well where several
@@ -48,7 +51,7 @@ fn package(method: &str) -> &str {
 
 /// The packages that most of the methods are of. The JDK's own are named when there is nothing
 /// else: what became hot is the application's path, which the JDK's methods serve.
-pub(super) fn packages(fresh: &[(&str, f64)]) -> String {
+pub(super) fn packages(fresh: &[(&str, f64)]) -> Fact {
     let platform = |p: &str| ["java.", "javax.", "jdk.", "sun.", "com.sun."].iter().any(|s| p.starts_with(s));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (method, _) in fresh {
@@ -56,15 +59,14 @@ pub(super) fn packages(fresh: &[(&str, f64)]) -> String {
     }
     let mut order: Vec<_> = counts.into_iter().collect();
     order.sort_by_key(|(p, n)| (platform(p), std::cmp::Reverse(*n)));
-    let named: Vec<String> = order
-        .iter()
-        .take(3)
-        .map(|(p, n)| format!("{} ({n})", if p.is_empty() { "default package" } else { p }))
-        .collect();
-    match order.len().saturating_sub(3) {
-        0 => named.join(", "),
-        more => format!("{} and {}", named.join(", "), plural(more, "more package", "more packages")),
-    }
+    let one = |(p, n): &(&str, usize)| {
+        let name = if p.is_empty() { "default package" } else { p };
+        culprits::PACKAGE.is(Value::count(*n)).with("package", Value::name(name))
+    };
+    let more = order.len().saturating_sub(NAMED);
+    let packages = Value::list(order.iter().take(NAMED).map(one));
+    let more = (more > 0).then(|| Value::count(more));
+    culprits::PACKAGES.fact().with("packages", packages).with("more", more)
 }
 
 #[cfg(test)]

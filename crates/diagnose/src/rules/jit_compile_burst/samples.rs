@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::Burst;
 use super::uncompiled::{Uncompiled, saved};
 use crate::chain::spent::Spent;
-use crate::facts::{Value, compile};
+use crate::facts::{Value, compile, scope};
 use crate::intervals::Intervals;
 use crate::rules::cpu_case::sharing;
 use crate::rules::cpu_contention::CpuContention;
@@ -180,7 +180,7 @@ impl<'a> Support<'a> {
     /// that is not known.
     pub(super) fn too_little(&self, rule: &dyn Rule, jit: &JitCase<'_, '_>) -> Judgement {
         if self.waiting.is_none() {
-            let what = format!("whether compiler threads took the CPUs of {}", jit.case.jvm_name(jit.jvm));
+            let what = scope::COMPILERS_AND_CPUS.is(Value::name(jit.case.jvm_name(jit.jvm)));
             return blind(rule, what, crate::Sight::Switches.remedy());
         }
         let [interpreted, c1] = self.slow.shares();

@@ -1,5 +1,6 @@
 //! Bursts put together by hand: with samples and without, at other times, of other JVMs.
 
+use crate::facts::culprits;
 use fathom_recording::FrameType;
 
 use super::*;
@@ -162,7 +163,7 @@ fn a_burst_that_begins_with_the_dip_is_consistent_with_it_and_names_the_new_meth
     assert_eq!(finding.facts(&compile::UNCOMPILED).count(), 0, "logs do not show what ran");
     assert_eq!(finding.facts(&compile::START_UP).count(), 0);
     assert_eq!(finding.fact(&compile::FRESH).number("value"), Some(120.0));
-    assert_eq!(finding.culprit, "app.shift (120)");
+    finding.culprit.states(&culprits::PACKAGE, &[("package", "app.shift"), ("value", "120")]);
     assert!(finding.share.unwrap() > 0.5 && finding.cost_ms < 5_000.0, "{finding:?}");
     let tiers = finding.fact(&compile::TIERS).detail("parts").unwrap().parts();
     let tiers: Vec<_> = tiers.iter().map(|part| (part.number("value"), part.name("of"))).collect();

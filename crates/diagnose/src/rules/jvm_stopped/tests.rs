@@ -17,8 +17,8 @@ fn stops_of_a_twentieth_are_reported_with_where_they_went() {
     let Judgement::Found(finding) = judged(&JvmStopped, &log(2.0, 120.0).sealed()) else {
         panic!("not found")
     };
-    assert!(finding.title.contains("6.0% of 120"), "{}", finding.title);
-    assert!(finding.title.contains("Full GC, Ergonomics"), "{}", finding.title);
+    finding.title.states(&titles::STOPPED_IN_RUN, &[("value", "6.0%")]);
+    finding.title.states(&titles::JVM_STOPPED, &[("sort", "Full GC, Ergonomics")]);
     let sort = &finding.fact(&pauses::STOPS).detail("sorts").unwrap().parts()[0];
     assert_eq!(["stops", "value"].map(|name| sort.number(name).unwrap().round()), [60.0, 7_200.0]);
     assert_eq!(sort.detail("sort"), Some(&Value::name("Full GC, Ergonomics")));
@@ -48,11 +48,9 @@ fn what_safepoints_take_beyond_the_collections_in_them_is_said_apart() {
         built.pause("GC pause (young)", "G1 Evacuation Pause", at + 0.02, 2.0, &[]);
     }
     let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
-    assert!(
-        finding.title.ends_with("most of it in safepoints around collections, beyond their pauses"),
-        "{}",
-        finding.title
-    );
+    let title = finding.says(&titles::JVM_STOPPED);
+    assert_eq!(title.name("sort"), Some("safepoints around collections, beyond their pauses"));
+    assert!(title.number("share").unwrap() > 0.5, "{title:?}");
     assert!(finding.remedies[0].change.contains("PrintSafepointStatistics"), "{:?}", finding.remedies);
     assert_eq!(finding.layer, Layer::Safepoint);
 }
@@ -79,7 +77,8 @@ fn all_long_stops_are_counted_and_their_cost_is_that_of_all() {
     // Without what the JVM is stopped for in as much other time.
     let cost_ms = diagnosis.findings[0].cost_ms;
     assert!((155_000.0..=156_000.0).contains(&cost_ms), "{cost_ms}");
-    assert!(diagnosis.findings[0].evidence[0].text().starts_with("130 × Full GC"), "{diagnosis:?}");
+    let sort = diagnosis.findings[0].fact(&pauses::STOPS).find(&pauses::STOPS_OF).unwrap();
+    assert_eq!((sort.shows("stops"), sort.name("sort")), ("130".into(), Some("Full GC")));
 }
 
 #[test]
@@ -116,18 +115,15 @@ fn stops_that_stand_out_are_named_where_they_are_what_was_lost() {
     assert_eq!(d.status, Status::Found, "{}", d.headline);
     let finding = &d.findings[0];
     assert_eq!(finding.rule, "jvm-stopped");
-    assert!(
-        finding
-            .title
-            .starts_with("40 stops that stand out of 1,000, the longest 400 ms, most of it in GC pause"),
-        "{}",
-        finding.title
+    let stops = finding.says(&titles::STOPS_STANDING_OUT);
+    assert_eq!(
+        ["stops", "all", "value"].map(|name| stops.number(name).unwrap().round()),
+        [40.0, 1_000.0, 400.0]
     );
-    assert!(
-        finding.evidence[0].text().starts_with("20 × GC pause (young), G1 Evacuation Pause: 8"),
-        "{:?}",
-        finding.evidence[0]
-    );
+    assert!(finding.culprit.starts_with("GC pause"), "{}", finding.culprit);
+    let sort = finding.fact(&pauses::STOPS).find(&pauses::STOPS_OF).unwrap();
+    assert_eq!(sort.shows("stops"), "20");
+    assert_eq!(sort.name("sort"), Some("GC pause (young), G1 Evacuation Pause"));
 }
 
 #[test]
@@ -145,12 +141,9 @@ fn shorter_stops_that_stand_out_are_counted_with_the_long_ones() {
     let d = diagnose(&built.sealed(), &Options::default()).unwrap();
     let first = &d.findings[0];
     assert_eq!(first.rule, "jvm-stopped", "{}", d.headline);
-    assert!(
-        first.title.starts_with(
-            "2 stops of 1.00 s or more and 50 shorter ones that stand out of 2,002, the longest 3.60 s"
-        ),
-        "{}",
-        first.title
+    first.title.states(
+        &titles::LONG_STOPS,
+        &[("stops", "2"), ("shorter", "50"), ("all", "2,002"), ("value", "3.60 s")],
     );
     // All of them, without what a usual stop takes.
     assert!((23_500.0..=23_600.0).contains(&first.cost_ms), "{}", first.cost_ms);
@@ -240,13 +233,12 @@ fn a_remark_on_one_processor_is_said_to_be_one_and_one_on_four_is_not() {
         diagnose(&built.sealed(), &Options::default()).unwrap().findings.remove(0)
     };
     let one = remark(2.68);
-    let by_one_cpu = one
-        .evidence
-        .iter()
-        .any(|e| e.text().starts_with("1 remark ran on one CPU (2.69 s of CPU in 2.66 s)"));
-    assert!(by_one_cpu && one.remedies[0].change.contains("ParallelRefProcEnabled"), "{one:?}");
+    let on_one = one.fact(&pauses::ON_ONE_CPU);
+    let shown = ["pauses", "mark", "value", "paused"].map(|name| on_one.shows(name));
+    assert_eq!(shown, ["1", "remark", "2.69 s", "2.66 s"]);
+    assert!(one.remedies[0].change.contains("ParallelRefProcEnabled"), "{one:?}");
     let four = remark(9.0);
-    assert!(four.evidence.iter().all(|e| !e.text().contains("on one CPU")), "{four:?}");
+    assert_eq!(four.facts(&pauses::ON_ONE_CPU).count(), 0, "{four:?}");
 }
 
 #[test]
@@ -255,17 +247,15 @@ fn an_initial_mark_on_one_processor_is_said_to_be_one() {
     let cpu = [(figure::USER_S, 19.72), (figure::SYS_S, 0.02), (figure::REAL_S, 19.69)];
     built.pause("CMS-initial-mark", "", 9_000.0, 19_684.0, &cpu);
     let one = diagnose(&built.sealed(), &Options::default()).unwrap().findings.remove(0);
-    assert!(
-        one.evidence.iter().any(|e| e.text().starts_with("1 initial mark ran on one CPU (19.74 s of CPU")),
-        "{one:?}"
-    );
+    let on_one = one.fact(&pauses::ON_ONE_CPU);
+    assert_eq!(["pauses", "mark", "value"].map(|name| on_one.shows(name)), ["1", "initial mark", "19.74 s"]);
     assert!(one.remedies[0].change.contains("CMSParallelInitialMarkEnabled"), "{one:?}");
 }
 
 #[test]
 fn a_quiet_run_is_ruled_out_by_its_figures() {
     let Judgement::RuledOut { figure, .. } = judged(&JvmStopped, &log(2.0, 30.0).sealed()) else { panic!() };
-    assert!(figure.contains("1.5% of 120") && figure.contains("30"), "{figure}");
+    figure.states(&ruled_out::STOPPED, &[("value", "1.5%"), ("longest", "30 ms")]);
 }
 
 #[test]
@@ -277,11 +267,8 @@ fn a_safepoint_right_behind_a_collection_is_not_the_collection() {
     built.span(kind::SAFEPOINT, "stopped", 2.846, 42.0, &[], &[]);
     built.span(kind::SAFEPOINT, "stopped", 2.883, 1_000.7, &[], &[]);
     let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
-    assert!(
-        finding.title.starts_with("one stop of 1.04 s, most of it in unnamed VM operations"),
-        "{}",
-        finding.title
-    );
+    assert_eq!(finding.says(&titles::LONG_STOP).number("value").unwrap().round(), 1_038.0);
+    assert_eq!(*finding.culprit, *UNNAMED);
     assert!(finding.remedies[0].change.contains("PrintSafepointStatistics"), "{:?}", finding.remedies);
     assert_eq!(finding.layer, Layer::Safepoint);
 }
@@ -296,7 +283,7 @@ fn the_largest_sort_of_stops_is_most_of_them_only_from_half_on() {
         built.pause("GC pause (young)", "GCLocker Initiated GC", at + 0.6, 25.0, &[]);
     }
     let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
-    assert!(finding.title.ends_with("40% of it in unnamed VM operations"), "{}", finding.title);
+    finding.title.states(&titles::JVM_STOPPED, &[("share", "40%"), ("sort", UNNAMED)]);
 }
 
 #[test]
@@ -317,11 +304,7 @@ fn what_another_rule_explains_is_charged_there_and_the_sum_stands_in_its_evidenc
     }
     let d = diagnose(&built.sealed(), &Options::default()).unwrap();
     assert_eq!(d.findings.iter().map(|f| f.rule).collect::<Vec<_>>(), ["gc-explicit"], "{}", d.headline);
-    assert!(
-        d.findings[0].evidence.iter().any(|e| e.text().contains("stopped for 20%")),
-        "{:?}",
-        d.findings[0]
-    );
+    d.findings[0].fact(&crate::facts::merged::IN_ALL);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use super::super::gc_case::remedy;
 use super::WAITED;
 use crate::burden::LONG_MS;
 use crate::collections::{self, Pause};
-use crate::{Remedy, quantity};
+use crate::facts::{Value, pauses};
+use crate::{Fact, Remedy};
 
 /// Full collections of a second and more go through a hundred megabytes of heap a second and more:
 /// of 1,078 in public logs with their CPU time all but 9. Bytes a second below which the collector
@@ -41,15 +42,10 @@ impl Pace<'_, '_> {
         self.bytes / (self.ms / 1e3)
     }
 
-    pub(super) fn words(&self) -> String {
-        format!(
-            "{} went through {} of heap in {}, {} a second; a collector that works goes through 100 MB and more: for most \
-             of it this one waited, for memory from swap, for a CPU, or for a disk",
-            quantity::plural(self.pauses.len(), "full collection", "full collections"),
-            quantity::bytes(self.bytes),
-            quantity::millis(self.ms),
-            quantity::bytes(self.bytes_a_second())
-        )
+    pub(super) fn fact(&self) -> Fact {
+        let fact = pauses::PACE.is(Value::bytes(self.bytes_a_second()));
+        let fact = fact.with("collections", Value::count(self.pauses.len()));
+        fact.with("heap", Value::bytes(self.bytes)).with("paused", Value::ms(self.ms))
     }
 }
 
@@ -87,7 +83,7 @@ const MARKS: [Mark; 2] = [
 
 /// What is said of pauses of CMS that ran on one CPU, and what to do about it.
 pub(super) struct OnOneCpu {
-    pub(super) words: String,
+    pub(super) fact: Fact,
     pub(super) remedy: Remedy,
 }
 
@@ -103,13 +99,12 @@ pub(super) fn on_one_cpu(pauses: &[Pause<'_>]) -> Option<OnOneCpu> {
         let seen = collections::Worked::of(marks.into_iter())?;
         let cpus = seen.cpu.cpu_s() / seen.cpu.real_s;
         (WAITED..=ONE_CPU).contains(&cpus).then(|| OnOneCpu {
-            words: format!(
-                "{} ran on one CPU ({} of CPU in {}): {}",
-                quantity::plural(seen.pauses, mark.words.0, mark.words.1),
-                quantity::seconds(seen.cpu.cpu_s()),
-                quantity::seconds(seen.cpu.real_s),
-                mark.why
-            ),
+            fact: pauses::ON_ONE_CPU
+                .is(Value::seconds(seen.cpu.cpu_s()))
+                .with("pauses", Value::count(seen.pauses))
+                .with("mark", Value::name(if seen.pauses == 1 { mark.words.0 } else { mark.words.1 }))
+                .with("paused", Value::seconds(seen.cpu.real_s))
+                .with("why", Value::name(mark.why)),
             remedy: remedy(mark.remedy.0, "CMS (JDK 13 and before)", mark.remedy.1),
         })
     })

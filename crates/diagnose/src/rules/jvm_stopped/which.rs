@@ -2,8 +2,9 @@
 //! out.
 
 use crate::burden::{Burden, LONG_MS};
+use crate::facts::{Value, titles};
 use crate::intervals::Intervals;
-use crate::{Case, MATTERS_SHARE, Window, quantity};
+use crate::{Case, Fact, MATTERS_SHARE, Window};
 
 /// Slow windows that are stops for as much of their time were picked for that: a share of them says
 /// nothing.
@@ -18,7 +19,7 @@ const NEARLY_ALL: f64 = 0.75;
 pub(super) struct Seen {
     pub(super) stops: Intervals,
     pub(super) cost_ms: f64,
-    pub(super) title: String,
+    pub(super) title: Fact,
 }
 
 /// What a series shows as lost, so far as stops took it.
@@ -28,11 +29,7 @@ pub(super) fn in_windows(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
     let cost_ms = case.excess_ms(stops.length_ms(), base_ms);
     let length_ms = Case::length_ms(&case.slow);
     case.matters(cost_ms).then(|| Seen {
-        title: format!(
-            "the JVM was stopped for {} of the {} that were slow",
-            quantity::millis(stops.length_ms()),
-            quantity::millis(length_ms)
-        ),
+        title: titles::STOPPED_IN_WINDOWS.is(Value::ms(stops.length_ms())).with("of", Value::ms(length_ms)),
         stops,
         cost_ms,
     })
@@ -53,12 +50,8 @@ pub(super) fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
         return is_most.then(|| standing_out(case, burden, &slow, all)).flatten();
     }
     let stops = if heavy.whole { all } else { within(&heavy.window) };
-    let part = if heavy.whole { "" } else { "in the part of the run that it is stopped most, " };
-    let title = format!(
-        "{part}the JVM is stopped for {} of {}",
-        quantity::share(heavy.share),
-        quantity::millis(heavy.ms)
-    );
+    let stopped = if heavy.whole { &titles::STOPPED_IN_RUN } else { &titles::STOPPED_IN_PART };
+    let title = stopped.is(Value::share(heavy.share)).with("of", Value::ms(heavy.ms));
     Some(Seen { cost_ms: stops.length_ms(), stops, title })
 }
 
@@ -67,7 +60,7 @@ fn standing_out(case: &Case<'_>, burden: &Burden, slow: &Intervals, all: Interva
     let long: Vec<(i64, i64)> = burden.long().filter(|(from, to)| slow.touches(*from, *to)).collect();
     if !long.is_empty() {
         let longest = long.iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
-        let (n, longest) = (long.len(), quantity::millis(longest as f64 / 1e6));
+        let (n, longest) = (long.len(), Value::ms(longest as f64 / 1e6));
         let long = Intervals::of(long);
         // Stops below a second that stand out of the run are as much of what was lost.
         let shorter = all.without(&long);
@@ -75,20 +68,16 @@ fn standing_out(case: &Case<'_>, burden: &Burden, slow: &Intervals, all: Interva
             && shorter.ranges().len() >= SEVERAL
             && shorter.length_ms() >= MATTERS_SHARE * slow.length_ms()
             && all.length_ms() >= PICKED * slow.length_ms();
+        let long_stops = titles::LONG_STOPS
+            .is(longest.clone())
+            .with("stops", Value::count(n))
+            .with("least", Value::ms(LONG_MS));
         let title = match (n, with_shorter) {
-            (1, false) => format!("one stop of {longest}"),
-            (_, false) => format!(
-                "{} of {} or more, the longest {longest}",
-                quantity::plural(n, "stop", "stops"),
-                quantity::millis(LONG_MS)
-            ),
-            (_, true) => format!(
-                "{} of {} or more and {} shorter ones that stand out of {}, the longest {longest}",
-                quantity::plural(n, "stop", "stops"),
-                quantity::millis(LONG_MS),
-                quantity::count(shorter.ranges().len() as f64),
-                quantity::count(burden.stops.ranges().len() as f64)
-            ),
+            (1, false) => titles::LONG_STOP.is(longest),
+            (_, false) => long_stops,
+            (_, true) => long_stops
+                .with("shorter", Value::count(shorter.ranges().len()))
+                .with("all", Value::count(burden.stops.ranges().len())),
         };
         let stops = if with_shorter { all } else { long.and(slow) };
         return Some(Seen { cost_ms: stops.length_ms(), stops, title });
@@ -101,20 +90,15 @@ fn standing_out(case: &Case<'_>, burden: &Burden, slow: &Intervals, all: Interva
     let title = if stopped_ms < PICKED * length_ms {
         // Intervals that were found for being stopped more than usual, and are more than the stops
         // themselves.
-        format!(
-            "the JVM is stopped for {} of {} that stand out of its run",
-            quantity::share(stopped_ms / length_ms.max(f64::MIN_POSITIVE)),
-            quantity::millis(length_ms)
-        )
+        let share = Value::share(stopped_ms / length_ms.max(f64::MIN_POSITIVE));
+        titles::STOPPED_STANDING_OUT.is(share).with("of", Value::ms(length_ms))
     } else if case.found_on_stops && all.ranges().len() >= SEVERAL {
         // Stops that stand out are what was lost, however short each is.
         let longest = all.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
-        format!(
-            "{} that stand out of {}, the longest {}",
-            quantity::plural(all.ranges().len(), "stop", "stops"),
-            quantity::count(burden.stops.ranges().len() as f64),
-            quantity::millis(longest as f64 / 1e6)
-        )
+        titles::STOPS_STANDING_OUT
+            .is(Value::ms(longest as f64 / 1e6))
+            .with("stops", Value::count(all.ranges().len()))
+            .with("all", Value::count(burden.stops.ranges().len()))
     } else {
         return None;
     };

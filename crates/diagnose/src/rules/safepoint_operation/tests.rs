@@ -29,15 +29,14 @@ fn a_heap_dump_of_a_third_of_a_second_is_named_with_who_asked_and_nothing_else_i
     assert_eq!(d.status, Status::Found, "{}", d.headline);
     let first = &d.findings[0];
     assert_eq!((first.rule, first.confidence), ("safepoint-operation", Confidence::Proven));
-    assert_eq!(first.title, "1 heap dump held the JVM for 338 ms, asked for by Worker-2");
-    assert!(
-        first.evidence[0].text().starts_with(
-            "1 × HeapDumper: 338 ms, the longest 338 ms, 73 ms of it in the collections that they begin with, asked for by \
-             Worker-2"
-        ),
-        "{:?}",
-        first.evidence[0].text()
+    first.title.states(
+        &titles::SAFEPOINT_OPERATION,
+        &[("operations", "1"), ("noun", "heap dump"), ("value", "338 ms"), ("asked-by", "Worker-2")],
     );
+    let operations = first.fact(&facts::VM_OPERATIONS);
+    let shown =
+        ["operations", "operation", "value", "collections", "asked-by"].map(|name| operations.shows(name));
+    assert_eq!(shown, ["1", "HeapDumper", "338 ms", "73 ms", "Worker-2"]);
     assert!(first.remedies[0].change.contains("heap dumps"), "{:?}", first.remedies);
     let out = |rule: &str| d.ruled_out.iter().any(|row| row.rule == rule);
     assert!(!out("gc-explicit") && !out("jvm-stopped"), "{:?}", d.ruled_out);
@@ -54,8 +53,8 @@ fn a_stop_that_the_log_does_not_name_is_a_heap_dump_where_its_collection_was_ask
     built.span(kind::SAFEPOINT, "stopped", 30.5, 9_000.0, &[], &[]);
     built.pause("Full GC", "Heap Dump Initiated GC", 30.501, 700.0, &[]);
     let Judgement::Found(found) = judged(&SafepointOperation, &built.sealed()) else { panic!("not found") };
-    assert!(found.title.starts_with("1 heap dump held the JVM for 9.00 s"), "{}", found.title);
-    assert!(found.culprit.contains("jmap -dump"), "{}", found.culprit);
+    found.title.states(&titles::SAFEPOINT_OPERATION, &[("noun", "heap dump"), ("value", "9.00 s")]);
+    assert!(found.culprit.fact().name("by").unwrap().contains("jmap -dump"), "{}", found.culprit);
 }
 
 #[test]
@@ -78,14 +77,11 @@ fn thread_dumps_that_add_up_are_found_with_their_number() {
     let d = diagnose(&built.sealed(), &Options::default()).unwrap();
     let first = &d.findings[0];
     assert_eq!(first.rule, "safepoint-operation", "{}", d.headline);
-    assert!(
-        first
-            .title
-            .starts_with("40 thread dumps held the JVM for 4.80 s, the longest 120 ms, asked for by Attach")
-            && first.title.contains("jstack"),
-        "{}",
-        first.title
+    first.title.states(
+        &titles::SAFEPOINT_OPERATION,
+        &[("operations", "40"), ("noun", "thread dumps"), ("value", "4.80 s"), ("longest", "120 ms")],
     );
+    assert!(first.culprit.fact().name("asked-by").unwrap().starts_with(ATTACH), "{}", first.culprit);
 }
 
 #[test]
@@ -99,23 +95,27 @@ fn short_operations_in_a_fragment_are_no_finding() {
 
 #[test]
 fn an_operation_that_does_little_and_one_that_is_not_known_are_named_and_no_more_than_consistent() {
-    for (operation, words) in [
-        ("BulkRevokeBias", "1 revocation of biased locks held the JVM for 400 ms"),
-        ("JVMCIResizeCounters", "1 VM operation (JVMCIResizeCounters) held the JVM for 400 ms"),
+    for (operation, noun, named) in [
+        ("BulkRevokeBias", "revocation of biased locks", ""),
+        ("JVMCIResizeCounters", "VM operation", "JVMCIResizeCounters"),
     ] {
         let mut built = minute("11");
         built.span(kind::SAFEPOINT, operation, 30.5, 400.0, &[], &[]);
         let Judgement::Found(found) = judged(&SafepointOperation, &built.sealed()) else {
             panic!("{operation}")
         };
-        assert_eq!((found.title.as_str(), found.confidence), (words, Confidence::ConsistentWith));
+        found.title.states(
+            &titles::SAFEPOINT_OPERATION,
+            &[("operations", "1"), ("noun", noun), ("operation", named), ("value", "400 ms")],
+        );
+        assert_eq!(found.confidence, Confidence::ConsistentWith);
         assert!(found.verify[0].contains("caller"), "{:?}", found.verify);
     }
 }
 
 #[test]
 fn what_takes_long_around_an_operation_is_not_its_doing() {
-    let ruled_out = |figures: &[(&str, f64)], name: &str| {
+    let out = |figures: &[(&str, f64)], name: &str| {
         let mut built = minute("11");
         built.span(kind::SAFEPOINT, name, 30.5, 400.0, figures, &[]);
         match judged(&SafepointOperation, &built.sealed()) {
@@ -123,10 +123,13 @@ fn what_takes_long_around_an_operation_is_not_its_doing() {
             other => panic!("{name}: {other:?}"),
         }
     };
-    let late = ruled_out(&[(figure::REACH_NS, 395e6)], "HeapDumper");
-    assert!(late.contains("5.00 ms above the baseline, the longest 5.00 ms (HeapDumper)"), "{late}");
-    assert!(ruled_out(&[], "Cleanup").starts_with("no operation but collections"));
-    assert!(ruled_out(&[], "G1CollectFull").starts_with("no operation but collections"));
+    let late = out(&[(figure::REACH_NS, 395e6)], "HeapDumper");
+    late.states(
+        &ruled_out::OPERATIONS_LITTLE,
+        &[("value", "5.00 ms"), ("longest", "5.00 ms"), ("operation", "HeapDumper")],
+    );
+    assert_eq!(out(&[], "Cleanup").fact().metric, &ruled_out::NO_OPERATION);
+    assert_eq!(out(&[], "G1CollectFull").fact().metric, &ruled_out::NO_OPERATION);
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn usual() -> impl Iterator<Item = (&'static str, f64, f64)> {
 fn one_late_thread_is_found_and_not_named() {
     let Judgement::Found(found) = safepoints(usual().chain([("ThreadDump", 459.0, 0.0)])) else { panic!() };
     assert_eq!(found.confidence, Confidence::Likely);
-    assert_eq!(found.culprit, UNNAMED);
+    assert_eq!(found.culprit.fact().metric, &culprits::LATE_THREAD);
     assert_eq!(found.fact(&facts::REACH).number("value"), Some(459.0));
     assert!(names(&found.remedies[0], "-XX:+SafepointTimeout"), "{:?}", found.remedies);
     assert_eq!(found.cost_ms, 459.0);
@@ -39,7 +39,7 @@ fn threads_that_are_late_by_a_minute_where_a_collection_was_held_up_in_the_kerne
         built.span(kind::SAFEPOINT, "stopped", 300.0, 77_400.0, &[(figure::REACH_NS, 77.4e9)], &[]);
         let Judgement::Found(found) = judged(&SafepointSlowToReach, &built.sealed()) else { panic!() };
         let swap = found.remedies.iter().any(|remedy| remedy.change.contains("VmSwap"));
-        (found.confidence, found.culprit.contains("page faults"), swap)
+        (found.confidence, found.culprit.fact().metric == &culprits::HELD_UP, swap)
     };
     assert_eq!(late(15.8, "0"), (Confidence::ConsistentWith, true, false));
     assert_eq!(late(15.8, "1000"), (Confidence::ConsistentWith, true, true));
@@ -103,13 +103,13 @@ fn slow_trivial_operations_point_at_the_machine() {
     let slow = (0..40).map(|_| ("Cleanup", 300.0, 0.0));
     let Judgement::Found(found) = safepoints(usual().chain(slow)) else { panic!() };
     assert_eq!(found.confidence, Confidence::ConsistentWith);
-    assert_eq!(found.culprit, NO_CPU);
+    assert_eq!(found.culprit.fact().metric, &culprits::NO_CPU);
 }
 
 #[test]
 fn slow_leaving_is_the_vm_threads() {
     let Judgement::Found(found) = safepoints(usual().chain([("Cleanup", 0.1, 350.0)])) else { panic!() };
-    assert_eq!(found.culprit, VM_THREAD);
+    assert_eq!(found.culprit.fact().metric, &culprits::VM_THREAD);
     let late = found.fact(&facts::REACH);
     assert!(late.number("leave") > late.number("value"), "{late:?}");
 }

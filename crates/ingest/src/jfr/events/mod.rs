@@ -57,12 +57,6 @@ pub(super) fn kind_of(name: &str) -> Option<&'static Kind> {
     GROUPS.iter().flat_map(|group| group.iter()).find(|kind| kind.name == name)
 }
 
-/// Kinds that other events of their chunk need, wherever they are: settings, and the identity of
-/// the run.
-pub(super) fn comes_first(name: &str) -> bool {
-    matches!(name, "jdk.ActiveSetting" | "jdk.JVMInformation")
-}
-
 /// An event's fields.
 pub(super) struct Event<'e, 'a> {
     /// The name of its type.

@@ -1,7 +1,7 @@
 use super::*;
 
 fn apart(line: &str) -> Decorated<'_> {
-    take_apart(line.as_bytes(), &mut Dates::default())
+    take_apart(line.as_bytes(), &mut Before::default())
 }
 
 #[test]
@@ -42,6 +42,16 @@ fn any_subset_of_decorations() {
 }
 
 #[test]
+fn ids_of_threads_are_padded_to_the_longest_of_them() {
+    let line =
+        apart("[2026-10-28T10:45:28.100+0800][0.702s][3212][9748 ][info][gc,start     ] GC(0) Pause Young");
+    assert_eq!(line.numbers, [Some(3212), Some(9748)]);
+    assert_eq!((line.tags, line.body), (&b"gc,start"[..], &b"GC(0) Pause Young"[..]));
+    assert_eq!(apart("[9.999s ][15320][gc] x").stamps.uptime_ns, Some(9_999_000_000));
+    assert_eq!(apart("[9748 ] GC(0) Pause Young").numbers, [Some(9748), None]);
+}
+
+#[test]
 fn what_the_line_before_began_with_changes_nothing() {
     let lines = [
         "[1970-01-01T00:00:01.000+0000][0.016s][4711][info][gc,start] a",
@@ -60,9 +70,9 @@ fn what_the_line_before_began_with_changes_nothing() {
     ];
     for before in lines {
         for line in lines {
-            let mut dates = Dates::default();
-            take_apart(before.as_bytes(), &mut dates);
-            assert_eq!(take_apart(line.as_bytes(), &mut dates), apart(line), "after {before}");
+            let mut known = Before::default();
+            take_apart(before.as_bytes(), &mut known);
+            assert_eq!(take_apart(line.as_bytes(), &mut known), apart(line), "after {before}");
         }
     }
 }

@@ -102,3 +102,16 @@ fn the_jits_lines_are_read() {
     let seventeen = try_read(&fixture("codecache-17.log.zst")).unwrap();
     assert!(seventeen.spans_of(kind::JIT_SWEEP).len() > 0);
 }
+
+/// A log that is decorated as no JVM is known to does not show its pauses: what is missing is said.
+#[test]
+fn lines_of_collections_that_cannot_be_read_are_lost() {
+    let recording = read(
+        "[0.1s][info][gc] Using G1\n\
+         [0.1s][?2][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 2M->1M(4M) 900.5ms\n\
+         [0.1s][?2][info][app] no GC(1) at all\n\
+         an array[3] GC(1) of something\n",
+    );
+    let source = &recording.sources[0];
+    assert_eq!((source.skipped, source.lost), (3, 1), "{:?}", source.unknown);
+}

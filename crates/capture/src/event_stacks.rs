@@ -9,9 +9,9 @@ use std::os::fd::BorrowedFd;
 use fathom_recording::StackId;
 use libbpf_rs::{MapCore, Result};
 
-use super::ring::Ring;
+use crate::bpf::ring::Ring;
 use crate::collector::Context;
-use crate::unwind::SharedEngine;
+use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
 
 /// A thread, and when its stack was taken: monotonic nanoseconds.
@@ -27,7 +27,7 @@ pub(crate) struct Events<E> {
     waiting: HashMap<Stamp, Record>,
     /// Tables and names, shared with the other collectors that take stacks; without it there are
     /// none.
-    engine: Option<SharedEngine>,
+    unwinder: Option<SharedUnwinder>,
     /// Of each, taken in one round and kept.
     most: usize,
 }
@@ -40,14 +40,14 @@ impl<E: 'static> Events<E> {
         samples: &dyn MapCore,
         parse: fn(&[u8]) -> Option<E>,
         most: usize,
-        engine: Option<SharedEngine>,
+        unwinder: Option<SharedUnwinder>,
     ) -> Result<Self> {
         let stamped = |bytes: &[u8]| {
             let head = Sample::parse(bytes)?.head;
             Some(((head.tid, head.t_ns), bytes.into()))
         };
         let (events, stacks) = (Ring::over(events, parse, most)?, Ring::over(samples, stamped, most)?);
-        Ok(Self { events, stacks, waiting: HashMap::new(), engine, most })
+        Ok(Self { events, stacks, waiting: HashMap::new(), unwinder, most })
     }
 
     /// What came in since the last time.
@@ -86,7 +86,7 @@ impl<E: 'static> Events<E> {
     fn walked(&self, pid: u32, record: &Record, cx: &mut Context<'_>) -> Option<StackId> {
         let sample = Sample::parse(record)?;
         let is_jvm = cx.targets.get(pid.cast_signed()).is_some_and(|target| target.jvm);
-        self.engine.as_ref()?.borrow_mut().stack(&sample, is_jvm, cx.sink)
+        self.unwinder.as_ref()?.borrow_mut().stack(&sample, is_jvm, cx.sink)
     }
 
     /// A stack that nobody will ask for.

@@ -16,7 +16,7 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const LARGEST: u64 = 64 << 10;
 
 /// The `format` file of a tracepoint; the error says what is there instead.
-pub(super) fn format(category: &str, name: &str) -> Result<String, String> {
+pub(crate) fn format(category: &str, name: &str) -> Result<String, String> {
     let root = root()
         .map_err(|error| format!("the kernel's list of tracepoints (tracefs) cannot be opened: {error}"))?;
     let path = format!("events/{category}/{name}/format");

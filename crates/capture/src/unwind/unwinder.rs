@@ -34,7 +34,7 @@ pub struct UnwindMaps {
 }
 
 /// See the module.
-pub struct Engine {
+pub struct Unwinder {
     /// What the programs look up.
     pub code: CodeOfProcesses,
     /// Names of what they walked.
@@ -46,12 +46,12 @@ pub struct Engine {
     generation: u64,
 }
 
-/// An engine, shared by the collectors of a session, which all run on one thread.
-pub type SharedEngine = Rc<RefCell<Engine>>;
+/// An unwinder, shared by the collectors of a session, which all run on one thread.
+pub type SharedUnwinder = Rc<RefCell<Unwinder>>;
 
-impl Engine {
+impl Unwinder {
     /// Over tables that are loaded.
-    pub fn new(code: CodeOfProcesses, maps: UnwindMaps) -> SharedEngine {
+    pub fn new(code: CodeOfProcesses, maps: UnwindMaps) -> SharedUnwinder {
         KernelSymbols::prefetch();
         let (stacks, generations) = (Stacks::default(), HashMap::new());
         Rc::new(RefCell::new(Self { code, stacks, maps, generations, generation: 0 }))
@@ -59,7 +59,7 @@ impl Engine {
 
     /// A process came, or became another program: its stacks can be walked when this returns. Names
     /// of its code are
-    /// [`Engine::learn`]t afterwards, which takes longer.
+    /// [`Unwinder::learn`]t afterwards, which takes longer.
     pub fn renew(&mut self, pid: i32, is_jvm: bool) {
         self.generation += 1;
         self.generations.insert(pid, self.generation);

@@ -1,0 +1,140 @@
+//! What of the threads' time grew, as the ledger of threads shows it, and what answers take.
+//!
+//! Amounts are of an operation, with its noun, or threads at a time where operations are not
+//! counted.
+
+super::metrics! {
+    /// What grew most, and what goes with it.
+    LARGEST = "largest-growth", "{growth}[ ({methods})][, called from {caller}][; {also*; }]";
+    /// Time of threads by what they do.
+    SPENDS = "grown-time",
+        "[each {noun} spends {value!} instead of {baseline!}|{value:.1} threads at a time instead of {baseline:.1} are] {doing}";
+    /// Time on CPUs or waiting for one, where operations are not counted.
+    RUNS = "grown-running",
+        "{value:.1} threads at a time instead of {baseline:.1} are running or waiting for a CPU[ in {place}]";
+    /// Waits for a thread, and what that does.
+    WAITS_FOR_THREAD = "grown-waits-for-thread",
+        "[each {noun} waits {value!} instead of {baseline!}|{value:.1} threads at a time instead of {baseline:.1} wait] for a thread that is {doing}";
+    /// Waits for an answer over another thread's connection.
+    WAITS_FOR_ANSWER = "grown-waits-for-answer",
+        "[each {noun} waits {value!} instead of {baseline!}|{value:.1} threads at a time instead of {baseline:.1} wait] for {answer}";
+    /// Waits for room to send.
+    WAITS_TO_SEND = "grown-waits-to-send",
+        "[each {noun} waits {value!} instead of {baseline!}|{value:.1} threads at a time instead of {baseline:.1} wait] for room to send in {sender}: the other side takes in slowly what is written";
+    /// Where the answer comes over another thread's connection.
+    ANSWER = "answer-over-a-connection",
+        "the network[ in {place}]: for an answer over a connection of thread {thread}[ of {process}]";
+    /// What threads do, at which peer or file, in which method; whose threads, where they are
+    /// others than those that wait for them, and the peer at whose other end they are.
+    DOING = "thread-doing",
+        "{value}[ at {peer}][ at {file}][ of {name}][ on {mapping}][ in {place}][ (thread {thread})][ (thread {thread-of-another} of {process})][ at the other end of {over}]";
+    /// A part of what grew.
+    PART = "growth",
+        "{doing}: [{value!} {each}, {baseline!} in the baseline|{value:.2} threads at a time, {baseline:.2} in the baseline], by {threads|thread|threads}";
+    /// For how much of the slow time any thread did something.
+    THROUGHOUT = "thread-doing-throughout", "during {value} of the slow time some thread was {doing}";
+    /// The way from a wait to its end.
+    WAY = "waits-followed-to", "waits were followed to who ended them: {steps* ← }";
+    /// A method's share of what grew.
+    SHARE_OF = "share-of-growth", "{method} {value}";
+    /// How many of the threads wait for the first of them.
+    BEHIND = "threads-behind", "{value} of {threads} threads wait behind it[ in {place}]";
+    /// Virtual threads that do not let go of their carriers.
+    CARRIERS = "carriers-kept", "virtual threads keep their carriers meanwhile";
+    /// Fewer threads at a time do what takes as long as ever.
+    FEWER = "fewer-threads-at-a-time",
+        "that itself takes as long as ever ({each!}), and only {value:.1} instead of {baseline:.1} threads at a time do it";
+    /// The same, with what each takes in the baseline.
+    AT_A_TIME = "threads-at-a-time",
+        "without those that wait: {each!} an operation, {each-baseline!} in the baseline; {value:.1} threads at a time, {baseline:.1} in the baseline";
+    /// Operations of the JVM that ask each of its threads.
+    HANDSHAKES = "handshakes-made", "the JVM makes {handshake} {value:.0} times a second instead of {baseline:.0}";
+    /// The same, with their number.
+    HANDSHAKES_COUNTED = "handshakes-counted",
+        "{count} × {handshake} in the slow windows: {value:.1} a second, {baseline:.1} in the baseline";
+    /// Connections that are opened, of an operation or a second.
+    CONNECTIONS = "connections-opened",
+        "[each {noun} opens {value} connections|{value} connections are opened a second] instead of [{baseline}|none]";
+    /// Threads that ended when the slow time began, and the finding that this is added to.
+    ENDED_MEANWHILE = "threads-ended-meanwhile", "{title}; {value?thread|threads} {names} ended as it began";
+    /// The same, with how long they had lived.
+    ENDED = "threads-ended", "{value?thread|threads} {names} ended, after having lived since the recording began";
+    /// Running time that grew in many methods below one.
+    SPREAD = "largest-growth-below",
+        "[each {noun} runs for {value!} instead of {baseline!}|{value:.1} threads at a time instead of {baseline:.1} run] below {method}[, called from {caller}][ ({methods})]";
+    /// Calls that are made more often, and what they take in all.
+    MORE_CALLS = "more-calls",
+        "[each {noun} calls {call}() {value} times|threads call {call}() {value} times a second] instead of {baseline}[ in {place}][, called from {caller}]: [{took!} instead of {took-baseline!}][{threads:.1} of them at a time instead of {threads-baseline:.1}]";
+    /// The same calls, counted.
+    CALLS = "calls-counted", "{call}() {value} times {each}, {baseline} in the baseline";
+    /// Fewer operations that take as long as ever, or add up to little of what was lost.
+    LESS_DEMAND = "less-demand",
+        "fewer operations, and [what they took longer adds up to no more than {part} of what was lost|on average each took no longer]: {took}; as under lower demand";
+    /// How many operations a second, and what each took.
+    OPERATIONS = "operations-and-time",
+        "{value} instead of {baseline} {unit}; each took {took}";
+    /// What an operation took of threads' time.
+    TOOK_OF_THREADS = "operations-took-of-threads", "{value!} of threads' time instead of {baseline!}";
+    /// What an operation took by its latency.
+    TOOK = "operations-took", "{value:.3} {unit} instead of {baseline:.3} {unit}";
+    /// Time of threads that nobody saw.
+    UNSEEN = "threads-time-unseen", "[{value} of the threads' time was not seen|what threads did was not seen]";
+    /// Sleeps of virtual threads that are not recorded.
+    UNSEEN_SLEEPS = "sleeps-of-virtual-threads-unseen",
+        "where virtual threads of {jvm} slept or waited with a time-out: the thread that wakes them did so {value:.1} times a second instead of {baseline:.1}, and what they waited for is not recorded";
+    /// A stage that always has work.
+    BUSY_STAGE = "busy-stage",
+        "[{ended} of {usual} threads of {pool} ended, and ]{who} always busy ({value} of the time, {baseline} in the baseline): {doing} for {share} of it; work handed over queues up";
+    /// Threads of a stage.
+    STAGE = "busy-stage-of", "[thread {thread} is|the {threads} threads of {pool} are]";
+    /// What is left of them.
+    STAGE_LEFT = "busy-stage-left", "[the {threads} that are left are|the one that is left is]";
+    /// The same where nothing shows when it was slow.
+    BUSY_ALL_ALONG = "busy-stage-all-along",
+        "{who} {doing} for {value} of the time, while {waiting:.1} threads at a time wait for another thread";
+    /// What a stage does, and for which share of the time it has no work.
+    STAGE_TIME = "busy-stage-time", "{doing}: {value} of the time[, {baseline} in the baseline][; without work: {idle}]";
+    /// The share of the time without work.
+    STAGE_IDLE = "busy-stage-idle",
+        "without work, or waiting for another thread: {value} of the time, {baseline} in the baseline";
+    /// How many threads it has at a time.
+    STAGE_THREADS = "busy-stage-threads", "{value:.1} threads of it at a time, {baseline:.1} in the baseline";
+    /// Requests that are answered late while no thread works on them.
+    HELD_BACK = "answers-held-back",
+        "each request is answered after {value!} instead of {baseline!}, of which threads work or wait for {spent!} instead of {spent-baseline!}: its answer is held back where no thread waits for it";
+    /// How long the JVM's answers take, and how many there are.
+    ANSWER_TIME = "answer-time",
+        "from the first bytes of a request to the first of its answer: {value!}, {baseline!} in the baseline; {rate} answers a second, {rate-baseline} in the baseline";
+    /// What threads spend on an operation.
+    SPENT = "threads-time-of-an-operation",
+        "what threads spend on an operation: {value!}, {baseline!} in the baseline";
+    /// The thread that sends most.
+    SENDS_MOST = "sends-most", "thread {thread} makes {value} of the calls that send";
+    /// Clients that wait for longer than threads work.
+    LATE_AT_CLIENTS = "answers-late-at-clients",
+        "clients wait {value!} instead of {baseline!} for each operation, of which threads work or wait for {spent!} instead of {spent-baseline!}: [its answer is sent in more pieces ({pieces})|the rest passes where no thread of the process waits]";
+    /// How long clients wait.
+    AT_CLIENTS = "latency-at-clients", "{measured-on}: {value!}, {baseline!} in the baseline";
+    /// Calls that send.
+    PIECES = "calls-that-send", "{value:.2} calls that send an operation instead of {baseline:.2}";
+    /// A peer that answers late.
+    PEER_LATE = "peer-answers-late",
+        "{peer} answers after {value!} instead of {baseline!}[, {answers} for each {noun}]: the calls are asynchronous, so that no thread waits for them";
+    /// Answers that are read late.
+    READ_LATE = "answers-read-late",
+        "answers of {peer} arrive and are read only after {value!} instead of {baseline!}[, {answers} for each {noun}]: what reads them is busy or gets no CPU";
+    /// How long a peer's answers take.
+    PEER_TIME = "answer-time-of-peer",
+        "from the first bytes sent to {peer} to the first of its answer that arrive: {value!}, {baseline!} in the baseline";
+    /// How long they then are not read.
+    UNREAD = "answers-unread", "from then until they are read: {value!}, {baseline!} in the baseline";
+    /// How many there are.
+    PEER_ANSWERS = "answers-of-peer", "{value} answers a second, {baseline} in the baseline";
+    /// A lock whose waiters wait behind such answers.
+    LOCK_BEHIND = "lock-behind-answers", "behind it: {title}";
+    /// What a finding makes up of what grew: too little.
+    OF_GROWTH = "share-of-growth-of-finding", "it makes up {value} of what {whose} grew by: {title}";
+    /// What waiting for a CPU makes up of the time at work: too little.
+    OF_WORK = "cpu-waits-of-work",
+        "waiting for a CPU makes up {value} of the time in which threads at work were not idle: {title}";
+}
