@@ -463,15 +463,16 @@ fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
 /// compiled, where that is more than what the rule could measure of it.
 fn with_burst(case: &Case<'_>, findings: &mut [Finding], burst_ms: f64) {
     let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
-    let burst = findings.iter_mut().find(|f| f.rule == JitCompileBurst.id() && f.share.is_some());
+    let burst = findings.iter_mut().find(|f| f.rule == JitCompileBurst.id());
     if let Some(burst) = burst
         && burst_ms > burst.cost_ms
     {
-        burst.cost_ms += (burst_ms - burst.cost_ms).min(case.loss.lost_ms - charged).max(0.0);
-        burst.share = case.share(burst.cost_ms);
-        let share = quantity::share(burst.share.unwrap_or(0.0));
+        let room_ms = if burst.share.is_some() { case.loss.lost_ms - charged } else { f64::INFINITY };
+        burst.cost_ms += (burst_ms - burst.cost_ms).min(room_ms).max(0.0);
+        burst.share = burst.share.and(case.share(burst.cost_ms));
+        let cost = burst.share.map_or(quantity::millis(burst.cost_ms), quantity::share);
         burst.why_confidence +=
-            &format!("; with what an operation took longer in code that was not compiled yet it is {share}");
+            &format!("; with what threads took longer in code that was not compiled yet it is {cost}");
     }
 }
 

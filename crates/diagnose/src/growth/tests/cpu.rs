@@ -256,8 +256,11 @@ fn what_virtual_threads_wait_for_the_network_longer_is_what_takes_their_carriers
 
 /// Two workers that run all the time, in C1's code of a method that is compiled from the twentieth
 /// second on for `usual` of it usually and for `now` while it is slow.
-fn before_it_was_compiled(usual: u32, now: u32, runs_as: FrameType) -> crate::Diagnosis {
-    let mut service = Service::of((300.0, 150.0));
+fn before_it_was_compiled(
+    mut service: Service,
+    (usual, now): (u32, u32),
+    runs_as: FrameType,
+) -> crate::Diagnosis {
     for i in 0..120 {
         let method = format!("shop.tenant.Prices.m{i}()");
         crate::built::jit_task(&mut service.built, &method, 20.2 + 0.1 * f64::from(i), 0.0, 5.0, 4);
@@ -282,9 +285,10 @@ fn before_it_was_compiled(usual: u32, now: u32, runs_as: FrameType) -> crate::Di
 #[test]
 fn code_that_ran_before_it_was_compiled_is_the_bursts_and_no_growth_of_its_methods() {
     let of = |d: &crate::Diagnosis| d.findings.iter().map(|f| (f.rule, f.share)).collect::<Vec<_>>();
+    let halved = || Service::of((300.0, 150.0));
     // Four tenths of the baseline are such code as well: twice the time an operation makes that
     // eight tenths of a second of an operation, where it was four of half as much.
-    let burst = of(&before_it_was_compiled(4, 8, FrameType::C1));
+    let burst = of(&before_it_was_compiled(halved(), (4, 8), FrameType::C1));
     let (first, share) = burst[0];
     assert_eq!(first, "jit-compile-burst", "{burst:?}");
     assert!(share.is_some_and(|share| share > 0.5), "{burst:?}");
@@ -292,6 +296,9 @@ fn code_that_ran_before_it_was_compiled_is_the_bursts_and_no_growth_of_its_metho
     let others: f64 = burst[1..].iter().filter_map(|(_, share)| *share).sum();
     assert!(others < 0.5, "{burst:?}");
     // In compiled code it is the methods that take longer.
-    let compiled = of(&before_it_was_compiled(4, 8, FrameType::C2));
+    let compiled = of(&before_it_was_compiled(halved(), (4, 8), FrameType::C2));
     assert_eq!(compiled[0].0, RULE, "{compiled:?}");
+    // So it is where nobody counts operations.
+    let uncounted = of(&before_it_was_compiled(Service::uncounted(), (0, 8), FrameType::C1));
+    assert_eq!(uncounted[0], ("jit-compile-burst", None), "{uncounted:?}");
 }
