@@ -174,8 +174,8 @@ fn the_owner_of_a_lock_is_the_thread_that_holds_it_and_not_one_that_had_its_stac
             let owners: Vec<&str> = waits.iter().filter_map(|wait| wait.label(label::OWNER)).collect();
             let shown = format!("JDK {release}: {owners:?}");
             assert!(owners.len() > TURNS / 2, "{shown}");
-            // Each holds the lock once, one after the other. A wait may be in two parts: the JVM looks
-            // after its monitor now and then, and where CPUs are few it is kept from sleeping on.
+            // Each holds the lock once, one after the other. A wait may be in two parts: the JVM
+            // looks after its monitor now and then, and without a CPU it does not sleep on at once.
             let number = |owner: &str| owner.strip_prefix("owner-")?.parse::<usize>().ok();
             let numbers: Vec<usize> = owners.iter().filter_map(|owner| number(owner)).collect();
             assert_eq!(numbers.len(), owners.len(), "{shown}");
