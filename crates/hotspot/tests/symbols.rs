@@ -137,6 +137,7 @@ fn stacks_of_threads_that_stand_still_are_those_of_the_thread_dump() {
 }
 
 #[test]
+#[ignore = "make test-long"]
 fn stacks_are_right_with_any_collector_and_any_layout_of_objects() {
     if !jvm::may_trace() {
         return;
