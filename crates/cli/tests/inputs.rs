@@ -99,3 +99,23 @@ fathom: --align ops.csv=soon: "soon" is no offset: say +12.3s, -200ms, 1.5min or
 
 "#]]);
 }
+
+#[test]
+fn pauses_longer_than_their_log_are_doubted_by_gc_as_by_diagnose() {
+    let dir = tempfile::tempdir().unwrap();
+    // Lines of several JVMs in one file look so, or of one whose clock stands still.
+    let pause = "[1.0s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 10M->5M(20M) 100.000ms\n";
+    let log = dir.path().join("gc.log");
+    std::fs::write(&log, format!("[0.001s][info][gc] Using G1\n{}", pause.repeat(60))).unwrap();
+    for command in ["gc", "diagnose"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_fathom")).args([command, "--json"]).arg(&log).output();
+        let shown: serde_json::Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+        let warnings = shown["warnings"].as_array().unwrap();
+        let is_doubt =
+            |w: &serde_json::Value| w.as_str().unwrap().contains("pauses lie within the log's span");
+        assert!(warnings.iter().any(is_doubt), "{command}: {warnings:?}");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom")).arg("gc").arg(&log).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with(" ! gc.log: self-check failed: "), "{text}");
+}

@@ -31,6 +31,7 @@ pub mod rules;
 mod seen;
 mod side_by_side;
 mod sight;
+mod source_warnings;
 pub mod stacks;
 pub mod stats;
 mod status;

@@ -12,6 +12,7 @@ const METHOD: usize = 52;
 /// The report as text of at most so many columns, 100 at most.
 pub fn text(report: &JitReport, columns: usize) -> String {
     let mut out = Sheet::new(columns);
+    out.warnings(&report.warnings);
     for jvm in &report.jvms {
         one(&mut out, jvm);
     }

@@ -33,6 +33,20 @@ impl Sheet {
         Self { text: String::new(), width: columns.clamp(NARROWEST, WIDEST) }
     }
 
+    /// What makes the values that follow doubtful.
+    pub(crate) fn warnings(&mut self, warnings: &[String]) {
+        for warning in warnings {
+            for (i, line) in wrap(&printable(warning), self.width - 3).iter().enumerate() {
+                self.push_str(if i == 0 { " ! " } else { "   " });
+                self.push_str(line);
+                self.push_str("\n");
+            }
+        }
+        if !warnings.is_empty() {
+            self.push_str("\n");
+        }
+    }
+
     pub(crate) fn push_str(&mut self, text: &str) {
         self.text.push_str(text);
     }

@@ -3,7 +3,7 @@
 use fathom_recording::{ProcessId, Recording};
 
 use crate::Input;
-use crate::sight::losses;
+use crate::source_warnings::of_source;
 use crate::timeline::Timeline;
 
 /// An input as the verdict lists it.
@@ -38,21 +38,7 @@ pub(super) fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<St
             let how = &source.placement.how;
             warn(format!("left out, because it cannot be time-aligned with the rest: {how}"));
         }
-        for check in source.checks.iter().filter(|check| !check.holds) {
-            warn(format!("self-check failed: {}: {}", check.claim, check.detail));
-        }
-        // Some lines of the application among those of the JVM are usual; many are another log, or
-        // another format.
-        if source.skipped.saturating_mul(10) >= source.lines.max(1) && source.skipped > 0 {
-            let [skipped, lines] = [source.skipped, source.lines].map(|n| crate::quantity::count(n as f64));
-            warn(format!("{skipped} of {lines} lines were not understood; fathom info shows some of them"));
-        }
-        if source.lost > 0 {
-            warn(format!("{}: its values are too low", losses(source).sentence()));
-        }
-        if source.cut {
-            warn("ends in the middle of a record".into());
-        }
+        of_source(source).into_iter().for_each(warn);
     }
     if !timeline.series_usable {
         warnings.push(

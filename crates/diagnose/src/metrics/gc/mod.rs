@@ -21,7 +21,7 @@ use super::{Grade, Group, Metric};
 use crate::burden::{self, GC_AND_SAFEPOINTS};
 use crate::collections::{self, Pause};
 use crate::timeline::Timeline;
-use crate::{MATTERS_SHARE, Window, quantity};
+use crate::{MATTERS_SHARE, Window, quantity, source_warnings};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.gc/1";
@@ -39,6 +39,9 @@ pub struct GcReport {
     /// Sums over all JVMs.
     #[serde(flatten)]
     pub total: Totals,
+    /// What makes these values doubtful: self-checks that failed, lines that were not understood,
+    /// records that were lost.
+    pub warnings: Vec<String>,
     /// JVM by JVM.
     pub jvms: Vec<JvmGc>,
 }
@@ -183,7 +186,8 @@ pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
     let zero_ns = Timeline::of(recording).zero_ns;
     let jvms: Vec<JvmGc> = jvms.into_iter().map(|jvm| judge(recording, jvm, window, zero_ns)).collect();
     let total = jvms.iter().fold(Totals::default(), |sum, jvm| sum.plus(&jvm.totals));
-    GcReport { schema: SCHEMA, window, zero_ns, total, jvms }
+    let warnings = source_warnings::of_sources(recording);
+    GcReport { schema: SCHEMA, window, zero_ns, total, warnings, jvms }
 }
 
 fn judge(recording: &Recording, jvm: ProcessId, window: Option<Window>, zero_ns: i64) -> JvmGc {

@@ -15,8 +15,8 @@ pub use compiles::{MethodRow, QueueRow, TierRow};
 pub use deoptimisations::{ReasonRow, RecompiledRow, is_benign};
 
 use super::{Grade, Group};
-use crate::Window;
 use crate::collections::{logged_ns, of_kind};
+use crate::{Window, source_warnings};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.jit/1";
@@ -31,6 +31,9 @@ pub struct JitReport {
     pub window: Option<Window>,
     /// Compilations of all JVMs.
     pub compiles: usize,
+    /// What makes these values doubtful: self-checks that failed, lines that were not understood,
+    /// records that were lost.
+    pub warnings: Vec<String>,
     /// JVM by JVM.
     pub jvms: Vec<JvmJit>,
 }
@@ -111,7 +114,9 @@ pub fn report(recording: &Recording, window: Option<Window>) -> JitReport {
     jvms.sort_unstable();
     jvms.dedup();
     let jvms: Vec<JvmJit> = jvms.into_iter().map(|jvm| judge(recording, jvm, window)).collect();
-    JitReport { schema: SCHEMA, window, compiles: jvms.iter().map(|j| j.compiles).sum(), jvms }
+    let compiles = jvms.iter().map(|j| j.compiles).sum();
+    let warnings = source_warnings::of_sources(recording);
+    JitReport { schema: SCHEMA, window, compiles, warnings, jvms }
 }
 
 fn judge(recording: &Recording, jvm: ProcessId, asked: Option<Window>) -> JvmJit {

@@ -23,7 +23,7 @@ pub(crate) struct Uncompiled<'a> {
 }
 
 impl<'a> Uncompiled<'a> {
-    /// Of the bursts in the slow windows of a case; `None` where there is none.
+    /// The methods of the bursts in the slow windows of a case; `None` without a burst.
     pub(crate) fn of(case: &Case<'a>, jvm: ProcessId) -> Option<Self> {
         let jit = JitCase::read(case, jvm);
         let looping = in_a_loop(&jit);
