@@ -147,6 +147,11 @@ impl<'a> Case<'a> {
         (self.loss.lost_ms > 0.0).then(|| (cost_ms / self.loss.lost_ms).clamp(0.0, 1.0))
     }
 
+    /// What of the loss a cost explains, milliseconds: no more than was lost, where that is known.
+    pub(crate) fn explained_ms(&self, cost_ms: f64) -> f64 {
+        if self.loss.lost_ms > 0.0 { cost_ms.min(self.loss.lost_ms) } else { cost_ms }
+    }
+
     /// What costs are compared with, milliseconds: the loss where one was measured, else the length
     /// of the slow windows (the whole run where none was given or found).
     pub fn yardstick_ms(&self) -> f64 {

@@ -22,7 +22,9 @@ pub(crate) fn of_source(source: &Source) -> Vec<String> {
         warnings.push(format!("{}: its values are too low", losses(source).sentence()));
     }
     if source.cut {
-        warnings.push("ends in the middle of a record".into());
+        warnings.push(
+            "its last line has no end, or its last record is truncated: what came last may be missing".into(),
+        );
     }
     warnings
 }

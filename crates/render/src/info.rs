@@ -125,7 +125,8 @@ fn trouble(out: &mut Sheet, recording: &Recording) {
         let name = printable(&source.name);
         let mut say = |what: String| out.push_str(&format!("\n! {name}: {what}\n"));
         if source.cut {
-            say("ends in the middle of a record".into());
+            say("its last line has no end, or its last record is truncated: what came last may be missing"
+                .into());
         }
         if source.lost > 0 {
             say(format!("{} LOST", quantity::plural(source.lost as usize, "record", "records")));

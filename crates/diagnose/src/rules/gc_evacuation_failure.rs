@@ -144,7 +144,7 @@ fn found(
     };
     let within = failed.iter().filter(became).count();
     let some = |n: usize| (n > 0).then(|| Value::count(n));
-    let lost = (cost_ms > 0.0).then(|| Value::ms(cost_ms));
+    let lost = (cost_ms > 0.0).then(|| Value::ms(gc.case.explained_ms(cost_ms)));
     let title = Fact { value: lost, ..titles::GC_EVACUATION_FAILURE.fact() };
     let title = title.with("failures", counted(failed.iter().chain(cut), collector));
     let title = title.with("within", some(within)).with("followed", some(full.len()));
@@ -278,6 +278,23 @@ mod tests {
         };
         assert_eq!((finding.cost_ms, finding.confidence), (4_000.0, Confidence::Likely));
         assert!(finding.remedies.iter().any(|r| r.change.contains("G1ReservePercent")));
+    }
+
+    /// What other stops take in as much time as usual was not lost by the full collections that
+    /// fill the slow windows.
+    #[test]
+    fn no_more_is_said_to_be_lost_than_was() {
+        let mut built = healthy();
+        built.pause("Pause Full", "G1 Compaction Pause", 55.0, 300.0, &[]);
+        built.pause("Pause Full", "G1 Compaction Pause", 55.31, 400.0, &[]);
+        let diagnosis = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
+        let finding = &diagnosis.findings[0];
+        let said = finding.says(&titles::GC_EVACUATION_FAILURE).number("value").unwrap();
+        assert!(
+            diagnosis.loss.lost_ms > 0.0 && said <= diagnosis.loss.lost_ms,
+            "{said} of {:?}",
+            diagnosis.loss
+        );
     }
 
     #[test]
