@@ -31,7 +31,7 @@ fn losses_cuts_and_failed_checks_stand_before_the_tables() {
     let text = text(&recording(), 100, false);
     let head = text.split("Sources").next().unwrap();
     for expected in
-        ["ends in the middle", "4 records LOST", "CHECK FAILED: every GC id is known (GC(3) is not)"]
+        ["what came last may", "4 records LOST", "CHECK FAILED: every GC id is known (GC(3) is not)"]
     {
         assert!(head.contains(expected), "{expected} in {head}");
     }
