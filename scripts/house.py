@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What rustfmt and clippy do not check: Rust files of at most 500 lines, comments within 100 columns,
-and the field's words in comments, strings and documents (docs/glossary.md).
+the field's words in comments, strings and documents (docs/glossary.md), and that no rule makes up how
+sure it is.
 
 Diagrams, tables and blocks of code in comments may be wider.
 """
@@ -37,6 +38,10 @@ QUOTED = re.compile(r"trace processor|`[^`]*`|\bstretches(?=\")")
 PROSE = re.compile(r"""//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'""", re.S)
 DOCUMENTS = re.compile(r"^(README|ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md$|^docs/.*\.md$")
 SOURCES = re.compile(r"^crates/[^/]+/src/.*\.rs$")
+TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{.*", re.M | re.S)
+# What finds causes: how sure it is follows from its ground, by the policy of confidence.rs.
+FINDERS = re.compile(r"^crates/diagnose/src/(rules|growth|operations)/(?!(.*/)?tests(/|\.rs$))")
+CONFIDENCE = re.compile(r"\bConfidence::[A-Z]\w+")
 
 
 def foreign_words(path):
@@ -48,6 +53,13 @@ def foreign_words(path):
         for word in FOREIGN.finditer(part):
             number = text.count("\n", 0, at + word.start()) + 1
             yield f"{path}:{number}: \"{word[0]}\"; the field says {FIELD_WORDS[word[0].lower()]}"
+
+
+def made_up_confidence(path):
+    text = TESTS.sub("", open(path, encoding="utf-8").read())
+    for found in CONFIDENCE.finditer(text) if FINDERS.match(path) else []:
+        number = text.count("\n", 0, found.start()) + 1
+        yield f"{path}:{number}: {found[0]}; crates/diagnose/src/confidence.rs says how sure a ground makes it"
 
 
 def faults(path):
@@ -72,6 +84,7 @@ def main():
     prose = [path for path in listed if (DOCUMENTS.match(path) or SOURCES.match(path)) and os.path.exists(path)]
     found = [fault for path in rust for fault in faults(path)]
     found += [fault for path in prose for fault in foreign_words(path)]
+    found += [fault for path in rust for fault in made_up_confidence(path)]
     print("\n".join(found) or f"house: {len(rust)} Rust files and {len(prose)} files of prose are in order")
     return 1 if found else 0
 

@@ -83,7 +83,8 @@ mod tests {
         let (jvm, recording) = (built.jvm, built.sealed());
         let case = whole_run(&recording);
         let one = |(cost_ms, has_share): &(f64, bool)| {
-            let mut finding = case.finding_by("a", Layer::Gc, jvm, Confidence::Likely, *cost_ms);
+            let mut finding =
+                case.finding_by("a", Layer::Gc, jvm, (Confidence::Likely, String::new()), *cost_ms);
             finding.share = has_share.then_some(0.5);
             finding
         };

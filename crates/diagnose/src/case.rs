@@ -238,9 +238,15 @@ impl<'a> Case<'a> {
     }
 
     /// A finding of a rule on a JVM with what follows from the case filled in; the words are the
-    /// rule's.
-    pub fn finding(&self, rule: &dyn Rule, jvm: ProcessId, confidence: Confidence, cost_ms: f64) -> Finding {
-        self.finding_by(rule.id(), rule.layer(), jvm, confidence, cost_ms)
+    /// rule's. `sure`: how sure, and why.
+    pub fn finding(
+        &self,
+        rule: &dyn Rule,
+        jvm: ProcessId,
+        sure: (Confidence, String),
+        cost_ms: f64,
+    ) -> Finding {
+        self.finding_by(rule.id(), rule.layer(), jvm, sure, cost_ms)
     }
 
     /// The same by whatever found it.
@@ -249,7 +255,7 @@ impl<'a> Case<'a> {
         rule: &'static str,
         layer: Layer,
         jvm: ProcessId,
-        confidence: Confidence,
+        (confidence, why_confidence): (Confidence, String),
         cost_ms: f64,
     ) -> Finding {
         Finding {
@@ -257,7 +263,7 @@ impl<'a> Case<'a> {
             title: Statement::default(),
             layer,
             confidence,
-            why_confidence: String::new(),
+            why_confidence,
             cost_ms,
             share: self.share(cost_ms),
             covered_share: 1.0,

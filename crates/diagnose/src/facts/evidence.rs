@@ -184,7 +184,7 @@ impl Serialize for Fact {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Metric;
+    use crate::facts::{Metric, TEXT};
 
     static RATE: Metric =
         Metric { id: "test-rate", words: "{value} a second, {baseline} in the baseline, in {method}" };
@@ -205,7 +205,9 @@ mod tests {
 
     #[test]
     fn text_that_is_no_metric_has_no_value() {
-        let json = serde_json::to_value(Evidence::summed("gc.log", "as the log has it")).unwrap();
+        let json =
+            serde_json::to_value(Evidence::summed("gc.log", TEXT.is(Value::name("as the log has it"))))
+                .unwrap();
         assert!(json["metric"].is_null() && json["value"].is_null());
         assert_eq!(json["text"], "as the log has it");
     }

@@ -17,10 +17,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::callers::{Callers, frames_of};
 use super::parts::{BASE, FRAMES, Part};
 use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, words};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Finding, Layer, quantity};
+use crate::{Case, Evidence, Finding, Layer, quantity};
 
 /// What an application asks the kernel for, by what belongs together: where one of these calls is
 /// made for each row of a list, so are the others. Calls by which a thread waits for another one,
@@ -227,7 +228,13 @@ impl<'a> Growth<'a> {
     ) -> Finding {
         let holds = made.iter().any(|g| g.holds);
         let likely = share >= MOST && holds && !by_change;
-        let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
+        let ground = if likely { Ground::Incomplete } else { Ground::Fits };
+        let why = format!(
+            "what these calls take makes up {} of what {} grew by",
+            quantity::share(share.min(1.0)),
+            self.whose()
+        );
+        let sure = ground.because(case, cost_ms, why);
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), &self.per);
         // Who answers runs as long as who asks; who asks waits as well.
         let waits = |g: &&&Grown<'_>| matches!(g.key.category, Category::Network | Category::Disk);
@@ -241,13 +248,8 @@ impl<'a> Growth<'a> {
         let own = calls.of_threads(&self.per, &self.lengths_ms, &threads);
         let calls = if own.slow > 0.0 { &own } else { calls };
         let (slow_ms, base_ms) = made.iter().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
-        let mut finding = case.finding_by(CALLS_RULE, Layer::Application, self.jvm, confidence, cost_ms);
+        let mut finding = case.finding_by(CALLS_RULE, Layer::Application, self.jvm, sure, cost_ms);
         finding.title = words::more_calls(calls, place, caller, (slow_ms, base_ms)).into();
-        finding.why_confidence = format!(
-            "what these calls take makes up {} of what {} grew by",
-            quantity::share(share.min(1.0)),
-            self.whose()
-        );
         let caller = caller.map(Value::name);
         finding.culprit = culprits::METHOD.is(Value::name(place)).with("caller", caller).into();
         finding.meaning = words::MORE_CALLS.into();

@@ -10,11 +10,10 @@ use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Frame, ProcessId, Recording, ThreadId};
 
 use super::{Each, Growth, MORE};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, growth as facts};
 use crate::windows::progress::Progress;
-use crate::{
-    BlindSpot, Case, Confidence, Evidence, Fact, Finding, Layer, Remedy, Window, stats, thread_ledger,
-};
+use crate::{BlindSpot, Case, Evidence, Fact, Finding, Layer, Remedy, Window, stats, thread_ledger};
 
 /// The id of the finding.
 pub const DEMAND_RULE: &str = "less-demand";
@@ -160,12 +159,11 @@ fn finding(
     }
     let (slow, base) = case.loss.slow_rate.zip(case.loss.base_rate).filter(|_| case.loss.lost_ms > 0.0)?;
     let lost_ms = case.loss.lost_ms;
-    let mut finding =
-        case.finding_by(DEMAND_RULE, Layer::Application, process, Confidence::ConsistentWith, lost_ms);
+    let why = "what sends the requests was not looked at: it may wait for something else, ask elsewhere, or wait for an answer that is held back here";
+    let sure = Ground::Fits.because(case, lost_ms, why);
+    let mut finding = case.finding_by(DEMAND_RULE, Layer::Application, process, sure, lost_ms);
     let took = Value::from(took);
     finding.title = facts::LESS_DEMAND.fact().with("part", part).with("took", took.clone()).into();
-    finding.why_confidence =
-        "what sends the requests was not looked at: it may wait for something else, ask elsewhere, or wait for an answer that is held back here".into();
     finding.culprit = culprits::CLIENTS.fact().into();
     finding.meaning = "A service that does less because it gets fewer requests is not slow. Clients that wait for their turn elsewhere, a \
                        balancer that sends requests to other instances, or a queue before this process look the same from here. So does an answer that \

@@ -11,10 +11,11 @@ use super::parts::{Key, Part};
 use super::{
     Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, handshakes, on_threads, sending, words,
 };
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, growth as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Window, quantity};
+use crate::{Case, Evidence, Fact, Finding, Window, quantity};
 
 /// Functions that make a connection, of the kernel and the JDK.
 const CONNECTS: [&str; 5] = [
@@ -95,8 +96,14 @@ impl<'a> Growth<'a> {
         evidence.extend(connects.map(|calls| {
             Evidence::summed("connections and system calls, counted", words::connections(calls))
         }));
-        let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
-        let mut finding = case.finding_by(rule, words::layer(key.category), jvm, confidence, cost_ms);
+        let ground = if likely { Ground::Incomplete } else { Ground::Fits };
+        let why = format!(
+            "it makes up {} of what {} grew by; no rule knows the mechanism",
+            quantity::share(share.min(1.0)),
+            self.whose()
+        );
+        let sure = ground.because(case, cost_ms, why);
+        let mut finding = case.finding_by(rule, words::layer(key.category), jvm, sure, cost_ms);
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), per);
         let caller = callers.new_one(&[part], per, key.place);
         let mut also: Vec<Fact> = connects.map(words::connections).into_iter().chain(behind).collect();
@@ -113,11 +120,6 @@ impl<'a> Growth<'a> {
                 words::grown(&lead.part.cause, way.as_ref(), case.jvm_name(jvm), amounts, per.each)
             }
         };
-        finding.why_confidence = format!(
-            "it makes up {} of what {} grew by; no rule knows the mechanism",
-            quantity::share(share.min(1.0)),
-            self.whose()
-        );
         if ends_in_a_wait {
             finding.why_confidence +=
                 "; which threads ended these waits, and what they did meanwhile, was not recorded";

@@ -48,10 +48,11 @@ use fathom_recording::ProcessId;
 
 use crate::account::Left;
 use crate::attribution::Path;
+use crate::confidence::Ground;
 use crate::facts::{Value, growth as facts};
 use crate::sight::Sights;
 use crate::waits::Category;
-use crate::{Case, Confidence, Finding, RuledOut, merge, quantity};
+use crate::{Case, Finding, RuledOut, merge, quantity};
 pub(crate) use attributed::Attributed;
 use calls::Calls;
 use each::{Each, Per};
@@ -250,7 +251,7 @@ impl<'a> Growth<'a> {
             );
             finding.cost_ms = most_ms;
             finding.share = case.share(most_ms);
-            finding.confidence = finding.confidence.min(Confidence::Likely);
+            finding.confidence = Ground::Incomplete.at_most(finding.confidence);
             if !case.matters(most_ms) {
                 too_small.push(RuledOut {
                     rule: finding.rule.into(),

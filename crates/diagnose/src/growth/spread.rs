@@ -12,8 +12,9 @@ use rustc_hash::FxHashMap;
 use super::callers::{an_operation, methods};
 use super::parts::Part;
 use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, words};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, growth as facts};
-use crate::{Case, Confidence, Fact, Finding, Layer, quantity};
+use crate::{Case, Fact, Finding, Layer, quantity};
 
 /// Share of the running time's growth that must lie below a method.
 const BELOW: f64 = 0.8;
@@ -131,8 +132,14 @@ impl<'a> Growth<'a> {
         };
         let holds = lead(|g| g.holds) >= MOST && lead(|g| g.runs_more) >= MOST;
         let likely = share >= MOST && holds && !by_change && case.loss.lost_ms > 0.0;
-        let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
-        let mut finding = case.finding_by(RULE, Layer::Application, self.jvm, confidence, cost_ms);
+        let ground = if likely { Ground::Incomplete } else { Ground::Fits };
+        let why = format!(
+            "what runs below it makes up {} of what {} grew by; no rule knows the mechanism",
+            quantity::share(share.min(1.0)),
+            self.whose()
+        );
+        let sure = ground.because(case, cost_ms, why);
+        let mut finding = case.finding_by(RULE, Layer::Application, self.jvm, sure, cost_ms);
         let named = by_name(spread.parts.iter().map(|g| (short(g.key.place), g.by())), short(spread.method));
         let named = named.into_iter().take(NAMED);
         let one = |(name, by): (&str, f64)| {
@@ -144,12 +151,6 @@ impl<'a> Growth<'a> {
         let title = title.with("method", method.clone()).with("caller", caller.clone());
         finding.title = title.with("methods", (!named.is_empty()).then(|| Value::list(named))).into();
         finding.culprit = culprits::METHOD.is(method).with("caller", caller).into();
-        finding.why_confidence = format!(
-            "what runs below it makes up {} of what {} grew by; no rule knows the mechanism",
-            quantity::share(share.min(1.0)),
-            self.whose()
-        );
-
         finding.meaning = words::meaning(crate::waits::Category::Running, false).into();
         let own = case.jvm_name(self.jvm);
         let evidence = spread.parts.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));

@@ -8,6 +8,7 @@ mod rules_and_second_causes;
 
 use super::measured::halves;
 use super::*;
+use crate::Confidence;
 use crate::built::Built;
 use crate::facts::culprits;
 use crate::intervals::Intervals;

@@ -3,10 +3,11 @@
 use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::{ProcessId, Recording};
 
+use crate::confidence::Ground;
 use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::sight::Sights;
-use crate::{BlindSpot, COVERED, Case, Confidence, Judgement, MATTERS_SHARE, Rule, Sight, quantity};
+use crate::{BlindSpot, COVERED, Case, Judgement, MATTERS_SHARE, Rule, Sight, quantity};
 
 /// What a rule says of a JVM, judged on what is covered of what it needs to see: a finding says how
 /// much that is, and a cause that was looked for in too little is not ruled out.
@@ -40,7 +41,7 @@ pub(super) fn judge<'a>(case: &Case<'a>, sights: &Sights<'a>, rule: &dyn Rule, j
         Judgement::Found(mut finding)
             if !base.is_empty() && base_share <= 0.0 && !rule.needs().is_empty() =>
         {
-            finding.confidence = finding.confidence.min(Confidence::Likely);
+            finding.confidence = Ground::Incomplete.at_most(finding.confidence);
             finding.why_confidence +=
                 "; nothing of it was recorded in the baseline, so what is usual is not known";
             Judgement::Found(finding)

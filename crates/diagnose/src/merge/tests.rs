@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::source::SESSION;
 
 use super::*;
 use crate::built::Built;
-use crate::facts::{merged, scope};
+use crate::facts::{Metric, Value, merged, scope};
 use crate::{Confidence, Layer, Loss, Sight, Window};
 
 struct Named(&'static str);
@@ -31,14 +31,20 @@ impl Rule for Named {
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         match self.0 {
             "blind-a" | "blind-b" => Judgement::Inconclusive(BlindSpot {
-                what: format!("stops of {}", case.jvm_name(jvm)).into(),
+                what: STOPS_OF.is(Value::name(case.jvm_name(jvm))).into(),
                 rules: vec![self.0.into()],
                 remedy: "-Xlog:safepoint".into(),
             }),
-            _ => Judgement::RuledOut { figure: format!("{}", jvm.0).into(), source: "gc.log".into() },
+            _ => Judgement::RuledOut {
+                figure: NUMBER.is(Value::counted(f64::from(jvm.0))).into(),
+                source: "gc.log".into(),
+            },
         }
     }
 }
+
+static STOPS_OF: Metric = Metric { id: "test-stops", words: "stops of {value}" };
+static NUMBER: Metric = Metric { id: "test-number", words: "{value}" };
 
 fn with_case<T>(lost_ms: f64, test: impl FnOnce(&Case<'_>, ProcessId) -> T) -> T {
     let mut built = Built::jvm("17", "G1", 100.0);
@@ -65,7 +71,7 @@ fn with_case<T>(lost_ms: f64, test: impl FnOnce(&Case<'_>, ProcessId) -> T) -> T
 }
 
 fn finding(case: &Case<'_>, jvm: ProcessId, rule: &'static str, cost_ms: f64, s: &[(i64, i64)]) -> Finding {
-    let mut finding = case.finding(&Named(rule), jvm, Confidence::Likely, cost_ms);
+    let mut finding = case.finding(&Named(rule), jvm, (Confidence::Likely, String::new()), cost_ms);
     let window = |(from, to): &(i64, i64)| Window { from_ns: from * 1_000_000, to_ns: to * 1_000_000 };
     finding.windows = s.iter().map(window).collect();
     finding
@@ -242,7 +248,7 @@ fn a_burst_that_explains_about_as_much_and_is_as_sure_comes_before_what_only_gre
         let first = |growth: Confidence, burst_ms: f64| {
             let finding = |rule: &'static str, confidence, cost_ms| Finding {
                 rule,
-                ..case.finding(&Named(rule), jvm, confidence, cost_ms)
+                ..case.finding(&Named(rule), jvm, (confidence, String::new()), cost_ms)
             };
             let mut both = [
                 finding(crate::growth::RULE, growth, 1_000.0),
@@ -261,7 +267,7 @@ fn a_burst_that_explains_about_as_much_and_is_as_sure_comes_before_what_only_gre
 fn what_a_leak_brings_about_stands_behind_it() {
     with_case(0.0, |case, jvm| {
         let finding = |rule: &'static str, confidence, cost_ms| {
-            let mut finding = case.finding(&Named(rule), jvm, confidence, cost_ms);
+            let mut finding = case.finding(&Named(rule), jvm, (confidence, String::new()), cost_ms);
             finding.rule = rule;
             finding
         };

@@ -8,6 +8,7 @@ use super::pieces::{self, Cut};
 use super::{Part, SLOWEST_SCHEMA, Side, Slowest};
 use crate::attribution::Pool;
 use crate::chain::Chains;
+use crate::confidence::Ground;
 use crate::growth::parts::Key;
 use crate::waits::Category;
 use crate::{Confidence, quantity};
@@ -16,9 +17,8 @@ use crate::{Confidence, quantity};
 const MOST_LOOKED_AT: usize = 2_000;
 /// Slow operations that are listed.
 const LISTED: usize = 20;
-/// What of the difference a part must make up to be called what explains it, and to be likely.
+/// What of the difference a part must make up to be called what explains it.
 const LEADS: f64 = 0.25;
-const MOST: f64 = 0.5;
 /// Share of the slow operations that must have it to be likely, and how many there must be.
 const IN_MOST: f64 = 0.5;
 const ENOUGH: usize = 3;
@@ -186,17 +186,20 @@ fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (String,
         lead.words,
     );
     let (share, have) = (quantity::share(lead.share.min(1.0)), quantity::share(lead.in_slow));
-    if lead.share >= MOST && lead.in_slow >= IN_MOST && unseen <= UNSEEN && slow.looked_at >= ENOUGH {
-        let why =
-            format!("{share} of the difference, in {have} of the slow ones, by the record of their threads");
-        return (finding, Some(Confidence::Likely), why);
-    }
-    let why = format!(
-        "{share} of the difference, in {have} of {}; {} of it was not seen",
-        quantity::plural(slow.looked_at, "slow one", "slow ones"),
-        quantity::share(unseen.max(0.0))
-    );
-    (finding, Some(Confidence::ConsistentWith), why)
+    let is_known = lead.in_slow >= IN_MOST && unseen <= UNSEEN && slow.looked_at >= ENOUGH;
+    let ground = if is_known { Ground::Traces } else { Ground::Fits };
+    let confidence = ground.confidence(Some(lead.share));
+    let why = match confidence > Ground::Fits.confidence(None) {
+        true => {
+            format!("{share} of the difference, in {have} of the slow ones, by the record of their threads")
+        }
+        false => format!(
+            "{share} of the difference, in {have} of {}; {} of it was not seen",
+            quantity::plural(slow.looked_at, "slow one", "slow ones"),
+            quantity::share(unseen.max(0.0))
+        ),
+    };
+    (finding, Some(confidence), why)
 }
 
 #[cfg(test)]

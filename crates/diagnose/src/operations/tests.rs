@@ -1,5 +1,6 @@
 //! Operations put together by hand, of which it is known what makes them slow.
 
+use crate::Confidence;
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{FrameType, Recording};
 use proptest::prelude::*;

@@ -9,11 +9,12 @@ use rustc_hash::FxHashMap;
 use super::gc_case::{cited, remedy, summed};
 use crate::attribution::Pool;
 use crate::chain::awaits_initialiser;
+use crate::confidence::Ground;
 use crate::facts::{Fact, Value, culprits, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, Sight, Window};
+use crate::{Case, Finding, Judgement, Layer, Rule, Sight, Window};
 
 /// What the frame of a static initialiser ends with.
 const INITIALISER: &str = ".<clinit>";
@@ -145,22 +146,21 @@ impl<'a> Waits<'a> {
     fn finding(&self, rule: &dyn Rule, case: &Case<'a>, jvm: ProcessId, cost_ms: f64) -> Finding {
         let initialiser = self.initialiser();
         let is_most = case.share(cost_ms).is_none_or(|share| share >= MOST);
-        let (sure, why) = match (initialiser.is_some(), is_most) {
+        let (ground, why) = match (initialiser.is_some(), is_most) {
             (true, true) => (
-                Confidence::Likely,
+                Ground::Waits,
                 "the scheduler saw threads wait in the JVM's initialisation of a class, and another one in its static initialiser",
             ),
             (true, false) => (
-                Confidence::ConsistentWith,
+                Ground::Waits,
                 "threads were seen to wait for the initialiser; it explains less than half of the loss",
             ),
             (false, _) => (
-                Confidence::ConsistentWith,
+                Ground::Fits,
                 "threads were seen to wait in the JVM's initialisation of a class; no stack shows who ran the initialiser",
             ),
         };
-        let mut finding = case.finding(rule, jvm, sure, cost_ms);
-        finding.why_confidence = why.into();
+        let mut finding = case.finding(rule, jvm, ground.because(case, cost_ms, why), cost_ms);
         let class = initialiser.map(|(_, class)| Value::name(class));
         let threads = self.spans.iter().map(|(thread, _)| *thread).collect::<BTreeSet<_>>().len();
         let title = titles::CLASS_INIT_SLOW.is(Value::ms(self.waited_ms)).with("class", class.clone());

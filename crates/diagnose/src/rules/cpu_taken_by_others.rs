@@ -8,9 +8,10 @@ use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::{CpuContention, last_runners};
 use super::gc_case::remedy;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, ruled_out, titles};
 use crate::quantity::share;
-use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Rule};
+use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
 use evidence::{evidence, recorder};
 
@@ -196,7 +197,7 @@ fn own_share(cpu: &CpuContention<'_, '_>) -> f64 {
 
 fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f64) -> Finding {
     let case = cpu.case;
-    let (confidence, why) = match case.share(cost_ms) {
+    let (ground, why) = match case.share(cost_ms) {
         // Half of what is hardly anything proves nothing, nor do waits of which it is not known
         // how long they usually are.
         Some(part)
@@ -206,44 +207,41 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
                 && cost_ms.min(case.loss.lost_ms) >= PROVES_MS =>
         {
             (
-                Confidence::Proven,
+                Ground::Itself,
                 "the kernel timed the waits and counted who ran on the CPUs; they explain half of the loss or more",
             )
         }
         Some(part) if part >= FAIR_PART => {
-            (Confidence::Likely, "the kernel timed the waits; they explain a part of the loss")
+            (Ground::Incomplete, "the kernel timed the waits; they explain a part of the loss")
         }
-        Some(_) => {
-            (Confidence::ConsistentWith, "the kernel timed the waits; they explain a small part of the loss")
-        }
+        Some(_) => (Ground::Fits, "the kernel timed the waits; they explain a small part of the loss"),
         None => (
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "the kernel timed the waits; what is usual on this machine, and what they cost the application, is not known",
         ),
     };
     // Waits that end when a thread of the JVM's own leaves the CPU are waits for each other.
     let own = own_share(cpu);
-    let (confidence, why) = match own >= AMONG_THEMSELVES {
+    let (ground, why) = match own >= AMONG_THEMSELVES {
         true => (
-            confidence.min(Confidence::ConsistentWith),
+            Ground::Fits,
             format!("{why}; but {} of the waits ended when a thread of its own left the CPU", share(own)),
         ),
-        false => (confidence, why.to_owned()),
+        false => (ground, why.to_owned()),
     };
     let after_disk = more_after_disk(cpu);
-    let (confidence, why) = match after_disk > 0.0 {
+    let (ground, why) = match after_disk > 0.0 {
         true => (
-            confidence.min(Confidence::ConsistentWith),
+            Ground::Fits,
             format!(
                 "{why}; but {} of the waiting follows waits for a disk, {} in the baseline: who makes more such calls waits for a CPU after each",
                 share(cpu.slow.after_disk()),
                 share(cpu.slow.after_disk() - after_disk)
             ),
         ),
-        false => (confidence, why),
+        false => (ground, why),
     };
-    let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
-    finding.why_confidence = why;
+    let mut finding = case.finding(rule, cpu.jvm, ground.because(case, cost_ms, why), cost_ms);
     let title = titles::CPU_TAKEN.is(Value::share(cpu.slow.waiting_to_run()));
     let title = title.over(cpu.base.as_ref().map(|base| Value::share(base.waiting_to_run())));
     finding.title = match (taken.is_collector(), taken.is_jvms()) {

@@ -10,7 +10,7 @@ use crate::confidence::Ground;
 use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window};
+use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window};
 
 /// The rule.
 pub struct CpuThrottledByCgroup;
@@ -135,19 +135,19 @@ fn found(
     cost_ms: f64,
 ) -> Finding {
     let case = cpu.case;
-    let (confidence, why) = match by_thread {
+    let sure = match by_thread {
         true => Ground::Itself.sure(
             case,
             cost_ms,
             "the scheduler was seen to hold the threads back for lack of quota",
         ),
-        false => (
-            Confidence::Likely,
-            "the control group's own counters show it; which threads were stopped was not recorded".into(),
+        false => Ground::Incomplete.because(
+            case,
+            cost_ms,
+            "the control group's own counters show it; which threads were stopped was not recorded",
         ),
     };
-    let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
-    finding.why_confidence = why;
+    let mut finding = case.finding(rule, cpu.jvm, sure, cost_ms);
     let quota = group.and_then(|group| group.quota).map(Value::cpus);
     let part = match by_thread {
         true => cpu.slow.throttled_share(),
@@ -204,6 +204,7 @@ fn evidence(cpu: &CpuContention<'_, '_>, group: Option<&Group<'_>>, by_thread: b
 
 #[cfg(test)]
 mod tests {
+    use crate::Confidence;
     use fathom_recording::vocabulary::live;
 
     use super::*;

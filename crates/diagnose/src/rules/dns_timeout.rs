@@ -8,7 +8,7 @@ use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::confidence::Ground;
 use crate::facts::{Value, titles, waits as facts};
-use crate::{Case, Confidence, Judgement, Layer, Rule};
+use crate::{Case, Judgement, Layer, Rule};
 
 /// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise,
 /// milliseconds.
@@ -83,10 +83,10 @@ impl Rule for DnsTimeout {
         let seen = lost || waits.slow.iter().any(|w| timed_out(&w.span));
         let sure = match seen {
             true => Ground::Itself.sure(case, waits.cost_ms(), "the lost queries were seen"),
-            false => (
-                Confidence::ConsistentWith,
-                "only the length of the look-ups was seen, which fits the default time-out; strace -f -e trace=network shows the queries"
-                    .to_owned(),
+            false => Ground::Fits.because(
+                case,
+                waits.cost_ms(),
+                "only the length of the look-ups was seen, which fits the default time-out; strace -f -e trace=network shows the queries",
             ),
         };
         let mut finding = waits.finding(self, sure);
@@ -134,6 +134,7 @@ impl Rule for DnsTimeout {
 
 #[cfg(test)]
 mod tests {
+    use crate::Confidence;
     use fathom_recording::vocabulary::label;
     use fathom_recording::{Sink as _, Source, Unseen};
 

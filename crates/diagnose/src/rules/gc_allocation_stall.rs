@@ -8,7 +8,7 @@ use super::gc_case::{GcCase, cited, ranges, remedy, several_or_long, summed, win
 use crate::collections::Pause;
 use crate::facts::{Value, culprits, pauses, ruled_out, titles};
 use crate::failures::was_asked_for;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
+use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// One stall from which on a request notices, milliseconds: ZGC and Shenandoah are chosen for
 /// pauses below one.
@@ -100,14 +100,7 @@ fn found(
     degenerated: &[Pause<'_>],
     cost_ms: f64,
 ) -> Finding {
-    let sure = match gc.named(cost_ms) {
-        // Threads that waited are named one by one, but those that ran on made progress meanwhile.
-        (Confidence::Proven, why) if stalls.is_empty() || gc.case.loss.lost_ms > 0.0 => {
-            (Confidence::Proven, why)
-        }
-        (_, why) => (Confidence::Likely, why),
-    };
-    let mut finding = gc.finding(rule, sure, cost_ms, degenerated);
+    let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, degenerated);
     finding.acts.extend(windows_of(stalls.iter().copied()));
     finding.windows.extend(ranges(stalls.iter().copied()));
     finding.windows.sort_by_key(|w| w.from_ns);

@@ -264,12 +264,11 @@ impl<'c, 'a> GcCase<'c, 'a> {
     pub(crate) fn finding(
         &self,
         rule: &dyn Rule,
-        (confidence, why): (Confidence, String),
+        sure: (Confidence, String),
         cost_ms: f64,
         pauses: &[Pause<'_>],
     ) -> Finding {
-        let mut finding = self.case.finding(rule, self.jvm, confidence, cost_ms);
-        finding.why_confidence = why;
+        let mut finding = self.case.finding(rule, self.jvm, sure, cost_ms);
         finding.windows = ranges(pauses.iter().map(|p| p.span));
         finding.acts = windows_of(pauses.iter().map(|p| p.span));
         finding.stop = self.case.longest_stop(self.jvm, &finding.windows);

@@ -5,9 +5,10 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, cited, most, remedy, summed};
 use crate::collections::Pause;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, titles};
 use crate::headline::cost_little;
-use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Remedy, Rule, failures};
+use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule, failures};
 
 /// A full collection that starts within this many pauses after a failure is its consequence.
 const NEXT: usize = 2;
@@ -159,10 +160,9 @@ fn found(
     if had_room {
         // The log names no failure, and the heap had room: what was full is something else, as the
         // permanent generation.
-        finding.confidence = Confidence::ConsistentWith;
-        finding.why_confidence =
-            "the log shows the collections, and that the heap had room; why they were made it does not name"
-                .into();
+        let why =
+            "the log shows the collections, and that the heap had room; why they were made it does not name";
+        (finding.confidence, finding.why_confidence) = Ground::Fits.because(gc.case, cost_ms, why);
         finding.culprit = culprits::NOT_NAMED.fact().into();
         finding.meaning = "The whole heap was collected, with the application stopped, though most of it was free and no call asked for \
                            it in the log: a full permanent generation or metaspace, a tool that asks the JVM (jmap, jcmd, a profiler), \
@@ -171,7 +171,7 @@ fn found(
     }
     // It happened, which the log names, and slows nothing down that anybody would notice.
     if gc.case.whole_run && cut.is_empty() && cost_little(&finding, Case::length_ms(&gc.case.slow)) {
-        finding.confidence = Confidence::ConsistentWith;
+        finding.confidence = Ground::Fits.at_most(finding.confidence);
         finding.why_confidence += "; it cost too little to be why anything was slow";
     }
     if usual_ms > 0.0 {
@@ -248,6 +248,7 @@ fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
 
 #[cfg(test)]
 mod tests {
+    use crate::Confidence;
     use fathom_recording::vocabulary::{failure, kind, label};
 
     use super::*;

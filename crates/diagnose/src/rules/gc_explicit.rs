@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, titles};
-use crate::{Case, Confidence, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule};
+use crate::{Case, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule};
 
 /// Distance of the collections that RMI's distributed collector asks for
 /// (`sun.rmi.dgc.server.gcInterval`, one hour by default), seconds, and how exactly they keep to
@@ -232,12 +233,19 @@ fn found(
     let main = if asker.is_some_and(|(direct, _)| direct) { Initiator::Direct } else { main };
     let rmi = matches!(main, Initiator::System | Initiator::Timer)
         && period.is_some_and(|s| (s / RMI_S.0 - 1.0).abs() <= RMI_S.1);
-    let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, asked);
-    if main == Initiator::Timer {
-        finding.confidence = Confidence::ConsistentWith;
-        finding.why_confidence =
-            "the log names no causes; they keep to a period, as no heap that fills does".into();
-    }
+    let concurrent = asked.iter().all(|p| !p.collected_old());
+    let sure = match gc.named(cost_ms) {
+        _ if main == Initiator::Timer => {
+            let why = "the log names no causes; they keep to a period, as no heap that fills does";
+            Ground::Fits.because(gc.case, cost_ms, why)
+        }
+        (confidence, _) if concurrent && Ground::Incomplete.at_most(confidence) < confidence => {
+            let why = "the log names the cause; the collections asked for ran mostly concurrently with the application";
+            Ground::Incomplete.because(gc.case, cost_ms, why)
+        }
+        named => named,
+    };
+    let mut finding = gc.finding(rule, sure, cost_ms, asked);
     let who = if rmi { "RMI's hourly System.gc()" } else { main.name() };
     let title = titles::GC_EXPLICIT.is(Value::ms(total(asked))).with("by", Value::name(who));
     finding.title = title.with("collections", Value::count(asked.len())).into();
@@ -275,12 +283,6 @@ fn found(
         finding
             .verify
             .insert(0, "the JFR event jdk.SystemGC (JDK 17 and later) has the stack of the caller".into());
-    }
-    if finding.confidence == Confidence::Proven && asked.iter().all(|p| !p.collected_old()) {
-        finding.confidence = Confidence::Likely;
-        finding.why_confidence =
-            "the log names the cause; the collections asked for ran mostly concurrently with the application"
-                .into();
     }
     finding
 }
@@ -346,6 +348,7 @@ fn remedies(main: Initiator, rmi: bool, bunched: bool) -> Vec<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::built::{Built, judged};
 
     fn log(cause: &str, every_s: f64, ms: f64, run_s: f64) -> Built {

@@ -5,8 +5,9 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, most, remedy, summed};
 use crate::collections::{CPU_MIN_REAL_S, Pause};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
+use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping,
 /// seconds. Measured when huge pages were zeroed within pauses: 0.16 to 0.34 s.
@@ -158,21 +159,19 @@ fn found(
     let (sys, cpu) = later.fold((0.0, 0.0), |(sys, cpu), c| (sys + c.sys_s, cpu + c.cpu_s()));
     let disabled = gc.fact(fact::PRETOUCH).is_some_and(|p| p.eq_ignore_ascii_case("disabled"));
     let ends = cpu > 0.0 && sys / cpu <= LATER_SYS;
-    let sure = if disabled && ends {
+    let (ground, why) = if disabled && ends {
         (
-            Confidence::Likely,
-            "the heap is not touched before use, and kernel time falls once it has been used through"
-                .to_owned(),
+            Ground::Incomplete,
+            "the heap is not touched before use, and kernel time falls once it has been used through",
         )
     } else {
         (
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "the log does not show both that the heap is not touched before use and that kernel time falls later. \
-             Proof: page faults of the collector's threads (perf trace -F all, or minor faults in /proc/PID/task)"
-                .to_owned(),
+             Proof: page faults of the collector's threads (perf trace -F all, or minor faults in /proc/PID/task)",
         )
     };
-    let mut finding = gc.finding(rule, sure, cost_ms, early);
+    let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, early);
     finding.title = titles::GC_FIRST_TOUCH.is(Value::ms(cost_ms)).into();
     finding.culprit = culprits::FIRST_TOUCH.fact().into();
     finding.meaning =
@@ -213,6 +212,7 @@ fn found(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::built::{Built, judged};
 
     /// Ten pauses while the heap grows to 2 GB, thirty after it.

@@ -12,9 +12,10 @@ use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
 use crate::burden::LONG_MS;
 use crate::collections::{Pause, live_points};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::metrics::gc::LIVE_SHARE;
-use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Rule};
+use crate::{Case, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Rule};
 
 use young::{CLOSE_S, Young};
 
@@ -311,19 +312,19 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
     let &Room { tight, old, young, long } = short;
     let room: Vec<Pause<'_>> = gc.slow.iter().filter(|p| short.is_short(p)).copied().collect();
     let grew = allocation_grew(gc);
-    let sure = match grew {
+    let (ground, why) = match grew {
         Some(times) => (
-            Confidence::ConsistentWith,
+            Ground::Fits,
             format!(
                 "the application allocates {times:.1} times as much as in the baseline windows: the load grew, too"
             ),
         ),
         None => (
-            Confidence::Likely,
+            Ground::Incomplete,
             "the metrics fit; how much a larger heap helps shows only a run with one".to_owned(),
         ),
     };
-    let mut finding = gc.finding(rule, sure, cost_ms, &room);
+    let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, &room);
     let title = match long {
         true => titles::GC_HEAP_TOO_SMALL_LONG.is(Value::count(room.len())),
         false => titles::GC_HEAP_TOO_SMALL.is(Value::share(stopped)),

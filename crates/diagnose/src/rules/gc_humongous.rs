@@ -4,8 +4,9 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
 use crate::collections::Pause;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::{Case, Finding, Judgement, Layer, Rule, quantity};
 
 /// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of
 /// objects starts cycles by occupancy; in a run built for it 85 of 85 were started so.
@@ -98,7 +99,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
     let caused: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_humongous(p)).copied().collect();
     let (confidence, why) = gc.named(cost_ms);
     // Of the cycles' other pauses a share is attributed, which is an estimate.
-    let mut finding = gc.finding(rule, (confidence.min(Confidence::Likely), why), cost_ms, &caused);
+    let mut finding = gc.finding(rule, (Ground::Incomplete.at_most(confidence), why), cost_ms, &caused);
     let title = titles::GC_HUMONGOUS.is(Value::ms(cost_ms)).with("share", Value::share(share));
     finding.title = title.with("cycles", Value::count(starts)).into();
     finding.culprit = culprits::LARGE_ARRAYS.fact().into();

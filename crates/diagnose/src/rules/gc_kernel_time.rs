@@ -6,8 +6,9 @@ use fathom_recording::vocabulary::fact;
 use super::gc_case::{GcCase, blind, most, no_swap, remedy, summed};
 use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule};
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// The rule.
 pub struct GcKernelTime;
@@ -71,11 +72,11 @@ impl Rule for GcKernelTime {
 }
 
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64) -> Finding {
-    let sure = (
-        Confidence::ConsistentWith,
+    let sure = Ground::Fits.because(
+        gc.case,
+        cost_ms,
         "the log says how long the kernel worked in pauses, and not at what. Proof: stacks of the collector's threads \
-         (fathom record, perf record -g)"
-            .to_owned(),
+         (fathom record, perf record -g)",
     );
     let mut finding = gc.finding(rule, sure, cost_ms, heavy);
     let sum = |of: &dyn Fn(&crate::collections::Cpu) -> f64| -> f64 {
@@ -126,6 +127,7 @@ fn remedies() -> Vec<Remedy> {
 
 #[cfg(test)]
 mod tests {
+    use crate::Confidence;
     use fathom_recording::vocabulary::figure;
 
     use super::*;

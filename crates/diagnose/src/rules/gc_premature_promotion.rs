@@ -4,8 +4,9 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::Pause;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
+use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// Share of young collections after which the survivor spaces are overrun: the threshold falls to 1
 /// although more is allowed. Below one half it is a burst now and then; measured in a run built for
@@ -154,7 +155,8 @@ fn garbage(pauses: &[Pause<'_>]) -> f64 {
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, aged: &[Pause<'_>], seen: &Seen, cost_ms: f64) -> Finding {
     let old: Vec<Pause<'_>> = gc.slow.iter().filter(|p| cleans_old(p)).copied().collect();
     let why = "survivors are overrun and die in the old generation; how much would die with larger survivor spaces is not in the log";
-    let mut finding = gc.finding(rule, (Confidence::Likely, why.into()), cost_ms, &old);
+    let sure = Ground::Incomplete.because(gc.case, cost_ms, why);
+    let mut finding = gc.finding(rule, sure, cost_ms, &old);
     let title = titles::GC_PREMATURE_PROMOTION.is(Value::share(seen.collapsed));
     finding.title = title.with("cost", Value::ms(cost_ms)).into();
     finding.culprit = culprits::SURVIVORS.fact().into();
@@ -199,6 +201,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, aged: &[Pause<'_>], seen: &Seen, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::built::{Built, judged};
 
     const MB: f64 = 1024.0 * 1024.0;

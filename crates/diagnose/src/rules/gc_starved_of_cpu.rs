@@ -5,10 +5,11 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 use super::gc_case::{GcCase, blind, cited, most, no_swap, remedy, summed};
 use crate::burden::LONG_MS;
 use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule};
+use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule};
 
 /// CPU ÷ (wall × workers) over the long pauses. A quiet machine gives 0.6 to 0.95; below one half
 /// the workers waited longer than they worked. Measured on two CPUs with a load of 20: 0.15.
@@ -166,19 +167,18 @@ fn wasted_ms(pause: &Pause<'_>) -> f64 {
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked, cost_ms: f64) -> Finding {
     let support = support(gc);
     let swapped = swapped(gc);
-    let sure = match (support.is_empty(), &swapped) {
+    let (ground, why) = match (support.is_empty(), &swapped) {
         (false, None) => (
-            Confidence::Likely,
-            "other metrics point to busy CPUs too; run-queue times of the workers would prove it".to_owned(),
+            Ground::Incomplete,
+            "other metrics point to busy CPUs too; run-queue times of the workers would prove it",
         ),
         _ => (
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "a heap that was swapped out prints the same figures. Proof: run-queue time of the workers (perf sched, \
-             /proc/PID/task/*/schedstat) and no major page faults"
-                .to_owned(),
+             /proc/PID/task/*/schedstat) and no major page faults",
         ),
     };
-    let mut finding = gc.finding(rule, sure, cost_ms, long);
+    let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, long);
     let title = titles::GC_STARVED_OF_CPU.is(Value::seconds(seen.cpu.cpu_s()));
     let title = title.with("efficiency", seen.efficiency.map(Value::share));
     finding.title = title.with("paused", Value::seconds(seen.cpu.real_s)).into();
@@ -262,6 +262,7 @@ fn swapped(gc: &GcCase<'_, '_>) -> Option<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::built::{Built, judged};
 
     fn cpu(user: f64, sys: f64, real: f64) -> Vec<(&'static str, f64)> {

@@ -13,6 +13,7 @@ use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
+use crate::confidence::Ground;
 use crate::facts::{Fact, Value, culprits, live_set, pauses, scope, titles, written};
 use crate::live_set::{Growth, READINGS, Rise};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
@@ -141,31 +142,28 @@ fn sure(
     at_its_end: bool,
     cost_ms: f64,
 ) -> (Confidence, String) {
-    match (keeper.map(|keeper| keeper.by), at_its_end) {
-        (Some(By::Grew(_)), true) => (
-            gc.named(cost_ms).0,
-            "the growth goes on until the heap is full, and two dumps show what grew".to_owned(),
-        ),
+    let (ground, why) = match (keeper.map(|keeper| keeper.by), at_its_end) {
+        (Some(By::Grew(_)), true) => {
+            (Ground::Itself, "the growth goes on until the heap is full, and two dumps show what grew")
+        }
         (Some(By::Grew(_)), false) => (
-            Confidence::Likely,
-            "log and dumps show the same growth; a cache without a limit that is still filling looks the same until it stops"
-                .to_owned(),
+            Ground::Incomplete,
+            "log and dumps show the same growth; a cache without a limit that is still filling looks the same until it stops",
         ),
         (Some(By::Suspicion), _) => (
-            Confidence::Likely,
+            Ground::Incomplete,
             "the log shows that the heap grows, and the dump shows one that keeps much of it in many entries without a bound; a second \
-             dump would show whether this is what grows"
-                .to_owned(),
+             dump would show whether this is what grows",
         ),
         (_, true) => (
-            Confidence::Likely,
-            "the growth goes on until the heap is full; what holds the objects is not in a GC log".to_owned(),
+            Ground::Incomplete,
+            "the growth goes on until the heap is full; what holds the objects is not in a GC log",
         ),
-        (_, false) => (
-            Confidence::ConsistentWith,
-            "a cache without a limit that is still filling looks the same until it stops".to_owned(),
-        ),
-    }
+        (_, false) => {
+            (Ground::Fits, "a cache without a limit that is still filling looks the same until it stops")
+        }
+    };
+    ground.because(gc.case, cost_ms, why)
 }
 
 fn found(

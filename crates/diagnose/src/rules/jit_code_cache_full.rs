@@ -5,9 +5,10 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JIT_LOG, JitCase, remedy};
+use crate::confidence::Ground;
 use crate::facts::{Metric, Value, compile, culprits, scope, titles};
 use crate::intervals::Intervals;
-use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
+use crate::{BlindSpot, Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
 /// So many events of a full code cache are not an accident of one large compilation.
 const MIN_EVENTS: usize = 3;
@@ -132,23 +133,23 @@ fn found(
     after: &Intervals,
     cost_ms: f64,
 ) -> Finding {
-    let (confidence, why) = match (&seen.disabled, case.share(cost_ms)) {
-        (Some(_), Some(share)) if share >= 0.5 => (
-            Confidence::Likely,
+    let is_half = case.share(cost_ms).is_some_and(|share| share >= 0.5);
+    let (ground, why) = match (&seen.disabled, is_half) {
+        (Some(_), true) => (
+            Ground::Traces,
             "the JVM says itself that it stopped compiling, and the loss came after that; which code ran interpreted \
              is not in the logs",
         ),
-        (Some(_), _) => (
-            Confidence::ConsistentWith,
+        (Some(_), false) => (
+            Ground::Traces,
             "the JVM says itself that it stopped compiling; what that cost is not in the logs",
         ),
         (None, _) => (
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "code is thrown away for lack of room; what its compiling again cost is not in the logs",
         ),
     };
-    let mut finding = case.finding(rule, jvm, confidence, cost_ms);
-    finding.why_confidence = why.into();
+    let mut finding = case.finding(rule, jvm, ground.because(case, cost_ms, why), cost_ms);
     let title = if seen.disabled.is_some() { &titles::COMPILER_OFF } else { &titles::CODE_CACHE_FULL };
     finding.title = title.fact().into();
     finding.culprit = segments(seen).into();
@@ -232,6 +233,7 @@ fn quiet_after(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Option<Evide
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::built::{Built, jit_task, judged};
 
     fn jvm() -> Built {

@@ -7,10 +7,11 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JitCase, remedy};
+use crate::confidence::Ground;
 use crate::facts::{Value, compile, culprits, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule};
+use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule};
 
 /// Code of one method thrown away so often is a loop; warm-up does it once or twice a method.
 const LOOP: usize = 5;
@@ -174,19 +175,18 @@ fn sees_invalidations(jit: &JitCase<'_, '_>) -> bool {
 fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cost_ms: f64) -> Finding {
     let case = jit.case;
     let (worst, times) = again.methods.first().copied().unwrap_or(("", 0));
-    let (confidence, why) = match case.share(cost_ms) {
+    let (ground, why) = match case.share(cost_ms) {
         Some(share) if share >= 0.5 && case.lost_during_ms(&again.ranges).is_some() => (
-            Confidence::Likely,
+            Ground::Traces,
             "what is compiled so often was thrown away as often, and most of the loss falls into that; why it was thrown away was \
              not recorded",
         ),
         _ => (
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "what is compiled so often was thrown away as often; that the application waited for it was not seen",
         ),
     };
-    let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
-    finding.why_confidence = why.into();
+    let mut finding = case.finding(rule, jit.jvm, ground.because(case, cost_ms, why), cost_ms);
     let method = Value::name(worst);
     finding.title = titles::COMPILED_AGAIN.is(Value::count(times)).with("method", method.clone()).into();
     finding.culprit = culprits::METHOD.is(method).into();
@@ -277,18 +277,17 @@ fn found(
 ) -> Finding {
     let case = jit.case;
     let reasons = reasons(rounds);
-    let (confidence, why) = match case.share(cost_ms) {
+    let (ground, why) = match case.share(cost_ms) {
         Some(share) if share >= 0.5 && case.lost_during_ms(ranges).is_some() => (
-            Confidence::Likely,
+            Ground::Traces,
             "the rounds are in the log and most of the loss falls into them; which code ran interpreted is not",
         ),
         _ => (
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "the rounds are in the log; that the methods are what the application waited for is not",
         ),
     };
-    let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
-    finding.why_confidence = why.into();
+    let mut finding = case.finding(rule, jit.jvm, ground.because(case, cost_ms, why), cost_ms);
     let worst = rounds.loops.first().map_or(&"", |(method, _)| method);
     let method = Value::name(*worst);
     finding.title = match rounds.most >= LOOP {
@@ -388,6 +387,7 @@ fn traps(jit: &JitCase<'_, '_>, rounds: &Rounds<'_>) -> Option<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::built::{Built, jit_task, judged};
 
     /// A method thrown away `rounds` times from 40 s on, a second apart, and made again 0.8 s

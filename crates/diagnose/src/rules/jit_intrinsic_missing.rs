@@ -7,8 +7,9 @@ use fathom_recording::{FrameId, FrameType, ProcessId, Recording};
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
+use crate::confidence::Ground;
 use crate::facts::{Value, compile, culprits, titles};
-use crate::{Case, Confidence, Fact, Finding, Judgement, Layer, Remedy, Rule};
+use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Methods and callers that are named.
 const NAMED: usize = 3;
@@ -210,18 +211,19 @@ impl Why {
         if release.is_some_and(|release| release < most.since) { Self::JdkIsOlder } else { Self::NotSeen }
     }
 
-    fn confidence(&self) -> (Confidence, &'static str) {
+    /// On what ground it stands, and why.
+    fn ground(&self) -> (Ground, &'static str) {
         match self {
             Self::SwitchedOff(_) => (
-                Confidence::Likely,
+                Ground::Incomplete,
                 "the method runs as Java, and the flag that does so was given; how much faster it would be was not measured",
             ),
             Self::JdkIsOlder => (
-                Confidence::Likely,
+                Ground::Incomplete,
                 "the method runs as Java, and this JDK has no intrinsic for it; how much faster it would be was not measured",
             ),
             Self::NotSeen => (
-                Confidence::ConsistentWith,
+                Ground::Fits,
                 "the method runs as Java; whether this CPU supports the intrinsic was not seen",
             ),
         }
@@ -282,9 +284,8 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     let methods = cpu.by();
     let most = methods.first().and_then(|(method, _)| intrinsic_of(method)).unwrap_or(&INTRINSICS[0]);
     let why = Why::of(cpu.case, jvm, &methods, most);
-    let (confidence, because) = why.confidence();
-    let mut finding = cpu.case.finding(rule, jvm, confidence, cost_ms);
-    finding.why_confidence = because.into();
+    let (ground, because) = why.ground();
+    let mut finding = cpu.case.finding(rule, jvm, ground.because(cpu.case, cost_ms, because), cost_ms);
     let method = short(most.method);
     let title = titles::INTRINSIC_MISSING.is(Value::share(cpu.share(|_| true)));
     finding.title = title.with("method", Value::name(method)).into();

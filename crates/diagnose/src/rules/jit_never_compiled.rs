@@ -8,8 +8,9 @@ use fathom_recording::{FrameType, ProcessId};
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
 use super::jit_case::{JitCase, name_of};
+use crate::confidence::Ground;
 use crate::facts::{Value, compile, culprits, ruled_out, titles};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule};
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// How long a method must have run in the interpreter to be one that is never compiled,
 /// nanoseconds: a hot one is compiled by C1 after some thousand calls or loops, in milliseconds.
@@ -121,24 +122,23 @@ fn found(
     let is_one = |name: &str| methods.iter().any(|(method, _)| *method == name);
     let no_compilers = has_no_compilers(cpu.case, jvm);
     let samples = cpu.samples_of(is_one);
-    let (confidence, why) = match (no_compilers, others_compiled) {
+    let (ground, why) = match (no_compilers, others_compiled) {
         _ if samples < ENOUGH => (
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "it was seen in a few samples only, so that its share of the CPU time is not known well",
         ),
-        (true, _) => (Confidence::Likely, "the flag that switches the compilers off was given"),
+        (true, _) => (Ground::Incomplete, "the flag that switches the compilers off was given"),
         (_, true) => (
-            Confidence::Likely,
+            Ground::Incomplete,
             "compilations were recorded, and none of these methods; how large a method is was not seen, and how much faster its compiled code would \
              be was not measured",
         ),
         (_, false) => (
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "it stayed in the interpreter for longer than any hot method does; compilations were not recorded",
         ),
     };
-    let mut finding = cpu.case.finding(rule, jvm, confidence, cost_ms);
-    finding.why_confidence = why.into();
+    let mut finding = cpu.case.finding(rule, jvm, ground.because(cpu.case, cost_ms, why), cost_ms);
     let most = methods.first().map_or("", |(method, _)| *method);
     let share = Value::share(cpu.share(is_one));
     let (title, culprit) = match no_compilers {
@@ -199,6 +199,7 @@ fn remedies(no_compilers: bool) -> Vec<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::built::{Built, jit_task, judged};
     use FrameType::{C2, Interpreted, Kernel, Native};
 

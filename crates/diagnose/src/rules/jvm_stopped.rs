@@ -15,12 +15,11 @@ use fathom_recording::{ProcessId, Span};
 use super::gc_case::{blind, cited, most, no_swap, ranges, remedy, summed};
 use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::intervals::Intervals;
 use crate::windows::stops::{UNNAMED, name_of};
-use crate::{
-    Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity,
-};
+use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity};
 
 use waited::{on_one_cpu, slow_pace};
 use which::{Seen, in_windows, over_run};
@@ -203,12 +202,12 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
         by_sort.sort_by(|a, b| b.1.ms.total_cmp(&a.1.ms));
     }
 
-    let mut finding = case.finding(rule, jvm, Confidence::Likely, seen.cost_ms);
+    let why = "the log shows the stops and what they were; why they take so long it does not name";
+    let sure = Ground::Incomplete.because(case, seen.cost_ms, why);
+    let mut finding = case.finding(rule, jvm, sure, seen.cost_ms);
     if collections_ms * 2.0 < seen.stops.length_ms() {
         finding.layer = Layer::Safepoint;
     }
-    finding.why_confidence =
-        "the log shows the stops and what they were; why they take so long it does not name".into();
     let (main, main_ms) =
         by_sort.first().map_or_else(Default::default, |(name, sort)| (name.clone(), sort.ms));
     let main_share = main_ms / seen.stops.length_ms().max(f64::MIN_POSITIVE);

@@ -13,11 +13,12 @@ use super::lock_identity::{self, Lock};
 use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
+use crate::confidence::Ground;
 use crate::facts::{Value, locks as facts, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
-use crate::{Case, Confidence, Fact, Finding, Judgement, Rule, quantity};
+use crate::{Case, Fact, Finding, Judgement, Rule, quantity};
 
 /// Records cited.
 const CITED: usize = 3;
@@ -215,19 +216,15 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let deadlock = waits.case.chains().deadlock(waits.jvm).filter(|cycle| {
         cycle.iter().any(|(thread, _)| waits.slow.iter().any(|wait| wait.span.thread() == Some(*thread)))
     });
-    let sure = match waits.case.share(waits.cost_ms()) {
-        _ if deadlock.is_some() => Confidence::Proven,
+    // Who holds a lock and gets no CPU makes others wait: the lock is where it shows, and no cause.
+    let without_cpu = |holders: &Holders| holders.is_covered() && holders.waits_for_a_cpu();
+    let ground = if deadlock.is_some() {
+        Ground::Standstill
+    } else if first.class.is_empty() || holders.as_ref().is_some_and(without_cpu) || !hot {
         // Time that stacks alone attribute to a lock: nothing shows which one it is.
-        _ if first.class.is_empty() => Confidence::ConsistentWith,
-        // Who holds a lock and gets no CPU makes others wait: the lock is where it shows, and no
-        // cause.
-        _ if holders.as_ref().is_some_and(|holders| holders.is_covered() && holders.waits_for_a_cpu()) => {
-            Confidence::ConsistentWith
-        }
-        Some(part) if part >= 0.5 && hot => Confidence::Likely,
-        Some(_) => Confidence::ConsistentWith,
-        None if hot => Confidence::Likely,
-        None => Confidence::ConsistentWith,
+        Ground::Fits
+    } else {
+        Ground::Waits
     };
     let why = match &holders {
         _ if deadlock.is_some() => {
@@ -266,7 +263,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         ),
         false => why,
     };
-    let mut finding = waits.finding(rule, (sure, &why));
+    let mut finding = waits.finding(rule, ground.because(waits.case, waits.cost_ms(), why));
     let holders = holders.filter(Holders::is_known);
     let title = title(waits, &locks, first, hot, words);
     let story = holders.as_ref().filter(|holders| hot && holders.is_covered());

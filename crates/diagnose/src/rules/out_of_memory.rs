@@ -4,8 +4,9 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{cited, remedy};
+use crate::confidence::Ground;
 use crate::facts::{Metric, Value, culprits, titles, written};
-use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule};
+use crate::{Case, Judgement, Layer, Remedy, Rule};
 
 /// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names, or ends.
 const REPORTS: &str = "ReportJavaOutOfMemory";
@@ -50,8 +51,8 @@ impl Rule for OutOfMemory {
         let Some(worst) = said.iter().map(|(what, _)| *what).min() else {
             return Judgement::NotApplicable;
         };
-        let mut finding = case.finding(self, jvm, Confidence::Likely, 0.0);
-        finding.why_confidence = "the JVM says so itself; what holds the memory is not in its log".into();
+        let why = "the JVM says so itself; what holds the memory is not in its log";
+        let mut finding = case.finding(self, jvm, Ground::Incomplete.because(case, 0.0, why), 0.0);
         let times = said.iter().filter(|(what, _)| *what == worst).count();
         finding.title = worst.title().is(Value::count(times)).into();
         finding.culprit = worst.culprit().fact().into();

@@ -176,7 +176,7 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
     let methods = faults.touched_by(known.then_some(mapping));
     let toucher = methods.first().map(|(method, _)| *method);
 
-    let (sure, why_sure) = match faults.measured {
+    let sure = match faults.measured {
         true => Ground::Itself.sure(case, cost_ms, "each fault was counted and timed"),
         false => Ground::Traces.sure(
             case,
@@ -185,7 +185,6 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
         ),
     };
     let mut finding = case.finding(rule, jvm, sure, cost_ms);
-    finding.why_confidence = why_sure;
     let all_ms: f64 = mappings.iter().map(|(_, _, ms)| *ms).sum();
     let is_most = mappings.first().is_none_or(|(_, _, ms)| *ms >= MOST_OF_THEM * all_ms);
     let title = titles::PAGE_FAULT_STORM.is(Value::ms(total.ms)).with("cause", Value::name(in_short(why)));

@@ -9,12 +9,13 @@ use rustc_hash::FxHashMap;
 
 use super::gc_case::{cited, remedy, summed};
 use crate::attribution::Pool;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, titles, waits as facts};
 use crate::growth::busy_pools::takes_tasks;
 use crate::growth::places::Places;
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, Sight, Window, quantity};
+use crate::{Case, Finding, Judgement, Layer, Rule, Sight, Window, quantity};
 
 /// The methods in which threads of a pool of fixed size take one task after another. Those of a
 /// ForkJoinPool run other tasks while they wait, or are replaced.
@@ -270,8 +271,8 @@ impl<'a> Spent<'a> {
         jvm: ProcessId,
         (pool, usual, cost_ms): (Pool<'a>, f64, f64),
     ) -> Finding {
-        let mut finding = case.finding(rule, jvm, Confidence::Likely, cost_ms);
-        finding.why_confidence = "stacks show the waits within tasks, and the scheduler how they ended; which task waits for which was not seen".into();
+        let why = "stacks show the waits within tasks, and the scheduler how they ended; which task waits for which was not seen";
+        let mut finding = case.finding(rule, jvm, Ground::Incomplete.because(case, cost_ms, why), cost_ms);
         let place = self.nested.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or(&"", |(place, _)| place);
         let usual = (!case.base.is_empty()).then(|| Value::share(usual));
         let title = titles::POOL_WAITS_FOR_ITSELF.is(Value::share(self.own_share())).over(usual);

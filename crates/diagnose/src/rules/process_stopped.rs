@@ -5,11 +5,12 @@ use fathom_recording::vocabulary::{kind, source};
 
 use super::cpu_contention::CpuContention;
 use super::gc_case::{cited, remedy, summed};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::stack::ByStack;
 use crate::waits::{Category, frozen};
-use crate::{Case, Confidence, Fact, Judgement, Layer, Rule};
+use crate::{Case, Fact, Judgement, Layer, Rule};
 
 /// A stop that is worth a finding whatever it is of the whole, milliseconds: requests time out.
 const LONG_MS: f64 = 1_000.0;
@@ -70,9 +71,8 @@ impl Rule for ProcessStopped {
                 source: source.into(),
             };
         }
-        let mut finding = case.finding(self, jvm, Confidence::Proven, cost_ms);
-        finding.why_confidence =
-            "the scheduler saw its threads stopped in the kernel's functions for stopped tasks".into();
+        let why = "the scheduler saw its threads stopped in the kernel's functions for stopped tasks";
+        let mut finding = case.finding(self, jvm, Ground::Standstill.because(case, cost_ms, why), cost_ms);
         let times = slow.ranges().len();
         let title = titles::PROCESS_STOPPED.is(Value::ms(slow.length_ms()));
         let title = title.with("jvm", Value::name(case.jvm_name(jvm)));
@@ -141,14 +141,14 @@ impl<'a> Traced<'a> {
     }
 
     fn finding(&self, rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId) -> crate::Finding {
-        let mut finding = case.finding(rule, jvm, Confidence::Likely, self.cost_ms);
+        let why = "the scheduler saw threads stopped in the kernel's functions for stopped tasks, not all at once; what else the tracer \
+                   costs (its own CPU time, the way through the kernel) is not included";
+        let sure = Ground::Incomplete.because(case, self.cost_ms, why);
+        let mut finding = case.finding(rule, jvm, sure, self.cost_ms);
         let by = self.by.map(Value::name);
         let title = titles::PROCESS_TRACED.is(Value::share(self.share.0)).with("by", by.clone());
         finding.title = title.with("jvm", Value::name(case.jvm_name(jvm))).into();
         finding.culprit = Fact { value: by, ..culprits::TRACER.fact() }.into();
-        finding.why_confidence = "the scheduler saw threads stopped in the kernel's functions for stopped tasks, not all at once; what else the tracer \
-                                  costs (its own CPU time, the way through the kernel) is not included"
-            .into();
         finding.meaning = "A tracer (strace, gdb, a debugger of native code) stops a thread twice for each system call and looks at it before it lets it \
                            go."
             .into();

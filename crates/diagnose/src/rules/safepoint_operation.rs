@@ -19,7 +19,7 @@ use crate::quantity::millis;
 use crate::vm_operations::{self, Operation};
 use crate::waits::log_write::log_writes;
 use crate::windows::stops;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Layer, Rule};
+use crate::{Case, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Layer, Rule};
 
 /// Operations from which on short ones are worth a finding for what they take together.
 const SEVERAL: usize = 3;
@@ -240,17 +240,16 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     let (name, main) = &sorts[0];
     let of = main.all[0].of;
     let asked = asked_by(case, jvm, &main.all);
-    let (confidence, why) = match of.works_long {
+    let sure = match of.works_long {
         true => Ground::Itself.sure(case, held.cost_ms, "the operation is named"),
-        false => (
-            Confidence::ConsistentWith,
+        false => Ground::Fits.because(
+            case,
+            held.cost_ms,
             "the operation is named, and has little work of its own: that its thread waited for a CPU, for memory from \
-             swap or for a disk is as likely"
-                .into(),
+             swap or for a disk is as likely",
         ),
     };
-    let mut finding = case.finding(rule, jvm, confidence, held.cost_ms);
-    finding.why_confidence = why;
+    let mut finding = case.finding(rule, jvm, sure, held.cost_ms);
     let several = main.all.len() > 1;
     let noun = if several { of.words.1 } else { of.words.0 };
     let title = titles::SAFEPOINT_OPERATION.is(Value::ms(main.ms)).with("noun", Value::name(noun));

@@ -15,13 +15,14 @@ use super::gc_starved_of_cpu::waited;
 use super::jit_case::remedy;
 use crate::chain::{Link, Part};
 use crate::collections::{self, Pause};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, scope, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::quantity::plural;
 use crate::waits::Category;
 use crate::waits::log_write::log_writes;
 use crate::windows::stops::name_of;
-use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
+use crate::{BlindSpot, Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
 /// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is
 /// back within a time slice or two of the scheduler (4 to 20 ms).
@@ -309,38 +310,38 @@ fn found(
     let machine = trivially || (part >= THROUGHOUT && usually < SLICES_MS);
     let leaving = longest.leave_ms > longest.reach_ms;
     let very_late = longest.reach_ms >= VERY_LATE_MS && late.is_none();
-    let (culprit, confidence, why) = match (leaving, machine) {
+    let (culprit, ground, why) = match (leaving, machine) {
         (false, false) if very_late && collections_were_held_up(case, jvm) => (
             &culprits::HELD_UP,
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "collections of this run waited for seconds or spent them in the kernel, and what held these up may well have \
              held up threads; a loop or a copy without a poll would look the same",
         ),
         (true, _) => (
             &culprits::VM_THREAD,
-            Confidence::Likely,
+            Ground::Incomplete,
             "the log shows the time; that the VM thread did not get a CPU is what usually makes it so",
         ),
         (_, true) => (
             &culprits::NO_CPU,
-            Confidence::ConsistentWith,
+            Ground::Fits,
             "many or trivial operations are slow to reach, so it is no thread's code; the log does not show what kept \
              the threads from running",
         ),
         _ if part >= THROUGHOUT => (
             &culprits::NO_POLL,
-            Confidence::Likely,
+            Ground::Incomplete,
             "the log shows the time lost here; waits for a CPU are shorter than these; whether it is a loop, a \
              copy or a fault is not in the log",
         ),
         _ => (
             &culprits::LATE_THREAD,
-            Confidence::Likely,
+            Ground::Incomplete,
             "the log shows the time lost here; a few safepoints among many fast ones point at one late thread, which \
              the log does not name",
         ),
     };
-    let mut finding = case.finding(rule, jvm, confidence, cost_ms);
+    let mut finding = case.finding(rule, jvm, ground.because(case, cost_ms, why), cost_ms);
     // A stop that its window was made around is all of that window, and may be next to nothing of
     // the run.
     let run_ms = case.recording.covers_ns().map_or(0.0, |(from, to)| to.saturating_sub(from) as f64 / 1e6);
@@ -351,7 +352,6 @@ fn found(
     };
     finding.title = title.with("of-run", of_run).into();
     finding.culprit = culprit.fact().into();
-    finding.why_confidence = why.into();
     let last = late.and_then(|late| late.last.as_ref()).filter(|_| !leaving);
     if let Some((who, did)) = last {
         finding.culprit = culprits::LAST_IN.is(Value::name(who)).with("did", Value::name(did)).into();

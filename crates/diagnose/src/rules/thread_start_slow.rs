@@ -8,12 +8,13 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, StrId};
 
 use super::gc_case::remedy;
 use super::wait_case::Waits;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
 use crate::waits::queues::is_jdk;
-use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule};
+use crate::{Case, Judgement, Layer, Remedy, Rule};
 
 /// A start that takes at least this long is slow, milliseconds: one on a machine with room takes a
 /// tenth to a third of one.
@@ -160,24 +161,20 @@ impl Rule for ThreadStartSlow {
             return all.ruled_out(longest.with("starts", Value::count(all.slow.len())));
         }
         // That a thread begins late is not yet that anybody waits for what it does.
-        let sure = match case.share(cost_ms) {
+        let (ground, why) = match case.share(cost_ms) {
             Some(share) if share >= 0.5 => (
-                Confidence::Likely,
+                Ground::Waits,
                 "the starts were timed and take half of the loss or more; that work waited for them was not seen",
             ),
-            Some(_) => {
-                (Confidence::ConsistentWith, "the starts were timed; they take less than half of the loss")
-            }
+            Some(_) => (Ground::Waits, "the starts were timed; they take less than half of the loss"),
             // Over a whole run they may have taken as long ever since it began.
             None if case.whole_run => (
-                Confidence::ConsistentWith,
+                Ground::Fits,
                 "the starts were timed; they took as long all along, and no series shows that they cost anything",
             ),
-            None => {
-                (Confidence::Likely, "the starts were timed; no series shows what they cost the application")
-            }
+            None => (Ground::Waits, "the starts were timed; no series shows what they cost the application"),
         };
-        let mut finding = waits.finding(self, sure);
+        let mut finding = waits.finding(self, ground.because(case, cost_ms, why));
         (finding.cost_ms, finding.share) = (cost_ms, case.share(cost_ms));
         let most = parts[0].0;
         let title = titles::THREAD_START_SLOW.is(Value::ms(waits.total_ms()));
@@ -363,6 +360,7 @@ fn waits_for_the_list(recording: &Recording, stack: StackId) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::Confidence;
     use fathom_recording::FrameType::{C2, Jvm, Native};
 
     use super::*;

@@ -108,13 +108,12 @@ fn part(frames: &[Seen<'_>]) -> Option<&'static str> {
 fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Finding {
     let case = cpu.case;
     let full = in_full(cpu);
-    let (confidence, why) = Ground::Traces.sure(
+    let sure = Ground::Traces.sure(
         case,
         cost_ms,
         "samples show what only full handshakes do, and not whether the peers had a session to resume",
     );
-    let mut finding = case.finding(rule, jvm, confidence, cost_ms);
-    finding.why_confidence = why;
+    let mut finding = case.finding(rule, jvm, sure, cost_ms);
     let title = titles::TLS_NOT_RESUMED.is(Value::share(cpu.share(full)));
     finding.title = cpu.with_waits(title, cost_ms, full).into();
     let callers = cpu.callers(full);

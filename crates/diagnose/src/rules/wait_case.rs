@@ -254,13 +254,8 @@ impl<'c, 'a> Waits<'c, 'a> {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
-    pub(crate) fn finding(
-        &self,
-        rule: &dyn Rule,
-        (confidence, why): (Confidence, impl Into<String>),
-    ) -> Finding {
-        let mut finding = self.case.finding(rule, self.jvm, confidence, self.cost_ms());
-        finding.why_confidence = why.into();
+    pub(crate) fn finding(&self, rule: &dyn Rule, sure: (Confidence, String)) -> Finding {
+        let mut finding = self.case.finding(rule, self.jvm, sure, self.cost_ms());
         let listed = self.slow.iter().map(|w| Window { from_ns: w.span.t0_ns(), to_ns: w.span.t1_ns() });
         // A wait goes on beyond the slow windows; the finding is about what it did to them.
         let marked = marked(listed.chain(self.unlisted_intervals.windows()).collect());

@@ -3,10 +3,11 @@
 use fathom_recording::{FrameType, ProcessId};
 
 use super::{Longest, STAGE_RULE, Stage, finding, mainly, pools, words};
+use crate::confidence::Ground;
 use crate::facts::{Value, growth as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Finding, Window};
+use crate::{Case, Evidence, Finding, Window};
 
 /// The share of its time that one doing must make up, and how many others must
 /// wait for threads at a time.
@@ -47,13 +48,13 @@ pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
     }
     let cost_ms = stage.share.0 * run.length_ms();
     let layer = words::layer(stage.key.category);
-    let mut finding = case.finding_by(STAGE_RULE, layer, jvm, Confidence::ConsistentWith, cost_ms);
+    let why = "what the others wait for was not followed to it, and whether it was ever faster is not known";
+    let sure = Ground::Fits.because(case, cost_ms, why);
+    let mut finding = case.finding_by(STAGE_RULE, layer, jvm, sure, cost_ms);
     let (doing, share) = (Value::from(words::does(&stage.key)), Value::share(stage.share.0));
     let title = facts::BUSY_ALL_ALONG.is(share.clone()).with("who", Value::from(stage.who(false)));
     finding.title = title.with("doing", doing.clone()).with("waiting", Value::plain(waiting)).into();
     finding.culprit = words::culprit(&stage.key).into();
-    finding.why_confidence =
-        "what the others wait for was not followed to it, and whether it was ever faster is not known".into();
     finding.meaning = finding::MEANING.into();
     let time = facts::STAGE_TIME.is(share).with("doing", doing);
     let time = time.with("idle", Value::share(1.0 - stage.busy.0));

@@ -1,9 +1,10 @@
 //! The words, values and recommendations of a busy stage.
 
 use super::{Grown, Growth, STAGE_RULE, Stage};
+use crate::confidence::Ground;
 use crate::facts::{Metric, Value, culprits, growth as facts};
 use crate::growth::{SHOWN, TIMES, words};
-use crate::{Case, Confidence, Evidence, Fact, Finding, Remedy, Window, quantity};
+use crate::{Case, Evidence, Fact, Finding, Remedy, Window, quantity};
 
 /// Share of its busy time that one doing must make up to be said to be what it is busy with.
 const MAINLY: f64 = 0.7;
@@ -24,7 +25,13 @@ impl<'a> Growth<'a> {
         let fewer = stage.count.0 <= stage.count.1 / TIMES;
         let is_clear = stage.share.0 >= MAINLY * stage.busy.0 && (doing_more || fewer);
         let is_lost = case.loss.lost_ms > 0.0;
-        let sure = if is_clear && is_lost { Confidence::Likely } else { Confidence::ConsistentWith };
+        let ground = if is_clear && is_lost { Ground::Incomplete } else { Ground::Fits };
+        let why = format!(
+            "threads that took work from others and had time to spare have none any more, and the others wait more than before; that what \
+             they wait for passes through {} was not seen itself",
+            if stage.threads.len() == 1 { "this thread" } else { "these threads" }
+        );
+        let sure = ground.because(case, cost_ms, why);
         let mut finding =
             case.finding_by(STAGE_RULE, words::layer(stage.key.category), self.jvm, sure, cost_ms);
         let doing = Value::from(words::does(&stage.key));
@@ -41,11 +48,6 @@ impl<'a> Growth<'a> {
             _ => words::culprit(&stage.key),
         }
         .into();
-        finding.why_confidence = format!(
-            "threads that took work from others and had time to spare have none any more, and the others wait more than before; that what \
-             they wait for passes through {} was not seen itself",
-            if stage.threads.len() == 1 { "this thread" } else { "these threads" }
-        );
         finding.meaning = MEANING.into();
         let row = |fact: Fact| Evidence::summed("ledger of threads", fact);
         let of_time = |metric: &'static Metric, (slow, base): (f64, f64)| {

@@ -10,11 +10,12 @@ use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Role};
 
 use super::{BY_THREADS, HELD_RULE, LONGER, SENDS};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, growth as facts};
 use crate::growth::{Growth, LEADS, words};
 use crate::intervals::Intervals;
 use crate::windows::progress::Progress;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Layer, Remedy, Window, thread_ledger};
+use crate::{Case, Evidence, Fact, Finding, Layer, Remedy, Window, thread_ledger};
 
 /// How many times as many calls that send an operation must make for its answer to be sent in more
 /// pieces.
@@ -49,24 +50,25 @@ impl Growth<'_> {
         }
         let pieces = Pieces::of(case, self.jvm).filter(|pieces| pieces.slow >= MORE_PIECES * pieces.base);
         let delayed = pieces.filter(|_| longer - by_threads >= DELAYED_ACK_MS);
-        let sure = if delayed.is_some() { Confidence::Likely } else { Confidence::ConsistentWith };
+        let (ground, why) = match delayed {
+            Some(_) => (
+                Ground::Incomplete,
+                "that clients wait, that threads do not and that an answer is sent in more calls was measured; the delay fits TCP's delayed \
+                 acknowledgement, which was not seen itself",
+            ),
+            None => (
+                Ground::Fits,
+                "that clients wait and that threads do not was measured; what holds the answers was not: what clients measure has the network \
+                 and their own waiting in it",
+            ),
+        };
+        let sure = ground.because(case, cost_ms, why);
         let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);
         let waits = facts::LATE_AT_CLIENTS.is(Value::ms(slow)).over(Value::ms(base));
         let title = waits.with("spent", Value::ms(threads)).with("spent-baseline", Value::ms(usual));
         finding.title = title.with("pieces", pieces.map(|pieces| Value::from(pieces.fact()))).into();
         finding.culprit =
             if pieces.is_some() { culprits::PIECES.fact() } else { culprits::OUTSIDE.fact() }.into();
-        finding.why_confidence = match delayed {
-            Some(_) => {
-                "that clients wait, that threads do not and that an answer is sent in more calls was measured; the delay fits TCP's delayed \
-                 acknowledgement, which was not seen itself"
-            }
-            None => {
-                "that clients wait and that threads do not was measured; what holds the answers was not: what clients measure has the network \
-                 and their own waiting in it"
-            }
-        }
-        .into();
         finding.meaning = "In between, no thread of this process works on the request: an answer that was written into a buffer and not flushed or not sent, a \
                            request that is in a queue, the network, or a client that is slow itself."
             .into();
@@ -164,6 +166,7 @@ fn operations(case: &Case<'_>, windows: &[Window]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use crate::Confidence;
     use fathom_recording::vocabulary::series;
     use fathom_recording::{Recording, SeriesInfo, SeriesKind, Sink, Source};
 

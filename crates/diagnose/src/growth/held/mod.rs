@@ -16,9 +16,10 @@ use fathom_recording::vocabulary::{figure, kind, live};
 use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use super::{Growth, LEADS, words};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, growth as facts};
 use crate::intervals::Intervals;
-use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity};
+use crate::{Case, Evidence, Finding, Layer, Remedy, Window, quantity};
 
 /// The id of the finding.
 pub const HELD_RULE: &str = "answers-held-back";
@@ -92,7 +93,9 @@ impl Growth<'_> {
             let cost_ms = peer.cost_ms.min(cost_ms);
             return Some(Finding { cost_ms, share: case.share(cost_ms), ..peer });
         }
-        let sure = Confidence::ConsistentWith;
+        let why = "that the answers come late and that no thread is busy with them was measured; what holds them was not. Requests that wait for news \
+             on purpose (a long poll) look the same where there is less news, and so do requests that arrive slowly, in parts";
+        let sure = Ground::Fits.because(case, cost_ms, why);
         let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);
         let (now, before) = (Value::ms(slow.ms), Value::ms(base.ms));
         let (spent, spent_before) = (Value::ms(threads), Value::ms(usual));
@@ -105,10 +108,6 @@ impl Growth<'_> {
             None => culprits::ASYNCHRONOUS.fact(),
         }
         .into();
-        finding.why_confidence =
-            "that the answers come late and that no thread is busy with them was measured; what holds them was not. Requests that wait for news \
-             on purpose (a long poll) look the same where there is less news, and so do requests that arrive slowly, in parts"
-                .into();
         finding.meaning = "A request whose answer waits for another service that is called asynchronously, for a timer (group commit, batching, a rate limit, a \
                            delayed retry) or for a future that somebody else completes, that is in a queue, or that is written into a buffer and not flushed, belongs to no thread: none is \
                            seen waiting for it."

@@ -15,6 +15,7 @@ use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording};
 
 use super::{FEW, HELD_RULE, LONGER, points};
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, growth as facts};
 use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads, words};
 use crate::intervals::Intervals;
@@ -140,17 +141,16 @@ impl Growth<'_> {
         if share < EXPLAINS || cost_ms < LEADS * lost_ms {
             return None;
         }
-        let sure = match requests.is_some() && share >= MOST && peer.times() >= 2.0 {
-            true => Confidence::Likely,
-            false => Confidence::ConsistentWith,
+        let ground = match requests.is_some() && share >= MOST && peer.times() >= 2.0 {
+            true => Ground::Incomplete,
+            false => Ground::Fits,
         };
-        let mut finding = self.of_peer(case, &peer, per, sure, cost_ms);
-        finding.why_confidence = format!(
+        let why = format!(
             "{MEASURED}; threads spend {} instead of {} on an operation, so that none of them waits for it. {LIMITS}",
             words::time(threads),
             words::time(usual)
         );
-        Some(finding)
+        Some(self.of_peer(case, &peer, per, ground.because(case, cost_ms, why), cost_ms))
     }
 
     /// That a peer answers late while threads wait more for each other, none of which is seen to
@@ -179,16 +179,15 @@ impl Growth<'_> {
         if share < EXPLAINS || behind_ms < EXPLAINS * direct_ms || seen_ms > EXPLAINS * direct_ms {
             return None;
         }
-        let sure = match peer.times() >= 2.0 {
-            true => Confidence::Likely,
-            false => Confidence::ConsistentWith,
-        };
-        let mut finding = self.of_peer(case, &peer, Some(per), sure, lost_ms(case) * share);
-        finding.why_confidence = format!(
+        let ground = if peer.times() >= 2.0 { Ground::Incomplete } else { Ground::Fits };
+        let why = format!(
             "{MEASURED}; threads wait for each other {} longer for each operation, and none of them is seen to wait for the peer: they wait behind \
              calls that it answers. {LIMITS}",
             words::time(behind_ms)
         );
+        let cost_ms = lost_ms(case) * share;
+        let sure = ground.because(case, cost_ms, why);
+        let mut finding = self.of_peer(case, &peer, Some(per), sure, cost_ms);
         let is_behind = |f: &Finding| f.process_id == self.jvm && f.rule.starts_with("lock-");
         for lock in findings.extract_if(.., |f| is_behind(f)) {
             let behind = facts::LOCK_BEHIND.fact().with("title", Value::from(&lock.title));
@@ -204,7 +203,7 @@ impl Growth<'_> {
         case: &Case<'_>,
         peer: &Peer<'_>,
         per: Option<f64>,
-        sure: Confidence,
+        sure: (Confidence, String),
         cost_ms: f64,
     ) -> Finding {
         let id = if peer.is_late() { PEER_RULE } else { HELD_RULE };
@@ -282,6 +281,7 @@ fn remedies(peer: &Peer<'_>) -> Vec<Remedy> {
 mod tests {
     use super::*;
     use crate::built::{Built, whole_run};
+    use crate::facts::titles;
     use crate::waits::Category;
 
     /// A minute with 80 answers a second of a database, 40 in the middle third, and 80 of a cache.
@@ -335,6 +335,10 @@ mod tests {
         assert!(finding.share.is_some_and(|share| share > 0.99), "{:?}", finding.share);
     }
 
+    fn lock_title() -> Fact {
+        titles::LOCK.is(Value::ms(9_900.0)).with("threads", Value::count(8))
+    }
+
     /// What is found where threads wait for a permit `permit_ms` longer, for the network, of the
     /// peer `target`, `network_ms`, and run `running_ms`, and a rule reports the permit.
     fn behind(
@@ -355,9 +359,9 @@ mod tests {
         grown.grown[1].key.target = target;
         // 800 operations in the slow time, and as many answers.
         let per = crate::growth::each::Per { each: Each::Operation, by: [400.0, 400.0, 1600.0] };
-        let sure = Confidence::Likely;
+        let sure = (Confidence::Likely, String::new());
         let lock = case.finding_by("lock-contended-juc", Layer::Application, jvm, sure, 9_900.0);
-        let mut findings = vec![Finding { title: "8 threads waited for a permit".into(), ..lock }];
+        let mut findings = vec![Finding { title: lock_title().into(), ..lock }];
         let found = Growth { jvm, per, ..grown }.behind_late_peer(&case, &mut findings);
         (found, findings)
     }
@@ -368,9 +372,7 @@ mod tests {
         let finding = found.unwrap();
         assert_eq!((finding.rule, finding.confidence), (PEER_RULE, Confidence::Likely));
         assert!(left.is_empty() && finding.also == ["lock-contended-juc"]);
-        let behind =
-            finding.evidence.iter().any(|row| row.text() == "behind it: 8 threads waited for a permit");
-        assert!(behind, "{:?}", finding.evidence);
+        assert_eq!(finding.fact(&facts::LOCK_BEHIND).named("title"), Some(&Value::from(lock_title())));
     }
 
     #[test]

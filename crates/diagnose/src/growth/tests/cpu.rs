@@ -130,8 +130,15 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
     let loss = crate::Loss { lost_ms: 10_000.0, ..crate::Loss::default() };
     let case = Case { slow, whole_run: false, loss, ..crate::built::whole_run(&recording) };
     let jvm = ProcessId(0);
-    let taken =
-        |cost_ms| case.finding_by("cpu-taken-by-others", crate::Layer::Cpu, jvm, Confidence::Proven, cost_ms);
+    let taken = |cost_ms| {
+        case.finding_by(
+            "cpu-taken-by-others",
+            crate::Layer::Cpu,
+            jvm,
+            (Confidence::Proven, String::new()),
+            cost_ms,
+        )
+    };
     // A back-off of 15 ms; waiting for a CPU grew by 3.
     let growth =
         grew(&[(Category::Sleep, "shop.Retry.backOff", 0.0, 15.0), (Category::RunQueue, "", 1.0, 4.0)]);
@@ -167,7 +174,13 @@ fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_fro
     let recording = service.built.sealed();
     let case = crate::built::whole_run(&recording);
     let jvm = ProcessId(0);
-    let mut taken = case.finding_by("cpu-taken-by-others", crate::Layer::Cpu, jvm, Confidence::Likely, 1.0);
+    let mut taken = case.finding_by(
+        "cpu-taken-by-others",
+        crate::Layer::Cpu,
+        jvm,
+        (Confidence::Likely, String::new()),
+        1.0,
+    );
     taken.share = Some(0.5);
     let mut growth = grew(&parts);
     growth.credit_running(&[taken]);

@@ -1,5 +1,6 @@
 //! Hogs, other JVMs, the JVM's own threads and the recorder.
 
+use crate::Confidence;
 use fathom_recording::FrameType;
 use fathom_recording::vocabulary::{kind, live};
 

@@ -1,6 +1,7 @@
 //! Heaps that are too small, those that are not, and logs that do not show it.
 
 use super::*;
+use crate::Confidence;
 use crate::built::{Built, judged};
 
 const MB: f64 = 1024.0 * 1024.0;

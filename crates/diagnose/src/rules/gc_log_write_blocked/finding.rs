@@ -5,7 +5,7 @@ use super::super::log_write;
 use super::gaps::{Seen, Wait};
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, titles, written as facts};
-use crate::{Confidence, Finding, Remedy, Rule};
+use crate::{Finding, Remedy, Rule};
 
 /// Findings cite as many pauses.
 pub(super) const CITED: usize = 3;
@@ -27,7 +27,7 @@ pub(super) fn found(
             cost_ms,
             "the write() calls were timed in the kernel and fill the gaps",
         ),
-        false => (Confidence::ConsistentWith, why.to_owned()),
+        false => Ground::Fits.because(gc.case, cost_ms, why),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &[]);
     finding.windows = ranges(waits.iter().map(|w| w.span));

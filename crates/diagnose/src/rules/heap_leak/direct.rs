@@ -4,9 +4,10 @@
 use fathom_recording::vocabulary::{fact, figure};
 
 use super::keeper::Dump;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, titles};
 use crate::rules::gc_case::{GcCase, remedy, summed};
-use crate::{Confidence, Finding, Rule};
+use crate::{Finding, Rule};
 
 /// Growth as a share of what direct buffers may take: less is within what load does.
 const GROWN: f64 = 0.2;
@@ -44,14 +45,14 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
     let asked: Vec<_> =
         gc.slow.iter().filter(|p| p.cause().is_some_and(|c| c.contains("System.gc()"))).copied().collect();
     let exhausted = bytes >= super::EXHAUSTED * limit;
-    let sure = match exhausted && !asked.is_empty() {
+    let (ground, why) = match exhausted && !asked.is_empty() {
         true => (
-            Confidence::Likely,
-            "the limit is reached, and collections are asked for, as is done to find dead buffers".to_owned(),
+            Ground::Incomplete,
+            "the limit is reached, and collections are asked for, as is done to find dead buffers",
         ),
         false => (
-            Confidence::ConsistentWith,
-            "two dumps show that it grew, and not that it goes on; a pool of buffers that fills looks the same".to_owned(),
+            Ground::Fits,
+            "two dumps show that it grew, and not that it goes on; a pool of buffers that fills looks the same",
         ),
     };
     // Collections that something else asks for are not attributed to buffers that are far from
@@ -60,6 +61,7 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
         true => gc.excess_ms(|p| p.cause().is_some_and(|c| c.contains("System.gc()"))),
         false => 0.0,
     };
+    let sure = ground.because(gc.case, cost_ms, why);
     let mut finding = gc.finding(rule, sure, cost_ms, if exhausted { &asked } else { &[] });
     let kept_by = Value::name(owner.name());
     let title = titles::HEAP_LEAK_DIRECT.is(Value::bytes(grown)).with("owner", kept_by.clone());

@@ -1,6 +1,7 @@
 //! What is a leak and what is not, and what a heap dump and samples of allocations add.
 
 use super::*;
+use crate::Confidence;
 use crate::built::{Built, judged};
 
 const MB: f64 = 1024.0 * 1024.0;

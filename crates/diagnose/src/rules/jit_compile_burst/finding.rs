@@ -5,6 +5,7 @@ use super::burst::{BURST_PER_S, Burst};
 use super::evidence::{evidence, remedies};
 use super::methods::{newly_hot, packages};
 use super::samples::Support;
+use crate::confidence::Ground;
 use crate::facts::{Value, compile, titles};
 use crate::intervals::Intervals;
 use crate::{Case, Confidence, Finding, Rule, Window};
@@ -21,9 +22,8 @@ pub(super) fn found(
     let tasks: Vec<Task<'_>> = bursts.iter().flat_map(|b| b.tasks.iter().copied()).collect();
     let fresh = newly_hot(jit, bursts);
     let start_up = bursts.iter().all(|b| is_start_up(jit, b.window));
-    let (confidence, why) = sureness(jit, bursts, support, cost_ms, start_up);
-    let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
-    finding.why_confidence = why;
+    let sure = sureness(jit, bursts, support, cost_ms, start_up);
+    let mut finding = case.finding(rule, jit.jvm, sure, cost_ms);
     let takes_cpus = support.is_some_and(Support::is_mostly_processors);
     let title = match (start_up, takes_cpus) {
         (true, _) => &titles::START_UP,
@@ -103,7 +103,7 @@ pub(super) fn sureness(
         case.stopped_ms(jit.jvm, &case.base) * Case::length_ms(&windows)
             / Case::length_ms(&case.slow).max(1.0),
     );
-    let weak = |why: &str| (Confidence::ConsistentWith, why.to_owned());
+    let weak = |why: &str| Ground::Fits.because(case, cost_ms, why);
     if start_up {
         return weak(
             "every JVM compiles much in its first seconds: this is expected, and ends with the start-up",
@@ -139,7 +139,7 @@ pub(super) fn sureness(
                 "samples and switches show what ran before it was compiled, and who took the CPUs; that explains half of \
                  {of} or more"
             );
-            (Confidence::Likely, why)
+            Ground::Incomplete.because(case, cost_ms, why)
         }
         None => weak(
             "the burst begins with the dip and most of the loss falls into it; logs do not show which code ran interpreted, \

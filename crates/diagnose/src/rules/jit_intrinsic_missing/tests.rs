@@ -1,3 +1,4 @@
+use crate::Confidence;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -2,6 +2,7 @@
 
 use super::super::gc_explicit::GcExplicit;
 use super::*;
+use crate::Confidence;
 use crate::built::{Built, judged};
 use crate::{Options, Status, diagnose};
 

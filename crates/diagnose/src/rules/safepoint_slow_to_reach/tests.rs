@@ -1,6 +1,7 @@
 //! Safepoints that are late, and by what.
 
 use super::*;
+use crate::Confidence;
 use crate::built::{Built, judged, names};
 
 fn safepoints(waits: impl IntoIterator<Item = (&'static str, f64, f64)>) -> Judgement {
