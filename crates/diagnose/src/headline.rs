@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::source;
 
+use crate::facts::{Unit, Value};
 use crate::rules::yields;
 use crate::seen::in_words;
 use crate::windows::Chosen;
-use crate::{Confidence, Diagnosis, Finding, Status, Window, quantity};
+use crate::{Confidence, Diagnosis, Fact, Finding, Sight, Status, Window, quantity};
 
 /// Windows named in the sentence.
 const NAMED: usize = 2;
@@ -134,7 +135,7 @@ fn no_cause(
 
 /// Whether nothing was seen but stops of the JVM and its compilations.
 fn only_stops(diagnosis: &Diagnosis) -> bool {
-    let beyond = ["waits for locks", "CPU samples", "context switches", "system calls"];
+    let beyond = [Sight::Locks, Sight::CpuSamples, Sight::Switches, Sight::Calls];
     diagnosis.seen.sights.iter().all(|sight| !beyond.contains(&sight.what))
 }
 
@@ -200,12 +201,12 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
         _ if whole_run && cost_little(finding, diagnosis.seen.judged_ms) => {
             let of = quantity::millis(diagnosis.seen.judged_ms);
             let cost = quantity::millis(finding.cost_ms);
-            match says(&title, finding.cost_ms) {
+            match says(finding.title.fact(), finding.cost_ms) {
                 true => format!("{title}, which is little of {of} ({sure}){}", parts(diagnosis)),
                 false => format!("{title}; it cost little: {cost} of {of} ({sure}){}", parts(diagnosis)),
             }
         }
-        _ if finding.cost_ms < NO_COST_MS || says(&title, finding.cost_ms) => {
+        _ if finding.cost_ms < NO_COST_MS || says(finding.title.fact(), finding.cost_ms) => {
             format!("{title} ({sure}){}{}", more_stops(diagnosis, finding), parts(diagnosis))
         }
         _ => format!(
@@ -232,9 +233,13 @@ pub(crate) fn cost_little(finding: &Finding, judged_ms: f64) -> bool {
     finding.cost_ms > 0.0 && finding.cost_ms < LITTLE * judged_ms
 }
 
-/// Whether a title has a time already, so that it is not said twice.
-fn says(title: &str, ms: f64) -> bool {
-    format!("{title} ").replace([',', ';', ':'], " ").contains(&format!(" {} ", quantity::millis(ms)))
+/// Whether a title states a time already, so that it is not said twice.
+fn says(title: &Fact, ms: f64) -> bool {
+    let is_it = |value: &Value| match value {
+        Value::Number(of, Unit::Ms) => quantity::millis(*of) == quantity::millis(ms),
+        other => other.parts().iter().any(|part| says(part, ms)),
+    };
+    title.values().any(is_it)
 }
 
 /// A timestamp in seconds, in tenths where it is not a whole number of them; never "-0".
@@ -300,6 +305,7 @@ fn when(diagnosis: &Diagnosis) -> String {
 mod tests {
     use super::{cost_little, in_every, says, seconds};
     use crate::Window;
+    use crate::facts::{Value, titles};
 
     #[test]
     fn windows_that_come_back_periodically_are_reported_as_one() {
@@ -346,12 +352,9 @@ mod tests {
 
     #[test]
     fn a_time_that_a_title_has_is_not_said_again() {
-        let title = "165 stops waited 6.55 s without using a CPU: the GC log's own write blocked in Alloc";
-        assert!(
-            says(title, 6_550.0) && says("it took 6.55 s", 6_550.0) && says("6 threads, 6.55 s: x", 6_550.0)
-        );
-        assert!(
-            !says(title, 55.0) && !says("it took 16.55 s", 6_550.0) && !says("it took 6.55 seconds", 6_550.0)
-        );
+        let title = titles::LOCK.is(Value::ms(6_551.0)).with("threads", Value::count(55));
+        assert!(says(&title, 6_550.0) && !says(&title, 55.0) && !says(&title, 16_550.0));
+        let within = titles::DEADLOCK.fact().with("waits", Value::from(title));
+        assert!(says(&within, 6_550.0) && !says(&within, 55.0));
     }
 }

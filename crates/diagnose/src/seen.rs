@@ -33,7 +33,7 @@ pub(crate) fn sights(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -
         let best = all.max_by_key(|coverage| coverage.intervals.and(&slow).length_ns())?;
         let covered = best.intervals.and(&slow).length_ns();
         (covered > 0).then(|| Sighted {
-            what: sight.words(),
+            what: sight,
             sources: best.sources.clone(),
             share: covered as f64 / slow.length_ns().max(1) as f64,
         })

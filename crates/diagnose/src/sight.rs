@@ -7,11 +7,13 @@
 //! missing may be the very thing that is looked for.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 
 use fathom_recording::vocabulary::{kind, sample, source};
 use fathom_recording::{ProcessId, Recording, Source, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::ser::{Serialize, Serializer};
 
 use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
@@ -71,6 +73,19 @@ struct From {
 const PROFILE: &str = "a JFR file of all of the time (jcmd PID JFR.start settings=profile), or fathom record";
 const GC_LOG: &str = "a GC log of all of the time: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -Xloggc:gc.log \
                       -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)";
+
+/// In words.
+impl fmt::Display for Sight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
+impl Serialize for Sight {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.words())
+    }
+}
 
 impl Sight {
     /// All of them, in the order in which they are shown.

@@ -7,7 +7,7 @@ use fathom_recording::ProcessId;
 use serde::Serialize;
 
 use crate::chain::{Chain, Stop};
-use crate::{Evidence, Statement};
+use crate::{Evidence, Sight, Statement};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.diagnosis/4";
@@ -118,7 +118,8 @@ pub struct FewStops {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Sighted {
     /// What: "collections", "waits for locks".
-    pub what: &'static str,
+    #[cfg_attr(feature = "typescript", ts(as = "String"))]
+    pub what: Sight,
     /// The sources that show it.
     pub sources: Vec<String>,
     /// How much of `judged_ms` they cover, 0 to 1, of the JVM of which they cover most.

@@ -23,7 +23,7 @@ fn full() -> Diagnosis {
             judged_ms: 0.0,
             unrecorded_ms: 0.0,
             loss_measured: true,
-            sights: vec![Sighted { what: "", sources: vec![String::new()], share: 0.0 }],
+            sights: vec![Sighted { what: Sight::Locks, sources: vec![String::new()], share: 0.0 }],
             few_stops: Some(FewStops { share: 0.0, longest_ms: 0.0 }),
             largest: vec![Part {
                 process: String::new(),
@@ -106,8 +106,8 @@ fn full() -> Diagnosis {
 }
 
 fn evidence() -> Evidence {
-    let parts = facts::Value::list([Fact::from("")]);
-    Evidence::summed("", Fact::from("").with("parts", parts))
+    let parts = facts::Value::list([Fact::default()]);
+    Evidence::summed("", Fact::default().with("parts", parts))
 }
 
 fn link(next: Vec<chain::Link>) -> chain::Link {

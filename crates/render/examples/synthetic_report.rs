@@ -13,9 +13,10 @@
 use std::io::{BufWriter, Write};
 
 use fathom_diagnose::chain::{Chain, End, Link, Part, Stop, StopPart};
+use fathom_diagnose::facts::{Metric, Value};
 use fathom_diagnose::{
-    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, FoundOn, Input, Layer, LedgerRow,
-    Loss, Mark, Measure, Remedy, RuledOut, SCHEMA, Seen, Status, Window, Windows,
+    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Fact, Finding, FoundOn, Input, Layer,
+    LedgerRow, Loss, Mark, Measure, Remedy, RuledOut, SCHEMA, Seen, Status, Window, Windows,
 };
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{
@@ -24,11 +25,17 @@ use fathom_recording::{
 };
 
 const S: i64 = 1_000_000_000;
+/// What a diagnosis states, as a sentence that was made up.
+static MADE_UP: Metric = Metric { id: "", words: "{value}" };
 /// Length of the made-up run.
 const RUN_NS: i64 = 600 * S;
 const SLOW: Window = Window { from_ns: 300 * S, to_ns: 330 * S };
 const BASE: Window = Window { from_ns: 30 * S, to_ns: 270 * S };
 const EVIL: &str = "</script><img src=x onerror=\"document.title='owned'\">\u{202e}\x1b[2J";
+
+fn said(sentence: &str) -> Fact {
+    MADE_UP.is(Value::name(sentence))
+}
 
 fn main() -> std::io::Result<()> {
     let mut numbers = std::env::args().skip(1).take(3).map(|a| a.parse::<i64>().unwrap_or(0));
@@ -373,7 +380,7 @@ fn stop() -> Stop {
 }
 
 fn diagnosis() -> Diagnosis {
-    let evidence = |text: &str, at_s: i64| Evidence::summed("jit2.xml:88412", text).at(at_s * S);
+    let evidence = |text: &str, at_s: i64| Evidence::summed("jit2.xml:88412", said(text)).at(at_s * S);
     let row = |category: &str, in_sum, slow: f64, base: f64| LedgerRow {
         process: "server2".into(),
         process_id: Some(ProcessId(0)),
@@ -436,14 +443,14 @@ fn diagnosis() -> Diagnosis {
         ],
         findings: vec![Finding {
             rule: "jit-compile-burst",
-            title: "A burst of JIT compilation: 191 tasks/s instead of 0.4/s".into(),
+            title: said("A burst of JIT compilation: 191 tasks/s instead of 0.4/s").into(),
             layer: Layer::Jit,
             confidence: Confidence::Proven,
             why_confidence: "queue, compiler threads and throughput move together; GC is ruled out".into(),
             cost_ms: 17_900.0,
             share: Some(0.87),
             covered_share: 1.0,
-            culprit: EVIL.into(),
+            culprit: said(EVIL).into(),
             process: "server2".into(),
             process_id: ProcessId(0),
             pid: None,
@@ -469,11 +476,11 @@ fn diagnosis() -> Diagnosis {
         }],
         ruled_out: vec![RuledOut {
             rule: "gc".into(),
-            figure: "GC stopped server2 for 0.6 s of 30 s".into(),
+            figure: said("GC stopped server2 for 0.6 s of 30 s").into(),
             source: "gc.log".into(),
         }],
         blind_spots: vec![BlindSpot {
-            what: "CPU of the machine".into(),
+            what: said("CPU of the machine").into(),
             rules: vec!["gc-starved-of-cpu".into()],
             remedy: "record with fathom record".into(),
         }],

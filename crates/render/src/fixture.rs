@@ -1,14 +1,23 @@
 //! Diagnoses made up for the tests of this crate.
 
+use fathom_diagnose::facts::{Metric, Value};
 use fathom_diagnose::{
-    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, FoundOn, Input, Layer, LedgerRow,
-    Loss, Mark, Measure, Part, Remedy, RuledOut, SCHEMA, Seen, Sighted, Status, Window, Windows,
+    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Fact, Finding, FoundOn, Input, Layer,
+    LedgerRow, Loss, Mark, Measure, Part, Remedy, RuledOut, SCHEMA, Seen, Sight, Sighted, Status, Window,
+    Windows,
 };
 
 const S: i64 = 1_000_000_000;
 
+/// What a diagnosis states, as a sentence that was made up.
+static MADE_UP: Metric = Metric { id: "", words: "{value}" };
+
+pub fn said(sentence: &str) -> Fact {
+    MADE_UP.is(Value::name(sentence))
+}
+
 fn evidence(text: &str, source: &str, at_s: Option<i64>) -> Evidence {
-    Evidence::summed(source, text).at(at_s.map(|s| s * S))
+    Evidence::summed(source, said(text)).at(at_s.map(|s| s * S))
 }
 
 fn row(process: &str, category: &str, in_sum: bool, slow: f64, base: f64) -> LedgerRow {
@@ -42,14 +51,14 @@ pub fn burst() -> Diagnosis {
     let charge = |to: &str, finding, ms| Charge { to: to.into(), finding, ms, share: ms / 7_900.0 };
     let finding = Finding {
         rule: "jit-compile-burst",
-        title: "a burst of JIT compilation: 191 tasks/s instead of 0.4/s, queue up to 312".into(),
+        title: said("a burst of JIT compilation: 191 tasks/s instead of 0.4/s, queue up to 312").into(),
         layer: Layer::Jit,
         confidence: Confidence::Proven,
         why_confidence: "queue, compiler threads and throughput move together; GC and stops are ruled out"
             .into(),
         cost_ms: 6_900.0,
         share: Some(0.87),
-        culprit: "C2 CompilerThread0, org.example.migrate.MigrationMgr.analyze".into(),
+        culprit: said("C2 CompilerThread0, org.example.migrate.MigrationMgr.analyze").into(),
         process: "server2".into(),
         process_id: fathom_recording::ProcessId(0),
         pid: None,
@@ -102,7 +111,7 @@ pub fn burst() -> Diagnosis {
             judged_ms: 15_000.0,
             unrecorded_ms: 0.0,
             loss_measured: true,
-            sights: vec![sighted("collections", "gc2.log"), sighted("compilations", "jit2.xml")],
+            sights: vec![sighted(Sight::Collections, "gc2.log"), sighted(Sight::Compilations, "jit2.xml")],
             few_stops: None,
             largest: Vec::new(),
             threads: Vec::new(),
@@ -152,17 +161,17 @@ pub fn burst() -> Diagnosis {
         ruled_out: vec![
             RuledOut {
                 rule: "gc".into(),
-                figure: "GC stopped server2 for 0.12 s of 15 s, 0.13 s in as much baseline time".into(),
+                figure: said("GC stopped server2 for 0.12 s of 15 s, 0.13 s in as much baseline time").into(),
                 source: "gc2.log".into(),
             },
             RuledOut {
                 rule: "safepoint-slow-to-reach".into(),
-                figure: "threads stopped within 1.2 ms in all 31 safepoints".into(),
+                figure: said("threads stopped within 1.2 ms in all 31 safepoints").into(),
                 source: "gc2.log".into(),
             },
         ],
         blind_spots: vec![BlindSpot {
-            what: "CPU of the machine".into(),
+            what: said("CPU of the machine").into(),
             rules: vec!["gc-starved-of-cpu".into()],
             remedy: "record with fathom record, or add a log of vmstat".into(),
         }],
@@ -172,7 +181,7 @@ pub fn burst() -> Diagnosis {
     }
 }
 
-fn sighted(what: &'static str, source: &str) -> Sighted {
+fn sighted(what: Sight, source: &str) -> Sighted {
     Sighted { what, sources: vec![source.into()], share: 1.0 }
 }
 
@@ -187,8 +196,8 @@ pub fn healthy() -> Diagnosis {
         unrecorded_ms: 0.0,
         loss_measured: false,
         sights: vec![
-            sighted("collections", "gc2.log"),
-            Sighted { share: 0.4, ..sighted("waits for locks", "app.jfr") },
+            sighted(Sight::Collections, "gc2.log"),
+            Sighted { share: 0.4, ..sighted(Sight::Locks, "app.jfr") },
         ],
         few_stops: None,
         largest: vec![Part {
@@ -270,8 +279,8 @@ pub fn hostile() -> Diagnosis {
         row.category = EVIL.into();
     }
     let finding = &mut diagnosis.findings[0];
-    finding.title = EVIL.repeat(3).into();
-    finding.culprit = EVIL.repeat(30).into();
+    finding.title = said(&EVIL.repeat(3)).into();
+    finding.culprit = said(&EVIL.repeat(30)).into();
     finding.process = EVIL.into();
     finding.meaning = EVIL.into();
     finding.why_confidence = EVIL.into();
@@ -279,9 +288,9 @@ pub fn hostile() -> Diagnosis {
     finding.remedies[0].change = EVIL.into();
     finding.verify = vec![EVIL.into()];
     diagnosis.ruled_out[0].rule = EVIL.into();
-    diagnosis.ruled_out[0].figure = EVIL.into();
+    diagnosis.ruled_out[0].figure = said(EVIL).into();
     diagnosis.ruled_out[0].source = EVIL.into();
-    diagnosis.blind_spots[0].what = EVIL.into();
+    diagnosis.blind_spots[0].what = said(EVIL).into();
     diagnosis.blind_spots[0].remedy = EVIL.into();
     diagnosis
 }

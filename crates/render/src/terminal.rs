@@ -261,7 +261,7 @@ mod tests {
     fn what_nothing_could_show_ends_without_a_colon() {
         let mut diagnosis = fixture::burst();
         diagnosis.blind_spots.truncate(1);
-        diagnosis.blind_spots[0].what = "names of 65 Java frames".into();
+        diagnosis.blind_spots[0].what = fixture::said("names of 65 Java frames").into();
         diagnosis.blind_spots[0].remedy = String::new();
         let text = terminal(&diagnosis, PLAIN);
         let line = text.lines().find(|line| line.contains("names of 65")).unwrap();
@@ -321,8 +321,8 @@ mod tests {
     fn a_figure_that_is_shown_is_shown_whole_and_a_process_named_once() {
         let mut diagnosis = fixture::burst();
         let figure = (0..60).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
-        diagnosis.ruled_out[0].figure = figure.as_str().into();
-        diagnosis.blind_spots[0].what = figure.as_str().into();
+        diagnosis.ruled_out[0].figure = fixture::said(&figure).into();
+        diagnosis.blind_spots[0].what = fixture::said(&figure).into();
         let words = terminal(&diagnosis, PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(words.matches(&figure).count(), 2, "{words}");
         assert_eq!(

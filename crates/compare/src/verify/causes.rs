@@ -1,7 +1,8 @@
 //! What became of each cause: found again by rule and culprit, ruled out, or not to be seen in
 //! AFTER.
 
-use fathom_diagnose::{Confidence, Diagnosis, Finding, Layer, Status, quantity};
+use fathom_diagnose::facts::Value;
+use fathom_diagnose::{Confidence, Diagnosis, Fact, Finding, Layer, Sight, Status, quantity};
 use serde::Serialize;
 
 use super::New;
@@ -136,16 +137,31 @@ fn compared(was: Option<Cost>, is: Option<Cost>) -> State {
     }
 }
 
-/// Whether two findings are of one cause: the same rule and the same culprit, whatever numbers and
-/// addresses are in its words.
+/// Whether two findings are of one cause: the same rule and the same culprit.
 fn is_same(a: &Finding, b: &Finding) -> bool {
-    a.rule == b.rule && words(&a.culprit) == words(&b.culprit)
+    a.rule == b.rule && is_same_culprit(a.culprit.fact(), b.culprit.fact())
 }
 
-/// The words of a text without what holds a digit.
-fn words(text: &str) -> Vec<&str> {
-    let parts = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')'));
-    parts.filter(|part| !part.is_empty() && !part.contains(|c: char| c.is_ascii_digit())).collect()
+/// Whether two facts name the same, however much of it they state.
+fn is_same_culprit(a: &Fact, b: &Fact) -> bool {
+    a.metric == b.metric && names(a) == names(b)
+}
+
+/// The names in a fact without what of them holds a digit, as addresses and numbers of threads do.
+fn names(of: &Fact) -> Vec<&str> {
+    let mut all = Vec::new();
+    for value in of.values() {
+        match value {
+            Value::Name(name) => all.extend(words(name)),
+            other => all.extend(other.parts().iter().flat_map(names)),
+        }
+    }
+    all
+}
+
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    let parts = name.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')'));
+    parts.filter(|part| !part.is_empty() && !part.contains(|c: char| c.is_ascii_digit()))
 }
 
 /// A finding that is not in AFTER: gone where AFTER rules it out, or shows all that BEFORE did and
@@ -192,10 +208,10 @@ fn blind(side: &Diagnosis, found: &Finding) -> Option<String> {
 }
 
 /// The first of what BEFORE shows and AFTER does not.
-fn unseen(before: &Diagnosis, after: &Diagnosis) -> Option<&'static str> {
-    let share = |side: &Diagnosis, what: &str| {
+fn unseen(before: &Diagnosis, after: &Diagnosis) -> Option<Sight> {
+    let share = |side: &Diagnosis, what: Sight| {
         side.seen.sights.iter().find(|sight| sight.what == what).map_or(0.0, |sight| sight.share)
     };
     let seen = before.seen.sights.iter().filter(|sight| sight.share >= SEEN);
-    seen.map(|sight| sight.what).find(|what| share(after, what) < SEEN)
+    seen.map(|sight| sight.what).find(|what| share(after, *what) < SEEN)
 }

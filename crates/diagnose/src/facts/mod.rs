@@ -110,12 +110,16 @@ impl Fact {
         self.named(name)?.as_name()
     }
 
+    /// Its value and its details.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.value.iter().chain(self.details.iter().map(|(_, value)| value))
+    }
+
     /// The fact of a metric: this one, or one among its lists.
     pub fn find(&self, metric: &Metric) -> Option<&Self> {
-        let lists = self.value.iter().chain(self.details.iter().map(|(_, value)| value));
         match self.metric.id == metric.id {
             true => Some(self),
-            false => lists.flat_map(Value::parts).find_map(|part| part.find(metric)),
+            false => self.values().flat_map(Value::parts).find_map(|part| part.find(metric)),
         }
     }
 
@@ -131,18 +135,6 @@ pub(crate) static TEXT: Metric = Metric { id: "", words: "{value}" };
 impl Default for Fact {
     fn default() -> Self {
         TEXT.is(Value::name(""))
-    }
-}
-
-impl From<String> for Fact {
-    fn from(text: String) -> Self {
-        TEXT.is(Value::name(text))
-    }
-}
-
-impl From<&str> for Fact {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
     }
 }
 

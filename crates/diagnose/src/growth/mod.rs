@@ -285,17 +285,18 @@ impl<'a> Growth<'a> {
             words::is_of(grown.key.category, rule)
                 || (grown.cause.by_lock && words::is_of(Category::Lock, rule))
         };
+        let names = |finding: &Finding, what: &str| finding.culprit.fact().name("value") == Some(what);
         // The JVM's lock of its list of threads is waited for where threads are started.
         let of_starts = |finding: &Finding| {
             finding.rule == "thread-start-slow"
                 && grown.key.category == Category::NativeLock
-                && *finding.culprit == *grown.key.place
+                && names(finding, grown.key.place)
         };
         // Who waits for an initialiser waits for a thread, and so does who waits for what it runs.
         let of_initialisers = |finding: &Finding| {
             finding.rule == "class-init-slow"
                 && (matches!(grown.key.category, Category::Waiting | Category::NativeLock)
-                    || class_of(&finding.culprit) == class_of(grown.key.place))
+                    || names(finding, class_of(grown.key.place)))
         };
         findings.iter().any(|finding| {
             finding.process_id == self.jvm

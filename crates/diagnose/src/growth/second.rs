@@ -43,7 +43,7 @@ impl<'a> Growth<'a> {
         };
         // Threads that sleep or wait in a method run in it, too.
         let is_known = |g: &Grown<'_>, second: &[Finding]| {
-            let by = |f: &Finding| *f.culprit == *g.key.place;
+            let by = |f: &Finding| f.culprit.fact().name("value") == Some(g.key.place);
             !g.key.place.is_empty() && (found.iter().any(by) || second.iter().any(by))
         };
         if let Some((calls, made)) = self.new_calls(case, left) {
