@@ -5,6 +5,7 @@
 //! the loss is time in which JVMs were stopped, the rest is not unknown: it is stops, of which
 //! nothing explains why they take so long.
 
+use crate::growth::Left;
 use crate::rules::yields;
 use crate::{Charge, Finding, Loss, Measure, quantity};
 
@@ -14,15 +15,6 @@ const NAMED: usize = 3;
 const LEAST: f64 = 0.02;
 /// What nothing that was recorded shows.
 const NOT_KNOWN: &str = "not known";
-
-/// A part of what no finding explains, as a share of what all parts grew by.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Left {
-    /// What it is: "waiting for a CPU in shop.Orders.book".
-    pub(crate) what: String,
-    /// Its share, 0 to 1.
-    pub(crate) share: f64,
-}
 
 /// Attributes a loss to findings, in their order, and to what is left; empty where no loss was
 /// measured.

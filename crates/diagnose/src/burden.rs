@@ -8,14 +8,9 @@ use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{ProcessId, Recording, SourceId};
 
 use crate::intervals::Intervals;
-use crate::{MATTERS_SHARE, Window, collections, windows};
+use crate::limits::{LONG_MS, MATTERS_SHARE};
+use crate::{Window, collections, stops};
 
-/// Share of time stopped from which on it is bad, and not only worth an eye: G1's own goal is 8% of
-/// the time in collections (`GCTimeRatio=12`), Parallel's 1%.
-pub const BAD_SHARE: f64 = 2.0 * MATTERS_SHARE;
-/// A stop at least as long as this is reported in any case, whatever share of the run it is,
-/// milliseconds: people notice, and requests time out.
-pub const LONG_MS: f64 = 1_000.0;
 /// Intervals shorter than this show no share of time, nanoseconds: a fragment of a log is nothing
 /// but pauses.
 const SPAN_NS: i64 = 10_000_000_000;
@@ -106,7 +101,7 @@ pub(crate) struct Burden {
 
 impl Burden {
     pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Self {
-        let stops = windows::stops::of_jvm(recording, jvm);
+        let stops = stops::of_jvm(recording, jvm);
         let logged = intervals(recording, jvm);
         let heavy = heavy(&stops, &logged);
         let quiet = is_quiet(&stops, &logged);

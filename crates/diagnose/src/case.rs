@@ -7,22 +7,11 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::chain::{Chains, Stop};
-use crate::growth::Attributed;
 use crate::intervals::Intervals;
+use crate::limits::MATTERS_SHARE;
+use crate::waits::Category;
 use crate::windows::progress::Progress;
-use crate::{Confidence, Finding, Layer, Loss, Rule, Statement, Window};
-
-/// What a cause must explain to be worth a finding, as a share of the loss (see
-/// [`Case::yardstick_ms`]). A twentieth is what a throughput series can show at all: the clients of
-/// a healthy run vary by about as much from tick to tick.
-pub const MATTERS_SHARE: f64 = 0.05;
-/// A single stop must last at least this long to be worth a word, milliseconds: users notice from
-/// about there on, and a collector's default goal for one pause (G1, `MaxGCPauseMillis`) is the
-/// same.
-pub const LONG_STOP_MS: f64 = 200.0;
-/// And be so many times as long as the usual stop of its run. A heap with pauses of 300 ms
-/// throughout is slow in another way than one with pauses of 5 ms and a single one of 300 ms.
-pub const LONG_STOP_TIMES: f64 = 10.0;
+use crate::{Confidence, Finding, Layer, Loss, Statement, Window};
 
 /// A recording with its windows and its loss.
 ///
@@ -174,16 +163,9 @@ impl<'a> Case<'a> {
     /// Whether a cost is worth a finding: at least [`MATTERS_SHARE`] of the loss. Without a
     /// measured loss it is compared with the wall time looked at, so that a healthy run, whose
     /// collections take one or two per cent of it, stays without a finding. For a single stop see
-    /// [`Case::stands_out`].
+    /// [`crate::limits::stands_out`].
     pub fn matters(&self, cost_ms: f64) -> bool {
         cost_ms > 0.0 && cost_ms >= MATTERS_SHARE * self.yardstick_ms()
-    }
-
-    /// Whether one stop is worth a finding whatever it is of the whole: long in itself
-    /// ([`LONG_STOP_MS`]) and far beyond what is usual in its run ([`LONG_STOP_TIMES`] ×
-    /// `usual_ms`, the median stop).
-    pub fn stands_out(stop_ms: f64, usual_ms: f64) -> bool {
-        stop_ms >= LONG_STOP_MS && stop_ms >= LONG_STOP_TIMES * usual_ms
     }
 
     /// What a JVM is called in a report.
@@ -237,27 +219,17 @@ impl<'a> Case<'a> {
         (slow_ms - base_ms * Self::length_ms(&self.slow) / base_length).max(0.0)
     }
 
-    /// A finding of a rule on a JVM with what follows from the case filled in; the words are the
-    /// rule's. `sure`: how sure, and why.
-    pub fn finding(
-        &self,
-        rule: &dyn Rule,
-        jvm: ProcessId,
-        sure: (Confidence, String),
-        cost_ms: f64,
-    ) -> Finding {
-        self.finding_by(rule.id(), rule.layer(), jvm, sure, cost_ms)
-    }
-
-    /// The same by whatever found it.
+    /// A finding on a JVM with what follows from the case filled in; the words are those of what
+    /// found it, which has the id `rule`. `sure`: how sure, and why.
     pub(crate) fn finding_by(
         &self,
         rule: &'static str,
         layer: Layer,
         jvm: ProcessId,
-        (confidence, why_confidence): (Confidence, String),
+        sure: (Confidence, String),
         cost_ms: f64,
     ) -> Finding {
+        let (confidence, why_confidence) = sure;
         Finding {
             rule,
             title: Statement::default(),
@@ -285,6 +257,38 @@ impl<'a> Case<'a> {
     }
 }
 
+/// The loss by what operations took longer for, in the JVM in which they did so most.
+///
+/// Empty where operations are not counted, where no loss was measured, and where operations did not
+/// take longer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attributed {
+    jvm: Option<ProcessId>,
+    /// Milliseconds of the loss, by [`Category::index`].
+    ms: Vec<f64>,
+}
+
+impl Attributed {
+    /// `ms`: milliseconds of the loss, by [`Category::index`].
+    pub(crate) fn of(jvm: ProcessId, ms: Vec<f64>) -> Self {
+        Self { jvm: Some(jvm), ms }
+    }
+
+    /// What of the loss a JVM's operations lost to a category, milliseconds. For locks: all of the
+    /// waits for them, whatever the holders did meanwhile.
+    pub(crate) fn ms(&self, jvm: ProcessId, category: Category) -> f64 {
+        match self.jvm == Some(jvm) {
+            true => self.ms.get(category.index()).copied().unwrap_or(0.0),
+            false => 0.0,
+        }
+    }
+
+    /// The same for a part of the loss.
+    pub(crate) fn scaled(&self, part: f64) -> Self {
+        Self { jvm: self.jvm, ms: self.ms.iter().map(|ms| ms * part).collect() }
+    }
+}
+
 /// How often something happened in the slow windows and in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
@@ -298,6 +302,7 @@ pub struct Rates {
 mod tests {
     use super::*;
     use crate::built::Built;
+    use crate::limits::stands_out;
 
     fn window(from_s: i64, to_s: i64) -> Window {
         Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 }
@@ -339,8 +344,6 @@ mod tests {
         assert!(lossy.matters(200.0) && !lossy.matters(199.0));
         let lossless = case(&recording, 0.0);
         assert!(lossless.matters(500.0) && !lossless.matters(499.0));
-        assert!(
-            Case::stands_out(250.0, 20.0) && !Case::stands_out(250.0, 30.0) && !Case::stands_out(150.0, 1.0)
-        );
+        assert!(stands_out(250.0, 20.0) && !stands_out(250.0, 30.0) && !stands_out(150.0, 1.0));
     }
 }

@@ -441,3 +441,45 @@ pub fn covered_in_order_ns(ranges: impl Iterator<Item = (i64, i64)>, window: Win
     }
     covered
 }
+
+/// CPU times are printed in steps of 10 ms, user and system each rounded: what two of them may be
+/// off, seconds.
+const CPU_STEP_S: f64 = 0.02;
+
+/// Where only the sum of the phases shows the gap, the whole pause must have used hardly any CPU:
+/// work that no phase is printed for would have.
+const IDLE_CPU_SHARE: f64 = 0.1;
+
+/// Time within a pause in which nothing of the collection is known to have run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    pub(crate) ms: f64,
+    /// Whether no CPU time was used in it.
+    pub(crate) idle: bool,
+    /// Whether it lies between two lines of the pause, and is not only what its phases leave over.
+    pub(crate) between_lines: bool,
+}
+
+impl Pause<'_> {
+    /// The gap within the pause: between its lines where they are stamped, else what its phases
+    /// leave over.
+    pub(crate) fn gap(&self) -> Option<Gap> {
+        let beyond_ms = self.span.figure(figure::PHASES_SUM_MS).map(|sum| self.ms() - sum);
+        let cpu = self.cpu();
+        let cpu_s = cpu.map(|cpu| cpu.cpu_s());
+        if let Some(gap) = self.span.figure(figure::IDLE_GAP_MS) {
+            // All CPU time of the pause fits into the part of it that lies outside the gap. Of a
+            // log that does not say how many workers, one: that can only understate how idle they
+            // were.
+            let workers = cpu.and_then(|cpu| cpu.workers).unwrap_or(1.0);
+            let rest_s = (self.ms() - gap).max(0.0) / 1e3 * workers;
+            let idle = cpu_s.is_some_and(|s| s <= rest_s + CPU_STEP_S);
+            // Phases that add up to more than the rest of the pause were at work during the gap.
+            let free = beyond_ms.is_none_or(|beyond| beyond >= 0.8 * gap);
+            return Some(Gap { ms: gap, idle: idle && free, between_lines: true });
+        }
+        let ms = beyond_ms?;
+        let idle = cpu_s.is_some_and(|s| s <= IDLE_CPU_SHARE * self.ms() / 1e3);
+        Some(Gap { ms, idle, between_lines: false })
+    }
+}

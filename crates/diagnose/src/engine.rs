@@ -1,15 +1,14 @@
 //! The diagnosis: windows → loss → ledger → every rule on every JVM → one ranked, merged verdict.
 
 mod blind_spots;
+mod credited;
 mod inputs;
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use fathom_recording::{ProcessId, Recording};
-use jiff::tz::TimeZone;
-
 pub use blind_spots::is_summed;
+use fathom_recording::{ProcessId, Recording};
 
 use crate::Rule;
 use crate::burden::{self, Burden};
@@ -17,14 +16,14 @@ use crate::chain::Chains;
 use crate::growth::{self, Growth, demand, held};
 use crate::intervals::Intervals;
 use crate::merge::Merged;
-use crate::rules::{CpuTakenByOthers, JitCompileBurst, RULES};
+use crate::rules::{CpuTakenByOthers, RULES, queueing_after_disk};
 use crate::sight::Sights;
 use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
-use crate::windows::{self, Chosen, FindOn, WindowError, WindowSpec};
+use crate::windows::{self, Chosen, FindOn, Options, WindowError};
 use crate::{
     Case, Confidence, Diagnosis, Finding, Layer, Loss, SCHEMA, Seen, Window, Windows, account, collector,
-    headline, ledger, marks, merge, metrics, quantity, seen, status,
+    headline, ledger, limits, marks, merge, metrics, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -50,23 +49,6 @@ const MOST_GROWN: usize = 3;
 /// How many times what a cause costs where threads spent their time differently it must cost in the
 /// whole run to act in all of it.
 const SMALL_PART: f64 = 2.0;
-
-/// What a user may ask of a diagnosis.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Slow windows; found when empty.
-    pub slow: Vec<WindowSpec>,
-    /// Baseline windows; found when empty.
-    pub base: Vec<WindowSpec>,
-    /// The zone of clock times that name none.
-    pub zone: TimeZone,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { slow: Vec::new(), base: Vec::new(), zone: TimeZone::UTC }
-    }
-}
 
 /// Diagnoses a sealed recording. Fails only when a window that the user gave cannot be followed.
 ///
@@ -143,7 +125,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let slow_ms = Case::length_ms(&case.slow);
     blind_spots.extend(blind_spots::unrecorded(&chosen, slow_ms));
     let unsure =
-        |f: &Finding| f.confidence == Confidence::ConsistentWith || headline::cost_little(f, slow_ms);
+        |f: &Finding| f.confidence == Confidence::ConsistentWith || limits::cost_little(f.cost_ms, slow_ms);
     let unsure = case.loss.lost_ms <= 0.0 && findings.first().is_some_and(unsure);
     let rest =
         findings.is_empty() || unsure || (case.loss.lost_ms > 0.0 && self::explained(&findings) < MOSTLY);
@@ -253,7 +235,7 @@ struct Judged<'a> {
     windows: Windows,
     merged: Merged,
     /// What grew and no finding explains.
-    left: Vec<account::Left>,
+    left: Vec<growth::Left>,
 }
 
 /// That less was asked for, as the reason for what of the loss is not known already.
@@ -344,14 +326,14 @@ fn judge<'a>(
     }
     if let Some(mut growth) = growth.filter(|growth| !is_asked_less && growth.grew(&case)) {
         let too_small = growth.limit(&case, &mut merged.findings);
+        merge::by_cost(&mut merged.findings);
         limited.extend(too_small.iter().map(|row| row.rule.clone()));
         merged.ruled_out.extend(too_small);
-        growth.credit_disk(&case);
+        growth.credit_disk(queueing_after_disk(&case, growth.jvm()));
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
-        let burst_ms = growth.credit_burst(&case, &merged.findings);
-        with_burst(&case, &mut merged.findings, burst_ms);
-        with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
+        credited::with_burst(&case, &mut merged.findings, &mut growth);
+        credited::with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let peer = growth.behind_late_peer(&case, &mut merged.findings);
         merged.findings.extend(peer);
         let explained = match case.loss.lost_ms > 0.0 {
@@ -370,7 +352,7 @@ fn judge<'a>(
             let less = held_or_less(&growth, &case, latency.as_ref());
             merged.findings.extend(less.map(|less| of_the_rest(less, known)));
         }
-        with_holders(&case, &mut merged.findings, grown.of_holders);
+        credited::with_holders(&case, &mut merged.findings, grown.of_holders);
         merge::by_cost(&mut merged.findings);
     }
     if case.whole_run {
@@ -444,48 +426,6 @@ fn judge<'a>(
         case,
         windows,
         left,
-    }
-}
-
-/// Attributes a finding about page faults with all that operations took longer for them, waits for
-/// a CPU included: threads that run longer wait longer for a CPU.
-fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
-    let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
-    if let Some(storm) = findings.iter_mut().find(|f| f.rule.starts_with("page-fault-") && f.share.is_some())
-    {
-        let more_ms = (faults_ms - storm.cost_ms).min(case.loss.lost_ms - charged);
-        storm.cost_ms += more_ms.max(0.0);
-        storm.share = case.share(storm.cost_ms);
-    }
-}
-
-/// Attributes a finding about a burst of compilations with all that operations ran before it was
-/// compiled, where that is more than what the rule could measure of it.
-fn with_burst(case: &Case<'_>, findings: &mut [Finding], burst_ms: f64) {
-    let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
-    let burst = findings.iter_mut().find(|f| f.rule == JitCompileBurst.id());
-    if let Some(burst) = burst
-        && burst_ms > burst.cost_ms
-    {
-        let room_ms = if burst.share.is_some() { case.loss.lost_ms - charged } else { f64::INFINITY };
-        burst.cost_ms += (burst_ms - burst.cost_ms).min(room_ms).max(0.0);
-        burst.share = burst.share.and(case.share(burst.cost_ms));
-        let cost = burst.share.map_or(quantity::millis(burst.cost_ms), quantity::share);
-        burst.why_confidence +=
-            &format!("; with what threads took longer in code that was not compiled yet it is {cost}");
-    }
-}
-
-/// Attributes a finding about a lock with what the holders did meanwhile, in their own time, as far
-/// as the loss reaches.
-fn with_holders(case: &Case<'_>, findings: &mut [Finding], share: f64) {
-    let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
-    let more_ms = (share * case.loss.lost_ms).min(case.loss.lost_ms - charged);
-    if let Some(lock) = findings.iter_mut().find(|f| f.rule.starts_with("lock-") && f.share.is_some())
-        && more_ms > 0.0
-    {
-        lock.cost_ms += more_ms;
-        lock.share = case.share(lock.cost_ms);
     }
 }
 

@@ -6,6 +6,7 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::source;
 
 use crate::facts::{Unit, Value};
+use crate::limits::cost_little;
 use crate::rules::yields;
 use crate::seen::in_words;
 use crate::windows::Chosen;
@@ -24,10 +25,6 @@ const MOSTLY: f64 = 0.5;
 /// A cost below this is not a number that anybody needs, milliseconds: the finding says that
 /// something failed.
 const NO_COST_MS: f64 = 0.5;
-
-/// A cost below this share of the run slows nothing down that anybody would notice: a twentieth of
-/// what stops may take in a run that is called healthy.
-const LITTLE: f64 = crate::MATTERS_SHARE / 20.0;
 
 /// What took the time, or what was looked at without a cause being found.
 ///
@@ -198,7 +195,7 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
             )
         }
         _ if yields(finding.rule) => format!("{title} ({sure})"),
-        _ if whole_run && cost_little(finding, diagnosis.seen.judged_ms) => {
+        _ if whole_run && cost_little(finding.cost_ms, diagnosis.seen.judged_ms) => {
             let of = quantity::millis(diagnosis.seen.judged_ms);
             let cost = quantity::millis(finding.cost_ms);
             match says(finding.title.fact(), finding.cost_ms) {
@@ -226,11 +223,6 @@ fn more_stops(diagnosis: &Diagnosis, first: &Finding) -> String {
     left.map_or_else(String::new, |left| {
         format!("; other stops took {}: {}", quantity::millis(left.cost_ms), left.title)
     })
-}
-
-/// Whether a finding is reported for what failed and not for what it cost.
-pub(crate) fn cost_little(finding: &Finding, judged_ms: f64) -> bool {
-    finding.cost_ms > 0.0 && finding.cost_ms < LITTLE * judged_ms
 }
 
 /// Whether a title states a time already, so that it is not said twice.
@@ -303,9 +295,10 @@ fn when(diagnosis: &Diagnosis) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cost_little, in_every, says, seconds};
+    use super::{in_every, says, seconds};
     use crate::Window;
     use crate::facts::{Value, titles};
+    use crate::limits::cost_little;
 
     #[test]
     fn windows_that_come_back_periodically_are_reported_as_one() {
@@ -339,7 +332,7 @@ mod tests {
             built.span(kind::GC_PAUSE, "Pause Young (Normal)", 500.0, ms, &[], &failed);
             let diagnosis = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
             assert_eq!(diagnosis.findings[0].rule, "gc-evacuation-failure", "{}", diagnosis.headline);
-            cost_little(&diagnosis.findings[0], diagnosis.seen.judged_ms)
+            cost_little(diagnosis.findings[0].cost_ms, diagnosis.seen.judged_ms)
         };
         assert!(costs_little(60.0) && !costs_little(9_000.0));
     }

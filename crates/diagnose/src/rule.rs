@@ -2,7 +2,7 @@
 
 use fathom_recording::ProcessId;
 
-use crate::{BlindSpot, Case, Finding, Layer, Sight, Statement};
+use crate::{BlindSpot, Case, Confidence, Finding, Layer, Sight, Statement};
 
 /// A known cause of a slow JVM: looks for its exact evidence in one JVM, and says what it found or
 /// which value rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
@@ -32,6 +32,12 @@ pub trait Rule: Sync {
         false
     }
 
+    /// Whether its cause makes code slower that has nothing to do with it, so that this grows as
+    /// well: where both explain about as much, it comes before what only grew.
+    fn makes_others_grow(&self) -> bool {
+        false
+    }
+
     /// Whether its cause is one of any program, and not of a JVM alone.
     fn of_any_program(&self) -> bool {
         false
@@ -58,4 +64,17 @@ pub enum Judgement {
     Inconclusive(BlindSpot),
     /// It cannot exist in this JVM (a G1 rule for a JVM that runs ZGC); not worth a line.
     NotApplicable,
+}
+
+impl Case<'_> {
+    /// A finding of a rule on a JVM by [`Self::finding_by`].
+    pub fn finding(
+        &self,
+        rule: &dyn Rule,
+        jvm: ProcessId,
+        sure: (Confidence, String),
+        cost_ms: f64,
+    ) -> Finding {
+        self.finding_by(rule.id(), rule.layer(), jvm, sure, cost_ms)
+    }
 }

@@ -10,9 +10,9 @@ use crate::growth::{busy_pools, held, work};
 use crate::intervals::Intervals;
 use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
 use crate::sight::Sights;
+use crate::stops::name_of;
 use crate::thread_ledger::{By, GroupLedger, operations};
 use crate::waits::Category;
-use crate::windows::stops::name_of;
 use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window, quantity};
 
 /// Parts that are named at most.

@@ -267,10 +267,10 @@ impl<'a> Sights<'a> {
         let mut intervals: Vec<(i64, i64)> = Vec::new();
         // What stops a JVM is logged for its runs, whether it was stopped in them or not.
         let stops = matches!(sight, Sight::Collections | Sight::Safepoints)
-            .then(|| crate::ledger::covered(self.recording, jvm));
+            .then(|| crate::split_time::covered(self.recording, jvm));
         let stops_seen = |stops: &Intervals| {
             !stops.is_empty()
-                && (sight == Sight::Collections || crate::ledger::safepoints_seen(self.recording, jvm))
+                && (sight == Sight::Collections || crate::split_time::safepoints_seen(self.recording, jvm))
         };
         for (i, source) in self.recording.sources.iter().enumerate() {
             let id = SourceId(i as u32);

@@ -2,8 +2,8 @@
 
 use fathom_recording::ProcessId;
 
-use crate::burden::LONG_MS;
 use crate::intervals::Intervals;
+use crate::limits::LONG_MS;
 use crate::sight::Sights;
 use crate::{COVERED, Case, Confidence, FewStops, Finding, Layer, MATTERS_SHARE, Sight, Status, Window};
 
@@ -54,7 +54,7 @@ fn stops_are_few(case: &Case<'_>, sights: &Sights<'_>, jvm: ProcessId) -> bool {
         let coverage = sights.coverage(sight, jvm);
         coverage.lossy.is_empty() && coverage.intervals.and(&run).length_ms() >= COVERED * run_ms
     };
-    let stops = crate::windows::stops::of_jvm(case.recording, jvm);
+    let stops = crate::stops::of_jvm(case.recording, jvm);
     let longest =
         stops.ranges().iter().map(|(from, to)| (to.saturating_sub(*from)) as f64 / 1e6).fold(0.0, f64::max);
     seen(Sight::Collections) && stops.and(&run).length_ms() < MATTERS_SHARE * run_ms && longest < LONG_MS
@@ -72,7 +72,7 @@ pub(crate) fn few_stops(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]
     if run.length_ms() < LONG_MS {
         return None;
     }
-    let stops = jvms.iter().map(|jvm| crate::windows::stops::of_jvm(case.recording, *jvm).and(&run));
+    let stops = jvms.iter().map(|jvm| crate::stops::of_jvm(case.recording, *jvm).and(&run));
     let most = stops.max_by_key(Intervals::length_ns)?;
     let longest = most.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
     Some(FewStops {

@@ -260,6 +260,40 @@ fn of_dump(of: &str) -> bool {
     [kind::HEAP_DUMP, kind::HEAP_HOLDER, kind::HEAP_DIRECT].contains(&of)
 }
 
+/// Where the seconds of windows count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zero {
+    /// Nanoseconds on the recording's clock.
+    pub at_ns: i64,
+    /// What that is, in words: "the start of the recording".
+    pub is: &'static str,
+    /// Whether the recording's clock is the wall clock.
+    pub wall: bool,
+}
+
+/// Where the seconds of windows count from: the same for every command on the same recording.
+pub fn zero(recording: &Recording) -> Zero {
+    let timeline = Timeline::of(recording);
+    Zero { at_ns: timeline.zero_ns, is: timeline.zero_is, wall: timeline.wall }
+}
+
+/// What a whole recording is where no window is given: the same for every command on the same
+/// recording. A series that goes on beyond what was recorded is no part of it: operations of a time
+/// in which nobody saw a thread would make each look cheaper than it is.
+pub fn whole(recording: &Recording) -> Window {
+    let timeline = Timeline::of(recording);
+    let run = Intervals::of_windows(&timeline.judged());
+    let recorded = timeline.recorded().and(&run);
+    let of = if recorded.is_empty() { run } else { recorded };
+    let (from, to) = (of.ranges().first().map(|s| s.0), of.ranges().last().map(|s| s.1));
+    Window { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(0) }
+}
+
+/// The timestamp of [`zero`], nanoseconds on the recording's clock.
+pub fn zero_ns(recording: &Recording) -> i64 {
+    zero(recording).at_ns
+}
+
 #[cfg(test)]
 mod tests {
     use fathom_recording::{Placement, SeriesInfo, Sink, Source};

@@ -7,7 +7,7 @@ use fathom_recording::ProcessId;
 use serde::Serialize;
 
 use crate::chain::{Chain, Stop};
-use crate::{Evidence, Sight, Statement};
+use crate::{Evidence, Sight, Statement, Window};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.diagnosis/4";
@@ -171,23 +171,6 @@ pub struct Input {
     pub lost: u64,
     /// How it was put on the clock, with its uncertainty.
     pub placed: String,
-}
-
-/// An interval of time, nanoseconds on the recording's clock: `[from_ns, to_ns)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Window {
-    /// Its start.
-    pub from_ns: i64,
-    /// Its end.
-    pub to_ns: i64,
-}
-
-impl Window {
-    /// Its length, nanoseconds.
-    pub fn length_ns(&self) -> i64 {
-        self.to_ns.saturating_sub(self.from_ns).max(0)
-    }
 }
 
 /// The windows that are compared.

@@ -25,6 +25,7 @@
 //! attributed to the thread that released it; who held it before that one is followed as far as
 //! that one waited for it.
 
+mod key;
 pub(crate) mod segments;
 #[cfg(test)]
 mod tests;
@@ -36,10 +37,10 @@ use fathom_recording::{ProcessId, Span, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::chain::Chains;
-use crate::growth::parts::Key;
-use crate::growth::places::Places;
 use crate::intervals::Intervals;
+use crate::places::Places;
 use crate::waits::Category;
+pub(crate) use key::{Key, Named, named_at};
 use segments::Segment;
 
 /// Threads that follow each other at most: a queue of waiters is as long as the pool that shares

@@ -5,11 +5,10 @@ use fathom_recording::vocabulary::{interrupt, label, sample};
 use fathom_recording::{Span, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::is_followed;
+use super::{Key, is_followed, named_at};
 use crate::chain::Chains;
-use crate::growth::parts::{Key, named_at};
-use crate::growth::places::Places;
 use crate::intervals::Intervals;
+use crate::places::Places;
 use crate::thread_ledger::Taken;
 use crate::waits::Category;
 

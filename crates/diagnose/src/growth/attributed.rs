@@ -1,38 +1,10 @@
 //! What of the loss operations spent on what: the cost that rules take for causes that the
 //! attribution knows better than they do.
 
-use fathom_recording::ProcessId;
-
 use super::{FRAMES, Grown, Growth};
 use crate::Case;
+use crate::case::Attributed;
 use crate::waits::Category;
-
-/// The loss by what operations took longer for, in the JVM in which they did so most.
-///
-/// Empty where operations are not counted, where no loss was measured, and where operations did not
-/// take longer.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Attributed {
-    jvm: Option<ProcessId>,
-    /// Milliseconds of the loss, by [`Category::index`].
-    ms: Vec<f64>,
-}
-
-impl Attributed {
-    /// What of the loss a JVM's operations lost to a category, milliseconds. For locks: all of the
-    /// waits for them, whatever the holders did meanwhile.
-    pub(crate) fn ms(&self, jvm: ProcessId, category: Category) -> f64 {
-        match self.jvm == Some(jvm) {
-            true => self.ms.get(category.index()).copied().unwrap_or(0.0),
-            false => 0.0,
-        }
-    }
-
-    /// The same for a part of the loss.
-    pub(crate) fn scaled(&self, part: f64) -> Self {
-        Self { jvm: self.jvm, ms: self.ms.iter().map(|ms| ms * part).collect() }
-    }
-}
 
 impl Growth<'_> {
     /// What of the loss operations spent on what.
@@ -45,7 +17,7 @@ impl Growth<'_> {
             |category: Category| self.worked().map(|g| g.by() * through(g, category)).sum::<f64>() * most_ms;
         let mut ms = vec![0.0; Category::ALL.len()];
         Category::ALL.iter().for_each(|category| ms[category.index()] = of(*category));
-        Attributed { jvm: Some(self.jvm), ms }
+        Attributed::of(self.jvm, ms)
     }
 }
 

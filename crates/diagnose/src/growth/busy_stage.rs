@@ -19,12 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_recording::vocabulary::label;
 use fathom_recording::{ProcessId, ThreadId};
 
-use super::parts::Key;
-use super::places::Places;
 use super::{Grown, Growth, MOST, on_threads, words};
+use crate::attribution::Key;
 use crate::attribution::{Pool, segments};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
+use crate::places::Places;
 use crate::waits::Category;
 use crate::{Case, Finding, Window};
 pub(crate) use all_along::all_along;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::Per;
 use super::parts::{BASE, FRAMES, Part};
-use super::places::is_of_jdk;
+use crate::places::is_of_jdk;
 
 /// Frames of a stack, the innermost first.
 pub(super) fn frames_of(recording: &Recording, stack: StackId) -> impl Iterator<Item = (&str, FrameType)> {

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use fathom_recording::StackId;
+
 use super::callers::an_operation;
-use super::parts::Key;
 use super::{Grown, Growth, MORE_CPU, words};
-use crate::rules::{JitCompileBurst, Uncompiled, queueing_after_disk};
+use crate::attribution::Key;
 use crate::waits::Category;
-use crate::{Case, Finding, Rule};
+use crate::{Case, Finding};
 
 impl<'a> Growth<'a> {
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
@@ -38,9 +39,8 @@ impl<'a> Growth<'a> {
     }
 
     /// Credits waits for a disk with the waits for a CPU that follow them, where those are why
-    /// threads wait for a CPU more.
-    pub(crate) fn credit_disk(&mut self, case: &Case<'_>) {
-        let share = queueing_after_disk(case, self.jvm);
+    /// threads wait for a CPU more: `share` of these waits.
+    pub(crate) fn credit_disk(&mut self, share: f64) {
         let sum =
             |of: Category| -> f64 { self.grown.iter().filter(|g| g.key.category == of).map(Grown::by).sum() };
         let (queued, disk) = (sum(Category::RunQueue), sum(Category::Disk));
@@ -77,20 +77,15 @@ impl<'a> Growth<'a> {
 
     /// Credits a burst of compilations with what operations ran before it was compiled, which would
     /// else be reported as growth of the methods that ran it; with the waits for a CPU that these
-    /// parts are credited with. Returns what of the loss that is, milliseconds; 0 where no burst
-    /// was found.
-    pub(crate) fn credit_burst(&mut self, case: &Case<'a>, findings: &[Finding]) -> f64 {
-        let is_burst = |f: &Finding| f.process_id == self.jvm && f.rule == JitCompileBurst.id();
-        if !findings.iter().any(is_burst) {
-            return 0.0;
-        }
-        let Some(uncompiled) = Uncompiled::of(case, self.jvm) else { return 0.0 };
+    /// parts are credited with. `saves`: the share of the time in a stack that its compiled form
+    /// would have saved. Returns what of the loss that is, milliseconds.
+    pub(crate) fn credit_burst(&mut self, case: &Case<'a>, saves: impl Fn(StackId) -> f64) -> f64 {
         let per = &self.per;
         let mut credited = 0.0;
         for g in self.grown.iter_mut().filter(|g| g.key.category.is_running()) {
             let saved = g.part.by_stack.iter().map(|(stack, ms)| {
                 let (slow, base) = an_operation(ms, per);
-                (slow - base) * uncompiled.saved(*stack)
+                (slow - base) * saves(*stack)
             });
             let saved = saved.sum::<f64>() / (g.slow - g.base).max(f64::MIN_POSITIVE);
             let of_burst = g.by() * saved.clamp(0.0, 1.0);

@@ -7,10 +7,11 @@ use super::callers::Callers;
 use super::carriers::has_carried;
 use super::fewer::Fewer;
 use super::lead::Lead;
-use super::parts::{Key, Part};
+use super::parts::Part;
 use super::{
     Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, handshakes, on_threads, sending, words,
 };
+use crate::attribution::Key;
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, growth as facts};
 use crate::intervals::Intervals;

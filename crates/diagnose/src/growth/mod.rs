@@ -34,8 +34,7 @@ pub(crate) mod held;
 mod lead;
 pub(crate) mod measured;
 pub(crate) mod parts;
-pub(crate) mod places;
-mod second;
+pub(crate) mod second;
 mod sending;
 mod several;
 mod spread;
@@ -46,19 +45,18 @@ pub(crate) mod work;
 
 use fathom_recording::ProcessId;
 
-use crate::account::Left;
+use crate::attribution::Key;
 use crate::attribution::Path;
 use crate::confidence::Ground;
 use crate::facts::{Value, growth as facts};
 use crate::sight::Sights;
 use crate::waits::Category;
-use crate::{Case, Finding, RuledOut, merge, quantity};
-pub(crate) use attributed::Attributed;
+use crate::{Case, Finding, RuledOut, quantity};
 use calls::Calls;
 use each::{Each, Per};
 use lead::lead;
 use measured::grown;
-use parts::{BASE, Cause, FRAMES, Key, Part};
+use parts::{BASE, Cause, FRAMES, Part};
 
 /// The id of such a finding.
 pub const RULE: &str = "largest-growth";
@@ -139,6 +137,15 @@ fn way_of<'a>(part: &Part<'a>) -> Option<Path<'a>> {
     (way.len() > 1 && slow(ms) >= MOST * slow(&part.ms)).then(|| way.clone())
 }
 
+/// A part of what no finding explains, as a share of what all parts grew by.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Left {
+    /// What it is: "waiting for a CPU in shop.Orders.book".
+    pub(crate) what: String,
+    /// Its share, 0 to 1.
+    pub(crate) share: f64,
+}
+
 /// Findings without a rule, and what grew that no finding explains.
 pub(crate) struct Explained {
     pub(crate) findings: Vec<Finding>,
@@ -168,6 +175,11 @@ pub(crate) struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
+    /// The JVM whose operations took longer.
+    pub(crate) fn jvm(&self) -> ProcessId {
+        self.jvm
+    }
+
     /// `None`: there is no baseline, or the context switches were not seen.
     pub(crate) fn of(case: &Case<'a>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Option<Self> {
         if case.base.is_empty() {
@@ -266,7 +278,6 @@ impl<'a> Growth<'a> {
         }
         let kept = |f: &Finding| f.process_id != self.jvm || too_small.iter().all(|row| row.rule != f.rule);
         findings.retain(kept);
-        merge::by_cost(findings);
         too_small
     }
 

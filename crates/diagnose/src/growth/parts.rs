@@ -18,16 +18,14 @@ mod reached;
 mod running;
 mod split;
 
-use std::hash::{Hash, Hasher};
-
-use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
+use fathom_recording::{ProcessId, Recording, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::places::{Places, SUMMED_WITHIN_NS, ShortWait, is_of_jdk};
-use crate::attribution::{Attribution, Path, Piece, Pool, is_followed, lives_of_pools};
+use crate::attribution::{Attribution, Key, Named, Path, Piece, Pool, is_followed, lives_of_pools, named_at};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::waits::{Category, record};
+use crate::places::{Places, SUMMED_WITHIN_NS, ShortWait, is_of_jdk};
+use crate::waits::Category;
 use reached::{is_reached, reached};
 use running::{Ran, ms_of, on_cpu, running, sampled};
 use split::attributed;
@@ -62,31 +60,6 @@ const REACHED: f64 = 0.5;
 const WAS_THERE: f64 = 0.1;
 /// Waits that ended from which on a rate can be given.
 const FEW: usize = 2;
-
-/// What identifies a part.
-#[derive(Clone, Copy, Debug, Eq, PartialOrd, Ord)]
-pub(crate) struct Key<'a> {
-    pub(crate) category: Category,
-    /// The application's innermost method; empty where no stack was recorded.
-    pub(crate) place: &'a str,
-    /// A peer, a file or a host; empty where nothing names one.
-    pub(crate) target: &'a str,
-}
-
-impl PartialEq for Key<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        // Words of a recording stand in it once: the same ones are mostly seen to be so without
-        // looking at them.
-        let same = |a: &str, b: &str| std::ptr::eq(a, b) || a == b;
-        self.category == other.category && same(self.place, other.place) && same(self.target, other.target)
-    }
-}
-
-impl Hash for Key<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.category, self.place, self.target).hash(state);
-    }
-}
 
 /// What time is attributed to in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -464,18 +437,4 @@ fn add<'a>(
         }
     }
     ns
-}
-
-/// The records of a thread that name what it waited for, in order of time.
-pub(crate) type Named<'a> = Vec<(i64, i64, &'a str)>;
-
-/// What the record around a time off the CPU names.
-pub(crate) fn named_at<'a>(named: &Named<'a>, span: &Span<'a>) -> Option<&'a str> {
-    // A switch's own labels know best where it has any.
-    if let Some(target) = record::target(span) {
-        return Some(target);
-    }
-    let before = named.partition_point(|(from, ..)| *from < span.t1_ns());
-    let (_, to, target) = named[..before].last()?;
-    (*to > span.t0_ns()).then_some(*target)
 }

@@ -8,8 +8,9 @@
 //! waiting for the disk in Index.flush          ─────────────────────────────────────────┴─ waiting for the disk
 //! ```
 
-use super::parts::{Cause, Key};
+use super::parts::Cause;
 use super::{FRAMES, Grown};
+use crate::attribution::Key;
 use crate::waits::Category;
 
 /// What of a group's growth its largest part must make up to stand for itself.

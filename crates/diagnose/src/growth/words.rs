@@ -2,7 +2,8 @@
 
 use super::Each;
 use super::calls::Calls;
-use super::parts::{Cause, Key};
+use super::parts::Cause;
+use crate::attribution::Key;
 use crate::attribution::{Path, Pool, Step};
 use crate::facts::{Metric, Value, culprits, growth as facts};
 pub(super) use crate::quantity::of_one as time;

@@ -7,8 +7,9 @@ use fathom_recording::ProcessId;
 use rustc_hash::FxHashMap;
 
 use super::callers::methods;
-use super::parts::{self, Cause, Kept, Key, Part, Parts};
+use super::parts::{self, Cause, Kept, Part, Parts};
 use super::{MOST, sending, words};
+use crate::attribution::Key;
 use crate::facts::{Value, growth as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;

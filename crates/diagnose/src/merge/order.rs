@@ -2,7 +2,7 @@
 
 use crate::growth::busy_stage::STAGE_RULE;
 use crate::growth::{PACE_RULE, RULE};
-use crate::rules::{CpuTakenByOthers, HeapLeak, JitCompileBurst, yields};
+use crate::rules::{CpuTakenByOthers, HeapLeak, makes_others_grow, yields};
 use crate::{Confidence, Finding, Rule};
 
 /// See [`weight_ms`].
@@ -56,12 +56,10 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
         Confidence::ConsistentWith => 0,
     };
     findings.sort_by(|a, b| weight_ms(b).total_cmp(&weight_ms(a)).then(sure(b).cmp(&sure(a))));
-    // Of two that explain about as much, what is proven comes before what only grew; and so does a
-    // burst of compilations that is as sure: what it does to the code that calls a method, cold
-    // caches and calls that are not inlined yet, makes that method grow as well.
+    // Of two that explain about as much, what is proven comes before what only grew; and so does
+    // what makes others grow and is as sure.
     let goes_before = |f: &Finding, first: &Finding| {
-        f.confidence == Confidence::Proven
-            || (f.rule == JitCompileBurst.id() && f.confidence >= first.confidence)
+        f.confidence == Confidence::Proven || (makes_others_grow(f.rule) && f.confidence >= first.confidence)
     };
     if let [first, second, ..] = findings
         && [RULE, STAGE_RULE].contains(&first.rule)

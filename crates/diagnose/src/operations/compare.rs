@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::pick::{self, Choice, OperationsError, Picked};
 use super::pieces::{self, Cut};
 use super::{Part, SLOWEST_SCHEMA, Side, Slowest};
+use crate::attribution::Key;
 use crate::attribution::Pool;
 use crate::chain::Chains;
 use crate::confidence::Ground;
-use crate::growth::parts::Key;
 use crate::waits::Category;
 use crate::{Confidence, quantity};
 

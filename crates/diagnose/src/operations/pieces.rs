@@ -8,12 +8,12 @@ use fathom_recording::{Span, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::Piece;
+use crate::attribution::Key;
 use crate::attribution::segments::{self, Segment};
 use crate::attribution::{Attribution, Path, Step, is_followed};
 use crate::chain::Chains;
-use crate::growth::parts::Key;
-use crate::growth::places::Places;
 use crate::intervals::Intervals;
+use crate::places::Places;
 use crate::waits::{Category, record};
 
 /// Pieces of one operation at most; what comes behind is one that was not looked at.

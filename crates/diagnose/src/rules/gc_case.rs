@@ -4,11 +4,12 @@
 use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{ProcessId, Span};
 
-use crate::burden::{self, Burden, LONG_MS};
+use crate::burden::{self, Burden};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
 use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
+use crate::limits::{self, LONG_MS};
 use crate::waits::log_write::log_writes;
 use crate::{
     BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Statement,
@@ -136,7 +137,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// Whether the slow windows are stops and little else.
     fn picked(&self) -> bool {
-        let stops = crate::windows::stops::of_jvm(self.case.recording, self.jvm);
+        let stops = crate::stops::of_jvm(self.case.recording, self.jvm);
         let slow = Intervals::of_windows(&self.case.slow);
         !self.case.whole_run
             && self.case.lost_by.is_empty()
@@ -188,7 +189,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// Whether a single stop is worth a finding, compared with the usual ones of its run.
     pub(crate) fn stands_out(&self, stop_ms: f64, usual_ms: f64) -> bool {
-        stop_ms >= LONG_MS && Case::stands_out(stop_ms, usual_ms)
+        stop_ms >= LONG_MS && limits::stands_out(stop_ms, usual_ms)
     }
 
     /// Share of the windows of [`Self::shared_of`] in which the JVM was stopped by pauses that

@@ -7,7 +7,7 @@ use super::gc_case::{GcCase, cited, most, remedy, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, titles};
-use crate::headline::cost_little;
+use crate::limits::cost_little;
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule, failures};
 
 /// A full collection that starts within this many pauses after a failure is its consequence.
@@ -170,7 +170,7 @@ fn found(
             .into();
     }
     // It happened, which the log names, and slows nothing down that anybody would notice.
-    if gc.case.whole_run && cut.is_empty() && cost_little(&finding, Case::length_ms(&gc.case.slow)) {
+    if gc.case.whole_run && cut.is_empty() && cost_little(cost_ms, Case::length_ms(&gc.case.slow)) {
         finding.confidence = Ground::Fits.at_most(finding.confidence);
         finding.why_confidence += "; it cost too little to be why anything was slow";
     }

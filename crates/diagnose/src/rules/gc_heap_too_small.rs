@@ -10,10 +10,10 @@ use fathom_recording::vocabulary::{fact, figure};
 use super::gc_case::{GcCase, SEVERAL, blind, cited, median, most, summed};
 use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
-use crate::burden::LONG_MS;
 use crate::collections::{Pause, live_points};
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::limits::LONG_MS;
 use crate::metrics::gc::LIVE_SHARE;
 use crate::{Case, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Rule};
 

@@ -17,9 +17,9 @@ use self::finding::found;
 use self::gaps::{GAP_MS, Seen, Wait, after_pause, within_pause};
 use super::gc_case::{GcCase, blind};
 use super::log_write;
-use crate::collections::Pause;
 use crate::facts::{Value, ruled_out, scope, written as facts};
 use crate::intervals::Intervals;
+use crate::limits::stands_out;
 use crate::{Case, Judgement, Layer, Rule};
 
 /// A write that does not block takes some tens of microseconds; stops in which the log was written
@@ -28,11 +28,6 @@ const WRITTEN_MS: f64 = 1.0;
 
 /// Where the kernel timed writes for as much of a gap, they are what filled it.
 const FILLED: f64 = 0.5;
-
-/// Whether no CPU time was used in the gap of a pause; `None` without one.
-pub(crate) fn is_idle(pause: &Pause<'_>) -> Option<bool> {
-    within_pause(pause).map(|wait| wait.idle)
-}
 
 /// The rule.
 pub struct GcLogWriteBlocked;
@@ -114,7 +109,7 @@ impl Rule for GcLogWriteBlocked {
         let cost_ms: f64 = case.excess_ms(slow_ms, usual_ms);
         let longest = long.iter().map(|w| w.span.duration_ns() as f64 / 1e6).fold(0.0, f64::max);
         let usual = gc.usual_ms(|_| true);
-        if !long.is_empty() && (case.matters(cost_ms) || Case::stands_out(longest, usual)) {
+        if !long.is_empty() && (case.matters(cost_ms) || stands_out(longest, usual)) {
             let seen = Seen::of(&gc, &long);
             return match seen.fault {
                 Some(fault) if seen.fault_ms > seen.write_ms => gc.ruled_out(fault),

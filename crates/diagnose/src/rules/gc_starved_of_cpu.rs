@@ -3,11 +3,11 @@
 use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, blind, cited, most, no_swap, remedy, summed};
-use crate::burden::LONG_MS;
 use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::intervals::Intervals;
+use crate::limits::LONG_MS;
 use crate::waits::log_write::log_writes;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule};
 

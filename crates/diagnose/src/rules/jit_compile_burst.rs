@@ -39,6 +39,12 @@ impl Rule for JitCompileBurst {
         Layer::Jit
     }
 
+    /// What it does to the code that calls a method, cold caches and calls that are not inlined
+    /// yet, makes that code take longer.
+    fn makes_others_grow(&self) -> bool {
+        true
+    }
+
     fn about(&self) -> &'static str {
         "A code path that had not run before (a migration, a new tenant, the first request of a kind) becomes hot all \
          at once. Until its methods are compiled they run in the interpreter, some twenty times slower, then in C1's \

@@ -13,12 +13,13 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{blind, cited, most, no_swap, ranges, remedy, summed};
-use crate::burden::{self, Burden, LONG_MS};
+use crate::burden::{self, Burden};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
 use crate::intervals::Intervals;
-use crate::windows::stops::{UNNAMED, name_of};
+use crate::limits::LONG_MS;
+use crate::stops::{UNNAMED, name_of};
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity};
 
 use waited::{on_one_cpu, slow_pace};

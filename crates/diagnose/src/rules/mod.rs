@@ -50,7 +50,6 @@ mod wait_case;
 
 use crate::Rule;
 pub(crate) use cpu_taken_by_others::{CpuTakenByOthers, queueing_after_disk};
-pub(crate) use gc_log_write_blocked::is_idle;
 pub(crate) use heap_leak::HeapLeak;
 pub(crate) use jit_compile_burst::{JitCompileBurst, Uncompiled};
 
@@ -92,6 +91,11 @@ pub const RULES: &[&dyn Rule] = &[
     &thread_start_slow::ThreadStartSlow,
     &jvm_stopped::JvmStopped,
 ];
+
+/// Whether the cause of a rule makes other code grow ([`Rule::makes_others_grow`]).
+pub(crate) fn makes_others_grow(id: &str) -> bool {
+    RULES.iter().any(|rule| rule.id() == id && rule.makes_others_grow())
+}
 
 /// Whether a finding of a rule is only what the others leave ([`Rule::yields`]).
 pub(crate) fn yields(id: &str) -> bool {

@@ -12,8 +12,8 @@ use crate::attribution::Pool;
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, titles, waits as facts};
 use crate::growth::busy_pools::takes_tasks;
-use crate::growth::places::Places;
 use crate::intervals::Intervals;
+use crate::places::Places;
 use crate::waits::Category;
 use crate::{Case, Finding, Judgement, Layer, Rule, Sight, Window, quantity};
 

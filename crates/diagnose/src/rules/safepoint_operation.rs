@@ -15,10 +15,11 @@ use crate::confidence::Ground;
 use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
 use crate::growth::handshakes;
 use crate::intervals::Intervals;
+use crate::limits::stands_out;
 use crate::quantity::millis;
+use crate::stops;
 use crate::vm_operations::{self, Operation};
 use crate::waits::log_write::log_writes;
-use crate::windows::stops;
 use crate::{Case, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Layer, Rule};
 
 /// Operations from which on short ones are worth a finding for what they take together.
@@ -163,7 +164,7 @@ impl<'a> Held<'a> {
         let usual = median(stops.ranges().iter().map(ms));
         // What stops the JVM for longest is noticed, in a run with few stops, too.
         let is_longest = || stops.ranges().iter().all(|stop| ms(stop) <= 2.0 * longest_ms);
-        let long = longest_ms >= LONG_STOP_MS && (is_longest() || Case::stands_out(longest_ms, usual));
+        let long = longest_ms >= LONG_STOP_MS && (is_longest() || stands_out(longest_ms, usual));
         adds_up || (self.cost_ms > 0.0 && long)
     }
 

@@ -18,10 +18,11 @@ use crate::collections::{self, Pause};
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, scope, titles, waits as facts};
 use crate::intervals::Intervals;
+use crate::limits::stands_out;
 use crate::quantity::plural;
+use crate::stops::name_of;
 use crate::waits::Category;
 use crate::waits::log_write::log_writes;
-use crate::windows::stops::name_of;
 use crate::{BlindSpot, Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
 /// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is
@@ -105,7 +106,7 @@ impl Rule for SafepointSlowToReach {
         let waits = Waits::of(case, jvm);
         if waits.all.is_empty() {
             let came_to_one = case.has(kind::SAFEPOINT, jvm);
-            if !came_to_one && crate::ledger::safepoints_seen(case.recording, jvm) {
+            if !came_to_one && crate::split_time::safepoints_seen(case.recording, jvm) {
                 return Judgement::RuledOut {
                     figure: facts::NO_SAFEPOINT.fact().with("jvm", Value::name(case.jvm_name(jvm))).into(),
                     source: "jvm-events".into(),
@@ -122,7 +123,7 @@ impl Rule for SafepointSlowToReach {
         let slow: Vec<&Wait<'_>> = waits.slow.iter().filter(|w| w.is_long()).collect();
         let cost_ms = waits.excess_ms(case);
         let longest = slow.iter().copied().max_by(|a, b| a.ms().total_cmp(&b.ms()));
-        let outstanding = longest.is_some_and(|w| Case::stands_out(w.ms(), waits.usual_ms));
+        let outstanding = longest.is_some_and(|w| stands_out(w.ms(), waits.usual_ms));
         match longest {
             Some(longest) if case.matters(cost_ms) || (outstanding && cost_ms > 0.0) => {
                 let late = Late::of(case, jvm, &slow);

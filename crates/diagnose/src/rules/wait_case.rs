@@ -8,7 +8,7 @@ use fathom_recording::{ProcessId, Recording, Source, Span, ThreadId, Unseen};
 use super::gc_case::{cited, marked, summed};
 use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
-use crate::ledger::Parts;
+use crate::split_time::Parts;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
 use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Window};

@@ -6,7 +6,7 @@ use super::layers::by_samples;
 use super::thread_records::{Means, Seen, Taken, ThreadRecords};
 use crate::Window;
 use crate::intervals::Intervals;
-use crate::ledger::Parts;
+use crate::split_time::Parts;
 use crate::waits::stack::ByStack;
 use crate::waits::{Category, record};
 use fathom_recording::vocabulary::{figure, sample};

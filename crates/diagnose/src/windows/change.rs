@@ -22,8 +22,8 @@ use rustc_hash::FxHashMap;
 
 use crate::attribution::{Pool, lives_of_pools};
 use crate::chain::Chains;
-use crate::growth::places::{Places, SUMMED_WITHIN_NS, ShortWait};
 use crate::intervals::Intervals;
+use crate::places::{Places, SUMMED_WITHIN_NS, ShortWait};
 use crate::waits::Category;
 use crate::{Window, quantity, stats};
 

@@ -15,7 +15,7 @@ mod tests;
 pub(crate) use chosen::Chosen;
 use chosen::chosen;
 pub(crate) use fewer::fewer_requests;
-pub use spec::{Clock, TimestampSpec, WindowError, WindowSpec};
+pub use spec::{Clock, Options, TimestampSpec, WindowError, WindowSpec};
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::timeline::Timeline;
 use crate::waits::stack::ByStack;
-use crate::{FoundOn, Loss, Measure, Options, Window, Windows};
+use crate::{FoundOn, Loss, Measure, Window, Windows};
 use dips::Found;
 use progress::Progress;
 
@@ -48,40 +48,6 @@ pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Resu
 /// What timestamps that a user gives are read against, by the same rules as for a diagnosis.
 pub fn clock_of(recording: &Recording, zone: TimeZone) -> Clock {
     clock(&Timeline::of(recording), zone)
-}
-
-/// Where the seconds of windows count from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Zero {
-    /// Nanoseconds on the recording's clock.
-    pub at_ns: i64,
-    /// What that is, in words: "the start of the recording".
-    pub is: &'static str,
-    /// Whether the recording's clock is the wall clock.
-    pub wall: bool,
-}
-
-/// Where the seconds of windows count from: the same for every command on the same recording.
-pub fn zero(recording: &Recording) -> Zero {
-    let timeline = Timeline::of(recording);
-    Zero { at_ns: timeline.zero_ns, is: timeline.zero_is, wall: timeline.wall }
-}
-
-/// What a whole recording is where no window is given: the same for every command on the same
-/// recording. A series that goes on beyond what was recorded is no part of it: operations of a time
-/// in which nobody saw a thread would make each look cheaper than it is.
-pub fn whole(recording: &Recording) -> Window {
-    let timeline = Timeline::of(recording);
-    let run = Intervals::of_windows(&timeline.judged());
-    let recorded = timeline.recorded().and(&run);
-    let of = if recorded.is_empty() { run } else { recorded };
-    let (from, to) = (of.ranges().first().map(|s| s.0), of.ranges().last().map(|s| s.1));
-    Window { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(0) }
-}
-
-/// The timestamp of [`zero`], nanoseconds on the recording's clock.
-pub fn zero_ns(recording: &Recording) -> i64 {
-    zero(recording).at_ns
 }
 
 fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
@@ -406,7 +372,7 @@ fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -
     let base = Intervals::of_windows(&windows.base);
     let stacks = ByStack::by_frames(recording);
     let excess = |jvm: &ProcessId| {
-        let stops = stops::standstills(recording, &stacks, *jvm);
+        let stops = crate::stops::standstills(recording, &stacks, *jvm);
         let usual = match base.length_ms() {
             0.0 => 0.0,
             length => stops.and(&base).length_ms() / length,

@@ -5,6 +5,23 @@ use jiff::tz::TimeZone;
 
 use crate::Window;
 
+/// What a user may ask of a diagnosis.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Slow windows; found when empty.
+    pub slow: Vec<WindowSpec>,
+    /// Baseline windows; found when empty.
+    pub base: Vec<WindowSpec>,
+    /// The zone of clock times that name none.
+    pub zone: TimeZone,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { slow: Vec::new(), base: Vec::new(), zone: TimeZone::UTC }
+    }
+}
+
 /// A window that the user gave, not yet on the recording's clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowSpec {

@@ -4,14 +4,14 @@
 //! Where the JVM is stopped a good part of the time throughout, a window would hide that: then the
 //! whole run is looked at.
 
-use fathom_recording::vocabulary::kind;
-use fathom_recording::{ProcessId, Recording, Span};
+use fathom_recording::{ProcessId, Recording};
 
-use crate::burden::{self, LONG_MS};
+use crate::burden;
 use crate::intervals::Intervals;
-use crate::waits::frozen;
+use crate::limits::{LONG_MS, MATTERS_SHARE, stands_out};
+use crate::stops::{of_jvm, standstills};
 use crate::waits::stack::ByStack;
-use crate::{Case, MATTERS_SHARE, Window, quantity, stats};
+use crate::{Window, quantity, stats};
 
 /// Stops from which a median is worth anything. With fewer, a stop must last [`ALONE_MS`] to be
 /// reported.
@@ -55,29 +55,6 @@ pub fn why_none(recording: &Recording, jvms: &[ProcessId], covers: Window) -> St
         recording.process_name(jvm),
         quantity::share(stopped)
     )
-}
-
-/// Stops whose operation the log does not name.
-pub(crate) const UNNAMED: &str = "unnamed VM operations";
-
-/// What a stop is called. Where the source does not name the operation of a safepoint, its span is
-/// called "stopped", which is no name in a sentence.
-pub(crate) fn name_of<'a>(span: &Span<'a>) -> &'a str {
-    match span.name() {
-        "stopped" => UNNAMED,
-        name => name,
-    }
-}
-
-/// All stops of a JVM.
-pub fn of_jvm(recording: &Recording, jvm: ProcessId) -> Intervals {
-    let spans = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(|kind| recording.spans_of(kind));
-    Intervals::of(spans.filter(|s| s.process() == jvm).map(|s| (s.t0_ns(), s.t1_ns())))
-}
-
-/// All times in which a JVM was stopped as a whole: its own stops, and those from outside.
-pub fn standstills(recording: &Recording, stacks: &ByStack, jvm: ProcessId) -> Intervals {
-    of_jvm(recording, jvm).or(&frozen::of(recording, stacks, jvm).intervals)
 }
 
 /// Slow windows of JVMs within what is covered, with how they were found; `None` when nothing
@@ -164,7 +141,7 @@ fn outstanding(stops: &Intervals) -> (Vec<Window>, Vec<f64>) {
     let usual = stats::median(&lengths).unwrap_or(0.0);
     let outstanding = |stop: &(i64, i64)| match lengths.len() {
         n if n < ENOUGH => ms(stop) >= ALONE_MS,
-        _ => Case::stands_out(ms(stop), usual),
+        _ => stands_out(ms(stop), usual),
     };
     (stops.ranges().iter().filter(|s| outstanding(s)).map(window).collect(), lengths)
 }

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Cause, Key, Part, REACHED};
-use crate::attribution::Pool;
+use super::{Cause, Part, REACHED};
+use crate::attribution::{Key, Pool};
 
 /// Slow milliseconds of what threads of a pool did while others waited for them.
 pub(super) type Reached<'a> = FxHashMap<(Pool<'a>, Key<'a>), f64>;

@@ -4,10 +4,11 @@ use fathom_recording::vocabulary::sample;
 use fathom_recording::{StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::{BASE, ByCause, Cause, FRAMES, Key};
+use super::{BASE, ByCause, Cause, FRAMES};
+use crate::attribution::Key;
 use crate::chain::Chains;
-use crate::growth::places::Places;
 use crate::intervals::Intervals;
+use crate::places::Places;
 use crate::thread_ledger::Taken;
 use crate::waits::Category;
 

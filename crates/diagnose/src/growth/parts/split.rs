@@ -3,7 +3,8 @@
 use fathom_recording::ThreadId;
 use rustc_hash::FxHashMap;
 
-use super::{BASE, Cause, FRAMES, Key, Part};
+use super::{BASE, Cause, FRAMES, Part};
+use crate::attribution::Key;
 
 /// The time of one thread under one key, split by what it is attributed to: as much in all as the
 /// key has.

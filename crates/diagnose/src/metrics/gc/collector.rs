@@ -10,9 +10,8 @@ use serde::Serialize;
 use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope};
-use crate::collections::{self, Worked};
+use crate::collections::{self, Pause, Worked};
 use crate::quantity;
-use crate::rules::is_idle;
 
 /// CPU used in pauses as a share of wall time × workers. A quiet machine gives 0.6 to 0.95; below
 /// one half the workers waited for more than they worked. Measured on two CPUs with a load of
@@ -166,7 +165,7 @@ fn idle_gap(scope: &Scope<'_>) -> Metric {
         .judged(|ms| match IDLE_GAP_MS.grade(ms) {
             Grade::Fine => (Grade::Fine, "the lines of a pause follow each other at once".into()),
             // The rule asks the same of it.
-            Grade::Bad if longest.and_then(is_idle) != Some(true) => (
+            Grade::Bad if longest.and_then(Pause::gap).is_none_or(|gap| !gap.idle) => (
                 Grade::Watch,
                 "what was done in it the log does not say; it used CPU time, or none is printed".into(),
             ),

@@ -20,8 +20,9 @@ pub use safepoints::OperationRow;
 use super::{Grade, Group, Metric};
 use crate::burden::{self, GC_AND_SAFEPOINTS};
 use crate::collections::{self, Pause};
+use crate::limits::{LONG_MS, MATTERS_SHARE};
 use crate::timeline::Timeline;
-use crate::{MATTERS_SHARE, Window, quantity, source_warnings};
+use crate::{Window, quantity, source_warnings};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.gc/1";
@@ -143,7 +144,7 @@ impl<'a> Scope<'a> {
     /// A grade of what makes collections dear: where they cost next to nothing, or the log is a
     /// fragment that does not show what they cost, it is worth an eye at most.
     fn grade_cost(&self, grade: Grade) -> Grade {
-        let long = self.pauses.iter().any(|pause| pause.ms() >= burden::LONG_MS);
+        let long = self.pauses.iter().any(|pause| pause.ms() >= LONG_MS);
         let costs = self.stopped_share.is_none_or(|share| share >= MATTERS_SHARE);
         if long || (costs && self.grade_share(Grade::Bad) == Grade::Bad) {
             grade

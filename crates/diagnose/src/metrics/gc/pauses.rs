@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope, Totals};
-use crate::burden::{BAD_SHARE, LONG_MS};
 use crate::collections::Pause;
+use crate::limits::{BAD_SHARE, LONG_MS};
 use crate::{MATTERS_SHARE, quantity};
 
 /// Share of time stopped: the limits of the verdict.

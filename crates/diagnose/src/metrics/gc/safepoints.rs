@@ -9,8 +9,8 @@ use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::pauses::STOPPED;
 use super::{Grade, Group, Scope};
-use crate::burden::LONG_MS;
 use crate::collections;
+use crate::limits::LONG_MS;
 use crate::vm_operations::{self, Operation};
 use crate::{LONG_STOP_MS, quantity};
 

@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::{figure, kind};
 use super::super::gc_case::GcCase;
 use super::super::log_write::{self, Kernel};
 use crate::Fact;
-use crate::collections::Pause;
+use crate::collections::{Gap, Pause};
 use crate::facts::{Value, written as facts};
 
 /// A gap must be at least this long, milliseconds. A thread that merely waits for a CPU is back
@@ -14,14 +14,6 @@ use crate::facts::{Value, written as facts};
 /// ms at a time (mm/page-writeback.c, `MAX_PAUSE`), and blocked writes measured here took 203 ms to
 /// 19.8 s.
 pub(super) const GAP_MS: f64 = 200.0;
-
-/// CPU times are printed in steps of 10 ms, user and system each rounded: what two of them may be
-/// off, seconds.
-pub(super) const CPU_STEP_S: f64 = 0.02;
-
-/// Where only the sum of the phases shows the gap, the whole pause must have used hardly any CPU:
-/// work that no phase is printed for would have.
-pub(super) const IDLE_CPU_SHARE: f64 = 0.1;
 
 /// Operations that go on with work of their own after a collection within them, by parts of their
 /// names.
@@ -39,32 +31,21 @@ pub(super) struct Wait<'a> {
     pub(super) call: Option<(Span<'a>, Fact)>,
 }
 
-/// The gap within a pause: between its lines where they are stamped, else what its phases leave
-/// over.
+/// The gap within a pause ([`Pause::gap`]).
 pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     let span = pause.span;
-    let phases_ms = span.figure(figure::PHASES_SUM_MS);
-    let beyond_ms = phases_ms.map(|sum| pause.ms() - sum);
-    let cpu = pause.cpu();
-    let cpu_s = cpu.map(|c| c.cpu_s());
-    let in_pause =
-        |fact: Fact| fact.with("pause", Value::ms(pause.ms())).with("cpu", cpu_s.map(Value::seconds));
-    if let Some(gap) = span.figure(figure::IDLE_GAP_MS) {
-        // All CPU time of the pause fits into the part of it that lies outside the gap.
-        // Of a log that does not say how many, one: that can only understate how idle they were.
-        let workers = cpu.and_then(|c| c.workers).unwrap_or(1.0);
-        let rest_s = (pause.ms() - gap).max(0.0) / 1e3 * workers;
-        let idle = cpu_s.is_some_and(|s| s <= rest_s + CPU_STEP_S);
-        // Phases that add up to more than the rest of the pause were at work during the gap.
-        let free = beyond_ms.is_none_or(|beyond| beyond >= 0.8 * gap);
-        let line = span.figure(figure::IDLE_GAP_LINE).map(Value::counted);
-        let how = in_pause(facts::GAP.is(Value::ms(gap)).with("line", line));
-        return Some(Wait { span, ms: gap, idle: idle && free, how, call: None });
-    }
-    let beyond = beyond_ms?;
-    let idle = cpu_s.is_some_and(|s| s <= IDLE_CPU_SHARE * pause.ms() / 1e3);
-    let how = facts::PHASES.is(Value::ms(beyond)).with("phases", phases_ms.map(Value::ms));
-    Some(Wait { span, ms: beyond, idle, how: in_pause(how), call: None })
+    let Gap { ms, idle, between_lines } = pause.gap()?;
+    let how = match between_lines {
+        true => {
+            facts::GAP.is(Value::ms(ms)).with("line", span.figure(figure::IDLE_GAP_LINE).map(Value::counted))
+        }
+        false => {
+            facts::PHASES.is(Value::ms(ms)).with("phases", span.figure(figure::PHASES_SUM_MS).map(Value::ms))
+        }
+    };
+    let cpu = pause.cpu().map(|cpu| Value::seconds(cpu.cpu_s()));
+    let how = how.with("pause", Value::ms(pause.ms())).with("cpu", cpu);
+    Some(Wait { span, ms, idle, how, call: None })
 }
 
 /// Safepoints that held the threads longer than the collections in them: the last lines of a

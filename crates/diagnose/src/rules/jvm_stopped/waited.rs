@@ -5,9 +5,9 @@ use fathom_recording::vocabulary::figure;
 
 use super::super::gc_case::remedy;
 use super::WAITED;
-use crate::burden::LONG_MS;
 use crate::collections::{self, Pause};
 use crate::facts::{Value, pauses};
+use crate::limits::LONG_MS;
 use crate::{Fact, Remedy};
 
 /// Full collections of a second and more go through a hundred megabytes of heap a second and more:

@@ -1,9 +1,10 @@
 //! Which stops are reported: the share of a run or of a part of it, long ones, and those that stand
 //! out.
 
-use crate::burden::{Burden, LONG_MS};
+use crate::burden::Burden;
 use crate::facts::{Value, titles};
 use crate::intervals::Intervals;
+use crate::limits::LONG_MS;
 use crate::{Case, Fact, MATTERS_SHARE, Window};
 
 /// Slow windows that are stops for as much of their time were picked for that: a share of them says
