@@ -427,6 +427,11 @@ impl Finding {
         found.unwrap_or_else(|| panic!("no {} in {:?}", metric.id, self.evidence))
     }
 
+    /// Whom its culprit names; empty where nobody is named.
+    pub(crate) fn named(&self) -> &str {
+        self.culprit.fact().name("value").unwrap_or_default()
+    }
+
     /// What the title states, or a part of it; panics where it states something else.
     pub(crate) fn says(&self, metric: &crate::facts::Metric) -> &crate::Fact {
         let found = self.title.fact().find(metric);

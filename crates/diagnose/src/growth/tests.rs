@@ -158,7 +158,7 @@ pub(super) fn of_threads_that_share_a_connection_the_peer_is_the_cause_and_the_o
     }
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
-    assert_eq!((&*finding.culprit, finding.layer), ("10.0.0.7:5432", crate::Layer::Network));
+    assert_eq!((finding.named(), finding.layer), ("10.0.0.7:5432", crate::Layer::Network));
     finding.title.states(&facts::DOING, &[("peer", "10.0.0.7:5432"), ("place", "shop.Pool.call")]);
     finding.title.states(&facts::BEHIND, &[("value", "10"), ("threads", "12")]);
     assert_eq!(finding.confidence, Confidence::Likely, "{finding:#?}");
@@ -193,7 +193,7 @@ pub(super) fn without_a_series_the_windows_are_those_in_which_threads_spend_thei
     }
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
-    assert_eq!(finding.culprit, "shop.Retry.backOff", "{finding:#?}");
+    assert_eq!(finding.named(), "shop.Retry.backOff", "{finding:#?}");
     // Nobody has measured a loss.
     assert_eq!((finding.confidence, finding.share), (Confidence::ConsistentWith, None));
     let [window] = diagnosis.windows.slow[..] else { panic!("{:?}", diagnosis.windows) };
@@ -263,7 +263,7 @@ pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for
         service.diagnosis()
     };
     let opened = &diagnosis(75).findings[0];
-    assert_eq!((opened.rule, &*opened.culprit), (RULE, "10.0.0.7:5432"), "{opened:#?}");
+    assert_eq!((opened.rule, opened.named()), (RULE, "10.0.0.7:5432"), "{opened:#?}");
     opened.title.states(&facts::CONNECTIONS, &[("value", "6.0")]);
     assert!(opened.remedies[0].change.contains("keep connections open"), "{:?}", opened.remedies);
     let kept = &diagnosis(1).findings[0];
@@ -308,7 +308,7 @@ pub(super) fn a_query_for_each_row_is_reported_as_more_calls_from_where_they_are
     // As many calls an operation as ever: then it is the peer.
     let slower = diagnosis(2.0);
     let first = &slower.findings[0];
-    assert_eq!((first.rule, &*first.culprit), (RULE, "10.0.0.7:5432"), "{first:#?}");
+    assert_eq!((first.rule, first.named()), (RULE, "10.0.0.7:5432"), "{first:#?}");
     first.title.states(&facts::LARGEST, &[("caller", "shop.Orders.loadLines")]);
     first.title.states(&facts::DOING, &[("place", "shop.Database.query")]);
 }
@@ -331,7 +331,7 @@ pub(super) fn a_wait_behind_others_takes_no_more_than_each_of_them_waits() {
     }
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
-    assert_eq!(finding.culprit, "shop.Journal.commit", "{finding:#?}");
+    assert_eq!(finding.named(), "shop.Journal.commit", "{finding:#?}");
 }
 
 #[test]
@@ -370,5 +370,5 @@ pub(super) fn waits_of_virtual_threads_are_named_by_the_method_on_their_stacks()
     }
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
-    assert_eq!(finding.culprit, "shop.Retry.backOff", "{finding:#?}");
+    assert_eq!(finding.named(), "shop.Retry.backOff", "{finding:#?}");
 }

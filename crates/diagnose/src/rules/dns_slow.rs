@@ -198,7 +198,7 @@ mod tests {
         let slow = finding.fact(&facts::SLOW_LOOKUPS);
         let took = ["value", "total", "behind"].map(|name| slow.number(name).unwrap().round());
         assert_eq!(took, [8.0, 4_800.0, 14_400.0]);
-        assert_eq!(finding.culprit, "10.0.0.2:53");
+        assert_eq!(finding.named(), "10.0.0.2:53");
         assert!((finding.cost_ms - 4_800.0).abs() < 1.0, "{}", finding.cost_ms);
     }
 

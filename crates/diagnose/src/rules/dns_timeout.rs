@@ -184,7 +184,7 @@ mod tests {
         let lost = finding.fact(&facts::TIMED_OUT);
         let numbers = ["threads", "waited"].map(|name| lost.number(name).unwrap().round());
         assert_eq!(numbers, [2.0, 19_808.0]);
-        assert_eq!((finding.confidence, &*finding.culprit), (Confidence::Likely, "10.0.0.2:53"));
+        assert_eq!((finding.confidence, finding.named()), (Confidence::Likely, "10.0.0.2:53"));
         assert!(!matches!(judged(&super::super::dns_slow::DnsSlow, &case), Judgement::Found(_)));
     }
 

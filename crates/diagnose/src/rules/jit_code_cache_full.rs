@@ -252,7 +252,7 @@ mod tests {
         built.span(kind::JIT_CODE_CACHE_FULL, "full", 20.0, 0.0, &figures, &segment);
         let Judgement::Found(found) = judged(&JitCodeCacheFull, &built.sealed()) else { panic!() };
         assert_eq!((found.cost_ms, found.confidence), (80_000.0, Confidence::ConsistentWith));
-        assert_eq!(found.culprit, "CodeHeap 'non-profiled nmethods'");
+        assert_eq!(found.named(), "CodeHeap 'non-profiled nmethods'");
         assert!(found.facts(&compile::CACHE_FULL).any(|full| full.number("value") == Some(1024.0)));
         assert!(found.fact(&compile::AFTER_DISABLED).number("value").unwrap() < 0.5);
     }

@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn the_same_method_thrown_away_again_and_again_is_found_with_its_trap() {
         let Judgement::Found(found) = looping(12, "uncommon trap", 40.0) else { panic!() };
-        assert_eq!((&*found.culprit, found.confidence), ("app.A.work()", Confidence::ConsistentWith));
+        assert_eq!((found.named(), found.confidence), ("app.A.work()", Confidence::ConsistentWith));
         assert!((found.cost_ms - 9_600.0).abs() < 1.0, "{}", found.cost_ms);
         assert!(
             found.facts(&compile::TRAPS).any(|trap| trap.number("bytecode") == Some(17.0)

@@ -86,7 +86,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&LockContendedMonitor, &contended(8, 80.0).sealed()) else {
             panic!()
         };
-        assert_eq!((&*finding.culprit, finding.confidence), ("shop.Cart", Confidence::Likely));
+        assert_eq!((finding.named(), finding.confidence), ("shop.Cart", Confidence::Likely));
         assert!((finding.cost_ms - 48_000.0).abs() < 1.0, "{}", finding.cost_ms);
     }
 

@@ -241,7 +241,7 @@ mod tests {
 
     use super::*;
     use crate::built::{Built, judged, whole_run};
-    use crate::facts::locks as facts;
+    use crate::facts::{culprits, locks as facts};
     use crate::rules::lock_contended_juc::LockContendedJuc;
     use crate::rules::lock_contended_monitor::LockContendedMonitor;
     use crate::waits::Category;
@@ -272,7 +272,7 @@ mod tests {
             }
         }
         let Judgement::Found(finding) = judged(&LockContendedMonitor, &built.sealed()) else { panic!() };
-        assert_eq!(finding.culprit, "shop.Ledger in shop.Orders.book()");
+        finding.culprit.states(&culprits::LOCK, &[("value", "shop.Ledger"), ("place", "shop.Orders.book")]);
         assert_eq!(finding.fact(&facts::WAITS).name("lock"), Some(&*finding.culprit));
     }
 
@@ -348,7 +348,7 @@ mod tests {
             wait(&mut built, &thread, ("shop.Ledger", "0x1", "shop.Orders.book"), (55.0, 100.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        assert_eq!(finding.culprit, "shop.Ledger in shop.Orders.book()");
+        finding.culprit.states(&culprits::LOCK, &[("value", "shop.Ledger"), ("place", "shop.Orders.book")]);
         assert!((finding.cost_ms - 45_000.0).abs() < 200.0, "{}", finding.cost_ms);
         assert_eq!(finding.fact(&facts::UNLISTED).number("value"), Some(360_000.0));
     }

@@ -142,7 +142,7 @@ mod tests {
             built.span(kind::JVM_WARNING, text, 50.0, 0.0, &[], &[]);
             let Judgement::Found(finding) = judged(&OutOfMemory, &built.sealed()) else { panic!("{text}") };
             assert_eq!(finding.title.fact().metric, title);
-            assert!(finding.evidence.iter().any(|e| e.text() == text));
+            assert!(finding.facts(&written::LINE).any(|line| line.name("value") == Some(text)));
         }
     }
 

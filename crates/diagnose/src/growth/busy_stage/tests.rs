@@ -146,7 +146,7 @@ fn a_stage_whose_work_a_timer_brings_is_known_by_the_waits_that_it_ends() {
     let [stage] = stages(&busy)[..] else { panic!("{busy:#?}") };
     assert_eq!(busy.findings[0].rule, STAGE_RULE, "{busy:#?}");
     stage.title.states(&facts::BUSY_STAGE, &[("who", "thread ticker is")]);
-    assert_eq!(stage.culprit, "shop.Reports.hourly");
+    assert_eq!(stage.named(), "shop.Reports.hourly");
     let of_nobody = ticking("session-3 (103)", 98);
     assert!(stages(&of_nobody).is_empty(), "nobody waits for it: {of_nobody:#?}");
 }

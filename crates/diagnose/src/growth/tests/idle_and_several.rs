@@ -82,6 +82,6 @@ fn waits_for_many_processes_each_at_a_pipe_of_its_own_are_one_cause() {
     }
     let diagnosis = service.diagnosis();
     let first = found(&diagnosis);
-    assert_eq!(first.culprit, "shop.Pictures.convert", "{first:#?}");
+    assert_eq!(first.named(), "shop.Pictures.convert", "{first:#?}");
     assert!(first.share.is_some_and(|share| share > 0.9), "{:?}", diagnosis.account);
 }

@@ -45,7 +45,7 @@ fn threads_that_sleep_longer_between_operations_may_be_asked_for_less() {
     }
     let diagnosis = service.diagnosis();
     let [finding] = &diagnosis.findings[..] else { panic!("{diagnosis:#?}") };
-    assert_eq!((finding.rule, &*finding.culprit), (PACE_RULE, "shop.Worker.pace"));
+    assert_eq!((finding.rule, finding.named()), (PACE_RULE, "shop.Worker.pace"));
     assert_eq!(finding.confidence, Confidence::ConsistentWith, "{finding:#?}");
 }
 

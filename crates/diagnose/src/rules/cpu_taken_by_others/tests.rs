@@ -135,7 +135,8 @@ fn without_a_series_a_fifth_of_the_run_is_asked_for() {
         built.preempted("worker", f64::from(i) * 0.1, 50.0, 0.0, "rustc (4711)");
     }
     let Judgement::Found(finding) = judged(&CpuTakenByOthers, &built.sealed()) else { panic!("not found") };
-    assert_eq!((finding.confidence, &*finding.culprit), (Confidence::ConsistentWith, "rustc"));
+    assert_eq!(finding.confidence, Confidence::ConsistentWith);
+    finding.culprit.states(&culprits::TAKER, &[("value", "rustc")]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::*;
 use crate::Confidence;
 use crate::built::{Built, judged};
+use crate::facts::titles;
 
 const MB: f64 = 1024.0 * 1024.0;
 
@@ -317,7 +318,7 @@ fn the_young_generation_is_judged_as_it_was_when_its_collections_took_their_time
         judged(&GcHeapTooSmall, &built.sealed())
     };
     let Judgement::Found(finding) = judged(400.0) else { panic!("not found") };
-    assert!(finding.title.contains("400 MB fills every 300 ms"), "{}", finding.title);
+    finding.title.states(&titles::GC_HEAP_TOO_SMALL, &[("young", "400 MB"), ("interval", "300 ms")]);
     assert!((finding.cost_ms - 13_200.0).abs() < 10.0, "without the full one: {} ms", finding.cost_ms);
     assert!(!matches!(judged(800.0), Judgement::Found(_)), "a fifth of the heap");
 }

@@ -126,7 +126,7 @@ fn the_largest_holder_without_a_bound_is_named_where_it_keeps_half_of_the_growth
     let holders = [("Table.BOUNDED", 450.0, None, "Table.maxSize is 5000"), ("Web.OPEN", 400.0, None, "")];
     with_dump(&mut built, 880.0, &holders);
     let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
-    assert_eq!(finding.culprit, "Web.OPEN (static)");
+    assert_eq!(finding.named(), "Web.OPEN (static)");
     assert_eq!(finding.confidence, Confidence::Likely);
     let mut built = growing();
     with_dump(&mut built, 880.0, &[("Web.OPEN", 200.0, None, "")]);
@@ -141,7 +141,7 @@ fn of_two_dumps_what_grew_is_named_and_not_what_is_larger() {
     let holders = [("Table.ALL", 500.0, Some(500.0), ""), ("Web.OPEN", 300.0, Some(20.0), "")];
     with_dump(&mut built, 860.0, &holders);
     let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
-    assert_eq!(finding.culprit, "Web.OPEN (static)");
+    assert_eq!(finding.named(), "Web.OPEN (static)");
     assert_eq!(finding.fact(&pauses::RETAINED_MORE).number("value"), Some(280.0 * MB));
 }
 

@@ -37,7 +37,7 @@ fn java_code_of_a_method_that_has_an_intrinsic_is_found_with_the_flag_that_made_
     built.fact(fact::JVM_ARGS, "-Xmx1g -XX:-UseMontgomeryMultiplyIntrinsic");
     let finding = found(built);
     assert_eq!(finding.confidence, Confidence::Likely);
-    assert_eq!(finding.culprit, "-XX:-UseMontgomeryMultiplyIntrinsic");
+    assert_eq!(finding.named(), "-XX:-UseMontgomeryMultiplyIntrinsic");
     let named = |metric, list| finding.fact(metric).detail(list).unwrap().parts()[0].name("method");
     assert_eq!(named(&compile::NO_INTRINSIC, "methods"), Some(MULTIPLY));
     assert!((finding.cost_ms - 6000.0).abs() < 1.0, "{}", finding.cost_ms);

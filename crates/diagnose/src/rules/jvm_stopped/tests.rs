@@ -120,7 +120,7 @@ fn stops_that_stand_out_are_named_where_they_are_what_was_lost() {
         ["stops", "all", "value"].map(|name| stops.number(name).unwrap().round()),
         [40.0, 1_000.0, 400.0]
     );
-    assert!(finding.culprit.starts_with("GC pause"), "{}", finding.culprit);
+    assert!(finding.named().starts_with("GC pause"), "{}", finding.culprit);
     let sort = finding.fact(&pauses::STOPS).find(&pauses::STOPS_OF).unwrap();
     assert_eq!(sort.shows("stops"), "20");
     assert_eq!(sort.name("sort"), Some("GC pause (young), G1 Evacuation Pause"));
@@ -147,8 +147,11 @@ fn shorter_stops_that_stand_out_are_counted_with_the_long_ones() {
     );
     // All of them, without what a usual stop takes.
     assert!((23_500.0..=23_600.0).contains(&first.cost_ms), "{}", first.cost_ms);
-    let sorts = &first.evidence[0].text();
-    assert!(sorts.contains("1 × unnamed VM operations: 3.60 s"), "{sorts}");
+    let sorts = first.fact(&pauses::STOPS).values().flat_map(crate::facts::Value::parts);
+    let unnamed = sorts.filter_map(|sort| sort.find(&pauses::STOPS_OF));
+    let unnamed: Vec<_> = unnamed.filter(|sort| sort.name("sort") == Some(crate::stops::UNNAMED)).collect();
+    assert_eq!(unnamed[0].shows("stops"), "1", "{unnamed:?}");
+    assert_eq!(unnamed[0].shows("value"), "3.60 s", "{unnamed:?}");
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn a_full_collection_that_creeps_is_said_to_have_waited() {
     );
     let said = |d: &crate::Diagnosis| {
         let first = &d.findings[0];
-        let waited = first.evidence.iter().any(|e| e.text().contains("waited, for memory from swap"));
+        let waited = first.facts(&pauses::PACE).next().is_some();
         (waited, first.remedies[0].change.contains("vmstat"))
     };
     assert_eq!(said(&d), (true, true), "{:?}", d.findings[0]);
@@ -210,17 +213,14 @@ fn one_long_pause_without_cpu_says_nothing_of_many_short_ones_whose_cpu_no_log_c
     };
     let said = |short| {
         let finding = finding(short);
-        let text: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
-        let cpu = text.into_iter().find(|text| text.contains("of CPU")).unwrap();
-        (cpu, finding.remedies.iter().any(|remedy| remedy.change.starts_with("a larger -Xmx")))
+        let cpu = finding.fact(&pauses::CPU_OF);
+        (cpu.clone(), finding.remedies.iter().any(|remedy| remedy.change.starts_with("a larger -Xmx")))
     };
     let (of_most, _) = said(10);
-    assert!(
-        of_most.starts_with("1 pause of 50 ms or more used 0 ms of CPU") && of_most.contains("waited"),
-        "{of_most}"
-    );
+    assert_eq!(["pauses", "value"].map(|name| of_most.number(name)), [Some(1.0), Some(0.0)]);
+    assert!(of_most.named("waited").is_some(), "{of_most:?}");
     let (of_few, larger_heap) = said(500);
-    assert!(!of_few.contains("waited") && !larger_heap, "{of_few}");
+    assert!(of_few.named("waited").is_none() && !larger_heap, "{of_few:?}");
     assert!(said(300).1, "a full collection took a third of it");
 }
 
@@ -293,7 +293,7 @@ fn safepoints_that_are_no_collections_count_as_well() {
         built.span(kind::SAFEPOINT, "ThreadDump", f64::from(i), 100.0, &[], &[]);
     }
     let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
-    assert!(finding.culprit == "ThreadDump" && finding.layer == Layer::Safepoint, "{}", finding.title);
+    assert!(finding.named() == "ThreadDump" && finding.layer == Layer::Safepoint, "{}", finding.title);
 }
 
 #[test]

@@ -140,8 +140,6 @@ fn a_holder_known_for_a_part_of_the_time_is_said_to_be_so_and_is_not_the_story()
     assert!(figures[0] < 0.2 * figures[1], "{figures:?}");
     let title = finding.title.fact();
     assert!(title.detail("off").or(title.detail("ran")).is_none(), "{title:?}");
-    assert!(!finding.meaning.contains("Whoever holds it"), "{}", finding.meaning);
-    assert!(finding.why_confidence.contains("who held it is known for"), "{}", finding.why_confidence);
     assert!(finding.remedies[0].change.contains("release()"), "{:?}", finding.remedies);
 }
 

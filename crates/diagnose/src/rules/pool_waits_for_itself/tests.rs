@@ -65,7 +65,7 @@ fn found(diagnosis: &Diagnosis) -> Option<&crate::Finding> {
 fn a_pool_whose_tasks_wait_for_tasks_in_its_own_queue_is_named_with_where_they_wait() {
     let diagnosis = diagnosis(960, "orders-3 (103)", RUNNER, 0);
     let finding = found(&diagnosis).unwrap_or_else(|| panic!("{diagnosis:#?}"));
-    assert_eq!((finding.confidence, &*finding.culprit), (Confidence::Likely, "shop.Orders.total"));
+    assert_eq!((finding.confidence, finding.named()), (Confidence::Likely, "shop.Orders.total"));
     let fact = &finding.evidence[0].fact;
     assert_eq!((fact.metric.id, fact.name("pool")), ("waits-for-results-within-tasks", Some("orders")));
     assert!(fact.number("value").is_some_and(|share| share > 0.9), "{fact:?}");
