@@ -17,14 +17,14 @@ use crate::chain::Chains;
 use crate::growth::{self, Growth, demand, held};
 use crate::intervals::Intervals;
 use crate::merge::Merged;
-use crate::rules::{CpuTakenByOthers, JitCompileBurst, RULES};
+use crate::rules::{CpuTakenByOthers, RULES};
 use crate::sight::Sights;
 use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, WindowError, WindowSpec};
 use crate::{
     Case, Confidence, Diagnosis, Finding, Layer, Loss, SCHEMA, Seen, Window, Windows, account, collector,
-    headline, ledger, marks, merge, metrics, quantity, seen, status,
+    headline, ledger, marks, merge, metrics, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -349,8 +349,7 @@ fn judge<'a>(
         growth.credit_disk(&case);
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
-        let burst_ms = growth.credit_burst(&case, &merged.findings);
-        with_burst(&case, &mut merged.findings, burst_ms);
+        growth.credit_burst(&case, &mut merged.findings);
         with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let peer = growth.behind_late_peer(&case, &mut merged.findings);
         merged.findings.extend(peer);
@@ -456,23 +455,6 @@ fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
         let more_ms = (faults_ms - storm.cost_ms).min(case.loss.lost_ms - charged);
         storm.cost_ms += more_ms.max(0.0);
         storm.share = case.share(storm.cost_ms);
-    }
-}
-
-/// Attributes a finding about a burst of compilations with all that operations ran before it was
-/// compiled, where that is more than what the rule could measure of it.
-fn with_burst(case: &Case<'_>, findings: &mut [Finding], burst_ms: f64) {
-    let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
-    let burst = findings.iter_mut().find(|f| f.rule == JitCompileBurst.id());
-    if let Some(burst) = burst
-        && burst_ms > burst.cost_ms
-    {
-        let room_ms = if burst.share.is_some() { case.loss.lost_ms - charged } else { f64::INFINITY };
-        burst.cost_ms += (burst_ms - burst.cost_ms).min(room_ms).max(0.0);
-        burst.share = burst.share.and(case.share(burst.cost_ms));
-        let cost = burst.share.map_or(quantity::millis(burst.cost_ms), quantity::share);
-        burst.why_confidence +=
-            &format!("; with what threads took longer in code that was not compiled yet it is {cost}");
     }
 }
 

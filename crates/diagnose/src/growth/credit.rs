@@ -9,7 +9,7 @@ use super::parts::Key;
 use super::{Grown, Growth, MORE_CPU, words};
 use crate::rules::{JitCompileBurst, Uncompiled, queueing_after_disk};
 use crate::waits::Category;
-use crate::{Case, Finding, Rule};
+use crate::{Case, Finding, Rule, quantity};
 
 impl<'a> Growth<'a> {
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
@@ -77,14 +77,13 @@ impl<'a> Growth<'a> {
 
     /// Credits a burst of compilations with what operations ran before it was compiled, which would
     /// else be reported as growth of the methods that ran it; with the waits for a CPU that these
-    /// parts are credited with. Returns what of the loss that is, milliseconds; 0 where no burst
-    /// was found.
-    pub(crate) fn credit_burst(&mut self, case: &Case<'a>, findings: &[Finding]) -> f64 {
-        let is_burst = |f: &Finding| f.process_id == self.jvm && f.rule == JitCompileBurst.id();
-        if !findings.iter().any(is_burst) {
-            return 0.0;
-        }
-        let Some(uncompiled) = Uncompiled::of(case, self.jvm) else { return 0.0 };
+    /// parts are credited with. Its finding explains all of that where it is more than what the rule
+    /// could measure, and what other findings leave of the loss.
+    pub(crate) fn credit_burst(&mut self, case: &Case<'a>, findings: &mut [Finding]) {
+        let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
+        let is_burst = |f: &&mut Finding| f.process_id == self.jvm && f.rule == JitCompileBurst.id();
+        let Some(burst) = findings.iter_mut().find(is_burst) else { return };
+        let Some(uncompiled) = Uncompiled::of(case, self.jvm) else { return };
         let per = &self.per;
         let mut credited = 0.0;
         for g in self.grown.iter_mut().filter(|g| g.key.category.is_running()) {
@@ -99,6 +98,14 @@ impl<'a> Growth<'a> {
         }
         self.of_bursts += credited;
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
-        self.most_ms(case) * self.of_bursts / self.all().max(f64::MIN_POSITIVE)
+        let all_ms = self.most_ms(case) * self.of_bursts / self.all().max(f64::MIN_POSITIVE);
+        if all_ms > burst.cost_ms {
+            let room_ms = if burst.share.is_some() { case.loss.lost_ms - charged } else { f64::INFINITY };
+            burst.cost_ms += (all_ms - burst.cost_ms).min(room_ms).max(0.0);
+            burst.share = burst.share.and(case.share(burst.cost_ms));
+            let cost = burst.share.map_or(quantity::millis(burst.cost_ms), quantity::share);
+            burst.why_confidence +=
+                &format!("; with what threads took longer in code that was not compiled yet it is {cost}");
+        }
     }
 }
