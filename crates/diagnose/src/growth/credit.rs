@@ -1,13 +1,15 @@
 //! Waits that follow from something else that grew, and are credited to that: waiting for a CPU to
-//! what runs or calls more, what the holder of a lock did to the lock; and code that
-//! ran before it was compiled to what had it compiled.
+//! what runs or calls more, what the holder of a lock did to the lock; and what ran in
+//! code that was not compiled to why it was not.
 
 use std::collections::BTreeMap;
+
+use fathom_recording::{FrameType, StackId};
 
 use super::callers::an_operation;
 use super::parts::Key;
 use super::{Grown, Growth, MORE_CPU, words};
-use crate::rules::{JitCompileBurst, Uncompiled, queueing_after_disk};
+use crate::rules::{JitCompileBurst, JitNeverCompiled, Uncompiled, queueing_after_disk};
 use crate::waits::Category;
 use crate::{Case, Finding, Rule, quantity};
 
@@ -76,36 +78,63 @@ impl<'a> Growth<'a> {
     }
 
     /// Credits a burst of compilations with what operations ran before it was compiled, which would
-    /// else be reported as growth of the methods that ran it; with the waits for a CPU that these
-    /// parts are credited with. Its finding explains all of that where it is more than what the rule
-    /// could measure, and what other findings leave of the loss.
+    /// else be reported as growth of the methods that ran it.
     pub(crate) fn credit_burst(&mut self, case: &Case<'a>, findings: &mut [Finding]) {
-        let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
-        let is_burst = |f: &&mut Finding| f.process_id == self.jvm && f.rule == JitCompileBurst.id();
-        let Some(burst) = findings.iter_mut().find(is_burst) else { return };
+        let Some(at) = self.finding_of(&JitCompileBurst, findings) else { return };
         let Some(uncompiled) = Uncompiled::of(case, self.jvm) else { return };
+        self.credit_code(case, (findings, at), "code that was not compiled yet", |stack| {
+            uncompiled.saved(stack)
+        });
+    }
+
+    /// Credits methods that are never compiled with all that operations ran in them.
+    pub(crate) fn credit_interpreted(&mut self, case: &Case<'a>, findings: &mut [Finding]) {
+        let Some(at) = self.finding_of(&JitNeverCompiled, findings) else { return };
+        self.credit_code(case, (findings, at), "code that stays in the interpreter", |stack| {
+            let node = case.recording.stacks.get(stack.index());
+            let frame = node.and_then(|node| case.recording.frames.get(node.frame.index()));
+            f64::from(frame.is_some_and(|frame| frame.frame_type == FrameType::Interpreted))
+        });
+    }
+
+    fn finding_of(&self, rule: &dyn Rule, findings: &[Finding]) -> Option<usize> {
+        findings.iter().position(|f| f.process_id == self.jvm && f.rule == rule.id())
+    }
+
+    /// Credits the finding at a place with the share `of_code` of the time in each stack that
+    /// operations run longer, with the waits for a CPU that these parts are credited with. It
+    /// explains all of that where it is more than what its rule could measure, and what other
+    /// findings leave of the loss.
+    fn credit_code(
+        &mut self,
+        case: &Case<'a>,
+        (findings, at): (&mut [Finding], usize),
+        what: &str,
+        of_code: impl Fn(StackId) -> f64,
+    ) {
+        let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
+        let Some(finding) = findings.get_mut(at) else { return };
         let per = &self.per;
         let mut credited = 0.0;
         for g in self.grown.iter_mut().filter(|g| g.key.category.is_running()) {
-            let saved = g.part.by_stack.iter().map(|(stack, ms)| {
+            let of_code = g.part.by_stack.iter().map(|(stack, ms)| {
                 let (slow, base) = an_operation(ms, per);
-                (slow - base) * uncompiled.saved(*stack)
+                (slow - base) * of_code(*stack)
             });
-            let saved = saved.sum::<f64>() / (g.slow - g.base).max(f64::MIN_POSITIVE);
-            let of_burst = g.by() * saved.clamp(0.0, 1.0);
-            g.credit -= of_burst;
-            credited += of_burst;
+            let share = of_code.sum::<f64>() / (g.slow - g.base).max(f64::MIN_POSITIVE);
+            let by = g.by() * share.clamp(0.0, 1.0);
+            g.credit -= by;
+            credited += by;
         }
-        self.of_bursts += credited;
+        self.of_code += credited;
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
-        let all_ms = self.most_ms(case) * self.of_bursts / self.all().max(f64::MIN_POSITIVE);
-        if all_ms > burst.cost_ms {
-            let room_ms = if burst.share.is_some() { case.loss.lost_ms - charged } else { f64::INFINITY };
-            burst.cost_ms += (all_ms - burst.cost_ms).min(room_ms).max(0.0);
-            burst.share = burst.share.and(case.share(burst.cost_ms));
-            let cost = burst.share.map_or(quantity::millis(burst.cost_ms), quantity::share);
-            burst.why_confidence +=
-                &format!("; with what threads took longer in code that was not compiled yet it is {cost}");
+        let all_ms = self.most_ms(case) * credited / self.all().max(f64::MIN_POSITIVE);
+        if all_ms > finding.cost_ms {
+            let room_ms = if finding.share.is_some() { case.loss.lost_ms - charged } else { f64::INFINITY };
+            finding.cost_ms += (all_ms - finding.cost_ms).min(room_ms).max(0.0);
+            finding.share = finding.share.and(case.share(finding.cost_ms));
+            let cost = finding.share.map_or(quantity::millis(finding.cost_ms), quantity::share);
+            finding.why_confidence += &format!("; with what threads took longer in {what} it is {cost}");
         }
     }
 }

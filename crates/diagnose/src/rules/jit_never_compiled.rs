@@ -49,7 +49,8 @@ impl Rule for JitNeverCompiled {
          away and compiled again: `jit-deopt-loop`. A full code cache: `jit-code-cache-full`. A loop that sleeps or waits is interpreted \
          all its life, for it runs seldom: the time of the kernel, the JVM and native code below an interpreted frame is none of the \
          interpreter's.\n\n\
-         **Cost.** Nineteen twentieths of the time in these methods themselves: what compiled code would save.\n\n\
+         **Cost.** Nineteen twentieths of the time in these methods themselves: what compiled code would save; or all that operations run \
+         longer in them, with the waiting for a CPU that follows, where that is more.\n\n\
          **Ruled out** by the CPU time in interpreted methods that stay so."
     }
 
