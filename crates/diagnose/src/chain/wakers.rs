@@ -5,7 +5,7 @@ use fathom_recording::{Span, ThreadId};
 
 use super::Chains;
 
-/// How long a wait for a lock goes on at least after a switch at which its thread was woken in vain,
+/// How long a wait for a lock goes on at least after its thread was woken in vain,
 /// nanoseconds: shorter is what the thread needs to get out of it.
 const IN_VAIN_NS: i64 = 500_000;
 
