@@ -333,6 +333,7 @@ fn judge<'a>(
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
         credited::with_burst(&case, &mut merged.findings, &mut growth);
+        credited::with_interpreted(&case, &mut merged.findings, &mut growth);
         credited::with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let peer = growth.behind_late_peer(&case, &mut merged.findings);
         merged.findings.extend(peer);

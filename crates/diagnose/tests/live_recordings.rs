@@ -138,7 +138,8 @@ fn writes_of_the_log_that_the_kernel_throttles_are_reported_as_such() {
     let throttled = |evidence: &Evidence| evidence.fact.name("function") == Some("balance_dirty_pages");
     assert!(finding.evidence.iter().any(throttled), "{:?}", finding.evidence);
     // Whose data it is: the loop writes next to nothing itself.
-    let writer = &fact(finding, "files-written-back").detail("writers").unwrap().parts()[0];
+    let files = &fact(finding, "written-back-meanwhile").detail("files").unwrap().parts()[0];
+    let writer = &files.detail("writers").unwrap().parts()[0];
     assert_eq!(writer.name("writer"), Some("python3"));
     assert!(writer.number("value").unwrap() > 0.985, "{writer:?}");
 }

@@ -36,6 +36,7 @@ mod tests;
 mod thread_activity;
 mod threads;
 mod under_lock;
+mod wakers;
 mod walk;
 
 use std::cell::{OnceCell, RefCell};

@@ -17,6 +17,8 @@ pub(crate) struct Spent<'a> {
     /// Of it, at the ends of waits for a disk: who makes more such calls waits for a CPU more
     /// often, whoever has it meanwhile.
     pub(crate) waiting_after_disk_ms: f64,
+    /// Of it, after a thread gave its CPU up itself (`sched_yield`, `Thread.yield`): a busy wait.
+    pub(crate) waiting_after_yield_ms: f64,
     /// Application threads whose control group had no quota left.
     pub(crate) throttled_ms: f64,
     /// When any of them had none left: wall time.

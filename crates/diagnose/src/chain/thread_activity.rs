@@ -416,7 +416,7 @@ impl<'a> Chains<'a> {
     }
 
     /// The thread of a process by its name, where only one has it.
-    fn by_name(&self, process: ProcessId, name: &str) -> Option<ThreadId> {
+    pub(super) fn by_name(&self, process: ProcessId, name: &str) -> Option<ThreadId> {
         self.by_name_id(process, self.recording.strings.find(name)?)
     }
 
@@ -432,34 +432,9 @@ impl<'a> Chains<'a> {
         by_name.get(&(process, name)).copied().flatten()
     }
 
-    /// The thread of the same process that ended the wait, as the switch at the end of a span names
-    /// it.
-    pub(crate) fn woken_by(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
-        let waker = self.waker(thread, span)?;
-        let process = |id: ThreadId| self.recording.threads[id.index()].process;
-        (process(waker) == process(thread)).then_some(waker)
-    }
-
-    /// The thread that answered over a connection of this host, where it was recorded.
-    pub(crate) fn answered_by(&self, thread: ThreadId, peer: &str, span: &Span<'_>) -> Option<ThreadId> {
-        self.ends.is_here(peer).then(|| self.waker(thread, span)).flatten().filter(|other| *other != thread)
-    }
-
-    /// The recorded thread of any process that ended the wait.
-    pub(crate) fn waker(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
-        self.thread_named(self.last_switch(thread, span)?.label(label::WAKER)?)
-    }
-
     /// What ended a wait of which no thread is known to have done so.
     fn interrupted(&self, thread: ThreadId, span: &Span<'_>) -> Next {
         self.last_switch(thread, span).map_or(ends(EndKey::Unknown), |switch| ended_by_interrupt(&switch))
-    }
-
-    /// The switch at the end of a span.
-    fn last_switch(&self, thread: ThreadId, span: &Span<'_>) -> Option<Span<'a>> {
-        let off = self.intervals.off(thread);
-        let last = off.partition_point(|off| off.t0_ns() < span.t1_ns()).checked_sub(1)?;
-        Some(off[last])
     }
 }
 

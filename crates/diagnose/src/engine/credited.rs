@@ -1,9 +1,11 @@
 //! Findings of rules that are attributed with what the attribution of the time knows better than
 //! the rules do.
 
+use fathom_recording::{FrameType, StackId};
+
 use crate::growth::Growth;
-use crate::rules::{JitCompileBurst, Uncompiled};
-use crate::{Case, Finding, Rule, quantity};
+use crate::rules::{JitCompileBurst, JitNeverCompiled, Uncompiled};
+use crate::{Case, Finding, Rule};
 
 /// Attributes a finding about page faults with all that operations took longer for them, waits for
 /// a CPU included: threads that run longer wait longer for a CPU.
@@ -17,27 +19,28 @@ pub(super) fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_m
     }
 }
 
-/// Attributes a finding about a burst of compilations with all that operations ran before it was
-/// compiled, where that is more than what the rule could measure of it.
+/// Attributes a burst of compilations with what operations ran before it was compiled, which would
+/// else be reported as growth of the methods that ran it.
 pub(super) fn with_burst<'a>(case: &Case<'a>, findings: &mut [Finding], growth: &mut Growth<'a>) {
-    let is_burst = |f: &Finding| f.process_id == growth.jvm() && f.rule == JitCompileBurst.id();
-    if !findings.iter().any(is_burst) {
-        return;
-    }
+    let Some(at) = finding_of(&JitCompileBurst, findings, growth) else { return };
     let Some(uncompiled) = Uncompiled::of(case, growth.jvm()) else { return };
-    let burst_ms = growth.credit_burst(case, |stack| uncompiled.saved(stack));
-    let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
-    let burst = findings.iter_mut().find(|f| f.rule == JitCompileBurst.id());
-    if let Some(burst) = burst
-        && burst_ms > burst.cost_ms
-    {
-        let room_ms = if burst.share.is_some() { case.loss.lost_ms - charged } else { f64::INFINITY };
-        burst.cost_ms += (burst_ms - burst.cost_ms).min(room_ms).max(0.0);
-        burst.share = burst.share.and(case.share(burst.cost_ms));
-        let cost = burst.share.map_or(quantity::millis(burst.cost_ms), quantity::share);
-        burst.why_confidence +=
-            &format!("; with what threads took longer in code that was not compiled yet it is {cost}");
-    }
+    let of_code = |stack| uncompiled.saved(stack);
+    growth.credit_code(case, (findings, at), "code that was not compiled yet", of_code);
+}
+
+/// Attributes methods that are never compiled with all that operations ran in them.
+pub(super) fn with_interpreted<'a>(case: &Case<'a>, findings: &mut [Finding], growth: &mut Growth<'a>) {
+    let Some(at) = finding_of(&JitNeverCompiled, findings, growth) else { return };
+    let of_code = |stack: StackId| {
+        let node = case.recording.stacks.get(stack.index());
+        let frame = node.and_then(|node| case.recording.frames.get(node.frame.index()));
+        f64::from(frame.is_some_and(|frame| frame.frame_type == FrameType::Interpreted))
+    };
+    growth.credit_code(case, (findings, at), "code that stays in the interpreter", of_code);
+}
+
+fn finding_of(rule: &dyn Rule, findings: &[Finding], growth: &Growth<'_>) -> Option<usize> {
+    findings.iter().position(|f| f.process_id == growth.jvm() && f.rule == rule.id())
 }
 
 /// Attributes a finding about a lock with what the holders did meanwhile, in their own time, as far

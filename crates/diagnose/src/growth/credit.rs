@@ -1,6 +1,6 @@
 //! Waits that follow from something else that grew, and are credited to that: waiting for a CPU to
-//! what runs or calls more, what the holder of a lock did to the lock; and code that
-//! ran before it was compiled to what had it compiled.
+//! what runs or calls more, what the holder of a lock did to the lock; and what ran in
+//! code that was not compiled to why it was not.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::callers::an_operation;
 use super::{Grown, Growth, MORE_CPU, words};
 use crate::attribution::Key;
 use crate::waits::Category;
-use crate::{Case, Finding};
+use crate::{Case, Finding, quantity};
 
 impl<'a> Growth<'a> {
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
@@ -75,25 +75,40 @@ impl<'a> Growth<'a> {
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     }
 
-    /// Credits a burst of compilations with what operations ran before it was compiled, which would
-    /// else be reported as growth of the methods that ran it; with the waits for a CPU that these
-    /// parts are credited with. `saves`: the share of the time in a stack that its compiled form
-    /// would have saved. Returns what of the loss that is, milliseconds.
-    pub(crate) fn credit_burst(&mut self, case: &Case<'a>, saves: impl Fn(StackId) -> f64) -> f64 {
+    /// Credits the finding at a place with the share `of_code` of the time in each stack that
+    /// operations run longer, with the waits for a CPU that these parts are credited with. It
+    /// explains all of that where it is more than what its rule could measure, and what other
+    /// findings leave of the loss.
+    pub(crate) fn credit_code(
+        &mut self,
+        case: &Case<'a>,
+        (findings, at): (&mut [Finding], usize),
+        what: &str,
+        of_code: impl Fn(StackId) -> f64,
+    ) {
+        let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
+        let Some(finding) = findings.get_mut(at) else { return };
         let per = &self.per;
         let mut credited = 0.0;
         for g in self.grown.iter_mut().filter(|g| g.key.category.is_running()) {
-            let saved = g.part.by_stack.iter().map(|(stack, ms)| {
+            let of_code = g.part.by_stack.iter().map(|(stack, ms)| {
                 let (slow, base) = an_operation(ms, per);
-                (slow - base) * saves(*stack)
+                (slow - base) * of_code(*stack)
             });
-            let saved = saved.sum::<f64>() / (g.slow - g.base).max(f64::MIN_POSITIVE);
-            let of_burst = g.by() * saved.clamp(0.0, 1.0);
-            g.credit -= of_burst;
-            credited += of_burst;
+            let share = of_code.sum::<f64>() / (g.slow - g.base).max(f64::MIN_POSITIVE);
+            let by = g.by() * share.clamp(0.0, 1.0);
+            g.credit -= by;
+            credited += by;
         }
-        self.of_bursts += credited;
+        self.of_code += credited;
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
-        self.most_ms(case) * self.of_bursts / self.all().max(f64::MIN_POSITIVE)
+        let all_ms = self.most_ms(case) * credited / self.all().max(f64::MIN_POSITIVE);
+        if all_ms > finding.cost_ms {
+            let room_ms = if finding.share.is_some() { case.loss.lost_ms - charged } else { f64::INFINITY };
+            finding.cost_ms += (all_ms - finding.cost_ms).min(room_ms).max(0.0);
+            finding.share = finding.share.and(case.share(finding.cost_ms));
+            let cost = finding.share.map_or(quantity::millis(finding.cost_ms), quantity::share);
+            finding.why_confidence += &format!("; with what threads took longer in {what} it is {cost}");
+        }
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
         unseen: parts.unseen,
         calls,
         of_holders: 0.0,
-        of_bursts: 0.0,
+        of_code: 0.0,
     })
 }
 

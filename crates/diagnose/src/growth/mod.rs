@@ -170,8 +170,8 @@ pub(crate) struct Growth<'a> {
     calls: Vec<Calls<'a>>,
     /// Of what grew, what findings about locks are credited with.
     of_holders: f64,
-    /// Of what grew, what a finding about a burst of compilations is credited with.
-    of_bursts: f64,
+    /// Of what grew, what findings about code that was not compiled are credited with.
+    of_code: f64,
 }
 
 impl<'a> Growth<'a> {
@@ -226,13 +226,13 @@ impl<'a> Growth<'a> {
 
     /// What all of an operation grew by.
     fn all(&self) -> f64 {
-        self.worked().map(Grown::by).sum::<f64>() + self.of_holders + self.of_bursts
+        self.worked().map(Grown::by).sum::<f64>() + self.of_holders + self.of_code
     }
 
     /// What waits for resources grew by: what lies behind all waits for other threads, too.
     fn resources(&self) -> f64 {
         let own: f64 = self.worked().filter(|g| !on_threads(g.key.category)).map(Grown::by).sum();
-        own + self.of_holders + self.of_bursts
+        own + self.of_holders + self.of_code
     }
 
     /// Cuts findings about resources to what the resource's part of an operation grew by: that

@@ -14,7 +14,7 @@ use crate::facts::culprits;
 use crate::intervals::Intervals;
 use crate::{Diagnosis, Options, Window, diagnose};
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
-use fathom_recording::vocabulary::{kind, label, sample, series};
+use fathom_recording::vocabulary::{figure, kind, label, sample, series};
 use fathom_recording::{
     FrameType, Placement, Role, SampleRow, SeriesInfo, SeriesKind, Sink, SpanRow, StackId, ThreadId,
 };
@@ -95,6 +95,23 @@ impl Service {
         stack: Option<StackId>,
         labels: &[(&str, &str)],
     ) {
+        self.span(kind, thread, ms, stack, (&[], labels));
+    }
+
+    /// A wait for a CPU.
+    pub(crate) fn queued(&mut self, thread: ThreadId, ms: (i64, i64)) {
+        let queued_ns = ((ms.1 - ms.0) * MS) as f64;
+        self.span(kind::SCHED_OFF, thread, ms, None, (&[(figure::RUNQ_NS, queued_ns)], &[]));
+    }
+
+    fn span(
+        &mut self,
+        kind: &str,
+        thread: ThreadId,
+        ms: (i64, i64),
+        stack: Option<StackId>,
+        (figures, labels): (&[(&str, f64)], &[(&str, &str)]),
+    ) {
         self.built.recording.span(&SpanRow {
             kind,
             name: "",
@@ -107,7 +124,7 @@ impl Service {
             line: 1,
             key: -1,
             parent: None,
-            figures: &[],
+            figures,
             labels,
         });
     }
@@ -234,7 +251,7 @@ pub(super) fn grew(parts: &[(Category, &'static str, f64, f64)]) -> Growth<'stat
         unseen: 0.0,
         calls: Vec::new(),
         of_holders: 0.0,
-        of_bursts: 0.0,
+        of_code: 0.0,
     }
 }
 

@@ -29,6 +29,9 @@ const UNINTERRUPTIBLE: &str = "uninterruptible";
 /// Into how many pieces intervals are cut to be put together.
 const PIECES: i64 = 64;
 
+/// The call by which a thread lets others have its CPU.
+const YIELD: &str = "sched_yield";
+
 /// What says nothing of its own: waits for other threads of the JVM, whose time counts, and what
 /// nobody saw.
 const AMONG_THEMSELVES: [Category; 7] = [
@@ -66,7 +69,16 @@ impl Spent<'_> {
 
     /// What of the waiting for a CPU is at the ends of waits for a disk, as a share.
     pub(super) fn after_disk(&self) -> f64 {
-        if self.waiting_ms > 0.0 { (self.waiting_after_disk_ms / self.waiting_ms).min(1.0) } else { 0.0 }
+        self.of_waiting(self.waiting_after_disk_ms)
+    }
+
+    /// What of the waiting for a CPU follows a thread's own yielding of it, as a share.
+    pub(super) fn after_yield(&self) -> f64 {
+        self.of_waiting(self.waiting_after_yield_ms)
+    }
+
+    fn of_waiting(&self, ms: f64) -> f64 {
+        if self.waiting_ms > 0.0 { (ms / self.waiting_ms).min(1.0) } else { 0.0 }
     }
 
     /// How many times as long as its running time a piece of work takes, as threads that run wait
@@ -228,11 +240,15 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
             }
         }
         for window in windows {
-            let disk = case.chains().off_between(id, window.from_ns, window.to_ns);
-            let disk = disk
-                .filter(|span| span.name() == UNINTERRUPTIBLE && within.touches(span.t1_ns(), span.t1_ns()));
-            let queued: f64 = disk.filter_map(|span| span.figure(figure::RUNQ_NS)).sum();
-            spent.waiting_after_disk_ms += queued / 1e6;
+            let off = case.chains().off_between(id, window.from_ns, window.to_ns);
+            for span in off.filter(|span| within.touches(span.t1_ns(), span.t1_ns())) {
+                let queued_ms = span.figure(figure::RUNQ_NS).unwrap_or(0.0) / 1e6;
+                if span.name() == UNINTERRUPTIBLE {
+                    spent.waiting_after_disk_ms += queued_ms;
+                } else if span.label(label::SYSCALL) == Some(YIELD) {
+                    spent.waiting_after_yield_ms += queued_ms;
+                }
+            }
         }
         threads.push(by_category);
         thread.ready_ms = running_ms + thread.waiting_ms + thread.throttled_ms;

@@ -8,6 +8,7 @@ use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::{CpuContention, last_runners};
 use super::gc_case::remedy;
+use crate::chain::spent::Spent;
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, ruled_out, titles};
 use crate::quantity::share;
@@ -35,9 +36,9 @@ const AMONG_THEMSELVES: f64 = 0.5;
 /// Share of its time that the hypervisor may take from a machine without a word.
 const STEAL: f64 = 0.02;
 
-/// By how much larger the share must be of the waiting for a CPU that follows waits for a disk, to
-/// be that of more calls.
-const MORE_AFTER_DISK: f64 = 0.3;
+/// By how much larger the share must be of the waiting for a CPU that follows waits for a disk, or
+/// yielding, to be that of more calls.
+const MORE_OF_CALLS: f64 = 0.3;
 
 /// The rule.
 pub struct CpuTakenByOthers;
@@ -59,7 +60,8 @@ impl Rule for CpuTakenByOthers {
          attributed is what the threads would have run with that in addition to what they did run, and no more than they waited, nor longer \
          than others ran. Without a measured loss it must be a fifth of the time looked at.\n\n\
          **Confounders.** More runnable threads of the JVM's own than CPUs: they wait for each other, others take \
-         nothing, and it is ruled out. Recorded JVMs that wait for each other's CPUs: the finding says that they want more than \
+         nothing, and it is ruled out. Threads that give their CPU up (`Thread.yield` in a loop that waits for something) wait for it by \
+         their own choice. Recorded JVMs that wait for each other's CPUs: the finding says that they want more than \
          there are. What the recorder takes is reported as well, and is no part of the cost. A quota of the control group: `cpu-throttled-by-cgroup`. Compiler threads, its own and \
          those of other recorded JVMs: `jit-compile-burst`. Time that a hypervisor takes is no wait that the kernel sees; it \
          is reported as well.\n\n\
@@ -82,7 +84,7 @@ impl Rule for CpuTakenByOthers {
         let taken = Taken::of(&cpu);
         // Nobody lost more than all threads waited together.
         let cost_ms = cpu.lost_to_ms(taken.all_ms(), cpu.slow.running_ms).min(cpu.slow.waiting_ms);
-        let cost_ms = cost_ms * cpu.part_of_more(taken.all_ms()) * (1.0 - more_after_disk(&cpu));
+        let cost_ms = cost_ms * cpu.part_of_more(taken.all_ms()) * (1.0 - of_own_calls(&cpu));
         let unmeasured = case.loss.lost_ms <= 0.0;
         let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
         // Others take more as well where threads leave the CPUs to them, for they wait for
@@ -109,9 +111,19 @@ pub(crate) fn queueing_after_disk(case: &Case<'_>, jvm: ProcessId) -> f64 {
 /// By how much larger a share of the waiting for a CPU follows waits for a disk than in the
 /// baseline: threads that make more such calls wait for a CPU after each of them.
 fn more_after_disk(cpu: &CpuContention<'_, '_>) -> f64 {
-    let usual = cpu.base.as_ref().map_or(0.0, |base| base.after_disk());
-    let more = if cpu.base.is_some() { cpu.slow.after_disk() - usual } else { 0.0 };
-    if more >= MORE_AFTER_DISK { more.min(1.0) } else { 0.0 }
+    more(cpu, Spent::after_disk)
+}
+
+/// The same with the waiting of threads that gave the CPU up themselves, which others then have.
+fn of_own_calls(cpu: &CpuContention<'_, '_>) -> f64 {
+    (more_after_disk(cpu) + more(cpu, Spent::after_yield)).min(1.0)
+}
+
+/// By how much larger a share of the waiting for a CPU is than in the baseline, where that is
+/// notable.
+fn more<'a>(cpu: &CpuContention<'_, 'a>, share: fn(&Spent<'a>) -> f64) -> f64 {
+    let more = cpu.base.as_ref().map_or(0.0, |base| share(&cpu.slow) - share(base));
+    if more >= MORE_OF_CALLS { more.min(1.0) } else { 0.0 }
 }
 
 /// What was taken above the baseline, milliseconds of CPU time.

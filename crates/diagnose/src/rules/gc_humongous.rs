@@ -60,9 +60,8 @@ impl Rule for GcHumongous {
         let starts: Vec<_> = gc.slow.iter().filter(|p| starts_cycle(p)).collect();
         let caused = gc.slow.iter().filter(|p| is_humongous(p)).count();
         let share = starts.iter().filter(|p| is_humongous(p)).count() as f64 / starts.len().max(1) as f64;
-        let full = |p: &Pause<'_>| p.labelled_full() && for_room(p) && holds_humongous(p);
         let cycle_ms = gc.excess_ms(|p| belongs_to_cycle(p) && !is_humongous(p)) * share;
-        let cost_ms = gc.excess_ms(|p| is_humongous(p) || full(p)) + cycle_ms;
+        let cost_ms = gc.excess_ms(|p| is_humongous(p) || is_full_of_them(p)) + cycle_ms;
         if caused >= CYCLES && share >= STARTS && gc.matters(cost_ms) {
             return Judgement::Found(Box::new(found(self, &gc, share, starts.len(), cost_ms)));
         }
@@ -87,19 +86,19 @@ fn belongs_to_cycle(pause: &Pause<'_>) -> bool {
     pause.is_mixed() || name.contains("emark") || name.contains("leanup") || name.contains("Prepare Mixed")
 }
 
-fn for_room(pause: &Pause<'_>) -> bool {
-    pause.cause().is_none_or(|c| c.starts_with("G1") || c == "Allocation Failure")
-}
-
-fn holds_humongous(pause: &Pause<'_>) -> bool {
-    pause.flag(figure::HUMONGOUS_BEFORE_REGIONS)
+/// A full collection for lack of room while there are humongous objects.
+fn is_full_of_them(pause: &Pause<'_>) -> bool {
+    let for_room = pause.cause().is_none_or(|c| c.starts_with("G1") || c == "Allocation Failure");
+    pause.labelled_full() && for_room && pause.flag(figure::HUMONGOUS_BEFORE_REGIONS)
 }
 
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_ms: f64) -> Finding {
     let caused: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_humongous(p)).copied().collect();
     let (confidence, why) = gc.named(cost_ms);
     // Of the cycles' other pauses a share is attributed, which is an estimate.
-    let mut finding = gc.finding(rule, (Ground::Incomplete.at_most(confidence), why), cost_ms, &caused);
+    let is_theirs = |p: &&Pause<'_>| is_humongous(p) || is_full_of_them(p);
+    let charged: Vec<Pause<'_>> = gc.slow.iter().filter(is_theirs).copied().collect();
+    let mut finding = gc.finding(rule, (Ground::Incomplete.at_most(confidence), why), cost_ms, &charged);
     let title = titles::GC_HUMONGOUS.is(Value::ms(cost_ms)).with("share", Value::share(share));
     finding.title = title.with("cycles", Value::count(starts)).into();
     finding.culprit = culprits::LARGE_ARRAYS.fact().into();
@@ -205,6 +204,16 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcHumongous, &built.sealed()) else { panic!("not found") };
         let cited: Vec<_> = finding.evidence[1..].iter().map(|e| e.metric()).collect();
         assert!(!cited.is_empty() && cited.iter().all(|metric| *metric == "pause"), "{cited:?}");
+    }
+
+    #[test]
+    fn full_collections_that_are_charged_are_among_its_windows() {
+        let mut built = log(40, 10, 100.0);
+        let figures = [(figure::HUMONGOUS_BEFORE_REGIONS, 40.0), (figure::HUMONGOUS_AFTER_REGIONS, 4.0)];
+        built.pause("Pause Full", "G1 Compaction Pause", 55.0, 2_000.0, &figures);
+        let Judgement::Found(finding) = judged(&GcHumongous, &built.sealed()) else { panic!("not found") };
+        let last = finding.windows.last().unwrap();
+        assert!(last.to_ns >= 57_000_000_000, "{:?}", finding.windows);
     }
 
     #[test]

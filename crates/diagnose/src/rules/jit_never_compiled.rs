@@ -50,7 +50,8 @@ impl Rule for JitNeverCompiled {
          away and compiled again: `jit-deopt-loop`. A full code cache: `jit-code-cache-full`. A loop that sleeps or waits is interpreted \
          all its life, for it runs seldom: the time of the kernel, the JVM and native code below an interpreted frame is none of the \
          interpreter's.\n\n\
-         **Cost.** Nineteen twentieths of the time in these methods themselves: what compiled code would save.\n\n\
+         **Cost.** Nineteen twentieths of the time in these methods themselves: what compiled code would save; or all that operations run \
+         longer in them, with the waiting for a CPU that follows, where that is more.\n\n\
          **Ruled out** by the CPU time in interpreted methods that stay so."
     }
 
@@ -224,7 +225,7 @@ mod tests {
         let mut built = run(150, Interpreted);
         jit_task(&mut built, "shop.Cart.add(I)V", 0.0, 0.0, 5.0, 4);
         let Judgement::Found(finding) = judge(built) else { panic!("not found") };
-        assert_eq!((&*finding.culprit, finding.confidence), (PRICE, Confidence::Likely));
+        assert_eq!((finding.named(), finding.confidence), (PRICE, Confidence::Likely));
         let share = finding.fact(&compile::STAYS_INTERPRETED).number("value").unwrap();
         assert!((share - 0.8).abs() < 1e-6, "{share}");
         assert!(finding.remedies.iter().any(|r| r.change == "-XX:-DontCompileHugeMethods"), "{finding:#?}");

@@ -52,6 +52,7 @@ use crate::Rule;
 pub(crate) use cpu_taken_by_others::{CpuTakenByOthers, queueing_after_disk};
 pub(crate) use heap_leak::HeapLeak;
 pub(crate) use jit_compile_burst::{JitCompileBurst, Uncompiled};
+pub(crate) use jit_never_compiled::JitNeverCompiled;
 
 /// All rules. Of two findings that cost the same and are equally sure, the one listed first comes
 /// first.

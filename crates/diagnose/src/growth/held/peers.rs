@@ -11,8 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::live;
-use fathom_recording::{ProcessId, Recording};
+use fathom_recording::vocabulary::{kind, label, live};
+use fathom_recording::{ProcessId, Recording, Span, ThreadId};
+use rustc_hash::FxHashSet;
 
 use super::{FEW, HELD_RULE, LONGER, points};
 use crate::confidence::Ground;
@@ -170,7 +171,8 @@ impl Growth<'_> {
                 .sum::<f64>()
         };
         let (loops_ms, seen_ms) = (network(false), network(true));
-        let others_ms = (self.resources() - loops_ms).max(0.0);
+        let others_ms =
+            (self.resources() - loops_ms - self.of_peer_ms(case.recording, peer.address)).max(0.0);
         let behind_ms: f64 =
             loops_ms + self.worked().filter(|g| on_threads(g.key.category)).map(Grown::by).sum::<f64>();
         let share = direct_ms / (direct_ms + others_ms);
@@ -195,6 +197,19 @@ impl Growth<'_> {
             finding.also.push(lock.rule);
         }
         Some(finding)
+    }
+
+    /// What threads that are the peer themselves took longer: those of this JVM that send from its
+    /// address. That is why it answers late, and no other cause.
+    fn of_peer_ms(&self, recording: &Recording, address: &str) -> f64 {
+        let sends = |span: &Span<'_>| span.label(label::OWN) == Some(address);
+        let threads: FxHashSet<ThreadId> =
+            recording.spans_of(kind::SYSCALL).filter(sends).filter_map(|span| span.thread()).collect();
+        let of_peer = |g: &&Grown<'_>| {
+            let own = !on_threads(g.key.category) && g.key.category != Category::Network;
+            own && !g.part.threads.is_empty() && g.part.threads.is_subset(&threads)
+        };
+        self.worked().filter(of_peer).map(Grown::by).sum()
     }
 
     /// `per`: how many of its answers an operation needs.
@@ -283,6 +298,7 @@ mod tests {
     use crate::built::{Built, whole_run};
     use crate::facts::titles;
     use crate::waits::Category;
+    use fathom_recording::{Role, Sink, SourceId, SpanRow};
 
     /// A minute with 80 answers a second of a database, 40 in the middle third, and 80 of a cache.
     /// In that third the database answers after `answers_ms`, and its answers are read after
@@ -344,9 +360,17 @@ mod tests {
     fn behind(
         permit_ms: f64,
         (target, network_ms): (&'static str, f64),
-        running_ms: f64,
+        (running_ms, by_peer): (f64, bool),
     ) -> (Option<Finding>, Vec<Finding>) {
-        let built = calls(42.0, 0.1, false);
+        let mut built = calls(42.0, 0.1, false);
+        let (runs, source) =
+            (built.recording.thread(built.jvm, Some(9), "inventory", Role::App), SourceId(0));
+        let own = if by_peer { "10.0.0.9:5432" } else { "10.0.0.1:80" };
+        built.recording.span(&SpanRow {
+            thread: Some(runs),
+            labels: &[(label::OWN, own)],
+            ..SpanRow::new(kind::SYSCALL, "read", (0, 1_000), built.jvm, source)
+        });
         let (jvm, recording) = (built.jvm, built.sealed());
         let whole = whole_run(&recording);
         let loss = crate::Loss { lost_ms: 10_000.0, ..crate::Loss::default() };
@@ -357,6 +381,7 @@ mod tests {
             (Category::C2, "Shop.run", 1.0, 1.0 + running_ms),
         ]);
         grown.grown[1].key.target = target;
+        grown.grown[2].part.threads.insert(runs);
         // 800 operations in the slow time, and as many answers.
         let per = crate::growth::each::Per { each: Each::Operation, by: [400.0, 400.0, 1600.0] };
         let sure = (Confidence::Likely, String::new());
@@ -368,7 +393,7 @@ mod tests {
 
     #[test]
     fn threads_wait_behind_calls_that_a_peer_answers_late() {
-        let (found, left) = behind(200.0, ("", 40.0), 0.0);
+        let (found, left) = behind(200.0, ("", 40.0), (0.0, false));
         let finding = found.unwrap();
         assert_eq!((finding.rule, finding.confidence), (PEER_RULE, Confidence::Likely));
         assert!(left.is_empty() && finding.also == ["lock-contended-juc"]);
@@ -377,9 +402,14 @@ mod tests {
 
     #[test]
     fn waits_are_not_behind_a_peer_where_threads_wait_for_it_or_run_longer() {
-        assert!(behind(200.0, ("10.0.0.9:5432", 40.0), 0.0).0.is_none(), "the ledger of threads has it");
-        assert!(behind(200.0, ("", 0.0), 60.0).0.is_none(), "what the threads run takes more");
-        assert!(behind(1.0, ("", 0.0), 0.0).0.is_none(), "nobody waits more");
+        assert!(
+            behind(200.0, ("10.0.0.9:5432", 40.0), (0.0, false)).0.is_none(),
+            "the ledger of threads has it"
+        );
+        assert!(behind(200.0, ("", 0.0), (60.0, false)).0.is_none(), "what the threads run takes more");
+        let serves = behind(200.0, ("", 0.0), (60.0, true)).0;
+        assert!(serves.is_some_and(|finding| finding.rule == PEER_RULE), "what runs more is the peer itself");
+        assert!(behind(1.0, ("", 0.0), (0.0, false)).0.is_none(), "nobody waits more");
     }
 
     #[test]

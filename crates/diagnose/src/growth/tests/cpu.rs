@@ -310,3 +310,28 @@ fn code_that_ran_before_it_was_compiled_is_the_bursts_and_no_growth_of_its_metho
     let uncounted = of(&before_it_was_compiled(Service::uncounted(), (0, 8), FrameType::C1));
     assert_eq!(uncounted[0], ("jit-compile-burst", None), "{uncounted:?}");
 }
+
+#[test]
+fn all_that_runs_longer_in_a_method_that_is_never_compiled_is_of_its_finding() {
+    let mut service = Service::of((300.0, 60.0));
+    for i in 0..2 {
+        let name = format!("worker-{i}");
+        let thread = service.thread(&name);
+        let main = ("shop.Main.run", FrameType::C2);
+        for tenth in 0..600_u32 {
+            let method = match is_slow(i64::from(tenth) / 10) {
+                true => ("shop.Tariff.price", FrameType::Interpreted),
+                false => ("shop.Cart.add", FrameType::C2),
+            };
+            // Half of each tenth of a second: in the other one it waits for a CPU.
+            service.built.on_cpu(&name, &[method, main], f64::from(tenth) / 10.0, 50.0);
+            if is_slow(i64::from(tenth) / 10) {
+                let at = i64::from(tenth) * 100 + 50;
+                service.queued(thread, (at, at + 50));
+            }
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let of: Vec<_> = diagnosis.findings.iter().map(|f| (f.rule, f.named())).collect();
+    assert_eq!(of, [("jit-never-compiled", "shop.Tariff.price")], "{:#?}", diagnosis.findings);
+}

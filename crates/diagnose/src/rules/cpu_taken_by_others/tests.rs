@@ -2,7 +2,7 @@
 
 use crate::Confidence;
 use fathom_recording::FrameType;
-use fathom_recording::vocabulary::{kind, live};
+use fathom_recording::vocabulary::{figure, kind, label, live};
 
 use super::*;
 use crate::built::{Built, judged, slow_and_base};
@@ -182,21 +182,33 @@ fn its_own_collector_is_named_and_compilers_of_other_jvms_are_left_to_their_rule
     assert!(matches!(CpuTakenByOthers.judge(&case, jvm), Judgement::RuledOut { .. }));
 }
 
-#[test]
-fn waits_for_a_cpu_that_follow_more_waits_for_a_disk_are_those_of_the_calls() {
-    // Each of the workers' waits for a CPU ends a wait for a disk; in the baseline there are
-    // neither.
+/// Each of the workers' waits for a CPU ends a time off it of a name, with labels; in the baseline
+/// there are neither.
+fn after(name: &str, labels: &[(&str, &str)]) -> Judgement {
     let mut built = workers(2, 0.0, 1.6);
     for worker in 0..2 {
         for i in 0..100 {
-            let figures = [(fathom_recording::vocabulary::figure::RUNQ_NS, 60e6)];
-            let name = format!("worker-{worker}");
+            let figures = [(figure::RUNQ_NS, 60e6)];
+            let worker = format!("worker-{worker}");
             let at = 20.0 + f64::from(i) * 0.1;
-            built.row(kind::SCHED_OFF, "uninterruptible", at, 80.0, &figures, &[], None, Some(&name));
+            built.row(kind::SCHED_OFF, name, at, 80.0, &figures, labels, None, Some(&worker));
         }
     }
     let recording = built.sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
-    let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
+    CpuTakenByOthers.judge(&case, ProcessId(0))
+}
+
+#[test]
+fn waits_for_a_cpu_that_follow_more_waits_for_a_disk_are_those_of_the_calls() {
+    let judged = after("uninterruptible", &[]);
     assert!(matches!(&judged, Judgement::RuledOut { .. }), "{judged:#?}");
+}
+
+#[test]
+fn threads_that_yield_leave_their_cpus_to_others_themselves() {
+    let judged = after("runnable", &[(label::SYSCALL, "sched_yield")]);
+    assert!(matches!(&judged, Judgement::RuledOut { .. }), "{judged:#?}");
+    let judged = after("runnable", &[(label::SYSCALL, "futex")]);
+    assert!(matches!(&judged, Judgement::Found { .. }), "{judged:#?}");
 }
