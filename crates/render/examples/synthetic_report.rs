@@ -98,12 +98,13 @@ fn many(mut diagnosis: Diagnosis) -> Diagnosis {
     diagnosis.account.clear();
     let finding = &mut diagnosis.findings[0];
     finding.culprit =
-        "com.example.orders.service.OrderService$AccountLedgerOfAllTheAccounts in OrderService.book()".into();
-    finding.title = format!(
+        said("com.example.orders.service.OrderService$AccountLedgerOfAllTheAccounts in OrderService.book()")
+            .into();
+    finding.title = said(&format!(
         "30 threads waited 455.66 s for the monitor {}; its holder was off the CPU 17.39 s of 17.86 s: asleep in \
          OrderService.auditTrail 76%, in fsync() on /srv/svc/run/audit.wal 9.3%",
         finding.culprit
-    )
+    ))
     .into();
     diagnosis.headline =
         format!("{}: 97% of the 15.97 s lost at 0–3 s, 12–15 s and 48 more (likely)", finding.title);

@@ -35,6 +35,9 @@ pub(crate) const READ: [(&str, FrameType); 3] = [
     ("shop.Pool.call", FrameType::C2),
 ];
 
+/// Figures and labels of a span.
+type Named<'n> = (&'n [(&'n str, f64)], &'n [(&'n str, &'n str)]);
+
 /// A service of which every switch of a minute was seen, and the operations of every second. The 20
 /// seconds from the 20th on are slow.
 pub(crate) struct Service {
@@ -110,7 +113,7 @@ impl Service {
         thread: ThreadId,
         ms: (i64, i64),
         stack: Option<StackId>,
-        (figures, labels): (&[(&str, f64)], &[(&str, &str)]),
+        (figures, labels): Named<'_>,
     ) {
         self.built.recording.span(&SpanRow {
             kind,
