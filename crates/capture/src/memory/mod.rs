@@ -22,6 +22,7 @@ use std::os::fd::BorrowedFd;
 use fathom_recording::vocabulary::{fault, kind, label, sample};
 use fathom_recording::{FrameType, ProcessId, SampleRow, SpanRow, StackId};
 
+use crate::bpf::record::read;
 use crate::clock::monotonic_ns;
 use crate::kernel_symbols::KernelSymbols;
 use crate::target::Change;
@@ -218,7 +219,7 @@ impl Memory {
     fn one(&mut self, record: &[u8], cx: &mut Context<'_>) -> Option<()> {
         let sample = Sample::parse(record)?;
         let behind = size_of_val(&sample.head) + sample.stack.len();
-        let tail = Tail::parse(record.get(behind..)?)?;
+        let tail = Tail::of(&read(record.get(behind..)?)?)?;
         let (pid, tid) = (sample.head.pid.cast_signed(), sample.head.tid.cast_signed());
         if tail.what == What::Oom {
             self.killed(&tail, cx);
