@@ -19,6 +19,15 @@ pub(crate) fn value<T: FromBytes>(map: &impl MapCore, key: &(impl IntoBytes + Im
     read(&map.lookup(key.as_bytes(), MapFlags::ANY).ok().flatten()?)
 }
 
+/// Enters a value into a map, or writes over the one that is there.
+pub(crate) fn put(
+    map: &impl MapCore,
+    key: &(impl IntoBytes + Immutable),
+    value: &(impl IntoBytes + Immutable),
+) -> libbpf_rs::Result<()> {
+    map.update(key.as_bytes(), value.as_bytes(), MapFlags::ANY)
+}
+
 /// The entries of a map, read one by one: of one that is small.
 pub(crate) fn all<K: FromBytes, V: FromBytes>(map: &impl MapCore) -> Vec<(K, V)> {
     let value = |key: &Vec<u8>| read(&map.lookup(key, MapFlags::ANY).ok().flatten()?);

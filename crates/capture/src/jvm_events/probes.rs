@@ -4,8 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, UprobeOpts, UsdtOpts};
-use zerocopy::IntoBytes;
+use libbpf_rs::{Link, UprobeOpts, UsdtOpts};
 
 use super::functions::{self, Function};
 use super::record::Record;
@@ -226,8 +225,7 @@ impl Loaded {
     pub fn send_causes(&self, slot: u32, memory: Option<&PerfMemory>) -> bool {
         let address = |name| memory.and_then(|memory| memory.address(name)).unwrap_or(0);
         let places = cause_places { now: address("sun.gc.cause"), last: address("sun.gc.lastCause") };
-        let sent =
-            self.loaded.maps.causes.update(&slot.to_ne_bytes(), places.as_bytes(), MapFlags::ANY).is_ok();
+        let sent = record::put(&self.loaded.maps.causes, &slot, &places).is_ok();
         sent && places.now != 0 && places.last != 0
     }
 

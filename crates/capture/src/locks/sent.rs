@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use libbpf_rs::{MapCore, MapFlags};
-use zerocopy::IntoBytes;
+use libbpf_rs::MapCore;
 
 use super::{LockWaits, event};
+use crate::bpf::record;
 use crate::clock::monotonic_ns;
 use crate::procfs;
 
@@ -27,7 +27,7 @@ impl LockWaits {
         self.virtual_threads.send_jvm(pid, jvm);
         let sent = event::jvm_of(&jvm.constants, jvm.exclusive_owner);
         // A full map: its waits are reported as those of a process that is no JVM.
-        let _ = loaded.maps.lock_jvms.update(&pid.to_ne_bytes(), sent.as_bytes(), MapFlags::ANY);
+        let _ = record::put(&loaded.maps.lock_jvms, &pid, &sent);
     }
 
     /// Sends the program the threads that wait already: it would see them only when they have got
@@ -52,7 +52,7 @@ impl LockWaits {
         let wait = event::waits_since(now_ns, pid, tid, &waiting);
         // The program leaves a wait there that is over; one that is not, it has seen itself.
         let is_seen = self.waits_now(tid).is_some_and(|event| event.off_ns > 0);
-        let sent = !is_seen && map.update(&tid.to_ne_bytes(), wait.as_bytes(), MapFlags::ANY).is_ok();
+        let sent = !is_seen && record::put(map, &tid, &wait).is_ok();
         // It woke up meanwhile: what was read may be of another wait.
         if sent && call().as_ref() != Some(&before) {
             let _ = map.delete(&tid.to_ne_bytes());
@@ -64,7 +64,7 @@ impl LockWaits {
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.java_threads;
         let send = |tid: u32, address: u64| {
-            let _ = map.update(&tid.to_ne_bytes(), &address.to_ne_bytes(), MapFlags::ANY);
+            let _ = record::put(map, &tid, &address);
         };
         let mut fresh: Vec<((u32, u32), u64)> = Vec::new();
         for (pid, jvm) in &mut self.jvms {

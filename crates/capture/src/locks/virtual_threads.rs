@@ -19,7 +19,7 @@ use fathom_hotspot::locks::Locks;
 use fathom_hotspot::virtual_threads::VirtualThread;
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{Role, SpanRow, StackId};
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::MapCore;
 use zerocopy::{IntoBytes, transmute};
 
 use super::event::{self, Event, Waited};
@@ -62,8 +62,7 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// As the program sends and keeps it; `None` when it is none. That of `locks.bpf.c` has the same
-    /// event.
+    /// As the program sends and keeps it; `None` when it is none.
     fn of(wait: &virtual_wait) -> Option<Self> {
         Some(Self { event: Event::of(&transmute!(wait.wait))?, number: wait.number })
     }
@@ -179,11 +178,7 @@ impl VirtualThreads {
     fn attach(&mut self, pid: u32, jvm: &Jvm) -> Result<Option<String>, String> {
         let loaded = self.loaded.as_ref().ok_or("no program")?;
         let mut followed = Followed { monitors: Group::new(), yields: Group::new() };
-        let hits = loaded.maps.virtual_hits.update(
-            &pid.to_ne_bytes(),
-            virtual_hits::default().as_bytes(),
-            MapFlags::ANY,
-        );
+        let hits = record::put(&loaded.maps.virtual_hits, &pid, &virtual_hits::default());
         hits.map_err(|error| format!("too many JVMs have virtual threads ({error})"))?;
         followed.yields.links = attach_yields(loaded, pid)?;
         let mut why = None;
@@ -216,7 +211,7 @@ impl VirtualThreads {
             yields_since_ns: followed.yields.since_ns,
         };
         // A full map: attaching has failed before.
-        let _ = loaded.maps.virtual_jvms.update(&pid.to_ne_bytes(), sent.as_bytes(), MapFlags::ANY);
+        let _ = record::put(&loaded.maps.virtual_jvms, &pid, &sent);
     }
 
     /// A process is gone, or another program.

@@ -9,9 +9,8 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 
+use libbpf_rs::Link;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags};
-use zerocopy::IntoBytes;
 
 use crate::Unavailable;
 use crate::bpf::object::{place, skeleton};
@@ -203,8 +202,7 @@ impl Program {
 
     /// Changes what is done at a breakpoint that stands.
     pub fn write(&self, slot: usize, armed: &Armed) -> io::Result<()> {
-        let slot = (slot as u32).to_ne_bytes();
-        self.skel.maps.armed.update(&slot, armed.sent().as_bytes(), MapFlags::ANY).map_err(io::Error::other)
+        record::put(&self.skel.maps.armed, &(slot as u32), &armed.sent()).map_err(io::Error::other)
     }
 
     /// Takes a breakpoint away; how often the CPUs stopped at it, which is what the program

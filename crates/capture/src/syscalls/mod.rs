@@ -40,12 +40,11 @@ use fathom_recording::{SpanRow, StackId};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle};
 use syscalls::Sysno;
-use zerocopy::IntoBytes;
 
 use crate::bpf::attached::attached;
 use crate::bpf::dispatcher::{Dispatcher, EVERY, Hook, Registered};
 use crate::bpf::object::{place, skeleton};
-use crate::bpf::record::split;
+use crate::bpf::record::{self, split};
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
 use crate::dns_queries::DnsQuery;
@@ -160,9 +159,8 @@ impl Collector for Syscalls {
         let wanted: Vec<u16> = cx.settings.syscalls.iter().filter_map(|name| calls::number(name)).collect();
         let wanted = (!cx.settings.syscalls.is_empty()).then_some(wanted);
         for number in 0..NUMBERS {
-            let key = u32::from(number).to_ne_bytes();
             let shape = calls::shape(number, wanted.as_deref());
-            loaded.maps.shapes.update(&key, shape.as_bytes(), MapFlags::ANY).map_err(broken)?;
+            record::put(&loaded.maps.shapes, &u32::from(number), &shape).map_err(broken)?;
         }
         let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
         let parse = |bytes: &[u8]| split(bytes).and_then(|(event, text)| Event::of(&event, text));

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Role, SpanRow, ThreadId};
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::MapCore;
 use zerocopy::IntoBytes;
 
 use super::skeleton::types::{call_key, call_run, call_total};
@@ -127,7 +127,7 @@ impl Total {
 /// Writes a number of `entries`. One that cannot be written keeps the kernel from putting threads
 /// together, or has it do so sooner.
 fn put(entries: &impl MapCore, which: u32, number: i64) {
-    let _ = entries.update(&which.to_ne_bytes(), &number.to_ne_bytes(), MapFlags::ANY);
+    let _ = record::put(entries, &which, &number);
 }
 
 /// Adds the calls that CPUs have kept (`struct call_run` of `bpf/call_runs.h`) to their
@@ -139,7 +139,7 @@ pub(super) fn add_kept(runs: &impl MapCore, totals: &impl MapCore) {
         let mut total: call_total = record::value(totals, &key).unwrap_or_else(fresh);
         total.count += u64::from(run.kept);
         // A full map: the program has said so of others.
-        let _ = totals.update(key.as_bytes(), total.as_bytes(), MapFlags::ANY);
+        let _ = record::put(totals, &key, &total);
     }
 }
 
