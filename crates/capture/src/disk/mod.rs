@@ -144,9 +144,8 @@ impl Disk {
             }
         }
         for record in &stacks {
-            let Some(sample) = Sample::parse(record) else { continue };
-            let behind = size_of_val(&sample.head) + sample.stack.len();
-            let Some(event) = record.get(behind..).and_then(read).and_then(|event| Event::of(&event)) else {
+            let Some((sample, event)) = Sample::split(record) else { continue };
+            let Some(event) = read(event).and_then(|event| Event::of(&event)) else {
                 cx.source_mut().skipped += 1;
                 continue;
             };
