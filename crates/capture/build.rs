@@ -1,7 +1,9 @@
 //! Compiles every `bpf/NAME.bpf.c` to `NAME.bpf.o` and makes its skeleton, `NAME.skel.rs`, in
-//! OUT_DIR, and the unwinder for this process (`bpf/user_mode.c`). Needs clang (14 or later), a C
-//! compiler, and no rights: programs are loaded at run time only.
+//! OUT_DIR, with the types of what the programs send and keep (`bpf/types.h`), and the unwinder for
+//! this process (`bpf/user_mode.c`). Needs clang (14 or later), a C compiler, and no rights:
+//! programs are loaded at run time only.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,19 +28,65 @@ fn main() {
     sources.sort();
     for source in sources {
         let name = source.file_name().expect("it ends in .bpf.c").to_string_lossy().replace(".bpf.c", "");
+        let skeleton = out.join(format!("{name}.skel.rs"));
         let built = SkeletonBuilder::new()
             .source(&source)
             .obj(out.join(format!("{name}.bpf.o")))
             .clang(&clang)
             .clang_args(arguments())
-            .build_and_generate(out.join(format!("{name}.skel.rs")));
+            .build_and_generate(&skeleton);
         if let Err(error) = built {
             panic!(
                 "{}: {error:#}\n(the eBPF programs need clang; Debian: apt-get install clang-14)",
                 source.display()
             );
         }
+        let generated = std::fs::read_to_string(&skeleton).expect("it was just written");
+        std::fs::write(&skeleton, readable(&generated)).expect("it was just written");
     }
+}
+
+/// Lets the structs of a skeleton that are made of nothing but numbers be read from bytes and
+/// written as such (`src/bpf/record.rs`). That this is sound is for the compiler to find: it
+/// refuses what `zerocopy` cannot derive.
+fn readable(skeleton: &str) -> String {
+    const NUMBERS: [&str; 8] = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"];
+    const STRUCT: &str = "pub struct ";
+    const DERIVED: &str =
+        "#[derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, PartialEq, Eq, Hash)]\n";
+    // `name: [[u8; 48]; 12],` is of u8.
+    let of = |field: &'_ str| -> Option<String> {
+        let (_, of) = field.split_once(':')?;
+        Some(of.trim().trim_start_matches('[').split([';', ',', ']']).next()?.to_owned())
+    };
+    let fields = |body: &str| body.lines().filter_map(of).collect::<Vec<_>>();
+    let structs: Vec<(&str, Vec<String>)> = skeleton
+        .split(STRUCT)
+        .filter_map(|text| text.split_once(" {\n"))
+        // Not what the kernel has, of which the programs name some fields, nor their constants.
+        .filter(|(name, _)| !name.contains("___") && *name != "rodata")
+        .map(|(name, rest)| (name, fields(rest.split('}').next().unwrap_or_default())))
+        .collect();
+    let mut known: BTreeSet<&str> = NUMBERS.into();
+    loop {
+        let before = known.len();
+        let of_known = |fields: &Vec<String>| {
+            !fields.is_empty() && fields.iter().all(|field| known.contains(field.as_str()))
+        };
+        let more: Vec<&str> =
+            structs.iter().filter(|(_, fields)| of_known(fields)).map(|(name, _)| *name).collect();
+        known.extend(more);
+        if known.len() == before {
+            break;
+        }
+    }
+    let is_known = |line: &str| {
+        line.trim_start()
+            .strip_prefix(STRUCT)
+            .is_some_and(|rest| known.contains(rest.trim_end_matches(" {\n")))
+    };
+    let derived = |line: &str| if is_known(line) { format!("{DERIVED}{line}") } else { line.to_owned() };
+    skeleton.split_inclusive('\n').map(derived).collect()
 }
 
 /// The compiler: CLANG, or the first that is there.

@@ -3,6 +3,8 @@
 #ifndef FATHOM_BIRTHS_H
 #define FATHOM_BIRTHS_H
 
+#include "types.h"
+
 enum birth_kind {
 	BIRTH_FORK = 1, /* a process was made */
 	BIRTH_EXEC = 2, /* it became another program */
@@ -17,6 +19,6 @@ struct birth {
 	char comm[16];
 };
 
-_Static_assert(sizeof(struct birth) == 40, "the reader counts on it");
+SENT(birth);
 
 #endif

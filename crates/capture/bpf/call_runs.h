@@ -32,8 +32,6 @@ struct call_run {
 	__u16 is_within;  /* its thread has entered one of them */
 };
 
-_Static_assert(sizeof(struct call_run) == 48, "shared with user space");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

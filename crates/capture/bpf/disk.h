@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What disk.bpf.c sends to user space. Mirrored in src/disk/record.rs; sizes are asserted on both sides. */
+/* What disk.bpf.c sends to user space. Read by src/disk/record.rs. */
 #ifndef FATHOM_DISK_H
 #define FATHOM_DISK_H
+
+#include "types.h"
 
 #define DISK_NAME 32
 
@@ -79,6 +81,10 @@ struct disk_writer {
 #define DISK_NAMES 12
 #define DISK_FILE_NAME 48
 
+struct file_name {
+	char bytes[DISK_FILE_NAME];
+};
+
 /* A file that was written back: `bytes`, `inode` and `dev` of the event are its own, `name` is the device. */
 struct disk_file {
 	struct disk_event event;
@@ -86,7 +92,7 @@ struct disk_file {
 	__u8 metadata;             /* it is a block device's own */
 	__u8 cut;                  /* folders above are missing in `names` */
 	__u16 pad;
-	char names[DISK_NAMES][DISK_FILE_NAME]; /* its own name, then those of the folders up to the root of the file system */
+	struct file_name names[DISK_NAMES]; /* its own name, then those of the folders up to the root of the file system */
 };
 
 /* What was written back is summed by device and by who wrote to the file last. */
@@ -104,10 +110,7 @@ enum disk_loss {
 	LOSSES,
 };
 
-_Static_assert(sizeof(struct disk_key) == 32, "shared with user space");
-_Static_assert(sizeof(struct disk_counts) == 48 + DISK_NAME, "shared with user space");
-_Static_assert(sizeof(struct disk_event) == 88 + DISK_NAME, "shared with user space");
-_Static_assert(sizeof(struct disk_file) == 112 + DISK_NAME + DISK_NAMES * DISK_FILE_NAME, "shared with user space");
-_Static_assert(sizeof(struct written_key) == 20 + DISK_NAME, "shared with user space");
+SENT(disk_event);
+SENT(disk_file);
 
 #endif

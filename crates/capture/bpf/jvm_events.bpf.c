@@ -50,7 +50,7 @@ static __always_inline void keep_cause(struct jvm_event *event, int i, __u64 add
 	long length = 0;
 
 	if (address)
-		length = bpf_probe_read_user_str(event->string[i], JVM_EVENT_STRING_BYTES, (void *)address);
+		length = bpf_probe_read_user_str(event->string[i].bytes, JVM_EVENT_STRING_BYTES, (void *)address);
 	/* The final zero counts. */
 	event->length[i] = length > 1 ? length - 1 : 0;
 }
@@ -80,7 +80,7 @@ static __always_inline void keep_string(struct jvm_event *event, struct pt_regs 
 	if (kept > JVM_EVENT_STRING_BYTES - 1)
 		kept = JVM_EVENT_STRING_BYTES - 1;
 	/* Not terminated where it comes from: a Symbol's bytes. */
-	if (bpf_probe_read_user(event->string[i], kept & (JVM_EVENT_STRING_BYTES - 1), (void *)address))
+	if (bpf_probe_read_user(event->string[i].bytes, kept & (JVM_EVENT_STRING_BYTES - 1), (void *)address))
 		event->length[i] = 0;
 }
 
@@ -161,7 +161,7 @@ int jvm_function(struct pt_regs *ctx)
 	if (event->numbers > 1)
 		event->number[1] = PT_REGS_PARM1(ctx);
 	if (event->strings
-	    && !bpf_probe_read_user(event->string[0], JVM_EVENT_STRING_BYTES, (void *)PT_REGS_PARM1(ctx)))
+	    && !bpf_probe_read_user(event->string[0].bytes, JVM_EVENT_STRING_BYTES, (void *)PT_REGS_PARM1(ctx)))
 		event->length[0] = JVM_EVENT_STRING_BYTES;
 	if (cookie >> 16 & 1)
 		keep_causes(event);

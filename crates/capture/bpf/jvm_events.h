@@ -3,10 +3,16 @@
 #ifndef FATHOM_JVM_EVENTS_H
 #define FATHOM_JVM_EVENTS_H
 
+#include "types.h"
+
 /* Strings of a probe, and how much of each is kept: names of generated classes and signatures can be very long. */
 #define JVM_EVENT_STRINGS 4
 #define JVM_EVENT_STRING_BYTES 128
 #define JVM_EVENT_NUMBERS 4
+
+struct jvm_string {
+	char bytes[JVM_EVENT_STRING_BYTES];
+};
 
 struct jvm_event {
 	__u64 t_ns;     /* CLOCK_MONOTONIC */
@@ -19,9 +25,9 @@ struct jvm_event {
 	__u16 length[JVM_EVENT_STRINGS]; /* whole length of each; what is kept may be shorter */
 	__u32 pad2;
 	__s64 number[JVM_EVENT_NUMBERS];
-	char string[JVM_EVENT_STRINGS][JVM_EVENT_STRING_BYTES];
+	struct jvm_string string[JVM_EVENT_STRINGS];
 };
 
-_Static_assert(sizeof(struct jvm_event) == 576, "the reader counts on it");
+SENT(jvm_event);
 
 #endif

@@ -29,18 +29,18 @@ static long take_end(struct task_struct *task, struct vm_area_struct *vma, void 
 static long keep_page(__u32 i, void *context)
 {
 	struct kept_stack *kept = *(struct kept_stack **)context;
-	__u32 at = kept->bytes;
-	__u64 from = kept->from + at;
+	__u32 at = kept->head.bytes;
+	__u64 from = kept->head.from + at;
 	/* Page by page, as what is not there cannot be read. */
 	__u32 length = 4096 - (from & 4095);
 
-	if (from >= kept->end || at > MOST_KEPT_STACK - 4096)
+	if (from >= kept->head.end || at > MOST_KEPT_STACK - 4096)
 		return 1;
-	if (kept->end - from < length)
-		length = kept->end - from;
+	if (kept->head.end - from < length)
+		length = kept->head.end - from;
 	if (!length || length > 4096 || read_user(&kept->stack[at], length, from))
 		return 1;
-	kept->bytes = at + length;
+	kept->head.bytes = at + length;
 	return 0;
 }
 
@@ -76,23 +76,23 @@ static __always_inline int keep_stack(void *ctx, const struct walk *w)
 	struct kept_stack *context = kept;
 	__u64 end = ~0ull;
 
-	kept->sample = w->sample;
-	kept->sample.kind = SAMPLE_KEPT;
-	kept->sample.frames = 0;
-	kept->pc = regs->ip;
-	take_registers(kept->registers, regs);
-	kept->from = regs->sp - RED_ZONE;
-	kept->bytes = 0;
+	kept->head.sample = w->sample;
+	kept->head.sample.kind = SAMPLE_KEPT;
+	kept->head.sample.frames = 0;
+	kept->head.pc = regs->ip;
+	take_registers(kept->head.registers, regs);
+	kept->head.from = regs->sp - RED_ZONE;
+	kept->head.bytes = 0;
 	/* Behind the first stack of a process there may be anything. Where that is not known (the kernel is just changing the
 	 * mappings), what can be read is taken. */
 	if (bpf_find_vma((void *)task, regs->sp, take_end, &end, 0))
 		end = ~0ull;
-	kept->end = end;
+	kept->head.end = end;
 	loop(MOST_KEPT_STACK / 4096 + 1, keep_page, &context);
-	long bytes = bpf_get_stack(ctx, kept->kernel, MOST_KERNEL_FRAMES * sizeof(__u64), 0);
+	long bytes = bpf_get_stack(ctx, kept->head.kernel, MOST_KERNEL_FRAMES * sizeof(__u64), 0);
 
-	kept->sample.kernel_frames = bytes < 0 ? 0 : bytes / sizeof(__u64);
-	__u32 length = kept->bytes;
+	kept->head.sample.kernel_frames = bytes < 0 ? 0 : bytes / sizeof(__u64);
+	__u32 length = kept->head.bytes;
 
 	if (length > MOST_KEPT_STACK)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What locks.bpf.c gets and sends. Mirrored in src/locks/event.rs; sizes are asserted on both sides. */
+/* What locks.bpf.c gets and sends. Read by src/locks/event.rs. */
 #ifndef FATHOM_LOCKS_H
 #define FATHOM_LOCKS_H
 
@@ -51,8 +51,6 @@ struct lock_jvm {
 	__u8 coloured;
 };
 
-_Static_assert(sizeof(struct lock_jvm) == 56, "shared with user space");
-
 /* What its thread had done by the end of a wait, as the kernel counts it. */
 struct done {
 	__u64 ran_ns; /* time on a CPU */
@@ -79,7 +77,5 @@ struct lock_event {
 	__u32 later;     /* what it was for was read at its end; who held it at its beginning is not known */
 	struct done done;
 };
-
-_Static_assert(sizeof(struct lock_event) == 112, "shared with user space");
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What memory.bpf.c sends to user space. Mirrored in src/memory/record.rs; sizes are asserted on both sides. */
+/* What memory.bpf.c sends to user space. Read by src/memory/record.rs. */
 #ifndef FATHOM_MEMORY_H
 #define FATHOM_MEMORY_H
 
@@ -114,9 +114,5 @@ struct foreign_counts {
 	__u64 written; /* of them: to change it */
 	char comm[16];
 };
-
-_Static_assert(sizeof(struct fault_mapping) == 40 + MAPPING_NAME, "shared with user space");
-_Static_assert(sizeof(struct fault_counts) == 40 + MAPPING_NAME + 56, "shared with user space");
-_Static_assert(sizeof(struct memory_tail) == 40 + 40 + MAPPING_NAME, "shared with user space");
 
 #endif

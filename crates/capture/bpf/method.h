@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What method.bpf.c and user space share. Mirrored in src/methods/program.rs; sizes are asserted on both sides. */
+/* What method.bpf.c and user space share. Read by src/methods/program.rs. */
 #ifndef FATHOM_METHOD_H
 #define FATHOM_METHOD_H
 
@@ -45,11 +45,5 @@ struct times {
 	__u64 count, sum_ns, max_ns;
 	__u64 bucket[TIME_BUCKETS];
 };
-
-_Static_assert(sizeof(struct armed) == 40, "shared with user space");
-_Static_assert(sizeof(struct call_key) == 24, "shared with user space");
-_Static_assert(sizeof(struct call_count) == 24, "shared with user space");
-_Static_assert(sizeof(struct entry_counts) == 40, "shared with user space");
-_Static_assert(sizeof(struct times) == 1304, "shared with user space");
 
 #endif

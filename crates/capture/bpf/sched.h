@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What sched.bpf.c sends to user space. Mirrored in src/sched/event.rs; sizes are asserted on both sides. */
+/* What sched.bpf.c sends to user space. Read by src/sched/event.rs. */
 #ifndef FATHOM_SCHED_H
 #define FATHOM_SCHED_H
+
+#include "types.h"
 
 #define SCHED_KERNEL_FRAMES 32
 
@@ -42,6 +44,6 @@ struct sched_event {
 	__u64 kernel[SCHED_KERNEL_FRAMES];
 };
 
-_Static_assert(sizeof(struct sched_event) == 136 + 8 * SCHED_KERNEL_FRAMES, "shared with user space");
+SENT(sched_event);
 
 #endif

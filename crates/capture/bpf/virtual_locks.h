@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What virtual_locks.bpf.c gets and sends. Mirrored in src/locks/; sizes are asserted on both sides. */
+/* What virtual_locks.bpf.c gets and sends. Read by src/locks/virtual_threads.rs. */
 #ifndef FATHOM_VIRTUAL_LOCKS_H
 #define FATHOM_VIRTUAL_LOCKS_H
 
@@ -19,8 +19,6 @@ struct virtual_jvm {
 	__u64 yields_since_ns;
 };
 
-_Static_assert(sizeof(struct virtual_jvm) == 96, "shared with user space");
-
 /* A virtual thread, by its number in java.lang.Thread: its object moves. */
 struct virtual_thread {
 	__u64 number;
@@ -34,8 +32,6 @@ struct virtual_wait {
 	struct lock_event wait;
 	__u64 number;
 };
-
-_Static_assert(sizeof(struct virtual_wait) == 120, "shared with user space");
 
 /* How often the probes of a JVM were hit. */
 struct virtual_hits {

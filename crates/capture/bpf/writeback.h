@@ -160,7 +160,7 @@ static __always_inline void name_file(struct disk_file *file, struct inode___dis
 		parent = BPF_CORE_READ(dentry, d_parent);
 		if (!parent || parent == dentry)
 			return;
-		bpf_probe_read_kernel_str(file->names[i], DISK_FILE_NAME, BPF_CORE_READ(dentry, d_name.name));
+		bpf_probe_read_kernel_str(file->names[i].bytes, DISK_FILE_NAME, BPF_CORE_READ(dentry, d_name.name));
 		dentry = parent;
 	}
 	/* More of them than there is room for. */

@@ -5,14 +5,14 @@ pub(crate) mod dispatcher;
 pub(crate) mod interrupts;
 pub(crate) mod object;
 pub(crate) mod own;
+pub(crate) mod record;
 pub(crate) mod ring;
 pub(crate) mod whole;
-pub(crate) mod words;
 
 use std::os::unix::fs::MetadataExt;
 use std::sync::Once;
 
-use libbpf_rs::{ErrorKind, MapCore, MapFlags};
+use libbpf_rs::{ErrorKind, MapCore};
 
 use crate::{Unavailable, privileges};
 
@@ -60,9 +60,7 @@ pub(crate) fn pid_namespace() -> u64 {
 
 /// The sum over all CPUs of one number of a per-CPU array.
 pub(crate) fn counted(map: &impl MapCore, which: u32) -> u64 {
-    let values = map.lookup_percpu(&which.to_ne_bytes(), MapFlags::ANY).ok().flatten();
-    let number = |bytes: &Vec<u8>| bytes.first_chunk().map_or(0, |eight| u64::from_ne_bytes(*eight));
-    values.map_or(0, |values| values.iter().map(number).sum())
+    record::of_cpus::<u64>(map, which).into_iter().sum()
 }
 
 #[cfg(test)]

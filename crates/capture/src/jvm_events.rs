@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 
 use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::kind;
-use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bpf::remedy_of_uprobe;
 use crate::clock::monotonic_ns;
@@ -228,9 +227,7 @@ impl JvmEvents {
                     remedy: "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation".into(),
                 });
             }
-            let key = slot.to_ne_bytes();
-            let count = loaded.lost.lookup(&key, MapFlags::ANY).ok().flatten();
-            let count = count.and_then(|c| <[u8; 8]>::try_from(c).ok()).map_or(0, u64::from_ne_bytes);
+            let count = loaded.lost(*slot);
             if count > jvm.lost {
                 cx.sink.source_mut(cx.source).lost += count - jvm.lost;
                 jvm.lost = count;

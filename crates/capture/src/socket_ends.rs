@@ -1,11 +1,8 @@
-//! Ends of a socket, as programs send them: `bpf/sockets.h`, byte by byte, and in words.
+//! Ends of a socket, as programs send them (`bpf/sockets.h`), and in words.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::bpf::words;
-
-/// Bytes of `struct socket_ends`.
-pub(crate) const ENDS_BYTES: usize = 44;
+pub(crate) use crate::network::skeleton::types::socket_ends;
 
 const UNIX: u16 = 1;
 const INET: u16 = 2;
@@ -39,23 +36,16 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// From the bytes of an event; `None` when there are too few.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..ENDS_BYTES)?;
-        let short = |at: usize| words::short(bytes, at);
-        let family = short(0)?;
-        let address = |at: usize, port: u16| {
-            let all: [u8; 16] = *bytes.get(at..at + 16)?.first_chunk()?;
-            Some(address(family, all, port))
-        };
-        Some(Self {
-            family,
-            kind: short(2)?,
-            state: *bytes.get(8)?,
-            peer_known: *bytes.get(9)?,
-            peer: address(12, short(4)?)?,
-            own: address(28, short(6)?)?,
-        })
+    /// As programs send them.
+    pub(crate) fn of(ends: &socket_ends) -> Self {
+        Self {
+            family: ends.family,
+            kind: ends.r#type,
+            state: ends.state,
+            peer_known: ends.peer_known,
+            peer: address(ends.family, ends.peer, ends.peer_port),
+            own: address(ends.family, ends.own, ends.own_port),
+        }
     }
 
     /// Whether there is a socket at all.
@@ -90,22 +80,15 @@ impl Ends {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
-
-    fn bytes(family: u16, peer: [u8; 16]) -> Vec<u8> {
-        let mut bytes = vec![0; ENDS_BYTES];
-        bytes[..2].copy_from_slice(&family.to_ne_bytes());
-        bytes[4..6].copy_from_slice(&5432_u16.to_ne_bytes());
-        bytes[9] = 1;
-        bytes[12..28].copy_from_slice(&peer);
-        bytes
-    }
 
     #[test]
     fn an_ipv4_peer_of_a_dual_stack_socket_is_written_as_one() {
         let mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 0, 0, 7];
-        let shown = |family, peer| Ends::parse(&bytes(family, peer)).unwrap().peer("");
+        let ends = |family, peer| {
+            Ends::of(&socket_ends { family, peer, peer_port: 5432, peer_known: 1, ..socket_ends::default() })
+        };
+        let shown = |family, peer| ends(family, peer).peer("");
         assert_eq!(shown(INET6, mapped).as_deref(), Some("10.0.0.7:5432"));
         let mut plain = [0; 16];
         plain[..4].copy_from_slice(&[10, 0, 0, 7]);
@@ -113,7 +96,6 @@ mod tests {
         let mut six = [0; 16];
         (six[0], six[1], six[15]) = (0x20, 0x01, 1);
         assert_eq!(shown(INET6, six).as_deref(), Some("[2001::1]:5432"));
-        assert_eq!(Ends::parse(&bytes(UNIX, six)).unwrap().peer("/x").as_deref(), Some("unix:/x"));
-        assert_eq!(Ends::parse(&[0; 20]), None);
+        assert_eq!(ends(UNIX, six).peer("/x").as_deref(), Some("unix:/x"));
     }
 }

@@ -18,11 +18,12 @@ use fathom_capture::symbols::NativeSymbols;
 use fathom_capture::unwind::processes::Known;
 use fathom_capture::unwind::reason_name;
 use fathom_capture::unwind::samples::{Walked, WalkedFrame};
-use fathom_capture::unwind::shared::{CodeMapping, JvmCode, ProcessCode, RowPage, UnwindRow, bytes_of};
+use fathom_capture::unwind::shared::{CodeMapping, JvmCode, ProcessCode, RowPage, UnwindRow};
 use fathom_hotspot::memory::{Memory, ProcessMemory};
 use fathom_recording::FrameType;
 use jvm::Jvm;
 use user_mode::{Tables, memory, pages_looked_at, stopped, tables_of, tasks, walk};
+use zerocopy::{FromBytes, IntoBytes};
 
 /// Stacks that are kept of a JDK at most.
 const MOST_STACKS: usize = 28;
@@ -164,10 +165,7 @@ impl Kept {
             pages[*page as usize] = RowPage { first: rows.len() as u32, rows: of_it.len() as u32 };
             rows.extend(of_it);
         }
-        assert_eq!(self.jvm.len(), size_of::<JvmCode>());
-        // SAFETY: so many bytes are there, and every pattern of them is a value of it: integers
-        // alone.
-        let jvm: JvmCode = unsafe { std::ptr::read_unaligned(self.jvm.as_ptr().cast()) };
+        let jvm = JvmCode::read_from_bytes(&self.jvm).unwrap();
         let process =
             ProcessCode { first_mapping: 0, mappings: self.mappings.len() as u32, jvm: 1, flags: 0 };
         let tables = Tables { rows: &rows, pages: &pages, mappings: &self.mappings, jvms: &[jvm], process };
@@ -314,7 +312,7 @@ fn capture_stacks_of_every_jdk() {
         let mut native = NativeSymbols::new();
         let known = code.get_mut(pid as i32).unwrap();
         kept.release = known.jvm.as_ref().unwrap().vm.release.to_string();
-        kept.jvm = bytes_of(&known.jvm.as_ref().unwrap().shared).to_vec();
+        kept.jvm = known.jvm.as_ref().unwrap().shared.as_bytes().to_vec();
         native.learn(pid, known.code.iter().map(|code| &code.mapping));
         let patience = std::time::Instant::now() + std::time::Duration::from_secs(40);
         while kept.stacks.len() < MOST_STACKS && std::time::Instant::now() < patience {

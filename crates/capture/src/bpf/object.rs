@@ -20,7 +20,7 @@ macro_rules! skeleton {
             unsafe_op_in_unsafe_fn,
             reason = "generated"
         )]
-        mod skeleton {
+        pub(super) mod skeleton {
             include!(concat!(env!("OUT_DIR"), "/", $object, ".skel.rs"));
         }
     };

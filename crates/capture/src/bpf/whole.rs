@@ -6,6 +6,9 @@
 //! there is one batch, with room for all.
 
 use libbpf_rs::{BatchedMapIter, MapCore, MapFlags, Result};
+use zerocopy::FromBytes;
+
+use super::record::read;
 
 /// Entries beyond those that a map may have: others are made behind the place that is read, while
 /// they are given back before it.
@@ -17,13 +20,21 @@ fn room(map: &(impl MapCore + ?Sized)) -> u32 {
 
 /// All entries of a hash: keys and values. One that is made or given back meanwhile is among them,
 /// or not.
-pub(crate) fn entries(map: &(impl MapCore + ?Sized)) -> Result<BatchedMapIter<'_>> {
-    map.lookup_batch(room(map), MapFlags::ANY, MapFlags::ANY)
+pub(crate) fn entries<K: FromBytes, V: FromBytes>(
+    map: &(impl MapCore + ?Sized),
+) -> Result<impl Iterator<Item = (K, V)>> {
+    map.lookup_batch(room(map), MapFlags::ANY, MapFlags::ANY).map(typed)
 }
 
 /// The same, and they are given back.
-pub(crate) fn taken(map: &(impl MapCore + ?Sized)) -> Result<BatchedMapIter<'_>> {
-    map.lookup_and_delete_batch(room(map), MapFlags::ANY, MapFlags::ANY)
+pub(crate) fn taken<K: FromBytes, V: FromBytes>(
+    map: &(impl MapCore + ?Sized),
+) -> Result<impl Iterator<Item = (K, V)>> {
+    map.lookup_and_delete_batch(room(map), MapFlags::ANY, MapFlags::ANY).map(typed)
+}
+
+fn typed<K: FromBytes, V: FromBytes>(entries: BatchedMapIter<'_>) -> impl Iterator<Item = (K, V)> {
+    entries.filter_map(|(key, value)| Some((read(&key)?, read(&value)?)))
 }
 
 #[cfg(test)]
@@ -51,9 +62,9 @@ mod tests {
         for key in 0..MADE {
             map.update(&key.to_ne_bytes(), &key.to_ne_bytes(), MapFlags::ANY).unwrap();
         }
-        let keys = |read: BatchedMapIter<'_>| read.map(|(key, _)| key).collect::<HashSet<_>>().len() as u64;
-        assert_eq!(keys(entries(&map).unwrap()), MADE);
-        assert_eq!(keys(taken(&map).unwrap()), MADE);
-        assert_eq!(keys(entries(&map).unwrap()), 0);
+        let all = || entries::<u64, u64>(&map).unwrap().collect::<HashSet<_>>();
+        assert_eq!(all().len() as u64, MADE);
+        assert_eq!(taken(&map).unwrap().collect::<HashSet<(u64, u64)>>().len() as u64, MADE);
+        assert!(all().is_empty());
     }
 }

@@ -15,6 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use fathom_recording::vocabulary::{figure, kind, label, live};
 use fathom_recording::{ProcessId, SpanRow, StackId, ThreadId};
 
+use crate::bpf::record::read;
 use crate::clock::monotonic_ns;
 use crate::growing_series::{Gauge, Points};
 use crate::procfs;
@@ -22,6 +23,7 @@ use crate::target::Change;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use program::skeleton::types::disk_key;
 use program::{Losses, Program};
 use record::{Counts, Event, What, WrittenFile, op_name, reason_name, sync_name};
 use written::Written;
@@ -56,9 +58,9 @@ struct Disk {
     program: Option<Program>,
     unwinder: Option<SharedUnwinder>,
     /// Counts as they were when written last.
-    totals: HashMap<Vec<u8>, Counts>,
+    totals: HashMap<disk_key, Counts>,
     /// By device, kind and issuer, with whether the last point was not zero.
-    series: HashMap<Vec<u8>, ([Gauge; 4], bool)>,
+    series: HashMap<disk_key, ([Gauge; 4], bool)>,
     written_ns: i64,
     written: Written,
     losses: Losses,
@@ -133,16 +135,17 @@ impl Disk {
         let Some(program) = &mut self.program else { return };
         let (events, stacks) = (program.events(), program.stacks());
         for bytes in &events {
-            match (WrittenFile::parse(bytes), Event::parse(bytes)) {
+            let file = read(bytes).and_then(|file| WrittenFile::of(&file));
+            let event = read(bytes).and_then(|event| Event::of(&event));
+            match (file, event) {
                 (Some(file), _) => self.written.one(&file, cx),
                 (None, Some(event)) => self.one(&event, None, cx),
                 (None, None) => cx.source_mut().skipped += 1,
             }
         }
         for record in &stacks {
-            let Some(sample) = Sample::parse(record) else { continue };
-            let behind = size_of_val(&sample.head) + sample.stack.len();
-            let Some(event) = record.get(behind..).and_then(Event::parse) else {
+            let Some((sample, event)) = Sample::split(record) else { continue };
+            let Some(event) = read(event).and_then(|event| Event::of(&event)) else {
                 cx.source_mut().skipped += 1;
                 continue;
             };
@@ -230,7 +233,7 @@ impl Disk {
                     continue;
                 }
                 let gauges = gauges(&counts, cx);
-                self.series.insert(key.clone(), (gauges, false));
+                self.series.insert(key, (gauges, false));
             }
             let Some((gauges, was_nonzero)) = self.series.get_mut(&key) else { continue };
             let mut points = Points::new(cx, Some(from_ns), now_ns);

@@ -21,6 +21,7 @@ use crate::unwind::share_tables;
 
 skeleton!("disk");
 use skeleton::DiskSkelBuilder;
+use skeleton::types::disk_key;
 
 attached!(DiskSkel, DiskMaps, DiskLinks: counts, losses, targets, totals, written);
 
@@ -168,16 +169,15 @@ impl Program {
     }
 
     /// Requests by device, kind and issuer.
-    pub(super) fn totals(&self) -> Vec<(Vec<u8>, Counts)> {
-        let one = |(key, value): (Vec<u8>, Vec<u8>)| Some((Counts::parse(&key, &value)?, key));
-        entries(&self.loaded.maps.totals).filter_map(one).map(|(counts, key)| (key, counts)).collect()
+    pub(super) fn totals(&self) -> Vec<(disk_key, Counts)> {
+        let Ok(totals) = whole::entries(&self.loaded.maps.totals) else { return Vec::new() };
+        totals.map(|(key, counts)| (key, Counts::of(&key, &counts))).collect()
     }
 
     /// What was written back by device and writer.
     pub(super) fn written_back(&self) -> Vec<WrittenBack> {
-        entries(&self.loaded.maps.written)
-            .filter_map(|(key, value)| WrittenBack::parse(&key, &value))
-            .collect()
+        let Ok(written) = whole::entries(&self.loaded.maps.written) else { return Vec::new() };
+        written.map(|(key, bytes)| WrittenBack::of(&key, bytes)).collect()
     }
 
     /// What was not reported or counted.
@@ -198,11 +198,6 @@ pub(super) struct Losses {
     pub(super) no_room: u64,
     /// Files written back that were not reported one by one.
     pub(super) files: u64,
-}
-
-fn entries(map: &dyn MapCore) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
-    let entries: Vec<_> = whole::entries(map).map(Iterator::collect).unwrap_or_default();
-    entries.into_iter()
 }
 
 /// Where `pause` is among the arguments of the tracepoint `balance_dirty_pages`: kernels from 6.15

@@ -1,17 +1,8 @@
-//! What the program in the kernel sends and counts: `bpf/disk.h`, byte by byte.
+//! What the program in the kernel sends and counts: `bpf/disk.h`.
 
-use crate::bpf::words::{long, text, word};
+use super::program::skeleton::types::{disk_counts, disk_event, disk_file, disk_key, written_key};
+use crate::bpf::record::text;
 
-/// Bytes of a device's or file's name.
-const NAME: usize = 32;
-/// Bytes of `struct disk_event`.
-const EVENT: usize = 88 + NAME;
-/// Names of a file and of the folders above it.
-const NAMES: usize = 12;
-/// Bytes of each of them; a longer name is cut.
-const FILE_NAME: usize = 48;
-/// Bytes of `struct disk_file`.
-const FILE: usize = EVENT + 24 + NAMES * FILE_NAME;
 /// Bits of a device's number that are its minor one (include/linux/kdev_t.h).
 const MINOR_BITS: u32 = 20;
 
@@ -123,10 +114,9 @@ pub(super) fn sync_name(number: u32) -> &'static str {
 }
 
 impl Event {
-    /// From the bytes of a ring buffer; `None` when they are not one.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..EVENT)?;
-        let what = match word(bytes, 40)? {
+    /// As the program sends it; `None` when it is none.
+    pub(super) fn of(event: &disk_event) -> Option<Self> {
+        let what = match event.what {
             1 => What::Request,
             2 => What::Commit,
             3 => What::Writeback,
@@ -136,74 +126,68 @@ impl Event {
             _ => return None,
         };
         Some(Self {
-            from_ns: long(bytes, 0)?,
-            issued_ns: long(bytes, 8)?,
-            to_ns: long(bytes, 16)?,
-            bytes: long(bytes, 24)?,
-            inode: long(bytes, 32)?,
+            from_ns: event.from_ns,
+            issued_ns: event.issued_ns,
+            to_ns: event.to_ns,
+            bytes: event.bytes,
+            inode: event.inode,
             what,
-            number: word(bytes, 44)?,
-            pid: word(bytes, 48)?,
-            tid: word(bytes, 52)?,
-            dev: word(bytes, 56).map(|dev| (dev >> MINOR_BITS, dev & ((1 << MINOR_BITS) - 1)))?,
-            result: word(bytes, 60)?.cast_signed(),
-            fd: word(bytes, 64)?,
-            comm: text(&bytes[72..88]),
-            name: text(&bytes[88..]),
+            number: event.number,
+            pid: event.pid,
+            tid: event.tid,
+            dev: (event.dev >> MINOR_BITS, event.dev & ((1 << MINOR_BITS) - 1)),
+            result: event.result,
+            fd: event.fd,
+            comm: text(&event.comm),
+            name: text(&event.name),
         })
     }
 }
 
 impl WrittenFile {
-    /// From the bytes of a ring buffer; `None` when they are something else.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let event = Event::parse(bytes).filter(|event| event.what == What::File)?;
-        let behind = bytes.get(EVENT..FILE)?;
-        let comm = text(&behind[4..20]);
+    /// As the program sends it; `None` when it is something else.
+    pub(super) fn of(file: &disk_file) -> Option<Self> {
+        let event = Event::of(&file.event).filter(|event| event.what == What::File)?;
         let mut path = String::new();
-        for name in behind[24..].chunks_exact(FILE_NAME).take_while(|name| name[0] != 0) {
+        for name in file.names.iter().map(|name| name.bytes).take_while(|name| name[0] != 0) {
             // What ends at the last byte but the zero is probably longer.
-            let more = if name[FILE_NAME - 2] == 0 { "" } else { "…" };
-            path = format!("/{}{more}{path}", text(name));
+            let more = if name[name.len() - 2] == 0 { "" } else { "…" };
+            path = format!("/{}{more}{path}", text(&name));
         }
-        if behind[21] != 0 {
+        if file.cut != 0 {
             path.insert(0, '…');
         }
+        let writer = (file.writer.pid, text(&file.writer.comm));
         Some(Self {
             event,
-            writer: Some((word(behind, 0)?, comm)).filter(|(_, comm)| !comm.is_empty()),
-            metadata: behind[20] != 0,
+            writer: Some(writer).filter(|(_, comm)| !comm.is_empty()),
+            metadata: file.metadata != 0,
             path,
         })
     }
 }
 
 impl WrittenBack {
-    /// From an entry of the map `written`.
-    pub(super) fn parse(key: &[u8], value: &[u8]) -> Option<Self> {
-        Some(Self {
-            pid: word(key, 0)?,
-            comm: text(key.get(4..20)?),
-            device: text(key.get(20..20 + NAME)?),
-            bytes: long(value, 0)?,
-        })
+    /// An entry of the map `written`.
+    pub(super) fn of(key: &written_key, bytes: u64) -> Self {
+        Self { pid: key.pid, comm: text(&key.comm), device: text(&key.device), bytes }
     }
 }
 
 impl Counts {
-    /// From an entry of the map `totals`.
-    pub(super) fn parse(key: &[u8], value: &[u8]) -> Option<Self> {
-        Some(Self {
-            op: word(key, 4)?,
-            pid: word(key, 8)?,
-            comm: text(key.get(12..28)?),
-            count: long(value, 0)?,
-            bytes: long(value, 8)?,
-            queue_ns: long(value, 16)?,
-            device_ns: long(value, 24)?,
-            failed: long(value, 40)?,
-            device: text(value.get(48..48 + NAME)?),
-        })
+    /// An entry of the map `totals`.
+    pub(super) fn of(key: &disk_key, counts: &disk_counts) -> Self {
+        Self {
+            op: key.op,
+            pid: key.pid,
+            comm: text(&key.comm),
+            device: text(&counts.device),
+            count: counts.count,
+            bytes: counts.bytes,
+            queue_ns: counts.queue_ns,
+            device_ns: counts.device_ns,
+            failed: counts.failed,
+        }
     }
 
     /// What came since; a count that began anew counts from zero.
@@ -226,40 +210,32 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bpf::record::characters;
 
     #[test]
-    fn an_event_that_is_too_short_or_of_an_unknown_kind_is_none() {
-        let mut bytes = vec![0_u8; EVENT];
-        assert_eq!(Event::parse(&bytes), None);
-        bytes[40] = 1;
-        bytes[88..91].copy_from_slice(b"vda");
-        let event = Event::parse(&bytes).unwrap();
+    fn an_event_of_an_unknown_kind_is_none() {
+        let sent = disk_event { what: 1, name: characters("vda"), ..disk_event::default() };
+        let event = Event::of(&sent).unwrap();
         assert_eq!((event.what, event.name.as_str(), op_name(event.number)), (What::Request, "vda", "read"));
-        assert_eq!(Event::parse(&bytes[..EVENT - 1]), None);
+        assert_eq!(Event::of(&disk_event::default()), None);
     }
 
     #[test]
     fn a_file_has_its_path_from_the_root_and_its_writer() {
-        let mut bytes = vec![0_u8; FILE];
-        bytes[40] = 6;
-        bytes[56..60].copy_from_slice(&(8 << 20 | 3_u32).to_ne_bytes());
-        let names: [&[u8]; 3] = [b"gc.log", b"logs", b"srv"];
-        for (i, name) in names.into_iter().enumerate() {
-            let at = EVENT + 24 + i * FILE_NAME;
-            bytes[at..at + name.len()].copy_from_slice(name);
+        let mut sent = disk_file::default();
+        (sent.event.what, sent.event.dev) = (6, 8 << 20 | 3);
+        for (name, text) in sent.names.iter_mut().zip(["gc.log", "logs", "srv"]) {
+            name.bytes = characters(text);
         }
-        let file = WrittenFile::parse(&bytes).unwrap();
+        let file = WrittenFile::of(&sent).unwrap();
         assert_eq!((file.path.as_str(), file.event.dev, &file.writer), ("/srv/logs/gc.log", (8, 3), &None));
-        bytes[EVENT + 24..EVENT + 23 + FILE_NAME].fill(b'x');
-        bytes[EVENT] = 7;
-        bytes[EVENT + 4..EVENT + 6].copy_from_slice(b"dd");
-        (bytes[EVENT + 20], bytes[EVENT + 21]) = (1, 1);
-        let file = WrittenFile::parse(&bytes).unwrap();
-        let long = format!("…/srv/logs/{}…", "x".repeat(FILE_NAME - 1));
+        sent.names[0].bytes = characters(&"x".repeat(47));
+        (sent.writer.pid, sent.writer.comm, sent.metadata, sent.cut) = (7, characters("dd"), 1, 1);
+        let file = WrittenFile::of(&sent).unwrap();
+        let long = format!("…/srv/logs/{}…", "x".repeat(47));
         assert_eq!((file.path.as_str(), file.metadata), (long.as_str(), true));
         assert_eq!(file.writer, Some((7, "dd".into())));
-        assert_eq!(WrittenFile::parse(&bytes[..FILE - 1]), None);
-        bytes[40] = 1;
-        assert_eq!(WrittenFile::parse(&bytes), None);
+        sent.event.what = 1;
+        assert_eq!(WrittenFile::of(&sent), None);
     }
 }

@@ -3,14 +3,21 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ObjectBuilder, UprobeOpts, UsdtOpts};
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{Link, UprobeOpts, UsdtOpts};
 
 use super::functions::{self, Function};
 use super::record::Record;
+use crate::bpf::object::{place, skeleton};
+use crate::bpf::record::{self, read};
 use crate::bpf::ring::Ring;
 use crate::perf_memory::PerfMemory;
 use crate::procfs;
 use crate::target::jvm_library;
+
+skeleton!("jvm_events");
+use skeleton::types::cause_places;
+use skeleton::{JvmEventsSkel, JvmEventsSkelBuilder};
 
 /// What a probe reports. The values are in its cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,44 +198,22 @@ pub fn group_of(kind: Kind) -> usize {
 /// The program in the kernel, with its maps. Dropping it takes everything down.
 pub struct Loaded {
     ring: Ring<Record>,
-    /// Events that found no room, by slot.
-    pub lost: MapHandle,
-    /// Where the causes of collections are in the targets' memory, by slot.
-    causes: MapHandle,
-    object: libbpf_rs::Object,
+    loaded: JvmEventsSkel<'static>,
 }
 
 /// Records taken in one round: all that the buffer holds.
 const MOST_RECORDS: usize = 100_000;
 
-/// Bytes that stand where libelf can read them in place.
-#[repr(C, align(8))]
-struct Aligned<T: ?Sized>(T);
-
-/// The compiled program.
-static PROGRAM: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/jvm_events.bpf.o")));
-
 impl Loaded {
     /// Loads it.
     pub fn load() -> Result<Self, libbpf_rs::Error> {
-        let mut object = ObjectBuilder::default().open_memory(&PROGRAM.0)?;
-        for mut map in object.maps_mut() {
-            // `pidns_ino` is all that is in there.
-            if map.name().to_string_lossy().ends_with(".rodata") {
-                let mut data = map.initial_value().map(<[u8]>::to_vec).unwrap_or_default();
-                let bytes = crate::bpf::pid_namespace().to_ne_bytes();
-                data.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
-                map.set_initial_value(&data)?;
-            }
+        let mut open = JvmEventsSkelBuilder::default().open(place())?;
+        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
+            constants.pidns_ino = crate::bpf::pid_namespace();
         }
-        let object = object.load()?;
-        let map = |name: &str| object.maps().find(|map| map.name() == name);
-        let missing = |name: &str| libbpf_rs::Error::from(std::io::Error::other(format!("no map {name}")));
-        let events = map("events").ok_or_else(|| missing("events"))?;
-        let lost = MapHandle::try_from(&map("lost").ok_or_else(|| missing("lost"))?)?;
-        let causes = MapHandle::try_from(&map("causes").ok_or_else(|| missing("causes"))?)?;
-        let ring = Ring::over(&events, Record::parse, MOST_RECORDS)?;
-        Ok(Self { ring, lost, causes, object })
+        let loaded = open.load()?;
+        let ring = Ring::over(&loaded.maps.events, |bytes| Record::of(&read(bytes)?), MOST_RECORDS)?;
+        Ok(Self { ring, loaded })
     }
 
     /// What came in since the last time.
@@ -239,18 +224,21 @@ impl Loaded {
     /// Sends the program where the causes of a JVM's collections stand; whether they are known.
     pub fn send_causes(&self, slot: u32, memory: Option<&PerfMemory>) -> bool {
         let address = |name| memory.and_then(|memory| memory.address(name)).unwrap_or(0);
-        let places = [address("sun.gc.cause"), address("sun.gc.lastCause")];
-        let bytes: Vec<u8> = places.iter().flat_map(|place| place.to_ne_bytes()).collect();
-        let sent = self.causes.update(&slot.to_ne_bytes(), &bytes, MapFlags::ANY);
-        sent.is_ok() && !places.contains(&0)
+        let places = cause_places { now: address("sun.gc.cause"), last: address("sun.gc.lastCause") };
+        let sent = record::put(&self.loaded.maps.causes, &slot, &places).is_ok();
+        sent && places.now != 0 && places.last != 0
+    }
+
+    /// Events that found no room so far.
+    pub fn lost(&self, slot: u32) -> u64 {
+        record::value(&self.loaded.maps.lost, &slot).unwrap_or(0)
     }
 
     /// Attaches a group to a process. Nothing stays attached after an error; the error says which
     /// probe.
     pub fn attach(&mut self, group: &Group, pid: i32, slot: u32) -> Result<Vec<Link>, String> {
         let library = library_of(pid).ok_or("it has no libjvm")?;
-        let program = self.object.progs_mut().find(|program| program.name() == "jvm_probe");
-        let program = program.ok_or("no program")?;
+        let program = &self.loaded.progs.jvm_probe;
         let attach = |probe: &Probe| {
             let causes = u64::from(probe.kind == Kind::GcEnd);
             let counts = probe.strings << 8 | probe.numbers << 12 | causes << 16;
@@ -277,8 +265,7 @@ impl Loaded {
         slot: u32,
     ) -> Result<Vec<Link>, String> {
         let library = library_of(pid).ok_or("it has no libjvm")?;
-        let program = self.object.progs_mut().find(|program| program.name() == "jvm_function");
-        let program = program.ok_or("no program")?;
+        let program = &self.loaded.progs.jvm_function;
         let attach = |function: &Function| {
             let opts = UprobeOpts {
                 cookie: function.kind as u64 | function.payload.cookie() | u64::from(slot) << 32,

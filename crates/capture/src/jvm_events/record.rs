@@ -1,18 +1,12 @@
 //! A record as the eBPF program writes it (`bpf/jvm_events.h`).
 
-use super::probes::Kind;
-use crate::bpf::words;
+use zerocopy::IntoBytes;
 
-/// Sizes in `bpf/jvm_events.h`.
-const STRINGS: usize = 4;
-const STRING_BYTES: usize = 128;
-const NUMBERS: usize = 4;
-/// Where the parts lie.
-const LENGTHS_AT: usize = 20;
-const NUMBERS_AT: usize = 32;
-const STRINGS_AT: usize = NUMBERS_AT + NUMBERS * 8;
-/// Size of a record.
-const BYTES: usize = STRINGS_AT + STRINGS * STRING_BYTES;
+use super::probes::Kind;
+use super::probes::skeleton::types::{jvm_event, jvm_string};
+
+/// What is kept of a string: `JVM_EVENT_STRING_BYTES`.
+const KEPT: usize = 128;
 
 /// What a probe reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,56 +21,49 @@ pub struct Record {
     pub kind: Kind,
     /// Whether a function reported it in the place of the probe: it reports less, and other things.
     pub of_function: bool,
-    strings: [(u16, [u8; STRING_BYTES]); STRINGS],
     /// Numbers, 0 where the probe has none.
-    pub numbers: [i64; NUMBERS],
+    pub numbers: [i64; 4],
+    /// Whole length of each string, and what is kept of it.
+    length: [u16; 4],
+    string: [jvm_string; 4],
 }
 
 impl Record {
-    /// Of the bytes of the ring buffer; `None` when they are not ours.
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..BYTES)?;
-        let (long, word) = (|at| words::long(bytes, at), |at| words::word(bytes, at));
-        let mut record = Self {
-            t_ns: long(0)?.cast_signed(),
-            slot: word(8)?,
-            tid: word(12)?.cast_signed(),
-            kind: Kind::of(*bytes.get(16)?)?,
+    /// As the program sends it; `None` when it is none.
+    pub fn of(event: &jvm_event) -> Option<Self> {
+        Some(Self {
+            t_ns: event.t_ns.cast_signed(),
+            slot: event.slot,
+            tid: event.tid.cast_signed(),
+            kind: Kind::of(event.kind)?,
             of_function: false,
-            strings: [(0, [0; STRING_BYTES]); STRINGS],
-            numbers: [0; NUMBERS],
-        };
-        for (i, (length, text)) in record.strings.iter_mut().enumerate() {
-            let at = LENGTHS_AT + 2 * i;
-            *length = words::short(bytes, at)?;
-            let at = STRINGS_AT + i * STRING_BYTES;
-            text.copy_from_slice(bytes.get(at..at + STRING_BYTES)?);
-        }
-        for (i, number) in record.numbers.iter_mut().enumerate() {
-            *number = long(NUMBERS_AT + 8 * i)?.cast_signed();
-        }
-        Some(record)
+            numbers: event.number,
+            length: event.length,
+            string: event.string,
+        })
     }
 
     /// The bytes of the first string: of an object, where a function was called with one; empty
     /// when they could not be read.
     pub fn object(&self) -> &[u8] {
-        let (length, bytes) = &self.strings[0];
-        &bytes[..usize::from(*length).min(STRING_BYTES)]
+        let bytes = self.string[0].bytes.as_bytes();
+        &bytes[..usize::from(self.length[0]).min(bytes.len())]
     }
 
     /// Sets a string that was found out later.
     pub fn set_text(&mut self, i: usize, text: &str) {
-        let Some((length, bytes)) = self.strings.get_mut(i) else { return };
+        let (Some(length), Some(kept)) = (self.length.get_mut(i), self.string.get_mut(i)) else { return };
         *length = u16::try_from(text.len()).unwrap_or(u16::MAX);
-        bytes.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
+        kept.bytes.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from.cast_signed());
     }
 
     /// A string of the probe; one that was cut ends in "…".
     pub fn text(&self, i: usize) -> String {
-        let Some((length, bytes)) = self.strings.get(i) else { return String::new() };
-        let kept = usize::from(*length).min(STRING_BYTES - 1);
-        let mut text = String::from_utf8_lossy(&bytes[..kept]).into_owned();
+        let (Some(length), Some(bytes)) = (self.length.get(i), self.string.get(i)) else {
+            return String::new();
+        };
+        let kept = usize::from(*length).min(KEPT - 1);
+        let mut text = String::from_utf8_lossy(&bytes.as_bytes()[..kept]).into_owned();
         if usize::from(*length) > kept {
             text.push('…');
         }
@@ -90,39 +77,20 @@ pub(super) mod tests {
 
     /// A record as a probe would send it.
     pub fn record(kind: Kind, t_ns: i64, tid: i32, texts: &[&str], numbers: &[i64]) -> Record {
-        let mut record = Record {
-            t_ns,
-            slot: 0,
-            tid,
-            kind,
-            of_function: false,
-            strings: [(0, [0; STRING_BYTES]); STRINGS],
-            numbers: [0; NUMBERS],
-        };
-        for ((length, bytes), text) in record.strings.iter_mut().zip(texts) {
-            *length = text.len() as u16;
-            bytes.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
-        }
-        record.numbers.iter_mut().zip(numbers).for_each(|(to, from)| *to = *from);
+        let sent = jvm_event { kind: kind as u8, t_ns: t_ns as u64, tid: tid as u32, ..jvm_event::default() };
+        let mut record = Record::of(&sent).unwrap();
+        texts.iter().enumerate().for_each(|(i, text)| record.set_text(i, text));
+        record.numbers[..numbers.len()].copy_from_slice(numbers);
         record
     }
 
     #[test]
-    fn bytes_are_read_by_their_places_and_short_ones_refused() {
-        let mut bytes = vec![0_u8; BYTES];
-        bytes[..8].copy_from_slice(&77_u64.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&3_u32.to_ne_bytes());
-        bytes[12..16].copy_from_slice(&4711_u32.to_ne_bytes());
-        bytes[16] = Kind::OperationBegin as u8;
-        bytes[LENGTHS_AT..LENGTHS_AT + 2].copy_from_slice(&300_u16.to_ne_bytes());
-        bytes[STRINGS_AT..STRINGS_AT + STRING_BYTES].fill(b'a');
-        bytes[NUMBERS_AT..NUMBERS_AT + 8].copy_from_slice(&(-5_i64).to_ne_bytes());
-        let record = Record::parse(&bytes).unwrap();
-        assert_eq!((record.t_ns, record.slot, record.tid), (77, 3, 4711));
-        assert_eq!((record.kind, record.numbers[0]), (Kind::OperationBegin, -5));
-        assert_eq!(record.text(0), format!("{}…", "a".repeat(STRING_BYTES - 1)));
-        assert_eq!(Record::parse(&bytes[..BYTES - 1]), None);
-        bytes[16] = 200;
-        assert_eq!(Record::parse(&bytes), None);
+    fn a_string_that_is_longer_than_what_is_kept_ends_in_an_ellipsis() {
+        let mut sent = jvm_event { kind: Kind::OperationBegin as u8, ..jvm_event::default() };
+        (sent.length[0], sent.string[0].bytes) = (300, [97; KEPT]);
+        let record = Record::of(&sent).unwrap();
+        assert_eq!(record.text(0), format!("{}…", "a".repeat(KEPT - 1)));
+        assert_eq!((record.object().len(), record.text(4)), (KEPT, String::new()));
+        assert_eq!(Record::of(&jvm_event { kind: 200, ..sent }), None);
     }
 }

@@ -1,13 +1,11 @@
-//! What the program in the kernel sends and gets: `bpf/locks.h`, byte by byte.
+//! What the program in the kernel sends and gets: `bpf/locks.h`.
 
 use fathom_hotspot::locks::{LockConstants, Waiting, WaitsFor};
 use fathom_recording::vocabulary::kind;
 
+use super::skeleton::types::{lock_event, lock_jvm};
 use crate::bpf::interrupts::Waker;
-use crate::bpf::words;
 
-/// Bytes of an event.
-pub(super) const SIZE: usize = 112;
 /// `LOCK_LATER`, `LOCK_ENDED`.
 const LATER: u32 = 5;
 const ENDED: u32 = 6;
@@ -28,14 +26,12 @@ pub(super) enum Record {
 }
 
 impl Record {
-    /// From the bytes of the ring buffer; `None` when they are not one.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let word = |at: usize| words::word(bytes, at);
-        match word(68)? {
-            _ if bytes.len() < SIZE => None,
-            0 => Some(Self::Unknown(word(60)?)),
-            ENDED => Some(Self::Ended { pid: word(56)?, tid: word(60)?, at_ns: words::long(bytes, 0)? }),
-            _ => Event::parse(bytes).map(Self::Wait),
+    /// As the program sends it; `None` when it is none.
+    pub(super) fn of(event: &lock_event) -> Option<Self> {
+        match event.kind {
+            0 => Some(Self::Unknown(event.tid)),
+            ENDED => Some(Self::Ended { pid: event.pid, tid: event.tid, at_ns: event.off_ns }),
+            _ => Event::of(event).map(Self::Wait),
         }
     }
 }
@@ -96,13 +92,9 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// An event from the bytes of the ring buffer or of the map of waits; `None` when they are
-    /// none, or no wait.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..SIZE)?;
-        let long = |at: usize| words::long(bytes, at);
-        let word = |at: usize| words::word(bytes, at);
-        let waited = match word(68)? {
+    /// As the program sends and keeps it; `None` when it is no wait.
+    pub(super) fn of(event: &lock_event) -> Option<Self> {
+        let waited = match event.kind {
             1 => Waited::Monitor,
             2 => Waited::Wait,
             3 => Waited::Park,
@@ -110,26 +102,26 @@ impl Event {
             _ => return None,
         };
         let event = Self {
-            off_ns: long(0)?,
-            on_ns: long(8)?,
-            lock: long(16)?,
-            owner: long(24)?,
-            header: [long(32)?, long(40)?],
-            stack_ns: long(48)?,
-            pid: word(56)?,
-            tid: word(60)?,
-            waker: thread_of(Waker::parse(word(64)?)),
+            off_ns: event.off_ns,
+            on_ns: event.on_ns,
+            lock: event.lock,
+            owner: event.owner,
+            header: event.header,
+            stack_ns: event.stack_ns,
+            pid: event.pid,
+            tid: event.tid,
+            waker: thread_of(Waker::parse(event.waker)),
             waited,
-            owner_tid: word(72)?,
-            apart: bytes[76..78] != [0, 0],
-            later: word(84)? != 0,
+            owner_tid: event.owner_tid,
+            apart: event.apart != 0,
+            later: event.later != 0,
         };
         (event.off_ns > 0).then_some(event)
     }
 
     /// A wait that goes on.
     pub(super) fn going_on((pid, tid): (u32, u32), off_ns: u64, waiting: &Waiting) -> Option<Self> {
-        Self::parse(&waits_since(off_ns, pid, tid, waiting))
+        Self::of(&waits_since(off_ns, pid, tid, waiting))
     }
 }
 
@@ -148,55 +140,52 @@ pub(super) struct Unasked {
 }
 
 impl Unasked {
-    /// From the bytes of the map of waits; `None` when it sleeps no more, or was asked.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (long, word) = (|at| words::long(bytes, at), |at| words::word(bytes, at));
-        let sleeps = word(68)? == LATER && long(0)? > 0 && long(8)? == 0;
-        sleeps.then_some(Self { pid: word(56)?, tid: word(60)?, off_ns: long(0)? })
+    /// As the program keeps it; `None` when it sleeps no more, or was asked.
+    pub(super) fn of(event: &lock_event) -> Option<Self> {
+        let sleeps = event.kind == LATER && event.off_ns > 0 && event.on_ns == 0;
+        sleeps.then_some(Self { pid: event.pid, tid: event.tid, off_ns: event.off_ns })
     }
 }
 
-/// `struct lock_event` of a thread that waits already.
-pub(super) fn waits_since(off_ns: u64, pid: u32, tid: u32, waiting: &Waiting) -> Vec<u8> {
-    let kind: u32 = match waiting.what {
-        WaitsFor::Monitor => 1,
-        WaitsFor::Notification => 2,
-        WaitsFor::Permit => 3,
-    };
-    let longs = [off_ns, 0, waiting.lock, waiting.owner, waiting.header[0], waiting.header[1], 0];
-    let words = [pid, tid, 0, kind, waiting.owner_tid, 0, 0, 0];
-    let mut bytes: Vec<u8> = longs.iter().flat_map(|long| long.to_ne_bytes()).collect();
-    words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
-    // What it has done by the end of it, the program writes.
-    bytes.resize(SIZE, 0);
-    bytes
+/// A thread that waits already. What it has done by the end of it, the program writes.
+pub(super) fn waits_since(off_ns: u64, pid: u32, tid: u32, waiting: &Waiting) -> lock_event {
+    lock_event {
+        off_ns,
+        lock: waiting.lock,
+        owner: waiting.owner,
+        header: waiting.header,
+        pid,
+        tid,
+        kind: match waiting.what {
+            WaitsFor::Monitor => 1,
+            WaitsFor::Notification => 2,
+            WaitsFor::Permit => 3,
+        },
+        owner_tid: waiting.owner_tid,
+        ..lock_event::default()
+    }
 }
 
-/// `struct lock_jvm`.
-pub(super) fn bytes_of(constants: &LockConstants, exclusive_owner: u32) -> Vec<u8> {
-    let mut bytes = constants.oop_base.to_ne_bytes().to_vec();
-    let words = [
-        constants.oop_shift,
-        constants.pending,
-        constants.waiting,
-        constants.thread_object,
-        constants.monitor_object,
-        constants.monitor_owner,
-        constants.os_thread,
-        constants.thread_id,
-        constants.park_blocker,
-        constants.eetop,
+/// How a JVM's objects lie, as the program is to know it.
+pub(super) fn jvm_of(constants: &LockConstants, exclusive_owner: u32) -> lock_jvm {
+    lock_jvm {
+        oop_base: constants.oop_base,
+        oop_shift: constants.oop_shift,
+        pending: constants.pending,
+        waiting: constants.waiting,
+        thread_object: constants.thread_object,
+        monitor_object: constants.monitor_object,
+        monitor_owner: constants.monitor_owner,
+        os_thread: constants.os_thread,
+        thread_id: constants.thread_id,
+        park_blocker: constants.park_blocker,
+        eetop: constants.eetop,
         exclusive_owner,
-    ];
-    words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
-    let flags = [
-        constants.thread_object_is_handle,
-        constants.monitor_object_is_handle,
-        constants.compressed_oops,
-        constants.coloured,
-    ];
-    bytes.extend(flags.map(u8::from));
-    bytes
+        thread_object_is_handle: constants.thread_object_is_handle.into(),
+        monitor_object_is_handle: constants.monitor_object_is_handle.into(),
+        compressed_oops: constants.compressed_oops.into(),
+        coloured: constants.coloured.into(),
+    }
 }
 
 #[cfg(test)]
@@ -204,36 +193,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_read_by_their_places_and_others_are_refused() {
-        let mut bytes = [0_u8; SIZE];
-        for (at, value) in [(0, 7_u64), (8, 9), (16, 0x1000), (24, 3), (32, 4), (40, 5), (48, 6)] {
-            bytes[at..at + 8].copy_from_slice(&value.to_ne_bytes());
-        }
-        for (at, value) in [(56, 100_u32), (60, 101), (64, 102), (68, 3)] {
-            bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
-        }
-        let event = Event::parse(&bytes).unwrap();
-        assert_eq!((event.off_ns, event.on_ns, event.lock, event.owner), (7, 9, 0x1000, 3));
-        assert_eq!((event.header, event.stack_ns), ([4, 5], 6));
-        assert_eq!((event.pid, event.tid, event.waker, event.waited), (100, 101, 102, Waited::Park));
-        assert_eq!(Event::parse(&bytes[1..]), None);
+    fn a_wait_that_was_entered_is_read_and_others_are_refused() {
         let waiting =
             Waiting { what: WaitsFor::Permit, lock: 0x1000, owner: 3, owner_tid: 0, header: [4, 5] };
-        let written = Event::parse(&waits_since(7, 100, 101, &waiting)).unwrap();
-        assert_eq!(written, Event { on_ns: 0, stack_ns: 0, waker: 0, ..event });
-        bytes[68] = 9;
-        assert_eq!(Event::parse(&bytes), None);
+        let entered = waits_since(7, 100, 101, &waiting);
+        let event = Event::of(&entered).unwrap();
+        assert_eq!((event.off_ns, event.on_ns, event.lock, event.owner), (7, 0, 0x1000, 3));
+        assert_eq!((event.pid, event.tid, event.waker, event.waited), (100, 101, 0, Waited::Park));
+        let over = lock_event { on_ns: 9, waker: 102, apart: 256, ..entered };
+        assert_eq!(Event::of(&over), Some(Event { on_ns: 9, waker: 102, apart: true, ..event }));
+        assert_eq!(Event::of(&lock_event { kind: 9, ..entered }), None);
+        assert_eq!(Event::of(&lock_event { off_ns: 0, ..entered }), None);
     }
 
     #[test]
     fn a_thread_that_was_not_asked_is_no_wait_and_is_one_that_sleeps_until_it_wakes() {
         let waiting = Waiting { what: WaitsFor::Monitor, lock: 1, owner: 2, owner_tid: 3, header: [4, 5] };
-        let mut bytes = waits_since(7, 100, 101, &waiting);
-        assert_eq!(Unasked::parse(&bytes), None);
-        bytes[68] = 5;
-        assert_eq!(Event::parse(&bytes), None);
-        assert_eq!(Unasked::parse(&bytes), Some(Unasked { pid: 100, tid: 101, off_ns: 7 }));
-        bytes[8] = 9;
-        assert_eq!(Unasked::parse(&bytes), None);
+        let asked = waits_since(7, 100, 101, &waiting);
+        assert_eq!(Unasked::of(&asked), None);
+        let asleep = lock_event { kind: LATER, ..asked };
+        assert_eq!(Event::of(&asleep), None);
+        assert_eq!(Unasked::of(&asleep), Some(Unasked { pid: 100, tid: 101, off_ns: 7 }));
+        assert_eq!(Unasked::of(&lock_event { on_ns: 9, ..asleep }), None);
     }
 }

@@ -43,6 +43,7 @@ use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bpf::dispatcher::{Hook, Registered, SWITCH_LOCKS};
 use crate::bpf::object::skeleton;
+use crate::bpf::record::{self, read};
 use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
 use crate::event_stacks::Events;
@@ -56,6 +57,7 @@ use load::{Attached, load};
 use virtual_threads::VirtualThreads;
 
 skeleton!("locks");
+use skeleton::types::lock_event;
 
 /// What cannot be seen without it.
 const WHAT: &str = "which locks threads wait for, and who holds them";
@@ -200,9 +202,7 @@ impl LockWaits {
     /// into.
     fn unasked(&self, now_ns: u64, outlasts_ns: u64) -> Vec<Unasked> {
         let Some(loaded) = &self.loaded else { return Vec::new() };
-        let map = &loaded.maps.waits;
-        let values = map.keys().filter_map(|key| map.lookup(&key, MapFlags::ANY).ok().flatten());
-        let sleeping = values.filter_map(|value| Unasked::parse(&value));
+        let sleeping = waits(loaded).into_iter().filter_map(|event| Unasked::of(&event));
         sleeping.filter(|thread| now_ns.saturating_sub(thread.off_ns) >= outlasts_ns).collect()
     }
 
@@ -211,9 +211,8 @@ impl LockWaits {
     fn look_into(&self, thread: Unasked) -> Option<Waiting> {
         let jvm = self.jvms.get(&thread.pid)?;
         let waiting = jvm.waiting(jvm.address(thread.tid)?)?;
-        let map = &self.loaded.as_ref()?.maps.waits;
-        let value = map.lookup(&thread.tid.to_ne_bytes(), MapFlags::ANY).ok().flatten()?;
-        (Unasked::parse(&value) == Some(thread)).then_some(waiting)
+        let now = record::value(&self.loaded.as_ref()?.maps.waits, &thread.tid)?;
+        (Unasked::of(&now) == Some(thread)).then_some(waiting)
     }
 
     /// Looks into waits of threads that were not asked while they last, for who holds the lock.
@@ -283,9 +282,8 @@ impl LockWaits {
 
     /// The wait in which a thread is now, as the kernel's program has it.
     fn waits_now(&self, tid: u32) -> Option<Event> {
-        let map = &self.loaded.as_ref()?.maps.waits;
-        let value = map.lookup(&tid.to_ne_bytes(), MapFlags::ANY).ok().flatten()?;
-        Event::parse(&value).filter(|event| event.on_ns == 0)
+        let event = record::value(&self.loaded.as_ref()?.maps.waits, &tid)?;
+        Event::of(&event).filter(|event| event.on_ns == 0)
     }
 
     /// Writes the last wait of a thread.
@@ -311,9 +309,7 @@ impl LockWaits {
     /// Waits that have not ended: of threads that wait for each other these are all there are.
     fn still_waiting(&mut self, now_ns: u64, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
-        let map = &loaded.maps.waits;
-        let values = map.keys().filter_map(|key| map.lookup(&key, MapFlags::ANY).ok().flatten());
-        let waits = values.filter_map(|value| Event::parse(&value));
+        let waits = waits(loaded).into_iter().filter_map(|event| Event::of(&event));
         let mut waits: Vec<Event> = waits.filter(|event| event.on_ns == 0).collect();
         waits.extend(self.unasked(now_ns, self.min_ns).into_iter().filter_map(|thread| {
             Event::going_on((thread.pid, thread.tid), thread.off_ns, &self.look_into(thread)?)
@@ -332,6 +328,11 @@ impl LockWaits {
     }
 }
 
+/// What the program keeps of threads that are off the CPU.
+fn waits(loaded: &Attached) -> Vec<lock_event> {
+    record::all::<u32, _>(&loaded.maps.waits).into_iter().map(|(_, event)| event).collect()
+}
+
 impl Collector for LockWaits {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = matches!(cx.targets.selection(), Selection::All);
@@ -342,7 +343,13 @@ impl Collector for LockWaits {
         let mut loaded = load(whole_host, from_ns, interrupts.as_deref(), shared)?;
         let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(&maps.events, &maps.samples, Record::parse, MOST_EVENTS, unwinder);
+        let events = Events::over(
+            &maps.events,
+            &maps.samples,
+            |bytes| Record::of(&read(bytes)?),
+            MOST_EVENTS,
+            unwinder,
+        );
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         if let Some(dispatcher) = dispatcher {

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::MapCore;
 
 use super::{LockWaits, event};
+use crate::bpf::record;
 use crate::clock::monotonic_ns;
 use crate::procfs;
 
@@ -24,9 +25,9 @@ impl LockWaits {
     pub(super) fn send_jvm(&self, pid: u32) {
         let (Some(loaded), Some(jvm)) = (&self.loaded, self.jvms.get(&pid)) else { return };
         self.virtual_threads.send_jvm(pid, jvm);
-        let bytes = event::bytes_of(&jvm.constants, jvm.exclusive_owner);
+        let sent = event::jvm_of(&jvm.constants, jvm.exclusive_owner);
         // A full map: its waits are reported as those of a process that is no JVM.
-        let _ = loaded.maps.lock_jvms.update(&pid.to_ne_bytes(), &bytes, MapFlags::ANY);
+        let _ = record::put(&loaded.maps.lock_jvms, &pid, &sent);
     }
 
     /// Sends the program the threads that wait already: it would see them only when they have got
@@ -48,10 +49,10 @@ impl LockWaits {
         let Some(before) = call() else { return };
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let Some(waiting) = jvm.waiting(address) else { return };
-        let bytes = event::waits_since(now_ns, pid, tid, &waiting);
+        let wait = event::waits_since(now_ns, pid, tid, &waiting);
         // The program leaves a wait there that is over; one that is not, it has seen itself.
         let is_seen = self.waits_now(tid).is_some_and(|event| event.off_ns > 0);
-        let sent = !is_seen && map.update(&tid.to_ne_bytes(), &bytes, MapFlags::ANY).is_ok();
+        let sent = !is_seen && record::put(map, &tid, &wait).is_ok();
         // It woke up meanwhile: what was read may be of another wait.
         if sent && call().as_ref() != Some(&before) {
             let _ = map.delete(&tid.to_ne_bytes());
@@ -63,7 +64,7 @@ impl LockWaits {
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.java_threads;
         let send = |tid: u32, address: u64| {
-            let _ = map.update(&tid.to_ne_bytes(), &address.to_ne_bytes(), MapFlags::ANY);
+            let _ = record::put(map, &tid, &address);
         };
         let mut fresh: Vec<((u32, u32), u64)> = Vec::new();
         for (pid, jvm) in &mut self.jvms {

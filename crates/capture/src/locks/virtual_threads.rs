@@ -19,17 +19,20 @@ use fathom_hotspot::locks::Locks;
 use fathom_hotspot::virtual_threads::VirtualThread;
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{Role, SpanRow, StackId};
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::MapCore;
+use zerocopy::{IntoBytes, transmute};
 
 use super::event::{self, Event, Waited};
 use super::jvm::Jvm;
+use super::virtual_probes::skeleton::types::{virtual_hits, virtual_jvm, virtual_thread, virtual_wait};
 use super::virtual_probes::{
     Attach, Group, VirtualLocksSkel, WHAT, YIELD_FUNCTIONS, attach_monitors, attach_yields, load, now_ns,
     places,
 };
 use super::virtual_samples::Samples;
 use crate::Selection;
-use crate::bpf::{counted, remedy_of_uprobe, unavailable, words};
+use crate::bpf::record::{self, read};
+use crate::bpf::{counted, remedy_of_uprobe, unavailable};
 use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Verdict, put_back};
 use crate::{Context, Unavailable};
@@ -51,8 +54,6 @@ const SELDOM: Duration = Duration::from_secs(1);
 const NONE_AT_WORK: &str = "none of them was seen at work, which is needed to follow them before JDK 25";
 /// What is not seen of virtual threads that are looked at some times a second.
 const SHORT_WAITS: &str = "single short waits";
-/// Of a wait in the map, behind what other waits have.
-const NUMBER_AT: usize = event::SIZE;
 
 /// A wait of a virtual thread. The thread id is that of the carrier it left.
 pub(super) struct Wait {
@@ -61,9 +62,9 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// From the bytes of the ring buffer or of the map; `None` when they are not one.
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        Some(Self { event: Event::parse(bytes)?, number: words::long(bytes, NUMBER_AT)? })
+    /// As the program sends and keeps it; `None` when it is none.
+    fn of(wait: &virtual_wait) -> Option<Self> {
+        Some(Self { event: Event::of(&transmute!(wait.wait))?, number: wait.number })
     }
 }
 
@@ -158,7 +159,13 @@ impl VirtualThreads {
             let shared = (unwinder.as_ref(), cx.targets.map());
             let loaded = load(whole_host, min_ns, shared).map_err(|error| error.why)?;
             let maps = &loaded.maps;
-            let events = Events::over(&maps.events, &maps.samples, Wait::parse, MOST_EVENTS, unwinder);
+            let events = Events::over(
+                &maps.events,
+                &maps.samples,
+                |bytes| Wait::of(&read(bytes)?),
+                MOST_EVENTS,
+                unwinder,
+            );
             let events =
                 events.map_err(|error| unavailable(WHAT, "mapping the ring buffers of", &error).why)?;
             (self.loaded, self.events) = (Some(loaded), Some(events));
@@ -171,7 +178,7 @@ impl VirtualThreads {
     fn attach(&mut self, pid: u32, jvm: &Jvm) -> Result<Option<String>, String> {
         let loaded = self.loaded.as_ref().ok_or("no program")?;
         let mut followed = Followed { monitors: Group::new(), yields: Group::new() };
-        let hits = loaded.maps.virtual_hits.update(&pid.to_ne_bytes(), &[0; 16], MapFlags::ANY);
+        let hits = record::put(&loaded.maps.virtual_hits, &pid, &virtual_hits::default());
         hits.map_err(|error| format!("too many JVMs have virtual threads ({error})"))?;
         followed.yields.links = attach_yields(loaded, pid)?;
         let mut why = None;
@@ -191,17 +198,20 @@ impl VirtualThreads {
     /// Sends the program the layout of a JVM, and since when it is followed.
     pub(super) fn send_jvm(&self, pid: u32, jvm: &Jvm) {
         let (Some(loaded), Some(followed)) = (&self.loaded, self.followed.get(&pid)) else { return };
-        let mut bytes = event::bytes_of(&jvm.constants, jvm.exclusive_owner);
         let way = jvm.continuation.unwrap_or_default();
-        let words = [jvm.constants.carrier_object, jvm.constants.thread_number];
-        for word in words.into_iter().chain([way.entry, way.continuation, way.target, way.virtual_thread]) {
-            bytes.extend(word.to_ne_bytes());
-        }
-        for since_ns in [followed.monitors.since_ns, followed.yields.since_ns] {
-            bytes.extend(since_ns.to_ne_bytes());
-        }
+        let sent = virtual_jvm {
+            jvm: transmute!(event::jvm_of(&jvm.constants, jvm.exclusive_owner)),
+            carrier_object: jvm.constants.carrier_object,
+            thread_number: jvm.constants.thread_number,
+            entry: way.entry,
+            continuation: way.continuation,
+            target: way.target,
+            virtual_thread: way.virtual_thread,
+            monitors_since_ns: followed.monitors.since_ns,
+            yields_since_ns: followed.yields.since_ns,
+        };
         // A full map: attaching has failed before.
-        let _ = loaded.maps.virtual_jvms.update(&pid.to_ne_bytes(), &bytes, MapFlags::ANY);
+        let _ = record::put(&loaded.maps.virtual_jvms, &pid, &sent);
     }
 
     /// A process is gone, or another program.
@@ -223,16 +233,15 @@ impl VirtualThreads {
     fn forget(&self, which: impl Fn(&Wait) -> bool) {
         let Some(loaded) = &self.loaded else { return };
         for (key, _) in self.waiting().into_iter().filter(|(_, wait)| which(wait)) {
-            let _ = loaded.maps.virtual_waits.delete(&key);
+            let _ = loaded.maps.virtual_waits.delete(key.as_bytes());
         }
     }
 
     /// Waits that go on.
-    fn waiting(&self) -> Vec<(Vec<u8>, Wait)> {
+    fn waiting(&self) -> Vec<(virtual_thread, Wait)> {
         let Some(loaded) = &self.loaded else { return Vec::new() };
-        let waits = &loaded.maps.virtual_waits;
-        let value = |key: &Vec<u8>| Wait::parse(&waits.lookup(key, MapFlags::ANY).ok().flatten()?);
-        waits.keys().filter_map(|key| Some((value(&key)?, key))).map(|(wait, key)| (key, wait)).collect()
+        let all = record::all(&loaded.maps.virtual_waits).into_iter();
+        all.filter_map(|(thread, wait)| Some((thread, Wait::of(&wait)?))).collect()
     }
 
     /// Writes what came in.
@@ -388,11 +397,10 @@ impl VirtualThreads {
         let Some(loaded) = &self.loaded else { return };
         let (mut taken_off, mut changed) = (Vec::new(), Vec::new());
         for (pid, jvm) in &mut self.followed {
-            let hits = loaded.maps.virtual_hits.lookup(&pid.to_ne_bytes(), MapFlags::ANY).ok().flatten();
-            let hits = |at| hits.as_deref().and_then(|bytes| words::long(bytes, at)).unwrap_or(0);
+            let hits: virtual_hits = record::value(&loaded.maps.virtual_hits, pid).unwrap_or_default();
             let groups = [
-                (&mut jvm.monitors, hits(0), attach_monitors as Attach, "monitors", "waits for them"),
-                (&mut jvm.yields, hits(8), attach_yields, "locks of java.util.concurrent", "switches"),
+                (&mut jvm.monitors, hits.monitors, attach_monitors as Attach, "monitors", "waits for them"),
+                (&mut jvm.yields, hits.yields, attach_yields, "locks of java.util.concurrent", "switches"),
             ];
             for (group, hits, attach, locks, what) in groups {
                 group.budget.hit(u32::try_from(hits.saturating_sub(group.hits)).unwrap_or(u32::MAX));

@@ -7,6 +7,7 @@ use fathom_recording::{ProcessId, SpanRow, ThreadId};
 
 use super::mappings::Mappings;
 use super::program::Program;
+use super::program::skeleton::types::fault_key;
 use super::record::{Numbers, What};
 use crate::collector::Context;
 use crate::growing_series::{Gauge, Points};
@@ -31,7 +32,7 @@ type Place = (ProcessId, String);
 /// Counts as they were when written last.
 #[derive(Default)]
 pub(super) struct LastCounts {
-    places: HashMap<Vec<u8>, (Numbers, u32)>,
+    places: HashMap<fault_key, (Numbers, u32)>,
     /// Faults of a process in a mapping, of the intervals in which some of them were timed.
     timed: HashMap<Place, Numbers>,
     /// The same of all its mappings.

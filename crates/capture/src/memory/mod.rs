@@ -22,11 +22,13 @@ use std::os::fd::BorrowedFd;
 use fathom_recording::vocabulary::{fault, kind, label, sample};
 use fathom_recording::{FrameType, ProcessId, SampleRow, SpanRow, StackId};
 
+use crate::bpf::record::read;
 use crate::clock::monotonic_ns;
 use crate::kernel_symbols::KernelSymbols;
 use crate::target::Change;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
+use crate::unwind::shared::StackSample;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use counts::{Interval, LastCounts};
 use mappings::Mappings;
@@ -216,9 +218,8 @@ impl Memory {
     }
 
     fn one(&mut self, record: &[u8], cx: &mut Context<'_>) -> Option<()> {
-        let sample = Sample::parse(record)?;
-        let behind = size_of_val(&sample.head) + sample.stack.len();
-        let tail = Tail::parse(record.get(behind..)?)?;
+        let (sample, tail) = Sample::split(record)?;
+        let tail = Tail::of(&read(tail)?)?;
         let (pid, tid) = (sample.head.pid.cast_signed(), sample.head.tid.cast_signed());
         if tail.what == What::Oom {
             self.killed(&tail, cx);
@@ -228,8 +229,8 @@ impl Memory {
         let thread = cx.thread_called(pid, tid, &sample.comm());
         let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
         let stall = !matches!(tail.what, What::Fault | What::Major | What::SlowMinor);
-        let trimmed = if stall { Self::without_our_own(record, &sample) } else { None };
-        let sample = trimmed.as_deref().and_then(Sample::parse).unwrap_or(sample);
+        let trimmed = if stall { Self::without_our_own(&sample) } else { None };
+        let sample = trimmed.as_ref().map_or(sample, |(head, stack)| Sample { head: *head, stack });
         let unwinder = self.unwinder.clone();
         let mut stack =
             unwinder.as_ref().and_then(|unwinder| unwinder.borrow_mut().stack(&sample, is_jvm, cx.sink));
@@ -301,7 +302,7 @@ impl Memory {
 
     /// The record without the innermost frames of the kernel that are the tracing itself; `None`:
     /// there are none.
-    fn without_our_own(record: &[u8], sample: &Sample<'_>) -> Option<Vec<u8>> {
+    fn without_our_own(sample: &Sample<'_>) -> Option<(StackSample, Vec<u8>)> {
         let symbols = KernelSymbols::get();
         let own = |pc: &u64| {
             symbols.find(*pc).is_none_or(|(name, _)| {
@@ -311,14 +312,10 @@ impl Memory {
             })
         };
         let ours = sample.kernel().take_while(own).count();
-        let head = size_of_val(&sample.head);
-        let frames = head + sample.stack.len() - 8 * usize::from(sample.head.kernel_frames);
-        let mut bytes = record.get(..head + sample.stack.len())?.to_vec();
-        bytes.drain(frames..frames + 8 * ours);
-        let left = sample.head.kernel_frames - ours as u16;
-        // Where `struct stack_sample` has the number of them.
-        bytes.get_mut(26..28)?.copy_from_slice(&left.to_ne_bytes());
-        (ours > 0).then_some(bytes)
+        let head = StackSample { kernel_frames: sample.head.kernel_frames - ours as u16, ..sample.head };
+        let (user, kernel) =
+            sample.stack.split_at(sample.stack.len() - 8 * usize::from(sample.head.kernel_frames));
+        (ours > 0).then(|| (head, [user, &kernel[8 * ours..]].concat()))
     }
 }
 

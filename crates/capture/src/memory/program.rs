@@ -6,20 +6,25 @@ use std::rc::Rc;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::pace::{Look, Pace, SOON_NS};
-use super::record::{Counts, name_of, pair};
+use super::record::Counts;
 use crate::Unavailable;
 use crate::bpf::dispatcher::{Dispatcher, Hook, Registered};
 use crate::bpf::object::{Part, leave_out, place, skeleton};
+use crate::bpf::record::{self, text};
 use crate::bpf::ring::Ring;
-use crate::bpf::{self, pid_namespace, silence, unavailable, whole, words};
+use crate::bpf::{self, pid_namespace, silence, unavailable, whole};
 use crate::clock::monotonic_ns;
 use crate::perf_event::{self, SoftwareEvent};
 use crate::unwind::SharedUnwinder;
 use crate::unwind::share_tables;
 
 skeleton!("memory");
+use skeleton::types::{
+    budget, fault_key, foreign_counts, foreign_key, space_counts, space_key, stall_counts, stall_key,
+};
 use skeleton::{MemorySkel, MemorySkelBuilder};
 
 /// What cannot be seen without it.
@@ -169,13 +174,11 @@ impl Program {
     /// `bpf/memory_faults.h`), or fewer.
     pub(super) fn rate_now(&self, now_ns: i64) -> f64 {
         let map = &self.loaded.maps.budgets;
-        let budgets = map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
-        let rate = |budget: &Vec<u8>| {
-            let since_ns = words::long(budget, 0)?.cast_signed();
-            let length_ns = (now_ns - since_ns).max(SOON_NS) as f64;
-            Some(f64::from(words::word(budget, 8)?) * self.one_in() as f64 * 1e9 / length_ns)
+        let rate = |budget: budget| {
+            let length_ns = (now_ns - budget.window_ns.cast_signed()).max(SOON_NS) as f64;
+            f64::from(budget.faults) * self.one_in() as f64 * 1e9 / length_ns
         };
-        budgets.iter().flatten().filter_map(rate).sum()
+        record::of_cpus(map, 0).into_iter().map(rate).sum()
     }
 
     /// How many a fault that is counted stands for.
@@ -217,30 +220,42 @@ impl Program {
     }
 
     /// All faults by thread and mapping, each with its key in the map.
-    pub(super) fn places(&self) -> Vec<(Vec<u8>, Counts)> {
-        let counts = |(key, value): (Vec<u8>, Vec<u8>)| Some((key, Counts::parse(&value)?));
-        entries(&self.loaded.maps.places).into_iter().filter_map(counts).collect()
+    pub(super) fn places(&self) -> Vec<(fault_key, Counts)> {
+        let Ok(places) = whole::entries(&self.loaded.maps.places) else { return Vec::new() };
+        places.map(|(key, counts)| (key, Counts::of(&counts))).collect()
     }
 
     /// Forgets faults of a thread in a mapping.
-    pub(super) fn forget(&self, key: &[u8]) {
-        let _ = self.loaded.maps.places.delete(key);
+    pub(super) fn forget(&self, key: &fault_key) {
+        let _ = self.loaded.maps.places.delete(key.as_bytes());
     }
 
     /// Stalls: pid and kind, how many and nanoseconds.
     pub(super) fn stalls(&self) -> Vec<Counted> {
-        counted(&self.loaded.maps.stalls)
+        counted(&self.loaded.maps.stalls, |key: stall_key, counts: stall_counts| Counted {
+            key: (key.pid, key.what),
+            numbers: (counts.count, counts.ns),
+            name: String::new(),
+        })
     }
 
     /// Calls on the address space: pid and which, how many and bytes.
     pub(super) fn calls(&self) -> Vec<Counted> {
-        counted(&self.loaded.maps.calls)
+        counted(&self.loaded.maps.calls, |key: space_key, counts: space_counts| Counted {
+            key: (key.pid, key.call),
+            numbers: (counts.count, counts.bytes),
+            name: String::new(),
+        })
     }
 
     /// Locks of a target's address space by others: pid and by whom, how many and how many to
     /// write.
     pub(super) fn foreign(&self) -> Vec<Counted> {
-        counted(&self.loaded.maps.foreign)
+        counted(&self.loaded.maps.foreign, |key: foreign_key, counts: foreign_counts| Counted {
+            key: (key.pid, key.by),
+            numbers: (counts.count, counts.written),
+            name: text(&counts.comm),
+        })
     }
 
     /// Samples that found no room, and counts that found none.
@@ -251,14 +266,10 @@ impl Program {
     }
 }
 
-fn entries(map: &libbpf_rs::MapMut<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
-    whole::entries(map).map(Iterator::collect).unwrap_or_default()
-}
-
-fn counted(map: &libbpf_rs::MapMut<'_>) -> Vec<Counted> {
-    let one = |(key, value): (Vec<u8>, Vec<u8>)| {
-        let (key, numbers) = pair(&key, &value)?;
-        Some(Counted { key, numbers, name: name_of(&value) })
-    };
-    entries(map).into_iter().filter_map(one).collect()
+fn counted<K: FromBytes, V: FromBytes>(
+    map: &libbpf_rs::MapMut<'_>,
+    one: impl Fn(K, V) -> Counted,
+) -> Vec<Counted> {
+    let Ok(entries) = whole::entries(map) else { return Vec::new() };
+    entries.map(|(key, counts)| one(key, counts)).collect()
 }

@@ -1,13 +1,7 @@
-//! What the program in the kernel sends and counts: `bpf/memory.h`, byte by byte.
+//! What the program in the kernel sends and counts: `bpf/memory.h`.
 
-use crate::bpf::words::{long, text, word};
-
-/// Bytes of a mapping's name.
-const NAME: usize = 32;
-/// Bytes of `struct fault_mapping`.
-const MAPPING: usize = 40 + NAME;
-/// Bytes of `struct memory_tail`.
-const TAIL: usize = 40 + MAPPING;
+use super::program::skeleton::types::{fault_counts, fault_mapping, memory_tail};
+use crate::bpf::record::text;
 
 /// A mapping as a fault found it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -161,75 +155,61 @@ impl Numbers {
 }
 
 impl FaultMapping {
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        Some(Self {
-            start: long(bytes, 0)?,
-            end: long(bytes, 8)?,
-            flags: long(bytes, 16)?,
-            inode: long(bytes, 24)?,
-            sp: long(bytes, 32)?,
-            name: text(bytes.get(40..MAPPING)?),
-        })
+    fn of(mapping: &fault_mapping) -> Self {
+        Self {
+            start: mapping.start,
+            end: mapping.end,
+            flags: mapping.flags,
+            inode: mapping.inode,
+            sp: mapping.sp,
+            name: text(&mapping.name),
+        }
     }
 }
 
 impl Tail {
-    /// From the bytes behind a stack; `None` when they are not one.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..TAIL)?;
+    /// As it stands behind a stack; `None` when it is none.
+    pub(super) fn of(tail: &memory_tail) -> Option<Self> {
         Some(Self {
-            from_ns: long(bytes, 0)?,
-            to_ns: long(bytes, 8)?,
-            address: long(bytes, 16)?,
-            argument: long(bytes, 24)?,
-            what: What::of(word(bytes, 32)?)?,
-            weight: word(bytes, 36)?,
-            mapping: FaultMapping::parse(&bytes[40..])?,
+            from_ns: tail.from_ns,
+            to_ns: tail.to_ns,
+            address: tail.address,
+            argument: tail.argument,
+            what: What::of(tail.what)?,
+            weight: tail.weight,
+            mapping: FaultMapping::of(&tail.mapping),
         })
     }
 }
 
 impl Counts {
-    /// From a value of the map `places`.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+    /// A value of the map `places`.
+    pub(super) fn of(counts: &fault_counts) -> Self {
         let numbers = Numbers {
-            minor: long(bytes, MAPPING)?,
-            major: long(bytes, MAPPING + 8)?,
-            protect: long(bytes, MAPPING + 16)?,
-            in_kernel: long(bytes, MAPPING + 24)?,
-            ns: long(bytes, MAPPING + 32)?,
-            timed: long(bytes, MAPPING + 40)?,
+            minor: counts.minor,
+            major: counts.major,
+            protect: counts.protect,
+            in_kernel: counts.in_kernel,
+            ns: counts.ns,
+            timed: counts.timed,
         };
-        let (pid, tid) = (word(bytes, MAPPING + 48)?, word(bytes, MAPPING + 52)?);
-        Some(Self { mapping: FaultMapping::parse(bytes)?, numbers, pid, tid })
+        Self { mapping: FaultMapping::of(&counts.mapping), numbers, pid: counts.pid, tid: counts.tid }
     }
-}
-
-/// Two words of a key, and two numbers of a value: the maps `stalls`, `calls` and `foreign`.
-pub(super) fn pair(key: &[u8], value: &[u8]) -> Option<((u32, u32), (u64, u64))> {
-    Some(((word(key, 0)?, word(key, 4)?), (long(value, 0)?, long(value, 8)?)))
-}
-
-/// The name in a value of the map `foreign`.
-pub(super) fn name_of(value: &[u8]) -> String {
-    value.get(16..32).map(text).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bpf::record::characters;
 
     #[test]
-    fn a_record_that_is_too_short_or_of_an_unknown_kind_is_none() {
-        let mut bytes = vec![0_u8; TAIL];
-        assert_eq!(Tail::parse(&bytes), None);
-        bytes[32] = 1;
-        bytes[80..84].copy_from_slice(b"libz");
-        let tail = Tail::parse(&bytes).unwrap();
+    fn a_record_of_an_unknown_kind_is_none() {
+        let mapping = fault_mapping { name: characters("libz"), ..fault_mapping::default() };
+        let sent = memory_tail { what: 1, mapping, ..memory_tail::default() };
+        let tail = Tail::of(&sent).unwrap();
         assert_eq!((tail.what, tail.mapping.name.as_str()), (What::Fault, "libz"));
-        assert_eq!(Tail::parse(&bytes[..TAIL - 1]), None);
-        bytes[32] = 9;
-        assert_eq!(Tail::parse(&bytes), None);
+        assert_eq!(Tail::of(&memory_tail { what: 9, ..sent }), None);
+        assert_eq!(Tail::of(&memory_tail { what: 0, ..sent }), None);
     }
 
     #[test]

@@ -9,17 +9,19 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 
+use libbpf_rs::Link;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags};
 
 use crate::Unavailable;
 use crate::bpf::object::{place, skeleton};
+use crate::bpf::record::{self, text};
 use crate::perf_event;
 use crate::unwind::SharedUnwinder;
-use crate::unwind::samples::{Walked, word};
+use crate::unwind::samples::Walked;
 use crate::unwind::share_tables;
 
 skeleton!("method");
+use skeleton::types::{armed, call_count, call_key, entry_counts, times};
 use skeleton::{MethodSkel, MethodSkelBuilder};
 
 /// Breakpoints that a CPU has: `BREAKPOINTS` of bpf/method.h.
@@ -27,18 +29,13 @@ pub const BREAKPOINTS: usize = 4;
 /// Entries that can be armed one after the other: `MOST_ENTRIES` there.
 pub const MOST_ENTRIES: u32 = 2048;
 
-/// Parts of a power of two that times are counted in, and all of these buckets: `TIME_PARTS` and
-/// `TIME_BUCKETS` there.
+/// Parts of a power of two that times are counted in: `TIME_PARTS` there.
 const TIME_PARTS: usize = 4;
-const TIME_BUCKETS: usize = 40 * TIME_PARTS;
-
-/// Size of `struct call_key`.
-const CALL_KEY: usize = 24;
 
 /// What is seen without the program.
 pub const WHAT: &str = "calls of compiled Java methods";
 
-/// An address that is watched: `struct armed`.
+/// An address that is watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Armed {
     /// Where.
@@ -56,15 +53,9 @@ pub struct Armed {
 }
 
 impl Armed {
-    fn bytes(&self) -> [u8; 40] {
-        let mut bytes = [0; 40];
-        bytes[..8].copy_from_slice(&self.at.to_ne_bytes());
-        bytes[8..16].copy_from_slice(&self.state.to_ne_bytes());
-        bytes[16..24].copy_from_slice(&self.returns_to.to_ne_bytes());
-        bytes[24..28].copy_from_slice(&self.entry.to_ne_bytes());
-        bytes[28..32].copy_from_slice(&self.round.to_ne_bytes());
-        bytes[32..36].copy_from_slice(&u32::from(self.is_return).to_ne_bytes());
-        bytes
+    fn sent(&self) -> armed {
+        let Self { at, state, returns_to, entry, round, is_return } = *self;
+        armed { at, state, returns_to, entry, round, is_return: is_return.into(), pad: 0 }
     }
 }
 
@@ -211,8 +202,7 @@ impl Program {
 
     /// Changes what is done at a breakpoint that stands.
     pub fn write(&self, slot: usize, armed: &Armed) -> io::Result<()> {
-        let slot = (slot as u32).to_ne_bytes();
-        self.skel.maps.armed.update(&slot, &armed.bytes(), MapFlags::ANY).map_err(io::Error::other)
+        record::put(&self.skel.maps.armed, &(slot as u32), &armed.sent()).map_err(io::Error::other)
     }
 
     /// Takes a breakpoint away; how often the CPUs stopped at it, which is what the program
@@ -227,52 +217,31 @@ impl Program {
 
     /// What was seen at an entry.
     pub fn hits(&self, entry: u32) -> Hits {
-        let values = self.skel.maps.entry_hits.lookup_percpu(&entry.to_ne_bytes(), MapFlags::ANY);
-        let values = values.ok().flatten().unwrap_or_default();
-        let sum = |which: usize| values.iter().filter_map(|bytes| at(bytes, which)).sum();
+        let counts: Vec<entry_counts> = record::of_cpus(&self.skel.maps.entry_hits, entry);
+        let sum = |which: usize| counts.iter().map(|counts| counts.hits[which]).sum();
         Hits { calls: sum(0), replaced: sum(1), not_kept: sum(2), elsewhere: sum(3), returns: sum(4) }
     }
 
     /// How long calls took that were timed at a return.
     pub fn times(&self, entry: u32) -> Times {
-        let bytes = self.skel.maps.entry_times.lookup(&entry.to_ne_bytes(), MapFlags::ANY);
-        let Some(bytes) = bytes.ok().flatten() else { return Times::default() };
-        let word = |which: usize| at(&bytes, which).unwrap_or(0);
-        let buckets = (0..TIME_BUCKETS).map(|bucket| (start_of(bucket), word(3 + bucket)));
-        let buckets = buckets.filter(|(_, count)| *count > 0).collect();
-        Times { count: word(0), sum_ns: word(1), max_ns: word(2), buckets }
+        let times: times = record::value(&self.skel.maps.entry_times, &entry).unwrap_or_default();
+        let buckets = times.bucket.iter().enumerate().filter(|(_, count)| **count > 0);
+        let buckets = buckets.map(|(bucket, count)| (start_of(bucket), *count)).collect();
+        Times { count: times.count, sum_ns: times.sum_ns, max_ns: times.max_ns, buckets }
     }
 
     /// All calls so far, by caller and thread.
     pub fn calls(&self) -> Vec<Calls> {
-        let map = &self.skel.maps.calls;
-        let read = |key: Vec<u8>| {
-            let count = map.lookup(&key, MapFlags::ANY).ok()??;
-            let key: [u8; CALL_KEY] = key.try_into().ok()?;
-            let number = |from: usize| word(&key[from..from + 4]) as u32;
-            let (low, high) = (word(&key[..8]), word(&key[8..16]));
-            Some(Calls {
-                caller: Walked::of(low, high),
-                is_walked: (low, high) != (0, 0),
-                entry: number(16),
-                tid: number(20),
-                comm: comm(count.get(8..24)?),
-                count: at(&count, 0)?,
-            })
+        let calls = |(key, count): (call_key, call_count)| Calls {
+            caller: Walked::of(key.caller.low, key.caller.high),
+            is_walked: (key.caller.low, key.caller.high) != (0, 0),
+            entry: key.entry,
+            tid: key.tid,
+            comm: text(&count.comm),
+            count: count.count,
         };
-        map.keys().filter_map(read).collect()
+        record::all(&self.skel.maps.calls).into_iter().map(calls).collect()
     }
-}
-
-/// A thread's name as the kernel has it: up to 15 characters and zeros.
-fn comm(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
-}
-
-/// A word of a value.
-fn at(bytes: &[u8], which: usize) -> Option<u64> {
-    bytes.get(which * 8..which * 8 + 8).map(word)
 }
 
 #[cfg(test)]

@@ -1,12 +1,8 @@
-//! What the programs in the kernel send: `bpf/network.h`, byte by byte.
+//! What the programs in the kernel send: `bpf/network.h`.
 
-use crate::bpf::words;
+use super::skeleton::types;
+use crate::bpf::record::text;
 use crate::socket_ends::Ends;
-
-/// Bytes of `struct network_event`.
-const EVENT: usize = 104 + 256;
-/// Bytes of `struct network_again`.
-const AGAIN: usize = 64;
 
 /// What is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,52 +34,27 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// From the bytes of the ring buffer or of a map; `None` when they are not one.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..EVENT)?;
-        let long = |at: usize| words::long(bytes, at);
-        let word = |at: usize| words::word(bytes, at);
-        let text = |from: usize, to: usize| bytes.get(from..to).map(words::text);
-        let kind = match bytes.get(36)? {
+    /// As the programs send it, and keep it in a map; `None` when it is none.
+    pub(super) fn of(event: &types::network_event) -> Option<Self> {
+        let kind = match event.kind {
             1 => Kind::Connect,
             2 => Kind::Lookup,
             _ => return None,
         };
         Some(Self {
             kind,
-            begin_ns: long(0)?,
-            end_ns: long(8)?,
-            stack_ns: long(16)?,
-            pid: word(24)?,
-            tid: word(28)?,
-            result: word(32)?.cast_signed(),
-            nonblocking: *bytes.get(37)? != 0,
-            established: *bytes.get(38)? != 0,
-            comm: text(40, 56)?,
-            ends: Ends::parse(bytes.get(56..)?)?,
-            host: text(104, EVENT)?,
+            begin_ns: event.begin_ns,
+            end_ns: event.end_ns,
+            stack_ns: event.stack_ns,
+            pid: event.pid,
+            tid: event.tid,
+            result: event.result,
+            nonblocking: event.nonblocking != 0,
+            established: event.established != 0,
+            comm: text(&event.comm),
+            ends: Ends::of(&event.ends),
+            host: text(&event.host),
         })
-    }
-}
-
-/// Segments of a connection that were sent again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Again {
-    pub(super) segments: u64,
-    /// Of its socket; 0: its program has closed it.
-    pub(super) inode: u64,
-    pub(super) ends: Ends,
-    /// Whose it is, while the connection is being made; 0: not known.
-    pub(super) pid: u32,
-}
-
-impl Again {
-    /// From the bytes of a map's value.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..AGAIN)?;
-        let long = |at: usize| words::long(bytes, at);
-        let pid = words::word(bytes, 60)?;
-        Some(Self { segments: long(0)?, inode: long(8)?, ends: Ends::parse(bytes.get(16..)?)?, pid })
     }
 }
 
@@ -111,25 +82,19 @@ pub(super) fn lookup_error(result: i32) -> Option<String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::bpf::record::characters;
 
     #[test]
     fn a_look_up_is_read_and_what_is_none_is_refused() {
-        let mut bytes = vec![0; EVENT];
-        (bytes[0], bytes[8], bytes[24], bytes[28], bytes[36]) = (5, 9, 7, 8, 2);
-        bytes[32..36].copy_from_slice(&(-3_i32).to_ne_bytes());
-        bytes[104..112].copy_from_slice(b"db.test\0");
-        let event = Event::parse(&bytes).unwrap();
-        assert_eq!(
-            (event.kind, event.begin_ns, event.end_ns, event.pid, event.tid),
-            (Kind::Lookup, 5, 9, 7, 8)
-        );
-        assert_eq!(
-            (event.host.as_str(), lookup_error(event.result).as_deref()),
-            ("db.test", Some("EAI_AGAIN"))
-        );
-        bytes[36] = 9;
-        assert_eq!(Event::parse(&bytes), None);
-        assert_eq!(Event::parse(&bytes[..300]), None);
-        assert_eq!(Again::parse(&[0; 63]), None);
+        let sent = types::network_event {
+            kind: 2,
+            result: -3,
+            host: characters("db.test"),
+            ..types::network_event::default()
+        };
+        let event = Event::of(&sent).unwrap();
+        assert_eq!((event.kind, event.host.as_str()), (Kind::Lookup, "db.test"));
+        assert_eq!(lookup_error(event.result).as_deref(), Some("EAI_AGAIN"));
+        assert_eq!(Event::of(&types::network_event { kind: 9, ..sent }), None);
     }
 }

@@ -27,19 +27,21 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts};
 use syscalls::Errno;
 
 use crate::bpf::object::{place, skeleton};
+use crate::bpf::record::{self, read};
 use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable, whole};
 use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Budget, Verdict, put_back};
 use crate::procfs;
+use crate::socket_ends::Ends;
 use crate::target::Change;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::share_tables;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
-use event::{Again, Event, Kind};
+use event::{Event, Kind};
 use sockets::Sockets;
 
 skeleton!("network");
-use skeleton::{NetworkSkel, NetworkSkelBuilder};
+use skeleton::{NetworkSkel, NetworkSkelBuilder, types};
 
 /// What cannot be seen without it.
 const WHAT: &str = "connections and name look-ups";
@@ -98,7 +100,13 @@ impl Collector for Network {
         let loaded = load(whole_host, cx.settings, cx.services.unwinder(), cx.targets.map())?;
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffer of", &error);
         let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
-        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, unwinder);
+        let events = Events::over(
+            &maps.events,
+            &maps.samples,
+            |bytes| Event::of(&read(bytes)?),
+            MOST_EVENTS,
+            unwinder,
+        );
         self.events = Some(events.map_err(broken)?);
         let attach = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
         self.links.push(loaded.progs.on_state.attach().map_err(attach)?);
@@ -239,12 +247,10 @@ impl Network {
     /// be seen, and must not be taken from later ones.
     fn forget_lookups(&self, pid: i32) {
         let Some(map) = self.loaded.as_ref().map(|loaded| &loaded.maps.lookups) else { return };
-        let keys: Vec<_> = map.keys().collect();
-        for key in keys {
-            let event = map.lookup(&key, MapFlags::ANY).ok().flatten().and_then(|value| Event::parse(&value));
-            if event.is_some_and(|event| event.pid.cast_signed() == pid) {
+        for (key, event) in record::all::<u64, types::network_event>(map) {
+            if event.pid.cast_signed() == pid {
                 // One that was over by itself meanwhile is gone already.
-                let _ = map.delete(&key);
+                let _ = map.delete(&key.to_ne_bytes());
             }
         }
     }
@@ -313,12 +319,9 @@ impl Network {
     ) {
         let ends_ns = cx.ends_ns();
         let Some(maps) = self.loaded.as_ref().map(|loaded| &loaded.maps) else { return };
-        let read = |map: &libbpf_rs::MapMut<'_>| -> Vec<Event> {
-            let values = map.keys().filter_map(|key| map.lookup(&key, MapFlags::ANY).ok().flatten());
-            values.filter_map(|value| Event::parse(&value)).collect()
-        };
-        let mut left = read(&maps.connecting);
-        left.extend(read(&maps.lookups));
+        let mut left: Vec<(u64, types::network_event)> = record::all(&maps.connecting);
+        left.extend(record::all(&maps.lookups));
+        let left: Vec<Event> = left.iter().filter_map(|(_, event)| Event::of(event)).collect();
         for event in left.iter().filter(|event| event.begin_ns > 0 && event.begin_ns < ends_ns) {
             let stack = stack(self, event, cx);
             match event.kind {
@@ -369,15 +372,15 @@ impl Network {
     fn write_again(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.again;
-        let Ok(read) = whole::taken(map) else { return };
-        let read: Vec<Again> = read.filter_map(|(_, value)| Again::parse(&value)).collect();
+        let Ok(taken) = whole::taken::<u64, types::network_again>(map) else { return };
+        let taken: Vec<_> = taken.map(|(_, again)| again).collect();
         let now_ns = cx.clock.epoch_now_ns();
-        for again in read {
+        for again in taken {
             let pids = self.lookups.keys().copied();
             let begun = (again.pid > 0).then(|| again.pid.cast_signed());
             let Some(pid) = begun.or_else(|| self.sockets.owner(again.inode, pids)) else { continue };
             let process = cx.process(pid);
-            let peer = again.ends.peer("").unwrap_or_default();
+            let peer = Ends::of(&again.ends).peer("").unwrap_or_default();
             cx.sink.span(&SpanRow {
                 figures: &[(figure::SEGMENTS, again.segments as f64)],
                 labels: &[(label::PEER, peer.as_str())],

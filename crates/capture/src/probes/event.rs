@@ -1,15 +1,9 @@
-//! What the program in the kernel sends: `bpf/probe.h`, byte by byte.
+//! What the program in the kernel sends: `bpf/probe.h`.
 
-use crate::bpf::words;
+use zerocopy::IntoBytes;
 
-const ARGUMENTS: usize = 8;
-const TEXTS: usize = 2;
-const TEXT_BYTES: usize = 64;
-const RAW_BYTES: usize = 256;
-const TEXTS_AT: usize = 112;
-const RAW_AT: usize = TEXTS_AT + TEXTS * TEXT_BYTES;
-/// Bytes of an event.
-const SIZE: usize = RAW_AT + RAW_BYTES;
+use super::skeleton::types::probe_event;
+
 /// A text is one from so many characters on: less may be any bytes.
 const SHORTEST: usize = 3;
 
@@ -28,40 +22,32 @@ pub(super) struct Event {
     /// Which probe.
     pub(super) probe: u32,
     /// What the first arguments point to, where that is text.
-    pub(super) texts: [Option<String>; TEXTS],
+    pub(super) texts: [Option<String>; 2],
     /// The record of a tracepoint.
     pub(super) raw: Box<[u8]>,
 }
 
 impl Event {
-    /// An event from the bytes of the ring buffer; `None` when they are not one.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..SIZE)?;
-        let long = |at: usize| words::long(bytes, at);
-        let word = |at: usize| words::word(bytes, at);
-        let short = |at: usize| words::short(bytes, at);
-        let count = usize::from(short(108)?).min(ARGUMENTS);
-        let text = |i: usize| {
-            let at = TEXTS_AT + i * TEXT_BYTES;
-            bytes.get(at..at + TEXT_BYTES).and_then(text)
-        };
-        Some(Self {
-            t0_ns: long(0)?,
-            t1_ns: long(8)?,
-            stack_ns: long(16)?,
-            result: long(24).filter(|_| short(110).is_some_and(|returned| returned != 0)),
-            arguments: (0..count).filter_map(|i| long(32 + 8 * i)).collect(),
-            pid: word(96)?,
-            tid: word(100)?,
-            probe: word(104)?,
-            texts: [text(0), text(1)],
-            raw: bytes[RAW_AT..].into(),
-        })
+    /// As the program sends it.
+    pub(super) fn of(event: &probe_event) -> Self {
+        let arguments = event.argument.iter().take(usize::from(event.arguments));
+        Self {
+            t0_ns: event.t0_ns,
+            t1_ns: event.t1_ns,
+            stack_ns: event.stack_ns,
+            result: Some(event.result).filter(|_| event.returned != 0),
+            arguments: arguments.copied().collect(),
+            pid: event.pid,
+            tid: event.tid,
+            probe: event.probe,
+            texts: event.text.map(|text| text_of(text.bytes.as_bytes())),
+            raw: event.raw.into(),
+        }
     }
 }
 
 /// Bytes that look like text.
-fn text(bytes: &[u8]) -> Option<String> {
+fn text_of(bytes: &[u8]) -> Option<String> {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let text = std::str::from_utf8(&bytes[..end]).ok()?;
     (end >= SHORTEST && !text.chars().any(char::is_control)).then(|| text.to_owned())
@@ -70,22 +56,16 @@ fn text(bytes: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bpf::record::characters;
 
     #[test]
-    fn bytes_are_read_by_their_places() {
-        let mut bytes = [0_u8; SIZE];
-        for (at, value) in [(0, 1_u64), (8, 2), (16, 3), (24, 4), (32, 5), (40, 6)] {
-            bytes[at..at + 8].copy_from_slice(&value.to_ne_bytes());
-        }
-        bytes[96..100].copy_from_slice(&7_u32.to_ne_bytes());
-        bytes[108..110].copy_from_slice(&2_u16.to_ne_bytes());
-        bytes[110] = 1;
-        bytes[TEXTS_AT..TEXTS_AT + 5].copy_from_slice(b"/etc\0");
-        bytes[TEXTS_AT + TEXT_BYTES..TEXTS_AT + TEXT_BYTES + 4].copy_from_slice(&[b'a', 0xff, b'b', 0]);
-        let event = Event::parse(&bytes).unwrap();
-        assert_eq!((event.t0_ns, event.t1_ns, event.result, event.pid), (1, 2, Some(4), 7));
-        assert_eq!(event.arguments, [5, 6]);
+    fn an_event_has_the_arguments_that_are_set_and_what_looks_like_text() {
+        let mut sent = probe_event { result: 4, returned: 1, arguments: 2, ..probe_event::default() };
+        sent.argument[..3].copy_from_slice(&[5, 6, 7]);
+        (sent.text[0].bytes, sent.text[1].bytes) = (characters("/etc"), characters("a\u{1}bc"));
+        let event = Event::of(&sent);
+        assert_eq!((event.result, event.arguments.as_slice()), (Some(4), &[5, 6][..]));
         assert_eq!(event.texts, [Some("/etc".into()), None]);
-        assert!(Event::parse(&bytes[1..]).is_none());
+        assert_eq!(Event::of(&probe_event { returned: 0, ..sent }).result, None);
     }
 }

@@ -1,7 +1,7 @@
 //! The record of a tracepoint: its fields by name, as its `format` file lists them
 //! (Documentation/trace/events.rst).
 
-use crate::bpf::words::text;
+use crate::bpf::record::text;
 
 /// Bytes of a `format` file that are read, and fields of it.
 const LARGEST: usize = 64 << 10;

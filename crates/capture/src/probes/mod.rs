@@ -21,6 +21,7 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts, UsdtOpts};
 
 use crate::bpf::object::{place, skeleton};
+use crate::bpf::record::read;
 use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable};
 use crate::event_stacks::Events;
 pub use crate::probe_spec::Spec;
@@ -319,7 +320,13 @@ impl Collector for Probes {
         let loaded = load(self.min_ns, cx.services.unwinder(), cx.targets.map())?;
         let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, unwinder);
+        let events = Events::over(
+            &maps.events,
+            &maps.samples,
+            |bytes| Some(Event::of(&read(bytes)?)),
+            MOST_EVENTS,
+            unwinder,
+        );
         self.events = Some(events.map_err(broken)?);
         self.loaded = Some(loaded);
         self.attach_to_kernel().map_err(|why| Unavailable {

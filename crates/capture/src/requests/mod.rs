@@ -31,13 +31,14 @@ use libbpf_rs::{Link, MapCore, MapFlags};
 
 use crate::bpf::attached::attached;
 use crate::bpf::object::{place, skeleton};
-use crate::bpf::{counted, pid_namespace, silence, unavailable, whole, words};
+use crate::bpf::{counted, pid_namespace, silence, unavailable, whole};
 use crate::clock::monotonic_ns;
 use crate::growing_series::{Gauge, Points};
 use crate::{Collector, Context, Engine, Entry, Order, Settings, Unavailable, procfs};
 
 skeleton!("requests");
 use peers::Peers;
+use skeleton::types::answered;
 use skeleton::{RequestsSkel, RequestsSkelBuilder};
 
 attached!(RequestsSkel, RequestsMaps, RequestsLinks: answers, listening, losses, peer_answers, watched);
@@ -174,33 +175,28 @@ impl Requests {
         self.jvms = wanted;
     }
 
-    /// Process, number of requests, their time and the longest, nanoseconds, since the last time.
-    fn take(&self) -> Vec<(i32, [u64; 3])> {
+    /// By process, what was answered since the last time.
+    fn take(&self) -> Vec<(i32, answered)> {
         let Some(loaded) = &self.loaded else { return Vec::new() };
-        let Ok(taken) = whole::taken(&loaded.maps.answers) else { return Vec::new() };
-        let parse = |(key, value): (Vec<u8>, Vec<u8>)| {
-            let pid = u32::from_ne_bytes(key.try_into().ok()?).cast_signed();
-            Some((pid, [words::long(&value, 0)?, words::long(&value, 8)?, words::long(&value, 16)?]))
-        };
-        taken.filter_map(parse).collect()
+        whole::taken(&loaded.maps.answers).map(Iterator::collect).unwrap_or_default()
     }
 
     fn write(&mut self, cx: &mut Context<'_>) {
         let now_ns = cx.ends_ns().cast_signed();
-        let answered = self.take();
+        let taken = self.take();
         let by_peers = self.loaded.as_ref().map(|loaded| peers::take(&loaded.maps.peer_answers));
         let Some(last_ns) = self.last_ns.replace(now_ns) else { return };
         let dt_ns = (now_ns - last_ns).max(1);
         let mut silent: HashSet<i32> = self.gauges.keys().copied().collect();
         let mut points = Points::new(cx, Some(last_ns), now_ns);
-        for (pid, [count, total_ns, longest_ns]) in answered.into_iter().filter(|(_, [count, ..])| *count > 0)
-        {
+        for (pid, answered) in taken.into_iter().filter(|(_, answered)| answered.count > 0) {
             silent.remove(&pid);
             let process = points.process(pid);
             let gauges = self.gauges.entry(pid).or_insert_with(|| Gauges::of(process));
-            points.point(&mut gauges.requests, dt_ns, count as f64 / (dt_ns as f64 / 1e9));
-            points.point(&mut gauges.time, dt_ns, total_ns as f64 / count as f64 / 1e6);
-            points.point(&mut gauges.longest, dt_ns, longest_ns as f64 / 1e6);
+            let count = answered.count as f64;
+            points.point(&mut gauges.requests, dt_ns, count / (dt_ns as f64 / 1e9));
+            points.point(&mut gauges.time, dt_ns, answered.total_ns as f64 / count / 1e6);
+            points.point(&mut gauges.longest, dt_ns, answered.longest_ns as f64 / 1e6);
         }
         // A JVM that answered before and answers nothing now.
         for pid in silent {

@@ -10,7 +10,8 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::live;
 use libbpf_rs::MapCore;
 
-use crate::bpf::{whole, words};
+use super::skeleton::types::{peer, peer_answers};
+use crate::bpf::whole;
 use crate::growing_series::{Gauge, Points};
 use crate::socket_ends::address;
 
@@ -19,39 +20,14 @@ const MOST_PEERS: usize = 24;
 /// The instance of the series of all others.
 const OTHERS: &str = "other peers";
 
-/// What a peer answered since the last time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Answers {
-    count: u64,
-    total_ns: u64,
-    unread_ns: u64,
-}
-
-impl Answers {
-    fn add(&mut self, other: Self) {
-        self.count += other.count;
-        self.total_ns += other.total_ns;
-        self.unread_ns += other.unread_ns;
-    }
-}
-
 /// Takes what there is out of the kernel: process and address of the peer.
-pub(super) fn take(map: &impl MapCore) -> Vec<((i32, String), Answers)> {
+pub(super) fn take(map: &impl MapCore) -> Vec<((i32, String), peer_answers)> {
     let Ok(taken) = whole::taken(map) else { return Vec::new() };
-    taken.filter_map(|(key, value)| parse(&key, &value)).collect()
+    taken.map(|(peer, answers)| (key(&peer), answers)).collect()
 }
 
-/// `struct peer` and `struct peer_answers` of bpf/requests.h.
-fn parse(key: &[u8], value: &[u8]) -> Option<((i32, String), Answers)> {
-    let pid = i32::from_ne_bytes(*key.first_chunk()?);
-    let bytes: [u8; 16] = *key.get(8..24)?.first_chunk()?;
-    let peer = address(words::short(key, 4)?, bytes, words::short(key, 6)?);
-    let answers = Answers {
-        count: words::long(value, 0)?,
-        total_ns: words::long(value, 8)?,
-        unread_ns: words::long(value, 16)?,
-    };
-    Some(((pid, peer.to_string()), answers))
+fn key(peer: &peer) -> (i32, String) {
+    (peer.pid.cast_signed(), address(peer.family, peer.address, peer.port).to_string())
 }
 
 /// The series of a peer.
@@ -84,9 +60,9 @@ impl Peers {
         &mut self,
         points: &mut Points<'_, '_>,
         dt_ns: i64,
-        taken: Vec<((i32, String), Answers)>,
+        taken: Vec<((i32, String), peer_answers)>,
     ) {
-        let mut answered: BTreeMap<(i32, String), Answers> = BTreeMap::new();
+        let mut answered: BTreeMap<(i32, String), peer_answers> = BTreeMap::new();
         for ((pid, peer), answers) in taken.into_iter().filter(|(_, answers)| answers.count > 0) {
             let known = self.of.entry(pid).or_default();
             let peer = match known.contains_key(&peer) || known.len() < MOST_PEERS {
@@ -96,7 +72,10 @@ impl Peers {
             if !known.contains_key(&peer) {
                 known.insert(peer.clone(), Gauges::of(points.process(pid), &peer));
             }
-            answered.entry((pid, peer)).or_default().add(answers);
+            let sum = answered.entry((pid, peer)).or_default();
+            sum.count += answers.count;
+            sum.total_ns += answers.total_ns;
+            sum.unread_ns += answers.unread_ns;
         }
         let peers = self.of.iter_mut().flat_map(|(pid, peers)| peers.iter_mut().map(move |p| (*pid, p)));
         for (pid, (peer, gauges)) in peers {
@@ -116,20 +95,12 @@ impl Peers {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
-
     use super::*;
 
     #[test]
     fn answers_are_those_of_a_process_and_the_address_of_its_peer() {
-        let mut key = Vec::from(7_u32.to_ne_bytes());
-        key.extend(2_u16.to_ne_bytes());
-        key.extend(5432_u16.to_ne_bytes());
-        key.extend([10, 0, 0, 9]);
-        key.extend([0; 12]);
-        let value: Vec<u8> = [3_u64, 60, 5].iter().flat_map(|number| number.to_ne_bytes()).collect();
-        let answers = Answers { count: 3, total_ns: 60, unread_ns: 5 };
-        assert_eq!(parse(&key, &value), Some(((7, "10.0.0.9:5432".to_owned()), answers)));
-        assert_eq!(parse(&key[..20], &value), None);
+        let mut sent = peer { pid: 7, family: 2, port: 5432, ..peer::default() };
+        sent.address[..4].copy_from_slice(&[10, 0, 0, 9]);
+        assert_eq!(key(&sent), (7, "10.0.0.9:5432".to_owned()));
     }
 }

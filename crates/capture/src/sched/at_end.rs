@@ -13,11 +13,12 @@ use std::collections::{HashMap, HashSet};
 
 use fathom_recording::StackId;
 use fathom_recording::vocabulary::{figure, kind, label};
-use libbpf_rs::{MapCore, MapFlags};
 
 use super::event::{Off, Unreported, seen_from_ns, syscall_name};
 use super::short::{self, Sum};
+use super::skeleton::types::thread;
 use super::{Sched, kernel_stack};
+use crate::bpf::record;
 use crate::collector::Context;
 use crate::procfs;
 use crate::unwind::asleep;
@@ -30,15 +31,11 @@ impl Sched {
         let mut unknown: Vec<(u32, u64)> = Vec::new();
         let mut owing: Vec<(u32, Unreported)> = Vec::new();
         if let Some(map) = self.loaded.as_ref().map(|loaded| &loaded.maps.threads) {
-            for key in map.keys() {
-                let value = map.lookup(&key, MapFlags::ANY).ok().flatten();
-                let tid = key.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
-                if let (Some(tid), Some(value)) = (tid, value) {
-                    off.insert(tid, Off::parse(&value));
-                    owing.extend(Unreported::parse(&value).map(|owed| (tid, owed)));
-                    let is_new = !self.threads.contains_key(&tid);
-                    unknown.extend(seen_from_ns(&value).filter(|_| is_new).map(|from_ns| (tid, from_ns)));
-                }
+            for (tid, thread) in record::all::<u32, thread>(map) {
+                off.insert(tid, Off::of(&thread));
+                owing.extend(Unreported::of(&thread).map(|owed| (tid, owed)));
+                let is_new = !self.threads.contains_key(&tid);
+                unknown.extend(seen_from_ns(&thread).filter(|_| is_new).map(|from_ns| (tid, from_ns)));
             }
         }
         // One that was made while recording and hangs since has reported nothing yet.

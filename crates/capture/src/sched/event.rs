@@ -1,40 +1,17 @@
-//! What the program in the kernel sends: `bpf/sched.h`, byte by byte.
+//! What the program in the kernel sends (`bpf/sched.h`) and keeps (`bpf/sched_thread.h`).
 
-use crate::bpf::interrupts::Waker;
-use crate::bpf::words;
 use syscalls::Sysno;
 
-/// Frames of the kernel in an event.
-const KERNEL_FRAMES: usize = 32;
-/// Bytes of an event.
-const SIZE: usize = KERNEL_AT + 8 * KERNEL_FRAMES;
-/// Where they begin.
-const KERNEL_AT: usize = 136;
-/// Where `struct thread` of `bpf/sched_thread.h` has when it was switched out and made, and in
-/// which state.
-const OFF_AT: usize = 0;
-const BORN_AT: usize = 8;
-const READY_AT: usize = 16;
-const STATE_AT: usize = 28;
-/// The same of what it waited and has not reported yet.
-const OWED_AT: usize = 40;
-const OWED_RUNQ_AT: usize = 48;
-const PENDING_OFF_AT: usize = 56;
-const PENDING_ON_AT: usize = 64;
-const PENDING_RUNQ_AT: usize = 72;
-const PENDING_STATE_AT: usize = 84;
-const PENDING_SYSCALL_AT: usize = 88;
-/// The kernel's part of its stack, which ends the struct.
-const KERNEL_BYTES_AT: usize = 92;
+use super::skeleton::types::{sched_event, thread};
+use crate::bpf::interrupts::Waker;
+use crate::bpf::record::text;
+
 /// `TASK_INTERRUPTIBLE` (include/linux/sched.h).
 const SLEEPING: u32 = 1;
 
-/// A `struct thread` of so many bytes, of a thread that has slept since a timestamp.
-pub(super) fn asleep_since(off_ns: u64, size: usize) -> Vec<u8> {
-    let mut thread = vec![0; size.max(STATE_AT + 4)];
-    thread[OFF_AT..OFF_AT + 8].copy_from_slice(&off_ns.to_ne_bytes());
-    thread[STATE_AT..STATE_AT + 4].copy_from_slice(&SLEEPING.to_ne_bytes());
-    thread
+/// A thread that has slept since a timestamp.
+pub(super) fn asleep_since(off_ns: u64) -> thread {
+    thread { off_ns, state: SLEEPING, ..thread::default() }
 }
 
 /// A thread that is off the CPU.
@@ -54,19 +31,18 @@ impl Off {
         Self { since_ns, ready_ns: 0, state: state_name(SLEEPING) }
     }
 
-    /// From the bytes of a `struct thread`; `None`: it is on a CPU.
-    pub(super) fn parse(thread: &[u8]) -> Option<Self> {
-        let since_ns = words::long(thread, OFF_AT).filter(|ns| *ns != 0)?;
-        let ready_ns = words::long(thread, READY_AT)?;
-        Some(Self { since_ns, ready_ns, state: state_name(words::word(thread, STATE_AT)?) })
+    /// As the program keeps it; `None`: it is on a CPU.
+    pub(super) fn of(thread: &thread) -> Option<Self> {
+        let off =
+            Self { since_ns: thread.off_ns, ready_ns: thread.ready_ns, state: state_name(thread.state) };
+        (off.since_ns != 0).then_some(off)
     }
 }
 
-/// When a `struct thread` was made, else switched out for the first time that was seen; `None`: it
-/// is on a CPU, since nobody knows when.
-pub(super) fn seen_from_ns(thread: &[u8]) -> Option<u64> {
-    let born_ns = words::long(thread, BORN_AT)?;
-    Some(born_ns).filter(|ns| *ns != 0).or_else(|| Off::parse(thread).map(|off| off.since_ns))
+/// When a thread was made, else switched out for the first time that was seen; `None`: it is on a
+/// CPU, since nobody knows when.
+pub(super) fn seen_from_ns(thread: &thread) -> Option<u64> {
+    [thread.born_ns, thread.off_ns].into_iter().find(|ns| *ns != 0)
 }
 
 /// What a thread waited and has not reported, as it does that when it returns from a call.
@@ -85,19 +61,16 @@ pub(super) struct Unreported {
 }
 
 impl Unreported {
-    /// From the bytes of a `struct thread`; `None`: it has reported all.
-    pub(super) fn parse(thread: &[u8]) -> Option<Self> {
-        let long = |at: usize| words::long(thread, at);
-        let (off_ns, on_ns) = (long(PENDING_OFF_AT)?, long(PENDING_ON_AT)?);
-        let depth = (words::word(thread, KERNEL_BYTES_AT)? as usize / 8).min(KERNEL_FRAMES);
-        let kernel_at = thread.len().checked_sub(8 * KERNEL_FRAMES)?;
+    /// As the program keeps it; `None`: it has reported all.
+    pub(super) fn of(thread: &thread) -> Option<Self> {
+        let (off_ns, on_ns) = (thread.pending_off_ns, thread.pending_on_ns);
         let unreported = Self {
-            owed_ns: long(OWED_AT)?,
-            owed_runq_ns: long(OWED_RUNQ_AT)?,
-            wait: (off_ns > 0 && on_ns > off_ns).then_some((off_ns, on_ns, long(PENDING_RUNQ_AT)?)),
-            state: words::word(thread, PENDING_STATE_AT)?,
-            syscall: words::word(thread, PENDING_SYSCALL_AT)?.cast_signed(),
-            kernel: (0..depth).filter_map(|i| long(kernel_at + 8 * i)).filter(|pc| *pc != 0).collect(),
+            owed_ns: thread.owed_ns,
+            owed_runq_ns: thread.owed_runq_ns,
+            wait: (off_ns > 0 && on_ns > off_ns).then_some((off_ns, on_ns, thread.pending_runq_ns)),
+            state: thread.pending_state,
+            syscall: thread.pending_syscall,
+            kernel: frames(&thread.kernel, thread.kernel_bytes / 8),
         };
         (unreported.owed_ns > 0 || unreported.owed_runq_ns > 0 || unreported.wait.is_some())
             .then_some(unreported)
@@ -149,33 +122,29 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// An event from the bytes of the ring buffer; `None` when they are not one.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..SIZE)?;
-        let long = |at: usize| words::long(bytes, at);
-        let word = |at: usize| words::word(bytes, at);
-        let depth = (word(68)? as usize).min(KERNEL_FRAMES);
-        Some(Self {
-            off_ns: long(0)?,
-            on_ns: long(8)?,
-            runq_ns: long(16)?,
-            throttled_ns: long(128)?,
-            owed_ns: long(24)?,
-            owed_runq_ns: long(32)?,
-            pid: word(44)?,
-            tid: word(48)?,
-            waker: Waker::parse(word(52)?),
-            syscall: word(56)?.cast_signed(),
-            state: word(60)?,
-            kind: word(64)?,
-            comm: words::text(bytes.get(72..88)?),
-            stack_ns: long(88)?,
-            born_ns: long(96)?,
-            instead: word(104)?,
-            migrations: word(108)?,
-            instead_comm: words::text(bytes.get(112..128)?),
-            kernel: (0..depth).filter_map(|i| long(KERNEL_AT + 8 * i)).filter(|pc| *pc != 0).collect(),
-        })
+    /// As the program sends it.
+    pub(super) fn of(event: &sched_event) -> Self {
+        Self {
+            off_ns: event.off_ns,
+            on_ns: event.on_ns,
+            runq_ns: event.runq_ns,
+            throttled_ns: event.throttled_ns,
+            owed_ns: event.owed_ns,
+            owed_runq_ns: event.owed_runq_ns,
+            pid: event.pid,
+            tid: event.tid,
+            waker: Waker::parse(event.waker),
+            syscall: event.syscall,
+            state: event.state,
+            kind: event.kind,
+            comm: text(&event.comm),
+            stack_ns: event.stack_ns,
+            born_ns: event.born_ns,
+            instead: event.instead,
+            migrations: event.migrations,
+            instead_comm: text(&event.instead_comm),
+            kernel: frames(&event.kernel, event.kernel_depth),
+        }
     }
 
     /// Whether the thread has ended.
@@ -193,6 +162,11 @@ impl Event {
     pub(super) fn state(&self) -> &'static str {
         state_name(self.state)
     }
+}
+
+/// Addresses in the kernel that are set, of so many.
+fn frames(kernel: &[u64], depth: u32) -> Vec<u64> {
+    kernel.iter().take(depth as usize).copied().filter(|pc| *pc != 0).collect()
 }
 
 /// A state of a task in a word (include/linux/sched.h).
@@ -217,29 +191,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_thread_owes_at_the_end_is_read_by_its_places() {
-        let mut thread = asleep_since(7, 160 + 8 * KERNEL_FRAMES);
-        assert_eq!(Unreported::parse(&thread), None);
-        for (at, value) in [(40, 5_u64), (48, 6), (56, 100), (64, 300), (72, 20)] {
-            thread[at..at + 8].copy_from_slice(&value.to_ne_bytes());
-        }
-        thread[84..88].copy_from_slice(&1_u32.to_ne_bytes());
-        thread[88..92].copy_from_slice(&202_u32.to_ne_bytes());
-        thread[92..96].copy_from_slice(&16_u32.to_ne_bytes());
-        for (at, pc) in [(160, 0xf1_u64), (168, 0xf2), (176, 0xf3)] {
-            thread[at..at + 8].copy_from_slice(&pc.to_ne_bytes());
-        }
-        let unreported = Unreported::parse(&thread).unwrap();
+    fn a_thread_owes_what_it_has_not_reported_and_is_off_until_it_runs() {
+        let asleep = asleep_since(7);
+        assert_eq!(Unreported::of(&asleep), None);
+        assert_eq!(Off::of(&asleep), Some(Off::asleep(7)));
+        let mut owes = thread {
+            ready_ns: 8,
+            state: 4,
+            owed_ns: 5,
+            owed_runq_ns: 6,
+            pending_off_ns: 100,
+            pending_on_ns: 300,
+            pending_runq_ns: 20,
+            pending_state: 1,
+            pending_syscall: 202,
+            kernel_bytes: 16,
+            ..asleep
+        };
+        owes.kernel[..3].copy_from_slice(&[0xf1, 0xf2, 0xf3]);
+        let unreported = Unreported::of(&owes).unwrap();
         let owed = (unreported.owed_ns, unreported.owed_runq_ns, unreported.wait);
         assert_eq!(owed, (5, 6, Some((100, 300, 20))));
         assert_eq!((unreported.state(), unreported.syscall), ("sleeping", 202));
         assert_eq!(unreported.kernel, [0xf1, 0xf2]);
-        assert_eq!(Off::parse(&thread), Some(Off::asleep(7)));
-        thread[16..24].copy_from_slice(&8_u64.to_ne_bytes());
-        thread[28..32].copy_from_slice(&4_u32.to_ne_bytes());
-        assert_eq!(Off::parse(&thread), Some(Off { since_ns: 7, ready_ns: 8, state: "stopped" }));
-        thread[0..8].fill(0);
-        assert_eq!(Off::parse(&thread), None);
-        assert_eq!(Unreported::parse(&thread[..60]), None);
+        assert_eq!(Off::of(&owes), Some(Off { since_ns: 7, ready_ns: 8, state: "stopped" }));
+        assert_eq!(Off::of(&thread { off_ns: 0, ..owes }), None);
     }
 }

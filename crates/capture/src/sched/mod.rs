@@ -24,10 +24,12 @@ use fathom_recording::{FrameType, ProcessId, SpanRow, StackId, ThreadId};
 use libbpf_rs::skel::Skel;
 use libbpf_rs::{MapCore, MapFlags};
 use syscalls::Sysno;
+use zerocopy::IntoBytes;
 
 use crate::bpf::attached::attached;
 use crate::bpf::dispatcher::{Hook, Registered, SWITCH_WAITS, WAITS};
 use crate::bpf::object::skeleton;
+use crate::bpf::record::read;
 use crate::bpf::ring::Ring;
 use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
@@ -146,7 +148,13 @@ impl Collector for Sched {
         self.attached_ns = monotonic_ns().max(0).cast_unsigned();
         let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, unwinder);
+        let events = Events::over(
+            &maps.events,
+            &maps.samples,
+            |bytes| Some(Event::of(&read(bytes)?)),
+            MOST_EVENTS,
+            unwinder,
+        );
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         let attaching = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
@@ -167,7 +175,7 @@ impl Collector for Sched {
             }
         }
         if with_starts {
-            let starts = Ring::over(&loaded.maps.starts, StartEvent::parse, MOST_EVENTS);
+            let starts = Ring::over(&loaded.maps.starts, |bytes| StartEvent::of(&read(bytes)?), MOST_EVENTS);
             self.starts = Some(starts.map_err(attaching)?);
             cx.services.starts.are_wanted = true;
         }
@@ -212,13 +220,13 @@ impl Collector for Sched {
         // the kernel's program knows only what it has seen, so it is entered here. Where it has
         // seen more meanwhile, that holds.
         let now_ns = monotonic_ns().max(0).cast_unsigned();
-        let thread = asleep_since(now_ns, loaded.maps.threads.value_size() as usize);
+        let thread = asleep_since(now_ns);
         let tids = procfs::tasks(event.target.pid);
         for tid in &tids {
             let path = format!("/proc/{pid}/task/{tid}/stat");
             let state = procfs::read_to_string(path).and_then(|line| Some(Stat::parse(&line)?.state));
             if state.is_some_and(|state| state != b'R') {
-                let _ = loaded.maps.threads.update(&tid.to_ne_bytes(), &thread, MapFlags::NO_EXIST);
+                let _ = loaded.maps.threads.update(&tid.to_ne_bytes(), thread.as_bytes(), MapFlags::NO_EXIST);
             }
         }
         for tid in tids {

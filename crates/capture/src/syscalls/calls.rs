@@ -6,6 +6,7 @@
 
 use syscalls::Sysno;
 
+use super::skeleton::types::call_shape;
 use crate::similar_names::similar_names;
 
 /// Whether a long call is reported one by one. The numbers are those of `enum call_report`.
@@ -266,9 +267,9 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Err(format!("there is no system call {name:?} on this machine{}", similar_names(name, "", &names)))
 }
 
-/// What the program in the kernel gets of a call: `struct call_shape`. `wanted`: names that the
-/// user asked for, which are reported alone and whatever they are on.
-pub(super) fn shape(number: u16, wanted: Option<&[u16]>) -> [u8; 8] {
+/// What the program in the kernel gets of a call. `wanted`: names that the user asked for, which
+/// are reported alone and whatever they are on.
+pub(super) fn shape(number: u16, wanted: Option<&[u16]>) -> call_shape {
     let plain = Call { report: Report::Files, ..call(Sysno::read) };
     let call = find(number).unwrap_or(&plain);
     let report = match wanted {
@@ -277,16 +278,16 @@ pub(super) fn shape(number: u16, wanted: Option<&[u16]>) -> [u8; 8] {
         Some(_) => Report::Never,
     };
     let place = |index: Option<usize>| index.map_or(0, |index| index as u8 + 1);
-    [
-        report as u8,
-        place(call.fd),
-        place(call.path),
-        place(call.dirfd),
-        place(call.address),
-        u8::from(call.result_is_fd),
-        u8::from(call.polls),
-        0,
-    ]
+    call_shape {
+        report: report as u8,
+        fd: place(call.fd),
+        path: place(call.path),
+        dirfd: place(call.dirfd),
+        address: place(call.address),
+        result_is_fd: call.result_is_fd.into(),
+        polls: call.polls.into(),
+        pad: 0,
+    }
 }
 
 #[cfg(test)]
@@ -306,10 +307,11 @@ mod tests {
     #[test]
     fn waits_by_choice_are_only_counted_unless_they_are_asked_for() {
         let futex = number("futex").unwrap();
-        assert_eq!(shape(futex, None)[0], 0);
-        assert_eq!(shape(futex, Some(&[futex]))[0], 3);
-        assert_eq!(shape(number("write").unwrap(), Some(&[futex]))[0], 0);
-        assert_eq!(shape(number("openat").unwrap(), None), [1, 0, 2, 1, 0, 1, 0, 0]);
+        assert_eq!(shape(futex, None).report, 0);
+        assert_eq!(shape(futex, Some(&[futex])).report, 3);
+        assert_eq!(shape(number("write").unwrap(), Some(&[futex])).report, 0);
+        let opens = call_shape { report: 1, path: 2, dirfd: 1, result_is_fd: 1, ..call_shape::default() };
+        assert_eq!(shape(number("openat").unwrap(), None), opens);
         assert_eq!(
             (number("no such call"), name(1), name(511)),
             (None, "write".into(), "syscall 511".into())

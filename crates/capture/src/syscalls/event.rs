@@ -1,11 +1,9 @@
-//! What the program in the kernel reports of a long call: `struct call_event` of `bpf/syscalls.h`,
-//! byte by byte.
+//! What the program in the kernel reports of a long call: `struct call_event` of `bpf/syscalls.h`.
 
-use crate::bpf::words;
+use zerocopy::{IntoBytes, transmute};
+
+use super::skeleton::types::call_event;
 use crate::socket_ends::Ends;
-
-/// Bytes of the head; text follows.
-const HEAD: usize = 184;
 
 /// What is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,44 +63,36 @@ const PIPE_MAGIC: u64 = 0x5049_5045;
 const ANON_INODE_MAGIC: u64 = 0x0904_1934;
 
 impl Event {
-    /// From the bytes of the ring buffer; `None` when they are not one.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (head, text) = bytes.split_at_checked(HEAD)?;
-        let long = |at: usize| words::long(head, at);
-        let word = |at: usize| words::word(head, at);
-        let short = |at: usize| words::short(head, at);
-        let (kind, flags) = (head[106], head[107]);
-        let kind = match kind {
+    /// As the program sends it, with the text behind it; `None` when it is none.
+    pub(super) fn of(event: &call_event, text: &[u8]) -> Option<Self> {
+        let kind = match event.kind {
             1 => Kind::Call,
             2 => Kind::ThreadEnded,
             _ => return None,
         };
-        let (path, base) = (usize::from(short(112)?), usize::from(short(114)?));
+        let [path, base, end] = [event.path, event.base, event.text].map(usize::from);
         let of_path = text.get(..path)?;
         let of_base = text.get(path..path + base)?;
-        let argument = text.get(path + base..usize::from(short(116)?)).unwrap_or_default();
-        let (inode, magic, mode) = (long(80)?, long(88)?, word(108)?);
-        let mut arguments = [0; 6];
-        for (i, argument) in arguments.iter_mut().enumerate() {
-            *argument = long(24 + 8 * i)?;
-        }
+        let argument = text.get(path + base..end).unwrap_or_default();
+        let is = |flag: u8| event.flags & flag != 0;
         Some(Self {
             kind,
-            enter_ns: long(0)?,
-            exit_ns: long(8)?,
-            result: long(16)?.cast_signed(),
-            arguments,
-            stack_ns: long(72)?,
-            pid: word(96)?,
-            tid: word(100)?,
-            number: short(104)?,
-            began_before: flags & BEGAN_BEFORE != 0,
-            began_later: flags & COARSE != 0,
-            unfinished: flags & UNFINISHED != 0,
-            comm: string(head.get(120..136)?),
-            file: file(of_path, inode, magic, mode, flags),
-            ends: Ends::parse(head.get(136..)?)?,
-            path: absolute(of_base, argument, flags),
+            enter_ns: event.enter_ns,
+            exit_ns: event.exit_ns,
+            result: event.result,
+            arguments: event.argument,
+            stack_ns: event.stack_ns,
+            pid: event.pid,
+            tid: event.tid,
+            number: event.nr,
+            began_before: is(BEGAN_BEFORE),
+            began_later: is(COARSE),
+            unfinished: is(UNFINISHED),
+            comm: string(event.comm.as_bytes()),
+            file: file(of_path, event),
+            // The same struct, as `network.bpf.c` has it.
+            ends: Ends::of(&transmute!(event.socket)),
+            path: absolute(of_base, argument, event.flags),
         })
     }
 }
@@ -123,7 +113,8 @@ fn joined(names: &[u8], cut: bool) -> String {
     if path.is_empty() { "/".to_owned() } else { path }
 }
 
-fn file(names: &[u8], inode: u64, magic: u64, mode: u32, flags: u8) -> Option<File> {
+fn file(names: &[u8], event: &call_event) -> Option<File> {
+    let call_event { inode, magic, mode, flags, .. } = *event;
     if magic == 0 {
         return None;
     }
@@ -157,16 +148,11 @@ mod tests {
     use super::*;
 
     fn event(text: &[&str], path: usize, flags: u8, magic: u64) -> Event {
-        let mut bytes = vec![0; HEAD];
         let text: Vec<u8> = text.iter().flat_map(|name| name.bytes().chain([0])).collect();
-        bytes[80] = 7;
-        bytes[88..96].copy_from_slice(&magic.to_ne_bytes());
-        bytes[104] = 1;
-        (bytes[106], bytes[107]) = (1, flags);
-        bytes[112..114].copy_from_slice(&(path as u16).to_ne_bytes());
-        bytes[116..118].copy_from_slice(&(text.len() as u16).to_ne_bytes());
-        bytes.extend(text);
-        Event::parse(&bytes).unwrap()
+        let lengths = (path as u16, text.len() as u16);
+        let sent =
+            call_event { kind: 1, nr: 1, inode: 7, magic, flags, path: lengths.0, ..call_event::default() };
+        Event::of(&call_event { text: lengths.1, ..sent }, &text).unwrap()
     }
 
     #[test]
@@ -193,11 +179,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_lies_about_its_lengths_is_no_event() {
-        assert_eq!(Event::parse(&[0; HEAD]), None);
-        let mut bytes = vec![0; HEAD];
-        (bytes[106], bytes[112]) = (1, 9);
-        assert_eq!(Event::parse(&bytes), None);
-        assert_eq!(Event::parse(&bytes[..100]), None);
+    fn what_lies_about_its_lengths_is_no_event() {
+        assert_eq!(Event::of(&call_event::default(), &[]), None);
+        let sent = call_event { kind: 1, path: 9, ..call_event::default() };
+        assert_eq!(Event::of(&sent, &[0; 8]), None);
+        assert!(Event::of(&sent, &[0; 9]).is_some());
     }
 }

@@ -44,6 +44,7 @@ use syscalls::Sysno;
 use crate::bpf::attached::attached;
 use crate::bpf::dispatcher::{Dispatcher, EVERY, Hook, Registered};
 use crate::bpf::object::{place, skeleton};
+use crate::bpf::record::{self, split};
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
 use crate::dns_queries::DnsQuery;
@@ -112,7 +113,7 @@ const NUMBERS: u16 = 512;
 /// Whether long calls of a name are reported one by one, and not only counted; `None`: there is no
 /// such call.
 pub(crate) fn is_reported(name: &str) -> Option<bool> {
-    calls::number(name).map(|number| calls::shape(number, None)[0] != calls::Report::Never as u8)
+    calls::number(name).map(|number| calls::shape(number, None).report != calls::Report::Never as u8)
 }
 
 /// The names of all calls.
@@ -158,12 +159,12 @@ impl Collector for Syscalls {
         let wanted: Vec<u16> = cx.settings.syscalls.iter().filter_map(|name| calls::number(name)).collect();
         let wanted = (!cx.settings.syscalls.is_empty()).then_some(wanted);
         for number in 0..NUMBERS {
-            let key = u32::from(number).to_ne_bytes();
             let shape = calls::shape(number, wanted.as_deref());
-            loaded.maps.shapes.update(&key, &shape, MapFlags::ANY).map_err(broken)?;
+            record::put(&loaded.maps.shapes, &u32::from(number), &shape).map_err(broken)?;
         }
         let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
-        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, unwinder);
+        let parse = |bytes: &[u8]| split(bytes).and_then(|(event, text)| Event::of(&event, text));
+        let events = Events::over(&maps.events, &maps.samples, parse, MOST_EVENTS, unwinder);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         if let Some(dispatcher) = dispatcher {

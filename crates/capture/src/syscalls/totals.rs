@@ -10,9 +10,11 @@ use std::collections::{HashMap, HashSet};
 
 use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Role, SpanRow, ThreadId};
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::MapCore;
+use zerocopy::IntoBytes;
 
-use crate::bpf::{whole, words};
+use super::skeleton::types::{call_key, call_run, call_total};
+use crate::bpf::{record, whole};
 use crate::{Context, procfs};
 
 use super::calls;
@@ -21,8 +23,6 @@ use super::calls;
 const LENGTHS: usize = 40;
 /// Ways in which a call ends: `enum call_end`.
 const ENDS: u16 = 3;
-/// Bytes of `struct call_total`.
-const TOTAL: usize = 48 + 4 * LENGTHS;
 /// Entries, of the 65,536 that the kernel has room for, from which on threads that are gone are
 /// looked for.
 const CROWDED: usize = 32_768;
@@ -51,12 +51,8 @@ struct Key {
 }
 
 impl Key {
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        Some(Self {
-            tid: words::word(bytes, 0)?,
-            number: words::short(bytes, 4)?,
-            end: words::short(bytes, 6)?,
-        })
+    fn of(key: call_key) -> Self {
+        Self { tid: key.tid, number: key.nr, end: key.end }
     }
 
     /// The process whose threads that have ended it stands for.
@@ -64,10 +60,8 @@ impl Key {
         ended_of(self.tid)
     }
 
-    fn bytes(self) -> [u8; 8] {
-        let [a, b, c, d] = self.tid.to_ne_bytes();
-        let ([e, f], [g, h]) = (self.number.to_ne_bytes(), self.end.to_ne_bytes());
-        [a, b, c, d, e, f, g, h]
+    fn sent(self) -> call_key {
+        call_key { tid: self.tid, nr: self.number, end: self.end }
     }
 }
 
@@ -101,24 +95,17 @@ impl Total {
         lengths: [0; LENGTHS],
     };
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..TOTAL)?;
-        let long = |at: usize| words::long(bytes, at);
-        let word = |at: usize| words::word(bytes, at);
-        let mut lengths = [0; LENGTHS];
-        for (i, length) in lengths.iter_mut().enumerate() {
-            *length = word(48 + 4 * i)?;
+    fn of(total: &call_total) -> Self {
+        Self {
+            calls: total.count,
+            timed: total.timed,
+            ns: total.ns,
+            longest_ns: total.longest_ns,
+            coarse_ns: total.coarse_ns,
+            coarse: total.coarse,
+            pid: total.pid,
+            lengths: total.length,
         }
-        Some(Self {
-            calls: long(0)?,
-            timed: long(8)?,
-            ns: long(16)?,
-            longest_ns: long(24)?,
-            coarse_ns: long(32)?,
-            coarse: word(40)?,
-            pid: word(44)?,
-            lengths,
-        })
     }
 }
 
@@ -140,35 +127,20 @@ impl Total {
 /// Writes a number of `entries`. One that cannot be written keeps the kernel from putting threads
 /// together, or has it do so sooner.
 fn put(entries: &impl MapCore, which: u32, number: i64) {
-    let _ = entries.update(&which.to_ne_bytes(), &number.to_ne_bytes(), MapFlags::ANY);
+    let _ = record::put(entries, &which, &number);
 }
 
 /// Adds the calls that CPUs have kept (`struct call_run` of `bpf/call_runs.h`) to their
 /// totals, when nothing is counted any more.
 pub(super) fn add_kept(runs: &impl MapCore, totals: &impl MapCore) {
-    let kept = runs.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
-    for (key, pid, calls) in kept.iter().filter_map(|run| kept_of(run)) {
-        let known = totals.lookup(&key.bytes(), MapFlags::ANY).ok().flatten();
-        let mut total = known.unwrap_or_else(|| fresh_total(pid));
-        let Some(count) = words::long(&total, 0) else { continue };
-        total[..8].copy_from_slice(&(count + u64::from(calls)).to_ne_bytes());
+    for run in record::of_cpus::<call_run>(runs, 0).into_iter().filter(|run| run.kept > 0) {
+        let key = call_key { tid: run.tid, nr: run.nr, end: run.end };
+        let fresh = || call_total { pid: run.pid, ..call_total::default() };
+        let mut total: call_total = record::value(totals, &key).unwrap_or_else(fresh);
+        total.count += u64::from(run.kept);
         // A full map: the program has said so of others.
-        let _ = totals.update(&key.bytes(), &total, MapFlags::ANY);
+        let _ = record::put(totals, &key, &total);
     }
-}
-
-/// Which calls a CPU has kept, of which process, and how many; `None`: none.
-fn kept_of(run: &[u8]) -> Option<(Key, u32, u32)> {
-    let (word, short) = (|at| words::word(run, at), |at| words::short(run, at));
-    let calls = word(36).filter(|calls| *calls > 0)?;
-    Some((Key { tid: word(32)?, number: short(40)?, end: short(42)? }, word(28)?, calls))
-}
-
-/// `struct call_total` of calls that are none yet.
-fn fresh_total(pid: u32) -> Vec<u8> {
-    let mut total = vec![0; TOTAL];
-    total[44..48].copy_from_slice(&pid.to_ne_bytes());
-    total
 }
 
 /// Calls of a thread in an interval, however they ended.
@@ -285,8 +257,7 @@ impl Totals {
     /// Gives the kernel the number of entries that were given back, and from how many entries on it
     /// is to put threads that end together.
     fn set_limits(&mut self, entries: &impl MapCore, ended: usize, (since_ns, now_ns): (i64, i64)) {
-        let read = entries.lookup(&FOLDED.to_ne_bytes(), MapFlags::ANY).ok().flatten();
-        let folded = read.and_then(|bytes| words::long(&bytes, 0)).unwrap_or(0).cast_signed();
+        let folded = record::value::<i64>(entries, &FOLDED).unwrap_or(0);
         let ended = ended as f64 + folded.saturating_sub(self.folded) as f64;
         self.folded = folded;
         let seconds = now_ns.saturating_sub(since_ns).max(1) as f64 / 1e9;
@@ -321,8 +292,7 @@ impl Totals {
         // An entry that was made while we read may be missed, or seen twice: it is written the
         // next time, or not again.
         let Ok(read) = whole::entries(map) else { return (0, 0) };
-        let parse = |(key, value): (Vec<u8>, Vec<u8>)| Some((Key::parse(&key)?, Total::parse(&value)?));
-        let read: Vec<(Key, Total)> = read.filter_map(parse).collect();
+        let read: Vec<(Key, Total)> = read.map(|(key, total)| (Key::of(key), Total::of(&total))).collect();
         self.take_folded(&read);
         for (key, now) in read {
             let before = self.last.get(&key);
@@ -363,7 +333,7 @@ impl Totals {
             let gone: Vec<Key> = self.last.keys().filter(|key| is_gone(key.tid)).copied().collect();
             for key in gone {
                 // Not there any more is as good as deleted.
-                self.given_back += i64::from(map.delete(&key.bytes()).is_ok());
+                self.given_back += i64::from(map.delete(key.sent().as_bytes()).is_ok());
                 self.last.remove(&key);
             }
         }

@@ -5,25 +5,23 @@
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::BorrowedFd;
 
+use libbpf_rs::MapHandle;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::Unavailable;
 use crate::bpf::attached::attached;
 use crate::bpf::object::{place, skeleton};
+use crate::bpf::record::{self, read, text};
 use crate::bpf::ring::Ring;
-use crate::bpf::words;
 use crate::bpf::{pid_namespace, silence, unavailable};
 
 skeleton!("births");
-use skeleton::BirthsSkelBuilder;
+use skeleton::{BirthsSkelBuilder, types};
 
 attached!(BirthsSkel, BirthsMaps, BirthsLinks: births_lost, targets);
 
 /// What cannot be seen without it.
 const WHAT: &str = "children of the recorded processes from their first instruction on";
-/// Bytes of a `struct birth`.
-const BYTES: usize = 40;
 /// News that wait at most; of more, `/proc` is looked at instead.
 const MOST_NEWS: usize = 16_384;
 
@@ -43,16 +41,14 @@ pub(super) struct Birth {
 }
 
 impl Birth {
-    /// Of the bytes of the ring buffer; `None` when they are not ours.
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..BYTES)?;
-        let word = |at: usize| words::word(bytes, at);
+    /// As the program sends it; `None` when it is none.
+    fn of(birth: &types::birth) -> Option<Self> {
         Some(Self {
-            t_ns: words::long(bytes, 0)?,
-            pid: i32::try_from(word(8)?).ok()?,
-            forked: word(16)? == 1,
-            heir: word(20)? == 1,
-            comm: words::text(bytes.get(24..40)?),
+            t_ns: birth.t_ns,
+            pid: i32::try_from(birth.pid).ok()?,
+            forked: birth.kind == 1,
+            heir: birth.heir == 1,
+            comm: text(&birth.comm),
         })
     }
 }
@@ -80,7 +76,7 @@ impl Births {
             constants.report_all = u8::from(report_all);
         }
         let mut loaded = open.load().map_err(failed("loading"))?;
-        let ring = Ring::over(&loaded.maps.births, Birth::parse, MOST_NEWS);
+        let ring = Ring::over(&loaded.maps.births, |bytes| Birth::of(&read(bytes)?), MOST_NEWS);
         let ring = ring.map_err(failed("opening the ring buffer of"))?;
         loaded.attach().map_err(failed("attaching"))?;
         let loaded = Attached::of(loaded).map_err(failed("opening a map of"))?;
@@ -96,8 +92,7 @@ impl Births {
     pub fn listen(&mut self) -> bool {
         let room = MOST_NEWS.saturating_sub(self.inbox.len());
         self.inbox.extend(self.ring.take().into_iter().take(room));
-        let lost = self.loaded.maps.births_lost.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
-        let lost = lost.as_deref().and_then(|v| v.first_chunk()).map_or(0, |b| u64::from_ne_bytes(*b));
+        let lost = record::value(&self.loaded.maps.births_lost, &0_u32).unwrap_or(0);
         let some_lost = lost > self.seen_lost;
         self.seen_lost = lost;
         some_lost || !self.inbox.is_empty()
@@ -133,17 +128,16 @@ impl Births {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bpf::record::characters;
 
     #[test]
-    fn a_birth_is_read_by_its_places_and_short_ones_refused() {
-        let mut bytes = vec![0_u8; BYTES];
-        bytes[..8].copy_from_slice(&77_u64.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&4711_u32.to_ne_bytes());
-        bytes[16..20].copy_from_slice(&1_u32.to_ne_bytes());
-        bytes[20..24].copy_from_slice(&1_u32.to_ne_bytes());
-        bytes[24..28].copy_from_slice(b"java");
-        let birth = Birth { t_ns: 77, pid: 4711, forked: true, heir: true, comm: "java".into() };
-        assert_eq!(Birth::parse(&bytes), Some(birth));
-        assert_eq!(Birth::parse(&bytes[1..]), None);
+    fn a_birth_is_a_fork_or_an_exec_of_a_process_with_its_name() {
+        let sent =
+            types::birth { pid: 4711, kind: 1, heir: 1, comm: characters("java"), ..Default::default() };
+        let birth = Birth { t_ns: 0, pid: 4711, forked: true, heir: true, comm: "java".into() };
+        assert_eq!(Birth::of(&sent), Some(birth.clone()));
+        let exec = types::birth { kind: 2, heir: 0, ..sent };
+        assert_eq!(Birth::of(&exec), Some(Birth { forked: false, heir: false, ..birth }));
+        assert_eq!(Birth::of(&types::birth { pid: u32::MAX, ..sent }), None);
     }
 }

@@ -3,15 +3,16 @@
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use super::shared::Shared;
+use zerocopy::IntoBytes;
 
 /// A range is not given out anew before this: a program that began to read it has ended long
 /// before.
 const REST: Duration = Duration::from_millis(500);
 
-/// An array of `T`, shared with the kernel, or in memory for tests.
+/// An array of `T`, shared with the kernel, or in memory for tests. Programs may read it at any
+/// moment: it is of numbers, and there is nothing between them.
 #[derive(Debug)]
-pub struct Arena<T: Shared> {
+pub struct Arena<T: IntoBytes + Copy> {
     memory: Backing<T>,
     capacity: u32,
     /// Behind the last range ever given out.
@@ -26,7 +27,7 @@ enum Backing<T> {
     Owned(Vec<T>),
 }
 
-impl<T: Shared> Arena<T> {
+impl<T: IntoBytes + Copy> Arena<T> {
     /// Over a BPF array map that was made with `BPF_F_MMAPABLE` and `capacity` entries.
     pub fn over(map: BorrowedFd<'_>, capacity: u32) -> std::io::Result<Self> {
         let bytes = capacity as usize * size_of::<T>();
@@ -105,7 +106,7 @@ impl<T: Shared> Arena<T> {
     }
 }
 
-impl<T: Shared> Drop for Arena<T> {
+impl<T: IntoBytes + Copy> Drop for Arena<T> {
     fn drop(&mut self) {
         if let Backing::Shared { memory, bytes } = self.memory {
             // SAFETY: mapped by `over`, with this length, and used by nobody after this.

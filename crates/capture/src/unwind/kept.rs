@@ -9,21 +9,15 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use fathom_hotspot::memory::{Memory, ProcessMemory};
+use zerocopy::IntoBytes;
 
-use super::samples::{Sample, head_of, word};
-use super::shared::{MOST_KEPT_STACK, MOST_KERNEL_FRAMES, StackSample};
+use super::samples::Sample;
+use super::shared::{KeptHead, MOST_KEPT_STACK, MOST_KERNEL_FRAMES, StackSample};
 use super::user_mode::{Surroundings, Tables, walk};
+use crate::bpf::record::{read, split};
 
 /// `kind` of a record that is one: `SAMPLE_KEPT`.
 pub const KIND: u8 = 4;
-/// Bytes before the stack.
-const HEAD: usize = 1240;
-/// Where its fields begin.
-const PC: usize = 56;
-const REGISTERS: usize = 64;
-const FROM: usize = 192;
-const BYTES: usize = 208;
-const KERNEL: usize = 216;
 /// Memory of stacks that wait, at most: some hundreds.
 const MOST_WAITING_BYTES: usize = 6 << 20;
 /// No stack waits longer: what could be learnt of its process is known by then.
@@ -49,25 +43,24 @@ pub struct Kept {
 impl Kept {
     /// Whether a record of the ring buffer is one.
     pub fn is_one(record: &[u8]) -> bool {
-        record.get(28) == Some(&KIND)
+        read::<StackSample>(record).is_some_and(|head| head.kind == KIND)
     }
 
     /// Reads a record; `None` when it is not one.
     pub fn parse(record: &[u8]) -> Option<Self> {
-        let (head, stack) = record.split_at_checked(HEAD)?;
-        let at = |at: usize| word(&head[at..at + 8]);
-        let mut sample = head_of(head)?;
-        let kernel = usize::from(sample.kernel_frames).min(MOST_KERNEL_FRAMES) * 8;
-        sample.kernel_frames = (kernel / 8) as u16;
-        let bytes = at(BYTES) as u32 as usize;
+        let (head, stack) = split::<KeptHead>(record)?;
+        let mut sample = head.sample;
+        sample.kernel_frames = sample.kernel_frames.min(MOST_KERNEL_FRAMES as u16);
+        let bytes = head.bytes as usize;
         (sample.kind == KIND && bytes <= MOST_KEPT_STACK).then_some(())?;
+        let kernel = &head.kernel[..usize::from(sample.kernel_frames)];
         Some(Self {
             head: sample,
-            pc: at(PC),
-            registers: std::array::from_fn(|i| at(REGISTERS + 8 * i)),
-            from: at(FROM),
+            pc: head.pc,
+            registers: head.registers,
+            from: head.from,
             stack: stack.get(..bytes)?.into(),
-            kernel: head[KERNEL..KERNEL + kernel].into(),
+            kernel: kernel.as_bytes().into(),
             came: Instant::now(),
         })
     }

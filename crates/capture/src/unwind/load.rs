@@ -4,12 +4,13 @@
 use std::os::fd::AsFd;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::{MapCore, MapHandle};
 
-use super::shared::{ProcessCode, bytes_of};
+use super::shared::ProcessCode;
 use super::{Arena, Capacity, CodeOfProcesses, Publish, SharedUnwinder, UnwindMaps, Unwinder};
 use crate::Unavailable;
 use crate::bpf::object::{place, skeleton};
+use crate::bpf::record;
 
 skeleton!("tables");
 use skeleton::TablesSkelBuilder;
@@ -20,7 +21,7 @@ struct Processes(MapHandle);
 impl Publish for Processes {
     fn put(&mut self, pid: u32, code: &ProcessCode) {
         // A full map: samples of the process say that it was not read.
-        let _ = self.0.update(&pid.to_ne_bytes(), bytes_of(code), MapFlags::ANY);
+        let _ = record::put(&self.0, &pid, code);
     }
 
     fn remove(&mut self, pid: u32) {

@@ -1,6 +1,9 @@
 //! Samples as the programs send them.
 
+use zerocopy::IntoBytes;
+
 use super::shared::{MOST_FRAMES, StackSample};
+use crate::bpf::record::split;
 
 /// Kind of a frame: `enum frame_kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,38 +81,20 @@ pub struct Sample<'a> {
     pub stack: &'a [u8],
 }
 
-const HEAD: usize = size_of::<StackSample>();
-
-/// The head that a record begins with.
-pub(super) fn head_of(record: &[u8]) -> Option<StackSample> {
-    let head: &[u8; HEAD] = record.first_chunk()?;
-    let half = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes"));
-    let short = |at: usize| u16::from_le_bytes(head[at..at + 2].try_into().expect("2 bytes"));
-    Some(StackSample {
-        t_ns: word(&head[..8]),
-        cut_pc: word(&head[8..16]),
-        pid: half(16),
-        tid: half(20),
-        frames: short(24),
-        kernel_frames: short(26),
-        kind: head[28],
-        reason: head[29],
-        pad: [0; 2],
-        comm: head[32..48].try_into().expect("16 bytes"),
-        weight: word(&head[48..56]),
-    })
-}
-
 const FRAME: usize = 16;
 
 impl<'a> Sample<'a> {
     /// Reads a record; `None` when it is not one.
     pub fn parse(record: &'a [u8]) -> Option<Self> {
-        let (head, stack) = record.split_at_checked(HEAD)?;
-        let head = head_of(head)?;
+        Self::split(record).map(|(sample, _)| sample)
+    }
+
+    /// The same, and what comes behind the stack.
+    pub(crate) fn split(record: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (head, rest) = split::<StackSample>(record)?;
         let length = usize::from(head.frames) * FRAME + usize::from(head.kernel_frames) * 8;
-        let fits = usize::from(head.frames) <= MOST_FRAMES && stack.len() >= length;
-        fits.then(|| Self { head, stack: &stack[..length] })
+        let (stack, behind) = rest.split_at_checked(length)?;
+        (usize::from(head.frames) <= MOST_FRAMES).then_some((Self { head, stack }, behind))
     }
 
     /// User frames, leaf first.
@@ -125,12 +110,13 @@ impl<'a> Sample<'a> {
 
     /// The thread's name at the kernel.
     pub fn comm(&self) -> std::borrow::Cow<'_, str> {
-        let end = self.head.comm.iter().position(|byte| *byte == 0).unwrap_or(16);
-        fathom_recording::jvm_text(&self.head.comm[..end])
+        let comm = self.head.comm.as_bytes();
+        let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
+        fathom_recording::jvm_text(&comm[..end])
     }
 }
 
 /// A little-endian number.
-pub(crate) fn word(bytes: &[u8]) -> u64 {
+fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

@@ -69,24 +69,3 @@ fn calls_of_an_interval_in_which_none_was_timed_are_as_long_as_those_before() {
     assert_eq!(row.untimed_ns(totals.timed(5, 0)), 10.0 * 500.0);
     assert_eq!(row.untimed_ns(totals.timed(6, 0)), 0.0, "of another thread nothing is known");
 }
-
-#[test]
-fn calls_that_a_processor_has_kept_are_read_by_their_places() {
-    let mut run = [0_u8; 48];
-    assert_eq!(kept_of(&run), None);
-    for (at, value) in [(24, 9_u32), (28, 7), (32, 70_000), (36, 5)] {
-        run[at..at + 4].copy_from_slice(&value.to_ne_bytes());
-    }
-    for (at, value) in [(40, 435_u16), (42, 2), (44, 1)] {
-        run[at..at + 2].copy_from_slice(&value.to_ne_bytes());
-    }
-    assert_eq!(kept_of(&run), Some((Key { tid: 70_000, number: 435, end: 2 }, 7, 5)));
-    let total = Total::parse(&fresh_total(7)).unwrap();
-    assert_eq!(total, Total { pid: 7, ..Total::NONE });
-}
-
-#[test]
-fn a_key_is_read_as_it_is_written() {
-    let key = Key { tid: 70_000, number: 435, end: 2 };
-    assert_eq!(Key::parse(&key.bytes()), Some(key));
-}
