@@ -19,11 +19,9 @@ use fathom_recording::{Role, SpanId};
 
 use super::decorators::Level;
 use super::heap;
-use super::name_cache::NameCache;
 use super::out::{Entry, Out, text};
 use super::pause::{At, Pause, PhaseNames};
 use super::record::{Group, Record};
-use super::record_cache::RecordCache;
 use super::scan;
 use write::{push_change, push_regions, write_concurrent, write_truncated};
 
@@ -72,8 +70,6 @@ pub(crate) struct Collections {
     written: Option<Pause>,
     cycles: Vec<Cycle>,
     phases: PhaseNames,
-    names: NameCache,
-    records: RecordCache,
     region_bytes: Option<f64>,
     details_seen: bool,
 }
@@ -93,7 +89,7 @@ impl Collections {
         let timed_record =
             matches!(line.tags, b"gc" | b"gc,start") && body.ends_with(b"ms") && !is_stall(body);
         if is_record(body) || timed_record {
-            let mut record = self.records.record(body);
+            let mut record = Record::parse(body);
             // With generational ZGC the generation is part of the name: "Y: Pause Mark End".
             record.name = line.body.get(..prefix + record.name.len()).unwrap_or(record.name);
             return if record.is_pause() {
@@ -163,7 +159,7 @@ impl Collections {
                 None => Pause::in_place_of(self.written.take(), line.id, record.words, line.at),
             },
         };
-        pause.close(record, line.at, duration_ns, &mut self.names);
+        pause.close(record, line.at, duration_ns);
         if let Some(outer) = self.open.last_mut() {
             if outer.nested.len() < DEPTH {
                 outer.nested.push(pause);

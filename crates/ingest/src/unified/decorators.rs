@@ -10,7 +10,7 @@
 //! value decides (see [`Timestamps::nanos`]).
 
 use super::dates::Dates;
-use super::name_cache::same;
+use super::same::same;
 use super::scan;
 
 /// The severity of a line.

@@ -23,13 +23,12 @@ mod heap;
 mod ids;
 mod init;
 mod interest;
-mod name_cache;
 mod out;
 mod pause;
 mod record;
-mod record_cache;
 mod run;
 mod safepoint;
+mod same;
 mod scan;
 
 use fathom_recording::{Process, Sink, Source};

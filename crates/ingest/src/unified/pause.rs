@@ -6,9 +6,9 @@ use std::rc::Rc;
 use fathom_recording::vocabulary::{failure, figure};
 use rustc_hash::FxHashMap;
 
-use super::name_cache::{NameCache, same};
 use super::out::text;
 use super::record::{Group, Record};
+use super::same::same;
 use super::scan::Change;
 
 /// How many figures, phases or qualifiers one pause may have. G1 with every detail has some thirty
@@ -235,7 +235,7 @@ impl Pause {
     }
 
     /// Takes the closing record.
-    pub(crate) fn close(&mut self, record: &Record<'_>, at: At, duration_ns: i64, names: &mut NameCache) {
+    pub(crate) fn close(&mut self, record: &Record<'_>, at: At, duration_ns: i64) {
         if let Some(change) = &record.change {
             self.set_change(change, [figure::HEAP_BEFORE_BYTES, figure::HEAP_AFTER_BYTES]);
             if let Some(capacity) = change.capacity {
@@ -259,12 +259,12 @@ impl Pause {
         self.closing = Some(Closing {
             at,
             duration_ns,
-            name: names.of(record.name),
-            cause: record.group(Group::Cause).map(|cause| names.of(cause)),
+            name: Rc::from(text(record.name)),
+            cause: record.group(Group::Cause).map(|cause| Rc::from(text(cause))),
             qualifiers: record
                 .groups()
                 .filter(|(k, _)| *k == Group::Unknown)
-                .map(|(_, g)| names.of(g))
+                .map(|(_, g)| Rc::from(text(g)))
                 .collect(),
         });
         self.line(at);

@@ -23,7 +23,6 @@ use std::rc::Rc;
 use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::collections::Collections;
-use super::name_cache::NameCache;
 use super::out::{Entry, Out, text};
 use super::pause::At;
 use super::scan;
@@ -48,7 +47,6 @@ pub(crate) struct Safepoints {
     /// A row of the table that has no line of its own yet. If both are switched on, the line
     /// follows its row.
     row: Option<Stop>,
-    names: NameCache,
     /// JDK 9–12: stops and rows of the other table, held back until they are matched.
     old: jdk8::safepoints::Safepoints,
     /// Whether there was such a row.
@@ -104,7 +102,7 @@ impl Safepoints {
             figures.push(figure::REACH_INCLUDES_CLEANUP, 1);
         }
         gcs.safepoint(at, figures.leave_ns, out);
-        let name = self.names.of(name);
+        let name = Rc::from(text(name));
         if self.row.as_ref().is_some_and(|row| row.name == name && row.total_ns == total_ns) {
             self.row = None;
         }
@@ -170,7 +168,7 @@ impl Safepoints {
         gcs: &mut Collections,
         out: &mut Out<'_>,
     ) -> bool {
-        let Some(stop) = row(body, at, &mut self.names) else { return false };
+        let Some(stop) = row(body, at) else { return false };
         gcs.safepoint(at, 0, out);
         self.write_row(out);
         self.row = Some(stop);
@@ -307,7 +305,7 @@ impl Figures {
 }
 
 /// `NAME   [ 13  0 ][ 4036  57386  4571350  4632772 ]  0`: threads, then times in nanoseconds, the last their sum.
-fn row(body: &[u8], at: At, names: &mut NameCache) -> Option<Stop> {
+fn row(body: &[u8], at: At) -> Option<Stop> {
     let open = memchr::memchr(b'[', body)?;
     let name = body.get(..open)?.trim_ascii();
     let (threads, rest) = numbers(body.get(open + 1..)?)?;
@@ -328,7 +326,7 @@ fn row(body: &[u8], at: At, names: &mut NameCache) -> Option<Stop> {
     if name.is_empty() {
         return None;
     }
-    Some(Stop { name: names.of(name), at, total_ns: i64::try_from(total).unwrap_or(i64::MAX), figures })
+    Some(Stop { name: Rc::from(text(name)), at, total_ns: i64::try_from(total).unwrap_or(i64::MAX), figures })
 }
 
 /// Integers up to a closing bracket.
