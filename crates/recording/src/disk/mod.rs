@@ -39,7 +39,9 @@ pub use writer::Writer;
 
 /// Version of the schema, in `meta.json` and in the footer of each file. It grows when a reader of
 /// the version before would misread a table; a column that is only added does not make it grow.
-pub const SCHEMA_VERSION: u32 = 1;
+///
+/// Version 2 has the table of counts.
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The extension of recordings' directories.
 pub const EXTENSION: &str = "fathom";
