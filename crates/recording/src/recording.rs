@@ -244,8 +244,8 @@ impl Recording {
         Self::default()
     }
 
-    /// Memory of spans, counts and samples, frames and stacks and all strings, bytes, as far as it grows
-    /// with them.
+    /// Memory of spans, counts and samples, frames and stacks and all strings, bytes, as far as it
+    /// grows with them.
     pub(crate) fn bytes(&self) -> usize {
         // A row of a dictionary is in its list and in the index by which it is found, a third of
         // which is free.
@@ -299,8 +299,8 @@ impl Recording {
         id
     }
 
-    /// Sorts the index by which spans and counts are found, and gives JVMs of one main class distinct names.
-    /// Call it once, after the last row and the last placement.
+    /// Sorts the index by which spans and counts are found, and gives JVMs of one main class
+    /// distinct names. Call it once, after the last row and the last placement.
     pub fn seal(&mut self) {
         self.names = ProcessNames::of(&self.processes, &self.sources);
         self.spans_by_kind = ByKind::of(&self.spans.kind, &self.spans.t0_ns);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::meta::{Meta, State};
 use super::tables::TABLES;
-use super::{EXTENSION, pack, parquet_file, spool};
+use super::{EXTENSION, pack, parquet_file, spool, version_1};
 use crate::{Identity, Recording, RecordingError};
 
 /// Whether a directory claims to be a recording, of whatever version: by its `meta.json`, or, where
@@ -50,6 +50,9 @@ pub fn open(path: &Path) -> Result<Recording, RecordingError> {
             }
             recording.cut = true;
         }
+    }
+    if meta.schema_version < 2 {
+        version_1::counts_of_spans(&mut recording);
     }
     recording.identity = meta.identity;
     recording.seal();

@@ -20,15 +20,6 @@ use crate::{
 /// outside of the excerpt as it did within it.
 const WATCHES: [&str; 3] = [kind::RUN, kind::SCHED_WATCHED, kind::SCHED_OFF];
 
-/// Kinds that sum up an interval of their own: a part of one is not known.
-const SUMS: [&str; 5] = [
-    kind::THREAD_CPU,
-    kind::SYSCALL_TOTALS,
-    kind::PAGE_FAULTS,
-    kind::PAGE_FAULT_OFFSETS,
-    kind::MEMORY_FOREIGN,
-];
-
 /// See the module. Made by [`super::Ring::excerpt`].
 pub struct Excerpt {
     pub(super) segments: Vec<Arc<Segment>>,
@@ -46,8 +37,8 @@ impl Excerpt {
 
     /// The recording of the interval: all rows that overlap it. Spans that extend beyond it are
     /// truncated and labelled so, unless they only record that something was watched; counts are
-    /// taken if their interval lies in it as a whole, as those of a part are not known. Sources count what is recorded and lost
-    /// within. Not sealed.
+    /// taken if their interval lies in it as a whole, as those of a part are not known. Sources
+    /// count what is recorded and lost within. Not sealed.
     pub fn recording(&self) -> Recording {
         self.recording_of(&|_| true)
     }
@@ -157,11 +148,7 @@ impl<'a> Out<'a> {
         let (from, to) = self.excerpt.within;
         let row = segment.rows.span_at(id);
         let (t0, t1) = (row.t0_ns(), row.t1_ns());
-        if t1 < from
-            || t0 >= to
-            || !(self.wants)(Some(row.process()))
-            || (SUMS.contains(&row.kind()) && (t0 < from || t1 > to))
-        {
+        if t1 < from || t0 >= to || !(self.wants)(Some(row.process())) {
             return;
         }
         let ends = (t0.max(from), t1.min(to));
