@@ -120,23 +120,21 @@ def rows(recording, table, wanted):
 
 def read_fathom(tool):
     info = json.loads(measure.run(measure.OPTIONS.fathom, "info", "--json", tool.data).stdout)
-    counts, kinds = {}, {"syscall.totals", "syscall", "lock.monitor", "lock.park", "page-faults", "sched.off-cpu"}
-    for row in rows(tool.data, "spans", kinds):
+    counts = {}
+    for row in rows(tool.data, "counts", {"syscall.totals", "page-faults"}):
+        name = "page faults" if row["kind"] == "page-faults" else row["name"]
+        if ACTORS.match(row["thread"]) and (name in CALLS or name == "page faults"):
+            add(counts, name, int(row["count"]), int(row["total_ns"]))
+    for row in rows(tool.data, "spans", {"syscall", "lock.monitor", "lock.park", "sched.off-cpu"}):
         kind, length = row["kind"], int(row["t1_ns"]) - int(row["t0_ns"])
         if not ACTORS.match(row["thread"]):
             continue
-        if kind == "syscall.totals" and row["name"] in CALLS:
-            figures = json.loads(row["figures"])
-            add(counts, row["name"], figures["calls"], figures["total_ns"])
-        elif kind == "syscall" and row["name"] == "recvfrom" and length >= LONG_NS:
+        if kind == "syscall" and row["name"] == "recvfrom" and length >= LONG_NS:
             add(counts, "recvfrom ≥ 1 ms", 1, length)
         elif kind == "lock.monitor" and length >= LONG_NS:
             add(counts, "monitor ≥ 1 ms", 1, length)
         elif kind == "lock.park" and length >= LONG_NS and "ReentrantLock" in row["name"]:
             add(counts, "lock ≥ 1 ms", 1, length)
-        elif kind == "page-faults":
-            figures = json.loads(row["figures"])
-            add(counts, "page faults", figures["faults"], figures["fault_ns"])
         elif kind == "sched.off-cpu":
             # Its threads wait for their turn, before and after.
             within = min(int(row["t1_ns"]), tool.window[1]) - max(int(row["t0_ns"]), tool.window[0])

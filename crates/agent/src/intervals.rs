@@ -17,8 +17,8 @@ use fathom_capture::Output;
 use fathom_capture::slow::SlowSamples;
 use fathom_recording::vocabulary::live::{self, Word};
 use fathom_recording::{
-    FrameId, FrameType, Identity, Process, ProcessId, RecordingError, Role, SampleRow, SeriesId, SeriesInfo,
-    Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId, Unseen,
+    CountRow, FrameId, FrameType, Identity, Process, ProcessId, RecordingError, Role, SampleRow, SeriesId,
+    SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId, Unseen,
 };
 
 use crate::limits::{Governor, Verdict};
@@ -339,6 +339,10 @@ impl Sink for Intervals {
 
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
         self.slow.span(row)
+    }
+
+    fn count(&mut self, row: &CountRow<'_>) {
+        self.slow.count(row);
     }
 
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId {

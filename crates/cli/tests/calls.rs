@@ -11,11 +11,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fathom_recording::vocabulary::{figure, kind, label};
-use fathom_recording::{Recording, Span};
+use fathom_recording::vocabulary::{count, figure, kind, label};
+use fathom_recording::{Count, Recording, Span};
 use live::kernel::Programs;
 use live::process::Running;
-use live::recorded::{ledger, names, of_thread, open};
+use live::recorded::{counts_of_thread, ledger, names, of_thread, open};
 use live::{FATHOM, ebpf_is_allowed, fathom, jdks, json, patiently, said};
 
 /// A span lies within what the program measured around it, give or take clocks that are read one
@@ -111,24 +111,20 @@ fn calls_of_a_jvm_are_counted_exactly_and_reported_with_file_peer_and_method() {
 
             // Ten thousand writes are ten thousand calls, and together no longer than the program
             // says.
-            let totals = of_thread(&recording, kind::SYSCALL_TOTALS, "writer");
-            let writes: Vec<_> = totals.iter().filter(|span| span.name() == "write").collect();
-            let all = |figure: &str| writes.iter().filter_map(|span| span.figure(figure)).sum::<f64>();
-            assert_eq!(all(figure::CALLS), 10_000.0, "{shown}");
-            assert!(
-                all(figure::TOTAL_NS) <= took("writer").0 + CLOCKS_NS,
-                "{shown}: {}",
-                all(figure::TOTAL_NS)
-            );
-            let lengths = |span: &Span<'_>| -> f64 {
-                span.figures()
+            let totals = counts_of_thread(&recording, count::SYSCALL_TOTALS, "writer");
+            let writes: Vec<_> = totals.iter().filter(|made| made.name() == "write").collect();
+            assert_eq!(writes.iter().map(|made| made.count()).sum::<u64>(), 10_000, "{shown}");
+            let total_ns: u64 = writes.iter().filter_map(|made| made.total_ns()).sum();
+            assert!(total_ns as f64 <= took("writer").0 + CLOCKS_NS, "{shown}: {total_ns}");
+            let lengths = |made: &Count<'_>| -> f64 {
+                made.figures()
                     .filter(|(key, _)| key.starts_with(figure::CALLS_FROM_NS_PREFIX))
                     .map(|(_, n)| n)
                     .sum()
             };
-            let by_length: f64 = writes.iter().map(|span| lengths(span)).sum();
-            let timed = |span: &&Span<'_>| span.figure(figure::TIMED).or(span.figure(figure::CALLS)).unwrap();
-            assert_eq!(by_length, writes.iter().copied().map(|span| timed(&span)).sum::<f64>(), "{shown}");
+            let by_length: f64 = writes.iter().map(|made| lengths(made)).sum();
+            let timed = |made: &Count<'_>| made.figure(figure::TIMED).unwrap_or(made.count() as f64);
+            assert_eq!(by_length, writes.iter().map(|made| timed(made)).sum::<f64>(), "{shown}");
 
             // What a disk takes for a sync is nobody's to say; it is within what the program
             // measured, and on its file.
@@ -234,8 +230,8 @@ fn counts_by_call_are_those_of_strace() {
         assert!(output.status.success(), "{}", said(&output));
         let recording = open(dir.path(), "x.fathom");
         let mut counted: BTreeMap<&str, f64> = BTreeMap::new();
-        for span in recording.spans_of(kind::SYSCALL_TOTALS) {
-            *counted.entry(span.name()).or_default() += span.figure(figure::CALLS).unwrap();
+        for made in recording.counts_of(count::SYSCALL_TOTALS) {
+            *counted.entry(made.name()).or_default() += made.count() as f64;
         }
         assert!(expected["write"] > 20_000.0 && expected["read"] > 20_000.0, "{expected:?}");
         for (name, calls) in &expected {
@@ -264,23 +260,28 @@ fn calls_of_a_thread_that_makes_a_million_a_second_are_counted_one_by_one_and_ti
         let output = fathom(dir.path(), &[&["record", "-o", "x.fathom", "--"][..], &command].concat());
         assert!(output.status.success(), "{}", said(&output));
         let recording = open(dir.path(), "x.fathom");
-        let sum = |call: &str, key: &str| -> f64 {
-            let totals = recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.name() == call);
-            totals.filter_map(|span| span.figure(key)).sum()
+        let sum = |call: &str, of: fn(&Count<'_>) -> f64| -> f64 {
+            recording
+                .counts_of(count::SYSCALL_TOTALS)
+                .filter(|made| made.name() == call)
+                .map(|made| of(&made))
+                .sum()
         };
-        let shown = format!("{} {:?}", said(&output), ["read", "write"].map(|call| sum(call, figure::TIMED)));
+        let timed = |call| sum(call, |made| made.figure(figure::TIMED).unwrap_or(0.0));
+        let shown = format!("{} {:?}", said(&output), ["read", "write"].map(timed));
         // What dd says at its end, and what it reads before it begins.
         for (call, others) in [("read", 60.0), ("write", 5.0)] {
-            let calls = sum(call, figure::CALLS);
+            let calls = sum(call, |made| made.count() as f64);
             assert!(calls >= BLOCKS && calls <= BLOCKS + others, "{call}: {calls}: {shown}");
-            let timed = sum(call, figure::TIMED);
+            let timed = timed(call);
             assert!(timed > BLOCKS / 1e4 && timed < BLOCKS / 10.0, "{call}: {shown}");
         }
-        let share = sum("read", figure::TIMED) / sum("write", figure::TIMED);
+        let share = timed("read") / timed("write");
         assert!((0.5..2.0).contains(&share), "calls that alternate are both timed: {shown}");
-        let recorded_ns = recording.spans_of(kind::SYSCALL_TOTALS).map(|s| s.t1_ns()).max().unwrap()
-            - recording.spans_of(kind::SYSCALL_TOTALS).map(|s| s.t0_ns()).min().unwrap();
-        let within = sum("read", figure::TOTAL_NS) + sum("write", figure::TOTAL_NS);
+        let recorded_ns = recording.counts_of(count::SYSCALL_TOTALS).map(|c| c.t1_ns()).max().unwrap()
+            - recording.counts_of(count::SYSCALL_TOTALS).map(|c| c.t0_ns()).min().unwrap();
+        let total_ns = |call| sum(call, |made| made.total_ns().unwrap_or(0) as f64);
+        let within = total_ns("read") + total_ns("write");
         assert!(within > 0.05 * recorded_ns as f64 && within < recorded_ns as f64, "{within}: {shown}");
     });
 }
@@ -309,15 +310,15 @@ fn calls_of_threads_that_live_for_a_millisecond_are_all_counted() {
         let is_full = |unseen: &fathom_recording::Unseen| unseen.what.contains("in the totals");
         assert!(source.lost == 0 && !source.unseen.iter().any(is_full), "{source:?}: {shown}");
         for (call, times) in &made {
-            let totals = recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.name() == *call);
-            let calls: f64 = totals.filter_map(|span| span.figure(figure::CALLS)).sum();
+            let totals = recording.counts_of(count::SYSCALL_TOTALS).filter(|made| made.name() == *call);
+            let calls: f64 = totals.map(|made| made.count() as f64).sum();
             // The interpreter makes a few of its own when it begins.
             assert!(calls >= *times && calls <= times + 20.0, "{call}: {calls} of {times}: {shown}");
         }
         // They are too many to be listed one by one: with some twenty calls each, that would be
         // 800,000 rows.
-        let together = of_thread(&recording, kind::SYSCALL_TOTALS, "threads that have ended").len();
-        let all = recording.spans_of(kind::SYSCALL_TOTALS).count();
+        let together = counts_of_thread(&recording, count::SYSCALL_TOTALS, "threads that have ended").len();
+        let all = recording.counts_of(count::SYSCALL_TOTALS).count();
         eprintln!("{together} of {all} rows are of threads that have ended");
         assert!(together > 0 && all < 80_000, "{together} of {all} rows: {shown}");
     });

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fathom_recording::Recording;
-use fathom_recording::vocabulary::{fault, figure, kind, sample};
+use fathom_recording::vocabulary::{count, fault, sample};
 use live::process::Talking;
 use live::recorded::names;
 use live::recorder::Recorder;
@@ -92,8 +92,8 @@ fn look_into(pid: u32) {
 
 fn by_mapping(recording: &Recording) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
-    for span in recording.spans_of(kind::PAGE_FAULTS) {
-        *all.entry(span.name().to_owned()).or_default() += span.figure(figure::FAULTS).unwrap();
+    for faults in recording.counts_of(count::PAGE_FAULTS) {
+        *all.entry(faults.name().to_owned()).or_default() += faults.count() as f64;
     }
     all
 }
@@ -120,13 +120,13 @@ fn check(options: &[&str], what: &str, file: Option<&str>, (mapping, least): (&s
         assert!(kernel.contains(&all), "{reported}");
         let there = mappings.get(mapping).copied().unwrap_or(0.0);
         assert!(there >= least && there <= *kernel.end(), "{reported}");
-        let looked: f64 = (recording.spans_of(kind::MEMORY_FOREIGN))
-            .filter(|s| s.key() == i64::from(std::process::id()))
-            .filter_map(|s| s.figure(figure::LOCKS))
+        let looked: u64 = (recording.counts_of(count::MEMORY_FOREIGN))
+            .filter(|locks| locks.key() == i64::from(std::process::id()))
+            .map(|locks| locks.count())
             .sum();
         let seen =
             recording.sources.iter().all(|s| s.unseen.iter().all(|u| !u.what.contains("address space")));
-        assert!(looked >= LOOKS as f64 || !seen, "this test looked {looked} times; {reported}");
+        assert!(looked >= LOOKS as u64 || !seen, "this test looked {looked} times; {reported}");
         // Samples stand for all faults, within what chance does to them: one that stands for w
         // others may as well not be there. Only one of a run does, so that it is far less, but what
         // a run is changes with the rate.
@@ -202,8 +202,9 @@ fn a_storm_of_faults_is_counted_by_some_of_them_and_says_so() {
             touching = begin.elapsed();
         });
         let rate = kernel.start() / touching.as_secs_f64();
-        let sum = |what| recording.spans_of(kind::PAGE_FAULTS).filter_map(|s| s.figure(what)).sum::<f64>();
-        let (all, took) = (sum(figure::FAULTS), Duration::from_nanos(sum(figure::FAULT_NS) as u64));
+        let faults = || recording.counts_of(count::PAGE_FAULTS);
+        let all = faults().map(|faults| faults.count() as f64).sum::<f64>();
+        let took = Duration::from_nanos(faults().filter_map(|faults| faults.total_ns()).sum());
         let reported =
             format!("the kernel counted {kernel:?}, {rate:.0} a second; {all} in {took:?} of {touching:?}");
         eprintln!("{reported}");

@@ -1,9 +1,9 @@
 //! Recordings put together by hand, for tests: one JVM, its facts, its spans.
 
-use fathom_recording::vocabulary::{fact, kind, label, live, sample};
+use fathom_recording::vocabulary::{count, fact, kind, label, live, sample};
 use fathom_recording::{
-    FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source,
-    SourceId, SpanId, SpanRow, StackId,
+    CountRow, FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink,
+    Source, SourceId, SpanId, SpanRow, StackId,
 };
 
 use crate::{Case, Judgement, Loss, Rule, Window};
@@ -111,9 +111,24 @@ impl Built {
     }
 
     /// System calls of a thread, counted from a timestamp on for so many milliseconds.
-    pub fn counted_calls(&mut self, thread: &str, name: &str, at_s: f64, ms: f64, calls: f64) -> SpanId {
-        let figures = [(fathom_recording::vocabulary::figure::CALLS, calls)];
-        self.row(kind::SYSCALL_TOTALS, name, at_s, ms, &figures, &[], None, Some(thread))
+    pub fn counted_calls(&mut self, thread: &str, name: &str, at_s: f64, ms: f64, calls: u64) {
+        let thread = Some(self.recording.thread(self.jvm, None, thread, Role::App));
+        let interval = interval(at_s, ms);
+        let count = CountRow::new(count::SYSCALL_TOTALS, name, interval, self.jvm, self.source, calls);
+        self.recording.count(&CountRow { thread, ..count });
+    }
+
+    /// A second's page faults in a mapping, and how long each of them took.
+    pub fn counted_faults(
+        &mut self,
+        mapping: &str,
+        at_s: f64,
+        (faults, each_ns): (u64, u64),
+        figures: &[(&str, f64)],
+    ) {
+        let interval = interval(at_s, 1_000.0);
+        let count = CountRow::new(count::PAGE_FAULTS, mapping, interval, self.jvm, self.source, faults);
+        self.recording.count(&CountRow { total_ns: Some(faults * each_ns), figures, ..count });
     }
 
     /// A thread whose switches were all seen, from the beginning on for so many seconds.
@@ -217,13 +232,13 @@ impl Built {
         thread: Option<&str>,
     ) -> SpanId {
         self.line += 1;
-        let t0_ns = (at_s * 1e9).round() as i64;
+        let (t0_ns, t1_ns) = interval(at_s, ms);
         let thread = thread.map(|name| self.recording.thread(self.jvm, None, name, Role::App));
         self.recording.span(&SpanRow {
             kind,
             name,
             t0_ns,
-            t1_ns: t0_ns + (ms * 1e6).round() as i64,
+            t1_ns,
             process: self.jvm,
             thread,
             stack: self.next_stack.take(),
@@ -241,6 +256,12 @@ impl Built {
         self.recording.seal();
         self.recording
     }
+}
+
+/// From a second on for so many milliseconds, nanoseconds.
+fn interval(at_s: f64, ms: f64) -> (i64, i64) {
+    let t0_ns = (at_s * 1e9).round() as i64;
+    (t0_ns, t0_ns + (ms * 1e6).round() as i64)
 }
 
 /// What the holders of a lock did by its finding, with the shares in whole per cent.

@@ -4,6 +4,8 @@
 //! The ledger stands on them: a nanosecond is in a set or it is not, so nothing can be attributed
 //! twice.
 
+use fathom_recording::Count;
+
 use crate::Window;
 
 /// A set of points in time, as intervals `[from, to)` in nanoseconds.
@@ -88,6 +90,13 @@ impl Intervals {
         (self.0[first..].iter()).take_while(|range| range.0 < to).fold(0, |sum: i64, (a, b)| {
             sum.saturating_add((*b).min(to).saturating_sub((*a).max(from)).max(0))
         })
+    }
+
+    /// How much of a count lies in it, as far as that is known: as if what was counted were spread
+    /// evenly over its interval.
+    pub(crate) fn counted_within(&self, count: &Count<'_>) -> f64 {
+        let within_ns = self.length_within_ns(count.t0_ns(), count.t1_ns()) as f64;
+        count.count() as f64 * within_ns / count.interval_ns().max(1) as f64
     }
 
     /// How much of it lies in another set, nanoseconds, saturating.

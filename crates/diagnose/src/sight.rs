@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use fathom_recording::vocabulary::{kind, sample, source};
+use fathom_recording::vocabulary::{count, kind, sample, source};
 use fathom_recording::{ProcessId, Recording, Source, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::ser::{Serialize, Serializer};
@@ -62,6 +62,8 @@ struct From {
     words: &'static str,
     /// Spans that show it.
     kinds: &'static [&'static str],
+    /// Counts that show it.
+    counts: &'static [&'static str],
     /// Samples that show it.
     samples: &'static [&'static str],
     /// Sources that would have shown it, had there been any, by format: collectors of
@@ -150,7 +152,7 @@ impl Sight {
             // the rule to see.
             Self::PageFaults => (
                 "page faults",
-                &[kind::PAGE_FAULTS, kind::PAGE_FAULT],
+                &[kind::PAGE_FAULT],
                 &[sample::CPU, sample::CYCLES, sample::PAGE_FAULT],
                 &[source::MEMORY],
                 "fathom record (eBPF) for all of the time, or perf record -g with the kernel's frames",
@@ -171,13 +173,18 @@ impl Sight {
             ),
             Self::Calls => (
                 "system calls",
-                &[kind::SYSCALL, kind::SYSCALL_TOTALS],
+                &[kind::SYSCALL],
                 &[],
                 &[source::SYSCALLS],
                 "fathom record (eBPF), or strace -f -ttt -T, for all of the time",
             ),
         };
-        From { words, kinds, samples, formats, remedy }
+        let counts: &[_] = match self {
+            Self::PageFaults => &[count::PAGE_FAULTS],
+            Self::Calls => &[count::SYSCALL_TOTALS],
+            _ => &[],
+        };
+        From { words, kinds, counts, samples, formats, remedy }
     }
 
     fn index(self) -> usize {
@@ -219,15 +226,15 @@ impl<'a> Sights<'a> {
         let mut of_sample: FxHashMap<_, Vec<usize>> = FxHashMap::default();
         for sight in Sight::ALL {
             let from = sight.from();
-            for kind in from.kinds {
-                // Neighbours are most often of one source and process: the last is remembered.
-                let mut last = None;
-                for span in recording.spans_of(kind) {
-                    let this = (span.process(), span.source());
-                    if last != Some(this) {
-                        with_records.entry((sight.index(), this.0)).or_default().insert(this.1);
-                        last = Some(this);
-                    }
+            let spans = from.kinds.iter().flat_map(|kind| recording.spans_of(kind));
+            let counts = from.counts.iter().flat_map(|kind| recording.counts_of(kind));
+            let spans = spans.map(|span| (span.process(), span.source()));
+            // Neighbours are most often of one source and process: the last is remembered.
+            let mut last = None;
+            for this in spans.chain(counts.map(|count| (count.process(), count.source()))) {
+                if last != Some(this) {
+                    with_records.entry((sight.index(), this.0)).or_default().insert(this.1);
+                    last = Some(this);
                 }
             }
             for kind in from.samples {
@@ -305,13 +312,16 @@ impl<'a> Sights<'a> {
         let spans = from.kinds.iter().flat_map(|kind| self.recording.spans_of(kind));
         let spans =
             spans.filter(|s| s.process() == jvm && s.source() == source).map(|s| (s.t0_ns(), s.t1_ns()));
+        let counts = from.counts.iter().flat_map(|kind| self.recording.counts_of(kind));
+        let counts =
+            counts.filter(|c| c.process() == jvm && c.source() == source).map(|c| (c.t0_ns(), c.t1_ns()));
         let samples = self.recording.samples.iter().filter(|s| {
             s.process == jvm
                 && s.source == source
                 && from.samples.contains(&self.recording.strings.get(s.kind))
         });
         let samples = samples.map(|s| (s.t_ns, s.t_ns.saturating_add(1)));
-        spans.chain(samples).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+        spans.chain(counts).chain(samples).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
     /// CPU time, milliseconds, that may have passed between two samples of a JVM without any of

@@ -128,6 +128,10 @@ impl<'a> Timeline<'a> {
                 }
             }
         }
+        for count in self.recording.count_kinds().iter().flat_map(|(kind, _)| self.recording.counts_of(kind))
+        {
+            add(count.source(), count.t0_ns(), count.t1_ns());
+        }
         for sample in self.recording.samples.iter() {
             add(sample.source, sample.t_ns, sample.t_ns.saturating_add(1));
         }
@@ -205,6 +209,9 @@ impl<'a> Timeline<'a> {
         let of_flight = |source: SourceId| is_flight.get(source.index()).copied().unwrap_or(false);
         let spans = spans.filter(|s| self.is_placed(s.source()) && !of_flight(s.source()));
         let spans = spans.map(|s| (s.t0_ns(), s.t1_ns()));
+        let counts = self.recording.count_kinds().into_iter();
+        let counts = counts.flat_map(|(kind, _)| self.recording.counts_of(kind));
+        let counts = counts.filter(|c| self.is_placed(c.source())).map(|c| (c.t0_ns(), c.t1_ns()));
         let flights = self.recording.sources.iter().zip(&is_flight).filter(|(_, is_flight)| **is_flight);
         let flights = flights.filter_map(|(source, _)| source.covers_ns);
         let series = self.recording.series.iter().filter(|s| self.usable(s)).filter_map(|s| {
@@ -214,6 +221,7 @@ impl<'a> Timeline<'a> {
         let samples = self.recording.samples.iter().filter(|s| self.is_placed(s.source));
         let samples = samples.map(|s| (s.t_ns, s.t_ns.saturating_add(1)));
         let covers = spans
+            .chain(counts)
             .chain(flights)
             .chain(series)
             .chain(samples)

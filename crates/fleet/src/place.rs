@@ -274,11 +274,10 @@ fn content_id(recording: &Recording) -> String {
         sums[0].write_i64(s.t_ns);
         sums[0].write_i64(s.weight);
     }
-    for (t0, t1) in recording
-        .kinds()
-        .iter()
-        .flat_map(|(kind, _)| recording.spans_of(kind).map(|span| (span.t0_ns(), span.t1_ns())))
-    {
+    let spans = recording.kinds().into_iter();
+    let spans = spans.flat_map(|(kind, _)| recording.spans_of(kind).map(|span| (span.t0_ns(), span.t1_ns())));
+    let counts = recording.count_kinds().into_iter().flat_map(|(kind, _)| recording.counts_of(kind));
+    for (t0, t1) in spans.chain(counts.map(|count| (count.t0_ns(), count.t1_ns()))) {
         sums[1].write_i64(t0);
         sums[1].write_i64(t1);
     }

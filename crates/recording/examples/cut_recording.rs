@@ -6,16 +6,16 @@
 //!         lock.wait syscall=1000 sched.off-cpu=200
 //!
 //! FROM and TO are seconds from the start of the recording; spans that extend beyond them are
-//! truncated there. A kind that is named is left out, of spans and of samples; with `=US` only its
-//! spans that are shorter than this many microseconds are. Series without a point in the interval
-//! are left out, and so are stacks that nothing refers to. The fixture's README must say what was
-//! left out: sums over the fixture are no longer those of the run.
+//! truncated there. A kind that is named is left out, of spans, counts and samples; with `=US` only
+//! its spans that are shorter than this many microseconds are. Series without a point in the
+//! interval are left out, and so are stacks that nothing refers to. The fixture's README must say
+//! what was left out: sums over the fixture are no longer those of the run.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use fathom_recording::{
-    Overwrite, Recording, SampleRow, Sink, SpanId, SpanRow, StackId, ThreadId, Writer, open,
+    CountRow, Overwrite, Recording, SampleRow, Sink, SpanId, SpanRow, StackId, ThreadId, Writer, open,
 };
 use rustc_hash::FxHashMap;
 
@@ -82,9 +82,9 @@ impl Cut<'_> {
             let id = self.writer.add_series(series.info.clone());
             within.for_each(|((t, dt), value)| self.writer.point(id, *t, *dt, *value));
         }
-        let (spans, samples) = (self.spans(&threads), self.samples(&threads));
+        let (spans, counts, samples) = (self.spans(&threads), self.counts(&threads), self.samples(&threads));
         self.writer.finish().expect("written");
-        println!("{:.1} s: {spans} spans, {samples} samples", (to - from) as f64 / 1e9);
+        println!("{:.1} s: {spans} spans, {counts} counts, {samples} samples", (to - from) as f64 / 1e9);
     }
 
     fn is_left_out(&self, kind: &str, ns: i64) -> bool {
@@ -122,6 +122,29 @@ impl Cut<'_> {
             placed.insert(SpanId(i), SpanId(placed.len() as u32));
         }
         placed.len() as u32
+    }
+
+    /// Those of which the whole interval is within: counts of a part are not known.
+    fn counts(&mut self, threads: &[ThreadId]) -> u32 {
+        let recording = self.recording;
+        let mut written = 0;
+        for row in recording.count_kinds().into_iter().flat_map(|(kind, _)| recording.counts_of(kind)) {
+            let is_within = row.t0_ns() >= self.window.0 && row.t1_ns() <= self.window.1;
+            if !is_within || self.is_left_out(row.kind(), 0) {
+                continue;
+            }
+            let figures: Vec<_> = row.figures().collect();
+            let interval = (row.t0_ns(), row.t1_ns());
+            self.writer.count(&CountRow {
+                thread: row.thread().map(|thread| threads[thread.index()]),
+                key: row.key(),
+                total_ns: row.total_ns(),
+                figures: &figures,
+                ..CountRow::new(row.kind(), row.name(), interval, row.process(), row.source(), row.count())
+            });
+            written += 1;
+        }
+        written
     }
 
     fn samples(&mut self, threads: &[ThreadId]) -> u32 {

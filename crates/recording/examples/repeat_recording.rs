@@ -11,7 +11,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use fathom_recording::{Overwrite, Recording, SampleRow, Sink, SpanId, SpanRow, StackId, Writer, open};
+use fathom_recording::{
+    CountRow, Overwrite, Recording, SampleRow, Sink, SpanId, SpanRow, StackId, Writer, open,
+};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -61,7 +63,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Spans and samples of one repetition.
+/// Spans, counts and samples of one repetition.
 fn rows(
     recording: &Recording,
     writer: &mut Writer,
@@ -89,6 +91,17 @@ fn rows(
             labels: &labels,
         });
         *spans_written += 1;
+    }
+    for row in recording.count_kinds().into_iter().flat_map(|(kind, _)| recording.counts_of(kind)) {
+        let figures: Vec<_> = row.figures().collect();
+        let interval = (row.t0_ns() + shift_ns, row.t1_ns() + shift_ns);
+        writer.count(&CountRow {
+            thread: row.thread().map(|thread| threads[thread.index()]),
+            key: row.key(),
+            total_ns: row.total_ns(),
+            figures: &figures,
+            ..CountRow::new(row.kind(), row.name(), interval, row.process(), row.source(), row.count())
+        });
     }
     for sample in recording.samples.iter() {
         writer.sample(&SampleRow {

@@ -57,12 +57,15 @@ impl Recording {
         to.stack.extend(from.stack.into_iter().map(|id| moved(id, stacks)));
         from.weight.rows(0..from.weight.len()).for_each(|weight| to.weight.push(weight));
 
+        let origin = |(p, s)| (process(p), source(s));
+        self.counts.append(other.counts, text, origin, |id| moved(id, threads));
+
         let (to, from) = (&mut self.spans, other.spans);
         to.kind.extend(from.kind.into_iter().map(text));
         to.name.extend(from.name.into_iter().map(text));
         to.t0_ns.extend(from.t0_ns);
         to.t1_ns.extend(from.t1_ns);
-        to.origins.append(from.origins, |(p, s)| (process(p), source(s)));
+        to.origins.append(from.origins, origin);
         let sparse = |to: &mut Sparse, from: Sparse, by: u32| {
             from.into_iter().enumerate().for_each(|(i, id)| to.put(spans as usize + i, moved(id, by)));
         };

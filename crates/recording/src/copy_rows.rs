@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::spans::NONE;
-use crate::{ProcessId, Recording, SampleRow, Sink, SourceId, SpanId, SpanRow, StackId, ThreadId};
+use crate::{CountRow, ProcessId, Recording, SampleRow, Sink, SourceId, SpanId, SpanRow, StackId, ThreadId};
 
 impl Recording {
     /// Writes all rows that overlap `[from_ns, to_ns)` into a sink, with new ids. `process` maps
@@ -77,6 +77,26 @@ impl Recording {
                 labels: &labels,
             });
             spans.insert(i as u32, id);
+            written[row.source().index()] += 1;
+        }
+        for row in (0..self.counts.len()).map(|row| self.count_at(row)) {
+            if row.t1_ns() < from_ns || row.t0_ns() >= to_ns {
+                continue;
+            }
+            let figures: Vec<(&str, f64)> = row.figures().collect();
+            sink.count(&CountRow {
+                kind: row.kind(),
+                name: row.name(),
+                t0_ns: row.t0_ns(),
+                t1_ns: row.t1_ns(),
+                process: processes[row.process().index()],
+                thread: row.thread().and_then(|t| thread(t.0)),
+                source: sources[row.source().index()],
+                key: row.key(),
+                count: row.count(),
+                total_ns: row.total_ns(),
+                figures: &figures,
+            });
             written[row.source().index()] += 1;
         }
         for row in self.samples.iter().filter(|row| (from_ns..to_ns).contains(&row.t_ns)) {
@@ -169,17 +189,26 @@ mod tests {
         span("k", 60, 70, Some(outer));
         span("k", 90, 95, None);
 
+        for t0_ns in [10, 30, 70, 80] {
+            let count = CountRow::new("c", "read", (t0_ns, t0_ns + 15), process, source, 9);
+            log.count(&CountRow { total_ns: Some(0), figures: &[("f", 1.5)], ..count });
+        }
+
         let mut live = Recording::new();
         let host = live.add_process(Process::default());
         live.add_source(Source::default());
         let written = log.copy_into(&mut live, (40, 80), |_, _| host);
         live.seal();
-        assert_eq!(written, 4);
+        assert_eq!(written, 6);
         let runs: Vec<_> = live.spans_of(kind::RUN).map(|s| (s.t0_ns(), s.t1_ns())).collect();
         assert_eq!(runs, [(40, 80)]);
         let spans: Vec<_> =
             live.spans_of("k").map(|s| (s.t0_ns(), s.parent().is_some(), s.figure("f"))).collect();
         assert_eq!(spans, [(30, false, Some(1.5)), (35, false, Some(1.5)), (60, true, Some(1.5))]);
+        let counts: Vec<_> = live.counts_of("c").map(|c| (c.t0_ns(), c.t1_ns(), c.count())).collect();
+        assert_eq!(counts, [(30, 45, 9), (70, 85, 9)]);
+        let count = live.counts_of("c").next().unwrap();
+        assert_eq!((count.name(), count.total_ns(), count.figure("f")), ("read", Some(0), Some(1.5)));
         assert_eq!((live.sources[1].covers_ns, live.sources[1].process), (Some((40, 80)), Some(0)));
         assert_eq!(live.sources[1].records, written);
         assert_eq!((live.sources[2].covers_ns, live.sources[2].records), (None, 0));

@@ -1,9 +1,11 @@
-//! The recording: everything that fathom sees, as samples, spans and series on one clock.
+//! The recording: everything that fathom sees, as samples, spans, counts and series on one
+//! clock.
 //!
 //! | table | one row |
 //! |---|---|
 //! | samples | a stack taken at one time, with a weight |
 //! | spans | something with a beginning and an end, on a thread, a process or the host |
+//! | counts | how often and how long something happened in an interval, too often for a row each |
 //! | series | a number over time |
 //!
 //! with the dictionaries of strings, frames, stacks, threads, processes and sources. `ingest` and
@@ -14,6 +16,7 @@
 mod append;
 pub mod clock;
 mod copy_rows;
+mod counts;
 #[cfg(feature = "disk")]
 pub mod disk;
 mod duplicates;
@@ -25,6 +28,7 @@ mod ids;
 mod jvm_text;
 mod labels;
 mod merge_threads;
+mod move_rows;
 mod narrow;
 mod process_names;
 mod recording;
@@ -43,6 +47,7 @@ mod strings;
 pub mod vocabulary;
 
 pub use clock::{Anchor, ClockBasis, Placement};
+pub use counts::{CountRow, Counts};
 #[cfg(feature = "disk")]
 pub use disk::{Overwrite, Writer, open, pack, unpack, write};
 #[cfg(feature = "disk")]
@@ -50,7 +55,7 @@ pub use error::RecordingError;
 pub use identity::{Identity, ServiceFrom};
 pub use ids::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 pub use jvm_text::jvm_text;
-pub use recording::{Recording, Sink, Span};
+pub use recording::{Count, Recording, Sink, Span};
 pub use ring::{Bounds, Dropped, Excerpt, Ring};
 pub use roles::Role;
 pub use samples::{Frame, FrameType, Sample, SampleRow, Samples, StackNode};

@@ -12,7 +12,7 @@ use crate::{ProcessId, Recording, Role, ThreadId};
 
 impl Recording {
     /// Moves the rows of one thread under several names to one of its entries, which gets the
-    /// longest name. The other entries stay and have no span or sample.
+    /// longest name. The other entries stay and have no span, count or sample.
     pub fn merge_threads(&mut self) {
         // The entries that stay, each with its longest name.
         let mut by_tid: HashMap<(ProcessId, i64), Vec<(ThreadId, &str)>> = HashMap::new();
@@ -44,9 +44,10 @@ impl Recording {
             }
         }
         let new = |id: u32| moved.get(&id).copied().unwrap_or(id);
-        let old = std::mem::take(&mut self.spans.thread);
-        for (i, id) in old.into_iter().enumerate() {
-            self.spans.thread.put(i, if id == NONE { NONE } else { new(id) });
+        for threads in [&mut self.spans.thread, &mut self.counts.thread] {
+            for (i, id) in std::mem::take(threads).into_iter().enumerate() {
+                threads.put(i, if id == NONE { NONE } else { new(id) });
+            }
         }
         self.samples.thread.iter_mut().filter(|id| **id != NONE).for_each(|id| *id = new(*id));
     }
@@ -60,7 +61,7 @@ fn are_one(a: &str, b: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Process, Recording, Role, SampleRow, Sink, Source, SpanRow, ThreadId};
+    use crate::{CountRow, Process, Recording, Role, SampleRow, Sink, Source, SpanRow, ThreadId};
 
     #[test]
     fn a_thread_reported_by_three_sources_is_one() {
@@ -76,6 +77,8 @@ mod tests {
             let row = SpanRow { thread: Some(*thread), ..SpanRow::new("k", "", (0, 1), process, source) };
             recording.span(&SpanRow { thread: None, ..row });
             recording.span(&row);
+            let count = CountRow::new("c", "", (0, 1), process, source, 1);
+            recording.count(&CountRow { thread: Some(*thread), ..count });
             let kind = "cpu";
             recording.sample(&SampleRow {
                 kind,
@@ -97,6 +100,8 @@ mod tests {
         let compiler = Some(("C2 CompilerThread0", Role::Jit));
         let expected = [None, compiler, None, compiler, None, compiler, None, Some(("http-1", Role::App))];
         assert_eq!(spans, expected);
+        let counts: Vec<_> = recording.counts_of("c").filter_map(|count| count.thread()).collect();
+        assert_eq!(counts, [ids[0], ids[0], ids[0], ids[3]]);
         let samples: Vec<_> = recording.samples.iter().filter_map(|sample| sample.thread).collect();
         assert_eq!(samples, [ids[0], ids[0], ids[0], ids[3]]);
     }

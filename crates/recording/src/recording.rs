@@ -4,10 +4,13 @@
 //! source onto the one clock → [`Recording::seal`] sorts the index → it is read. On disk it is
 //! Parquet; see [`crate::disk`].
 
+mod by_kind;
+mod count;
 mod span;
 
 use rustc_hash::FxHashMap;
 
+use crate::counts::{CountRow, Counts};
 use crate::process_names::ProcessNames;
 use crate::samples::{Frame, SampleRow, Samples, StackNode};
 use crate::series::{Series, SeriesInfo};
@@ -17,6 +20,8 @@ use crate::stack_index::StackIndex;
 use crate::strings::Strings;
 use crate::vocabulary::sample;
 use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
+use by_kind::ByKind;
+pub use count::Count;
 pub use span::Span;
 
 /// How many spans back to look for one of the same kind, which probably has the same figures: a
@@ -49,6 +54,8 @@ pub trait Sink {
     fn rename_thread(&mut self, id: ThreadId, name: &str, role: crate::Role);
     /// Adds a span. A `t1_ns` before `t0_ns` is raised to it.
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId;
+    /// Adds a count. A `t1_ns` before `t0_ns` is raised to it.
+    fn count(&mut self, row: &CountRow<'_>);
     /// Adds a series without points.
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId;
     /// Adds a point to a series: `value` over `[t_ns, t_ns + dt_ns)`.
@@ -77,6 +84,8 @@ pub struct Recording {
     pub strings: Strings,
     /// Spans.
     pub spans: Spans,
+    /// Counts.
+    pub counts: Counts,
     /// Series with their points.
     pub series: Vec<Series>,
     /// Samples.
@@ -98,8 +107,9 @@ pub struct Recording {
     thread_ids: FxHashMap<Thread, ThreadId>,
     frame_ids: FxHashMap<Frame, FrameId>,
     stack_ids: StackIndex,
-    /// Span ids by kind, each list sorted by start; made by [`Recording::seal`].
-    by_kind: FxHashMap<StrId, Vec<SpanId>>,
+    /// Spans and counts by kind; made by [`Recording::seal`].
+    spans_by_kind: ByKind,
+    counts_by_kind: ByKind,
     /// Display names of processes; made by [`Recording::seal`].
     pub(crate) names: ProcessNames,
 }
@@ -162,6 +172,10 @@ impl Sink for Recording {
         spans.figures.push_texts(row.figures, like, &mut self.strings);
         spans.labels.push_texts(row.labels, like, &mut self.strings);
         SpanId(i as u32)
+    }
+
+    fn count(&mut self, row: &CountRow<'_>) {
+        self.counts.push(row, &mut self.strings);
     }
 
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId {
@@ -230,19 +244,20 @@ impl Recording {
         Self::default()
     }
 
-    /// Memory of spans and samples, frames and stacks and all strings, bytes, as far as it grows
-    /// with them.
+    /// Memory of spans, counts and samples, frames and stacks and all strings, bytes, as far as it
+    /// grows with them.
     pub(crate) fn bytes(&self) -> usize {
         // A row of a dictionary is in its list and in the index by which it is found, a third of
         // which is free.
         let rows = 3 * (self.frames.len() * size_of::<Frame>() + self.stacks.len() * size_of::<StackNode>());
-        self.strings.bytes() + self.spans.bytes() + self.samples.bytes() + rows
+        self.strings.bytes() + self.spans.bytes() + self.counts.bytes() + self.samples.bytes() + rows
     }
 
     /// Releases reserved memory.
     pub(crate) fn shrink(&mut self) {
         self.strings.shrink();
         self.spans.shrink();
+        self.counts.shrink();
         self.samples.shrink();
     }
 
@@ -284,87 +299,12 @@ impl Recording {
         id
     }
 
-    /// Adds `offset_ns` to every time of one source (spans, series, samples, the interval that it
-    /// covers), saturating.
-    ///
-    /// Callers record the reason in the source's [`crate::Placement`].
-    pub fn place(&mut self, source: SourceId, offset_ns: i64) {
-        if offset_ns == 0 {
-            return;
-        }
-        let shift = |t: &mut i64| *t = t.saturating_add(offset_ns);
-        for i in 0..self.spans.len() {
-            if self.spans.origins.of(i).1 == source {
-                shift(&mut self.spans.t0_ns[i]);
-                shift(&mut self.spans.t1_ns[i]);
-            }
-        }
-        for i in 0..self.samples.len() {
-            if self.samples.origins.of(i).2 == source {
-                shift(&mut self.samples.t_ns[i]);
-            }
-        }
-        for series in self.series.iter_mut().filter(|s| s.info.source == source) {
-            series.t_ns.iter_mut().for_each(shift);
-        }
-        if let Some((from, to)) = &mut self.sources[source.index()].covers_ns {
-            shift(from);
-            shift(to);
-        }
-    }
-
-    /// Moves all rows of process `from` to process `into`, when two files turn out to be of one
-    /// JVM. `from` keeps its row; name and facts are moved where `into` has none of its own.
-    pub fn merge_process(&mut self, from: ProcessId, into: ProcessId) {
-        if from == into {
-            return;
-        }
-        let moved = |p: &mut ProcessId| {
-            if *p == from {
-                *p = into;
-            }
-        };
-        self.spans.origins.change(|(process, _)| moved(process));
-        self.samples.origins.change(|(_, process, _)| moved(process));
-        self.threads.iter_mut().for_each(|t| moved(&mut t.process));
-        for series in &mut self.series {
-            if let Some(p) = &mut series.info.process {
-                moved(p);
-            }
-        }
-        for source in self.sources.iter_mut().filter(|s| s.process == Some(from.0)) {
-            source.process = Some(into.0);
-        }
-        let donor = std::mem::take(&mut self.processes[from.index()]);
-        let host = &mut self.processes[into.index()];
-        host.pid = host.pid.or(donor.pid);
-        host.jvm |= donor.jvm;
-        if donor.facts.contains_key(crate::vocabulary::fact::MAIN) || host.name.is_empty() {
-            host.name = donor.name;
-        }
-        for (key, value) in donor.facts {
-            host.facts.entry(key).or_insert(value);
-        }
-    }
-
-    /// Sorts the index by which spans are found, and gives JVMs of one main class distinct names.
-    /// Call it once, after the last row and the last placement.
+    /// Sorts the index by which spans and counts are found, and gives JVMs of one main class
+    /// distinct names. Call it once, after the last row and the last placement.
     pub fn seal(&mut self) {
         self.names = ProcessNames::of(&self.processes, &self.sources);
-        self.by_kind.clear();
-        for (i, kind) in self.spans.kind.iter().enumerate() {
-            self.by_kind.entry(*kind).or_default().push(SpanId(i as u32));
-        }
-        let t0 = &self.spans.t0_ns;
-        for ids in self.by_kind.values_mut() {
-            if !ids.is_sorted_by_key(|id| t0[id.index()]) {
-                // The stable sort uses the order that rows already have, because each thread writes
-                // its own in order.
-                let mut by_start: Vec<(i64, SpanId)> = ids.iter().map(|id| (t0[id.index()], *id)).collect();
-                by_start.sort_by_key(|(t0_ns, _)| *t0_ns);
-                ids.iter_mut().zip(by_start).for_each(|(id, (_, sorted))| *id = sorted);
-            }
-        }
+        self.spans_by_kind = ByKind::of(&self.spans.kind, &self.spans.t0_ns);
+        self.counts_by_kind = ByKind::of(&self.counts.kind, &self.counts.t0_ns);
         for series in &mut self.series {
             if !series.t_ns.is_sorted() {
                 let mut order: Vec<usize> = (0..series.t_ns.len()).collect();
@@ -378,16 +318,24 @@ impl Recording {
 
     /// Spans of a kind in order of their start. Empty before [`Recording::seal`].
     pub fn spans_of(&self, kind: &str) -> impl DoubleEndedIterator<Item = Span<'_>> + ExactSizeIterator {
-        let ids = self.strings.find(kind).and_then(|id| self.by_kind.get(&id)).map_or(&[][..], Vec::as_slice);
-        ids.iter().map(|id| Span { recording: self, id: *id })
+        let rows = self.spans_by_kind.rows(self.strings.find(kind));
+        rows.iter().map(|row| Span { recording: self, id: SpanId(*row) })
+    }
+
+    /// Counts of a kind in order of their start. Empty before [`Recording::seal`].
+    pub fn counts_of(&self, kind: &str) -> impl DoubleEndedIterator<Item = Count<'_>> + ExactSizeIterator {
+        let rows = self.counts_by_kind.rows(self.strings.find(kind));
+        rows.iter().map(|row| Count { recording: self, row: *row as usize })
     }
 
     /// The kinds of spans that occur, with their counts, sorted by name.
     pub fn kinds(&self) -> Vec<(&str, usize)> {
-        let mut kinds: Vec<_> =
-            self.by_kind.iter().map(|(k, ids)| (self.strings.get(*k), ids.len())).collect();
-        kinds.sort_unstable();
-        kinds
+        self.spans_by_kind.kinds(&self.strings)
+    }
+
+    /// The kinds of counts that occur, with the number of their rows, sorted by name.
+    pub fn count_kinds(&self) -> Vec<(&str, usize)> {
+        self.counts_by_kind.kinds(&self.strings)
     }
 
     /// The kinds of samples that occur, with their counts, sorted by name.
@@ -429,6 +377,11 @@ impl Recording {
         Span { recording: self, id }
     }
 
+    /// One count.
+    pub(crate) fn count_at(&self, row: usize) -> Count<'_> {
+        Count { recording: self, row }
+    }
+
     /// First and last time of anything that is on the recording's clock, nanoseconds. A source that
     /// nothing relates to that clock ([`crate::Placement::is_known`]) would extend it by decades,
     /// so it counts only when there is no other.
@@ -436,11 +389,12 @@ impl Recording {
         let known: Vec<bool> = self.sources.iter().map(|s| s.placement.is_known()).collect();
         let none_is = !known.contains(&true);
         let counts = |source: &SourceId| none_is || known.get(source.index()).copied().unwrap_or(false);
-        let spans = self.spans.t0_ns.iter().copied().zip(self.spans.t1_ns.iter().copied());
-        let spans = spans
-            .zip(self.spans.origins.rows(0..self.spans.len()))
-            .filter(|(_, (_, source))| counts(source))
-            .map(|(times, _)| times);
+        let spans =
+            self.spans.t0_ns.iter().zip(&self.spans.t1_ns).zip(self.spans.origins.rows(0..self.spans.len()));
+        let counted = self.counts.t0_ns.iter().zip(&self.counts.t1_ns);
+        let counted = counted.zip(self.counts.origins.rows(0..self.counts.len()));
+        let spans =
+            spans.chain(counted).filter(|(_, (_, source))| counts(source)).map(|((t0, t1), _)| (*t0, *t1));
         let sources = self.samples.origins.rows(0..self.samples.len()).map(|(.., source)| source);
         let samples = self.samples.t_ns.iter().zip(sources);
         let samples = samples.filter(|(_, source)| counts(source)).map(|(t, _)| (*t, *t));

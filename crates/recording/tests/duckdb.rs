@@ -69,6 +69,7 @@ fn recording() -> (Recording, Filled) {
     for i in 0..2_000 {
         filled.sample(&mut recording, i);
         let span = filled.span(&mut recording, i);
+        filled.count(&mut recording, i);
         if i % 10 == 0 {
             nested(&mut recording, &filled, span);
         }

@@ -18,6 +18,7 @@ fn recording() -> Recording {
     for i in 0..500 {
         filled.sample(&mut recording, i);
         filled.span(&mut recording, i);
+        filled.count(&mut recording, i);
         recording.point(filled.series, i as i64 * 1_000_000, 1_000_000, i as f64);
     }
     recording.seal();
@@ -130,6 +131,7 @@ fn a_damaged_spool_gives_the_rows_before_the_damage_and_never_a_panic() {
     for i in 0..500 {
         filled.sample(&mut writer, i);
         filled.span(&mut writer, i);
+        filled.count(&mut writer, i);
         if i % 100 == 0 {
             writer.flush().unwrap();
         }
@@ -185,10 +187,20 @@ fn ids_that_point_outside_of_their_table_are_refused() {
     let other = dir.path().join("other.fathom");
     let mut few = Recording::new();
     Filled::new(&mut few, 3);
+    few.threads.truncate(3);
     write(&few, &other, Overwrite::Never).unwrap();
-    fs::copy(other.join("stacks.parquet"), path.join("stacks.parquet")).unwrap();
-    let error = open(&path).unwrap_err().to_string();
+    let foreign = |table: &str| {
+        let whole = fs::read(path.join(table)).unwrap();
+        fs::copy(other.join(table), path.join(table)).unwrap();
+        let error = open(&path).unwrap_err().to_string();
+        fs::write(path.join(table), whole).unwrap();
+        error
+    };
+    let error = foreign("stacks.parquet");
     assert!(error.contains("samples.parquet") && error.contains("stack_id"), "{error}");
+    // Spans of the first recording are on no thread, its counts are.
+    let error = foreign("threads.parquet");
+    assert!(error.contains("counts.parquet") && error.contains("thread_id"), "{error}");
 }
 
 #[test]

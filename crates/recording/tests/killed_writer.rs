@@ -24,6 +24,7 @@ fn child_that_writes_until_it_is_killed() {
         filled.sample(&mut writer, i);
         if i % 10 == 0 {
             filled.span(&mut writer, i / 10);
+            filled.count(&mut writer, i / 10);
         }
         if i > 0 && i % 50_000 == 0 {
             writer.flush().unwrap();
@@ -58,6 +59,7 @@ fn what_was_saved_before_the_kill_is_there_and_the_recording_is_marked_as_trunca
         assert!(recording.cut);
         assert!(recording.samples.len() as u64 >= rows, "{} samples of {rows}", recording.samples.len());
         assert!(recording.spans.len() as u64 >= rows / 10, "{} spans of {rows}", recording.spans.len());
+        assert!(recording.counts.len() as u64 >= rows / 10, "{} counts of {rows}", recording.counts.len());
         assert_eq!(recording.stacks.len(), 1_000);
         assert_eq!(recording.sources[0].name, "test");
         assert_eq!(recording.processes[0].fact("collector"), Some("G1"));

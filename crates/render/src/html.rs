@@ -97,8 +97,8 @@ mod tests {
     use std::io::Read;
 
     use base64::Engine as _;
-    use fathom_recording::vocabulary::{figure, kind, label};
-    use fathom_recording::{Process, Role, SeriesInfo, SeriesKind, Sink, Source, SpanRow};
+    use fathom_recording::vocabulary::{count, figure, kind, label};
+    use fathom_recording::{CountRow, Process, Role, SeriesInfo, SeriesKind, Sink, Source, SpanRow};
 
     use super::*;
     use crate::fixture;
@@ -215,24 +215,22 @@ mod tests {
         let mut r = recording(3, "x");
         let thread = r.thread(fathom_recording::ProcessId(0), Some(2), "worker", Role::App);
         for i in 0..4_i64 {
-            r.span(&SpanRow {
-                thread: Some(thread),
-                figures: &[(figure::CALLS, 40.0), (figure::TOTAL_NS, 5e8)],
-                ..SpanRow::new(
-                    kind::SYSCALL_TOTALS,
-                    "futex",
-                    (i * 1_000_000_000, (i + 1) * 1_000_000_000),
-                    fathom_recording::ProcessId(0),
-                    fathom_recording::SourceId(0),
-                )
-            });
+            let interval = (i * 1_000_000_000, (i + 1) * 1_000_000_000);
+            let (process, source) = (fathom_recording::ProcessId(0), fathom_recording::SourceId(0));
+            let calls = CountRow::new(count::SYSCALL_TOTALS, "futex", interval, process, source, 40);
+            r.count(&CountRow { thread: Some(thread), total_ns: Some(500_000_000), ..calls });
+            r.count(&CountRow::new(count::MEMORY_FOREIGN, "ps", interval, process, source, 7));
         }
         r.seal();
         let header = header(&page(&fixture::burst(), &r));
         let lanes = header["groups"][1]["lanes"].as_array().unwrap();
         let lane = lanes.iter().find(|l| l["title"] == "All system calls, time in them").unwrap();
         assert_eq!((&lane["type"], &lane["lines"][0]["name"]), (&"lines".into(), &"futex".into()));
-        assert_eq!(header["counted"][0]["title"], "All system calls");
+        let others = lanes.iter().find(|l| l["title"] == "Address space locked by others").unwrap();
+        assert_eq!((&others["unit"], &others["lines"][0]["name"]), (&"1/s".into(), &"ps".into()));
+        let tables = header["counted"].as_array().unwrap();
+        assert_eq!(tables.len(), 1);
+        assert_eq!(tables[0]["title"], "All system calls");
         assert!(lanes.iter().all(|l| l["type"] == "lines" || l["title"] != "Syscall totals"));
     }
 

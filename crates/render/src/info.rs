@@ -33,6 +33,7 @@ pub fn text(recording: &Recording, columns: usize, all: bool) -> String {
     placements(&mut out, recording);
     processes(&mut out, recording);
     spans(&mut out, recording);
+    counts(&mut out, recording);
     match all {
         true => series(&mut out, recording),
         false => families(&mut out, recording),
@@ -53,6 +54,7 @@ fn summary(recording: &Recording) -> String {
     };
     let rows = [
         quantity::plural(recording.spans.len(), "span", "spans"),
+        quantity::plural(recording.counts.len(), "count", "counts"),
         quantity::plural(recording.series.len(), "series", "series"),
         quantity::plural(recording.samples.len(), "sample", "samples"),
     ];
@@ -220,6 +222,25 @@ fn lengths(recording: &Recording, kind: &str) -> (i64, i64) {
     each.fold((0, 0), |(total, longest), ns| (i64::saturating_add(total, ns), longest.max(ns)))
 }
 
+fn counts(out: &mut Sheet, recording: &Recording) {
+    let mut rows = table(&["kind of count", "rows", "how often", "total"], &[]);
+    for (kind, count) in recording.count_kinds() {
+        let (often, total_ns) = sums(recording, kind);
+        let total = total_ns.map_or("not known".into(), |ns| quantity::seconds(ns as f64 / 1e9));
+        let numbers = [count as u64, often].map(|n| quantity::count(n as f64));
+        rows.add_row([&[printable(kind).into_owned()], &numbers[..], &[total]].concat());
+    }
+    section(out, "Counts", &rows);
+}
+
+/// How often, and how long in all, nanoseconds, by all counts of a kind.
+fn sums(recording: &Recording, kind: &str) -> (u64, Option<u64>) {
+    recording.counts_of(kind).fold((0, None), |(often, total), count| {
+        let more = count.total_ns().map(|ns| total.unwrap_or(0_u64).saturating_add(ns));
+        (count.count().saturating_add(often), more.or(total))
+    })
+}
+
 fn series(out: &mut Sheet, recording: &Recording) {
     let mut rows = table(&["series", "of", "unit", "points"], &[1, 2]);
     for series in &recording.series {
@@ -379,6 +400,7 @@ pub fn to_json(recording: &Recording) -> Value {
         },
         "rows": {
             "spans": recording.spans.len(),
+            "counts": recording.counts.len(),
             "samples": recording.samples.len(),
             "series": recording.series.len(),
             "series_points": recording.series.iter().map(|s| s.t_ns.len()).sum::<usize>(),
@@ -394,6 +416,10 @@ pub fn to_json(recording: &Recording) -> Value {
         "spans": recording.kinds().into_iter().map(|(kind, count)| {
             let (total_ns, longest_ns) = lengths(recording, kind);
             json!({"kind": kind, "count": count, "total_ns": total_ns, "longest_ns": longest_ns})
+        }).collect::<Vec<_>>(),
+        "counts": recording.count_kinds().into_iter().map(|(kind, rows)| {
+            let (count, total_ns) = sums(recording, kind);
+            json!({"kind": kind, "rows": rows, "count": count, "total_ns": total_ns})
         }).collect::<Vec<_>>(),
         "series": recording.series.iter().map(|s| json!({
             "name": s.info.name, "instance": s.info.instance, "unit": s.info.unit, "kind": s.info.kind,

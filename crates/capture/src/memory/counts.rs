@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use fathom_recording::vocabulary::{figure, kind, live};
-use fathom_recording::{ProcessId, SpanRow, ThreadId};
+use fathom_recording::vocabulary::{count, figure, live};
+use fathom_recording::{CountRow, ProcessId, ThreadId};
 
 use super::mappings::Mappings;
 use super::program::Program;
@@ -71,8 +71,8 @@ impl LastCounts {
         let mut values: Vec<(ProcessId, live::Word, String, f64)> = Vec::new();
         let seconds = interval.seconds();
         let faults = self.faults(program, mappings, (interval, one_in), cx, &mut values);
-        for (key, count, ns) in risen(&mut self.stalls, &program.stalls()) {
-            let Some(what) = What::of(key.1).filter(|_| count > 0) else { continue };
+        for (key, times, ns) in risen(&mut self.stalls, &program.stalls()) {
+            let Some(what) = What::of(key.1).filter(|_| times > 0) else { continue };
             let process = cx.process(key.0.cast_signed());
             values.push((
                 process,
@@ -81,18 +81,21 @@ impl LastCounts {
                 ns as f64 / 1e9 / seconds,
             ));
         }
-        for (key, count, bytes) in risen(&mut self.calls, &program.calls()) {
-            let Some(call) = CALLS.get(key.1 as usize).filter(|_| count > 0) else { continue };
+        for (key, times, bytes) in risen(&mut self.calls, &program.calls()) {
+            let Some(call) = CALLS.get(key.1 as usize).filter(|_| times > 0) else { continue };
             let process = cx.process(key.0.cast_signed());
-            values.push((process, live::PROCESS_SPACE_CALLS, (*call).to_owned(), count as f64 / seconds));
+            values.push((process, live::PROCESS_SPACE_CALLS, (*call).to_owned(), times as f64 / seconds));
             values.push((process, live::PROCESS_SPACE_BYTES, (*call).to_owned(), bytes as f64 / seconds));
         }
         let foreign = program.foreign();
-        for (key, count, written) in risen(&mut self.foreign, &foreign) {
-            let Some(by) = foreign.iter().find(|f| f.key == key).filter(|_| count > 0) else { continue };
+        for (key, times, written) in risen(&mut self.foreign, &foreign) {
+            let Some(by) = foreign.iter().find(|f| f.key == key).filter(|_| times > 0) else { continue };
             let process = cx.process(key.0.cast_signed());
-            let figures = [(figure::LOCKS, count as f64), (figure::LOCKS_WRITTEN, written as f64)];
-            span(kind::MEMORY_FOREIGN, &by.name, i64::from(key.1), interval, (process, None), &figures, cx);
+            cx.sink.count(&CountRow {
+                key: i64::from(key.1),
+                figures: &[(figure::LOCKS_WRITTEN, written as f64)],
+                ..counted(count::MEMORY_FOREIGN, &by.name, interval, process, times, cx)
+            });
         }
         self.points(values, interval, cx);
         faults as f64 / seconds
@@ -143,16 +146,14 @@ impl LastCounts {
                 few.add(numbers);
                 continue;
             }
-            let (thread, figures) =
-                (cx.thread(pid.cast_signed(), tid.cast_signed()), self.figures(numbers, &place));
-            span(kind::PAGE_FAULTS, &place.1, -1, interval, (process, Some(thread)), &figures, cx);
+            let thread = cx.thread(pid.cast_signed(), tid.cast_signed());
+            self.write_faults(numbers, &place, Some(thread), interval, cx);
         }
         let mut faults = 0;
         for (place, (all, few)) in by_mapping {
             let process = place.0;
             if few.faults() > 0 {
-                let figures = self.figures(few, &place);
-                span(kind::PAGE_FAULTS, &place.1, -1, interval, (process, None), &figures, cx);
+                self.write_faults(few, &place, None, interval, cx);
             }
             let ns = all.as_timed(self.shape(all, &place)).ns;
             faults += all.faults();
@@ -193,17 +194,28 @@ impl LastCounts {
         known.copied().unwrap_or_default()
     }
 
-    fn figures(&self, numbers: Numbers, place: &Place) -> Vec<(&'static str, f64)> {
+    /// Writes the faults of a thread in a mapping, or those of several threads.
+    fn write_faults(
+        &self,
+        numbers: Numbers,
+        place: &Place,
+        thread: Option<ThreadId>,
+        interval: Interval,
+        cx: &mut Context<'_>,
+    ) {
         let all = numbers.as_timed(self.shape(numbers, place));
         let mut figures = vec![
-            (figure::FAULTS, all.faults() as f64),
             (figure::MAJOR, all.major as f64),
             (figure::PROTECT, all.protect as f64),
             (figure::IN_KERNEL, all.in_kernel as f64),
-            (figure::FAULT_NS, all.ns as f64),
         ];
         figures.extend((numbers.timed < numbers.faults()).then_some((figure::TIMED, numbers.timed as f64)));
-        figures
+        cx.sink.count(&CountRow {
+            thread,
+            total_ns: Some(all.ns),
+            figures: &figures,
+            ..counted(count::PAGE_FAULTS, &place.1, interval, place.0, all.faults(), cx)
+        });
     }
 
     /// Points of the interval; a series that has none now and was not zero before falls to zero.
@@ -254,27 +266,17 @@ fn risen(
     risen
 }
 
-pub(super) fn span(
-    kind: &str,
-    name: &str,
-    key: i64,
+/// How often something happened in a process.
+pub(super) fn counted<'a>(
+    kind: &'a str,
+    name: &'a str,
     interval: Interval,
-    (process, thread): (ProcessId, Option<ThreadId>),
-    figures: &[(&str, f64)],
-    cx: &mut Context<'_>,
-) {
-    cx.sink.span(&SpanRow {
-        thread,
-        key,
-        figures,
-        ..SpanRow::new(
-            kind,
-            name,
-            (cx.clock.epoch_ns(interval.from_ns), cx.clock.epoch_ns(interval.to_ns)),
-            process,
-            cx.source,
-        )
-    });
+    process: ProcessId,
+    count: u64,
+    cx: &Context<'_>,
+) -> CountRow<'a> {
+    let ns = (cx.clock.epoch_ns(interval.from_ns), cx.clock.epoch_ns(interval.to_ns));
+    CountRow::new(kind, name, ns, process, cx.source, count)
 }
 
 #[cfg(test)]

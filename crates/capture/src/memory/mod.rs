@@ -19,8 +19,8 @@ mod record;
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 
-use fathom_recording::vocabulary::{fault, kind, label, sample};
-use fathom_recording::{FrameType, ProcessId, SampleRow, SpanRow, StackId};
+use fathom_recording::vocabulary::{count, fault, kind, label, sample};
+use fathom_recording::{CountRow, FrameType, ProcessId, SampleRow, SpanRow, StackId};
 
 use crate::bpf::record::read;
 use crate::clock::monotonic_ns;
@@ -203,7 +203,11 @@ impl Memory {
             let names: Vec<String> = (0..LINES as u64).map(|line| (line * LINE).to_string()).collect();
             let seen = names.iter().zip(lines).filter(|(_, count)| *count > 0);
             let figures: Vec<(&str, f64)> = seen.map(|(name, count)| (name.as_str(), count as f64)).collect();
-            counts::span(kind::PAGE_FAULT_OFFSETS, "", -1, interval, (process, None), &figures, cx);
+            let sum = lines.iter().sum();
+            cx.sink.count(&CountRow {
+                figures: &figures,
+                ..counts::counted(count::PAGE_FAULT_OFFSETS, "", interval, process, sum, cx)
+            });
         }
     }
 
@@ -286,17 +290,11 @@ impl Memory {
     fn killed(&self, tail: &Tail, cx: &mut Context<'_>) {
         let victim = i32::try_from(tail.argument).unwrap_or(0);
         let process = cx.process(victim);
-        let at_ns = tail.to_ns.cast_signed();
-        let interval = Interval { from_ns: at_ns, to_ns: at_ns };
-        counts::span(
-            kind::MEMORY_OOM,
-            &tail.mapping.name,
-            i64::from(victim),
-            interval,
-            (process, None),
-            &[],
-            cx,
-        );
+        let at_ns = cx.clock.epoch_ns(tail.to_ns.cast_signed());
+        cx.sink.span(&SpanRow {
+            key: i64::from(victim),
+            ..SpanRow::new(kind::MEMORY_OOM, &tail.mapping.name, (at_ns, at_ns), process, cx.source)
+        });
         cx.source_mut().records += 1;
     }
 

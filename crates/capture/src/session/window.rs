@@ -7,8 +7,8 @@
 //! ```
 
 use fathom_recording::{
-    FrameId, FrameType, Process, ProcessId, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId,
-    SpanId, SpanRow, StackId, ThreadId,
+    CountRow, FrameId, FrameType, Process, ProcessId, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source,
+    SourceId, SpanId, SpanRow, StackId, ThreadId,
 };
 
 use super::output::Output;
@@ -95,6 +95,12 @@ impl Sink for Within<'_> {
             Some((t0_ns, t1_ns)) => self.to.span(&SpanRow { t0_ns, t1_ns, ..*row }),
             // No live row names another as its parent.
             None => SpanId(u32::MAX),
+        }
+    }
+
+    fn count(&mut self, row: &CountRow<'_>) {
+        if let Some((t0_ns, t1_ns)) = self.window.within(row.t0_ns, row.t1_ns) {
+            self.to.count(&CountRow { t0_ns, t1_ns, ..*row });
         }
     }
 

@@ -27,9 +27,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_recording::{
-    Bounds, Check, ClockBasis, Excerpt, FrameId, FrameType, Identity, Placement, Process, ProcessId,
-    RecordingError, Ring, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow,
-    StackId, ThreadId, Unseen,
+    Bounds, Check, ClockBasis, CountRow, Excerpt, FrameId, FrameType, Identity, Placement, Process,
+    ProcessId, RecordingError, Ring, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId, SpanId,
+    SpanRow, StackId, ThreadId, Unseen,
 };
 
 use crate::error::CaptureError;
@@ -416,6 +416,10 @@ impl Sink for SlowSamples {
             }
         }
         self.ring.span(row)
+    }
+
+    fn count(&mut self, row: &CountRow<'_>) {
+        self.ring.count(row);
     }
 
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId {

@@ -8,8 +8,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fathom_recording::vocabulary::{figure, kind};
-use fathom_recording::{ProcessId, Role, SpanRow, ThreadId};
+use fathom_recording::vocabulary::{count, figure};
+use fathom_recording::{CountRow, ProcessId, Role, ThreadId};
 use libbpf_rs::MapCore;
 use zerocopy::IntoBytes;
 
@@ -387,16 +387,18 @@ fn write(
         .filter(|(_, calls)| **calls > 0)
         .map(|(power, calls)| (figure::calls_from_ns(1 << power), *calls as f64))
         .collect();
-    let mut figures = vec![(figure::CALLS, row.calls as f64), (figure::TOTAL_NS, total_ns)];
+    let mut figures = Vec::new();
     figures.extend((row.timed < row.calls).then_some((figure::TIMED, row.timed as f64)));
     figures.extend(row.longest_ns.map(|ns| (figure::LONGEST_NS, ns as f64)));
     figures.extend((row.again > 0).then_some((figure::AGAIN, row.again as f64)));
     figures.extend((row.failed > 0).then_some((figure::FAILED, row.failed as f64)));
     figures.extend(lengths.iter().map(|(key, calls)| (key.as_str(), *calls)));
-    cx.sink.span(&SpanRow {
+    let (name, interval) = (calls::name(number), (t0_ns, t1_ns));
+    cx.sink.count(&CountRow {
         thread: Some(thread),
+        total_ns: Some(total_ns as u64),
         figures: &figures,
-        ..SpanRow::new(kind::SYSCALL_TOTALS, &calls::name(number), (t0_ns, t1_ns), process, cx.source)
+        ..CountRow::new(count::SYSCALL_TOTALS, &name, interval, process, cx.source, row.calls)
     });
 }
 

@@ -85,6 +85,8 @@ enum TableName {
     Samples,
     /// A row a span
     Spans,
+    /// A row a count
+    Counts,
     /// A row a point of a series
     Series,
 }
@@ -104,6 +106,7 @@ impl Args {
             table: match self.table.unwrap_or(TableName::Samples) {
                 TableName::Samples => Table::Samples,
                 TableName::Spans => Table::Spans,
+                TableName::Counts => Table::Counts,
                 TableName::Series => Table::Series,
             },
             title: crate::inputs::in_words(&recording),
@@ -181,8 +184,8 @@ impl Args {
         }
         if let Some(what) = written {
             eprintln!(
-                "fathom: {place}: {} samples, {} spans, {} points of series",
-                what.samples, what.spans, what.points
+                "fathom: {place}: {} samples, {} spans, {} counts, {} points of series",
+                what.samples, what.spans, what.counts, what.points
             );
             let left_out =
                 what.left_out.iter().map(|text| format!("{} does not hold {text}", self.format.0.id()));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fathom_recording::{Recording, Span, StackId};
+use fathom_recording::{Count, Recording, Span, StackId, ThreadId};
 use serde_json::Value;
 
 /// A recording, ready to be asked.
@@ -20,13 +20,22 @@ pub fn count(recording: &Recording, kind: &str) -> usize {
 
 /// The name of a span's thread; empty where it has none.
 pub fn thread_name<'a>(recording: &'a Recording, span: &Span<'_>) -> &'a str {
-    let thread = span.thread().map(|id| recording.threads[id.index()].name);
+    name_of(recording, span.thread())
+}
+
+fn name_of(recording: &Recording, thread: Option<ThreadId>) -> &str {
+    let thread = thread.map(|id| recording.threads[id.index()].name);
     thread.map_or("", |name| recording.strings.get(name))
 }
 
 /// Spans of a kind and a thread.
 pub fn of_thread<'a>(recording: &'a Recording, kind: &str, thread: &str) -> Vec<Span<'a>> {
     recording.spans_of(kind).filter(|span| thread_name(recording, span) == thread).collect()
+}
+
+/// Counts of a kind and a thread.
+pub fn counts_of_thread<'a>(recording: &'a Recording, kind: &str, thread: &str) -> Vec<Count<'a>> {
+    recording.counts_of(kind).filter(|count| name_of(recording, count.thread()) == thread).collect()
 }
 
 /// Names of a stack, leaf first.

@@ -1,9 +1,9 @@
 //! Recordings made by hand: what differs is known.
 
-use fathom_recording::vocabulary::{fact, figure, kind, sample, series};
+use fathom_recording::vocabulary::{count, fact, kind, sample, series};
 use fathom_recording::{
-    FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source,
-    SourceId, SpanRow,
+    CountRow, FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink,
+    Source, SourceId, SpanRow,
 };
 
 use super::{Change, compare};
@@ -100,7 +100,7 @@ fn nothing_against_something_says_that_it_cannot_tell() {
 
 /// Of 32 s with 100 operations each: frames with so many samples of 10 ms a second, those of two
 /// names below another one; and system calls counted by the second.
-fn sampled(counts: &[(&str, Option<&str>, u64)], calls: f64) -> Recording {
+fn sampled(counts: &[(&str, Option<&str>, u64)], calls: u64) -> Recording {
     let mut recording = recording("17.0.15+6", "-Xmx1g", 100.0, 1, 1);
     let (process, source) = (ProcessId(0), SourceId(0));
     let thread = Some(recording.thread(process, Some(7), "main", Role::App));
@@ -118,11 +118,9 @@ fn sampled(counts: &[(&str, Option<&str>, u64)], calls: f64) -> Recording {
                 recording.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
             }
         }
-        recording.span(&SpanRow {
-            thread,
-            figures: &[(figure::CALLS, calls)],
-            ..SpanRow::new(kind::SYSCALL_TOTALS, "read", (t0_ns, t0_ns + 1_000_000_000), process, source)
-        });
+        let interval = (t0_ns, t0_ns + 1_000_000_000);
+        let made = CountRow::new(count::SYSCALL_TOTALS, "read", interval, process, source, calls);
+        recording.count(&CountRow { thread, ..made });
     }
     recording.seal();
     recording
@@ -132,11 +130,11 @@ fn sampled(counts: &[(&str, Option<&str>, u64)], calls: f64) -> Recording {
 fn cost_of_an_operation_is_new_gone_more_or_only_moved() {
     let first = sampled(
         &[("work", None, 20), ("caller", None, 4), ("callee", Some("caller"), 36), ("old", None, 9)],
-        200.0,
+        200,
     );
     let second = sampled(
         &[("work", None, 60), ("caller", None, 30), ("callee", Some("caller"), 10), ("new", None, 9)],
-        400.0,
+        400,
     );
     let report = compare(of(), [first, second], 0.01);
     let costs = report.costs.as_ref().unwrap();

@@ -10,7 +10,7 @@
 //! parts of an operation's time that grew ─▶ those whose stacks are in that call ─▶ one finding
 //! ```
 
-use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::vocabulary::{count, kind};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -94,17 +94,15 @@ pub(super) fn grown<'a>(
 ) -> Vec<Calls<'a>> {
     let recording: &'a Recording = case.recording;
     let mut by_name: FxHashMap<&'a str, FxHashMap<ThreadId, [f64; FRAMES]>> = FxHashMap::default();
-    for span in recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm) {
-        let Some(id) = span.thread() else { continue };
+    for made in recording.counts_of(count::SYSCALL_TOTALS).filter(|made| made.process() == jvm) {
+        let Some(id) = made.thread() else { continue };
         let is_application = recording.threads.get(id.index()).is_some_and(|thread| thread.role == Role::App);
-        if family_of(span.name()).is_none() || !is_application {
+        if family_of(made.name()).is_none() || !is_application {
             continue;
         }
-        let calls = span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0);
-        let length_ns = span.duration_ns().max(1) as f64;
-        let sums = by_name.entry(span.name()).or_default().entry(id).or_default();
+        let sums = by_name.entry(made.name()).or_default().entry(id).or_default();
         for (sum, intervals) in sums.iter_mut().zip(frames) {
-            *sum += calls * intervals.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
+            *sum += intervals.counted_within(&made);
         }
     }
     more_connects(case, jvm, frames, &mut by_name);
@@ -260,7 +258,8 @@ impl<'a> Growth<'a> {
         finding.remedies = words::fewer_calls();
         finding.verify = vec![
             format!("{} again", words::counted_as(calls, calls.base)),
-            "the recording counts them by thread and second: kind syscall.totals in its spans.parquet".into(),
+            "the recording counts them by thread and second: kind syscall.totals in its counts.parquet"
+                .into(),
         ];
         finding.windows = case.slow.clone();
         finding

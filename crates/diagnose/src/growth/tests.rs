@@ -292,7 +292,7 @@ pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for
 
 #[test]
 pub(super) fn a_query_for_each_row_is_reported_as_more_calls_from_where_they_are_made() {
-    let diagnosis = |calls_now: f64| {
+    let diagnosis = |calls_now: u64| {
         let mut service = Service::of((300.0, 100.0));
         for i in 0..8 {
             let name = format!("worker-{i}");
@@ -302,13 +302,13 @@ pub(super) fn a_query_for_each_row_is_reported_as_more_calls_from_where_they_are
             service.off(thread, &QUERY, (3, 0), &[(label::PEER, "10.0.0.7:5432")]);
             service.off(thread, &lines, (0, 80), &[(label::PEER, "10.0.0.7:5432")]);
             for s in 0..60 {
-                let (rate, calls) = if is_slow(s) { (100.0, calls_now) } else { (300.0, 2.0) };
-                service.built.counted_calls(&name, "read", s as f64, 1_000.0, rate * calls / 8.0);
+                let calls = if is_slow(s) { 100 * calls_now } else { 300 * 2 };
+                service.built.counted_calls(&name, "read", s as f64, 1_000.0, calls / 8);
             }
         }
         service.diagnosis()
     };
-    let many = diagnosis(120.0);
+    let many = diagnosis(120);
     let first = &many.findings[0];
     assert_eq!(first.rule, CALLS_RULE, "{first:#?}");
     first
@@ -326,7 +326,7 @@ pub(super) fn a_query_for_each_row_is_reported_as_more_calls_from_where_they_are
     );
     assert!(first.share.is_some_and(|share| share > 0.9), "{:?}", first.share);
     // As many calls an operation as ever: then it is the peer.
-    let slower = diagnosis(2.0);
+    let slower = diagnosis(2);
     let first = &slower.findings[0];
     assert_eq!((first.rule, first.named()), (RULE, "10.0.0.7:5432"), "{first:#?}");
     first.title.states(&facts::LARGEST, &[("caller", "shop.Orders.loadLines")]);

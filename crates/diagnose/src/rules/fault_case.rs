@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{fault, figure, kind, live, sample};
+use fathom_recording::vocabulary::{count, fault, figure, live, sample};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId, ThreadId};
 
 use super::cpu_case::sharing;
@@ -52,9 +52,10 @@ impl<'c, 'a> Faults<'c, 'a> {
     /// Of a JVM. `None`: neither were faults counted, nor is there a CPU sample that shows the
     /// kernel.
     pub(super) fn of(case: &'c Case<'a>, jvm: ProcessId) -> Option<Self> {
-        let timed = |s: &fathom_recording::Span<'_>| s.figure(figure::FAULT_NS).is_some_and(|ns| ns > 0.0);
         let recording: &'a Recording = case.recording;
-        let measured = recording.spans_of(kind::PAGE_FAULTS).any(|s| s.process() == jvm && timed(&s));
+        let measured = recording
+            .counts_of(count::PAGE_FAULTS)
+            .any(|faults| faults.process() == jvm && faults.total_ns().is_some_and(|ns| ns > 0));
         let parts = |windows: &[Window]| {
             if measured { counted(case, jvm, windows) } else { sampled(recording, jvm, windows) }
         };
@@ -188,21 +189,22 @@ impl<'c, 'a> Faults<'c, 'a> {
     /// Faults in a mapping over the whole recording.
     pub(super) fn ever_in(&self, mapping: &str) -> f64 {
         let recording = self.case.recording;
-        let of_it =
-            recording.spans_of(kind::PAGE_FAULTS).filter(|s| s.process() == self.jvm && s.name() == mapping);
-        of_it.filter_map(|s| s.figure(figure::FAULTS)).sum()
+        let of_it = recording
+            .counts_of(count::PAGE_FAULTS)
+            .filter(|f| f.process() == self.jvm && f.name() == mapping);
+        of_it.map(|faults| faults.count() as f64).sum()
     }
 
     /// Where the values come from.
     pub(super) fn source(&self) -> String {
         let recording = self.case.recording;
-        let spans =
-            || recording.spans_of(kind::PAGE_FAULTS).find(|s| s.process() == self.jvm).map(|s| s.source());
+        let counts =
+            || recording.counts_of(count::PAGE_FAULTS).find(|f| f.process() == self.jvm).map(|f| f.source());
         let cpu = recording.strings.find(sample::CPU);
         let samples = || {
             recording.samples.iter().find(|s| Some(s.kind) == cpu && s.process == self.jvm).map(|s| s.source)
         };
-        let source = if self.measured { spans() } else { samples() };
+        let source = if self.measured { counts() } else { samples() };
         source.and_then(|id| recording.sources.get(id.index())).map_or(String::new(), |s| s.name.clone())
     }
 
@@ -215,17 +217,17 @@ impl<'c, 'a> Faults<'c, 'a> {
 fn counted<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Place<'a>, Sum> {
     let recording: &'a Recording = case.recording;
     let mut by: BTreeMap<Place<'a>, Sum> = BTreeMap::new();
-    for span in recording.spans_of(kind::PAGE_FAULTS).filter(|s| s.process() == jvm) {
-        let part = overlap(span.t0_ns(), span.t1_ns(), windows);
+    for faults in recording.counts_of(count::PAGE_FAULTS).filter(|faults| faults.process() == jvm) {
+        let part = overlap(faults.t0_ns(), faults.t1_ns(), windows);
         if part > 0.0 {
-            let number = |key: &str| span.figure(key).filter(|n| n.is_finite() && *n >= 0.0).unwrap_or(0.0);
+            let number = |key: &str| faults.figure(key).filter(|n| n.is_finite() && *n >= 0.0).unwrap_or(0.0);
             let sum = Sum {
-                faults: number(figure::FAULTS),
+                faults: faults.count() as f64,
                 major: number(figure::MAJOR),
                 protect: number(figure::PROTECT),
-                ms: number(figure::FAULT_NS) / 1e6,
+                ms: faults.total_ns().unwrap_or(0) as f64 / 1e6,
             };
-            by.entry((span.thread(), span.name())).or_default().add(sum, part);
+            by.entry((faults.thread(), faults.name())).or_default().add(sum, part);
         }
     }
     by

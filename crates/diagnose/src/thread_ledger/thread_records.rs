@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::vocabulary::{count, kind};
 use fathom_recording::{Recording, Sample, Span, StackId, StrId, ThreadId};
 
 use super::gaps::{Kinds, Sampler};
@@ -120,14 +120,17 @@ impl<'a> Seen<'a> {
         };
         each(kind::SCHED_WATCHED, &mut |records, span| records.watched.push((span.t0_ns(), span.t1_ns())));
         each(kind::SCHED_OFF, &mut |records, span| records.off.push(span));
-        each(kind::THREAD_CPU, &mut |records, span| {
-            let ran_ns = span.figure(figure::CPU_NS).unwrap_or(f64::INFINITY).max(0.0) as i64;
-            records.accounts.push((span.t0_ns(), span.t1_ns(), ran_ns));
-        });
         each(kind::THREAD_START, &mut |records, span| records.starts.push(span.t0_ns()));
         each(kind::THREAD_END, &mut |records, span| records.ends.push(span.t1_ns()));
         for kind in record::WAITS {
             each(kind, &mut |records, span| records.add_wait(kind, span));
+        }
+        for account in recording.counts_of(count::THREAD_CPU) {
+            let records = account.thread().and_then(|thread| of_threads.get_mut(thread.index()));
+            let Some(records) = records else { continue };
+            records.reach(account.t0_ns(), account.t1_ns());
+            let ran_ns = account.total_ns().and_then(|ns| i64::try_from(ns).ok()).unwrap_or(i64::MAX);
+            records.accounts.push((account.t0_ns(), account.t1_ns(), ran_ns));
         }
         let kinds = Kinds::of(recording);
         for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s.kind) || kinds.is_short(s.kind)) {

@@ -14,8 +14,8 @@
 //! is a loss only where each of them took longer, which the ledger of threads says
 //! ([`crate::growth`]). A program that reads and writes nothing has none.
 
-use fathom_recording::vocabulary::{figure, kind, live, source};
-use fathom_recording::{ProcessId, Recording, Role, Series};
+use fathom_recording::vocabulary::{count, live, source};
+use fathom_recording::{Count, ProcessId, Recording, Role, Series};
 
 use super::dips::{self, Found};
 use super::progress::{Progress, REQUESTS};
@@ -114,33 +114,32 @@ fn calls(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
         return None;
     }
     let counted: Vec<_> =
-        recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm).collect();
-    let from_ns = counted.iter().map(|span| span.t0_ns()).min()?;
-    let to_ns = counted.iter().map(|span| span.t1_ns()).max()?;
+        recording.counts_of(count::SYSCALL_TOTALS).filter(|made| made.process() == jvm).collect();
+    let from_ns = counted.iter().map(|made| made.t0_ns()).min()?;
+    let to_ns = counted.iter().map(|made| made.t1_ns()).max()?;
     let mut progress = ticks(from_ns, to_ns, TICK_NS)?;
     progress.unit = "exchanges/s".into();
     progress.measured_on = format!("exchanges (a read and a write) of {}", recording.process_name(jvm));
     let ticks = progress.stalled.len();
     let (mut reads, mut writes) = (vec![0.0; ticks], vec![0.0; ticks]);
-    let is_application = |span: &fathom_recording::Span<'_>| {
-        let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
+    let is_application = |made: &Count<'_>| {
+        let thread = made.thread().and_then(|id| recording.threads.get(id.index()));
         thread.is_some_and(|thread| thread.role == Role::App)
     };
-    for span in counted.iter().filter(|span| is_application(span)) {
-        let sums = match span.name() {
+    for made in counted.iter().filter(|made| is_application(made)) {
+        let sums = match made.name() {
             name if READ.contains(&name) => &mut reads,
             name if WRITE.contains(&name) => &mut writes,
             _ => continue,
         };
-        let calls = span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0);
-        spread(sums, &progress, (span.t0_ns(), span.t1_ns()), calls);
+        spread(sums, &progress, (made.t0_ns(), made.t1_ns()), made.count() as f64);
     }
     progress.values = reads.iter().zip(&writes).map(|(read, written)| Some(read.min(*written))).collect();
     let mean = progress.values.iter().flatten().sum::<f64>() / ticks.max(1) as f64;
     (mean >= LEAST_PER_S).then_some(progress)
 }
 
-/// Adds calls that were counted in a span to the ticks that it touches, evenly.
+/// Adds calls that were counted in an interval to the ticks that it touches, evenly.
 fn spread(sums: &mut [f64], grid: &Progress, (from_ns, to_ns): (i64, i64), calls: f64) {
     let length_ns = to_ns.saturating_sub(from_ns).max(1) as f64;
     let first = usize::try_from(from_ns.saturating_sub(grid.from_ns) / grid.tick_ns).unwrap_or(usize::MAX);
@@ -162,7 +161,7 @@ mod tests {
     use crate::built::Built;
 
     /// A thread's calls of each second, by name.
-    fn recorded(calls: &[(&str, &dyn Fn(i64) -> f64)]) -> (Recording, ProcessId) {
+    fn recorded(calls: &[(&str, &dyn Fn(i64) -> u64)]) -> (Recording, ProcessId) {
         let mut built = Built::jvm("17", "G1", 60.0);
         for s in 0..60 {
             for (name, of) in calls {
@@ -179,8 +178,8 @@ mod tests {
 
     #[test]
     fn fewer_replies_are_windows_and_a_log_that_is_written_more_is_no_progress() {
-        let requests = |s: i64| if slow(s) { 40.0 } else { 500.0 };
-        let with_log = |s: i64| requests(s) + if slow(s) { 90_000.0 } else { 0.0 };
+        let requests = |s: i64| if slow(s) { 40 } else { 500 };
+        let with_log = |s: i64| requests(s) + if slow(s) { 90_000 } else { 0 };
         let (recording, jvm) = recorded(&[("recvfrom", &requests), ("write", &with_log)]);
         let (progress, found) = find(&recording, &[jvm]).unwrap();
         let seconds = |ns: i64| (ns - progress.from_ns) / TICK_NS;
@@ -191,7 +190,7 @@ mod tests {
 
     #[test]
     fn exchanges_of_a_collector_that_lost_a_twentieth_of_the_calls_are_not_used() {
-        let requests = |s: i64| if slow(s) { 40.0 } else { 500.0 };
+        let requests = |s: i64| if slow(s) { 40 } else { 500 };
         let found = |lost: u64| {
             let (mut recording, jvm) = recorded(&[("read", &requests), ("write", &requests)]);
             let format = source::SYSCALLS.to_owned();
@@ -208,8 +207,8 @@ mod tests {
 
     #[test]
     fn calls_of_one_side_or_too_few_of_both_are_no_exchanges() {
-        let many = |s: i64| if slow(s) { 40.0 } else { 500.0 };
-        let few = |_: i64| 2.0;
+        let many = |s: i64| if slow(s) { 40 } else { 500 };
+        let few = |_: i64| 2;
         assert!(find(&recorded(&[("write", &many)]).0, &[ProcessId(0)]).is_none());
         let (recording, jvm) = recorded(&[("write", &many), ("read", &few)]);
         assert!(of(&recording, jvm).is_none());
@@ -220,7 +219,7 @@ mod tests {
     /// Whoever reads and writes much apart from its requests is judged by them, twice a second.
     #[test]
     fn requests_that_were_counted_are_taken_instead_of_calls() {
-        let steady = |_: i64| 5_000.0;
+        let steady = |_: i64| 5_000;
         let (mut recording, jvm) = recorded(&[("read", &steady), ("write", &steady)]);
         let info = fathom_recording::SeriesInfo {
             name: live::PROCESS_REQUESTS.name.into(),
@@ -247,7 +246,7 @@ mod tests {
     fn calls_of_a_long_interval_are_spread_over_it() {
         let mut built = Built::jvm("17", "G1", 60.0);
         for name in ["read", "write"] {
-            built.counted_calls("worker", name, 0.0, 30_000.0, 3_000.0);
+            built.counted_calls("worker", name, 0.0, 30_000.0, 3_000);
         }
         let (jvm, recording) = (built.jvm, built.sealed());
         let progress = of(&recording, jvm).unwrap();

@@ -10,12 +10,13 @@ use fathom_diagnose::chain::Chains;
 use fathom_diagnose::thread_ledger::{By, thread_ledger};
 use fathom_diagnose::{Diagnosis, Options, diagnose, metrics, whole};
 use fathom_recording::{
-    FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesId, SeriesInfo, SeriesKind, Sink,
-    Source, SourceId, SpanId, SpanRow, StackId, ThreadId, Unseen,
+    CountRow, FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesId, SeriesInfo, SeriesKind,
+    Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId, Unseen,
 };
 
 /// Where words stand as `pub const NAME: &str = "word";`.
 const KINDS: &str = include_str!("../../../recording/src/vocabulary/kind.rs");
+const COUNTS: &str = include_str!("../../../recording/src/vocabulary/count.rs");
 const SAMPLES: &str = include_str!("../../../recording/src/vocabulary/sample.rs");
 const LABELS: &str = include_str!("../../../recording/src/vocabulary/label.rs");
 const FIGURES: &str = include_str!("../../../recording/src/vocabulary/figure.rs");
@@ -95,6 +96,7 @@ fn texts(source: &'static str) -> Vec<&'static str> {
 /// All that rows are made of.
 struct Words {
     kinds: Vec<&'static str>,
+    counts: Vec<&'static str>,
     samples: Vec<&'static str>,
     labels: Vec<&'static str>,
     figures: Vec<&'static str>,
@@ -108,6 +110,7 @@ impl Words {
     fn all() -> Self {
         Self {
             kinds: constants(KINDS),
+            counts: constants(COUNTS),
             samples: constants(SAMPLES),
             labels: constants(LABELS),
             figures: constants(FIGURES),
@@ -206,6 +209,7 @@ pub fn recording(data: &[u8]) -> Recording {
             9 => made.series(),
             10..=13 => made.point(),
             14..=18 => made.sample(),
+            19..=21 => made.count(),
             _ => made.span(),
         }
     }
@@ -302,6 +306,27 @@ impl Made<'_> {
         let (Some(process), Some(source)) = ids else { return };
         let (thread, stack) = (self.bytes.of(&self.threads), self.bytes.of(&self.stacks));
         self.recording.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
+    }
+
+    fn count(&mut self) {
+        let (kind, name) = (self.bytes.text(&self.words.counts), self.bytes.text(&self.words.names));
+        let (t0_ns, length_ns, flags) = (self.bytes.t_ns(), self.bytes.length_ns(), self.bytes.byte());
+        let thread = self.bytes.of(&self.threads).filter(|_| flags & 1 == 0);
+        let of_thread = thread.map(|id| self.recording.threads[id.index()].process);
+        let ids = (of_thread.or(self.bytes.of(&self.processes)), self.bytes.of(&self.sources));
+        let (Some(process), Some(source)) = ids else { return };
+        let [count, total_ns] = [(); 2].map(|()| match self.bytes.byte() {
+            255 => u64::MAX,
+            size => (self.bytes.number() as u64) << (size % 32),
+        });
+        let figures: Vec<(&str, f64)> =
+            (0..flags >> 1 & 3).map(|_| (self.bytes.text(&self.words.figures), self.bytes.value())).collect();
+        self.recording.count(&CountRow {
+            thread,
+            total_ns: (flags & 8 == 0).then_some(total_ns),
+            figures: &figures,
+            ..CountRow::new(kind, name, (t0_ns, t0_ns + length_ns), process, source, count)
+        });
     }
 
     fn span(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{count, figure, kind, label};
 
 use super::{Input, Sum, minute, process};
 use crate::columns::Rows;
@@ -14,19 +14,20 @@ const CLIENTS: &str = "[clients]";
 pub(super) fn rows(input: &Input<'_>) -> Rows {
     let recording = input.recording;
     let mut sums: BTreeMap<(&str, &str, &str, i64), Sum> = BTreeMap::new();
-    // All calls of a thread in an interval, where the recording has them; else those that were long
-    // enough to be listed.
-    let totals = recording.spans_of(kind::SYSCALL_TOTALS);
-    let has_totals = totals.len() > 0;
-    for span in totals {
-        let number = |key: &str| span.figure(key).filter(|n| n.is_finite()).unwrap_or(0.0) as i64;
-        let of = process(recording, span.process());
-        let sum = sums.entry(("syscall", of, span.name(), minute(span.t1_ns()))).or_default();
-        sum.add(number(figure::CALLS), number(figure::TOTAL_NS), number(figure::LONGEST_NS));
+    // All calls, where the recording has counted them; else those that were long enough to be
+    // listed.
+    let counted = recording.counts_of(count::SYSCALL_TOTALS);
+    let are_counted = counted.len() > 0;
+    for made in counted {
+        let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let longest_ns = made.figure(figure::LONGEST_NS).unwrap_or(0.0) as i64;
+        let of = process(recording, made.process());
+        let sum = sums.entry(("syscall", of, made.name(), minute(made.t1_ns()))).or_default();
+        sum.add(number(made.count()), number(made.total_ns().unwrap_or(0)), longest_ns);
     }
     for span in recording.spans_of(kind::SYSCALL) {
         let (of, length) = (process(recording, span.process()), span.duration_ns());
-        if !has_totals {
+        if !are_counted {
             let sum = sums.entry(("syscall", of, span.name(), minute(span.t1_ns()))).or_default();
             sum.add(1, length, length);
         }

@@ -214,6 +214,12 @@ impl<'a> Columns<'a> {
         self.longs(name)?.iter().map(count).collect()
     }
 
+    /// Counts that may be null.
+    pub fn optional_counts(&self, name: &str) -> Checked<Vec<Option<u64>>> {
+        let count = |n: i64| u64::try_from(n).map_err(|_| Damage(format!("{name} is negative: {n}")));
+        self.optional_longs(name)?.into_iter().map(|n| n.map(count).transpose()).collect()
+    }
+
     /// Floating-point numbers.
     pub fn doubles(&self, name: &str) -> Checked<&'a [f64]> {
         let column = self.required(name)?.as_primitive_opt::<Float64Type>();

@@ -42,7 +42,7 @@ pub(super) struct Losses {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Meta {
     format: String,
-    schema_version: u32,
+    pub schema_version: u32,
     tool: String,
     pub state: State,
     /// Whether the spool that was turned into tables was truncated.

@@ -30,6 +30,7 @@ mod spool;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod version_1;
 mod writer;
 
 pub use create::{Overwrite, remove, write};
@@ -39,7 +40,9 @@ pub use writer::Writer;
 
 /// Version of the schema, in `meta.json` and in the footer of each file. It grows when a reader of
 /// the version before would misread a table; a column that is only added does not make it grow.
-pub const SCHEMA_VERSION: u32 = 1;
+///
+/// Version 2 has the table of counts; in version 1 they are spans ([`version_1`]).
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The extension of recordings' directories.
 pub const EXTENSION: &str = "fathom";

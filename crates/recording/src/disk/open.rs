@@ -4,8 +4,7 @@ use std::path::Path;
 
 use super::meta::{Meta, State};
 use super::tables::TABLES;
-use super::{EXTENSION, pack};
-use super::{parquet_file, spool};
+use super::{EXTENSION, pack, parquet_file, spool, version_1};
 use crate::{Identity, Recording, RecordingError};
 
 /// Whether a directory claims to be a recording, of whatever version: by its `meta.json`, or, where
@@ -40,7 +39,7 @@ pub fn open(path: &Path) -> Result<Recording, RecordingError> {
     let mut recording = Recording::new();
     match meta.state {
         State::Complete => {
-            for table in TABLES {
+            for table in TABLES.into_iter().filter(|table| table.since() <= meta.schema_version) {
                 parquet_file::read(table, path, meta.checksum(table), &mut recording)?;
             }
             recording.cut = meta.cut;
@@ -51,6 +50,9 @@ pub fn open(path: &Path) -> Result<Recording, RecordingError> {
             }
             recording.cut = true;
         }
+    }
+    if meta.schema_version < 2 {
+        version_1::counts_of_spans(&mut recording);
     }
     recording.identity = meta.identity;
     recording.seal();

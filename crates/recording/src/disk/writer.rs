@@ -18,8 +18,8 @@ use super::private_files;
 use super::spool::{self, Spool};
 use super::tables::{self, Growth, TABLES, Table};
 use crate::{
-    FrameId, FrameType, Identity, Process, ProcessId, Recording, RecordingError, Role, SampleRow, SeriesId,
-    SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId,
+    CountRow, FrameId, FrameType, Identity, Process, ProcessId, Recording, RecordingError, Role, SampleRow,
+    SeriesId, SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId,
 };
 
 /// How long rows may wait in memory: what a killed writer loses.
@@ -221,6 +221,11 @@ impl Sink for Writer {
         let id = SpanId(self.spans_before as u32 + self.buffer.span(row).0);
         self.added();
         id
+    }
+
+    fn count(&mut self, row: &CountRow<'_>) {
+        self.buffer.count(row);
+        self.added();
     }
 
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId {

@@ -42,6 +42,12 @@ impl<'a> Span<'a> {
         self.recording.strings.get(self.spans().kind[self.id.index()])
     }
 
+    /// The id of its kind.
+    #[cfg(feature = "disk")]
+    pub(crate) fn kind_id(&self) -> StrId {
+        self.spans().kind[self.id.index()]
+    }
+
     /// Its name.
     #[inline]
     pub fn name(&self) -> &'a str {

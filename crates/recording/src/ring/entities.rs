@@ -167,11 +167,13 @@ struct Used {
 
 impl Used {
     fn add(&mut self, segment: &Segment) {
-        let (spans, samples) = (&segment.rows.spans, &segment.rows.samples);
-        for (i, (process, source)) in spans.origins.rows(0..spans.len()).enumerate() {
-            self.processes.insert(process.0);
-            self.sources.insert(source.0);
-            self.threads.insert(spans.thread.get(i));
+        let (spans, counts, samples) = (&segment.rows.spans, &segment.rows.counts, &segment.rows.samples);
+        for (origins, threads) in [(&spans.origins, &spans.thread), (&counts.origins, &counts.thread)] {
+            for (i, (process, source)) in origins.rows(0..origins.len()).enumerate() {
+                self.processes.insert(process.0);
+                self.sources.insert(source.0);
+                self.threads.insert(threads.get(i));
+            }
         }
         for (_, process, source) in samples.origins.rows(0..samples.len()) {
             self.processes.insert(process.0);

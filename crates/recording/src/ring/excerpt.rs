@@ -12,21 +12,13 @@ use super::names::Names;
 use super::segment::Segment;
 use crate::vocabulary::{figure, kind, label};
 use crate::{
-    Process, ProcessId, Recording, SampleRow, SeriesId, Sink, SourceId, Span, SpanId, SpanRow, StackId,
-    ThreadId,
+    Count, CountRow, Process, ProcessId, Recording, SampleRow, SeriesId, Sink, SourceId, Span, SpanId,
+    SpanRow, StackId, ThreadId,
 };
 
 /// Kinds of spans that record the interval in which something was watched or asleep, which goes on
 /// outside of the excerpt as it did within it.
 const WATCHES: [&str; 3] = [kind::RUN, kind::SCHED_WATCHED, kind::SCHED_OFF];
-/// Kinds that sum up an interval of their own: a part of one is not known.
-const SUMS: [&str; 5] = [
-    kind::THREAD_CPU,
-    kind::SYSCALL_TOTALS,
-    kind::PAGE_FAULTS,
-    kind::PAGE_FAULT_OFFSETS,
-    kind::MEMORY_FOREIGN,
-];
 
 /// See the module. Made by [`super::Ring::excerpt`].
 pub struct Excerpt {
@@ -44,9 +36,9 @@ impl Excerpt {
     }
 
     /// The recording of the interval: all rows that overlap it. Spans that extend beyond it are
-    /// truncated and labelled so, unless they only record that something was watched; sums over an
-    /// interval are taken if they lie in it as a whole. Sources count what is recorded and lost
-    /// within. Not sealed.
+    /// truncated and labelled so, unless they only record that something was watched; counts are
+    /// taken if their interval lies in it as a whole, as those of a part are not known. Sources
+    /// count what is recorded and lost within. Not sealed.
     pub fn recording(&self) -> Recording {
         self.recording_of(&|_| true)
     }
@@ -67,6 +59,7 @@ impl Excerpt {
                 (names, out.stacks) = (Some(&segment.names), HashMap::new());
             }
             (0..segment.rows.spans.len()).for_each(|i| out.span(segment, SpanId(i as u32)));
+            (0..segment.rows.counts.len()).for_each(|row| out.count(&segment.rows.count_at(row)));
             (0..segment.rows.samples.len()).for_each(|i| out.sample(segment, i));
             out.points(segment);
         }
@@ -155,11 +148,7 @@ impl<'a> Out<'a> {
         let (from, to) = self.excerpt.within;
         let row = segment.rows.span_at(id);
         let (t0, t1) = (row.t0_ns(), row.t1_ns());
-        if t1 < from
-            || t0 >= to
-            || !(self.wants)(Some(row.process()))
-            || (SUMS.contains(&row.kind()) && (t0 < from || t1 > to))
-        {
+        if t1 < from || t0 >= to || !(self.wants)(Some(row.process())) {
             return;
         }
         let ends = (t0.max(from), t1.min(to));
@@ -216,6 +205,24 @@ impl<'a> Out<'a> {
         if segment.rows.spans.parent.bytes() > 0 {
             self.spans.insert(segment.first_span.wrapping_add(row.id.0), id);
         }
+    }
+
+    fn count(&mut self, row: &Count<'_>) {
+        let (from, to) = self.excerpt.within;
+        if row.t0_ns() < from || row.t1_ns() > to || !(self.wants)(Some(row.process())) {
+            return;
+        }
+        let process = self.process(row.process());
+        let thread = row.thread().and_then(|thread| self.thread(thread));
+        let source = self.source(row.source());
+        let figures: Vec<(&str, f64)> = row.figures().collect();
+        self.recording.count(&CountRow {
+            thread,
+            key: row.key(),
+            total_ns: row.total_ns(),
+            figures: &figures,
+            ..CountRow::new(row.kind(), row.name(), (row.t0_ns(), row.t1_ns()), process, source, row.count())
+        });
     }
 
     fn sample(&mut self, segment: &Segment, i: usize) {

@@ -32,8 +32,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{
-    FrameId, FrameType, Process, ProcessId, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId,
-    SpanId, SpanRow, StackId, ThreadId,
+    CountRow, FrameId, FrameType, Process, ProcessId, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source,
+    SourceId, SpanId, SpanRow, StackId, ThreadId,
 };
 use entities::Entities;
 pub use excerpt::Excerpt;
@@ -292,6 +292,11 @@ impl Sink for Ring {
         self.segment().span(&SpanRow { stack, ..*row });
         self.added();
         id
+    }
+
+    fn count(&mut self, row: &CountRow<'_>) {
+        self.segment().count(row);
+        self.added();
     }
 
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId {

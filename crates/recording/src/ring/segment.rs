@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::names::Names;
-use crate::{Recording, SampleRow, SeriesId, Sink, SpanRow};
+use crate::{CountRow, Recording, SampleRow, SeriesId, Sink, SpanRow};
 
 /// A point of a series.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Point {
 pub(super) struct Segment {
     /// The generation of its stacks.
     pub names: Arc<Mutex<Names>>,
-    /// Spans and samples with their strings.
+    /// Spans, counts and samples with their strings.
     pub rows: Recording,
     pub points: Vec<Point>,
     /// Id of its first span.
@@ -54,13 +54,18 @@ impl Segment {
         self.rows.span(row);
     }
 
+    pub fn count(&mut self, row: &CountRow<'_>) {
+        self.ended_ns = self.ended_ns.max(row.t1_ns);
+        self.rows.count(row);
+    }
+
     pub fn sample(&mut self, row: &SampleRow<'_>) {
         self.ended_ns = self.ended_ns.max(row.t_ns);
         self.rows.sample(row);
     }
 
     pub fn len(&self) -> usize {
-        self.rows.spans.len() + self.rows.samples.len() + self.points.len()
+        self.rows.spans.len() + self.rows.counts.len() + self.rows.samples.len() + self.points.len()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The ring: what it returns, and that it does not grow.
 
 use super::*;
-use crate::vocabulary::{kind, label};
+use crate::vocabulary::{count, kind, label};
 use crate::{Recording, SeriesKind};
 
 const S: i64 = 1_000_000_000;
@@ -90,26 +90,33 @@ fn an_excerpt_has_what_touches_it_with_all_that_it_points_to() {
 }
 
 #[test]
-fn what_extends_beyond_the_interval_is_truncated_and_labelled_and_sums_are_whole_or_absent() {
+fn what_extends_beyond_the_interval_is_truncated_and_labelled_and_counts_are_whole_or_absent() {
     let mut ring = Ring::new(BOUNDS, 0);
     let who = who(&mut ring);
-    for (kind, t0, t1) in [
-        (kind::LOCK_MONITOR, 1, 6),
-        (kind::SCHED_OFF, 1, 9),
-        (kind::SCHED_WATCHED, 0, 10),
-        (kind::SYSCALL_TOTALS, 4, 6),
-        (kind::SYSCALL_TOTALS, 6, 7),
-    ] {
+    for (kind, t0, t1) in [(kind::LOCK_MONITOR, 1, 6), (kind::SCHED_OFF, 1, 9), (kind::SCHED_WATCHED, 0, 10)]
+    {
         span(&mut ring, &who, kind, "x", (t0 * S, t1 * S));
     }
+    for interval in [(4 * S, 6 * S), (6 * S, 7 * S), (7 * S, 9 * S)] {
+        let count = CountRow::new(count::SYSCALL_TOTALS, "read", interval, who.process, who.source, 3);
+        let (thread, total_ns, figures) = (Some(who.thread), Some(4), &[("failed", 1.0)][..]);
+        ring.count(&CountRow { thread, total_ns, figures, ..count });
+    }
+    assert_eq!(ring.rows(), 6);
     let recording = sealed(&mut ring, (5 * S, 8 * S));
     let one = |kind| spans(&recording, kind).into_iter().map(|s| (s.1, s.2)).collect::<Vec<_>>();
     assert_eq!(one(kind::LOCK_MONITOR), [(5, 6)]);
     assert_eq!(one(kind::SCHED_OFF), [(5, 8)]);
     assert_eq!(one(kind::SCHED_WATCHED), [(5, 8)]);
-    assert_eq!(one(kind::SYSCALL_TOTALS), [(6, 7)]);
+    let counts: Vec<_> = recording.counts_of(count::SYSCALL_TOTALS).collect();
+    let [read] = counts.as_slice() else { panic!("{counts:?}") };
+    assert_eq!((read.t0_ns(), read.t1_ns(), read.count(), read.total_ns()), (6 * S, 7 * S, 3, Some(4)));
+    assert_eq!((read.name(), read.figure("failed")), ("read", Some(1.0)));
+    let thread = &recording.threads[read.thread().unwrap().index()];
+    assert_eq!((thread.tid, thread.process), (Some(8), read.process()));
+    assert_eq!(recording.sources[read.source().index()].records, 4);
     let truncated = |kind| recording.spans_of(kind).next().and_then(|s| s.label(label::CUT)).is_some();
-    assert!(truncated(kind::LOCK_MONITOR) && !truncated(kind::SCHED_OFF) && !truncated(kind::SYSCALL_TOTALS));
+    assert!(truncated(kind::LOCK_MONITOR) && !truncated(kind::SCHED_OFF));
 }
 
 #[test]

@@ -125,8 +125,6 @@ pub const BYTES: &str = "bytes";
 pub const RUNQ_NS: &str = "runq_ns";
 /// Of `runq_ns`, at its beginning: how long the thread's control group had no CPU quota left.
 pub const THROTTLED_NS: &str = "throttled_ns";
-/// How long a thread was on a CPU, as the kernel accounts it.
-pub const CPU_NS: &str = "cpu_ns";
 /// Id of the thread that was started, on [`super::kind::THREAD_STARTUP`]; there, `runq_ns` is how
 /// long it first waited for a CPU.
 pub const NEW_TID: &str = "new_tid";
@@ -151,17 +149,16 @@ pub const TIMEOUTS: &str = "timeouts";
 pub const REQUESTED_BYTES: &str = "requested_bytes";
 /// Number of calls.
 pub const CALLS: &str = "calls";
-/// How many of them were timed; absent when all were. The others are assumed to have taken as long.
+/// How many of what is counted were timed; absent when all were. The others are assumed to have
+/// taken as long.
 pub const TIMED: &str = "timed";
-/// Their total duration.
-pub const TOTAL_NS: &str = "total_ns";
 /// The mean of what there was, nanoseconds.
 pub const MEAN_NS: &str = "mean_ns";
 /// The longest of what there was, nanoseconds.
 pub const MAX_NS: &str = "max_ns";
 /// Duration of the longest of them; absent where a longer one came before.
 pub const LONGEST_NS: &str = "longest_ns";
-/// How many of them were interrupted, timed out or had nothing yet (EINTR, EAGAIN, ETIMEDOUT,
+/// How many calls were interrupted, timed out or had nothing yet (EINTR, EAGAIN, ETIMEDOUT,
 /// EINPROGRESS).
 pub const AGAIN: &str = "again";
 /// How many of them failed otherwise.
@@ -187,23 +184,17 @@ pub const RESULT: &str = "result";
 pub const THRESHOLD_NS: &str = "threshold_ns";
 /// 1 when what was thrown is a `java.lang.Error`, 0 when an exception.
 pub const IS_ERROR: &str = "is_error";
-/// Page faults, minor and major.
-pub const FAULTS: &str = "faults";
-/// Of them, those that had to wait for a page to be read (major faults).
+/// Page faults that had to wait for a page to be read (major faults).
 pub const MAJOR: &str = "major";
-/// Of them, writes to a page that was present but write-protected: shared since a fork, a snapshot,
-/// a zero page.
+/// Page faults by writes to a page that was present but write-protected: shared since a fork, a
+/// snapshot, a zero page.
 pub const PROTECT: &str = "protect";
-/// Of them, those of the kernel on behalf of a system call: `read` into a buffer that was never
+/// Page faults of the kernel on behalf of a system call: `read` into a buffer that was never
 /// touched before.
 pub const IN_KERNEL: &str = "in_kernel";
-/// Their total duration, nanoseconds, from the trap to the end of its handling.
-pub const FAULT_NS: &str = "fault_ns";
 /// How long a request was queued before it went to its device, nanoseconds.
 pub const QUEUE_NS: &str = "queue_ns";
-/// Times that a lock was taken.
-pub const LOCKS: &str = "locks";
-/// Of them, for writing.
+/// Of the times that a lock was taken, those for writing.
 pub const LOCKS_WRITTEN: &str = "locks_written";
 /// Status of a response: 200, 503; 0 when the client left before there was one.
 pub const STATUS: &str = "status";

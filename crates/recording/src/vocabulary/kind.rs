@@ -82,12 +82,6 @@ pub const THREAD_PINNED: &str = "thread.pinned";
 /// `peer`, `error`, `flags`, `address`. Live recordings have those above a limit, without those in
 /// which a thread waits by choice.
 pub const SYSCALL: &str = "syscall";
-/// All calls of one system call by a thread in an interval, including short ones. `name`: the
-/// call's; figures `calls`, `total_ns`, `longest_ns`, `timed`, `again`, `failed`, and a histogram
-/// of durations ([`super::figure::CALLS_FROM_NS_PREFIX`]). The thread spent `total_ns` of the
-/// interval in them: the span itself is the interval, and not a wait. Where many threads end within
-/// a second, their calls are summed by process, under a thread named "threads that have ended".
-pub const SYSCALL_TOTALS: &str = "syscall.totals";
 /// Reading or writing a file, as the program sees it. `name`: "read", "write", "force"; label
 /// `path`.
 pub const IO_FILE: &str = "io.file";
@@ -122,21 +116,9 @@ pub const SCHED_WATCHED: &str = "sched.watched";
 /// `runq_ns`; labels `syscall`, `path`, `peer`, `waker` or `interrupt`, `ran_instead`. Intervals
 /// below the collector's limit are samples of kind "off-cpu".
 pub const SCHED_OFF: &str = "sched.off-cpu";
-/// A thread's time on CPUs over an interval, as the kernel accounts it (`se.sum_exec_runtime`, what
-/// /proc/PID/task/TID/schedstat shows). `thread`: whose; figure `cpu_ns`. The span itself is the
-/// interval, and not a wait.
-pub const THREAD_CPU: &str = "thread.cpu";
 /// A slow page fault. `name`: "major"; `stack`: with a frame for the mapping; labels `path`,
 /// `address`.
 pub const PAGE_FAULT: &str = "page-fault";
-/// Page faults of about a second, counted in the kernel. `name`: the mapping ([`super::fault`]);
-/// `thread`: whose, absent for threads with few, which are summed up; figures `faults`, `major`,
-/// `protect`, `in_kernel`, `fault_ns`. The span is the interval of the count, not the duration of
-/// one thing.
-pub const PAGE_FAULTS: &str = "page-faults";
-/// Offsets of faults within their pages, of about ten seconds, weighted as samples are. Figures:
-/// the number from each offset on, "0", "64" … "4032".
-pub const PAGE_FAULT_OFFSETS: &str = "page-fault.offsets";
 /// A thread held up by the kernel for memory. `name`: "direct reclaim", "reclaim of the control
 /// group", "compaction".
 pub const MEMORY_STALL: &str = "memory.stall";
@@ -144,9 +126,6 @@ pub const MEMORY_STALL: &str = "memory.stall";
 pub const MEMORY_MAP_LOCK: &str = "memory.map-lock";
 /// Event: the OOM killer chose a process. `name`: its command; `key`: its id.
 pub const MEMORY_OOM: &str = "memory.oom";
-/// Another process, or a kernel thread, took the lock of the process' address space, over about a
-/// second. `name`: its command; `key`: its id; figures `locks`, `locks_written`.
-pub const MEMORY_FOREIGN: &str = "memory.foreign";
 /// A request to a block device, from its creation to its completion. `name`: "read", "write",
 /// "flush", "discard", "other"; `process`: who issued it, for buffered writes a kernel thread;
 /// figures `bytes`, `queue_ns`, `result`; labels `device`, `issuer`.

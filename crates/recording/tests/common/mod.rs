@@ -75,6 +75,18 @@ impl Filled {
         });
     }
 
+    /// Adds the count number `i`, calls of a thread within a second.
+    pub fn count(&mut self, sink: &mut dyn Sink, i: u64) {
+        let t0_ns = 1_700_000_000_000_000_000 + i as i64 / 16 * 1_000_000_000;
+        let interval = (t0_ns, t0_ns + 1_000_000_000);
+        sink.count(&CountRow {
+            thread: Some(self.threads[i as usize % self.threads.len()]),
+            total_ns: i.is_multiple_of(2).then_some(500 * i),
+            figures: &[("longest_ns", 500.0)],
+            ..CountRow::new("syscall.totals", "read", interval, self.process, self.source, i)
+        });
+    }
+
     /// Adds the span number `i`, a pause of a collection.
     pub fn span(&mut self, sink: &mut dyn Sink, i: u64) -> SpanId {
         let t0_ns = 1_700_000_000_000_000_000 + i as i64 * 100_000;

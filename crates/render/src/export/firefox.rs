@@ -20,7 +20,7 @@ use fathom_recording::{FrameId, FrameType, ProcessId, Recording, Series, StackId
 use serde_json::{Map, Value, json};
 
 use super::stacks::{self, Ids};
-use super::{Export, ExportError, Request, Written};
+use super::{Export, ExportError, Request, Written, counts};
 use crate::flame::names;
 use format::{FrameTable, FuncTable, Markers, ResourceTable, Samples, StackTable, Thread};
 
@@ -66,19 +66,19 @@ impl Export for Firefox {
     }
 
     fn about(&self) -> &'static str {
-        "for profiler.firefox.com: samples and spans on threads by process, series as counters, all on one timeline"
+        "for profiler.firefox.com: samples and spans on threads by process, counts and series as counters, all on one timeline"
     }
 
     fn write(&self, request: &Request<'_>, out: &mut (dyn Write + Send)) -> Result<Written, ExportError> {
-        let mut made = Made::of(request);
+        let counts = counts::as_series(request.recording);
+        let mut made = Made::of(request, &counts);
         if made.written == Written::default() {
             return Err(ExportError::Nothing("sample, span or series"));
         }
-        let counters = made.counters(request);
         let profile = json!({
             "meta": meta(made.start_ns, &made.schemas, &request.title),
             "libs": [],
-            "counters": counters,
+            "counters": made.counters(request, &counts),
             "threads": Value::Null,
         });
         // Threads are large: they are written one by one instead of as one value in memory.
@@ -157,7 +157,7 @@ struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
-    fn of(request: &Request<'a>) -> Self {
+    fn of(request: &Request<'a>, counts: &[Series]) -> Self {
         let recording = request.recording;
         let start_ns = recording.covers_ns().map_or(0, |(from, _)| from);
         let written = Written::default();
@@ -195,7 +195,7 @@ impl<'a> Made<'a> {
         made.spans(request);
         // The profiler refuses a counter whose process has no thread, and with it the whole
         // profile.
-        for series in &recording.series {
+        for series in recording.series.iter().chain(counts) {
             let process = made.home(series);
             let has_thread = made.threads.keys().any(|key| key.0 == process.0);
             if !has_thread && series.t_ns.iter().any(|t| request.in_window(*t, *t)) {
@@ -257,9 +257,9 @@ impl<'a> Made<'a> {
     }
 
     /// Counters hold differences from point to point.
-    fn counters(&mut self, request: &Request<'_>) -> Vec<Value> {
+    fn counters(&mut self, request: &Request<'_>, counts: &[Series]) -> Vec<Value> {
         let mut counters = Vec::new();
-        for series in &request.recording.series {
+        for series in request.recording.series.iter().chain(counts) {
             let process = self.home(series);
             let at = self.threads.keys().position(|key| key.0 == process.0).unwrap_or(0);
             let (_, pid) = stacks::process(request.recording, process);

@@ -57,6 +57,21 @@ pub(super) fn columns(table: Table) -> &'static [(&'static str, Type)] {
             ("labels", Text),
             ("stack", Text),
         ],
+        Table::Counts => &[
+            ("t0_ns", Int),
+            ("t1_ns", Int),
+            ("kind", Text),
+            ("name", Text),
+            ("process", Text),
+            ("pid", Int),
+            ("thread", Text),
+            ("tid", Int),
+            ("key", Int),
+            ("count", Int),
+            ("total_ns", Int),
+            ("source", Text),
+            ("figures", Text),
+        ],
         Table::Series => &[
             ("t_ns", Int),
             ("dt_ns", Int),
@@ -120,8 +135,6 @@ pub(super) fn each(
                         Cell::Text(names::shown(span.name())),
                     ];
                     cells.extend(place(recording, span.process(), span.thread()));
-                    let figures: serde_json::Map<_, _> =
-                        span.figures().map(|(key, value)| (key.to_owned(), value.into())).collect();
                     let labels: serde_json::Map<_, _> = span
                         .labels()
                         .map(|(key, value)| (key.to_owned(), names::shown(value).into()))
@@ -129,13 +142,36 @@ pub(super) fn each(
                     cells.extend([
                         Cell::Int(Some(span.key()).filter(|key| *key >= 0)),
                         Cell::Text(names::shown(&span.position())),
-                        Cell::Text(serde_json::to_string(&figures)?),
+                        Cell::Text(figures(span.figures())?),
                         Cell::Text(serde_json::to_string(&labels)?),
                         Cell::Text(texts.text(recording, span.stack())),
                     ]);
                     row(cells)?;
                     written.spans += 1;
                 }
+            }
+        }
+        Table::Counts => {
+            let counts = recording.count_kinds().into_iter().flat_map(|(kind, _)| recording.counts_of(kind));
+            for count in counts.filter(|count| request.in_window(count.t0_ns(), count.t1_ns())) {
+                let mut cells = vec![
+                    Cell::Int(Some(count.t0_ns())),
+                    Cell::Int(Some(count.t1_ns())),
+                    Cell::Text(names::shown(count.kind())),
+                    Cell::Text(names::shown(count.name())),
+                ];
+                cells.extend(place(recording, count.process(), count.thread()));
+                let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+                let source = recording.sources.get(count.source().index());
+                cells.extend([
+                    Cell::Int(Some(count.key()).filter(|key| *key >= 0)),
+                    Cell::Int(Some(number(count.count()))),
+                    Cell::Int(count.total_ns().map(number)),
+                    Cell::Text(source.map_or(String::new(), |source| names::shown(&source.name))),
+                    Cell::Text(figures(count.figures())?),
+                ]);
+                row(cells)?;
+                written.counts += 1;
             }
         }
         Table::Series => {
@@ -166,10 +202,17 @@ pub(super) fn each(
         return Err(ExportError::Nothing(match request.table {
             Table::Samples => "sample",
             Table::Spans => "span",
+            Table::Counts => "count",
             Table::Series => "point of a series",
         }));
     }
     Ok(written)
+}
+
+/// Figures as one cell.
+fn figures<'r>(figures: impl Iterator<Item = (&'r str, f64)>) -> Result<String, ExportError> {
+    let figures: serde_json::Map<_, _> = figures.map(|(key, value)| (key.to_owned(), value.into())).collect();
+    Ok(serde_json::to_string(&figures)?)
 }
 
 fn place(recording: &Recording, process: ProcessId, thread: Option<ThreadId>) -> [Cell; 4] {

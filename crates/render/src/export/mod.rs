@@ -4,6 +4,7 @@
 //! Names are bounded and made printable on the way, as in pictures. Each format says what it cannot
 //! hold; nothing that is left out is left out silently.
 
+mod counts;
 mod csv;
 mod firefox;
 mod flat;
@@ -53,6 +54,8 @@ pub enum Table {
     Samples,
     /// A row a span.
     Spans,
+    /// A row a count.
+    Counts,
     /// A row a point of a series.
     Series,
 }
@@ -63,8 +66,8 @@ pub struct Request<'a> {
     pub recording: &'a Recording,
     /// Kinds of samples, the most important first.
     pub kinds: Vec<String>,
-    /// Which samples; its kind is not looked at. Spans and series are taken from its windows and
-    /// sources.
+    /// Which samples; its kind is not looked at. Spans, counts and series are taken from its
+    /// windows and sources.
     pub selection: Selection,
     /// A profile for each thread where the format has but one list of samples.
     pub per_thread: bool,
@@ -83,7 +86,9 @@ pub struct Written {
     pub samples: usize,
     /// Spans.
     pub spans: usize,
-    /// Points of series.
+    /// Counts, where they are rows.
+    pub counts: usize,
+    /// Points of series, and of counts where they are lines.
     pub points: usize,
     /// What the format cannot hold and was left out, in words.
     pub left_out: Vec<String>,

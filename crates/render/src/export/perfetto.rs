@@ -13,7 +13,7 @@ use fathom_recording::{FrameId, ProcessId, StackId, ThreadId};
 use prost::Message;
 
 use super::stacks::{self, Ids};
-use super::{Export, ExportError, Request, Written};
+use super::{Export, ExportError, Request, Written, counts};
 use crate::flame::names;
 
 /// See the module.
@@ -188,7 +188,7 @@ impl Export for Perfetto {
     }
 
     fn about(&self) -> &'static str {
-        "for ui.perfetto.dev: spans, series, and the first kind of samples without weights, all on one timeline"
+        "for ui.perfetto.dev: spans, counts, series, and the first kind of samples without weights, all on one timeline"
     }
 
     fn write(&self, request: &Request<'_>, out: &mut (dyn Write + Send)) -> Result<Written, ExportError> {
@@ -199,7 +199,7 @@ impl Export for Perfetto {
         trace.spans(&mut written)?;
         trace.series(&mut written)?;
         if written == Written::default() {
-            return Err(ExportError::Nothing("sample, span or series"));
+            return Err(ExportError::Nothing("sample, span, count or series"));
         }
         if written.samples > 0 {
             written.left_out.push("weights of samples: Perfetto counts them".into());
@@ -404,9 +404,11 @@ impl Trace<'_> {
         Ok(())
     }
 
+    /// Series, and counts as such.
     fn series(&mut self, written: &mut Written) -> Result<(), ExportError> {
         let request = self.request;
-        for series in &request.recording.series {
+        let counts = counts::as_series(request.recording);
+        for series in request.recording.series.iter().chain(&counts) {
             let info = &series.info;
             let mut points = series
                 .t_ns

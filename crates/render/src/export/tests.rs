@@ -6,9 +6,10 @@ use std::io::Read;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use fathom_diagnose::Window;
-use fathom_recording::vocabulary::{figure, kind, label, sample};
+use fathom_recording::vocabulary::{count, figure, kind, label, sample};
 use fathom_recording::{
-    FrameType, Process, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source, SpanRow,
+    CountRow, FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink,
+    Source, SourceId, SpanRow,
 };
 use prost::Message;
 
@@ -303,11 +304,37 @@ fn perfetto_slices_of_a_track_end_before_the_next_begins() {
     }
 }
 
+/// The same with a count of each second.
+fn with_counts() -> Recording {
+    let mut recording = recording();
+    for i in 0..100 {
+        let interval = (i * S, (i + 1) * S);
+        let (process, source) = (ProcessId(0), SourceId(0));
+        let count = CountRow::new(count::SYSCALL_TOTALS, EVIL, interval, process, source, 7);
+        recording.count(&CountRow { total_ns: Some(9), figures: &[("failed", 1.0)], ..count });
+    }
+    recording.seal();
+    recording
+}
+
 #[test]
-fn flat_tables_have_a_row_for_each_sample_span_and_point() {
-    let recording = recording();
-    for (table, rows, all) in [(Table::Samples, 400, 800), (Table::Spans, 204, 400), (Table::Series, 50, 100)]
-    {
+fn counts_are_lines_in_formats_that_have_no_rows_of_that_sort() {
+    let recording = with_counts();
+    for id in ["firefox", "perfetto"] {
+        assert_eq!(export(id, &request(&recording)).1.points, 200, "{id}");
+        assert_eq!(export(id, &half(&recording)).1.points, 100, "{id}");
+    }
+}
+
+#[test]
+fn flat_tables_have_a_row_for_each_sample_span_count_and_point() {
+    let recording = with_counts();
+    for (table, rows, all) in [
+        (Table::Samples, 400, 800),
+        (Table::Spans, 204, 400),
+        (Table::Counts, 50, 100),
+        (Table::Series, 50, 100),
+    ] {
         for (made, expected) in [(half(&recording), rows), (request(&recording), all)] {
             let made = Request { table, ..made };
             let (out, _) = export("csv", &made);
@@ -316,6 +343,9 @@ fn flat_tables_have_a_row_for_each_sample_span_and_point() {
             let records: Vec<_> = reader.records().map(Result::unwrap).collect();
             assert!(records.iter().all(|r| r.len() == columns));
             assert_eq!(records.len(), expected, "{table:?}");
+            if table == Table::Counts {
+                assert!(records.iter().all(|r| (&r[9], &r[10], &r[12]) == ("7", "9", "{\"failed\":1.0}")));
+            }
             let (out, _) = export("parquet", &made);
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(&out).unwrap();

@@ -1,11 +1,11 @@
-//! Spans that are counts: how often something happened in an interval, and how long all of it
-//! took. They are no waits, so they are drawn as lines by name, and listed as tables that add up
-//! the intervals of a window.
+//! Counts: how often something happened in an interval, and how long all of it took. They are drawn
+//! as lines by name, and listed as tables that add up the intervals of a window.
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{figure, kind};
-use fathom_recording::{ProcessId, Span};
+use fathom_recording::clock::SECOND_NS;
+use fathom_recording::vocabulary::count;
+use fathom_recording::{Count, ProcessId};
 use serde::Serialize;
 
 use super::lines::Points;
@@ -16,28 +16,29 @@ use crate::payload::ColumnId;
 struct Spec {
     kind: &'static str,
     title: &'static str,
-    /// The key of how often.
-    count: &'static str,
-    /// The key of how long, nanoseconds.
-    time: &'static str,
-    /// Whether lines are drawn; of some kinds a collector writes series as well.
-    drawn: bool,
+    /// What its lines show; none where a collector writes series as well.
+    lines: Option<Lines>,
+    /// Whether there is a table: where it is known how long all of it took.
+    table: bool,
 }
 
-const SPECS: [Spec; 2] = [
+/// What lines show.
+#[derive(Clone, Copy, PartialEq)]
+enum Lines {
+    /// How many threads were in it on average.
+    Time,
+    /// How often it happened in a second.
+    Rate,
+}
+
+const SPECS: [Spec; 3] = [
+    Spec { kind: count::SYSCALL_TOTALS, title: "All system calls", lines: Some(Lines::Time), table: true },
+    Spec { kind: count::PAGE_FAULTS, title: "All page faults", lines: None, table: true },
     Spec {
-        kind: kind::SYSCALL_TOTALS,
-        title: "All system calls",
-        count: figure::CALLS,
-        time: figure::TOTAL_NS,
-        drawn: true,
-    },
-    Spec {
-        kind: kind::PAGE_FAULTS,
-        title: "All page faults",
-        count: figure::FAULTS,
-        time: figure::FAULT_NS,
-        drawn: false,
+        kind: count::MEMORY_FOREIGN,
+        title: "Address space locked by others",
+        lines: Some(Lines::Rate),
+        table: false,
     },
 ];
 
@@ -66,42 +67,43 @@ pub(super) struct Counted {
 }
 
 impl<'a> Builder<'a, '_> {
-    /// The counts of a process as lanes: how many threads were in each on average.
+    fn counts_of(&self, kind: &str, process: ProcessId) -> Vec<Count<'a>> {
+        self.recording.counts_of(kind).filter(|count| count.process() == process).collect()
+    }
+
+    /// The counts of a process as lanes.
     pub(super) fn counted_lanes(&mut self, process: ProcessId) -> Vec<Lane> {
         let mut lanes = Vec::new();
-        for spec in SPECS.iter().filter(|spec| spec.drawn) {
-            let spans = self.spans_of(spec.kind, &[process]);
+        for (spec, shows) in SPECS.iter().filter_map(|spec| Some((spec, spec.lines?))) {
+            let counts = self.counts_of(spec.kind, process);
             let mut by_name: BTreeMap<&str, f64> = BTreeMap::new();
-            for span in &spans {
-                *by_name.entry(span.name()).or_default() += time(span, spec);
+            for count in &counts {
+                *by_name.entry(count.name()).or_default() += shows.of(count);
             }
             let mut names: Vec<&str> = by_name.keys().copied().collect();
             names.sort_by(|a, b| by_name[b].total_cmp(&by_name[a]));
             let mut note = String::new();
             if names.len() > MOST_LINES {
-                note = format!("the {MOST_LINES} with most time of {}", names.len());
+                note = format!("the {MOST_LINES} with {} of {}", shows.most(), names.len());
                 names.truncate(MOST_LINES);
             }
             let mut lines = Vec::new();
             for name in names {
                 // Intervals of several threads begin together; their middles stand for the time.
                 let mut at: BTreeMap<i64, f64> = BTreeMap::new();
-                for span in spans.iter().filter(|s| s.name() == name && s.duration_ns() > 0) {
-                    let step = span.duration_ns().max(1);
-                    let bin = self.since(span.t0_ns()).div_euclid(1_000_000_000);
-                    *at.entry(bin).or_default() += time(span, spec) / step as f64;
+                for count in counts.iter().filter(|c| c.name() == name && c.interval_ns() > 0) {
+                    let bin = self.since(count.t0_ns()).div_euclid(SECOND_NS);
+                    *at.entry(bin).or_default() += shows.of(count) / count.interval_ns() as f64;
                 }
-                let points: Points = at
-                    .into_iter()
-                    .map(|(bin, threads)| (bin.saturating_mul(1_000_000_000), threads))
-                    .collect();
+                let points: Points =
+                    at.into_iter().map(|(bin, value)| (bin.saturating_mul(SECOND_NS), value)).collect();
                 lines.push(self.line(name, false, points, &mut note));
             }
             if !lines.is_empty() {
                 lanes.push(Lane::Lines(LineLane {
                     id: format!("p{}-{}", process.index(), spec.kind),
-                    title: format!("{}, time in them", spec.title),
-                    unit: "threads".into(),
+                    title: format!("{}{}", spec.title, shows.words()),
+                    unit: shows.unit().into(),
                     steps: false,
                     open: true,
                     note,
@@ -115,37 +117,36 @@ impl<'a> Builder<'a, '_> {
     /// The counts of all processes as tables.
     pub(super) fn counted_tables(&mut self, processes: &[ProcessId]) -> Vec<Counted> {
         let mut tables = Vec::new();
-        for spec in &SPECS {
+        for spec in SPECS.iter().filter(|spec| spec.table) {
             for process in processes {
-                let mut spans = self.spans_of(spec.kind, &[*process]);
-                let total = spans.len();
+                let mut counts = self.counts_of(spec.kind, *process);
+                let total = counts.len();
                 if total == 0 {
                     continue;
                 }
                 let mut note = String::new();
                 if total > MOST_ROWS {
-                    spans.sort_by(|a, b| time(b, spec).total_cmp(&time(a, spec)));
-                    spans.truncate(MOST_ROWS);
+                    counts.sort_by_key(|count| std::cmp::Reverse(count.total_ns()));
+                    counts.truncate(MOST_ROWS);
                     note = format!("the {MOST_ROWS} counts with most time of {total}");
                 }
-                spans.sort_by_key(Span::t0_ns);
-                let names: Vec<u64> = spans.iter().map(|s| self.string(s.name())).collect();
+                counts.sort_by_key(Count::t0_ns);
+                let names: Vec<u64> = counts.iter().map(|c| self.string(c.name())).collect();
                 let threads: Vec<u64> =
-                    spans.iter().map(|s| u64::from(self.threads.number(s.thread()))).collect();
+                    counts.iter().map(|c| u64::from(self.threads.number(c.thread()))).collect();
                 let origin = self.origin_ns;
                 let columns = &mut self.columns;
-                let number = |word: &str, s: &Span<'_>| s.figure(word).unwrap_or(0.0).max(0.0) as u64;
                 tables.push(Counted {
                     id: format!("p{}-{}", process.index(), spec.kind),
                     title: spec.title.into(),
                     process: crate::names::name_of(self.recording, *process),
                     note,
-                    t0: columns.delta(spans.iter().map(|s| s.t0_ns().saturating_sub(origin))),
-                    duration: columns.small(spans.iter().map(|s| s.duration_ns().max(0) as u64)),
+                    t0: columns.delta(counts.iter().map(|c| c.t0_ns().saturating_sub(origin))),
+                    duration: columns.small(counts.iter().map(|c| c.interval_ns().max(0) as u64)),
                     name: columns.small(names.into_iter()),
                     thread: columns.small(threads.into_iter()),
-                    count: columns.small(spans.iter().map(|s| number(spec.count, s))),
-                    time: columns.small(spans.iter().map(|s| number(spec.time, s))),
+                    count: columns.small(counts.iter().map(Count::count)),
+                    time: columns.small(counts.iter().map(|c| c.total_ns().unwrap_or(0))),
                 });
             }
         }
@@ -153,6 +154,26 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-fn time(span: &Span<'_>, spec: &Spec) -> f64 {
-    span.figure(spec.time).unwrap_or(0.0).max(0.0)
+impl Lines {
+    /// What a nanosecond of the interval adds up to over all of it.
+    fn of(self, count: &Count<'_>) -> f64 {
+        match self {
+            Self::Time => count.total_ns().unwrap_or(0) as f64,
+            Self::Rate => count.count() as f64 * SECOND_NS as f64,
+        }
+    }
+
+    fn unit(self) -> &'static str {
+        if self == Self::Time { "threads" } else { "1/s" }
+    }
+
+    /// Behind the title.
+    fn words(self) -> &'static str {
+        if self == Self::Time { ", time in them" } else { "" }
+    }
+
+    /// What those have that are drawn.
+    fn most(self) -> &'static str {
+        if self == Self::Time { "most time" } else { "most of them" }
+    }
 }

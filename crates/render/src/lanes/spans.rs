@@ -50,10 +50,9 @@ const PLAIN: Spec = Spec {
 
 /// Kinds that other lanes show in another form: a run is the whole width, a mark a line over all
 /// lanes, a nested collection part of its pause, the queue and the installations are counted in
-/// lines, that a thread was watched is not something that it did, what is in a heap dump has no
-/// time but the dump's, and spans that are counts of many things in an interval are lines and
-/// tables (`counted.rs`).
-const NOT_DRAWN: [&str; 12] = [
+/// lines, that a thread was watched is not something that it did, and what is in a heap dump has no
+/// time but the dump's.
+const NOT_DRAWN: [&str; 8] = [
     kind::RUN,
     kind::MARK,
     kind::HEAP_HOLDER,
@@ -62,10 +61,6 @@ const NOT_DRAWN: [&str; 12] = [
     kind::JIT_QUEUE,
     kind::JIT_INSTALL,
     kind::SCHED_WATCHED,
-    kind::THREAD_CPU,
-    kind::SYSCALL_TOTALS,
-    kind::PAGE_FAULTS,
-    kind::PAGE_FAULT_OFFSETS,
 ];
 
 /// Labels and values of a track: more than any kind of record has; a file could name millions.

@@ -6,8 +6,8 @@ use std::io;
 use fathom_capture::Output;
 use fathom_diagnose::chain::Stop;
 use fathom_recording::{
-    FrameId, FrameType, Process, ProcessId, Recording, RecordingError, Role, SampleRow, SeriesId, SeriesInfo,
-    Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId, Writer,
+    CountRow, FrameId, FrameType, Process, ProcessId, Recording, RecordingError, Role, SampleRow, SeriesId,
+    SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId, Writer,
 };
 
 use super::show::Show;
@@ -112,6 +112,12 @@ impl Sink for TraceSink {
             stops.keep(row, &mut self.names);
         }
         self.writer.as_mut().map_or(SpanId(0), |writer| writer.span(row))
+    }
+
+    fn count(&mut self, row: &CountRow<'_>) {
+        if let Some(writer) = &mut self.writer {
+            writer.count(row);
+        }
     }
 
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId {

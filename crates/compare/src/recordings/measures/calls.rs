@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::Recording;
-use fathom_recording::vocabulary::{figure, kind, lock};
+use fathom_recording::vocabulary::{count, kind, lock};
 
 use super::operations::Operations;
 use super::{Found, MOST_CALLS, Side, per_operation};
@@ -58,7 +58,8 @@ impl Found<'_> {
 
     /// System calls as the kernel counted them, and what was asked of others.
     pub(super) fn calls(&mut self, operations: &[Option<Operations>; 2]) {
-        if self.a.records(kind::SYSCALL_TOTALS) && self.b.records(kind::SYSCALL_TOTALS) {
+        let counts = |side: &Side<'_>| side.recording.counts_of(count::SYSCALL_TOTALS).len() > 0;
+        if counts(self.a) && counts(self.b) {
             let rows = [self.a, self.b].map(Side::counted_calls);
             let words = ("calls.system", "system call");
             self.each_name(&rows, words, ("1/s", "1/op"), MOST_CALLS, operations);
@@ -117,11 +118,10 @@ impl Side<'_> {
     /// it.
     fn counted_calls(&self) -> BTreeMap<String, Vec<f64>> {
         let mut rows: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for span in self.recording.spans_of(kind::SYSCALL_TOTALS) {
-            let Some(calls) = span.figure(figure::CALLS).filter(|calls| calls.is_finite()) else { continue };
-            let (t0, t1) = (span.t0_ns(), span.t1_ns().max(span.t0_ns().saturating_add(1)));
-            let length = t1.saturating_sub(t0) as f64;
-            let row = rows.entry(span.name().to_owned()).or_insert_with(|| vec![0.0; self.segments.len()]);
+        for made in self.recording.counts_of(count::SYSCALL_TOTALS) {
+            let (t0, t1) = (made.t0_ns(), made.t1_ns().max(made.t0_ns().saturating_add(1)));
+            let (calls, length) = (made.count() as f64, t1.saturating_sub(t0) as f64);
+            let row = rows.entry(made.name().to_owned()).or_insert_with(|| vec![0.0; self.segments.len()]);
             let first = self.segments.partition_point(|w| w.to_ns <= t0);
             for (value, window) in row.iter_mut().zip(&self.segments).skip(first) {
                 let within = t1.min(window.to_ns).saturating_sub(t0.max(window.from_ns));

@@ -6,7 +6,7 @@
 //! acknowledgement that is delayed by up to 40 ms on Linux, TCP_DELACK_MIN), is late for them
 //! alone.
 
-use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::vocabulary::count;
 use fathom_recording::{ProcessId, Role};
 
 use super::{BY_THREADS, HELD_RULE, LONGER, SENDS};
@@ -145,17 +145,12 @@ impl Pieces {
 
 fn sends(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
     let within = Intervals::of_windows(windows);
-    let spans = case.recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm);
-    let of_application = spans.filter(|span| {
-        let thread = span.thread().and_then(|id| case.recording.threads.get(id.index()));
-        SENDS.contains(&span.name()) && thread.is_some_and(|thread| thread.role == Role::App)
+    let made = case.recording.counts_of(count::SYSCALL_TOTALS).filter(|made| made.process() == jvm);
+    let of_application = made.filter(|made| {
+        let thread = made.thread().and_then(|id| case.recording.threads.get(id.index()));
+        SENDS.contains(&made.name()) && thread.is_some_and(|thread| thread.role == Role::App)
     });
-    let calls = of_application.map(|span| {
-        let length_ns = span.duration_ns().max(1) as f64;
-        let part = within.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
-        span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0) * part
-    });
-    calls.sum()
+    of_application.map(|made| within.counted_within(&made)).sum()
 }
 
 /// Operations that a series counts in windows.
@@ -178,7 +173,7 @@ mod tests {
 
     /// A minute of a service that answers 100 operations a second, 20 in the middle third, each of
     /// which clients wait `late_ms` for then and a millisecond else, with `sends` calls each.
-    fn service(late_ms: f64, sends: f64) -> (ProcessId, Recording) {
+    fn service(late_ms: f64, sends: u64) -> (ProcessId, Recording) {
         let mut built = Built::jvm("25", "G1", 60.0);
         let source = built.recording.add_source(Source { format: "table".into(), ..Source::default() });
         let mut column = |name: &str, unit: &str, kind, of: &dyn Fn(bool) -> f64| {
@@ -196,12 +191,12 @@ mod tests {
         column(series::THROUGHPUT, "ops/s", SeriesKind::Rate, &|slow| if slow { 20.0 } else { 100.0 });
         column("avg_latency", "ms", SeriesKind::Latency, &|slow| if slow { late_ms } else { 1.0 });
         built.watched("worker", 60.0);
-        built.counted_calls("worker", "write", 0.0, 20_000.0, 2_000.0);
-        built.counted_calls("worker", "write", 20.0, 20_000.0, 400.0 * sends);
+        built.counted_calls("worker", "write", 0.0, 20_000.0, 2_000);
+        built.counted_calls("worker", "write", 20.0, 20_000.0, 400 * sends);
         (built.jvm, built.sealed())
     }
 
-    fn late(late_ms: f64, sends: f64, spent: f64) -> (bool, Option<Finding>) {
+    fn late(late_ms: f64, sends: u64, spent: f64) -> (bool, Option<Finding>) {
         let (jvm, recording) = service(late_ms, sends);
         let loss = crate::Loss { lost_ms: 16_000.0, ..crate::Loss::default() };
         let window = |from_s: i64, to_s: i64| vec![Window { from_ns: from_s * S, to_ns: to_s * S }];
@@ -214,7 +209,7 @@ mod tests {
 
     #[test]
     fn answers_in_pieces_that_come_as_late_as_an_acknowledgement_may_be_are_likely() {
-        let (rose, finding) = late(44.0, 3.0, 0.6);
+        let (rose, finding) = late(44.0, 3, 0.6);
         let finding = finding.unwrap();
         assert!(rose && finding.confidence == Confidence::Likely, "{finding:#?}");
         assert_eq!(finding.culprit.fact().metric, &culprits::PIECES);
@@ -233,7 +228,7 @@ mod tests {
 
     #[test]
     fn answers_that_are_late_in_one_piece_may_be_held_anywhere() {
-        let (rose, finding) = late(44.0, 1.0, 0.6);
+        let (rose, finding) = late(44.0, 1, 0.6);
         let finding = finding.unwrap();
         assert!(rose && finding.confidence == Confidence::ConsistentWith);
         let title = finding.says(&facts::LATE_AT_CLIENTS);
@@ -242,8 +237,8 @@ mod tests {
 
     #[test]
     fn clients_that_wait_as_ever_or_for_what_threads_do_are_none() {
-        let (rose, finding) = late(1.2, 1.0, 0.6);
+        let (rose, finding) = late(1.2, 1, 0.6);
         assert!(!rose && finding.is_none());
-        assert!(late(44.0, 3.0, 40.0).1.is_none(), "threads spend it");
+        assert!(late(44.0, 3, 40.0).1.is_none(), "threads spend it");
     }
 }

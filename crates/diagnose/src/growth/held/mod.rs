@@ -12,7 +12,7 @@ mod peers;
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{figure, kind, live};
+use fathom_recording::vocabulary::{count, live};
 use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use super::{Growth, LEADS, words};
@@ -158,14 +158,12 @@ impl Growth<'_> {
 fn sender(case: &Case<'_>, jvm: ProcessId) -> Option<(String, f64)> {
     let within = Intervals::of_windows(&case.slow);
     let mut by: BTreeMap<&str, f64> = BTreeMap::new();
-    for span in case.recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm) {
-        let thread = span.thread().and_then(|id| case.recording.threads.get(id.index()));
+    for made in case.recording.counts_of(count::SYSCALL_TOTALS).filter(|made| made.process() == jvm) {
+        let thread = made.thread().and_then(|id| case.recording.threads.get(id.index()));
         let Some(thread) = thread.filter(|thread| thread.role == Role::App) else { continue };
-        let length_ns = span.t1_ns().saturating_sub(span.t0_ns()).max(1) as f64;
-        let part = within.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
-        if SENDS.contains(&span.name()) && part > 0.0 {
-            let calls = span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0);
-            *by.entry(case.recording.strings.get(thread.name)).or_default() += calls * part;
+        let calls = within.counted_within(&made);
+        if SENDS.contains(&made.name()) && calls > 0.0 {
+            *by.entry(case.recording.strings.get(thread.name)).or_default() += calls;
         }
     }
     let all: f64 = by.values().sum();
@@ -193,6 +191,7 @@ pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<
 #[cfg(test)]
 mod tests {
     use fathom_recording::FrameType;
+    use fathom_recording::vocabulary::kind;
 
     use super::*;
     use crate::built::{Built, whole_run};
@@ -210,8 +209,8 @@ mod tests {
         built.watched("worker", 60.0);
         let rest = [("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2)];
         built.with_stack((kind::SCHED_OFF, "sleeping"), "worker", &rest, &[], (0.0, 59_000.0));
-        built.counted_calls("batcher", "write", 20.0, 20_000.0, 780.0);
-        built.counted_calls("worker", "write", 20.0, 20_000.0, 20.0);
+        built.counted_calls("batcher", "write", 20.0, 20_000.0, 780);
+        built.counted_calls("worker", "write", 20.0, 20_000.0, 20);
         built
     }
 

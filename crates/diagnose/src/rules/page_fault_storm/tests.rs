@@ -11,23 +11,18 @@ fn cause(finding: &Finding) -> Option<&str> {
 }
 
 /// A run of `seconds` in which a thread has so many faults a second, each of two microseconds.
-fn run(mapping: &str, faults_a_second: f64, seconds: u32) -> Built {
+fn run(mapping: &str, faults_a_second: u64, seconds: u32) -> Built {
     let mut built = Built::jvm("17", "G1", f64::from(seconds));
     for second in 0..seconds {
-        let figures = [
-            (figure::FAULTS, faults_a_second),
-            (figure::MAJOR, 0.0),
-            (figure::PROTECT, 0.0),
-            (figure::FAULT_NS, faults_a_second * 2000.0),
-        ];
-        built.span(kind::PAGE_FAULTS, mapping, f64::from(second), 1000.0, &figures, &[]);
+        let figures = [(figure::MAJOR, 0.0), (figure::PROTECT, 0.0)];
+        built.counted_faults(mapping, f64::from(second), (faults_a_second, 2_000), &figures);
     }
     built
 }
 
 #[test]
 fn faults_that_take_a_third_of_the_time_are_a_finding_with_mapping_and_remedy() {
-    let mut built = run(fault::HEAP, 150_000.0, 10);
+    let mut built = run(fault::HEAP, 150_000, 10);
     built.fact(fact::HEAP_MAX_BYTES, "68719476736");
     let Judgement::Found(finding) = judged(&PageFaultStorm, &built.sealed()) else { panic!() };
     assert!((finding.cost_ms - 3000.0).abs() < 1.0, "{}", finding.cost_ms);
@@ -41,9 +36,8 @@ fn faults_that_take_a_third_of_the_time_are_a_finding_with_mapping_and_remedy() 
 fn waiting() -> Built {
     let mut built = Built::jvm("17", "G1", 10.0);
     for second in 0..10 {
-        let figures =
-            [(figure::FAULTS, 1.0), (figure::MAJOR, 1.0), (figure::PROTECT, 1.0), (figure::FAULT_NS, 800e6)];
-        built.span(kind::PAGE_FAULTS, "/tmp/hsperfdata_shop/7", f64::from(second), 1000.0, &figures, &[]);
+        let figures = [(figure::MAJOR, 1.0), (figure::PROTECT, 1.0)];
+        built.counted_faults("/tmp/hsperfdata_shop/7", f64::from(second), (1, 800_000_000), &figures);
     }
     built
 }
@@ -65,13 +59,7 @@ fn clean_pages_of_many_mapped_files_are_not_copied_and_no_file_stands_for_all() 
     let mut built = Built::jvm("17", "G1", 10.0);
     for second in 0..10 {
         for file in ["/logs/t-0/7.index", "/logs/t-1/7.index", "/logs/t-2/7.index"] {
-            let faults = 50_000.0;
-            let figures = [
-                (figure::FAULTS, faults),
-                (figure::PROTECT, 0.9 * faults),
-                (figure::FAULT_NS, faults * 2000.0),
-            ];
-            built.span(kind::PAGE_FAULTS, file, f64::from(second), 1000.0, &figures, &[]);
+            built.counted_faults(file, f64::from(second), (50_000, 2_000), &[(figure::PROTECT, 45_000.0)]);
         }
     }
     let Judgement::Found(finding) = judged(&PageFaultStorm, &built.sealed()) else { panic!() };
@@ -82,7 +70,7 @@ fn clean_pages_of_many_mapped_files_are_not_copied_and_no_file_stands_for_all() 
 
 #[test]
 fn a_heap_that_is_fetched_more_often_than_it_has_pages_was_given_back() {
-    let mut built = run(fault::HEAP, 150_000.0, 10);
+    let mut built = run(fault::HEAP, 150_000, 10);
     built.fact(fact::HEAP_MAX_BYTES, "1073741824");
     let Judgement::Found(finding) = judged(&PageFaultStorm, &built.sealed()) else { panic!() };
     assert_eq!(cause(&finding), Some("heap-returned"));
@@ -92,7 +80,7 @@ fn a_heap_that_is_fetched_more_often_than_it_has_pages_was_given_back() {
 #[test]
 fn few_faults_are_ruled_out_with_their_rate_and_a_log_alone_is_inconclusive() {
     let Judgement::RuledOut { figure, .. } =
-        judged(&PageFaultStorm, &run(fault::ANONYMOUS, 2000.0, 10).sealed())
+        judged(&PageFaultStorm, &run(fault::ANONYMOUS, 2_000, 10).sealed())
     else {
         panic!()
     };

@@ -115,7 +115,7 @@ fn running_ties_to_the_kernels_account_of_the_thread() {
     jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
     jvm.span(kind::SCHED_OFF, Some(worker), (100, 200), None, 0);
     jvm.sample(sample::CPU, worker, 420, java, 10);
-    jvm.measured(kind::THREAD_CPU, Some(worker), (0, 1000), None, &[(figure::CPU_NS, 150e6)]);
+    jvm.account(worker, (0, 1000), 150);
     let window = |from: i64, to: i64| Window { from_ns: from * MS, to_ns: to * MS };
     jvm.recording.seal();
     let ledger = thread_ledger(&jvm.recording, Some(window(0, 1000)), None, By::Thread);
@@ -187,8 +187,7 @@ proptest! {
         let threads: Vec<_> = (0..6).map(|i| jvm.thread(&format!("t{i}"), Role::App)).collect();
         for (thread, account) in threads.iter().zip(&accounts) {
             jvm.span(kind::SCHED_WATCHED, Some(*thread), (0, 1000), None, 0);
-            let ran = [(figure::CPU_NS, (account * MS) as f64)];
-            jvm.measured(kind::THREAD_CPU, Some(*thread), (0, 1000), None, &ran);
+            jvm.account(*thread, (0, 1000), *account);
         }
         for (thread, at, length) in off {
             jvm.span(kind::SCHED_OFF, Some(threads[thread]), (at, at + length), stack, 0);

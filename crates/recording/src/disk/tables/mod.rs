@@ -8,6 +8,8 @@ use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use super::columns::{Columns, Damage};
 use crate::Recording;
 
+mod counts;
+mod figures;
 mod frames;
 mod processes;
 mod samples;
@@ -34,6 +36,11 @@ pub(super) trait Table: Sync {
     /// Its name, which is that of its file.
     fn name(&self) -> &'static str;
 
+    /// The first version of the schema that has it.
+    fn since(&self) -> u32 {
+        1
+    }
+
     /// How it grows.
     fn growth(&self) -> Growth;
 
@@ -58,7 +65,7 @@ pub(super) trait Table: Sync {
 pub(super) const SPANS: &dyn Table = &spans::SpansTable;
 
 /// All tables; each refers only to tables before it (and to earlier rows of its own).
-pub(super) const TABLES: [&dyn Table; 9] = [
+pub(super) const TABLES: [&dyn Table; 10] = [
     &processes::Processes,
     &sources::Sources,
     &threads::Threads,
@@ -66,6 +73,7 @@ pub(super) const TABLES: [&dyn Table; 9] = [
     &stacks::Stacks,
     &series::SeriesTable,
     &spans::SpansTable,
+    &counts::CountsTable,
     &samples::SamplesTable,
     &series_points::SeriesPoints,
 ];

@@ -5,8 +5,8 @@ use std::ops::Range;
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
 
-use super::{Growth, Table};
-use crate::disk::columns::{self, Columns, Damage, double, id, long, map, optional, text};
+use super::{Growth, Table, figures};
+use crate::disk::columns::{self, Columns, Damage, id, long, map, optional, text};
 use crate::narrow::{NONE, Sparse};
 use crate::{ProcessId, Recording, SourceId};
 
@@ -16,10 +16,6 @@ pub(super) struct SpansTable;
 const NO_KEY: i64 = -1;
 /// In memory: no line.
 const NO_LINE: u64 = 0;
-
-fn figures() -> Field {
-    map("figures", double("value"))
-}
 
 fn labels() -> Field {
     map("labels", text("value"))
@@ -48,7 +44,7 @@ impl Table for SpansTable {
             optional(long("line")),
             optional(long("key")),
             optional(id("parent_id")),
-            figures(),
+            figures::field(),
             labels(),
         ]
     }
@@ -76,7 +72,7 @@ impl Table for SpansTable {
             columns::optional_longs(lines),
             columns::optional_longs(keys),
             columns::optional_ids(spans.parent.rows(rows.clone())),
-            encode_figures(recording, rows.clone()),
+            figures::encode(&spans.figures, strings, rows.clone()),
             encode_labels(recording, rows),
         ]
     }
@@ -103,8 +99,7 @@ impl Table for SpansTable {
         let strings = &mut recording.strings;
         let kinds = columns.texts("kind", strings)?;
         let names = columns.texts("name", strings)?;
-        let (figure_ends, figure_keys, figure_values) = columns.maps("figures", strings)?;
-        let figure_values = columns::doubles_of(figure_values, "figures")?;
+        let figures = figures::Read::of(columns, strings)?;
         let (label_ends, label_keys, label_values) = columns.maps("labels", strings)?;
         let label_values = columns::texts_of(label_values, "labels", strings, columns::LONGEST_TEXT)?;
         let spans = &mut recording.spans;
@@ -127,13 +122,7 @@ impl Table for SpansTable {
         let line = |l: Option<i64>| l.and_then(|l| u64::try_from(l).ok()).unwrap_or(NO_LINE);
         lines.into_iter().for_each(|l| spans.line.push(line(l)));
         keys.into_iter().for_each(|k| spans.push_key(k.unwrap_or(NO_KEY)));
-        let mut from = 0;
-        for to in figure_ends {
-            let keys = figure_keys.get(from..to).unwrap_or_default().iter().copied();
-            let values = figure_values.get(from..to).unwrap_or_default().iter().copied();
-            spans.figures.push(keys.zip(values));
-            from = to;
-        }
+        figures.push_to(&mut spans.figures);
         let mut from = 0;
         for to in label_ends {
             let keys = label_keys.get(from..to).unwrap_or_default().iter().copied();
@@ -159,21 +148,6 @@ impl Table for SpansTable {
         spans.figures.clear();
         spans.labels.clear();
     }
-}
-
-fn encode_figures(recording: &Recording, rows: Range<usize>) -> ArrayRef {
-    let spans = &recording.spans;
-    let list = || rows.clone().flat_map(|i| spans.figures.of(i));
-    let ends = rows.clone().scan(0, |end, i| {
-        *end += spans.figures.of(i).count() as u32;
-        Some(*end)
-    });
-    columns::maps(
-        ends,
-        columns::texts(&recording.strings, list().map(|(key, _)| key)),
-        columns::doubles(list().map(|(_, value)| value)),
-        figures(),
-    )
 }
 
 fn encode_labels(recording: &Recording, rows: Range<usize>) -> ArrayRef {
