@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Both ends of a socket, as the kernel has them. Read by src/socket_ends.rs. */
+/* Both ends of a socket, as the kernel has them. Read by src/network/socket_ends.rs. */
 #ifndef FATHOM_SOCKETS_H
 #define FATHOM_SOCKETS_H
 

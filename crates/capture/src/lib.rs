@@ -52,7 +52,6 @@ pub mod session;
 pub mod settings;
 mod similar_names;
 pub mod slow;
-mod socket_ends;
 mod starts;
 pub mod symbols;
 pub mod syscalls;

@@ -1,8 +1,8 @@
 //! What the programs in the kernel send: `bpf/network.h`.
 
 use super::skeleton::types;
+use super::socket_ends::Ends;
 use crate::bpf::record::text;
-use crate::socket_ends::Ends;
 
 /// What is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@
 
 mod event;
 mod resolver;
+pub(crate) mod socket_ends;
 mod sockets;
 
 use std::collections::HashMap;
@@ -26,13 +27,13 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts};
 use syscalls::Errno;
 
+use self::socket_ends::Ends;
 use crate::bpf::object::{place, skeleton};
 use crate::bpf::record::{self, read};
 use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable, whole};
 use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Budget, Verdict, put_back};
 use crate::procfs;
-use crate::socket_ends::Ends;
 use crate::target::Change;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::share_tables;

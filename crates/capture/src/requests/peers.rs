@@ -13,7 +13,7 @@ use libbpf_rs::MapCore;
 use super::skeleton::types::{peer, peer_answers};
 use crate::bpf::whole;
 use crate::growing_series::{Gauge, Points};
-use crate::socket_ends::address;
+use crate::network::socket_ends::address;
 
 /// Peers of one JVM that have series of their own.
 const MOST_PEERS: usize = 24;

@@ -3,7 +3,7 @@
 use zerocopy::{IntoBytes, transmute};
 
 use super::skeleton::types::call_event;
-use crate::socket_ends::Ends;
+use crate::network::socket_ends::Ends;
 
 /// What is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

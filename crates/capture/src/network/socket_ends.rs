@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-pub(crate) use crate::network::skeleton::types::socket_ends;
+pub(crate) use super::skeleton::types::socket_ends;
 
 const UNIX: u16 = 1;
 const INET: u16 = 2;
