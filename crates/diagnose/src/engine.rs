@@ -22,8 +22,8 @@ use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, Options, WindowError};
 use crate::{
-    Case, Confidence, Diagnosis, Finding, Layer, Loss, SCHEMA, Seen, Window, Windows, account, collector,
-    headline, ledger, limits, marks, merge, metrics, seen, status,
+    Case, Confidence, Diagnosis, Finding, FoundOn, Layer, Loss, SCHEMA, Seen, Window, Windows, account,
+    collector, headline, ledger, limits, marks, merge, metrics, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -110,6 +110,15 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         let lasts = slight.lost_by.len() >= LEAST_TICKS;
         if lasts && looked_into.merged.findings.first().is_some_and(explains) {
             (chosen, judged) = (slight, looked_into);
+        }
+    }
+    // A series may be lower by less than what stands out of it by itself, and yet be lower just
+    // where threads did something else.
+    let no_loss = chosen.on_stops && judged.case.loss.measure.is_some() && judged.case.loss.lost_ms <= 0.0;
+    if chosen.whole_run || no_loss {
+        let (both, looked_into) = judge_on(FindOn::Both)?;
+        if both.windows.found_on == FoundOn::Series && !looked_into.merged.findings.is_empty() {
+            (chosen, judged) = (both, looked_into);
         }
     }
     let Judged { case, windows, merged, left } = judged;

@@ -72,7 +72,7 @@ const TAIL: f64 = 0.05;
 
 /// A level that is lower by this is reported where no dip is found, if it lasts for so many ticks:
 /// the least that matters of a run.
-const SLIGHT: f64 = 0.07;
+pub(super) const SLIGHT: f64 = 0.07;
 const SLIGHT_TICKS: usize = 6;
 
 /// See [`Found::would_show`].

@@ -67,6 +67,11 @@ fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
 /// says as much as what acted.
 const ENOUGH_NS: i64 = 1_000_000_000;
 
+/// Ticks of a series in which it must be lower, and how often chance may show as much: of a test
+/// that is made once a diagnosis.
+const FEWEST_TICKS: usize = 4;
+const CHANCE: f64 = 0.01;
+
 /// How many times as many operations as usual are a larger load.
 const MORE_ASKED: f64 = 1.25;
 /// The baseline where no series shows what is usual.
@@ -84,6 +89,9 @@ pub(crate) enum FindOn {
     Exchanges,
     /// An interval of the series that is lower than usual, and no dip.
     Slight,
+    /// Intervals in which threads did something else, and in which the series is lower than usual,
+    /// though by less than a dip.
+    Both,
     /// The recording itself, whatever a series shows that wanders too much, or that had not
     /// reached its level.
     Recording,
@@ -140,7 +148,12 @@ pub(crate) fn choose<'a>(
         (progress, found) = (None, None);
     }
     let slight = found.as_ref().and_then(|found| Some((found, found.slight?)));
-    let mut chosen = if let Some((found, (window, share))) = slight.filter(|_| find_on == FindOn::Slight) {
+    let both = (find_on == FindOn::Both)
+        .then(|| both(recording, jvms, progress.as_ref().zip(found.as_ref()), chains))
+        .flatten();
+    let mut chosen = if let Some(both) = both {
+        both
+    } else if let Some((found, (window, share))) = slight.filter(|_| find_on == FindOn::Slight) {
         let base = Intervals::of_windows(&found.base).without(&Intervals::of_windows(&[window]));
         let how = format!(
             "{}; it was worse than usual by {} for {}: less than a dip, and looked into because its cause is found",
@@ -212,6 +225,40 @@ pub(crate) fn choose<'a>(
     }
     chosen.windows.how += &format!("; times count from {}", timeline.zero_is);
     Ok(chosen)
+}
+
+/// Intervals in which threads spent their time differently, where a series without a dip is lower
+/// meanwhile, too: two witnesses. A test of given intervals sees less than a search for some.
+fn both<'a>(
+    recording: &'a Recording,
+    jvms: &[ProcessId],
+    series: Option<(&Progress, &Found)>,
+    chains: &OnceCell<Chains<'a>>,
+) -> Option<Chosen> {
+    let (progress, found) = series.filter(|(_, found)| found.slow.is_empty())?;
+    if !watches_threads(recording) {
+        return None;
+    }
+    let change = change::find(recording, chains.get_or_init(|| Chains::of(recording)), jvms)?;
+    let warm_up = Intervals::of_windows(found.warm_up.as_slice());
+    let ticks = |windows: &[Window]| -> Vec<f64> {
+        let windows = Intervals::of_windows(windows).without(&warm_up).windows();
+        progress.within(&windows).flatten().collect()
+    };
+    let (slow, base) = (ticks(&change.slow), ticks(&change.base));
+    let median = |values: &[f64]| crate::stats::median(&crate::stats::sorted(values.iter().copied()));
+    let lower = 1.0 - median(&slow)? / median(&base).filter(|usual| *usual > 0.0)?;
+    if slow.len() < FEWEST_TICKS || lower < dips::SLIGHT || crate::stats::mann_whitney(&slow, &base) > CHANCE
+    {
+        return None;
+    }
+    let how = format!(
+        "{}; {}, and it was worse than usual by {} meanwhile",
+        found.how,
+        change.how,
+        crate::quantity::share(lower)
+    );
+    Some(chosen(change.slow, change.base, how))
 }
 
 fn by_hand(slow: &Intervals, timeline: &Timeline<'_>, found: Option<&Found>) -> Chosen {

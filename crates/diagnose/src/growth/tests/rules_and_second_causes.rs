@@ -226,3 +226,31 @@ fn threads_that_hang_are_the_work_where_hardly_any_thread_runs() {
         diagnosis.seen.largest
     );
 }
+
+/// A service that makes so many operations a second while its threads sleep, at three places, for
+/// so many milliseconds of 100.
+fn meanwhile(rate: f64, slept: i64) -> Diagnosis {
+    let mut service = Service::of((300.0, rate));
+    for i in 0..6 {
+        let thread = service.thread(&format!("worker-{i}"));
+        let place = ["shop.Retry.backOff", "shop.Audit.pause", "shop.Quota.await"][i % 3];
+        let sleep = [
+            ("do_nanosleep", FrameType::Kernel),
+            ("java.lang.Thread.sleep", FrameType::C2),
+            (place, FrameType::C2),
+        ];
+        service.off(thread, &sleep, (0, slept), &[]);
+    }
+    service.diagnosis()
+}
+
+#[test]
+fn a_slight_loss_in_which_threads_did_something_else_is_looked_into() {
+    let both = meanwhile(264.0, 60);
+    assert_eq!(both.windows.found_on, crate::FoundOn::Series, "{}", both.headline);
+    assert!(both.loss.lost_ms > 1_000.0 && !both.findings.is_empty(), "{:?}", both.loss);
+    for (rate, slept) in [(264.0, 0), (300.0, 60)] {
+        let one = meanwhile(rate, slept);
+        assert!(one.findings.is_empty(), "{}", one.headline);
+    }
+}
