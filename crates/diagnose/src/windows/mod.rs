@@ -228,7 +228,7 @@ pub(crate) fn choose<'a>(
 }
 
 /// Intervals in which threads spent their time differently, where a series without a dip is lower
-/// meanwhile, too: two witnesses. A test of given intervals sees less than a search for some.
+/// meanwhile, too: two witnesses. A test of given intervals sees more than a search for some.
 fn both<'a>(
     recording: &'a Recording,
     jvms: &[ProcessId],
