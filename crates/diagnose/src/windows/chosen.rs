@@ -6,6 +6,11 @@ use super::progress::Progress;
 use crate::intervals::Intervals;
 use crate::{FoundOn, Loss, Measure, Window, Windows};
 
+/// Share of the slow time in which threads must have been watched for the rest to be left out.
+const WATCHED_LEAST: f64 = 0.5;
+/// Share from which on what threads did is judged, whatever the rest was.
+const JUDGED_FROM: f64 = 0.8;
+
 /// Windows with what was lost in them.
 pub(crate) struct Chosen {
     pub(crate) windows: Windows,
@@ -91,6 +96,25 @@ impl Chosen {
             );
         }
         (self.windows.slow, self.windows.base) = (seen.windows(), base_seen.windows());
+    }
+
+    /// Keeps to the slow time in which threads were watched, where that is half of it or more, and
+    /// less than what they can be judged on: a log that goes on for longer shows little of the
+    /// rest, which would dilute what the threads show.
+    pub(super) fn keep_to_watched(&mut self, watched: &Intervals) {
+        let slow = Intervals::of_windows(&self.windows.slow);
+        let seen = slow.and(watched);
+        let base = Intervals::of_windows(&self.windows.base).and(watched);
+        let part = seen.length_ns() as f64 / slow.length_ns().max(1) as f64;
+        if !(WATCHED_LEAST..JUDGED_FROM).contains(&part) || base.is_empty() {
+            return;
+        }
+        self.windows.how += &format!(
+            "; only the {} of {} slow time in which threads were watched are judged",
+            crate::quantity::millis(seen.length_ms()),
+            crate::quantity::millis(slow.length_ms())
+        );
+        (self.windows.slow, self.windows.base) = (seen.windows(), base.windows());
     }
 
     /// Cuts the whole run to what was recorded of it, where a series goes on well beyond that: what

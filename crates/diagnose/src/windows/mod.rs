@@ -206,6 +206,10 @@ pub(crate) fn choose<'a>(
         chosen.clip_run(&timeline.recorded());
     } else {
         chosen.clip(&timeline.recorded());
+        if options.slow.is_empty() && !chosen.on_stops {
+            let watched = recording.spans_of(kind::SCHED_WATCHED);
+            chosen.keep_to_watched(&Intervals::of(watched.map(|span| (span.t0_ns(), span.t1_ns()))));
+        }
         let measured = progress.as_ref().or(chosen.exchanges.as_deref());
         let series = measured.and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
         if let Some((progress, loss)) = series {

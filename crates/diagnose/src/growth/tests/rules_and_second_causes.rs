@@ -254,3 +254,25 @@ fn a_slight_loss_in_which_threads_did_something_else_is_looked_into() {
         assert!(one.findings.is_empty(), "{}", one.headline);
     }
 }
+
+/// Threads were watched until the middle of the slow time; the log of the collector goes on.
+#[test]
+fn slow_time_that_only_a_log_covers_does_not_dilute_what_threads_show() {
+    let mut service = Service::of((300.0, 60.0));
+    let sleep = service.stack(&SLEEP);
+    for i in 0..6 {
+        let name = format!("worker-{i}");
+        let recording = &mut service.built.recording;
+        let thread = recording.thread(service.built.jvm, None, &name, fathom_recording::Role::App);
+        service.row(kind::SCHED_WATCHED, thread, (0, 32_000), None, &[]);
+        for tenth in 200..320 {
+            let ends = (tenth * 100, tenth * 100 + 80);
+            service.row(kind::SCHED_OFF, thread, ends, Some(sleep), &[]);
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let [slow] = diagnosis.windows.slow[..] else { panic!("{:?}", diagnosis.windows) };
+    assert!((slow.to_ns - 32 * 1_000_000_000).abs() < 2_000_000_000, "{slow:?}");
+    assert_eq!(&*found(&diagnosis).culprit, "shop.Retry.backOff");
+    assert!(diagnosis.findings[0].share.is_some_and(|share| share > 0.8), "{:#?}", diagnosis.findings);
+}
