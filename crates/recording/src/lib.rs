@@ -63,4 +63,4 @@ pub use series::{Series, SeriesInfo, SeriesKind};
 pub use sources::{Check, Process, Sampling, Segment, Source, Thread, UnknownLine, Unseen};
 pub use spans::{SpanRow, Spans};
 pub use stack_census::StackCensus;
-pub use strings::Strings;
+pub use strings::{Strings, same};

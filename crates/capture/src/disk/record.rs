@@ -114,7 +114,7 @@ pub(super) fn sync_name(number: u32) -> &'static str {
 }
 
 impl Event {
-    /// As the program sends it; `None` when it is none.
+    /// As the program sends it; `None` where its kind is not known.
     pub(super) fn of(event: &disk_event) -> Option<Self> {
         let what = match event.what {
             1 => What::Request,

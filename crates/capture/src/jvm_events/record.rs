@@ -29,7 +29,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// As the program sends it; `None` when it is none.
+    /// As the program sends it; `None` where its kind is not known.
     pub fn of(event: &jvm_event) -> Option<Self> {
         Some(Self {
             t_ns: event.t_ns.cast_signed(),

@@ -26,7 +26,7 @@ pub(super) enum Record {
 }
 
 impl Record {
-    /// As the program sends it; `None` when it is none.
+    /// As the program sends it; `None` where its kind is not known.
     pub(super) fn of(event: &lock_event) -> Option<Self> {
         match event.kind {
             0 => Some(Self::Unknown(event.tid)),

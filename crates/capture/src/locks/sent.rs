@@ -16,7 +16,7 @@ pub(super) const MOST_FRESH: usize = 256;
 /// How `/proc/PID/task/TID/syscall` shows a call of futex (x86-64).
 const FUTEX: &str = "202 ";
 /// A thread that the JVM does not list as one of its Java threads after this time is not one;
-/// `NO_JAVA_THREAD` of bpf/locks.bpf.c tells the program.
+/// bpf/locks.bpf.c knows such a thread by `NO_JAVA_THREAD`.
 const NO_JAVA_THREAD_AFTER: Duration = Duration::from_secs(1);
 const NO_JAVA_THREAD: u64 = 1;
 

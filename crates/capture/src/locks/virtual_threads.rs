@@ -62,7 +62,7 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// As the program sends and keeps it; `None` when it is none.
+    /// As the program sends and keeps it; `None` where its kind is not known.
     fn of(wait: &virtual_wait) -> Option<Self> {
         Some(Self { event: Event::of(&transmute!(wait.wait))?, number: wait.number })
     }

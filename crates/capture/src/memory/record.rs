@@ -168,7 +168,7 @@ impl FaultMapping {
 }
 
 impl Tail {
-    /// As it stands behind a stack; `None` when it is none.
+    /// As it stands behind a stack; `None` where its kind is not known.
     pub(super) fn of(tail: &memory_tail) -> Option<Self> {
         Some(Self {
             from_ns: tail.from_ns,

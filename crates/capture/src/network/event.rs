@@ -34,7 +34,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// As the programs send it, and keep it in a map; `None` when it is none.
+    /// As the programs send it, and keep it in a map; `None` where its kind is not known.
     pub(super) fn of(event: &types::network_event) -> Option<Self> {
         let kind = match event.kind {
             1 => Kind::Connect,

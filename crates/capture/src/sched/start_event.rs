@@ -26,7 +26,7 @@ pub(super) struct StartEvent {
 }
 
 impl StartEvent {
-    /// As the program sends it; `None` when it is none.
+    /// As the program sends it; `None` where its kind is not known.
     pub(super) fn of(event: &start_event) -> Option<Self> {
         let part = match event.kind {
             1 => Part::Cloned { stack_ns: event.stack_ns, is_shared: event.is_shared != 0 },

@@ -63,7 +63,8 @@ const PIPE_MAGIC: u64 = 0x5049_5045;
 const ANON_INODE_MAGIC: u64 = 0x0904_1934;
 
 impl Event {
-    /// As the program sends it, with the text behind it; `None` when it is none.
+    /// As the program sends it, with the text behind it; `None` where its kind is not known, or its
+    /// text is cut off.
     pub(super) fn of(event: &call_event, text: &[u8]) -> Option<Self> {
         let kind = match event.kind {
             1 => Kind::Call,

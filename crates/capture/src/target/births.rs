@@ -41,7 +41,7 @@ pub(super) struct Birth {
 }
 
 impl Birth {
-    /// As the program sends it; `None` when it is none.
+    /// As the program sends it; `None` where its pid is out of range.
     fn of(birth: &types::birth) -> Option<Self> {
         Some(Self {
             t_ns: birth.t_ns,

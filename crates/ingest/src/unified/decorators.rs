@@ -9,8 +9,9 @@
 //! Limits: `timenanos` alone cannot be distinguished from `uptimenanos` alone by its form; its
 //! value decides (see [`Timestamps::nanos`]).
 
+use fathom_recording::same;
+
 use super::dates::Dates;
-use super::same::same;
 use super::scan;
 
 /// The severity of a line.

@@ -28,7 +28,6 @@ mod pause;
 mod record;
 mod run;
 mod safepoint;
-mod same;
 mod scan;
 
 use fathom_recording::{Process, Sink, Source};

@@ -3,12 +3,12 @@
 
 use std::rc::Rc;
 
+use fathom_recording::same;
 use fathom_recording::vocabulary::{failure, figure};
 use rustc_hash::FxHashMap;
 
 use super::out::text;
 use super::record::{Group, Record};
-use super::same::same;
 use super::scan::Change;
 
 /// How many figures, phases or qualifiers one pause may have. G1 with every detail has some thirty
