@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fathom_diagnose::quantity;
 use fathom_recording::Overwrite;
 use fathom_recording::identity::plain;
 
@@ -48,8 +49,13 @@ impl Args {
         identity.host = self.host.as_deref().map(plain).or(identity.host);
         recording.identity = identity;
         fathom_recording::write(&recording, &self.output, overwrite(self.force))?;
-        let (spans, series) = (recording.spans.len(), recording.series.len());
-        eprintln!("fathom: {}: {spans} spans, {series} series; see fathom info", self.output.display());
+        let [spans, counts, samples, series] =
+            [recording.spans.len(), recording.counts.len(), recording.samples.len(), recording.series.len()]
+                .map(|rows| quantity::count(rows as f64));
+        eprintln!(
+            "fathom: {}: {spans} spans, {counts} counts, {samples} samples, {series} series; see fathom info",
+            self.output.display()
+        );
         Ok(Outcome::Done)
     }
 }
