@@ -21,13 +21,20 @@ public class Shelves {
 
   private final Shelf shelf = new Shelf();
 
-  /** One thread sleeps for 2 ms with the lock, and the other waits for it. */
+  /**
+   * One thread sleeps for 2 ms with the lock, and the other waits for it. Whoever leaves it stays
+   * away for a while: a monitor is not fair, and JMH's iteration lasts until a thread that is
+   * starved has finished.
+   */
   @Benchmark
   @Threads(2)
   public long locked() throws InterruptedException {
+    long taken;
     synchronized (shelf) {
       Thread.sleep(2);
-      return ++shelf.taken;
+      taken = ++shelf.taken;
     }
+    Thread.sleep(1);
+    return taken;
   }
 }
