@@ -3,6 +3,7 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
+use super::finalizer_backlog;
 use super::gc_case::{GcCase, cited, most, remedy, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
@@ -202,6 +203,9 @@ fn found(
         "fathom gc shows 0 under \"Failures to evacuate or promote\"".into(),
         "the heap after collections stays below 85% of the largest heap".into(),
     ];
+    if !had_room {
+        finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
+    }
     finding
 }
 

@@ -7,6 +7,7 @@ mod young;
 
 use fathom_recording::vocabulary::{fact, figure};
 
+use super::finalizer_backlog;
 use super::gc_case::{GcCase, SEVERAL, blind, cited, median, most, summed};
 use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
@@ -375,6 +376,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         false => "fathom gc shows less than 5% of the time stopped and a live set below 70% of the heap",
     };
     finding.verify = vec![verify.into()];
+    finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
     finding
 }
 

@@ -11,6 +11,7 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 
 use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
+use super::finalizer_backlog;
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
 use crate::confidence::Ground;
@@ -237,6 +238,9 @@ fn found(
     };
     finding.verify = vec!["after the fix, fathom gc shows no sure growth of the live set".into()];
     finding.verify.splice(0..0, verify.map(str::to_owned));
+    if keeper.is_none() {
+        finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
+    }
     finding
 }
 

@@ -3,6 +3,7 @@
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
+use super::finalizer_backlog;
 use super::gc_case::{cited, remedy};
 use crate::confidence::Ground;
 use crate::facts::{Metric, Value, culprits, titles, written};
@@ -71,6 +72,9 @@ impl Rule for OutOfMemory {
         finding.windows = super::gc_case::ranges(said.iter().map(|(_, span)| *span));
         finding.remedies = remedies(worst);
         finding.verify = vec!["the log has no such line".into()];
+        if worst != What::Metaspace {
+            finalizer_backlog::tell(case, jvm, &mut finding);
+        }
         Judgement::Found(Box::new(finding))
     }
 }
