@@ -262,7 +262,8 @@ fn held_or_less<'a>(growth: &Growth<'a>, case: &Case<'a>, latency: Option<&Progr
         true => None,
         false => growth.less_demand(case),
     };
-    growth.busy_stage(case).or_else(|| growth.held_back(case)).or_else(late).or_else(less)
+    let held = growth.busy_stage(case).or_else(|| growth.held_back(case));
+    held.or_else(|| growth.larger_answers(case)).or_else(late).or_else(less)
 }
 
 /// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do,
@@ -322,10 +323,10 @@ fn judge<'a>(
     // late.
     let by_requests = !case.lost_by.is_empty() && case.exchanges.as_ref().is_some_and(|e| e.are_requests());
     if by_requests && found < LITTLE {
-        let held = growth
-            .as_ref()
-            .filter(|growth| !growth.grew(&case))
-            .and_then(|growth| growth.busy_stage(&case).or_else(|| growth.held_back(&case)));
+        let held = growth.as_ref().filter(|growth| !growth.grew(&case)).and_then(|growth| {
+            let held = growth.busy_stage(&case).or_else(|| growth.held_back(&case));
+            held.or_else(|| growth.larger_answers(&case))
+        });
         is_asked_less = held.is_none() && growth.as_ref().is_some_and(|growth| growth.answers_as_ever(&case));
         if is_asked_less {
             merged.findings.retain(|finding| finding.confidence > Confidence::ConsistentWith);
