@@ -86,6 +86,16 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
             (chosen, judged) = (by_recording, again);
         }
     }
+    // Where a series was slow only while nobody watched threads, and logs of that time show no
+    // cause, what threads did else may be the answer, and is what is known.
+    let is_unwatched = || {
+        let watched = windows::change::watched(recording);
+        !watched.is_empty() && Intervals::of_windows(&chosen.windows.slow).and(&watched).is_empty()
+    };
+    let is_found = chosen.windows.found_on == FoundOn::Series && !chosen.whole_run;
+    if is_found && judged.merged.findings.is_empty() && is_unwatched() {
+        (chosen, judged) = judge_on(FindOn::Watched)?;
+    }
     // Of the time before a series has reached its level it says nothing: what the recording itself
     // shows of that is the answer, where it is sure.
     if judged.merged.findings.is_empty() && is_in_warm_up(&chosen, &timeline) {
