@@ -27,7 +27,7 @@ super::metrics! {
     /// CPUs that the hypervisor gave to other machines.
     STOLEN = "cpus-stolen", "the hypervisor took {value} CPUs as well";
     /// Programs that the JVM starts.
-    PROGRAMS_STARTED = "programs-started", "the JVM and its children start {value:.0} programs a second";
+    PROGRAMS_STARTED = "programs-started", "the JVM starts {value:.0} programs a second";
     /// CPU time in what only a full TLS handshake does.
     HANDSHAKES = "tls-handshakes-in-full",
         "{value} of CPU time with certificates, signatures and keys, {rest} in the rest of handshakes";

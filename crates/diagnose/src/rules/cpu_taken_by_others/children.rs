@@ -12,14 +12,17 @@ const MANY_A_SECOND: f64 = 5.0;
 /// How many times as many as in the baseline.
 const MORE: f64 = 1.5;
 
-/// Programs that threads and children of the JVM start a second, where they are many, and more than
-/// usual. The JDK starts each through a helper (`jspawnhelper`), which is one, too.
+/// The calls in which a thread of the JDK waits for the end of each program that it started
+/// (`ProcessHandleImpl.completion`).
+const AWAITS: [&str; 2] = ["wait4", "waitid"];
+
+/// Programs a second that the JVM starts and waits for, where they are many, and more than usual.
 pub(super) fn started(cpu: &CpuContention<'_, '_>) -> Option<f64> {
     let case = cpu.case;
     let per_second = |windows: &[Window]| {
         let within = Intervals::of_windows(windows);
         let calls = case.recording.counts_of(count::SYSCALL_TOTALS);
-        let own = calls.filter(|made| made.process() == cpu.jvm && made.name() == "execve");
+        let own = calls.filter(|made| made.process() == cpu.jvm && AWAITS.contains(&made.name()));
         own.map(|made| within.counted_within(&made)).sum::<f64>() / Case::length_ms(windows).max(1.0) * 1e3
     };
     let slow = per_second(&case.slow);

@@ -55,7 +55,7 @@ fn programs_that_the_jvm_starts_itself_are_no_others() {
     let by = |programs: u64| {
         let mut built = workers(2, 80.0, 1.6);
         built.recording.series.retain(|series| series.info.name != live::PROCESS_CPU.name);
-        built.counted_calls("worker-0", "execve", 20.0, 10_000.0, programs);
+        built.counted_calls("process reaper", "wait4", 20.0, 10_000.0, programs);
         let recording = built.sealed();
         let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
         let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
