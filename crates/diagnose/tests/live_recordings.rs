@@ -105,6 +105,8 @@ fn processors_that_others_took_are_reported_with_who_took_them() {
     let finding = &d.findings[0];
     assert_eq!(finding.rule, "cpu-taken-by-others");
     assert_eq!(taken_most_by(finding), Some("python3 (6 processes)"));
+    // Threads wait for a CPU in the baseline too: what is 0.0 there is what they ran less for it.
+    assert!(d.windows.how.contains("running less than usual"), "{}", d.windows.how);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `gc-locker`: native code holds arrays, and collections have to wait for it or to leave regions
 //! in place.
 
-use fathom_recording::vocabulary::{fact, figure, kind};
+use fathom_recording::vocabulary::{fact, figure, kind, source};
 use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 
 use super::gc_case::{GcCase, SEVERAL, cited, marked, most, remedy, summed};
@@ -189,7 +189,7 @@ impl Blocked {
         finding.title = titles::GC_LOCKER_WAITED.is(waited.clone()).with("threads", threads.clone()).into();
         let fact = pauses::LOCKER_WAITS.is(waited).with("threads", threads);
         let fact = fact.with("thread", Value::name(named)).with("longest", Value::ms(*longest_ms));
-        let mut evidence = summed("sched", fact);
+        let mut evidence = summed(source::SCHED, fact);
         evidence.thread = Some(*thread);
         finding.evidence.insert(0, evidence);
         finding.acts.extend(self.windows);

@@ -130,7 +130,9 @@ impl Rule for JitIntrinsicMissing {
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let used = used(case.recording, jvm);
-        let Some(cpu) = Cpu::of(case, jvm, |frames| replaced(frames, &used)) else { return unseen(self) };
+        let Some(cpu) = Cpu::of(case, jvm, |frames| replaced(frames, &used)) else {
+            return unseen(self, case);
+        };
         let what = match used.is_empty() {
             true => "compiled Java of methods that C2 has intrinsics for".to_owned(),
             false => format!(

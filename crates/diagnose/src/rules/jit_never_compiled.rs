@@ -60,7 +60,7 @@ impl Rule for JitNeverCompiled {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let Some(cpu) = Cpu::of(case, jvm, interpreted) else { return unseen(self) };
+        let Some(cpu) = Cpu::of(case, jvm, interpreted) else { return unseen(self, case) };
         // What was interpreted all along is not what changed.
         if !case.base.is_empty() && has_no_compilers(case, jvm) {
             return Judgement::RuledOut {

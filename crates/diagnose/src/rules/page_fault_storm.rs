@@ -10,9 +10,10 @@ use super::gc_case::{WHOLE_RUN_SHARE, blind, summed};
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, faults as facts, scope, titles};
 use crate::intervals::Intervals;
+use crate::sight::left_out;
 use crate::waits::Category;
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
-use fathom_recording::vocabulary::{fact, fault, kind};
+use fathom_recording::vocabulary::{fact, fault, kind, source};
 use fathom_recording::{ProcessId, ThreadId};
 
 /// Share of the fetched bytes that must have been given back meanwhile for the one to be blamed on
@@ -100,11 +101,10 @@ impl Rule for PageFaultStorm {
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(faults) = Faults::of(case, jvm) else {
-            return blind(
-                self,
-                scope::PAGE_FAULTS.fact(),
-                "fathom record (eBPF), or perf record -g with the kernel's frames",
-            );
+            let left_out = left_out(case.recording, source::MEMORY);
+            let remedy = left_out
+                .unwrap_or_else(|| "fathom record (eBPF), or perf record -g with the kernel's frames".into());
+            return blind(self, scope::PAGE_FAULTS.fact(), remedy);
         };
         let cost_ms = faults.cost_ms();
         let measured_loss = !case.whole_run || case.loss.lost_ms > 0.0;

@@ -229,6 +229,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn time_in_which_a_process_was_stopped_from_outside_is_no_time_in_which_its_jvm_was_not_stopped() {
+        let recording = recording(4, 4);
+        let jvm = fathom_recording::ProcessId(0);
+        let windows = [crate::Window { from_ns: 9_000_000_000, to_ns: 14_000_000_000 }];
+        let rows = crate::ledger::ledger(&recording, &[jvm], &windows, &[], &crate::Loss::default());
+        let of = |category: &str| rows.iter().find(|row| row.category == category)?.slow_ms;
+        assert_eq!(of(crate::Category::Frozen.words()), Some(3_000.0), "{rows:?}");
+        assert_eq!(of(crate::ledger::NOT_STOPPED), Some(2_000.0), "{rows:?}");
+    }
+
     /// Of threads without work it is often not recorded that they were stopped as well.
     #[test]
     fn threads_that_are_stopped_together_are_no_tracers_work_however_many_others_there_are() {

@@ -78,7 +78,7 @@ impl Rule for TlsNotResumed {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let Some(cpu) = Cpu::of(case, jvm, |frames| part(frames)) else { return unseen(self) };
+        let Some(cpu) = Cpu::of(case, jvm, |frames| part(frames)) else { return unseen(self, case) };
         let cost_ms = match cpu.worth("TLS handshakes in full", in_full(&cpu)) {
             Ok(cost_ms) => cost_ms,
             Err(ruled_out) => return ruled_out,

@@ -249,7 +249,7 @@ fn in_jvm<'a>(
         let within = if place.is_empty() { String::new() } else { format!(" in {place}") };
         let doing = match category {
             Category::Running => "running or waiting for a CPU",
-            Category::RunQueue => "kept from running, waiting for a CPU",
+            Category::RunQueue => "running less than usual, and waiting for a CPU instead",
             category => category.words(),
         };
         let what = format!("{doing}{within}");

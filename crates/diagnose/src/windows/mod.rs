@@ -370,7 +370,7 @@ fn by_finding<'a>(
             None => on_stops(slow, &how),
         },
         None => {
-            let none = stops::why_none(recording, jvms, timeline.covers);
+            let none = stops::why_none(recording, jvms);
             match most_stopped(recording, jvms) {
                 Some((slow, how)) => on_stops(slow, &format!("{series}, {none}; {how}")),
                 None => whole(format!("{series}, {none}: the whole run is looked at")),

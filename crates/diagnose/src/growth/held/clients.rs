@@ -6,7 +6,7 @@
 //! acknowledgement that is delayed by up to 40 ms on Linux, TCP_DELACK_MIN), is late for them
 //! alone.
 
-use fathom_recording::vocabulary::count;
+use fathom_recording::vocabulary::{count, source};
 use fathom_recording::{ProcessId, Role};
 
 use super::{BY_THREADS, HELD_RULE, LONGER, SENDS};
@@ -91,7 +91,7 @@ fn evidence(
     let waits = waits.with("measured-on", Value::name(&latency.measured_on));
     let spent = facts::SPENT.is(Value::ms(threads)).over(Value::ms(usual));
     let rows = [Evidence::summed("clients", waits), Evidence::summed("ledger of threads", spent)];
-    rows.into_iter().chain(pieces.map(|pieces| Evidence::summed("syscalls", pieces.fact()))).collect()
+    rows.into_iter().chain(pieces.map(|pieces| Evidence::summed(source::SYSCALLS, pieces.fact()))).collect()
 }
 
 fn remedies(in_pieces: bool) -> Vec<Remedy> {

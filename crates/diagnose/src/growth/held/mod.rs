@@ -13,7 +13,7 @@ mod peers;
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{count, live};
+use fathom_recording::vocabulary::{count, live, source};
 use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use super::{Growth, LEADS, words};
@@ -120,10 +120,10 @@ impl Growth<'_> {
         let took = took.with("rate-baseline", rate(base, &case.base));
         let spent = facts::SPENT.is(spent).over(spent_before);
         finding.evidence =
-            vec![Evidence::summed("requests", took), Evidence::summed("ledger of threads", spent)];
+            vec![Evidence::summed(source::REQUESTS, took), Evidence::summed("ledger of threads", spent)];
         finding.evidence.extend(sender.map(|(thread, share)| {
             let sends = facts::SENDS_MOST.is(Value::share(share)).with("thread", Value::Name(thread));
-            Evidence::summed("syscalls", sends)
+            Evidence::summed(source::SYSCALLS, sends)
         }));
         finding.remedies = vec![Remedy {
             change: "look at what completes the answers: timers and batches, delays between tries, rate limits, queues before pools, buffers that are \

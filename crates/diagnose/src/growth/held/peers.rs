@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{kind, label, live};
+use fathom_recording::vocabulary::{kind, label, live, source};
 use fathom_recording::{ProcessId, Recording, Span, ThreadId};
 use rustc_hash::FxHashSet;
 
@@ -193,7 +193,7 @@ impl Growth<'_> {
         let is_behind = |f: &Finding| f.process_id == self.jvm && f.rule.starts_with("lock-");
         for lock in findings.extract_if(.., |f| is_behind(f)) {
             let behind = facts::LOCK_BEHIND.fact().with("title", Value::from(&lock.title));
-            finding.evidence.insert(1, Evidence::summed("locks", behind));
+            finding.evidence.insert(1, Evidence::summed(source::LOCKS, behind));
             finding.also.push(lock.rule);
         }
         Some(finding)
@@ -276,7 +276,7 @@ fn evidence(peer: &Peer<'_>, case: &Case<'_>) -> Vec<Evidence> {
         facts::UNREAD.is(Value::ms(slow.unread_ms)).over(Value::ms(base.unread_ms)),
         facts::PEER_ANSWERS.is(rate(slow, &case.slow)).over(rate(base, &case.base)),
     ];
-    rows.map(|row| Evidence::summed("requests", row)).into()
+    rows.map(|row| Evidence::summed(source::REQUESTS, row)).into()
 }
 
 fn remedies(peer: &Peer<'_>) -> Vec<Remedy> {
