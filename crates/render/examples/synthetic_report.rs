@@ -26,7 +26,7 @@ use fathom_recording::{
 
 const S: i64 = 1_000_000_000;
 /// What a diagnosis states, as a sentence that was made up.
-static MADE_UP: Metric = Metric { id: "", words: "{value}" };
+static MADE_UP: Metric = Metric::new("", "{value}");
 /// Length of the made-up run.
 const RUN_NS: i64 = 600 * S;
 const SLOW: Window = Window { from_ns: 300 * S, to_ns: 330 * S };
@@ -464,7 +464,7 @@ fn diagnosis() -> Diagnosis {
                 evidence("the queue is empty again", 329),
             ],
             remedies: vec![Remedy {
-                change: "-XX:TieredStopAtLevel=1".into(),
+                change: said("-XX:TieredStopAtLevel=1").into(),
                 applies_to: "JDK 8 and later".into(),
                 risk: "lower peak speed".into(),
             }],

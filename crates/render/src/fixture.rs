@@ -10,7 +10,7 @@ use fathom_diagnose::{
 const S: i64 = 1_000_000_000;
 
 /// What a diagnosis states, as a sentence that was made up.
-static MADE_UP: Metric = Metric { id: "", words: "{value}" };
+static MADE_UP: Metric = Metric::new("", "{value}");
 
 pub fn said(sentence: &str) -> Fact {
     MADE_UP.is(Value::name(sentence))
@@ -84,12 +84,12 @@ pub fn burst() -> Diagnosis {
         ],
         remedies: vec![
             Remedy {
-                change: "warm the migration's code path before it is needed".into(),
+                change: said("warm the migration's code path before it is needed").into(),
                 applies_to: String::new(),
                 risk: String::new(),
             },
             Remedy {
-                change: "-XX:TieredStopAtLevel=1".into(),
+                change: said("-XX:TieredStopAtLevel=1").into(),
                 applies_to: "JDK 8 and later".into(),
                 risk: "lower peak speed".into(),
             },
@@ -285,7 +285,7 @@ pub fn hostile() -> Diagnosis {
     finding.meaning = EVIL.into();
     finding.why_confidence = EVIL.into();
     finding.evidence = vec![evidence(EVIL, EVIL, Some(i64::MAX / S))];
-    finding.remedies[0].change = EVIL.into();
+    finding.remedies[0].change = said(EVIL).into();
     finding.verify = vec![EVIL.into()];
     diagnosis.ruled_out[0].rule = EVIL.into();
     diagnosis.ruled_out[0].figure = said(EVIL).into();

@@ -204,7 +204,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
           <ul class="remedies">
             {finding.remedies.map((r, i) => (
               <li key={i}>
-                <span>{r.change}</span>
+                <span>{r.change.text}</span>
                 {(r.applies_to !== "" || r.risk !== "") && (
                   <span class="quiet">{[r.applies_to, r.risk].filter((s) => s !== "").join(" · ")}</span>
                 )}

@@ -384,7 +384,7 @@ export type ProcessId = number;
 /** A change that helps. */
 export type Remedy = {
   /** The exact flag, setting or change. */
-  change: string;
+  change: Statement;
   /** Since which JDK (or for which range) it exists; empty when that does not matter. */
   applies_to: string;
   /** What it costs or risks. */

@@ -18,7 +18,7 @@ use super::callers::{Callers, frames_of};
 use super::parts::{BASE, FRAMES, Part};
 use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits};
+use crate::facts::{Value, culprits, remedies};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Finding, Layer, quantity};
@@ -255,7 +255,7 @@ impl<'a> Growth<'a> {
         let own = case.jvm_name(self.jvm);
         let of_parts = made.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));
         finding.evidence = std::iter::once(counted).chain(of_parts).collect();
-        finding.remedies = words::fewer_calls();
+        finding.remedies = vec![remedies::ASK_ONCE.remedy(), remedies::BUFFER_BETWEEN.remedy()];
         finding.verify = vec![
             format!("{} again", words::counted_as(calls, calls.base)),
             "the recording counts them by thread and second: kind syscall.totals in its counts.parquet"

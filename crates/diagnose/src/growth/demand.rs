@@ -11,9 +11,9 @@ use fathom_recording::{Frame, ProcessId, Recording, ThreadId};
 
 use super::{Each, Growth, MORE};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, culprits, growth as facts, remedies};
 use crate::windows::progress::Progress;
-use crate::{BlindSpot, Case, Evidence, Fact, Finding, Layer, Remedy, Window, stats, thread_ledger};
+use crate::{BlindSpot, Case, Evidence, Fact, Finding, Layer, Window, stats, thread_ledger};
 
 /// The id of the finding.
 pub const DEMAND_RULE: &str = "less-demand";
@@ -172,11 +172,7 @@ fn finding(
     let rates = facts::OPERATIONS.is(Value::plain(slow)).over(Value::plain(base));
     let rates = rates.with("unit", Value::name(&case.loss.unit)).with("took", took);
     finding.evidence = [rates, unseen].map(|fact| Evidence::summed(source, fact)).into();
-    finding.remedies = vec![Remedy {
-        change: "look at the clients, the balancer or the queue before this process for the same time".into(),
-        applies_to: "any JDK".into(),
-        risk: String::new(),
-    }];
+    finding.remedies = vec![remedies::LOOK_AT_CLIENTS.remedy()];
     finding.verify = vec!["requests that arrive at this process a second fell as its operations did".into()];
     finding.windows.clone_from(&case.slow);
     Some(finding)

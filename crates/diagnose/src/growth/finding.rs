@@ -5,7 +5,6 @@ use fathom_recording::vocabulary::{fact, kind, label};
 
 use super::callers::Callers;
 use super::carriers::has_carried;
-use super::fewer::Fewer;
 use super::lead::Lead;
 use super::parts::Part;
 use super::{
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::attribution::Key;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, culprits, growth as facts, remedies};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Finding, Window, quantity};
@@ -137,28 +136,28 @@ impl<'a> Growth<'a> {
         let others_wait = way.is_some() || !lead.behind.is_empty();
         finding.meaning = words::meaning(key.category, others_wait && sender.is_none()).into();
         finding.evidence = evidence;
-        finding.remedies = connects.map(|_| words::keep_connections()).into_iter().collect();
+        finding.remedies = connects.map(|_| remedies::KEEP_CONNECTIONS.remedy()).into_iter().collect();
         match sender {
-            Some(_) => finding.remedies.push(words::take_in_faster()),
-            None if connecting(case, key, part) => finding.remedies = vec![words::connect_once()],
-            None => finding.remedies.extend(words::remedies(key.category)),
+            Some(_) => finding.remedies.push(remedies::TAKE_IN_FASTER.remedy()),
+            None if connecting(case, key, part) => finding.remedies = vec![remedies::CONNECT_ONCE.remedy()],
+            None => finding.remedies.push(words::remedy(key.category)),
         }
         if pins(case, key, part) {
             let process = case.recording.processes.get(jvm.index());
             let jdk = process.and_then(|process| process.fact(fact::JDK)?.parse().ok());
             also.push(facts::CARRIERS.fact());
-            finding.remedies.insert(0, words::let_go_of_carriers(jdk));
+            finding.remedies.insert(0, words::let_go_of_carriers(jdk).remedy());
         }
         if let Some(fewer) = self.fewer(lead.part) {
             also.push(fewer.in_title());
             finding.evidence.insert(0, fewer.evidence());
-            finding.remedies.insert(0, Fewer::remedy());
+            finding.remedies.insert(0, remedies::FIND_LOST_PERMITS.remedy());
         }
         let handshakes = handshakes::made_more(case, jvm).filter(|_| key.category == Category::Stopped);
         if let Some(handshakes) = handshakes {
             also.push(handshakes.in_title());
             finding.evidence.push(handshakes.evidence());
-            finding.remedies.insert(0, handshakes.remedy());
+            finding.remedies.insert(0, remedies::FEWER_HANDSHAKES.remedy());
         }
         let several = lead.part.several.iter();
         let several = several

@@ -155,7 +155,7 @@ impl<'a> Growth<'a> {
         let own = case.jvm_name(self.jvm);
         let evidence = spread.parts.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));
         finding.evidence = evidence.collect();
-        finding.remedies = words::remedies(crate::waits::Category::Running);
+        finding.remedies = vec![words::remedy(crate::waits::Category::Running)];
         finding.verify = vec![
             format!(
                 "what runs below {} is back at what it was: {}",

@@ -7,10 +7,9 @@ mod tests;
 use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::{CpuContention, last_runners};
-use super::gc_case::remedy;
 use crate::chain::spent::Spent;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, ruled_out, titles};
+use crate::facts::{Value, culprits, remedies, ruled_out, titles};
 use crate::quantity::share;
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
@@ -293,30 +292,13 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
 
 fn remedies(taken: &Taken) -> Vec<crate::Remedy> {
     if taken.is_jvms() {
-        return vec![remedy(
-            "more CPUs, or fewer JVMs a machine: what they run in all must fit, and their own compilers and collectors \
-             come on top",
-            "the host",
-            "costs hardware; a JVM should start within its own cpuset or limit, which sets its number of threads",
-        )];
+        return vec![remedies::MORE_CPUS_OR_FEWER_JVMS.remedy()];
     }
-    let mut remedies = vec![remedy(
-        "CPUs of its own for the JVM: move the others away, or cpuset (taskset, --cpuset-cpus)",
-        "the host",
-        "costs hardware; the JVM should start within its cpuset, which sets its number of threads",
-    )];
+    let mut remedies = vec![remedies::OWN_CPUS.remedy()];
     if taken.is_collector() {
-        remedies.push(remedy(
-            "fewer collector threads: -XX:ConcGCThreads, -XX:ParallelGCThreads; a larger heap, so that they work less often",
-            "any JDK",
-            "collections take longer each",
-        ));
+        remedies.push(remedies::FEWER_COLLECTOR_THREADS.remedy());
     } else {
-        remedies.push(remedy(
-            "a larger weight than the others (cpu.weight, cpu.shares, --cpu-shares), or a quota or nice 19 for them",
-            "control groups, any Linux",
-            "the others get less",
-        ));
+        remedies.push(remedies::LARGER_WEIGHT.remedy());
     }
     remedies
 }

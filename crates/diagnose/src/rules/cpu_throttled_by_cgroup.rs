@@ -5,9 +5,9 @@ use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::CpuContention;
-use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
+use super::gc_case::{WHOLE_RUN_SHARE, summed};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
+use crate::facts::{Value, culprits, remedies, ruled_out, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window};
@@ -164,19 +164,7 @@ fn found(
         .into();
     finding.evidence = evidence(cpu, group, by_thread);
     finding.windows.clone_from(&case.slow);
-    finding.remedies = vec![
-        remedy(
-            "a larger quota (cpu.max, cpu.cfs_quota_us, --cpus, Kubernetes limits.cpu), or none and a weight in its place",
-            "control groups",
-            "others get less",
-        ),
-        remedy(
-            "fewer threads that run at once: -XX:ActiveProcessorCount=N sets the collector's and the compilers', and the \
-             sizes of common pools",
-            "JDK 10, 8u191 and later",
-            "less parallel work when the quota is not used up",
-        ),
-    ];
+    finding.remedies = vec![remedies::LARGER_QUOTA.remedy(), remedies::FEWER_THREADS_AT_ONCE.remedy()];
     finding.verify = vec![
         "cpu.stat of the group: nr_throttled no longer rises under the same load".into(),
         "fathom ledger REC --by role: nothing is throttled".into(),

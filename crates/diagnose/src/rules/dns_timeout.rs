@@ -4,10 +4,9 @@ use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Span};
 
 use super::dns_case::{self, asked, timed_out};
-use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::confidence::Ground;
-use crate::facts::{Value, titles, waits as facts};
+use crate::facts::{Value, remedies, titles, waits as facts};
 use crate::{Case, Judgement, Layer, Rule};
 
 /// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise,
@@ -112,17 +111,9 @@ impl Rule for DnsTimeout {
         }
         finding.evidence.extend(waits.longest(CITED, asked));
         finding.remedies = vec![
-            remedy("put a server first in resolv.conf that answers", "resolv.conf", "none"),
-            remedy(
-                "options timeout:1 attempts:2 (and single-request, where one of A and AAAA is dropped)",
-                "glibc",
-                "a slow but working server is given up on sooner",
-            ),
-            remedy(
-                "names with a trailing dot, or options ndots:1, so that no search domain is tried",
-                "resolv.conf",
-                "short names no longer resolve",
-            ),
+            remedies::ANSWERING_SERVER.remedy(),
+            remedies::SHORTER_TIMEOUT.remedy(),
+            remedies::NO_SEARCH_DOMAINS.remedy(),
         ];
         finding.verify = vec![
             "dig @SERVER NAME +tries=1: no answer from the server that is named here".into(),

@@ -3,10 +3,10 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, cited, most, remedy, summed};
+use super::gc_case::{GcCase, cited, most, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, titles};
+use crate::facts::{Value, culprits, pauses, remedies, ruled_out, titles};
 use crate::limits::cost_little;
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule, failures};
 
@@ -188,12 +188,7 @@ fn found(
         cited(&p.span, pauses::PAUSE_CUT_OFF.is(Value::name(p.span.name())).with("failed", failed))
     }));
     if had_room {
-        finding.remedies = vec![remedy(
-            "look at what the collections freed besides the heap: a larger -XX:PermSize or -XX:MetaspaceSize where classes fill that; \
-             -Xlog:gc* (JDK 8: -XX:+PrintGCCause) names the cause",
-            "any JDK",
-            "none",
-        )];
+        finding.remedies = vec![remedies::LOOK_BESIDES_THE_HEAP.remedy()];
         finding.verify = vec!["no full collection in the log while the heap has room".into()];
         return finding;
     }
@@ -217,32 +212,16 @@ fn had_room(gc: &GcCase<'_, '_>, pauses: &[Pause<'_>]) -> bool {
 }
 
 fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
-    let mut remedies = vec![remedy("a larger -Xmx", "any JDK", "memory")];
+    let mut remedies = vec![remedies::LARGER_HEAP.remedy()];
     match gc.fact(fact::COLLECTOR) {
         Some("G1") => {
-            remedies.push(remedy(
-                "-XX:G1ReservePercent=20 (default 10)",
-                "G1",
-                "that much of the heap stays free for survivors and not for use",
-            ));
-            remedies.push(remedy(
-                "-XX:InitiatingHeapOccupancyPercent=35 (default 45)",
-                "G1; since JDK 9 only the start value of an adaptive one (-XX:-G1UseAdaptiveIHOP holds it)",
-                "concurrent cycles run more often and take CPU time",
-            ));
+            remedies.push(remedies::G1_RESERVE.remedy());
+            remedies.push(remedies::EARLIER_CYCLES_OF_G1.remedy());
         }
-        Some("CMS") => remedies.push(remedy(
-            "-XX:CMSInitiatingOccupancyFraction=60 -XX:+UseCMSInitiatingOccupancyOnly",
-            "CMS, JDK 13 and before",
-            "concurrent cycles run more often and take CPU time",
-        )),
+        Some("CMS") => remedies.push(remedies::EARLIER_CYCLES_OF_CMS.remedy()),
         _ => {}
     }
-    remedies.push(remedy(
-        "a smaller live set: see what the heap holds (jcmd PID GC.class_histogram)",
-        "any JDK",
-        "the histogram stops the application",
-    ));
+    remedies.push(remedies::SMALLER_LIVE_SET.remedy());
     remedies
 }
 
@@ -278,7 +257,7 @@ mod tests {
             panic!("not found")
         };
         assert_eq!((finding.cost_ms, finding.confidence), (4_000.0, Confidence::Likely));
-        assert!(finding.remedies.iter().any(|r| r.change.contains("G1ReservePercent")));
+        assert!(finding.advises(&remedies::G1_RESERVE), "{:?}", finding.remedies);
     }
 
     /// What other stops take in as much time as usual was not lost by the full collections that

@@ -3,11 +3,11 @@
 
 use fathom_recording::vocabulary::fact;
 
-use super::gc_case::{GcCase, blind, most, no_swap, remedy, summed};
+use super::gc_case::{GcCase, blind, most, no_swap, summed};
 use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::facts::{Value, culprits, pauses, remedies, ruled_out, scope, titles};
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// The rule.
@@ -110,19 +110,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
 }
 
 fn remedies() -> Vec<Remedy> {
-    vec![
-        remedy(
-            "transparent huge pages off, or without compaction on a page fault: \
-             /sys/kernel/mm/transparent_hugepage/enabled and defrag (madvise, or defer)",
-            "Linux",
-            "more TLB misses",
-        ),
-        remedy(
-            "-Xms equal to -Xmx with -XX:+AlwaysPreTouch: no memory is given back and taken again",
-            "any JDK",
-            "the JVM starts later and takes all its memory at once",
-        ),
-    ]
+    vec![remedies::NO_COMPACTION.remedy(), remedies::KEEP_HEAP_TOUCHED.remedy()]
 }
 
 #[cfg(test)]
@@ -159,7 +147,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcKernelTime, &recording) else { panic!("not found") };
         finding.title.states(&titles::GC_KERNEL_TIME, &[("collections", "20")]);
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
-        let offers_swap = |finding: &Finding| finding.remedies.iter().any(|r| r.change.contains("VmSwap"));
+        let offers_swap = |finding: &Finding| finding.advises(&remedies::NO_SWAP);
         assert!(offers_swap(&finding));
         let in_all = finding.fact(&pauses::KERNEL_TIME);
         let seconds = ["value", "user", "paused"].map(|name| in_all.number(name).unwrap() / 1e3);

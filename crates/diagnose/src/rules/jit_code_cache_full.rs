@@ -4,9 +4,9 @@
 use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::jit_case::{JIT_LOG, JitCase, remedy};
+use super::jit_case::{JIT_LOG, JitCase};
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, compile, culprits, scope, titles};
+use crate::facts::{Metric, Value, compile, culprits, remedies, scope, titles};
 use crate::intervals::Intervals;
 use crate::{BlindSpot, Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
@@ -160,21 +160,9 @@ fn found(
     finding.evidence = evidence(case, jvm, seen);
     finding.windows = after.windows();
     finding.remedies = vec![
-        remedy(
-            "-XX:ReservedCodeCacheSize=512m (or twice what the log shows in use)",
-            "all JDKs; the default is 240 MB with tiered compilation, 48 MB without",
-            "address space; memory only as code fills it",
-        ),
-        remedy(
-            "one cache instead of segments, when one segment is full and the others are not: -XX:-SegmentedCodeCache",
-            "JDK 9 and later",
-            "",
-        ),
-        remedy(
-            "keep -XX:+UseCodeCacheFlushing on (the default), so that a full cache does not end compilation for good",
-            "all JDKs",
-            "",
-        ),
+        remedies::LARGER_CODE_CACHE.remedy(),
+        remedies::ONE_CODE_CACHE.remedy(),
+        remedies::FLUSH_CODE_CACHE.remedy(),
     ];
     finding.verify = vec![
         "no \"CodeCache is full\" and no code_cache_full in the logs; jcmd PID Compiler.codecache shows a tenth free"

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::jit_case::{JitCase, remedy};
+use super::jit_case::JitCase;
 use crate::confidence::Ground;
-use crate::facts::{Value, compile, culprits, ruled_out, titles};
+use crate::facts::{Value, compile, culprits, remedies, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule};
@@ -310,23 +310,9 @@ fn found(
 /// What can be done.
 fn advice() -> Vec<crate::Remedy> {
     vec![
-        remedy(
-            "make the failing assumption hold: split the method, or the call by receiver type, so that each copy sees \
-             one shape (the reason and the bytecode index above say which)",
-            "",
-            "",
-        ),
-        remedy(
-            "the newest update release: loops of this kind are fixed as bugs",
-            "all JDKs (such as JDK-8257594)",
-            "",
-        ),
-        remedy(
-            "as an experiment: keep the method interpreted, -XX:CompileCommand=exclude,CLASS::METHOD, or all of the JVM \
-             at C1's speed, -XX:TieredStopAtLevel=1",
-            "all JDKs",
-            "slower than a healthy C2: to see what the loop costs, not to stay",
-        ),
+        remedies::HOLD_ASSUMPTION.remedy(),
+        remedies::NEWEST_UPDATE.remedy(),
+        remedies::INTERPRET_METHOD.remedy(),
     ]
 }
 

@@ -6,9 +6,9 @@ use fathom_recording::vocabulary::{fact, sample};
 use fathom_recording::{FrameId, FrameType, ProcessId, Recording};
 
 use super::cpu_case::{Cpu, Seen, unseen};
-use super::gc_case::{remedy, summed};
+use super::gc_case::summed;
 use crate::confidence::Ground;
-use crate::facts::{Value, compile, culprits, titles};
+use crate::facts::{Value, compile, culprits, remedies, titles};
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Methods and callers that are named.
@@ -253,28 +253,15 @@ impl Why {
 
     fn remedies(&self, most: &Intrinsic) -> Vec<Remedy> {
         match self {
-            Self::SwitchedOff(flags) => vec![remedy(
-                format!("leave out {}", arguments(flags)),
-                "the JVM's arguments",
-                "if it was given because of a bug, that must be fixed in this JDK first",
-            )],
+            Self::SwitchedOff(flags) => {
+                vec![remedies::LEAVE_OUT_IF_FIXED.is(Value::name(arguments(flags))).into()]
+            }
             Self::JdkIsOlder => {
-                vec![remedy(format!("a JDK from {} on", most.since), "the host or the image", "an update")]
+                vec![remedies::LATER_JDK.is(Value::plain(f64::from(most.since))).into()]
             }
             Self::NotSeen => vec![
-                remedy(
-                    format!(
-                        "see whether it is on: java -XX:+UnlockDiagnosticVMOptions -XX:+PrintFlagsFinal -version | grep {}",
-                        most.flag
-                    ),
-                    "this JDK on this host",
-                    "none",
-                ),
-                remedy(
-                    "a CPU, or a model of one for the virtual machine, with the instructions it needs (/proc/cpuinfo)",
-                    "the host",
-                    "a move",
-                ),
+                remedies::SEE_FLAG.is(Value::name(most.flag)).into(),
+                remedies::CPU_WITH_INSTRUCTIONS.remedy(),
             ],
         }
     }

@@ -6,10 +6,10 @@ use fathom_recording::vocabulary::{fact, sample};
 use fathom_recording::{FrameType, ProcessId};
 
 use super::cpu_case::{Cpu, Seen, unseen};
-use super::gc_case::{remedy, summed};
+use super::gc_case::summed;
 use super::jit_case::{JitCase, name_of};
 use crate::confidence::Ground;
-use crate::facts::{Value, compile, culprits, ruled_out, titles};
+use crate::facts::{Value, compile, culprits, remedies, ruled_out, titles};
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// How long a method must have run in the interpreter to be one that is never compiled,
@@ -175,25 +175,12 @@ fn found(
 
 fn remedies(no_compilers: bool) -> Vec<Remedy> {
     if no_compilers {
-        return vec![remedy(format!("leave out {INT}"), "the JVM's arguments", "none known")];
+        return vec![remedies::LEAVE_OUT.is(Value::name(INT)).into()];
     }
     vec![
-        remedy(
-            "see how large it is (javap -c -p CLASS: the last bytecode index); split a method of more than 8,000 bytes of bytecode, or let the \
-             generator do so",
-            "the code",
-            "none known",
-        ),
-        remedy(
-            "-XX:-DontCompileHugeMethods",
-            "JDK 8 and later",
-            "compilers take long, and much memory, for such methods; C2 may still give up",
-        ),
-        remedy(
-            "leave out what excludes it (-XX:CompileCommand=exclude,…, a .hotspot_compiler file), if it is excluded",
-            "the JVM's arguments",
-            "if it was excluded because of a bug, that must be fixed in this JDK first",
-        ),
+        remedies::SPLIT_METHOD.remedy(),
+        remedies::COMPILE_HUGE_METHODS.remedy(),
+        remedies::DO_NOT_EXCLUDE.remedy(),
     ]
 }
 
@@ -228,7 +215,7 @@ mod tests {
         assert_eq!((finding.named(), finding.confidence), (PRICE, Confidence::Likely));
         let share = finding.fact(&compile::STAYS_INTERPRETED).number("value").unwrap();
         assert!((share - 0.8).abs() < 1e-6, "{share}");
-        assert!(finding.remedies.iter().any(|r| r.change == "-XX:-DontCompileHugeMethods"), "{finding:#?}");
+        assert!(finding.advises(&remedies::COMPILE_HUGE_METHODS), "{:?}", finding.remedies);
         let Judgement::Found(unlogged) = judge(run(150, Interpreted)) else { panic!("not found") };
         assert_eq!(unlogged.confidence, Confidence::ConsistentWith);
         let mut int = run(150, Interpreted);

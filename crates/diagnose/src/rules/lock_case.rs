@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use fathom_recording::{ProcessId, Span, ThreadId};
 
-use super::gc_case::remedy;
 use super::lock_advice;
 use super::lock_holders::holders;
 use super::lock_identity::{self, Lock};
@@ -14,7 +13,7 @@ use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
 use crate::confidence::Ground;
-use crate::facts::{Value, locks as facts, ruled_out, titles};
+use crate::facts::{Metric, Value, locks as facts, remedies, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
@@ -307,22 +306,18 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     finding.evidence.extend(waits.longest(CITED, of));
     finding.chain = chain(waits, first, words, holders.as_ref());
     if deadlock.is_some() {
-        finding.remedies.push(remedy(
-            "take these locks in the same order everywhere, or ask with tryLock and a time limit; until then, restart",
-            "any JDK",
-            "none",
-        ));
+        finding.remedies.push(remedies::SAME_ORDER.remedy());
         finding.verify =
             vec!["jcmd PID Thread.print names deadlocks of monitors and exclusive locks at its end".into()];
         return finding;
     }
     let covered = holders.as_ref().filter(|holders| holders.is_covered());
     let waits_for_file = |holders: &&Holders| holders.did[0].0.starts_with(lock_advice::WAITS_FOR_FILE);
-    let file = covered.filter(waits_for_file).map(|_| lock_advice::FILE_LOCK);
+    let file = covered.filter(waits_for_file).map(|_| &remedies::FILE_LOCK);
     finding.remedies = file
         .into_iter()
         .chain(lock_advice::of(&first.class, covered.is_some()))
-        .map(|(change, to, risk)| remedy(change, to, risk))
+        .map(Metric::remedy)
         .collect();
     finding.verify = vec![
         "the same load with half the threads: throughput that stays says that the lock, not the work, is the limit".into(),

@@ -3,9 +3,9 @@
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{cited, remedy};
+use super::gc_case::cited;
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, culprits, titles, written};
+use crate::facts::{Metric, Value, culprits, remedies, titles, written};
 use crate::{Case, Judgement, Layer, Remedy, Rule};
 
 /// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names, or ends.
@@ -111,16 +111,10 @@ impl What {
 }
 
 fn remedies(what: What) -> Vec<Remedy> {
-    let dump = remedy(
-        "-XX:+HeapDumpOnOutOfMemoryError -XX:HeapDumpPath=DIR, and see in the dump what holds the memory",
-        "any JDK",
-        "the dump is as large as the heap",
-    );
+    let dump = remedies::DUMP_WHEN_OUT_OF_MEMORY.remedy();
     let larger = match what {
-        What::Metaspace => remedy("a larger -XX:MaxMetaspaceSize, or none", "JDK 8 and later", "memory"),
-        What::Heap | What::Overhead => {
-            remedy("a larger -Xmx", "any JDK", "memory; buys time only where the heap keeps growing")
-        }
+        What::Metaspace => remedies::MORE_METASPACE.remedy(),
+        What::Heap | What::Overhead => remedies::LARGER_HEAP_UNLESS_IT_GROWS.remedy(),
     };
     vec![dump, larger]
 }

@@ -7,10 +7,10 @@ use fathom_recording::vocabulary::source;
 use fathom_recording::{ProcessId, Recording, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::gc_case::{cited, remedy, summed};
+use super::gc_case::{cited, summed};
 use crate::attribution::Pool;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, titles, waits as facts};
+use crate::facts::{Value, culprits, remedies, titles, waits as facts};
 use crate::growth::busy_pools::takes_tasks;
 use crate::intervals::Intervals;
 use crate::places::Places;
@@ -294,19 +294,7 @@ impl<'a> Spent<'a> {
             finding.chain = Some(case.chains().of_thread(*thread, window));
         }
         finding.windows.clone_from(&case.slow);
-        finding.remedies = vec![
-            remedy(
-                "give the tasks that others wait for a pool of their own",
-                "the code that submits them",
-                "more threads",
-            ),
-            remedy(
-                "do not wait in the pool: combine the results when they are there (CompletableFuture.thenCombine), or run tasks in virtual threads, of \
-                 which there are enough",
-                "virtual threads: JDK 21 or later",
-                "what the size of the pool limited, such as calls of a database at a time, needs a limit of its own",
-            ),
-        ];
+        finding.remedies = vec![remedies::POOL_OF_THEIR_OWN.remedy(), remedies::NO_WAIT_IN_POOL.remedy()];
         finding.verify = vec![format!(
             "fathom record again: threads of {}-# wait for results for less than {} of their time",
             pool.name,

@@ -4,9 +4,9 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::{kind, source};
 
 use super::cpu_contention::CpuContention;
-use super::gc_case::{cited, remedy, summed};
+use super::gc_case::{cited, summed};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, titles, waits as facts};
+use crate::facts::{Value, culprits, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::stack::ByStack;
 use crate::waits::{Category, frozen};
@@ -88,12 +88,7 @@ impl Rule for ProcessStopped {
             let took = Value::ms(span.duration_ns() as f64 / 1e6);
             finding.evidence.push(cited(span, facts::FROZEN_LONGEST.is(took)));
         }
-        finding.remedies = vec![remedy(
-            "find who sends SIGSTOP, attaches, or freezes the cgroup: job control of a shell, a debugger, docker pause, a backup or \
-             checkpoint of the container",
-            "the host: audit rules for kill and ptrace, events of the container's runtime",
-            "none",
-        )];
+        finding.remedies = vec![remedies::FIND_STOPPER.remedy()];
         finding.verify = vec![
             "/proc/PID/status: State is T (stopped) or t (traced) while it lasts; cgroup.events: frozen"
                 .into(),
@@ -159,12 +154,7 @@ impl<'a> Traced<'a> {
                 .with("share", Value::share(self.share.0))
                 .over(Value::share(self.share.1)),
         ));
-        finding.remedies = vec![remedy(
-            "end the tracer, or trace what it is asked for alone (strace --seccomp-bpf -f -e trace=…; perf trace, or fathom record, which \
-             stop no thread)",
-            "the host",
-            "none",
-        )];
+        finding.remedies = vec![remedies::END_TRACER.remedy()];
         finding.verify = vec!["/proc/PID/status: TracerPid is 0".into()];
         finding.windows.clone_from(&case.slow);
         finding

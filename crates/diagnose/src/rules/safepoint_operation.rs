@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{cited, median, ranges, remedy, summed, windows_of};
+use super::gc_case::{cited, median, ranges, summed, windows_of};
 use crate::burden;
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
@@ -279,9 +279,7 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     let mut longest: Vec<&One<'_>> = held.slow.iter().collect();
     longest.sort_by(|a, b| b.ms().total_cmp(&a.ms()));
     finding.evidence.extend(longest.iter().take(NAMED).map(|one| evidence_of(one)));
-    let remedies = of.remedies.iter();
-    finding.remedies =
-        remedies.map(|(change, applies_to, risk)| remedy(*change, *applies_to, *risk)).collect();
+    finding.remedies = of.remedies.iter().map(|remedy| remedy.remedy()).collect();
     if asked.is_empty() {
         finding.verify.push(
             "fathom record -p PID, then fathom chain, names the thread that asks for it; so does a flight recording \

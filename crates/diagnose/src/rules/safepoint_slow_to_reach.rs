@@ -12,11 +12,10 @@ use fathom_recording::{ProcessId, Span};
 use super::gc_case::no_swap;
 use super::gc_first_touch::kernel_heavy;
 use super::gc_starved_of_cpu::waited;
-use super::jit_case::remedy;
 use crate::chain::{Link, Part};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, scope, titles, waits as facts};
+use crate::facts::{Value, culprits, remedies, scope, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::limits::stands_out;
 use crate::quantity::plural;
@@ -439,31 +438,11 @@ fn evidence(
 
 fn remedies(machine: bool) -> Vec<crate::Remedy> {
     if machine {
-        return vec![
-            remedy(
-                "give the JVM its CPUs: look for other processes, a CPU quota (nr_throttled in cpu.stat), steal",
-                "",
-                "",
-            ),
-            remedy(
-                "fewer runnable threads than CPUs, GC threads included (-XX:ParallelGCThreads)",
-                "all JDKs",
-                "longer collections when CPUs are free",
-            ),
-        ];
+        return vec![remedies::GIVE_CPUS.remedy(), remedies::FEWER_RUNNABLE_THREADS.remedy()];
     }
     vec![
-        remedy(
-            "name the late thread: -XX:+SafepointTimeout -XX:SafepointTimeoutDelay=20 prints it",
-            "all JDKs; in JFR jdk.SafepointLatency from JDK 25 on",
-            "",
-        ),
-        remedy(
-            "a counted loop: -XX:+UseCountedLoopSafepoints, with -XX:LoopStripMiningIter=1000 (the default of G1, Z and \
-             Shenandoah); or a long as the index",
-            "JDK 10 and later (JDK-8186027); on 8 the first flag alone",
-            "some per cent of a tight loop's speed",
-        ),
-        remedy("copy large arrays and buffers in pieces of a megabyte", "", ""),
+        remedies::NAME_LATE_THREAD.remedy(),
+        remedies::COUNTED_LOOP.remedy(),
+        remedies::COPY_IN_PIECES.remedy(),
     ]
 }

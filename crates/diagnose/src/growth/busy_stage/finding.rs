@@ -2,7 +2,7 @@
 
 use super::{Grown, Growth, STAGE_RULE, Stage};
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, culprits, growth as facts};
+use crate::facts::{Metric, Value, culprits, growth as facts, remedies};
 use crate::growth::{SHOWN, TIMES, words};
 use crate::{Case, Evidence, Fact, Finding, Remedy, Window, quantity};
 
@@ -92,24 +92,9 @@ impl Stage<'_> {
     }
 
     pub(super) fn remedies(&self, fewer: bool) -> Vec<Remedy> {
-        let remedy =
-            |change: String, risk: &str| Remedy { change, applies_to: "any JDK".into(), risk: risk.into() };
-        let mut remedies = Vec::new();
-        if fewer {
-            remedies.push(remedy(
-                "find out why threads of this pool ended: an exception that leaves run() ends its thread (catch it there, and set an \
-                 UncaughtExceptionHandler that logs)"
-                    .into(),
-                "",
-            ));
-        }
-        remedies.push(remedy(
-            format!(
-                "take it off the critical path, make it faster, or share it among more threads: {}",
-                words::doing(&self.key)
-            ),
-            "more threads change the order of what passes through",
-        ));
-        remedies
+        let ended = fewer.then(|| remedies::WHY_THREADS_ENDED.remedy());
+        let faster =
+            remedies::OFF_THE_CRITICAL_PATH.fact().with("doing", Value::from(words::does(&self.key)));
+        ended.into_iter().chain([faster.into()]).collect()
     }
 }

@@ -11,7 +11,7 @@ use fathom_recording::{ProcessId, Role};
 
 use super::{BY_THREADS, HELD_RULE, LONGER, SENDS};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, culprits, growth as facts, remedies};
 use crate::growth::{Growth, LEADS, words};
 use crate::intervals::Intervals;
 use crate::windows::progress::Progress;
@@ -95,32 +95,10 @@ fn evidence(
 }
 
 fn remedies(in_pieces: bool) -> Vec<Remedy> {
-    let remedy = |change: &str, applies_to: &str, risk: &str| Remedy {
-        change: change.into(),
-        applies_to: applies_to.into(),
-        risk: risk.into(),
-    };
     if in_pieces {
-        return vec![
-            remedy(
-                "write an answer in one call: a BufferedOutputStream with one flush(), a gathering write of all of its buffers, Netty's write() with one \
-                 flush()",
-                "any JDK",
-                "",
-            ),
-            remedy(
-                "TCP_NODELAY at the connections that answer: Socket.setTcpNoDelay(true), StandardSocketOptions.TCP_NODELAY; in Netty \
-                 childOption(ChannelOption.TCP_NODELAY, true)",
-                "any JDK",
-                "more and smaller packets where many small writes are made",
-            ),
-        ];
+        return vec![remedies::WRITE_AT_ONCE.remedy(), remedies::TCP_NODELAY.remedy()];
     }
-    vec![remedy(
-        "look at what lies between: buffers that are not flushed, queues before pools, timers and rate limits, the network (ss -ti), the clients",
-        "any JDK",
-        "",
-    )]
+    vec![remedies::LOOK_BETWEEN.remedy()]
 }
 
 /// Calls that send, for each operation.
@@ -223,7 +201,7 @@ mod tests {
             ],
         );
         finding.title.states(&facts::PIECES, &[("value", "3.0"), ("baseline", "1.0")]);
-        assert!(finding.remedies.iter().any(|remedy| remedy.change.contains("TCP_NODELAY")));
+        assert!(finding.advises(&remedies::TCP_NODELAY), "{:?}", finding.remedies);
     }
 
     #[test]

@@ -17,9 +17,9 @@ use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use super::{Growth, LEADS, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, culprits, growth as facts, remedies};
 use crate::intervals::Intervals;
-use crate::{Case, Evidence, Finding, Layer, Remedy, Window, quantity};
+use crate::{Case, Evidence, Finding, Layer, Window, quantity};
 
 /// The id of the finding.
 pub const HELD_RULE: &str = "answers-held-back";
@@ -124,13 +124,7 @@ impl Growth<'_> {
             let sends = facts::SENDS_MOST.is(Value::share(share)).with("thread", Value::Name(thread));
             Evidence::summed("syscalls", sends)
         }));
-        finding.remedies = vec![Remedy {
-            change: "look at what completes the answers: timers and batches, delays between tries, rate limits, queues before pools, buffers that are \
-                     not flushed"
-                .into(),
-            applies_to: "any JDK".into(),
-            risk: String::new(),
-        }];
+        finding.remedies = vec![remedies::LOOK_AT_COMPLETION.remedy()];
         finding.verify = vec![format!(
             "requests are answered as soon as before: {} (process.request-time)",
             words::time(base.ms)

@@ -17,11 +17,11 @@ use rustc_hash::FxHashSet;
 
 use super::{FEW, HELD_RULE, LONGER, points};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, culprits, growth as facts, remedies};
 use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads, words};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Layer, Remedy, Window};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Layer, Window};
 
 /// The id of the finding about a peer.
 pub const PEER_RULE: &str = "peer-answers-late";
@@ -238,7 +238,11 @@ impl Growth<'_> {
         }
         .into();
         finding.evidence = evidence(peer, case);
-        finding.remedies = remedies(peer);
+        let remedy = match peer.is_late() {
+            true => remedies::LOOK_AT_PEER_AND_NETWORK.is(Value::name(peer.address)),
+            false => remedies::OFF_THE_EVENT_LOOP.fact(),
+        };
+        finding.remedies = vec![remedy.into()];
         finding.verify = vec![format!(
             "answers of {} take as long as before: {} (process.peer.answer-time)",
             peer.address,
@@ -277,19 +281,6 @@ fn evidence(peer: &Peer<'_>, case: &Case<'_>) -> Vec<Evidence> {
         facts::PEER_ANSWERS.is(rate(slow, &case.slow)).over(rate(base, &case.base)),
     ];
     rows.map(|row| Evidence::summed("requests", row)).into()
-}
-
-fn remedies(peer: &Peer<'_>) -> Vec<Remedy> {
-    let change = match peer.is_late() {
-        true => format!(
-            "look at {} (record it too, if it is a JVM) and at the network to it (ss -ti shows retransmits and round trips); bound what a slow peer \
-             costs with a time-out, a limit of calls at a time and a cached answer",
-            peer.address
-        ),
-        false => "look at what the thread that reads these connections does meanwhile (fathom ledger, fathom chain), and move it off the event loop"
-            .to_owned(),
-    };
-    vec![Remedy { change, applies_to: "any JDK".into(), risk: String::new() }]
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What is said of stops that waited for the log.
 
-use super::super::gc_case::{GcCase, cited, ranges, remedy, windows_of};
+use super::super::gc_case::{GcCase, cited, ranges, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, titles, written as facts};
+use crate::facts::{Value, culprits, remedies, titles, written as facts};
 use crate::{Finding, Remedy, Rule};
 
 /// Findings cite as many pauses.
@@ -79,19 +79,9 @@ pub(super) fn mode(gc: &GcCase<'_, '_>) -> Option<crate::Evidence> {
 pub(super) fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     if gc.jdk().is_some_and(|jdk| jdk >= 17.0) {
-        let risk =
-            "lines are dropped (and counted in the log) when its buffer, -XX:AsyncLogBufferSize, is full";
-        remedies.push(remedy("-Xlog:async", "JDK 17 and later; off by default", risk));
+        remedies.push(remedies::ASYNC_LOG.remedy());
     }
-    remedies.push(remedy(
-        "write the log to tmpfs (/dev/shm) or to a disk of its own",
-        "any JDK",
-        "tmpfs takes memory and is lost at a restart: rotate and copy",
-    ));
-    remedies.push(remedy(
-        "-XX:+PerfDisableSharedMem, when it was hsperfdata",
-        "any JDK",
-        "jps, jstat and tools that read hsperfdata no longer see the JVM",
-    ));
+    remedies.push(remedies::LOG_TO_MEMORY.remedy());
+    remedies.push(remedies::NO_HSPERFDATA.remedy());
     remedies
 }

@@ -5,8 +5,8 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::keeper::Dump;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, titles};
-use crate::rules::gc_case::{GcCase, remedy, summed};
+use crate::facts::{Value, culprits, pauses, remedies, titles};
+use crate::rules::gc_case::{GcCase, summed};
 use crate::{Finding, Rule};
 
 /// Growth as a share of what direct buffers may take: less is within what load does.
@@ -77,14 +77,7 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
             .with("buffers", Value::counted(owner.figure(figure::OBJECTS).unwrap_or(0.0)))
             .with("owner", Value::name(owner.name())),
     ));
-    finding.remedies = vec![remedy(
-        format!(
-            "let go of the buffers that {} keeps, or use some of them again (a pool with a limit)",
-            owner.name()
-        ),
-        "any JDK",
-        "code change",
-    )];
+    finding.remedies = vec![remedies::LET_BUFFERS_GO.is(Value::name(owner.name())).into()];
     finding.verify =
         vec!["fathom diagnose with two dumps after the fix: direct buffers are as large in both".into()];
     Some(finding)
