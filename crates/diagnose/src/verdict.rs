@@ -397,13 +397,13 @@ pub struct Finding {
     /// When it started, nanoseconds on the recording's clock, where that is known.
     pub started_ns: Option<i64>,
     /// What it means, for somebody who does not know it.
-    pub meaning: String,
+    pub meaning: Statement,
     /// What was measured, and where.
     pub evidence: Vec<Evidence>,
     /// What to change.
     pub remedies: Vec<Remedy>,
     /// How to see that it helped.
-    pub verify: Vec<String>,
+    pub verify: Vec<Statement>,
     /// The intervals in which it acted, for the timeline.
     pub windows: Vec<Window>,
     /// The same one by one, where [`Self::windows`] joins many that lie close together; empty where

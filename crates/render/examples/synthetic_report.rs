@@ -456,9 +456,10 @@ fn diagnosis() -> Diagnosis {
             process_id: ProcessId(0),
             pid: None,
             started_ns: None,
-            meaning:
-                "Methods that had never run became hot at once and ran in the interpreter until compiled."
-                    .into(),
+            meaning: said(
+                "Methods that had never run became hot at once and ran in the interpreter until compiled.",
+            )
+            .into(),
             evidence: vec![
                 evidence("956 methods queued between 300 s and 305 s", 301),
                 evidence("the queue is empty again", 329),
@@ -468,7 +469,7 @@ fn diagnosis() -> Diagnosis {
                 applies_to: "JDK 8 and later".into(),
                 risk: "lower peak speed".into(),
             }],
-            verify: vec!["run again: throughput stays above 350 tx/s".into()],
+            verify: vec![said("run again: throughput stays above 350 tx/s").into()],
             windows: vec![SLOW],
             acts: Vec::new(),
             also: Vec::new(),

@@ -63,10 +63,11 @@ pub fn burst() -> Diagnosis {
         process_id: fathom_recording::ProcessId(0),
         pid: None,
         started_ns: None,
-        meaning:
+        meaning: said(
             "Methods that had never run became hot at once. Until the compiler got to them they ran in the \
-                  interpreter, many times slower."
-                .into(),
+                  interpreter, many times slower.",
+        )
+        .into(),
         evidence: vec![
             evidence(
                 "956 methods queued between 143 s and 148 s, 2 in the 5 s before",
@@ -94,7 +95,9 @@ pub fn burst() -> Diagnosis {
                 risk: "lower peak speed".into(),
             },
         ],
-        verify: vec!["run again: throughput at the start of the migration stays above 350 ops/s".into()],
+        verify: vec![
+            said("run again: throughput at the start of the migration stays above 350 ops/s").into(),
+        ],
         windows: vec![Window { from_ns: 143 * S, to_ns: 158 * S }],
         covered_share: 1.0,
         acts: Vec::new(),
@@ -282,11 +285,11 @@ pub fn hostile() -> Diagnosis {
     finding.title = said(&EVIL.repeat(3)).into();
     finding.culprit = said(&EVIL.repeat(30)).into();
     finding.process = EVIL.into();
-    finding.meaning = EVIL.into();
+    finding.meaning = said(EVIL).into();
     finding.why_confidence = EVIL.into();
     finding.evidence = vec![evidence(EVIL, EVIL, Some(i64::MAX / S))];
     finding.remedies[0].change = said(EVIL).into();
-    finding.verify = vec![EVIL.into()];
+    finding.verify = vec![said(EVIL).into()];
     diagnosis.ruled_out[0].rule = EVIL.into();
     diagnosis.ruled_out[0].figure = said(EVIL).into();
     diagnosis.ruled_out[0].source = EVIL.into();

@@ -11,6 +11,7 @@ mod sentence;
 mod statement;
 mod value;
 
+pub(crate) mod checks;
 pub(crate) mod compile;
 pub(crate) mod cpu;
 pub(crate) mod culprits;
@@ -18,6 +19,7 @@ pub(crate) mod faults;
 pub(crate) mod growth;
 pub(crate) mod live_set;
 pub(crate) mod locks;
+pub(crate) mod meanings;
 pub(crate) mod merged;
 pub(crate) mod pauses;
 pub(crate) mod remedies;
@@ -168,6 +170,8 @@ pub fn catalogue() -> Vec<Subject> {
     let mut all = vec![
         ("Titles of findings", titles::ALL),
         ("Culprits", culprits::ALL),
+        ("What findings mean", meanings::ALL),
+        ("How to see that it helped", checks::ALL),
         ("Collections", pauses::ALL),
         ("The live set", live_set::ALL),
         ("Compilers", compile::ALL),

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::attribution::Key;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, remedies};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Finding, Window, quantity};
@@ -52,7 +52,6 @@ impl<'a> Growth<'a> {
         let ends_in_a_wait = lead.behind.is_empty() && on_threads(key.category);
         let unclear = as_ever || paced || ends_in_a_wait;
         let likely = share >= MOST && lead.part.holds && !by_change && !unclear && is_lost;
-        let what = words::doing(key);
         // Who waits for it: as the waits were followed, else as they grew together.
         let way = lead.part.way();
         let waiting = way.as_ref().and_then(|way| way.first()).map(|step| (part.threads.len(), step.key));
@@ -134,7 +133,7 @@ impl<'a> Growth<'a> {
         }
         .into();
         let others_wait = way.is_some() || !lead.behind.is_empty();
-        finding.meaning = words::meaning(key.category, others_wait && sender.is_none()).into();
+        finding.meaning = words::meaning(key.category, others_wait && sender.is_none()).fact().into();
         finding.evidence = evidence;
         finding.remedies = connects.map(|_| remedies::KEEP_CONNECTIONS.remedy()).into_iter().collect();
         match sender {
@@ -167,8 +166,10 @@ impl<'a> Growth<'a> {
         let title = title.with("caller", caller.map(Value::name));
         finding.title = title.with("also", (!also.is_empty()).then(|| Value::list(also))).into();
         finding.verify = vec![
-            format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.each)),
-            "fathom ledger and fathom flame --diff of the two windows show the same parts".into(),
+            words::as_usual(&checks::PART_AS_USUAL, lead.part.base, per.each)
+                .with("what", Value::from(words::does(key)))
+                .into(),
+            checks::SAME_PARTS.fact().into(),
         ];
         finding.windows = marked(case, part);
         finding.chain = part

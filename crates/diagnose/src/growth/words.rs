@@ -5,10 +5,10 @@ use super::calls::Calls;
 use super::parts::Cause;
 use crate::attribution::Key;
 use crate::attribution::{Path, Pool, Step};
-use crate::facts::{Metric, Value, culprits, growth as facts, remedies};
+use crate::facts::{Metric, Value, checks, culprits, growth as facts, meanings, remedies};
 pub(super) use crate::quantity::of_one as time;
 use crate::waits::Category;
-use crate::{Fact, Layer, Remedy, quantity};
+use crate::{Fact, Layer, Remedy};
 
 /// Whether a rule speaks of time under a category, so that its finding already has it.
 pub(super) fn is_of(category: Category, rule: &str) -> bool {
@@ -103,11 +103,11 @@ pub(super) fn amount(metric: &'static Metric, (slow, base): (f64, f64), each: Ea
     }
 }
 
-/// What is usual.
-pub(super) fn usual(base: f64, each: Each) -> String {
+/// That something is as it is in the baseline.
+pub(super) fn as_usual(check: &'static Metric, base: f64, each: Each) -> Fact {
     match each.is_counted() {
-        true => format!("{} {}", time(base), each.one()),
-        false => format!("{base:.2} threads at a time"),
+        true => check.is(Value::ms(base)).with("each", Value::name(each.one())),
+        false => check.fact().with("threads", Value::plain(base)),
     }
 }
 
@@ -172,19 +172,11 @@ pub(super) fn grown(
     amount(metric, amounts, each).with("doing", Value::from(doing))
 }
 
-/// What it means that operations make more calls.
-pub(super) const MORE_CALLS: &str = "Each call takes about as long as ever, but an operation makes many more of them: a query for each row of a \
-     list, data written in small pieces, files looked for again and again. The time is spread over running, waiting and whoever answers.";
-
-/// A number of calls, "2.0" or "39,122".
-fn number(calls: f64) -> String {
-    if calls < 10.0 { format!("{calls:.1}") } else { quantity::count(calls) }
-}
-
-/// "read() 118 times an operation", "read() 39,122 times a second".
-pub(super) fn counted_as(calls: &Calls<'_>, count: f64) -> String {
-    let each = if calls.each.is_counted() { calls.each.one().to_owned() } else { "a second".into() };
-    format!("{}() {} times {each}", calls.name, number(count))
+/// That there are as many calls as in the baseline.
+pub(super) fn calls_again(calls: &Calls<'_>) -> Fact {
+    let each = if calls.each.is_counted() { calls.each.one() } else { "a second" };
+    let again = checks::CALLS_AGAIN.is(Value::plain(calls.base)).with("call", Value::name(calls.name));
+    again.with("each", Value::name(each))
 }
 
 /// The line of a finding about more calls.
@@ -245,21 +237,12 @@ pub(super) fn layer(category: Category) -> Layer {
 }
 
 /// What it means.
-pub(super) fn meaning(category: Category, others_behind: bool) -> &'static str {
+pub(super) fn meaning(category: Category, others_behind: bool) -> &'static Metric {
     match (category, others_behind) {
-        (_, true) => {
-            "What each of a few threads waits for became slower, and the others wait for those threads: \
-             the delay is multiplied by all that share them."
-        }
-        (category, _) if category.is_running() => {
-            "Operations need more CPU time than in the baseline: more work is done for each, or the same work by slower code; or the code does \
-             other work than operations."
-        }
-        (Category::Sleep, _) => {
-            "Threads sleep by their own choice for longer: a back-off, a retry, a poll, or a pause because less is asked for. \
-             Sleep that came anew is a delay; sleep that was there before and lasts longer may be the pace of what is asked."
-        }
-        _ => "This part of an operation's time grew most; the rest stayed about as it was.",
+        (_, true) => &meanings::SHARED_WAIT,
+        (category, _) if category.is_running() => &meanings::MORE_CPU_TIME,
+        (Category::Sleep, _) => &meanings::LONGER_SLEEP,
+        _ => &meanings::GREW_MOST,
     }
 }
 

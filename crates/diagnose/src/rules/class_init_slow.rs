@@ -10,7 +10,7 @@ use super::gc_case::{cited, summed};
 use crate::attribution::Pool;
 use crate::chain::awaits_initialiser;
 use crate::confidence::Ground;
-use crate::facts::{Fact, Value, culprits, remedies, titles, waits as facts};
+use crate::facts::{Fact, Value, checks, culprits, meanings, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
@@ -166,7 +166,7 @@ impl<'a> Waits<'a> {
         let title = titles::CLASS_INIT_SLOW.is(Value::ms(self.waited_ms)).with("class", class.clone());
         finding.title = title.with("threads", Value::count(threads)).into();
         finding.culprit = Fact { value: class, ..culprits::INITIALISER.fact() }.into();
-        finding.meaning = "A class is initialised once, by the first thread that uses it; whoever uses it meanwhile waits until that has ended.".into();
+        finding.meaning = meanings::CLASS_INITIALISED_ONCE.fact().into();
         finding.windows = self.intervals.windows();
         let fact = facts::INITIALISER_WAITS.is(Value::ms(self.waited_ms));
         finding.evidence.push(summed(
@@ -189,10 +189,8 @@ impl<'a> Waits<'a> {
         }
         finding.remedies =
             vec![remedies::INITIALISE_EARLY.remedy(), remedies::INITIALISE_WITHOUT_WAITS.remedy()];
-        finding.verify = vec![
-            "-Xlog:class+init=info names each class that is initialised, and by which thread".into(),
-            "fathom record again: no thread waits in InstanceKlass::initialize_impl".into(),
-        ];
+        finding.verify =
+            vec![checks::LOG_CLASS_INIT.fact().into(), checks::NO_WAIT_FOR_INITIALISER.fact().into()];
         finding
     }
 

@@ -9,7 +9,7 @@ use fathom_recording::{ProcessId, Recording};
 use super::cpu_contention::{CpuContention, last_runners};
 use crate::chain::spent::Spent;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, remedies, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, remedies, ruled_out, titles};
 use crate::quantity::share;
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
@@ -266,10 +266,7 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
     }
     .into();
     finding.culprit = taken.culprit(cpu).into();
-    finding.meaning =
-        "The threads were ready to run, and the CPUs were with others. All that the application does takes \
-                       longer meanwhile; nothing in it is slow by itself."
-            .into();
+    finding.meaning = meanings::CPUS_WITH_OTHERS.fact().into();
     finding.evidence = evidence(cpu, taken);
     // Over a whole run it slows all down that runs then, whatever else is wrong, and attributes
     // none of it for itself.
@@ -278,15 +275,9 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
     }
     finding.remedies = remedies(taken);
     if taken.is_jvms() {
-        finding.meaning = "The threads were ready to run, and the CPUs were with threads of the other recorded JVMs, \
-                           which wait for theirs in turn. All that they do takes longer meanwhile; nothing in it is slow \
-                           by itself."
-            .into();
+        finding.meaning = meanings::CPUS_WITH_OTHER_JVMS.fact().into();
     }
-    finding.verify = vec![
-        "fathom ledger REC --by role: application threads no longer wait for a CPU".into(),
-        "vmstat 1: the run queue (r) is no longer than the number of CPUs".into(),
-    ];
+    finding.verify = vec![checks::NO_CPU_WAITS.fact().into(), checks::RUN_QUEUE.fact().into()];
     finding
 }
 

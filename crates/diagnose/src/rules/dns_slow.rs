@@ -6,7 +6,7 @@ use fathom_recording::{ProcessId, Span};
 use super::dns_case::{self, asked, timed_out};
 use super::wait_case::{Waits, unseen};
 use crate::confidence::Ground;
-use crate::facts::{Value, remedies, titles, waits as facts};
+use crate::facts::{Value, checks, meanings, remedies, titles, waits as facts};
 use crate::waits::Category;
 use crate::{Case, Judgement, Layer, Rule};
 
@@ -93,10 +93,7 @@ impl Rule for DnsSlow {
             kind::NET_DNS => span.name().to_owned(),
             _ => String::new(),
         });
-        finding.meaning =
-            "Before it can connect, a thread waits until the resolver has answered; a time-out of the \
-                           request counts this time too."
-                .into();
+        finding.meaning = meanings::RESOLVER_FIRST.fact().into();
         let listed = names
             .iter()
             .filter(|(name, _)| !name.is_empty())
@@ -112,10 +109,7 @@ impl Rule for DnsSlow {
             remedies::CACHE_NAMES.remedy(),
             remedies::NAMES_IN_FULL.remedy(),
         ];
-        finding.verify = vec![
-            "time getent ahosts NAME on the host takes as long as the look-ups here".into(),
-            "fathom trace dns -p PID shows look-ups below 100 ms after the change".into(),
-        ];
+        finding.verify = vec![checks::GETENT.fact().into(), checks::SHORT_LOOK_UPS.fact().into()];
         Judgement::Found(Box::new(finding))
     }
 }

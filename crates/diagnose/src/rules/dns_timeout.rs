@@ -6,7 +6,7 @@ use fathom_recording::{ProcessId, Span};
 use super::dns_case::{self, asked, timed_out};
 use super::wait_case::{Waits, unseen};
 use crate::confidence::Ground;
-use crate::facts::{Value, remedies, titles, waits as facts};
+use crate::facts::{Value, checks, meanings, remedies, titles, waits as facts};
 use crate::{Case, Judgement, Layer, Rule};
 
 /// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise,
@@ -101,10 +101,7 @@ impl Rule for DnsTimeout {
             false => title.with("lookups", Value::count(waits.slow.len())).into(),
         };
         finding.culprit = dns_case::resolver(&waits).into();
-        finding.meaning =
-            "The query or its answer is lost on the way. The thread does not wait for the network but \
-                           for the time-out of the resolver's client."
-                .into();
+        finding.meaning = meanings::QUERY_LOST.fact().into();
         if seen && lost > 0.0 {
             let fact = facts::TIMED_OUT.is(Value::counted(lost)).with("waited", Value::ms(waits.total_ms()));
             finding.evidence.push(waits.summed(fact.with("threads", Value::count(waits.threads()))));
@@ -115,10 +112,7 @@ impl Rule for DnsTimeout {
             remedies::SHORTER_TIMEOUT.remedy(),
             remedies::NO_SEARCH_DOMAINS.remedy(),
         ];
-        finding.verify = vec![
-            "dig @SERVER NAME +tries=1: no answer from the server that is named here".into(),
-            "fathom trace dns -p PID shows no look-up at a multiple of the time-out after the change".into(),
-        ];
+        finding.verify = vec![checks::DIG.fact().into(), checks::NO_LOOK_UP_TIMED_OUT.fact().into()];
         Judgement::Found(Box::new(finding))
     }
 }

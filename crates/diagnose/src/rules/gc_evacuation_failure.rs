@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::{fact, figure};
 use super::gc_case::{GcCase, cited, most, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, remedies, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles};
 use crate::limits::cost_little;
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule, failures};
 
@@ -151,11 +151,7 @@ fn found(
     let title = title.with("within", some(within)).with("followed", some(full.len()));
     finding.title = title.with("truncated", some(cut.len())).into();
     finding.culprit = culprits::NO_ROOM.fact().into();
-    finding.meaning =
-        "There was too little free memory when a collection needed it, to copy what survives or to let the \
-         application run on concurrently. What the collector does instead takes many times as long, with the application \
-         stopped."
-            .into();
+    finding.meaning = meanings::NO_ROOM_IN_COLLECTION.fact().into();
     let had_room = cut.is_empty() && had_room(gc, &both);
     if had_room {
         // The log names no failure, and the heap had room: what was full is something else, as the
@@ -164,10 +160,7 @@ fn found(
             "the log shows the collections, and that the heap had room; why they were made it does not name";
         (finding.confidence, finding.why_confidence) = Ground::Fits.because(gc.case, cost_ms, why);
         finding.culprit = culprits::NOT_NAMED.fact().into();
-        finding.meaning = "The whole heap was collected, with the application stopped, though most of it was free and no call asked for \
-                           it in the log: a full permanent generation or metaspace, a tool that asks the JVM (jmap, jcmd, a profiler), \
-                           or RMI on a JVM that does not log causes."
-            .into();
+        finding.meaning = meanings::FULL_WITH_ROOM.fact().into();
     }
     // It happened, which the log names, and slows nothing down that anybody would notice.
     if gc.case.whole_run && cut.is_empty() && cost_little(cost_ms, Case::length_ms(&gc.case.slow)) {
@@ -189,14 +182,11 @@ fn found(
     }));
     if had_room {
         finding.remedies = vec![remedies::LOOK_BESIDES_THE_HEAP.remedy()];
-        finding.verify = vec!["no full collection in the log while the heap has room".into()];
+        finding.verify = vec![checks::NO_FULL_WITH_ROOM.fact().into()];
         return finding;
     }
     finding.remedies = remedies(gc);
-    finding.verify = vec![
-        "fathom gc shows 0 under \"Failures to evacuate or promote\"".into(),
-        "the heap after collections stays below 85% of the largest heap".into(),
-    ];
+    finding.verify = vec![checks::NO_FAILURES.fact().into(), checks::HEAP_BELOW_LIMIT.fact().into()];
     finding
 }
 

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::gc_case::{GcCase, cited, most, several_or_long, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, remedies, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles};
 use crate::{Case, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule};
 
 /// Distance of the collections that RMI's distributed collector asks for
@@ -255,14 +255,10 @@ fn found(
         _ => culprits::ASKED_BY.is(Value::name(who)),
     }
     .into();
-    finding.meaning = if main == Initiator::Direct {
-        "Memory outside the heap is given back only when the collector finds the buffer that stands for it. Where the limit is \
-         reached, the JDK asks for a collection and waits, thread by thread."
-    } else {
-        "The heap did not need these collections. Each one looks at the whole heap, most of them while \
-                       the application is stopped."
-    }
-    .into();
+    finding.meaning =
+        if main == Initiator::Direct { &meanings::ASKED_FOR_BUFFERS } else { &meanings::ASKED_FOR }
+            .fact()
+            .into();
     for (who, of) in &by {
         let cause = of.first().and_then(Pause::cause).unwrap_or_default();
         let fact = pauses::ASKED_FOR.is(Value::ms(total(of))).with("by", Value::name(who.name()));
@@ -278,11 +274,9 @@ fn found(
     finding.evidence.extend(longest.map(|p| cited(&p.span, pauses::with_cause(p))));
     let bunched = main == Initiator::System && asker.is_none() && period.is_some_and(|s| s <= BUNCHED_S);
     finding.remedies = remedies(main, rmi, bunched);
-    finding.verify = vec!["fathom gc shows no pause of this cause under \"Pauses by cause\"".into()];
+    finding.verify = vec![checks::NO_PAUSE_OF_CAUSE.fact().into()];
     if main == Initiator::System {
-        finding
-            .verify
-            .insert(0, "the JFR event jdk.SystemGC (JDK 17 and later) has the stack of the caller".into());
+        finding.verify.insert(0, checks::JFR_SYSTEM_GC.fact().into());
     }
     finding
 }

@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::{fact, figure};
 use super::gc_case::{GcCase, blind, most, summed};
 use crate::collections::{CPU_MIN_REAL_S, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
 use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping,
@@ -174,10 +174,7 @@ fn found(
     let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, early);
     finding.title = titles::GC_FIRST_TOUCH.is(Value::ms(cost_ms)).into();
     finding.culprit = culprits::FIRST_TOUCH.fact().into();
-    finding.meaning =
-        "The kernel zeroes each page when it is first written to. Here that happens while collections \
-                       copy objects and the application waits."
-            .into();
+    finding.meaning = meanings::PAGES_ZEROED.fact().into();
     let total_sys: f64 = early.iter().filter_map(|p| p.cpu()).map(|c| c.sys_s).sum();
     let total_user: f64 = early.iter().filter_map(|p| p.cpu()).map(|c| c.user_s).sum();
     let in_all = pauses::FIRST_TOUCH.is(Value::seconds(total_sys)).with("user", Value::seconds(total_user));
@@ -191,10 +188,7 @@ fn found(
         finding.evidence.push(summed(gc.source(), pauses::LARGE_PAGES.is(Value::name(pages))));
     }
     finding.remedies = vec![remedies::PRETOUCH_HEAP.remedy(), remedies::HEAP_WITHOUT_HUGE_PAGES.remedy()];
-    finding.verify = vec![
-        "the log says Pre-touch: Enabled, and the first pauses have Sys below User".into(),
-        "fathom gc shows a kernel share of the CPU used in pauses below 25%".into(),
-    ];
+    finding.verify = vec![checks::PRETOUCH_ENABLED.fact().into(), checks::LITTLE_KERNEL_TIME.fact().into()];
     finding
 }
 

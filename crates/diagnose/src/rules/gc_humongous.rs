@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure};
 use super::gc_case::{GcCase, blind, cited, most, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of
@@ -102,10 +102,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
     let title = titles::GC_HUMONGOUS.is(Value::ms(cost_ms)).with("share", Value::share(share));
     finding.title = title.with("cycles", Value::count(starts)).into();
     finding.culprit = culprits::LARGE_ARRAYS.fact().into();
-    finding.meaning =
-        "G1 keeps objects of half a region or more in regions of their own in the old generation. \
-                       Allocating many of them starts one collection cycle after the other."
-            .into();
+    finding.meaning = meanings::HUMONGOUS.fact().into();
     let region = gc.fact_number(fact::REGION_BYTES).filter(|r| *r > 0.0);
     let size = region.map_or(Value::name("half a region"), |r| Value::bytes(r / 2.0));
     let fact = pauses::HUMONGOUS.is(Value::count(caused.len())).with("size", size);
@@ -126,10 +123,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
         }
     }));
     finding.remedies = remedies(gc, region);
-    finding.verify = vec![
-        "fathom gc shows no cause G1 Humongous Allocation".into(),
-        "who allocates: JFR event jdk.ObjectAllocationOutsideTLAB (JDK 16 and later also jdk.ObjectAllocationSample) with sizes above the limit".into(),
-    ];
+    finding.verify = vec![checks::NO_HUMONGOUS_CAUSE.fact().into(), checks::WHO_ALLOCATES.fact().into()];
     finding
 }
 

@@ -7,7 +7,7 @@ use super::gc_case::{GcCase, blind, most, no_swap, summed};
 use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// The rule.
@@ -86,9 +86,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
     let title = titles::GC_KERNEL_TIME.is(Value::seconds(sys_s)).with("cpu", Value::seconds(sys_s + user_s));
     finding.title = title.with("collections", Value::count(heavy.len())).into();
     finding.culprit = culprits::KERNEL_MEMORY.fact().into();
-    finding.meaning = "The collector's threads run, but in the kernel: the application waits while memory is found, moved, \
-                       zeroed or read back."
-        .into();
+    finding.meaning = meanings::COLLECTOR_IN_KERNEL.fact().into();
     let in_all = pauses::KERNEL_TIME.is(Value::seconds(sys_s)).with("user", Value::seconds(user_s));
     let in_all = in_all
         .with("pauses", Value::count(heavy.len()))
@@ -100,12 +98,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
     }
     finding.remedies = remedies();
     finding.remedies.extend(no_swap(gc.case, gc.jvm));
-    finding.verify = vec![
-        "fathom record -p PID, then fathom flame --kind cpu: below the collector's threads stand the kernel's functions \
-         (compaction and zeroing of huge pages, swap, page faults)"
-            .into(),
-        "fathom gc shows a kernel share of the CPU used in pauses below 25%".into(),
-    ];
+    finding.verify = vec![checks::KERNEL_FUNCTIONS.fact().into(), checks::LITTLE_KERNEL_TIME.fact().into()];
     finding
 }
 

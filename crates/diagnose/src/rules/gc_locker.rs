@@ -7,7 +7,7 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 use super::gc_case::{GcCase, SEVERAL, cited, marked, most, summed};
 use super::gc_first_touch::{kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, remedies, ruled_out, titles, written};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles, written};
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -245,10 +245,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f
     let title = if pinned * 2 > by_locker.len() { &titles::GC_LOCKER_PINNED } else { &titles::GC_LOCKER };
     finding.title = title.is(Value::share(share)).with("collections", Value::count(by_locker.len())).into();
     finding.culprit = culprits::CRITICAL_SECTIONS.fact().into();
-    finding.meaning =
-        "While native code works on a Java array, the collector cannot move it. Threads that need memory \
-                       wait for that code, and an extra collection follows."
-            .into();
+    finding.meaning = meanings::ARRAY_HELD.fact().into();
     let empty = by_locker.iter().filter(|p| found_nothing(p)).count();
     let fact = pauses::LOCKER_SHARE.is(Value::share(share)).with("empty", Value::count(empty));
     finding.evidence.push(summed(gc.source(), fact.with("limit", Value::share(EMPTY))));
@@ -257,10 +254,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f
         cited(&p.span, pauses::pause(p).with("cause", Value::name(cause)))
     }));
     finding.remedies = remedies(gc);
-    finding.verify = vec![
-        "fathom gc shows no GCLocker Initiated GC under \"Pauses by cause\"".into(),
-        "-Xlog:gc+jni=debug names the threads that hold arrays".into(),
-    ];
+    finding.verify = vec![checks::NO_LOCKER_CAUSE.fact().into(), checks::LOG_JNI.fact().into()];
     finding
 }
 

@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, cited, most, several_or_long, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, remedies, ruled_out, titles, written};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles, written};
 use crate::trend::Trend;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
@@ -98,10 +98,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
     finding.title = title.with("growth", growing).into();
     finding.culprit =
         if leaks { culprits::CLASS_LOADERS.fact() } else { culprits::METASPACE_SIZE.fact() }.into();
-    finding.meaning =
-        "These collections were started to unload classes, not because the heap was full. Each looks at \
-                       the whole heap, most of them with the application stopped."
-            .into();
+    finding.meaning = meanings::CLASSES_UNLOADED.fact().into();
     if let Some((trend, first, last)) = growth {
         let fact = pauses::METASPACE_GROWTH.is(Value::growth(trend.slope));
         let fact = fact.with("first", Value::bytes(first)).with("last", Value::bytes(last));
@@ -120,10 +117,8 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
         .find(|w| w.process() == gc.jvm && w.name().contains("Metaspace"));
     finding.evidence.extend(exhausted.map(|w| cited(&w, written::LINE.is(Value::name(w.name())))));
     finding.remedies = remedies(gc, leaks);
-    finding.verify = vec![
-        "fathom gc shows no collection to free metaspace after the start".into(),
-        "jcmd PID VM.classloader_stats (JDK 9 and later) lists loaders with their classes: their number must not grow".into(),
-    ];
+    finding.verify =
+        vec![checks::NO_METASPACE_COLLECTIONS.fact().into(), checks::CLASS_LOADER_STATS.fact().into()];
     finding
 }
 

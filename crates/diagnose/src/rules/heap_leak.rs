@@ -14,7 +14,9 @@ use self::keeper::{By, Dump, Keeper};
 use super::gc_case::{GcCase, blind, cited, summed};
 use crate::collections::{LivePoint, Pause, live_points};
 use crate::confidence::Ground;
-use crate::facts::{Fact, Value, culprits, live_set, pauses, remedies, scope, titles, written};
+use crate::facts::{
+    Fact, Value, checks, culprits, live_set, meanings, pauses, remedies, scope, titles, written,
+};
 use crate::live_set::{Growth, READINGS, Rise};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
@@ -197,10 +199,7 @@ fn found(
     finding.title = title.with("method", place.as_ref().map(|place| Value::name(&place.method))).into();
     let by = keeper.as_ref().map(|keeper| Value::Name(keeper.name()));
     finding.culprit = Fact { value: by, ..culprits::KEEPER.fact() }.into();
-    finding.meaning =
-        "After each collection more memory stays in use. Collections come more often and free less, \
-                       until the application does little else or fails with an OutOfMemoryError."
-            .into();
+    finding.meaning = meanings::LIVE_SET_GROWS.fact().into();
     let fact = pauses::LIVE_SET_GROWTH.is(Value::growth(rise.all.slope));
     let fact = fact
         .with("collections", Value::count(points.len()))
@@ -228,15 +227,11 @@ fn found(
     finding.remedies = remedies(gc, keeper.as_ref(), place.as_ref());
     let verify = match keeper.as_ref().map(|keeper| keeper.by) {
         Some(By::Grew(_)) => None,
-        Some(_) => {
-            Some("a second heap dump some time later, given with the log and the first one: what grew")
-        }
-        None => Some(
-            "jcmd PID GC.class_histogram twice, some time apart: the classes whose numbers only rise are what leaks",
-        ),
+        Some(_) => Some(&checks::SECOND_DUMP),
+        None => Some(&checks::HISTOGRAM_TWICE),
     };
-    finding.verify = vec!["after the fix, fathom gc shows no sure growth of the live set".into()];
-    finding.verify.splice(0..0, verify.map(str::to_owned));
+    finding.verify =
+        verify.into_iter().chain([&checks::NO_GROWTH_OF_LIVE_SET]).map(|check| check.fact().into()).collect();
     finding
 }
 

@@ -6,7 +6,7 @@ use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JIT_LOG, JitCase};
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, compile, culprits, remedies, scope, titles};
+use crate::facts::{Metric, Value, checks, compile, culprits, meanings, remedies, scope, titles};
 use crate::intervals::Intervals;
 use crate::{BlindSpot, Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
@@ -153,10 +153,7 @@ fn found(
     let title = if seen.disabled.is_some() { &titles::COMPILER_OFF } else { &titles::CODE_CACHE_FULL };
     finding.title = title.fact().into();
     finding.culprit = segments(seen).into();
-    finding.meaning =
-        "Methods that become hot from now on, or whose code was thrown away, run interpreted, some twenty \
-                       times slower than compiled."
-            .into();
+    finding.meaning = meanings::NO_MORE_COMPILATION.fact().into();
     finding.evidence = evidence(case, jvm, seen);
     finding.windows = after.windows();
     finding.remedies = vec![
@@ -164,10 +161,7 @@ fn found(
         remedies::ONE_CODE_CACHE.remedy(),
         remedies::FLUSH_CODE_CACHE.remedy(),
     ];
-    finding.verify = vec![
-        "no \"CodeCache is full\" and no code_cache_full in the logs; jcmd PID Compiler.codecache shows a tenth free"
-            .into(),
-    ];
+    finding.verify = vec![checks::ROOM_IN_CODE_CACHE.fact().into()];
     finding
 }
 

@@ -9,7 +9,7 @@ use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
 use super::jit_case::{JitCase, name_of};
 use crate::confidence::Ground;
-use crate::facts::{Value, compile, culprits, remedies, ruled_out, titles};
+use crate::facts::{Value, checks, compile, culprits, meanings, remedies, ruled_out, titles};
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// How long a method must have run in the interpreter to be one that is never compiled,
@@ -155,9 +155,7 @@ fn found(
     };
     finding.title = cpu.with_waits(title, cost_ms, is_one).into();
     finding.culprit = culprit.into();
-    finding.meaning = "The interpreter takes some twenty times as long as compiled code. A method that stays in it is too large for the compilers \
-                       (8,000 bytes of bytecode), was excluded, or one of them gave up on it."
-        .into();
+    finding.meaning = meanings::INTERPRETED.fact().into();
     finding.windows = cpu.case.slow.clone();
     let one =
         |(name, ms): &(&str, f64)| compile::IN_METHOD.is(Value::ms(*ms)).with("method", Value::name(*name));
@@ -166,10 +164,7 @@ fn found(
     let stays = stays.with("samples", Value::count(samples));
     finding.evidence.push(summed(cpu.source(), stays.with("methods", list)));
     finding.remedies = remedies(no_compilers);
-    finding.verify = vec![
-        "fathom record again: the method runs as code of C2 (fathom flame --top)".into(),
-        "javap -c -p CLASS: the last bytecode index of the method is below 8,000".into(),
-    ];
+    finding.verify = vec![checks::CODE_OF_C2.fact().into(), checks::LAST_BYTECODE.fact().into()];
     finding
 }
 

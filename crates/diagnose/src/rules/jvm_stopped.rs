@@ -16,11 +16,11 @@ use super::gc_case::{blind, cited, most, no_swap, ranges, summed};
 use crate::burden::{self, Burden};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
 use crate::intervals::Intervals;
 use crate::limits::LONG_MS;
 use crate::stops::{UNNAMED, name_of};
-use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity};
+use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule};
 
 use waited::{on_one_cpu, slow_pace};
 use which::{Seen, in_windows, over_run};
@@ -219,8 +219,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     let title = title.with("sort", Value::name(&main));
     finding.title = title.with("pace", pace.map(|pace| Value::bytes(pace.bytes_a_second()))).into();
     finding.culprit = culprits::STOPS.is(Value::name(main)).into();
-    finding.meaning =
-        "While a collection or another safepoint holds the JVM, no thread of the application runs.".into();
+    finding.meaning = meanings::STOPPED.fact().into();
     let source = source(case, jvm);
     finding.evidence.push(summed(&*source, where_it_went(&by_sort)));
     if collections_ms > 0.0 && !other.is_empty() {
@@ -253,11 +252,8 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     }
     finding.remedies.extend(on_one_cpu.map(|seen| seen.remedy));
     finding.remedies.extend(remedies(&pauses));
-    finding.verify = vec![format!(
-        "fathom gc shows less than {} of the time stopped and no pause of {}",
-        quantity::share(MATTERS_SHARE),
-        quantity::millis(LONG_MS)
-    )];
+    let less = checks::LESS_STOPPED.is(Value::share(MATTERS_SHARE));
+    finding.verify = vec![less.with("longest", Value::ms(LONG_MS)).into()];
     let spans = pauses.iter().map(|p| p.span).chain(longest.iter().copied());
     finding.windows = ranges(spans);
     // A stop begins before its pause and ends after it: what it waits for threads is a part of the

@@ -10,12 +10,12 @@ use rustc_hash::FxHashMap;
 use super::gc_case::{cited, summed};
 use crate::attribution::Pool;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, remedies, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, titles, waits as facts};
 use crate::growth::busy_pools::takes_tasks;
 use crate::intervals::Intervals;
 use crate::places::Places;
 use crate::waits::Category;
-use crate::{Case, Finding, Judgement, Layer, Rule, Sight, Window, quantity};
+use crate::{Case, Finding, Judgement, Layer, Rule, Sight, Window};
 
 /// The methods in which threads of a pool of fixed size take one task after another. Those of a
 /// ForkJoinPool run other tasks while they wait, or are replaced.
@@ -279,9 +279,7 @@ impl<'a> Spent<'a> {
         let title = title.with("pool", Value::name(pool.name)).with("place", Value::name(*place));
         finding.title = title.with("threads", Value::count(self.threads)).into();
         finding.culprit = culprits::METHOD.is(Value::name(*place)).into();
-        finding.meaning = "The results that they wait for are made by tasks that stand in the queue of the same pool, and for which no thread is left: the pool works with \
-                           those of its threads that do not wait, or, when all wait, not at all until a time-out."
-            .into();
+        finding.meaning = meanings::POOL_WAITS_FOR_ITSELF.fact().into();
         let fact = facts::NESTED_WAITS.is(Value::share(self.share())).with("pool", Value::name(pool.name));
         finding.evidence.push(summed(source::SCHED, fact.with("idle", Value::share(self.idle_share()))));
         let [same, others, timed_out] = self.ended.map(|ended| Value::ms(ended.ms));
@@ -295,11 +293,8 @@ impl<'a> Spent<'a> {
         }
         finding.windows.clone_from(&case.slow);
         finding.remedies = vec![remedies::POOL_OF_THEIR_OWN.remedy(), remedies::NO_WAIT_IN_POOL.remedy()];
-        finding.verify = vec![format!(
-            "fathom record again: threads of {}-# wait for results for less than {} of their time",
-            pool.name,
-            quantity::share(MUCH)
-        )];
+        let little = checks::LITTLE_WAIT_FOR_RESULTS.is(Value::share(MUCH));
+        finding.verify = vec![little.with("pool", Value::name(pool.name)).into()];
         finding
     }
 }

@@ -15,7 +15,7 @@ use super::gc_starved_of_cpu::waited;
 use crate::chain::{Link, Part};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, remedies, scope, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, scope, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::limits::stands_out;
 use crate::quantity::plural;
@@ -367,10 +367,7 @@ fn found(
         }
         .into();
     }
-    finding.meaning =
-        "All Java threads that have stopped wait for the last one. The time is no part of the collection \
-                       or operation itself, and no setting of the collector changes it."
-            .into();
+    finding.meaning = meanings::LAST_THREAD.fact().into();
     finding.evidence = evidence(case, waits, slow, longest, part, trivial);
     if let Some((who, did)) = last {
         let fact = facts::LAST_IN.is(Value::name(who)).with("did", Value::name(did));
@@ -385,10 +382,8 @@ fn found(
     // Where the last thread is known it was not the machine.
     finding.remedies = remedies((machine && late.is_none()) || leaving);
     finding.remedies.extend(no_swap(case, jvm).filter(|_| very_late));
-    finding.verify = vec![format!(
-        "in the safepoint log no \"Reaching safepoint\" above {REACH_MS:.0} ms and no \"Leaving safepoint\" above \
-         {LEAVE_MS:.0} ms under the same load"
-    )];
+    let soon = checks::SOON_AT_SAFEPOINT.is(Value::ms(REACH_MS)).with("leaving", Value::ms(LEAVE_MS));
+    finding.verify = vec![soon.into()];
     finding
 }
 

@@ -8,7 +8,7 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, StrId};
 
 use super::wait_case::Waits;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, remedies, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
@@ -171,7 +171,7 @@ impl Rule for ThreadStartSlow {
             sites.swap(0, named);
         }
         finding.culprit = culprits::METHOD.is(Value::name(&sites[0].0)).into();
-        finding.meaning = "Work that is handed to a new thread begins when that thread runs; who starts many pays for each.".into();
+        finding.meaning = meanings::THREAD_STARTS.fact().into();
         let listed = (parts.iter().filter(|(_, ms)| *ms > 0.0))
             .map(|(part, ms)| facts::START_PART.is(Value::ms(*ms)).with("part", Value::name(part.words())));
         let fact = facts::SLOW_STARTS.is(Value::count(waits.slow.len())).with("least", Value::ms(SLOW_MS));
@@ -187,10 +187,8 @@ impl Rule for ThreadStartSlow {
             waits.longest(CITED, |span| facts::START.fact().with("thread", Value::name(span.name()))),
         );
         finding.remedies = most.remedies();
-        finding.verify = vec![
-            "fathom trace threads -p PID: each start and its parts after the change".into(),
-            "fathom ledger REC --by thread: the callers wait no more".into(),
-        ];
+        finding.verify =
+            vec![checks::PARTS_OF_STARTS.fact().into(), checks::CALLERS_WAIT_NO_MORE.fact().into()];
         Judgement::Found(Box::new(finding))
     }
 }

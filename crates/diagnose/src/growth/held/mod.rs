@@ -17,7 +17,7 @@ use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use super::{Growth, LEADS, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
 use crate::intervals::Intervals;
 use crate::{Case, Evidence, Finding, Layer, Window, quantity};
 
@@ -108,10 +108,7 @@ impl Growth<'_> {
             None => culprits::ASYNCHRONOUS.fact(),
         }
         .into();
-        finding.meaning = "A request whose answer waits for another service that is called asynchronously, for a timer (group commit, batching, a rate limit, a \
-                           delayed retry) or for a future that somebody else completes, that is in a queue, or that is written into a buffer and not flushed, belongs to no thread: none is \
-                           seen waiting for it."
-            .into();
+        finding.meaning = meanings::ASYNCHRONOUS.fact().into();
         let rate = |answered: Answered, windows: &[Window]| {
             Value::per_second(answered.count / Case::length_ms(windows).max(f64::MIN_POSITIVE) * 1e3)
         };
@@ -125,10 +122,7 @@ impl Growth<'_> {
             Evidence::summed("syscalls", sends)
         }));
         finding.remedies = vec![remedies::LOOK_AT_COMPLETION.remedy()];
-        finding.verify = vec![format!(
-            "requests are answered as soon as before: {} (process.request-time)",
-            words::time(base.ms)
-        )];
+        finding.verify = vec![checks::ANSWERED_AS_BEFORE.is(Value::ms(base.ms)).into()];
         finding.windows.clone_from(&case.slow);
         Some(finding)
     }

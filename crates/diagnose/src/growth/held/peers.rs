@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 
 use super::{FEW, HELD_RULE, LONGER, points};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
 use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads, words};
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -229,25 +229,16 @@ impl Growth<'_> {
             false => culprits::EVENT_LOOP.fact(),
         }
         .into();
-        finding.meaning = match peer.is_late() {
-            true => "An asynchronous call costs no thread anything: the operation waits for its answer, and nobody else does.",
-            false => {
-                "The answers were there: what reads them came late. An event loop that runs something else, or that gets no CPU, lets all of its \
-                 connections wait."
-            }
-        }
-        .into();
+        finding.meaning =
+            if peer.is_late() { &meanings::PEER_IS_LATE } else { &meanings::READ_LATE }.fact().into();
         finding.evidence = evidence(peer, case);
         let remedy = match peer.is_late() {
             true => remedies::LOOK_AT_PEER_AND_NETWORK.is(Value::name(peer.address)),
             false => remedies::OFF_THE_EVENT_LOOP.fact(),
         };
         finding.remedies = vec![remedy.into()];
-        finding.verify = vec![format!(
-            "answers of {} take as long as before: {} (process.peer.answer-time)",
-            peer.address,
-            words::time(peer.base.ms)
-        )];
+        let answers = checks::PEER_AS_BEFORE.is(Value::ms(peer.base.ms));
+        finding.verify = vec![answers.with("peer", Value::name(peer.address)).into()];
         finding.windows.clone_from(&case.slow);
         finding
     }

@@ -4,7 +4,7 @@ use super::super::gc_case::{GcCase, cited, ranges, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, remedies, titles, written as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, titles, written as facts};
 use crate::{Finding, Remedy, Rule};
 
 /// Findings cite as many pauses.
@@ -42,9 +42,7 @@ pub(super) fn found(
     let title = title.is(Value::ms(cost_ms)).with("stops", Value::count(waits.len()));
     finding.title = title.with("longest", Value::ms(first)).into();
     finding.culprit = culprits::WRITES.is(Value::name(log)).into();
-    finding.meaning = "While all threads are stopped, the JVM writes lines of its log and waits until the kernel has \
-                       taken them. When the disk is busy with other writes, the whole application waits for the log."
-        .into();
+    finding.meaning = meanings::LOG_WRITTEN_IN_STOP.fact().into();
     // The longest stop and the longest write come first; what is shorter follows.
     let mut stops = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone()));
     let mut longest: Vec<_> = seen.writes.iter().collect();
@@ -59,9 +57,9 @@ pub(super) fn found(
     finding.evidence.extend(mode(gc));
     finding.remedies = remedies(gc);
     finding.verify = vec![
-        "strace -f -T -e trace=write -p PID shows write() calls on the log's descriptor as long as the gaps".into(),
-        "with -Xlog:async or the log on tmpfs, no pause has a gap of 200 ms and the longest pause is as long as its phases".into(),
-        "if the gaps stay: -XX:+PerfDisableSharedMem shows whether it was hsperfdata".into(),
+        checks::STRACE_WRITES.fact().into(),
+        checks::NO_GAPS.fact().into(),
+        checks::GAPS_THAT_STAY.fact().into(),
     ];
     finding
 }

@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::keeper::Dump;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, remedies, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, titles};
 use crate::rules::gc_case::{GcCase, summed};
 use crate::{Finding, Rule};
 
@@ -68,9 +68,7 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
     let title = title.with("size", Value::bytes(bytes));
     finding.title = title.with("share", Value::share((bytes / limit).min(1.0))).into();
     finding.culprit = culprits::KEEPER.is(kept_by).into();
-    finding.meaning = "A direct buffer is a small object whose memory lies outside of the heap. The memory is given back when the \
-                       object is collected, so that what keeps the object keeps the memory, and the sizes in the GC log do not show it."
-        .into();
+    finding.meaning = meanings::DIRECT_BUFFERS.fact().into();
     finding.evidence.push(summed(
         dump.span.name(),
         (pauses::DIRECT_BUFFERS.is(Value::bytes(bytes)).over(Value::bytes(bytes - grown)))
@@ -78,7 +76,6 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
             .with("owner", Value::name(owner.name())),
     ));
     finding.remedies = vec![remedies::LET_BUFFERS_GO.is(Value::name(owner.name())).into()];
-    finding.verify =
-        vec!["fathom diagnose with two dumps after the fix: direct buffers are as large in both".into()];
+    finding.verify = vec![checks::SAME_DIRECT_BUFFERS.fact().into()];
     Some(finding)
 }

@@ -1,10 +1,10 @@
 //! Page faults in words: what is touched, what it means, and what to do about it.
 
-use crate::facts::remedies;
+use crate::facts::{Value, meanings, remedies};
 use fathom_recording::vocabulary::fault;
 
 use super::Why;
-use crate::Remedy;
+use crate::{Fact, Remedy};
 
 /// A mapping within a sentence.
 pub(super) fn called(mapping: &str) -> String {
@@ -54,56 +54,23 @@ pub(super) fn in_short(why: Why) -> &'static str {
     }
 }
 
-pub(super) fn meaning(why: Why, by_collector: bool, toucher: Option<&str>) -> String {
-    let what = match why {
-        Why::HeapGrows if by_collector => {
-            "The collector copies objects into parts of the heap that were never used, and the kernel zeroes each page first."
-        }
-        Why::HeapGrows => {
-            "New objects are put into parts of the heap that were never used, and the kernel zeroes each page first."
-        }
-        Why::HeapReturned => {
-            "More pages of the heap were fetched than it has: between collections it gives memory back to the kernel, and \
-             every page costs a fault when it is used again."
-        }
-        Why::AllocatorReturns => {
-            "The C library gives blocks back to the kernel when they are freed and asks for them again at the next \
-             allocation; each time every page costs a fault and is zeroed."
-        }
-        Why::NativeGrows => {
-            "Memory outside the heap is used for the first time, and the kernel zeroes each page first."
-        }
-        Why::Stacks => "Each new thread touches the pages of its own stack for the first time.",
-        Why::MappedFile => {
-            "The file is mapped: each page, or small group of pages, is mapped by a fault when first touched."
-        }
-        Why::FileWritten => {
-            "Files are mapped and written to. A page that is clean, for it is new or was written back, may not be written to before its \
-             file system has agreed (page_mkwrite), and the kernel notes that it is dirty: one fault for each page, and again after each \
-             time that it was written back."
-        }
-        Why::Copies => {
-            "The pages are there, but must not be written to: they are shared with a child after a fork, mapped privately from a \
-             file, or protected by somebody who wants to know of writes; the kernel copies each when it is."
-        }
-        Why::Waited => {
-            "The page belongs to a file, or was moved away: it cannot be touched before it is read, or before its file system \
-             lets it be written to."
-        }
-        Why::MemoryLimit => {
-            "The control group may hold no more memory. The kernel takes away pages that files can be read from again, code \
-             and libraries too, and threads wait for the disk when they touch them next."
-        }
-        Why::Unknown => "Memory is touched whose pages the kernel has to find or make first.",
+pub(super) fn meaning(why: Why, by_collector: bool, toucher: Option<&str>) -> Fact {
+    let faults = match why {
+        Why::HeapGrows if by_collector => &meanings::HEAP_COPIED_INTO,
+        Why::HeapGrows => &meanings::HEAP_TOUCHED,
+        Why::HeapReturned => &meanings::HEAP_RETURNED,
+        Why::AllocatorReturns => &meanings::BLOCKS_RETURNED,
+        Why::NativeGrows => &meanings::NATIVE_TOUCHED,
+        Why::Stacks => &meanings::STACKS_TOUCHED,
+        Why::MappedFile => &meanings::FILE_MAPPED,
+        Why::FileWritten => &meanings::FILE_WRITTEN,
+        Why::Copies => &meanings::PAGES_COPIED,
+        Why::Waited => &meanings::PAGE_WAITED_FOR,
+        Why::MemoryLimit => &meanings::MEMORY_LIMIT,
+        Why::Unknown => &meanings::MEMORY_TOUCHED,
     };
-    match toucher {
-        Some(toucher) => {
-            format!(
-                "{what} A profile shows that time in {toucher}, which only is the first to touch the memory."
-            )
-        }
-        None => what.into(),
-    }
+    let meaning = meanings::FAULTS.fact().with("faults", Value::from(faults.fact()));
+    meaning.with("toucher", toucher.map(Value::name))
 }
 
 pub(super) fn remedies(why: Why) -> Vec<Remedy> {
