@@ -12,7 +12,7 @@ use crate::{Case, Judgement, Loss, Rule, Window};
 pub struct Built {
     pub recording: Recording,
     pub jvm: ProcessId,
-    source: SourceId,
+    pub source: SourceId,
     line: u64,
     /// The stack of the next span.
     next_stack: Option<StackId>,

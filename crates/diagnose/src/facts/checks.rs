@@ -157,4 +157,6 @@ super::metrics! {
         "after the change, fathom ledger shows the time under \"{value}\" gone";
     LITTLE_WAIT_FOR_RESULTS = "check-little-wait-for-results",
         "fathom record again: threads of {pool}-# wait for results for less than {value} of their time";
+    NET_SENT = "check-net-sent",
+        "net.sent of the host for each operation is as low as before";
 }

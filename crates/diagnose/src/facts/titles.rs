@@ -69,6 +69,9 @@ super::metrics! {
     /// The same where the length of full collections matters, not their share of the run.
     GC_HEAP_TOO_SMALL_LONG = "gc-heap-too-small-by-length",
         "{value|full collection|full collections} of a second or more[: {live} of the heap of {heap} stays in use]";
+    /// A heap that is full of what waits for its finalizers, with what is said of the heap.
+    FINALIZERS_BEHIND = "finalizers-behind",
+        "{title}; the thread that runs finalizers is behind, in {value}()";
     /// Pauses that waited for their CPUs.
     GC_STARVED_OF_CPU = "gc-starved-of-cpu",
         "collections [got {efficiency} of the CPU time that they could use|waited for more than they worked]: {value} of CPU in {paused} of pauses";

@@ -3,7 +3,7 @@
 use fathom_recording::StackId;
 use fathom_recording::vocabulary::{fact, kind, label};
 
-use super::callers::Callers;
+use super::callers::{Callers, mostly_in};
 use super::carriers::has_carried;
 use super::lead::Lead;
 use super::parts::Part;
@@ -158,10 +158,17 @@ impl<'a> Growth<'a> {
             finding.evidence.push(handshakes.evidence());
             finding.remedies.insert(0, remedies::FEWER_HANDSHAKES.remedy());
         }
-        let several = lead.part.several.iter();
-        let several = several
-            .map(|(name, share)| facts::SHARE_OF.is(Value::share(*share)).with("method", Value::name(name)));
-        let several = (!lead.part.several.is_empty()).then(|| Value::list(several));
+        let share_of = |name: &str, share: f64| {
+            facts::SHARE_OF.is(Value::share(share)).with("method", Value::name(name))
+        };
+        let several: Vec<Fact> = match lead.part.several.is_empty() {
+            true if key.category.is_running() => mostly_in(case.recording, part, key.place)
+                .map(|(name, share)| share_of(name, share))
+                .into_iter()
+                .collect(),
+            _ => lead.part.several.iter().map(|(name, share)| share_of(name, *share)).collect(),
+        };
+        let several = (!several.is_empty()).then(|| Value::list(several));
         let title = facts::LARGEST.fact().with("growth", Value::from(growth)).with("methods", several);
         let title = title.with("caller", caller.map(Value::name));
         finding.title = title.with("also", (!also.is_empty()).then(|| Value::list(also))).into();

@@ -78,6 +78,21 @@ fn finding(case: &Case<'_>, jvm: ProcessId, rule: &'static str, cost_ms: f64, s:
 }
 
 #[test]
+fn a_sum_of_stops_stands_with_what_explains_a_part_of_it_before_what_costs_less() {
+    with_case(10_000.0, |case, jvm| {
+        let order = |grown_ms: f64| {
+            let costs = [(crate::growth::RULE, grown_ms), ("jvm-stopped", 2_000.0), ("gc-explicit", 500.0)];
+            let findings = costs.map(|(rule, cost_ms)| finding(case, jvm, rule, cost_ms, &[]));
+            let mut findings = Vec::from(findings);
+            order::by_cost(&mut findings);
+            findings.iter().map(|f| f.rule).collect::<Vec<_>>()
+        };
+        assert_eq!(order(1_500.0), ["gc-explicit", "jvm-stopped", crate::growth::RULE]);
+        assert_eq!(order(2_500.0), [crate::growth::RULE, "gc-explicit", "jvm-stopped"]);
+    });
+}
+
+#[test]
 fn the_same_pause_is_charged_to_one_finding() {
     with_case(2_000.0, |case, jvm| {
         let mut surer = finding(case, jvm, "b", 1_000.0, &[(0, 1_000)]);

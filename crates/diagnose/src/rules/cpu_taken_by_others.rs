@@ -1,5 +1,6 @@
 //! `cpu-taken-by-others`: threads can run and wait, because others have the CPUs.
 
+mod children;
 mod evidence;
 #[cfg(test)]
 mod tests;
@@ -136,6 +137,9 @@ struct Taken {
     counted: bool,
     /// By whom, in words, with milliseconds: the most first.
     by: Vec<(String, f64)>,
+    /// Programs that the JVM starts a second, where most of it was taken by what is too short-lived
+    /// to be listed.
+    started: Option<f64>,
 }
 
 impl Taken {
@@ -149,12 +153,15 @@ impl Taken {
             })
             .collect();
         let named: f64 = by.iter().map(|(_, ms)| ms).sum();
-        by.push(("processes too short-lived or too small to be listed one by one".into(), others_ms - named));
+        let unlisted_ms = others_ms - named;
+        let started = children::started(cpu).filter(|_| unlisted_ms > 0.5 * others_ms);
+        let unlisted = "processes too short-lived or too small to be listed one by one";
+        by.push((unlisted.into(), unlisted_ms));
         by.push(("the JVM's own collector threads".into(), collector_ms));
         by.retain(|(_, ms)| *ms >= WORTH_NAMING * (others_ms + collector_ms));
         by.sort_by(|a, b| b.1.total_cmp(&a.1));
         let jvms_ms = cpu.taken_by_jvms_ms().min(others_ms);
-        Self { others_ms, jvms_ms, collector_ms, counted: true, by }
+        Self { others_ms, jvms_ms, collector_ms, counted: true, by, started }
     }
 
     /// Where nobody counted the processes' CPU time: by who ran at the end of each wait, which is a
@@ -165,7 +172,7 @@ impl Taken {
             .filter(|(name, _)| !is_own(recording, cpu.jvm, name))
             .collect();
         let others_ms = by.iter().map(|(_, ms)| ms).sum();
-        Self { others_ms, jvms_ms: 0.0, collector_ms: 0.0, counted: false, by }
+        Self { others_ms, jvms_ms: 0.0, collector_ms: 0.0, counted: false, by, started: None }
     }
 
     fn all_ms(&self) -> f64 {
@@ -262,6 +269,7 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
             let cpus = Value::counted(cpu.slow.processors as f64);
             title.with("jvms", Value::count(jvms)).with("cpus", cpus)
         }
+        _ if taken.started.is_some() => title.with("by", Value::name("programs that the JVM itself starts")),
         _ => title.with("by", Value::name("other processes")),
     }
     .into();
@@ -284,6 +292,9 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
 fn remedies(taken: &Taken) -> Vec<crate::Remedy> {
     if taken.is_jvms() {
         return vec![remedies::MORE_CPUS_OR_FEWER_JVMS.remedy()];
+    }
+    if taken.started.is_some() {
+        return vec![remedies::FEWER_PROGRAMS.remedy()];
     }
     let mut remedies = vec![remedies::OWN_CPUS.remedy()];
     if taken.is_collector() {

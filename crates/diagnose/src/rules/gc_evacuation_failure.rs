@@ -3,6 +3,7 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
+use super::finalizer_backlog;
 use super::gc_case::{GcCase, cited, most, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
@@ -187,6 +188,9 @@ fn found(
     }
     finding.remedies = remedies(gc);
     finding.verify = vec![checks::NO_FAILURES.fact().into(), checks::HEAP_BELOW_LIMIT.fact().into()];
+    if !had_room {
+        finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
+    }
     finding
 }
 

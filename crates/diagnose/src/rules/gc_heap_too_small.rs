@@ -7,6 +7,7 @@ mod young;
 
 use fathom_recording::vocabulary::{fact, figure};
 
+use super::finalizer_backlog;
 use super::gc_case::{GcCase, SEVERAL, blind, cited, median, most, summed};
 use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
@@ -368,6 +369,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
     }));
     finding.remedies = remedies::remedies(gc, tight, old);
     finding.verify = vec![if long { &checks::NO_LONG_FULL } else { &checks::LITTLE_STOPPED }.fact().into()];
+    finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
     finding
 }
 

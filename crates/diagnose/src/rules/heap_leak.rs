@@ -11,6 +11,7 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 
 use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
+use super::finalizer_backlog;
 use super::gc_case::{GcCase, blind, cited, summed};
 use crate::collections::{LivePoint, Pause, live_points};
 use crate::confidence::Ground;
@@ -232,6 +233,9 @@ fn found(
     };
     finding.verify =
         verify.into_iter().chain([&checks::NO_GROWTH_OF_LIVE_SET]).map(|check| check.fact().into()).collect();
+    if keeper.is_none() {
+        finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
+    }
     finding
 }
 

@@ -3,6 +3,7 @@
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
+use super::finalizer_backlog;
 use super::gc_case::cited;
 use crate::confidence::Ground;
 use crate::facts::{Metric, Value, checks, culprits, meanings, remedies, titles, written};
@@ -68,6 +69,9 @@ impl Rule for OutOfMemory {
         finding.windows = super::gc_case::ranges(said.iter().map(|(_, span)| *span));
         finding.remedies = remedies(worst);
         finding.verify = vec![checks::NO_SUCH_LINE.fact().into()];
+        if worst != What::Metaspace {
+            finalizer_backlog::tell(case, jvm, &mut finding);
+        }
         Judgement::Found(Box::new(finding))
     }
 }

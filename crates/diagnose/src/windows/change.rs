@@ -379,6 +379,17 @@ fn kept_from_running(ran: &[f64], queued: &[f64], seen: &[bool]) -> Vec<f64> {
     ran.iter().zip(queued).map(|(ran, queued)| (runs - ran).min(queued - queues).max(0.0)).collect()
 }
 
+/// Whether context switches were recorded.
+pub(super) fn watches_threads(recording: &Recording) -> bool {
+    recording.spans_of(kind::SCHED_WATCHED).next().is_some()
+}
+
+/// The time in which threads of any process were watched.
+pub(crate) fn watched(recording: &Recording) -> Intervals {
+    let spans = recording.spans_of(kind::SCHED_WATCHED);
+    Intervals::of(spans.map(|span| (span.t0_ns(), span.t1_ns())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

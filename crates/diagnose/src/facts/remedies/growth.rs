@@ -79,4 +79,7 @@ super::remedies! {
     FOLLOW_CHAIN = "remedy-follow-chain",
         "fathom chain of the slow window shows what these threads waited for, link by link",
         "any JDK", "";
+    SEND_LESS = "remedy-send-less",
+        "send less for each request: pages of a list, only the fields that are asked for, compression; and see what made the answers grow",
+        "any JDK", "compression costs CPU time";
 }

@@ -184,4 +184,7 @@ super::remedies! {
     LET_BUFFERS_GO = "remedy-let-buffers-go",
         "let go of the buffers that {value} keeps, or use some of them again (a pool with a limit)",
         "any JDK", "code change";
+    SHORT_FINALIZER = "remedy-short-finalizer",
+        "a {value} that neither waits nor takes long; better none at all: close() and try-with-resources, or java.lang.ref.Cleaner as a net",
+        "any JDK (Cleaner: 9 and later)", "code change; a larger heap only takes longer to fill";
 }

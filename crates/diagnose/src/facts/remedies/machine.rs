@@ -100,4 +100,7 @@ super::remedies! {
     END_TRACER = "remedy-end-tracer",
         "end the tracer, or trace what it is asked for alone (strace --seccomp-bpf -f -e trace=…; perf trace, or fathom record, which stop no thread)",
         "the host", "none";
+    FEWER_PROGRAMS = "remedy-fewer-programs",
+        "start fewer programs: a library for what they do, one that stays and takes many tasks, or fewer at a time",
+        "any JDK", "code change";
 }

@@ -119,7 +119,7 @@ impl Pieces {
     }
 }
 
-fn sends(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
+pub(super) fn sends(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
     let within = Intervals::of_windows(windows);
     let made = case.recording.counts_of(count::SYSCALL_TOTALS).filter(|made| made.process() == jvm);
     let of_application = made.filter(|made| {

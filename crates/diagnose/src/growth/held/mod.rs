@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod clients;
+mod larger;
 mod peers;
 
 use std::collections::BTreeMap;

@@ -52,6 +52,24 @@ fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
 }
 
 #[test]
+fn programs_that_the_jvm_starts_itself_are_no_others() {
+    let by = |programs: u64| {
+        let mut built = workers(2, 80.0, 1.6);
+        built.recording.series.retain(|series| series.info.name != live::PROCESS_CPU.name);
+        built.counted_calls("worker-0", "execve", 20.0, 10_000.0, programs);
+        let recording = built.sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
+            panic!("not found")
+        };
+        let title = finding.says(&titles::CPU_TAKEN).name("by").unwrap().to_owned();
+        (title, finding.facts(&crate::facts::cpu::PROGRAMS_STARTED).count())
+    };
+    assert_eq!(by(300), ("programs that the JVM itself starts".to_owned(), 1));
+    assert_eq!(by(3), ("other processes".to_owned(), 0));
+}
+
+#[test]
 fn more_threads_than_processors_wait_for_each_other() {
     let recording = workers(10, 80.0, 0.0).sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
