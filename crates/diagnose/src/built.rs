@@ -271,12 +271,6 @@ pub fn did_by_holders(finding: &crate::Finding) -> Vec<(String, f64)> {
     did.iter().map(|part| (part.name("what").unwrap().to_owned(), share(part))).collect()
 }
 
-/// Whether a recommendation names a flag or setting: "-XX:+AlwaysPreTouch", "memory.max".
-pub fn names(remedy: &crate::Remedy, setting: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "-_+.:$".contains(c);
-    remedy.change.split(|c| !is_part(c)).any(|word| word.trim_end_matches(['.', ':']) == setting)
-}
-
 /// A case that looks at a whole run, without a series to measure a loss on.
 pub fn whole_run(recording: &Recording) -> Case<'_> {
     let (from_ns, to_ns) = recording.covers_ns().expect("a recording with spans");

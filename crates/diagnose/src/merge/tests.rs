@@ -43,8 +43,8 @@ impl Rule for Named {
     }
 }
 
-static STOPS_OF: Metric = Metric { id: "test-stops", words: "stops of {value}" };
-static NUMBER: Metric = Metric { id: "test-number", words: "{value}" };
+static STOPS_OF: Metric = Metric::new("test-stops", "stops of {value}");
+static NUMBER: Metric = Metric::new("test-number", "{value}");
 
 fn with_case<T>(lost_ms: f64, test: impl FnOnce(&Case<'_>, ProcessId) -> T) -> T {
     let mut built = Built::jvm("17", "G1", 100.0);

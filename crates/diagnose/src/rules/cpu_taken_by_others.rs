@@ -8,10 +8,9 @@ mod tests;
 use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::{CpuContention, last_runners};
-use super::gc_case::remedy;
 use crate::chain::spent::Spent;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, remedies, ruled_out, titles};
 use crate::quantity::share;
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
@@ -275,10 +274,7 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
     }
     .into();
     finding.culprit = taken.culprit(cpu).into();
-    finding.meaning =
-        "The threads were ready to run, and the CPUs were with others. All that the application does takes \
-                       longer meanwhile; nothing in it is slow by itself."
-            .into();
+    finding.meaning = meanings::CPUS_WITH_OTHERS.fact().into();
     finding.evidence = evidence(cpu, taken);
     // Over a whole run it slows all down that runs then, whatever else is wrong, and attributes
     // none of it for itself.
@@ -287,51 +283,24 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
     }
     finding.remedies = remedies(taken);
     if taken.is_jvms() {
-        finding.meaning = "The threads were ready to run, and the CPUs were with threads of the other recorded JVMs, \
-                           which wait for theirs in turn. All that they do takes longer meanwhile; nothing in it is slow \
-                           by itself."
-            .into();
+        finding.meaning = meanings::CPUS_WITH_OTHER_JVMS.fact().into();
     }
-    finding.verify = vec![
-        "fathom ledger REC --by role: application threads no longer wait for a CPU".into(),
-        "vmstat 1: the run queue (r) is no longer than the number of CPUs".into(),
-    ];
+    finding.verify = vec![checks::NO_CPU_WAITS.fact().into(), checks::RUN_QUEUE.fact().into()];
     finding
 }
 
 fn remedies(taken: &Taken) -> Vec<crate::Remedy> {
     if taken.is_jvms() {
-        return vec![remedy(
-            "more CPUs, or fewer JVMs a machine: what they run in all must fit, and their own compilers and collectors \
-             come on top",
-            "the host",
-            "costs hardware; a JVM should start within its own cpuset or limit, which sets its number of threads",
-        )];
+        return vec![remedies::MORE_CPUS_OR_FEWER_JVMS.remedy()];
     }
     if taken.started.is_some() {
-        return vec![remedy(
-            "start fewer programs: a library for what they do, one that stays and takes many tasks, or fewer at a time",
-            "any JDK",
-            "code change",
-        )];
+        return vec![remedies::FEWER_PROGRAMS.remedy()];
     }
-    let mut remedies = vec![remedy(
-        "CPUs of its own for the JVM: move the others away, or cpuset (taskset, --cpuset-cpus)",
-        "the host",
-        "costs hardware; the JVM should start within its cpuset, which sets its number of threads",
-    )];
+    let mut remedies = vec![remedies::OWN_CPUS.remedy()];
     if taken.is_collector() {
-        remedies.push(remedy(
-            "fewer collector threads: -XX:ConcGCThreads, -XX:ParallelGCThreads; a larger heap, so that they work less often",
-            "any JDK",
-            "collections take longer each",
-        ));
+        remedies.push(remedies::FEWER_COLLECTOR_THREADS.remedy());
     } else {
-        remedies.push(remedy(
-            "a larger weight than the others (cpu.weight, cpu.shares, --cpu-shares), or a quota or nice 19 for them",
-            "control groups, any Linux",
-            "the others get less",
-        ));
+        remedies.push(remedies::LARGER_WEIGHT.remedy());
     }
     remedies
 }

@@ -5,8 +5,8 @@ use fathom_recording::vocabulary::source;
 use fathom_recording::{ProcessId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::gc_case::{remedy, summed};
-use crate::facts::{Value, culprits, pauses, titles};
+use super::gc_case::summed;
+use crate::facts::{Value, culprits, pauses, remedies, titles};
 use crate::intervals::Intervals;
 use crate::places::{Places, is_of_jdk};
 use crate::waits::Category;
@@ -44,18 +44,7 @@ pub(super) fn tell(case: &Case<'_>, jvm: ProcessId, finding: &mut Finding) {
     let fact = fact.with("method", Value::name(backlog.method));
     let at_ns = case.chains().lived(backlog.thread).map(|(from, _)| from);
     finding.evidence.insert(0, summed(source::SCHED, fact).at(at_ns));
-    finding.remedies.insert(
-        0,
-        remedy(
-            format!(
-                "a {} that neither waits nor takes long; better none at all: close() and try-with-resources, or \
-                 java.lang.ref.Cleaner as a net",
-                backlog.method
-            ),
-            "any JDK (Cleaner: 9 and later)",
-            "code change; a larger heap only takes longer to fill",
-        ),
-    );
+    finding.remedies.insert(0, remedies::SHORT_FINALIZER.is(Value::name(backlog.method)).into());
 }
 
 impl<'a> Backlog<'a> {

@@ -7,7 +7,7 @@ use fathom_recording::{ProcessId, Span};
 use crate::burden::{self, Burden};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, scope};
+use crate::facts::{Value, remedies, scope};
 use crate::intervals::Intervals;
 use crate::limits::{self, LONG_MS};
 use crate::waits::log_write::log_writes;
@@ -340,27 +340,12 @@ pub(crate) fn summed(source: impl Into<Origin>, fact: impl Into<Fact>) -> Eviden
     Evidence::summed(source, fact)
 }
 
-/// A recommendation.
-pub(crate) fn remedy(
-    change: impl Into<String>,
-    applies_to: impl Into<String>,
-    risk: impl Into<String>,
-) -> crate::Remedy {
-    crate::Remedy { change: change.into(), applies_to: applies_to.into(), risk: risk.into() }
-}
-
 /// What to look at, and to do, where a stop waited rather than worked, or worked in the kernel, and
 /// swap may be why; `None` where the log says that the machine has none.
 pub(crate) fn no_swap(case: &Case<'_>, jvm: ProcessId) -> Option<crate::Remedy> {
     let process = case.recording.processes.get(jvm.index());
     let total = process.and_then(|process| process.fact(fact::SWAP_TOTAL_BYTES)?.parse::<f64>().ok());
-    let check = remedy(
-        "no swap for the JVM: vmstat 1 shows si and so at 0 while it is stopped, and VmSwap in /proc/PID/status stays at 0; \
-         fewer programs on the machine, or vm.swappiness=1",
-        "Linux",
-        "memory",
-    );
-    (total != Some(0.0)).then_some(check)
+    (total != Some(0.0)).then(|| remedies::NO_SWAP.remedy())
 }
 
 /// Nothing can be decided without what `remedy` switches on.

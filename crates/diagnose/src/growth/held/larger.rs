@@ -6,10 +6,10 @@ use fathom_recording::vocabulary::live;
 
 use super::clients::sends;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
 use crate::growth::Growth;
 use crate::intervals::Intervals;
-use crate::{Case, Evidence, Finding, Layer, Remedy, Window};
+use crate::{Case, Evidence, Finding, Layer, Window};
 
 /// The id of the finding.
 pub const LARGER_RULE: &str = "larger-answers";
@@ -50,20 +50,13 @@ impl Growth<'_> {
         let sent = facts::LARGER_ANSWERS.is(Value::bytes(each)).over(Value::bytes(usual));
         finding.title = sent.into();
         finding.culprit = culprits::ANSWERS.fact().into();
-        finding.meaning = "The service hands its answers to the kernel and has no more to do with them. Whoever asked takes longer to take in and to read \
-                           a larger answer, and asks for the next one later."
-            .into();
+        finding.meaning = meanings::LARGER_ANSWERS.fact().into();
         let in_all = facts::SENT_IN_ALL.is(Value::bytes(slow.bytes)).over(Value::bytes(base.bytes));
         let calls = facts::PIECES.is(Value::plain(slow.calls / slow_rate));
         let calls = calls.over(Value::plain(base.calls / base_rate));
         finding.evidence = vec![Evidence::summed("host", in_all), Evidence::summed("syscalls", calls)];
-        finding.remedies = vec![Remedy {
-            change: "send less for each request: pages of a list, only the fields that are asked for, compression; and see what made the answers grow"
-                .into(),
-            applies_to: "any JDK".into(),
-            risk: "compression costs CPU time".into(),
-        }];
-        finding.verify = vec!["net.sent of the host for each operation is as low as before".into()];
+        finding.remedies = vec![remedies::SEND_LESS.remedy()];
+        finding.verify = vec![checks::NET_SENT.fact().into()];
         finding.windows.clone_from(&case.slow);
         Some(finding)
     }
