@@ -1,6 +1,8 @@
 //! A JVM's collections as the GC rules weigh them: those of the slow windows compared with those of
 //! the baseline.
 
+use std::rc::Rc;
+
 use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{ProcessId, Span};
 
@@ -41,13 +43,14 @@ pub(crate) struct GcCase<'c, 'a> {
     pub(crate) case: &'c Case<'a>,
     pub(crate) jvm: ProcessId,
     /// All pauses of the run, in order of start.
-    pub(crate) all: Vec<Pause<'a>>,
-    /// Those that touch a slow window.
-    pub(crate) slow: Vec<Pause<'a>>,
+    pub(crate) all: Rc<Vec<Pause<'a>>>,
+    /// Those that touch a slow window: the same where that is all of them, for a long log has
+    /// hundreds of thousands.
+    pub(crate) slow: Rc<Vec<Pause<'a>>>,
     /// The longest of them, nanoseconds.
     longest_slow_ns: i64,
     /// Those that touch a baseline window.
-    base: Vec<Pause<'a>>,
+    base: Rc<Vec<Pause<'a>>>,
     /// Whether the slow windows are but the longest stops of a JVM that is hardly stopped, none of
     /// them for long.
     quiet: bool,
@@ -56,7 +59,7 @@ pub(crate) struct GcCase<'c, 'a> {
 impl<'c, 'a> GcCase<'c, 'a> {
     /// The collections of a JVM. Without any trace of collections the judgement is inconclusive.
     pub(crate) fn of(case: &'c Case<'a>, jvm: ProcessId, rule: &dyn Rule) -> Result<Self, Judgement> {
-        let all = collections::pauses(case.recording, jvm, None);
+        let all = Rc::new(collections::pauses(case.recording, jvm, None));
         let known = |key| case.recording.processes.get(jvm.index()).and_then(|p| p.fact(key)).is_some();
         if all.is_empty() && !case.has(kind::GC_CONCURRENT, jvm) && !known(fact::COLLECTOR) {
             return Err(Judgement::Inconclusive(BlindSpot {
@@ -67,11 +70,15 @@ impl<'c, 'a> GcCase<'c, 'a> {
                         .into(),
             }));
         }
+        let touches = |windows: &Intervals, p: &Pause<'_>| windows.touches(p.span.t0_ns(), p.span.t1_ns());
         let within = |windows: &[Window]| {
             let windows = Intervals::of_windows(windows);
-            all.iter().filter(|p| windows.touches(p.span.t0_ns(), p.span.t1_ns())).copied().collect()
+            match all.iter().all(|p| touches(&windows, p)) {
+                true => Rc::clone(&all),
+                false => Rc::new(all.iter().filter(|p| touches(&windows, p)).copied().collect()),
+            }
         };
-        let (slow, base): (Vec<Pause<'a>>, _) = (within(&case.slow), within(&case.base));
+        let (slow, base) = (within(&case.slow), within(&case.base));
         let longest_slow_ns = slow.iter().map(|p| p.span.duration_ns()).max().unwrap_or(0);
         let quiet = case.found_on_stops && Burden::of(case.recording, jvm).quiet;
         Ok(Self { case, jvm, all, slow, longest_slow_ns, base, quiet })
@@ -182,7 +189,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
     /// With all pauses of the run for those of slow windows that were picked for being stops.
     pub(crate) fn over_run(mut self) -> Self {
         if self.picked() {
-            self.slow = self.all.clone();
+            self.slow = Rc::clone(&self.all);
         }
         self
     }
