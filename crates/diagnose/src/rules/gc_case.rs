@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use fathom_recording::vocabulary::{fact, kind};
+use fathom_recording::vocabulary::{fact, kind, live};
 use fathom_recording::{ProcessId, Span};
 
 use crate::burden::{self, Burden};
@@ -348,11 +348,15 @@ pub(crate) fn summed(source: impl Into<Origin>, fact: impl Into<Fact>) -> Eviden
 }
 
 /// What to look at, and to do, where a stop waited rather than worked, or worked in the kernel, and
-/// swap may be why; `None` where the log says that the machine has none.
+/// swap may be why; `None` where the log says that the machine has none, or the recording that
+/// nothing was read back from it.
 pub(crate) fn no_swap(case: &Case<'_>, jvm: ProcessId) -> Option<crate::Remedy> {
     let process = case.recording.processes.get(jvm.index());
     let total = process.and_then(|process| process.fact(fact::SWAP_TOTAL_BYTES)?.parse::<f64>().ok());
-    (total != Some(0.0)).then(|| remedies::NO_SWAP.remedy())
+    let read = case.recording.series.iter().filter(|s| s.info.name == live::HOST_SWAP_IN.name);
+    let mut read = read.flat_map(|series| &series.value).peekable();
+    let is_unused = read.peek().is_some() && read.all(|rate| *rate == 0.0);
+    (total != Some(0.0) && !is_unused).then(|| remedies::NO_SWAP.remedy())
 }
 
 /// Nothing can be decided without what `remedy` switches on.

@@ -1,5 +1,7 @@
 //! Which stops are reported, and with what.
 
+use fathom_recording::vocabulary::live;
+
 use super::*;
 use crate::built::{Built, judged};
 use crate::facts::remedies;
@@ -158,18 +160,23 @@ fn shorter_stops_that_stand_out_are_counted_with_the_long_ones() {
 
 #[test]
 fn pauses_that_waited_or_were_in_the_kernel_recommend_to_look_at_swap() {
-    let told = |user_s: f64, sys_s: f64| {
+    let told = |user_s: f64, sys_s: f64, swapped_in: Option<f64>| {
         let mut built = Built::jvm("8", "CMS", 600.0);
         for i in 0..30 {
             let cpu = [(figure::USER_S, user_s), (figure::SYS_S, sys_s), (figure::REAL_S, 2.0)];
             built.pause("GC", "Allocation Failure", f64::from(i) * 20.0, 2_000.0, &cpu);
         }
+        for rate in swapped_in {
+            built.gauge(live::HOST_SWAP_IN, "", None, &[(0.0, 600.0, rate)]);
+        }
         let Judgement::Found(found) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
         found.advises(&remedies::NO_SWAP)
     };
-    assert!(told(0.1, 0.3), "it waited");
-    assert!(told(1.0, 4.0), "the kernel worked");
-    assert!(!told(7.0, 0.3));
+    assert!(told(0.1, 0.3, None), "it waited");
+    assert!(told(0.1, 0.3, Some(4e6)), "and was read back");
+    assert!(!told(0.1, 0.3, Some(0.0)), "nothing was in swap");
+    assert!(told(1.0, 4.0, None), "the kernel worked");
+    assert!(!told(7.0, 0.3, None));
 }
 
 #[test]
