@@ -166,7 +166,7 @@ fn pauses_that_waited_or_were_in_the_kernel_recommend_to_look_at_swap() {
             let cpu = [(figure::USER_S, user_s), (figure::SYS_S, sys_s), (figure::REAL_S, 2.0)];
             built.pause("GC", "Allocation Failure", f64::from(i) * 20.0, 2_000.0, &cpu);
         }
-        for rate in swapped_in {
+        if let Some(rate) = swapped_in {
             built.gauge(live::HOST_SWAP_IN, "", None, &[(0.0, 600.0, rate)]);
         }
         let Judgement::Found(found) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
