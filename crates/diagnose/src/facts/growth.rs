@@ -119,7 +119,7 @@ super::metrics! {
     PIECES = "calls-that-send", "{value:.2} calls that send an operation instead of {baseline:.2}";
     /// Answers that are larger than usual.
     LARGER_ANSWERS = "larger-answers",
-        "each operation sends {value} instead of {baseline}: whoever takes that in takes longer, and asks for less";
+        "for each operation the host sends {value} instead of {baseline}, and the JVM sends more often: whoever takes that in takes longer, and asks for less";
     /// What the host sends a second.
     SENT_IN_ALL = "sent-by-the-host", "the host sends {value} a second, {baseline} in the baseline";
     /// A peer that answers late.

@@ -259,6 +259,13 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
         ),
         false => (ground, why),
     };
+    // Whose children the short-lived ones are is not recorded.
+    let (ground, why) = match taken.started.is_some() {
+        true => {
+            (Ground::Fits, format!("{why}; which of the short-lived processes the JVM started is not known"))
+        }
+        false => (ground, why),
+    };
     let mut finding = case.finding(rule, cpu.jvm, ground.because(case, cost_ms, why), cost_ms);
     let title = titles::CPU_TAKEN.is(Value::share(cpu.slow.waiting_to_run()));
     let title = title.over(cpu.base.as_ref().map(|base| Value::share(base.waiting_to_run())));
@@ -269,7 +276,9 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
             let cpus = Value::counted(cpu.slow.processors as f64);
             title.with("jvms", Value::count(jvms)).with("cpus", cpus)
         }
-        _ if taken.started.is_some() => title.with("by", Value::name("programs that the JVM itself starts")),
+        _ if taken.started.is_some() => title
+            .with("by", Value::name("processes too short-lived to be listed"))
+            .with("started", taken.started.map(Value::per_second)),
         _ => title.with("by", Value::name("other processes")),
     }
     .into();

@@ -6,6 +6,7 @@ use fathom_recording::{ProcessId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::gc_case::summed;
+use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, remedies, titles};
 use crate::intervals::Intervals;
 use crate::places::{Places, is_of_jdk};
@@ -21,7 +22,6 @@ const MOSTLY: f64 = 0.5;
 
 /// What the thread of finalizers does.
 struct Backlog<'a> {
-    thread: ThreadId,
     /// The share of its time for which it was not idle.
     busy: f64,
     /// The method in which it spends most of that.
@@ -42,8 +42,11 @@ pub(super) fn tell(case: &Case<'_>, jvm: ProcessId, finding: &mut Finding) {
     finding.culprit = culprits::METHOD.is(Value::name(backlog.method)).into();
     let fact = pauses::FINALIZER_BUSY.is(Value::share(backlog.busy));
     let fact = fact.with("method", Value::name(backlog.method));
-    let at_ns = case.chains().lived(backlog.thread).map(|(from, _)| from);
-    finding.evidence.insert(0, summed(source::SCHED, fact).at(at_ns));
+    finding.evidence.insert(0, summed(source::SCHED, fact));
+    // That it is behind was seen, and that the heap is full; that the one fills the other follows
+    // from both and was not seen itself.
+    finding.confidence = Ground::Incomplete.at_most(finding.confidence);
+    finding.why_confidence += "; that what waits for the thread of finalizers is what fills the heap was not seen: a heap dump shows it";
     finding.remedies.insert(0, remedies::SHORT_FINALIZER.is(Value::name(backlog.method)).into());
 }
 
@@ -61,7 +64,7 @@ impl<'a> Backlog<'a> {
         let busy = 1.0 - ms(Category::Idle) / lived.max(f64::MIN_POSITIVE);
         let (method, spent, all) = longest(case, thread, &within)?;
         let is_behind = lived > 0.0 && busy >= BUSY && spent >= MOSTLY * all && !is_of_jdk(method);
-        is_behind.then_some(Self { thread, busy, method })
+        is_behind.then_some(Self { busy, method })
     }
 }
 
@@ -135,6 +138,7 @@ mod tests {
         behind.title.states(&titles::FINALIZERS_BEHIND, &[("value", "shop.Lease.finalize")]);
         assert_eq!(behind.culprit.fact().metric, &culprits::METHOD);
         assert!(behind.facts(&pauses::FINALIZER_BUSY).next().is_some());
+        assert_eq!(behind.confidence, crate::Confidence::Likely);
         let usual = finding(0.2);
         usual.title.states(&titles::GC_HEAP_TOO_SMALL, &[("live", "88%")]);
         assert!(usual.facts(&pauses::FINALIZER_BUSY).next().is_none());

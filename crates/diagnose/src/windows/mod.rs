@@ -325,8 +325,8 @@ fn by_finding<'a>(
         return Chosen {
             unrecorded_ms: Intervals::of_windows(&found.slow).length_ms(),
             ..whole(format!(
-                "{}; threads were watched at other times alone, and what logs show of that explains nothing, so \
-                 what was watched is looked at",
+                "{}; threads were watched only at other times, and no log explains that slow time, so the watched \
+                 time is judged instead",
                 found.how
             ))
         };

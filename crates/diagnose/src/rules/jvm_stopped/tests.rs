@@ -160,7 +160,7 @@ fn shorter_stops_that_stand_out_are_counted_with_the_long_ones() {
 
 #[test]
 fn pauses_that_waited_or_were_in_the_kernel_recommend_to_look_at_swap() {
-    let told = |user_s: f64, sys_s: f64, swapped_in: Option<f64>| {
+    let advised = |user_s: f64, sys_s: f64, swapped_in: Option<f64>| {
         let mut built = Built::jvm("8", "CMS", 600.0);
         for i in 0..30 {
             let cpu = [(figure::USER_S, user_s), (figure::SYS_S, sys_s), (figure::REAL_S, 2.0)];
@@ -172,11 +172,11 @@ fn pauses_that_waited_or_were_in_the_kernel_recommend_to_look_at_swap() {
         let Judgement::Found(found) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
         found.advises(&remedies::NO_SWAP)
     };
-    assert!(told(0.1, 0.3, None), "it waited");
-    assert!(told(0.1, 0.3, Some(4e6)), "and was read back");
-    assert!(!told(0.1, 0.3, Some(0.0)), "nothing was in swap");
-    assert!(told(1.0, 4.0, None), "the kernel worked");
-    assert!(!told(7.0, 0.3, None));
+    assert!(advised(0.1, 0.3, None), "it waited");
+    assert!(advised(0.1, 0.3, Some(4e6)), "and was read back");
+    assert!(!advised(0.1, 0.3, Some(0.0)), "nothing was in swap");
+    assert!(advised(1.0, 4.0, None), "the kernel worked");
+    assert!(!advised(7.0, 0.3, None));
 }
 
 #[test]
