@@ -357,6 +357,10 @@ fn judge<'a>(
         credited::with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let peer = growth.behind_late_peer(&case, &mut merged.findings);
         merged.findings.extend(peer);
+        if is_measured {
+            let found = self::explained(&merged.findings);
+            merged.findings.extend(growth.more_requests(&case, found));
+        }
         let explained = match case.loss.lost_ms > 0.0 {
             true => explained(&merged.findings),
             false => costs(&case, &merged.findings),

@@ -123,6 +123,8 @@ super::metrics! {
         "clients wait as long as before: {value!} ({measured-on})";
     ANSWERED_AS_BEFORE = "check-answered-as-before",
         "requests are answered as soon as before: {value!} (process.request-time)";
+    REQUESTS_AS_BEFORE = "check-requests-as-before",
+        "as many requests a second as before: {value} (process.requests)";
     PEER_AS_BEFORE = "check-peer-as-before",
         "answers of {peer} take as long as before: {value!} (process.peer.answer-time)";
     JFR_SYSTEM_GC = "check-jfr-system-gc",

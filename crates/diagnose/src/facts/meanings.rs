@@ -139,6 +139,8 @@ super::metrics! {
         "Memory is touched whose pages the kernel has to find or make first.";
     FAULTS = "meaning-faults",
         "{faults}[ A profile shows that time in {toucher}, which only is the first to touch the memory.]";
+    MORE_REQUESTS = "meaning-more-requests",
+        "Threads that answer other requests, and set up connections, are not there for the operations, which wait for them or for a CPU.";
     LARGER_ANSWERS = "meaning-larger-answers",
         "The service hands its answers to the kernel and has no more to do with them. Whoever asked takes longer to take in and to read a larger answer, and asks for the next one later.";
 }

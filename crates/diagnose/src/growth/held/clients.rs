@@ -120,11 +120,16 @@ impl Pieces {
 }
 
 pub(super) fn sends(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
+    calls_made(case, jvm, windows, &SENDS)
+}
+
+/// How often the application's threads made some calls of the kernel in windows.
+pub(super) fn calls_made(case: &Case<'_>, jvm: ProcessId, windows: &[Window], calls: &[&str]) -> f64 {
     let within = Intervals::of_windows(windows);
     let made = case.recording.counts_of(count::SYSCALL_TOTALS).filter(|made| made.process() == jvm);
     let of_application = made.filter(|made| {
         let thread = made.thread().and_then(|id| case.recording.threads.get(id.index()));
-        SENDS.contains(&made.name()) && thread.is_some_and(|thread| thread.role == Role::App)
+        calls.contains(&made.name()) && thread.is_some_and(|thread| thread.role == Role::App)
     });
     of_application.map(|made| within.counted_within(&made)).sum()
 }

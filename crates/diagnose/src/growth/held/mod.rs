@@ -9,6 +9,7 @@
 
 pub(crate) mod clients;
 mod larger;
+mod more;
 mod peers;
 
 use std::collections::BTreeMap;
@@ -45,6 +46,8 @@ struct Answered {
     count: f64,
     /// From the first bytes of a request to the first of its answer, on average, milliseconds.
     ms: f64,
+    /// For how long of the windows they were counted, seconds.
+    counted_s: f64,
 }
 
 impl Answered {
@@ -56,14 +59,21 @@ impl Answered {
         let (requests, times) = (series(live::PROCESS_REQUESTS)?, series(live::PROCESS_REQUEST_TIME)?);
         let rates: BTreeMap<i64, f64> = points(requests).map(|(t, _, rate)| (t, rate)).collect();
         let within = Intervals::of_windows(windows);
+        let seconds = |t: i64, dt: i64| within.length_within_ns(t, t.saturating_add(dt)) as f64 / 1e9;
+        let counted_s = points(requests).map(|(t, dt, _)| seconds(t, dt)).sum();
         let (mut count, mut sum_ms) = (0.0, 0.0);
         for (t, dt, ms) in points(times) {
             let Some(rate) = rates.get(&t) else { continue };
-            let answered = rate * within.length_within_ns(t, t.saturating_add(dt)) as f64 / 1e9;
+            let answered = rate * seconds(t, dt);
             count += answered;
             sum_ms += answered * ms;
         }
-        (count >= FEW).then(|| Self { count, ms: sum_ms / count })
+        (count >= FEW).then(|| Self { count, ms: sum_ms / count, counted_s })
+    }
+
+    /// Requests a second.
+    fn rate(&self) -> f64 {
+        self.count / self.counted_s.max(f64::MIN_POSITIVE)
     }
 }
 
@@ -110,11 +120,8 @@ impl Growth<'_> {
         }
         .into();
         finding.meaning = meanings::ASYNCHRONOUS.fact().into();
-        let rate = |answered: Answered, windows: &[Window]| {
-            Value::per_second(answered.count / Case::length_ms(windows).max(f64::MIN_POSITIVE) * 1e3)
-        };
-        let took = facts::ANSWER_TIME.is(now).over(before).with("rate", rate(slow, &case.slow));
-        let took = took.with("rate-baseline", rate(base, &case.base));
+        let took = facts::ANSWER_TIME.is(now).over(before).with("rate", Value::per_second(slow.rate()));
+        let took = took.with("rate-baseline", Value::per_second(base.rate()));
         let spent = facts::SPENT.is(spent).over(spent_before);
         finding.evidence =
             vec![Evidence::summed(source::REQUESTS, took), Evidence::summed("ledger of threads", spent)];
