@@ -204,7 +204,13 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     }
 
     let why = "the log shows the stops and what they were; why they take so long it does not name";
-    let sure = Ground::Incomplete.because(case, seen.cost_ms, why);
+    // In slow windows, stops that are no burden by themselves may be there by chance.
+    let slow_ms = Case::length_ms(&case.slow);
+    let longest = seen.stops.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max();
+    let is_burden =
+        seen.stops.length_ms() >= MATTERS_SHARE * slow_ms || longest.unwrap_or(0) as f64 / 1e6 >= LONG_MS;
+    let ground = if is_burden { Ground::Incomplete } else { Ground::Fits };
+    let sure = ground.because(case, seen.cost_ms, why);
     let mut finding = case.finding(rule, jvm, sure, seen.cost_ms);
     if collections_ms * 2.0 < seen.stops.length_ms() {
         finding.layer = Layer::Safepoint;

@@ -3,9 +3,9 @@
 use fathom_recording::vocabulary::live;
 
 use super::*;
-use crate::built::{Built, judged};
+use crate::built::{Built, judged, slow_and_base};
 use crate::facts::remedies;
-use crate::{Options, Status, diagnose};
+use crate::{Confidence, Options, Status, diagnose};
 
 fn log(every_s: f64, ms: f64) -> Built {
     let mut built = Built::jvm("8", "Parallel", 120.0);
@@ -128,6 +128,26 @@ fn stops_that_stand_out_are_named_where_they_are_what_was_lost() {
     let sort = finding.fact(&pauses::STOPS).find(&pauses::STOPS_OF).unwrap();
     assert_eq!(sort.shows("stops"), "20");
     assert_eq!(sort.name("sort"), Some("GC pause (young), G1 Evacuation Pause"));
+}
+
+#[test]
+fn stops_that_take_little_of_the_slow_windows_may_be_there_by_chance() {
+    let sure = |each_ms: f64| {
+        let mut built = Built::jvm("25", "G1", 100.0);
+        for i in 0..8 {
+            built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 10.0 + f64::from(i), each_ms, &[]);
+        }
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let mut case = slow_and_base(&recording, (10, 20), (30, 70), 1.0);
+        case.loss.lost_ms = 2_000.0;
+        match JvmStopped.judge(&case, jvm) {
+            Judgement::Found(finding) => Some(finding.confidence),
+            _ => None,
+        }
+    };
+    assert_eq!(sure(50.0), Some(Confidence::ConsistentWith));
+    assert_eq!(sure(70.0), Some(Confidence::Likely));
+    assert_eq!(sure(5.0), None);
 }
 
 #[test]
