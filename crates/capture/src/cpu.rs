@@ -103,10 +103,7 @@ impl Cpu {
             begin = *end;
         }
         (self.records, self.ends) = (records, ends);
-        if let Some(program) = &self.program {
-            let lost = program.lost();
-            cx.source_mut().lost = lost;
-        }
+        cx.source_mut().lost += self.program.as_mut().map_or(0, Program::lost);
     }
 
     /// Walks a stack that was kept, or lets it wait for what is to become known of its process.

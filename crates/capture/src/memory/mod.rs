@@ -83,14 +83,7 @@ struct Memory {
 impl Collector for Memory {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.unwinder = cx.services.unwinder().cloned();
-        let whole_host = cx.targets.selection().is_whole_host();
-        let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
-        let (program, unseen) = Program::start(
-            whole_host,
-            min_ns,
-            (self.unwinder.as_ref(), cx.targets.map()),
-            cx.services.dispatcher(),
-        )?;
+        let (program, unseen) = Program::start(cx.settings.min_ns.unwrap_or(MIN_NS), cx)?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
         (self.written_ns, self.offsets_ns) = (monotonic_ns(), monotonic_ns());
@@ -170,8 +163,7 @@ impl Memory {
         let interval = Interval { from_ns: self.written_ns, to_ns: now_ns };
         let one_in = program.one_in();
         let rate = self.counts.write(program, &mut self.mappings, (interval, one_in), cx);
-        let lost = program.lost();
-        cx.source_mut().lost = lost;
+        cx.source_mut().lost += program.lost();
         self.written_ns = now_ns;
         rate
     }
