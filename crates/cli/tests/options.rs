@@ -38,6 +38,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("fleet --json", "--json"),
     ("fleet --set a=b", "--set"),
     ("trace gc -p 4194305 --force", "--output"),
+    ("trace lock 25374", "write the process behind -p: fathom trace lock -p 25374"),
     ("record -p 4194305 --engine jfr --without jfr", "leaves out everything that this engine records"),
     ("record -p 4194305 --engine jfr --without sched", "sched is not a collector of --engine jfr"),
     ("record -p 4194305 --engine ebpf --without jfr", "jfr is not a collector of --engine ebpf"),

@@ -220,6 +220,18 @@ fn a_killed_fathom_leaves_a_recording_that_opens_as_cut_and_nothing_in_the_kerne
 }
 
 #[test]
+fn a_recording_that_cannot_be_completed_is_not_said_to_be_written() {
+    let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
+    let jvm = jvm(&homes[0], classes.path(), &[], 120);
+    let dir = tempfile::tempdir().unwrap();
+    let recording = recording(dir.path(), &jvm.pid());
+    std::fs::remove_dir_all(dir.path().join("x.fathom")).unwrap();
+    let (code, said) = recording.end("INT");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("x.fathom") && !said.contains("is written"), "{said}");
+}
+
+#[test]
 fn the_end_of_the_target_ends_the_recording() {
     let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
     let jvm = jvm(&homes[0], classes.path(), &[], 15);

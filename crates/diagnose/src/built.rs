@@ -12,7 +12,7 @@ use crate::{Case, Judgement, Loss, Rule, Window};
 pub struct Built {
     pub recording: Recording,
     pub jvm: ProcessId,
-    source: SourceId,
+    pub source: SourceId,
     line: u64,
     /// The stack of the next span.
     next_stack: Option<StackId>,
@@ -269,12 +269,6 @@ pub fn did_by_holders(finding: &crate::Finding) -> Vec<(String, f64)> {
     let did = finding.fact(&crate::facts::locks::HOLDERS).detail("did").unwrap().parts();
     let share = |part: &crate::Fact| (part.number("value").unwrap() * 100.0).round() / 100.0;
     did.iter().map(|part| (part.name("what").unwrap().to_owned(), share(part))).collect()
-}
-
-/// Whether a recommendation names a flag or setting: "-XX:+AlwaysPreTouch", "memory.max".
-pub fn names(remedy: &crate::Remedy, setting: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "-_+.:$".contains(c);
-    remedy.change.split(|c| !is_part(c)).any(|word| word.trim_end_matches(['.', ':']) == setting)
 }
 
 /// A case that looks at a whole run, without a series to measure a loss on.

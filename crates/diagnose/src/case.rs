@@ -244,7 +244,7 @@ impl<'a> Case<'a> {
             process_id: jvm,
             pid: self.recording.processes.get(jvm.index()).and_then(|process| process.pid),
             started_ns: self.recording.process_started_ns(jvm),
-            meaning: String::new(),
+            meaning: Statement::default(),
             evidence: Vec::new(),
             remedies: Vec::new(),
             verify: Vec::new(),

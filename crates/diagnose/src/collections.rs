@@ -456,6 +456,9 @@ pub(crate) struct Gap {
     pub(crate) ms: f64,
     /// Whether no CPU time was used in it.
     pub(crate) idle: bool,
+    /// Whether something is known to have been at work in it, by CPU times or by phases that leave
+    /// no room for it: without CPU times it is neither that nor idle.
+    pub(crate) busy: bool,
     /// Whether it lies between two lines of the pause, and is not only what its phases leave over.
     pub(crate) between_lines: bool,
 }
@@ -476,10 +479,11 @@ impl Pause<'_> {
             let idle = cpu_s.is_some_and(|s| s <= rest_s + CPU_STEP_S);
             // Phases that add up to more than the rest of the pause were at work during the gap.
             let free = beyond_ms.is_none_or(|beyond| beyond >= 0.8 * gap);
-            return Some(Gap { ms: gap, idle: idle && free, between_lines: true });
+            let busy = !free || (cpu_s.is_some() && !idle);
+            return Some(Gap { ms: gap, idle: idle && free, busy, between_lines: true });
         }
         let ms = beyond_ms?;
         let idle = cpu_s.is_some_and(|s| s <= IDLE_CPU_SHARE * self.ms() / 1e3);
-        Some(Gap { ms, idle, between_lines: false })
+        Some(Gap { ms, idle, busy: cpu_s.is_some() && !idle, between_lines: false })
     }
 }

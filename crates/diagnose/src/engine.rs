@@ -86,6 +86,16 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
             (chosen, judged) = (by_recording, again);
         }
     }
+    // Where a series was slow only while nobody watched threads, and logs of that time show no
+    // cause, what threads did else may be the answer, and is what is known.
+    let is_unwatched = || {
+        let watched = windows::change::watched(recording);
+        !watched.is_empty() && Intervals::of_windows(&chosen.windows.slow).and(&watched).is_empty()
+    };
+    let is_found = chosen.windows.found_on == FoundOn::Series && !chosen.whole_run;
+    if is_found && judged.merged.findings.is_empty() && is_unwatched() {
+        (chosen, judged) = judge_on(FindOn::Watched)?;
+    }
     // Of the time before a series has reached its level it says nothing: what the recording itself
     // shows of that is the answer, where it is sure.
     if judged.merged.findings.is_empty() && is_in_warm_up(&chosen, &timeline) {
@@ -262,7 +272,8 @@ fn held_or_less<'a>(growth: &Growth<'a>, case: &Case<'a>, latency: Option<&Progr
         true => None,
         false => growth.less_demand(case),
     };
-    growth.busy_stage(case).or_else(|| growth.held_back(case)).or_else(late).or_else(less)
+    let held = growth.busy_stage(case).or_else(|| growth.held_back(case));
+    held.or_else(|| growth.larger_answers(case)).or_else(late).or_else(less)
 }
 
 /// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do,
@@ -322,10 +333,10 @@ fn judge<'a>(
     // late.
     let by_requests = !case.lost_by.is_empty() && case.exchanges.as_ref().is_some_and(|e| e.are_requests());
     if by_requests && found < LITTLE {
-        let held = growth
-            .as_ref()
-            .filter(|growth| !growth.grew(&case))
-            .and_then(|growth| growth.busy_stage(&case).or_else(|| growth.held_back(&case)));
+        let held = growth.as_ref().filter(|growth| !growth.grew(&case)).and_then(|growth| {
+            let held = growth.busy_stage(&case).or_else(|| growth.held_back(&case));
+            held.or_else(|| growth.larger_answers(&case))
+        });
         is_asked_less = held.is_none() && growth.as_ref().is_some_and(|growth| growth.answers_as_ever(&case));
         if is_asked_less {
             merged.findings.retain(|finding| finding.confidence > Confidence::ConsistentWith);

@@ -9,6 +9,7 @@
 //!                     ├─ from the request of a safepoint until the last thread stopped ──▶ stopped: time to safepoint
 //!                     ├─ after the operation until threads ran again ──▶ stopped: leaving
 //!                     ├─ the rest of safepoints ──▶ stopped: other VM operations
+//!                     ├─ stopped from outside as a whole ──▶ stopped: by a signal, or frozen
 //!                     └─ the rest ──▶ not stopped
 //! ```
 //!
@@ -26,7 +27,8 @@ use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::intervals::Intervals;
 use crate::split_time::{Parts, ends};
-use crate::waits::Category;
+use crate::waits::stack::ByStack;
+use crate::waits::{Category, frozen};
 use crate::{LedgerRow, Loss, Window};
 
 /// The category of collections.
@@ -58,6 +60,7 @@ pub(crate) fn ledger(
 ) -> Vec<LedgerRow> {
     let (slow, base) = (Intervals::of_windows(slow), Intervals::of_windows(base));
     let mut rows = Vec::new();
+    let stacks = ByStack::by_frames(recording);
     for jvm in jvms {
         let process = recording.process_name(*jvm);
         let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
@@ -73,7 +76,10 @@ pub(crate) fn ledger(
             let seen = *category == STOPPED[0] || parts.safepoints_seen;
             rows.push(if seen { basis.row(category, part) } else { basis.unseen(category) });
         }
-        rows.extend(parts.is_covered().then(|| basis.row(NOT_STOPPED, &parts.running)));
+        let frozen = frozen::of(recording, &stacks, *jvm).intervals.and(&parts.running);
+        rows.extend((!frozen.is_empty()).then(|| basis.row(Category::Frozen.words(), &frozen)));
+        let running = parts.running.without(&frozen);
+        rows.extend(parts.is_covered().then(|| basis.row(NOT_STOPPED, &running)));
         let counted = if parts.is_covered() { Vec::new() } else { counted::rows(recording, *jvm, &basis) };
         let unknown = slow.or(&base).without(&parts.covered);
         let is_unknown = counted.is_empty() && !unknown.is_empty();

@@ -51,7 +51,7 @@ mod written_back;
 
 pub use case::{Case, Rates};
 pub use engine::{diagnose, is_summed};
-pub use facts::{Evidence, Fact, Origin, Statement};
+pub use facts::{Evidence, Fact, Origin, Remedy, Statement};
 pub use limits::{LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE};
 pub use rule::{Judgement, Rule};
 pub use sight::{COVERED, Coverage, LOST, Sight};

@@ -76,6 +76,19 @@ const PROFILE: &str = "a JFR file of all of the time (jcmd PID JFR.start setting
 const GC_LOG: &str = "a GC log of all of the time: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -Xloggc:gc.log \
                       -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)";
 
+/// Collectors of `fathom record` that need eBPF and run unless they are left out.
+const COLLECTORS: [&str; 6] =
+    [source::CPU, source::LOCKS, source::MEMORY, source::NETWORK, source::SCHED, source::SYSCALLS];
+
+/// What shows the sight of a collector that a recording was made without, where others of its kind
+/// were at work: another recording alike would not.
+pub(crate) fn left_out(recording: &Recording, collector: &str) -> Option<String> {
+    let has = |collector: &str| recording.sources.iter().any(|source| source.format == collector);
+    let is_left_out =
+        COLLECTORS.contains(&collector) && !has(collector) && COLLECTORS.iter().any(|other| has(other));
+    is_left_out.then(|| format!("fathom record again, not --without {collector}"))
+}
+
 /// In words.
 impl fmt::Display for Sight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,9 +123,11 @@ impl Sight {
         self.from().words
     }
 
-    /// What shows it.
-    pub fn remedy(self) -> &'static str {
-        self.from().remedy
+    /// What would show it, next to what was recorded.
+    pub(crate) fn remedy(self, recording: &Recording) -> String {
+        let from = self.from();
+        let left_out = from.formats.iter().find_map(|format| left_out(recording, format));
+        left_out.unwrap_or_else(|| from.remedy.to_owned())
     }
 
     fn from(self) -> From {
@@ -363,6 +378,18 @@ mod tests {
     use fathom_recording::{Process, Sink};
 
     use super::*;
+
+    #[test]
+    fn a_recording_that_left_a_collector_out_is_not_told_to_be_made_again_alike() {
+        let mut recording = Recording::new();
+        assert!(!Sight::Locks.remedy(&recording).contains("--without"));
+        let format = source::SCHED.to_owned();
+        recording.add_source(Source { format, ..Source::default() });
+        assert_eq!(Sight::Locks.remedy(&recording), "fathom record again, not --without locks");
+        // What no collector has, and what this recording has and lost, another source shows.
+        assert_eq!(Sight::Deoptimisations.remedy(&recording), Sight::Deoptimisations.from().remedy);
+        assert_eq!(Sight::Switches.remedy(&recording), Sight::Switches.from().remedy);
+    }
 
     #[test]
     fn what_a_collector_looked_for_is_seen_though_there_was_nothing_of_it() {

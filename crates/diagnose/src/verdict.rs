@@ -1,4 +1,4 @@
-//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/4`,
+//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/5`,
 //! docs/diagnosis-json.md).
 //!
 //! `render` shows these and computes nothing of its own.
@@ -7,10 +7,10 @@ use fathom_recording::ProcessId;
 use serde::Serialize;
 
 use crate::chain::{Chain, Stop};
-use crate::{Evidence, Sight, Statement, Window};
+use crate::{Evidence, Remedy, Sight, Statement, Window};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.diagnosis/4";
+pub const SCHEMA: &str = "fathom.diagnosis/5";
 
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -397,13 +397,13 @@ pub struct Finding {
     /// When it started, nanoseconds on the recording's clock, where that is known.
     pub started_ns: Option<i64>,
     /// What it means, for somebody who does not know it.
-    pub meaning: String,
+    pub meaning: Statement,
     /// What was measured, and where.
     pub evidence: Vec<Evidence>,
     /// What to change.
     pub remedies: Vec<Remedy>,
     /// How to see that it helped.
-    pub verify: Vec<String>,
+    pub verify: Vec<Statement>,
     /// The intervals in which it acted, for the timeline.
     pub windows: Vec<Window>,
     /// The same one by one, where [`Self::windows`] joins many that lie close together; empty where
@@ -432,6 +432,11 @@ impl Finding {
         self.culprit.fact().name("value").unwrap_or_default()
     }
 
+    /// Whether a remedy is among its remedies.
+    pub(crate) fn advises(&self, remedy: &crate::facts::Metric) -> bool {
+        self.remedies.iter().any(|of| of.change.fact().metric == remedy)
+    }
+
     /// What the title states, or a part of it; panics where it states something else.
     pub(crate) fn says(&self, metric: &crate::facts::Metric) -> &crate::Fact {
         let found = self.title.fact().find(metric);
@@ -447,18 +452,6 @@ impl Finding {
 fn known_cost<S: serde::Serializer>(cost_ms: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     let known = Some(*cost_ms).filter(|ms| *ms > 0.0);
     known.serialize(serializer)
-}
-
-/// A change that helps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Remedy {
-    /// The exact flag, setting or change.
-    pub change: String,
-    /// Since which JDK (or for which range) it exists; empty when that does not matter.
-    pub applies_to: String,
-    /// What it costs or risks.
-    pub risk: String,
 }
 
 /// A cause that was looked for and not found.

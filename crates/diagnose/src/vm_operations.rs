@@ -8,6 +8,8 @@ use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Recording, Span, StrId};
 use rustc_hash::FxHashMap;
 
+use crate::facts::{Metric, remedies};
+
 /// A VM operation, or several that are alike.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Operation {
@@ -22,8 +24,8 @@ pub(crate) struct Operation {
     /// Whether it may well take a second, as it walks through the heap, all threads or all classes:
     /// of one that does next to nothing a long time is a wait for something else.
     pub(crate) works_long: bool,
-    /// What to do: the change, where it applies, its price.
-    pub(crate) remedies: &'static [(&'static str, &'static str, &'static str)],
+    /// What to do.
+    pub(crate) remedies: &'static [&'static Metric],
 }
 
 const OPERATIONS: &[Operation] = &[
@@ -33,20 +35,7 @@ const OPERATIONS: &[Operation] = &[
         by: "jcmd GC.heap_dump, jmap -dump, HotSpotDiagnosticMXBean.dumpHeap, or -XX:+HeapDumpOnOutOfMemoryError",
         causes: &["Heap Dump Initiated GC"],
         works_long: true,
-        remedies: &[
-            (
-                "take heap dumps of an instance that serves no traffic, and to a fast disk: the JVM is stopped until the dump is \
-                 written",
-                "any JDK",
-                "",
-            ),
-            (
-                "jcmd PID GC.heap_dump -parallel=N FILE writes with several threads, and puts the parts together while the \
-                 application runs",
-                "JDK 22 and later",
-                "CPUs meanwhile",
-            ),
-        ],
+        remedies: &[&remedies::DUMPS_ASIDE, &remedies::PARALLEL_DUMP],
     },
     Operation {
         names: &["GC_HeapInspection"],
@@ -54,11 +43,7 @@ const OPERATIONS: &[Operation] = &[
         by: "jmap -histo, jcmd GC.class_histogram, or a monitoring agent",
         causes: &["Heap Inspection Initiated GC"],
         works_long: true,
-        remedies: &[(
-            "take class histograms rarely; jcmd PID GC.class_histogram -all and jmap -histo without :live collect nothing first",
-            "any JDK",
-            "garbage is counted too",
-        )],
+        remedies: &[&remedies::FEWER_HISTOGRAMS],
     },
     Operation {
         names: &[
@@ -74,19 +59,7 @@ const OPERATIONS: &[Operation] = &[
         by: "jstack, jcmd Thread.print, ThreadMXBean.dumpAllThreads, Thread.getAllStackTraces, a monitoring agent or a profiler",
         causes: &[],
         works_long: true,
-        remedies: &[
-            (
-                "take stacks less often, of fewer threads and frames (ThreadMXBean.getThreadInfo(ids, depth))",
-                "any JDK",
-                "",
-            ),
-            (
-                "no list of java.util.concurrent locks (jstack -l, jcmd Thread.print -l, dumpAllThreads(…, true)): the JVM looks \
-                 through the whole heap for them",
-                "any JDK",
-                "",
-            ),
-        ],
+        remedies: &[&remedies::FEWER_STACKS, &remedies::NO_LIST_OF_LOCKS],
     },
     Operation {
         names: &["FindDeadlocks"],
@@ -94,7 +67,7 @@ const OPERATIONS: &[Operation] = &[
         by: "ThreadMXBean.findDeadlockedThreads, called by a monitoring agent or console",
         causes: &[],
         works_long: false,
-        remedies: &[("look for deadlocks less often", "any JDK", "")],
+        remedies: &[&remedies::FEWER_DEADLOCK_SEARCHES],
     },
     Operation {
         names: &["RedefineClasses"],
@@ -102,11 +75,7 @@ const OPERATIONS: &[Operation] = &[
         by: "an agent that instruments classes (APM, profiler, debugger), or a flight recording that begins",
         causes: &[],
         works_long: true,
-        remedies: &[(
-            "let the agent instrument classes as they are loaded (-javaagent at the start, not attached later), and fewer of them",
-            "any JDK",
-            "",
-        )],
+        remedies: &[&remedies::INSTRUMENT_AT_LOAD],
     },
     Operation {
         names: &[
@@ -128,7 +97,7 @@ const OPERATIONS: &[Operation] = &[
         by: "a debugger or an agent, through JVMTI",
         causes: &[],
         works_long: false,
-        remedies: &[("detach the debugger or the agent", "any JDK", "")],
+        remedies: &[&remedies::DETACH_DEBUGGER],
     },
     Operation {
         names: &["HeapWalkOperation", "HeapIterateOperation"],
@@ -136,7 +105,7 @@ const OPERATIONS: &[Operation] = &[
         by: "an agent or a debugger, through JVMTI",
         causes: &[],
         works_long: true,
-        remedies: &[("detach or configure the agent", "any JDK", "")],
+        remedies: &[&remedies::CONFIGURE_AGENT],
     },
     Operation {
         names: &["JFROldObject"],
@@ -144,11 +113,7 @@ const OPERATIONS: &[Operation] = &[
         by: "the flight recorder (jdk.OldObjectSample with paths to the GC roots)",
         causes: &[],
         works_long: true,
-        remedies: &[(
-            "path-to-gc-roots=false",
-            "JDK 11 and later",
-            "the recording does not show what keeps an object",
-        )],
+        remedies: &[&remedies::NO_PATHS_TO_ROOTS],
     },
     Operation {
         names: &["BulkRevokeBias", "RevokeBias", "EnableBiasedLocking"],
@@ -156,11 +121,7 @@ const OPERATIONS: &[Operation] = &[
         by: "biased locking, when a thread wants a lock that another one is biased to",
         causes: &[],
         works_long: false,
-        remedies: &[(
-            "-XX:-UseBiasedLocking",
-            "JDK 14 and before; off by default since 15, gone since 18",
-            "locks that only one thread takes cost a little more",
-        )],
+        remedies: &[&remedies::NO_BIASED_LOCKING],
     },
     Operation {
         names: &["Deoptimize", "DeoptimizeFrame", "DeoptimizeAll", "DeoptimizeTheWorld"],
@@ -168,11 +129,7 @@ const OPERATIONS: &[Operation] = &[
         by: "the JVM, where compiled code rests on what is no longer so (a class was loaded), or an agent",
         causes: &[],
         works_long: false,
-        remedies: &[(
-            "find the code that is compiled again: fathom jit, on a log of -XX:+LogCompilation",
-            "any JDK",
-            "",
-        )],
+        remedies: &[&remedies::FIND_RECOMPILED],
     },
     Operation {
         names: &[
@@ -191,7 +148,7 @@ const OPERATIONS: &[Operation] = &[
         by: "jcmd (VM.classloader_stats, VM.class_hierarchy, VM.metaspace, VM.symboltable and their like)",
         causes: &[],
         works_long: true,
-        remedies: &[("run such commands rarely", "any JDK", "")],
+        remedies: &[&remedies::FEWER_COMMANDS],
     },
     Operation {
         names: &["Verify"],
@@ -199,7 +156,7 @@ const OPERATIONS: &[Operation] = &[
         by: "a flag for the JVM's own tests (-XX:+VerifyBeforeGC and its like)",
         causes: &[],
         works_long: true,
-        remedies: &[("run without -XX:+Verify…", "any JDK", "")],
+        remedies: &[&remedies::NO_VERIFICATION],
     },
     Operation {
         names: &["ReportJavaOutOfMemory"],
@@ -207,7 +164,7 @@ const OPERATIONS: &[Operation] = &[
         by: "the JVM, which ran out of memory and runs the command of -XX:OnOutOfMemoryError",
         causes: &[],
         works_long: true,
-        remedies: &[("a command of -XX:OnOutOfMemoryError that ends soon", "any JDK", "")],
+        remedies: &[&remedies::SHORT_COMMAND],
     },
 ];
 

@@ -85,10 +85,10 @@ fn full() -> Diagnosis {
             process_id: fathom_recording::ProcessId(0),
             pid: None,
             started_ns: None,
-            meaning: String::new(),
+            meaning: Statement::default(),
             evidence: vec![evidence()],
             remedies: vec![Remedy::default()],
-            verify: vec![String::new()],
+            verify: vec![Statement::default()],
             windows: vec![window],
             acts: Vec::new(),
             also: Vec::new(),
@@ -248,18 +248,20 @@ fn the_page_of_rules_is_that_of_the_code() {
 fn the_page_of_metrics_is_that_of_the_code() {
     let mut page = String::from(
         "# What verdicts state\n\n\
-         Generated from the code (`FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs`): titles and culprits of \
-         findings,\nwhat they rest on, what rules causes out and what was not seen, by the `metric` of [the JSON \
+         Generated from the code (`FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs`): titles, culprits, meanings and \
+         remedies of findings,\nhow to see that these helped, what findings rest on, what rules causes out and what was not seen, by the `metric` of [the JSON \
          form](diagnosis-json.md#fact), with the\nsentence that states it. `{value}` and `{baseline}` stand for the fields of \
          those names, every other name in braces for one of\n`details`; `{n|pause|pauses}` is a number with its noun, \
          `{n?was|were}` the verb alone, `{list*; }` a list, `{n!}` a short time,\n`{n:.1}` a number with so many digits. \
-         What is in brackets is left out where it is not known; what is behind a bar there takes\nits place. An id keeps its \
-         meaning; new ones come with new versions.\n",
+         What is in brackets is left out where it is not known; what is behind a bar there takes\nits place. Behind a remedy stands, in italics, where it applies and \
+         what it\nrisks. An id keeps its meaning; new ones come with new versions.\n",
     );
     for (subject, metrics) in facts::catalogue() {
         page += &format!("\n## {subject}\n\n| metric | sentence |\n|---|---|\n");
         for metric in metrics {
-            page += &format!("| `{}` | {} |\n", metric.id, metric.words.replace('|', "\\|"));
+            let notes = [metric.applies_to, metric.risk].into_iter().filter(|words| !words.is_empty());
+            let notes: String = notes.map(|words| format!(" *{words}*")).collect();
+            page += &format!("| `{}` | {}{notes} |\n", metric.id, metric.words.replace('|', "\\|"));
         }
     }
     let file = docs("evidence.md");

@@ -40,6 +40,12 @@ pub trait Format: Sync {
         false
     }
 
+    /// Whether JVMs write it while they run: `fathom record` takes such files of a recorded JVM
+    /// into its recording.
+    fn written_by_jvms(&self) -> bool {
+        false
+    }
+
     /// Whether it is a binary format. Text within binary content that looks like another format is
     /// not one.
     fn reads_bytes(&self) -> bool {

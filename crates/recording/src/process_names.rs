@@ -54,7 +54,6 @@ impl Recording {
 
     /// When a process started, nanoseconds on the recording's clock, where a source counts from its
     /// start.
-    /// there.
     pub fn process_started_ns(&self, id: ProcessId) -> Option<i64> {
         let own = |source: &&Source| {
             source.process == Some(id.0)

@@ -26,7 +26,7 @@ use fathom_recording::{
 
 const S: i64 = 1_000_000_000;
 /// What a diagnosis states, as a sentence that was made up.
-static MADE_UP: Metric = Metric { id: "", words: "{value}" };
+static MADE_UP: Metric = Metric::new("", "{value}");
 /// Length of the made-up run.
 const RUN_NS: i64 = 600 * S;
 const SLOW: Window = Window { from_ns: 300 * S, to_ns: 330 * S };
@@ -456,19 +456,20 @@ fn diagnosis() -> Diagnosis {
             process_id: ProcessId(0),
             pid: None,
             started_ns: None,
-            meaning:
-                "Methods that had never run became hot at once and ran in the interpreter until compiled."
-                    .into(),
+            meaning: said(
+                "Methods that had never run became hot at once and ran in the interpreter until compiled.",
+            )
+            .into(),
             evidence: vec![
                 evidence("956 methods queued between 300 s and 305 s", 301),
                 evidence("the queue is empty again", 329),
             ],
             remedies: vec![Remedy {
-                change: "-XX:TieredStopAtLevel=1".into(),
+                change: said("-XX:TieredStopAtLevel=1").into(),
                 applies_to: "JDK 8 and later".into(),
                 risk: "lower peak speed".into(),
             }],
-            verify: vec!["run again: throughput stays above 350 tx/s".into()],
+            verify: vec![said("run again: throughput stays above 350 tx/s").into()],
             windows: vec![SLOW],
             acts: Vec::new(),
             also: Vec::new(),

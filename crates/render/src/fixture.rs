@@ -10,7 +10,7 @@ use fathom_diagnose::{
 const S: i64 = 1_000_000_000;
 
 /// What a diagnosis states, as a sentence that was made up.
-static MADE_UP: Metric = Metric { id: "", words: "{value}" };
+static MADE_UP: Metric = Metric::new("", "{value}");
 
 pub fn said(sentence: &str) -> Fact {
     MADE_UP.is(Value::name(sentence))
@@ -63,10 +63,11 @@ pub fn burst() -> Diagnosis {
         process_id: fathom_recording::ProcessId(0),
         pid: None,
         started_ns: None,
-        meaning:
+        meaning: said(
             "Methods that had never run became hot at once. Until the compiler got to them they ran in the \
-                  interpreter, many times slower."
-                .into(),
+                  interpreter, many times slower.",
+        )
+        .into(),
         evidence: vec![
             evidence(
                 "956 methods queued between 143 s and 148 s, 2 in the 5 s before",
@@ -84,17 +85,19 @@ pub fn burst() -> Diagnosis {
         ],
         remedies: vec![
             Remedy {
-                change: "warm the migration's code path before it is needed".into(),
+                change: said("warm the migration's code path before it is needed").into(),
                 applies_to: String::new(),
                 risk: String::new(),
             },
             Remedy {
-                change: "-XX:TieredStopAtLevel=1".into(),
+                change: said("-XX:TieredStopAtLevel=1").into(),
                 applies_to: "JDK 8 and later".into(),
                 risk: "lower peak speed".into(),
             },
         ],
-        verify: vec!["run again: throughput at the start of the migration stays above 350 ops/s".into()],
+        verify: vec![
+            said("run again: throughput at the start of the migration stays above 350 ops/s").into(),
+        ],
         windows: vec![Window { from_ns: 143 * S, to_ns: 158 * S }],
         covered_share: 1.0,
         acts: Vec::new(),
@@ -282,11 +285,11 @@ pub fn hostile() -> Diagnosis {
     finding.title = said(&EVIL.repeat(3)).into();
     finding.culprit = said(&EVIL.repeat(30)).into();
     finding.process = EVIL.into();
-    finding.meaning = EVIL.into();
+    finding.meaning = said(EVIL).into();
     finding.why_confidence = EVIL.into();
     finding.evidence = vec![evidence(EVIL, EVIL, Some(i64::MAX / S))];
-    finding.remedies[0].change = EVIL.into();
-    finding.verify = vec![EVIL.into()];
+    finding.remedies[0].change = said(EVIL).into();
+    finding.verify = vec![said(EVIL).into()];
     diagnosis.ruled_out[0].rule = EVIL.into();
     diagnosis.ruled_out[0].figure = said(EVIL).into();
     diagnosis.ruled_out[0].source = EVIL.into();

@@ -14,7 +14,7 @@ mod page;
 use std::io::IsTerminal;
 
 use fathom_diagnose::{Diagnosis, Window};
-use fathom_recording::clock::{SECOND_NS, seconds};
+use fathom_recording::clock::seconds;
 
 use self::detail::{ALL, DETAILS, Detail};
 use self::page::{Ink, Page};
@@ -234,7 +234,10 @@ impl Page {
 
 /// A window as seconds since the zero of the diagnosis, with the digits that its length calls for.
 fn window(window: &Window, zero_ns: i64) -> String {
-    let digits = if window.length_ns() >= SECOND_NS { 1 } else { 4 };
+    let digits = match units::window_digits(window.length_ns()) {
+        3 => 4,
+        digits => digits,
+    };
     let at = |t_ns: i64| units::decimals(seconds(t_ns.saturating_sub(zero_ns)), digits);
     format!("{} to {} s", at(window.from_ns), at(window.to_ns))
 }
@@ -255,6 +258,13 @@ mod tests {
     fn a_verdict_reads_well_in_ascii_and_80_columns() {
         let options = TerminalOptions { width: 80, colour: false, unicode: false, all: false };
         insta::assert_snapshot!(terminal(&fixture::burst(), options));
+    }
+
+    #[test]
+    fn a_window_never_ends_where_it_begins() {
+        let shown = |from_ns: i64, to_ns: i64| window(&Window { from_ns, to_ns }, 0);
+        assert_eq!(shown(13_514_957_000, 13_515_000_000), "13.514957 to 13.515000 s");
+        assert_eq!(shown(93_812_000_000, 93_840_000_000), "93.8120 to 93.8400 s");
     }
 
     #[test]

@@ -197,14 +197,14 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
           </a>
         ))}
       </p>
-      {finding.meaning !== "" && <p class="meaning">{finding.meaning}</p>}
+      {finding.meaning.text !== "" && <p class="meaning">{finding.meaning.text}</p>}
       {finding.remedies.length > 0 && (
         <>
           <h3>What to do</h3>
           <ul class="remedies">
             {finding.remedies.map((r, i) => (
               <li key={i}>
-                <span>{r.change}</span>
+                <span>{r.change.text}</span>
                 {(r.applies_to !== "" || r.risk !== "") && (
                   <span class="quiet">{[r.applies_to, r.risk].filter((s) => s !== "").join(" · ")}</span>
                 )}
@@ -218,7 +218,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
           <h3>How to check that it helped</h3>
           <ul class="verify">
             {finding.verify.map((v, i) => (
-              <li key={i}>{v}</li>
+              <li key={i}>{v.text}</li>
             ))}
           </ul>
         </>

@@ -5,6 +5,7 @@ import { frames } from "./frames";
 import { invert } from "./invert";
 import { layout, nodeAt, pathTo } from "./layout";
 import { changeLook, shorter } from "./looks";
+import { labelOf } from "./paint";
 import { expression, search } from "./search";
 import { weight } from "./words";
 
@@ -167,6 +168,23 @@ describe("comparison", () => {
     const more = change(GRAPH, a, "total");
     expect(more).toMatchObject({ verdict: "more", added: true });
     expect(more && changeLook(more, 8).sign).toBe("new");
+  });
+});
+
+describe("labels", () => {
+  const measure = (text: string) => 7 * text.length;
+  const kernel = FRAME_TYPES.indexOf("kernel");
+  const label = (room: number) => labelOf("ksys_write", kernel, "kern", room, measure);
+
+  it("are never the letters of a kind alone, which each box has", () => {
+    expect(label(150)).toEqual({ tag: "kern", text: "ksys_write" });
+    expect(label(45)).toEqual({ tag: "", text: "ksys_…" });
+    expect(label(21)).toEqual({ tag: "", text: "" });
+    for (let room = 0; room < 200; room++) expect(label(room).tag === "" || label(room).text !== "").toBe(true);
+  });
+
+  it("of a change are its sign where there is room for no more", () => {
+    expect(labelOf("ksys_write", kernel, "▲", 10, measure)).toEqual({ tag: "▲", text: "" });
   });
 });
 

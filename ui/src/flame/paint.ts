@@ -9,6 +9,7 @@ export const ROW = 19;
 const SMALLEST_PX = 0.3;
 /** Narrower boxes have no room for a letter. */
 const LABEL_PX = 24;
+const TAG_GAP_PX = 5;
 
 export interface Scene {
   data: FlameData;
@@ -90,6 +91,23 @@ export function placeOf(scene: Pick<Scene, "data" | "laid" | "root" | "width">, 
   return { node, x, y: laid.depth[node] * ROW, w };
 }
 
+/** What a box with so much room is labelled with: its tag before as much of its name as fits. Where no name fits behind
+ * it, a tag of letters is left out, which says nothing alone; a sign is not. */
+export function labelOf(name: string, type: number, tag: string, room: number, measure: (text: string) => number) {
+  const behind = tag === "" ? "" : fitting(name, type, room - measure(tag) - TAG_GAP_PX, measure);
+  if (behind !== "") return { tag, text: behind };
+  if (tag.length === 1 && measure(tag) <= room) return { tag, text: "" };
+  return { tag: "", text: fitting(name, type, room, measure) };
+}
+
+function fitting(name: string, type: number, room: number, measure: (text: string) => number): string {
+  const forms = shorter(name.length > 400 ? name.slice(0, 400) : name, type);
+  for (const form of forms) if (measure(form) <= room) return form;
+  const last = forms[forms.length - 1];
+  const fits = Math.floor((last.length * (room - 8)) / measure(last));
+  return fits >= 3 ? `${last.slice(0, fits)}…` : "";
+}
+
 class Brush {
   constructor(
     private readonly context: CanvasRenderingContext2D,
@@ -138,29 +156,18 @@ class Brush {
   private label(node: number, x: number, y: number, w: number, tag: string): void {
     const { context } = this;
     const { data, ink } = this.scene;
-    let left = x + 4;
-    let room = w - 9;
+    const left = x + 4;
     const middle = y + (ROW - 1) / 2 + 0.5;
-    if (tag !== "" && room > 20) {
+    const measure = (text: string) => this.measure(text);
+    const shown = labelOf(data.names[data.name[node]], data.type[node], tag, w - 9, measure);
+    if (shown.tag !== "") {
       context.fillStyle = ink("f-tag");
-      context.fillText(tag, left, middle);
-      const used = this.measure(tag) + 5;
-      left += used;
-      room -= used;
+      context.fillText(shown.tag, left, middle);
     }
-    const text = this.fitting(data.names[data.name[node]], data.type[node], room);
-    if (text !== "") {
+    if (shown.text !== "") {
       context.fillStyle = ink("f-text");
-      context.fillText(text, left, middle);
+      context.fillText(shown.text, shown.tag === "" ? left : left + this.measure(shown.tag) + TAG_GAP_PX, middle);
     }
-  }
-
-  private fitting(name: string, type: number, room: number): string {
-    const forms = shorter(name.length > 400 ? name.slice(0, 400) : name, type);
-    for (const form of forms) if (this.measure(form) <= room) return form;
-    const last = forms[forms.length - 1];
-    const fits = Math.floor((last.length * (room - 8)) / this.measure(last));
-    return fits >= 3 ? `${last.slice(0, fits)}…` : "";
   }
 
   private measure(text: string): number {

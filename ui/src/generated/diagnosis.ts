@@ -240,13 +240,13 @@ export type Finding = {
   /** When it started, nanoseconds on the recording's clock, where that is known. */
   started_ns: number | null;
   /** What it means, for somebody who does not know it. */
-  meaning: string;
+  meaning: Statement;
   /** What was measured, and where. */
   evidence: Array<Evidence>;
   /** What to change. */
   remedies: Array<Remedy>;
   /** How to see that it helped. */
-  verify: Array<string>;
+  verify: Array<Statement>;
   /** The intervals in which it acted, for the timeline. */
   windows: Array<Window>;
   /** Of a finding about waits: what the thread that waited longest waited for, link by link. */
@@ -384,7 +384,7 @@ export type ProcessId = number;
 /** A change that helps. */
 export type Remedy = {
   /** The exact flag, setting or change. */
-  change: string;
+  change: Statement;
   /** Since which JDK (or for which range) it exists; empty when that does not matter. */
   applies_to: string;
   /** What it costs or risks. */

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::{Key, is_followed, named_at};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::places::Places;
+use crate::places::{Places, SUMMED_WITHIN_NS, ShortWait};
 use crate::thread_ledger::Taken;
 use crate::waits::Category;
 
@@ -89,12 +89,19 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             }));
         });
         let left = own.without(&Intervals::of(off));
+        if left.is_empty() {
+            continue;
+        }
         // What is left are waits too short to be recorded one by one: of a thread that selects,
         // those for its connections; of one that nearly always gets its work from the same thread,
-        // those for that one.
-        let key = match selected_in {
+        // those for that one; of any other, where the samples that sum them up show them.
+        let summed = match selected_in {
+            Some(_) => Vec::new(),
+            None => places.of_short_waits(chains, thread),
+        };
+        let key_of = |from, to| match selected_in {
             Some(place) => Key { category: Category::Network, place, target: "" },
-            None => Key { category, place: "", target: "" },
+            None => Key { category, place: waited_in(&summed, category, (from, to)), target: "" },
         };
         let all: usize = brought_by.values().sum();
         let most = brought_by.into_iter().max_by_key(|(other, times)| (*times, *other));
@@ -103,7 +110,7 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
         segments.extend(rest.map(|(from, to)| Segment {
             from: *from,
             to: *to,
-            key,
+            key: key_of(*from, *to),
             ended_by,
             queues: false,
             rests,
@@ -136,6 +143,19 @@ pub(super) fn ended_by(
         _ => None,
     };
     waker.filter(|other| *other != thread)
+}
+
+/// The application's method in which a thread's short waits between two timestamps were, most of
+/// them: a sample sums up those of the time before it.
+fn waited_in<'a>(summed: &[ShortWait<'a>], category: Category, (from, to): (i64, i64)) -> &'a str {
+    let first = summed.partition_point(|wait| wait.t_ns < from);
+    let last = to.saturating_add(SUMMED_WITHIN_NS);
+    let within = summed[first..].iter().take_while(|wait| wait.t_ns <= last);
+    let mut weights: FxHashMap<&'a str, i64> = FxHashMap::default();
+    for wait in within.filter(|wait| wait.category == category) {
+        *weights.entry(wait.place).or_default() += wait.weight;
+    }
+    weights.into_iter().max_by_key(|(place, weight)| (*weight, *place)).map_or("", |(place, _)| place)
 }
 
 /// The application's method in which a thread ran, by the nearest sample: within the time in which

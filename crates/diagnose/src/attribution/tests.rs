@@ -1,7 +1,7 @@
 //! Waits put together by hand, of which it is known what they come to.
 
-use fathom_recording::vocabulary::{kind, label};
-use fathom_recording::{FrameType, Recording, Role, Sink, SpanRow, ThreadId};
+use fathom_recording::vocabulary::{kind, label, sample};
+use fathom_recording::{FrameType, Recording, Role, SampleRow, Sink, SpanRow, ThreadId};
 use proptest::prelude::*;
 
 use super::*;
@@ -28,6 +28,13 @@ type Wait<'s> = (i64, i64, &'s [&'s str], Option<usize>);
 
 /// Threads with their waits, milliseconds; the number of a thread is its place.
 fn recording(threads: &[Vec<Wait<'_>>]) -> Recording {
+    let mut recording = begun(threads);
+    recording.seal();
+    recording
+}
+
+/// The same, to which more may be added.
+fn begun(threads: &[Vec<Wait<'_>>]) -> Recording {
     let Built { mut recording, jvm, .. } = Built::jvm("17", "G1", 10.0);
     let name = |at: usize| format!("worker-{at}");
     for (at, waits) in threads.iter().enumerate() {
@@ -66,7 +73,6 @@ fn recording(threads: &[Vec<Wait<'_>>]) -> Recording {
             span(kind::SCHED_OFF, (*from, *to), frames, &labels);
         }
     }
-    recording.seal();
     recording
 }
 
@@ -109,6 +115,30 @@ fn a_wait_in_a_queue_of_waiters_comes_to_what_the_first_of_them_did() {
         pieces(&recording, "worker-2"),
         [(Category::Running, place(""), 70), (Category::Sleep, place("shop.Peer.answer"), 130),]
     );
+}
+
+#[test]
+fn short_waits_of_whoever_is_waited_for_are_where_the_sample_that_sums_them_up_shows_them() {
+    let mut recording = begun(&[vec![(0, 90, &BORROW, Some(1))], Vec::new()]);
+    let (thread, source) = (of(&recording, "worker-1"), fathom_recording::SourceId(0));
+    let mut stack = None;
+    for name in SLEEP.iter().rev() {
+        let frame = recording.frame(name, "", FrameType::C2, -1);
+        stack = Some(recording.stack(stack, frame));
+    }
+    let (process, weight) = (recording.threads[thread.index()].process, 100_000_000);
+    let of_ms = |t_ms: i64, stack| SampleRow {
+        kind: sample::OFF_CPU,
+        t_ns: t_ms * 1_000_000,
+        process,
+        thread: Some(thread),
+        stack,
+        weight,
+        source,
+    };
+    recording.sample(&of_ms(100, stack));
+    recording.seal();
+    assert_eq!(pieces(&recording, "worker-0"), [(Category::Sleep, "shop.Peer.answer".to_owned(), 90)]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::vocabulary::{fact, figure, kind, live, series};
-use fathom_recording::{Placement, SeriesId, SeriesInfo, SeriesKind, Sink, Source};
+use fathom_recording::{FrameType, Placement, SeriesId, SeriesInfo, SeriesKind, Sink, Source};
 
 use super::*;
 use crate::built::Built;
@@ -109,6 +109,29 @@ fn a_loss_that_lies_outside_of_the_recording_is_no_loss_that_does_not_stand_out(
         assert!(d.seen.unrecorded_ms > 1_000.0, "{said}");
         assert_eq!(unrecorded_ms(&d), Some(d.seen.unrecorded_ms), "{said}");
     }
+}
+
+#[test]
+fn where_it_was_slow_only_while_nobody_watched_threads_what_they_did_else_is_told() {
+    let mut built = Built::jvm("17", "G1", 80.0);
+    let sched = Source { format: "sched".into(), covers_ns: Some((0, 40 * S)), ..Source::default() };
+    built.source = built.recording.add_source(sched);
+    built.watched("worker", 40.0);
+    let retry = [("java.lang.Thread.sleep", FrameType::C2), ("shop.Cart.retry", FrameType::C2)];
+    for second in 0..40 {
+        built.with_stack((kind::SCHED_OFF, "sleeping"), "worker", &retry, &[], (f64::from(second), 990.0));
+    }
+    let id = throughput(&mut built);
+    for s in 0..80 {
+        built.recording.point(id, s * S, S, if s < 60 { 600.0 + (s * 37 % 11) as f64 } else { 60.0 });
+    }
+    let placement = Placement { uncertainty_ns: Some(0), ..Placement::default() };
+    built.recording.sources.iter_mut().for_each(|source| source.placement = placement.clone());
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    assert_eq!((d.windows.found_on, d.seen.unrecorded_ms), (FoundOn::WholeRun, 20_000.0), "{}", d.headline);
+    let slow = d.windows.slow.iter().map(|w| (w.from_ns / S, w.to_ns / S));
+    assert_eq!(slow.collect::<Vec<_>>(), [(0, 40)]);
+    assert!(!d.seen.largest.is_empty() && unrecorded_ms(&d) == Some(20_000.0));
 }
 
 #[test]

@@ -26,6 +26,8 @@ super::metrics! {
         "the recorder took {value} CPUs, which are not counted: it takes less with --without syscalls";
     /// CPUs that the hypervisor gave to other machines.
     STOLEN = "cpus-stolen", "the hypervisor took {value} CPUs as well";
+    /// Programs that the JVM starts.
+    PROGRAMS_STARTED = "programs-started", "the JVM starts {value:.0} programs a second";
     /// CPU time in what only a full TLS handshake does.
     HANDSHAKES = "tls-handshakes-in-full",
         "{value} of CPU time with certificates, signatures and keys, {rest} in the rest of handshakes";

@@ -29,6 +29,8 @@ super::metrics! {
     EVENT_LOOP = "culprit-event-loop", "the thread that reads answers (an event loop)";
     /// Answers in pieces.
     PIECES = "culprit-answers-in-pieces", "answers that are sent in pieces";
+    /// Answers that became larger.
+    ANSWERS = "culprit-larger-answers", "the size of the answers";
     /// What lies between the threads and the clients.
     OUTSIDE = "culprit-between-threads-and-clients", "a buffer, a queue, the network or the clients";
     /// Who asks for less.

@@ -187,7 +187,7 @@ mod tests {
     use crate::facts::{Metric, TEXT};
 
     static RATE: Metric =
-        Metric { id: "test-rate", words: "{value} a second, {baseline} in the baseline, in {method}" };
+        Metric::new("test-rate", "{value} a second, {baseline} in the baseline, in {method}");
 
     #[test]
     fn json_has_the_data_and_the_sentence() {

@@ -117,6 +117,11 @@ super::metrics! {
     AT_CLIENTS = "latency-at-clients", "{measured-on}: {value!}, {baseline!} in the baseline";
     /// Calls that send.
     PIECES = "calls-that-send", "{value:.2} calls that send an operation instead of {baseline:.2}";
+    /// Answers that are larger than usual.
+    LARGER_ANSWERS = "larger-answers",
+        "for each operation the host sends {value} instead of {baseline}, and the JVM sends more often: whoever takes that in takes longer, and asks for less";
+    /// What the host sends a second.
+    SENT_IN_ALL = "sent-by-the-host", "the host sends {value} a second, {baseline} in the baseline";
     /// A peer that answers late.
     PEER_LATE = "peer-answers-late",
         "{peer} answers after {value!} instead of {baseline!}[, {answers} for each {noun}]: the calls are asynchronous, so that no thread waits for them";

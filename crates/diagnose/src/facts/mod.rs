@@ -11,6 +11,7 @@ mod sentence;
 mod statement;
 mod value;
 
+pub(crate) mod checks;
 pub(crate) mod compile;
 pub(crate) mod cpu;
 pub(crate) mod culprits;
@@ -18,8 +19,10 @@ pub(crate) mod faults;
 pub(crate) mod growth;
 pub(crate) mod live_set;
 pub(crate) mod locks;
+pub(crate) mod meanings;
 pub(crate) mod merged;
 pub(crate) mod pauses;
+pub(crate) mod remedies;
 pub(crate) mod ruled_out;
 pub(crate) mod scope;
 pub(crate) mod titles;
@@ -27,6 +30,7 @@ pub(crate) mod waits;
 pub(crate) mod written;
 
 pub use evidence::{Evidence, Origin};
+pub use remedies::Remedy;
 pub use statement::Statement;
 pub use value::{Unit, Value};
 
@@ -42,6 +46,11 @@ pub struct Metric {
     /// out where it names a quantity that is not known; in `[ | ]` the second part takes its
     /// place.
     pub words: &'static str,
+    /// Of a remedy: since which JDK (or for which range) it exists, and what it costs or risks;
+    /// templates as well, empty of all else.
+    pub applies_to: &'static str,
+    /// See [`Self::applies_to`].
+    pub risk: &'static str,
 }
 
 /// A metric with what was measured.
@@ -59,6 +68,11 @@ pub struct Fact {
 }
 
 impl Metric {
+    /// A metric, or anything else that is known by an id and stated by a sentence.
+    pub const fn new(id: &'static str, words: &'static str) -> Self {
+        Self { id, words, applies_to: "", risk: "" }
+    }
+
     /// The metric with its value.
     pub fn is(&'static self, value: Value) -> Fact {
         Fact { value: Some(value), ..self.fact() }
@@ -130,7 +144,7 @@ impl Fact {
 }
 
 /// Text that is no metric.
-pub(crate) static TEXT: Metric = Metric { id: "", words: "{value}" };
+pub(crate) static TEXT: Metric = Metric::new("", "{value}");
 
 impl Default for Fact {
     fn default() -> Self {
@@ -141,7 +155,7 @@ impl Default for Fact {
 /// A file of the catalogue: its metrics as constants, and `ALL` of them in order.
 macro_rules! metrics {
     ($($(#[$doc:meta])* $name:ident = $id:literal, $words:literal;)*) => {
-        $($(#[$doc])* pub(crate) static $name: $crate::facts::Metric = $crate::facts::Metric { id: $id, words: $words };)*
+        $($(#[$doc])* pub(crate) static $name: $crate::facts::Metric = $crate::facts::Metric::new($id, $words);)*
         /// The metrics of this file.
         pub(super) static ALL: &[&$crate::facts::Metric] = &[$(&$name),*];
     };
@@ -153,9 +167,11 @@ pub type Subject = (&'static str, &'static [&'static Metric]);
 
 /// The catalogue: subjects with their metrics.
 pub fn catalogue() -> Vec<Subject> {
-    vec![
+    let mut all = vec![
         ("Titles of findings", titles::ALL),
         ("Culprits", culprits::ALL),
+        ("What findings mean", meanings::ALL),
+        ("How to see that it helped", checks::ALL),
         ("Collections", pauses::ALL),
         ("The live set", live_set::ALL),
         ("Compilers", compile::ALL),
@@ -168,7 +184,9 @@ pub fn catalogue() -> Vec<Subject> {
         ("Findings that explain the same time", merged::ALL),
         ("Ruled out", ruled_out::ALL),
         ("What could be looked at", scope::ALL),
-    ]
+    ];
+    all.extend(remedies::catalogue());
+    all
 }
 
 #[cfg(test)]

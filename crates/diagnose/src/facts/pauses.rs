@@ -54,6 +54,9 @@ super::metrics! {
     STOP = "stop", "{operation} of {value}";
     /// A pause whose record ends before its length.
     PAUSE_CUT_OFF = "pause-cut-off", "{value}, {failed}; its record is truncated, and how long it took is not known";
+    /// How busy the thread that calls `finalize()` is, and with what.
+    FINALIZER_BUSY = "finalizer-thread-busy",
+        "the thread that runs finalizers had something to do for {value} of its time, most of it in {method}(): what waits for it stays in the heap";
     /// The median young pause.
     USUAL_YOUNG = "usual-young-pause", "a usual young pause of this run takes {value}";
     /// Collections that somebody asked for.

@@ -61,7 +61,7 @@ super::metrics! {
     LOG_ASYNC = "log-asynchronous", "the log is written asynchronously (-Xlog:async): no pause waits for it";
     /// A gap in which the CPU was busy.
     GAP_BUSY = "longest-gap-busy",
-        "the longest interval of a pause outside its phases is {value}, and the CPU was busy in it";
+        "the longest interval of a pause outside its phases is {value}, and the collector was at work in it";
     /// Gaps that cost too little.
     GAPS_LITTLE = "gaps-of-pauses",
         "intervals of pauses in which nothing was done are {value} in all, the longest {longest}: too little to matter";

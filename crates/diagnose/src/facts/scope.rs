@@ -36,6 +36,9 @@ super::metrics! {
     CPU_TIME = "collection-cpu-time-unseen", "CPU time of collections";
     /// Phases of pauses.
     PHASES = "pause-phases-unseen", "what pauses spend outside their phases: no log has these pauses phase by phase";
+    /// A gap of a pause without CPU times.
+    GAP_USE = "pause-gap-unseen",
+        "what {value} of a pause outside its phases were spent on: no log has CPU times of these pauses";
     /// Ages of objects.
     AGES = "object-ages-unseen", "ages of surviving objects";
     /// The size of the heap.

@@ -15,7 +15,7 @@ impl Fact {
     }
 
     /// A template filled in; `None` where a value that it names is not known.
-    fn filled(&self, words: &str) -> Option<String> {
+    pub(super) fn filled(&self, words: &str) -> Option<String> {
         let mut text = String::with_capacity(words.len());
         let mut rest = words;
         while let Some(at) = rest.find(['{', '[']) {
@@ -74,11 +74,11 @@ mod tests {
     use super::super::Metric;
     use super::*;
 
-    static PAUSES: Metric = Metric {
-        id: "test-pauses",
-        words: "{value|pause|pauses} of {total}[ ({of} of {all})][; {list*; }], {load:.1}; {value?it|each} waited for {file}",
-    };
-    static PART: Metric = Metric { id: "test-part", words: "{value}: {what}" };
+    static PAUSES: Metric = Metric::new(
+        "test-pauses",
+        "{value|pause|pauses} of {total}[ ({of} of {all})][; {list*; }], {load:.1}; {value?it|each} waited for {file}",
+    );
+    static PART: Metric = Metric::new("test-part", "{value}: {what}");
 
     fn pauses(n: usize) -> Fact {
         let fact = PAUSES.is(Value::count(n)).with("total", Value::ms(2_500.0));
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn what_is_not_known_has_its_own_words_behind_a_bar() {
         static TOOK: Metric =
-            Metric { id: "test-took", words: "[{who|thread|threads} waited {value!}|took {value!}] or more" };
+            Metric::new("test-took", "[{who|thread|threads} waited {value!}|took {value!}] or more");
         let took = TOOK.is(Value::ms(0.25));
         assert_eq!(took.sentence(), "took 250 µs or more");
         assert_eq!(took.with("who", Value::count(2)).sentence(), "2 threads waited 250 µs or more");

@@ -69,6 +69,9 @@ super::metrics! {
     /// The same where the length of full collections matters, not their share of the run.
     GC_HEAP_TOO_SMALL_LONG = "gc-heap-too-small-by-length",
         "{value|full collection|full collections} of a second or more[: {live} of the heap of {heap} stays in use]";
+    /// A heap that is full of what waits for its finalizers, with what is said of the heap.
+    FINALIZERS_BEHIND = "finalizers-behind",
+        "{title}; the thread that runs finalizers is behind, in {value}()";
     /// Pauses that waited for their CPUs.
     GC_STARVED_OF_CPU = "gc-starved-of-cpu",
         "collections [got {efficiency} of the CPU time that they could use|waited for more than they worked]: {value} of CPU in {paused} of pauses";
@@ -171,7 +174,7 @@ super::metrics! {
         "the control group's CPU quota[ of {quota} CPUs] held the application back for {value} of its time[ ({baseline} in the baseline)]";
     /// Waits for a CPU, and who had them.
     CPU_TAKEN = "cpu-taken-by-others",
-        "application threads waited for a CPU for {value} of the time in which they could run[ ({baseline} in the baseline)]: [{jvms} recorded JVMs want more CPUs than the {cpus} there are|{by} took the CPUs]";
+        "application threads waited for a CPU for {value} of the time in which they could run[ ({baseline} in the baseline)]: [{jvms} recorded JVMs want more CPUs than the {cpus} there are|{by} took the CPUs][; the JVM itself starts {started:.0} programs a second]";
     /// Page faults.
     PAGE_FAULT_STORM = "page-fault-storm",
         "threads spent {value} in page faults[ in {mappings} mappings, most][ in {mapping}]: {cause}[; {waited}]";

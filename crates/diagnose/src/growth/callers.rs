@@ -24,6 +24,9 @@ const CALLED_MOSTLY: f64 = 0.8;
 /// is called a hundred times as often is not.
 const CALLED_BEFORE: f64 = 0.002;
 
+/// Share of a part's slow time that a method must be in that another one calls for it to be said.
+const MOSTLY_IN: f64 = 0.5;
+
 /// Time of an operation by the methods of the application on its stacks, slow and in the baseline,
 /// of all that grew or not.
 pub(super) struct Callers<'a> {
@@ -108,4 +111,53 @@ pub(super) fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
         }
     }
     methods
+}
+
+/// The method of the JDK that a method of the application calls for most of its part's slow time,
+/// and for which share of it: what a method does is more often in what it calls than in its name.
+pub(super) fn mostly_in<'a>(
+    recording: &'a Recording,
+    part: &Part<'_>,
+    place: &str,
+) -> Option<(&'a str, f64)> {
+    let mut calls: FxHashMap<&'a str, f64> = FxHashMap::default();
+    let mut all = 0.0;
+    for (stack, ms) in &part.by_stack {
+        let slow = ms[0] + ms[1];
+        all += slow;
+        let frames = frames_of(recording, *stack).map(|(name, _)| name);
+        let called = frames.take_while(|name| *name != place).filter(|name| is_of_jdk(name));
+        if let Some(called) = called.last() {
+            *calls.entry(called).or_default() += slow;
+        }
+    }
+    let most = calls.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(a.0)))?;
+    (most.1 >= MOSTLY_IN * all && all > 0.0).then(|| (most.0, most.1 / all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::Built;
+
+    #[test]
+    fn what_a_method_does_is_named_by_what_it_calls_of_the_jdk_for_most_of_its_time() {
+        let mut built = Built::jvm("25", "G1", 10.0);
+        let own = ["shop.Cart.sum", "shop.Cart.add", "java.lang.Thread.run"];
+        let mut part = |own_ms: f64| {
+            let mut part = Part::default();
+            let mut ran = |called: &[&str], slow_ms: f64| {
+                let frames: Vec<_> = called.iter().chain(&own).map(|name| (*name, FrameType::C2)).collect();
+                part.by_stack.insert(built.stack(&frames).unwrap(), [slow_ms, 0.0, 0.0]);
+            };
+            ran(&[], own_ms);
+            ran(&["java.util.HashMap.hash", "java.util.HashMap.get"], 15.0);
+            ran(&["java.util.HashMap.putVal"], 5.0);
+            part
+        };
+        let (mostly, hardly) = (part(10.0), part(100.0));
+        let recording = built.sealed();
+        assert_eq!(mostly_in(&recording, &mostly, own[0]), Some(("java.util.HashMap.get", 0.5)));
+        assert_eq!(mostly_in(&recording, &hardly, own[0]), None);
+    }
 }

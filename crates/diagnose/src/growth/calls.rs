@@ -18,7 +18,7 @@ use super::callers::{Callers, frames_of};
 use super::parts::{BASE, FRAMES, Part};
 use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits};
+use crate::facts::{Value, checks, culprits, meanings, remedies};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Finding, Layer, quantity};
@@ -250,17 +250,13 @@ impl<'a> Growth<'a> {
         finding.title = words::more_calls(calls, place, caller, (slow_ms, base_ms)).into();
         let caller = caller.map(Value::name);
         finding.culprit = culprits::METHOD.is(Value::name(place)).with("caller", caller).into();
-        finding.meaning = words::MORE_CALLS.into();
+        finding.meaning = meanings::MORE_CALLS.fact().into();
         let counted = Evidence::summed("system calls, counted by the second", words::counted(calls));
         let own = case.jvm_name(self.jvm);
         let of_parts = made.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));
         finding.evidence = std::iter::once(counted).chain(of_parts).collect();
-        finding.remedies = words::fewer_calls();
-        finding.verify = vec![
-            format!("{} again", words::counted_as(calls, calls.base)),
-            "the recording counts them by thread and second: kind syscall.totals in its counts.parquet"
-                .into(),
-        ];
+        finding.remedies = vec![remedies::ASK_ONCE.remedy(), remedies::BUFFER_BETWEEN.remedy()];
+        finding.verify = vec![words::calls_again(calls).into(), checks::CALLS_COUNTED.fact().into()];
         finding.windows = case.slow.clone();
         finding
     }

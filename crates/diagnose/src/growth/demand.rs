@@ -11,9 +11,9 @@ use fathom_recording::{Frame, ProcessId, Recording, ThreadId};
 
 use super::{Each, Growth, MORE};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
 use crate::windows::progress::Progress;
-use crate::{BlindSpot, Case, Evidence, Fact, Finding, Layer, Remedy, Window, stats, thread_ledger};
+use crate::{BlindSpot, Case, Evidence, Fact, Finding, Layer, Window, stats, thread_ledger};
 
 /// The id of the finding.
 pub const DEMAND_RULE: &str = "less-demand";
@@ -165,19 +165,12 @@ fn finding(
     let took = Value::from(took);
     finding.title = facts::LESS_DEMAND.fact().with("part", part).with("took", took.clone()).into();
     finding.culprit = culprits::CLIENTS.fact().into();
-    finding.meaning = "A service that does less because it gets fewer requests is not slow. Clients that wait for their turn elsewhere, a \
-                       balancer that sends requests to other instances, or a queue before this process look the same from here. So does an answer that \
-                       the service holds back where no thread waits for it: in a timer, a queue, or a buffer that is not flushed."
-        .into();
+    finding.meaning = meanings::LESS_DEMAND.fact().into();
     let rates = facts::OPERATIONS.is(Value::plain(slow)).over(Value::plain(base));
     let rates = rates.with("unit", Value::name(&case.loss.unit)).with("took", took);
     finding.evidence = [rates, unseen].map(|fact| Evidence::summed(source, fact)).into();
-    finding.remedies = vec![Remedy {
-        change: "look at the clients, the balancer or the queue before this process for the same time".into(),
-        applies_to: "any JDK".into(),
-        risk: String::new(),
-    }];
-    finding.verify = vec!["requests that arrive at this process a second fell as its operations did".into()];
+    finding.remedies = vec![remedies::LOOK_AT_CLIENTS.remedy()];
+    finding.verify = vec![checks::REQUESTS_FELL.fact().into()];
     finding.windows.clone_from(&case.slow);
     Some(finding)
 }

@@ -4,8 +4,8 @@
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Role, ThreadId};
 
-use crate::facts::{Metric, Value, growth as facts};
-use crate::{Case, Evidence, Finding, Remedy};
+use crate::facts::{Metric, Value, growth as facts, remedies};
+use crate::{Case, Evidence, Finding};
 
 /// How long before a slow window a thread may end, and how long after its beginning, to be what it
 /// began with: what it did may be missed at once, or when a queue is full.
@@ -32,17 +32,7 @@ pub(super) fn add(case: &Case<'_>, jvm: ProcessId, findings: &mut [Finding]) {
     let said = |metric: &'static Metric| metric.is(threads.clone()).with("names", Value::name(&names));
     first.title = said(&facts::ENDED_MEANWHILE).with("title", Value::from(&first.title)).into();
     first.evidence.insert(0, Evidence::summed("ends of threads", said(&facts::ENDED)).at(Some(at_ns)));
-    first.remedies.insert(
-        0,
-        Remedy {
-            change: format!(
-                "find out why {names} ended: an exception that leaves run() ends its thread (catch it there, and set an \
-                 UncaughtExceptionHandler that logs)"
-            ),
-            applies_to: "any JDK".into(),
-            risk: String::new(),
-        },
-    );
+    first.remedies.insert(0, remedies::WHY_THREADS_ENDED.is(Value::name(names)).into());
 }
 
 /// Threads that ended as the first slow window began, and when the first of them did.

@@ -9,7 +9,7 @@
 use super::parts::BASE;
 use super::{Grown, Growth, MOST};
 use crate::facts::{Metric, Value, growth as facts};
-use crate::{Evidence, Fact, Remedy};
+use crate::{Evidence, Fact};
 
 /// How many threads at a time must usually be there for fewer to mean something.
 const SEVERAL: f64 = 1.5;
@@ -58,16 +58,6 @@ impl Fewer {
     fn fact(&self, metric: &'static Metric) -> Fact {
         let [slow, base] = self.at_a_time.map(Value::plain);
         metric.is(slow).over(base).with("each", Value::ms(self.each_ms[0]))
-    }
-
-    pub(super) fn remedy() -> Remedy {
-        Remedy {
-            change: "find out what lets fewer threads in: connections or permits that are not given back on some way out of the code (a pool counts those in use; HikariCP's \
-                     leakDetectionThreshold names who took them), a pool or a limit that became smaller, or a lock that came"
-                .into(),
-            applies_to: "any JDK".into(),
-            risk: String::new(),
-        }
     }
 }
 

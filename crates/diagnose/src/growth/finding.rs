@@ -3,9 +3,8 @@
 use fathom_recording::StackId;
 use fathom_recording::vocabulary::{fact, kind, label};
 
-use super::callers::Callers;
+use super::callers::{Callers, mostly_in};
 use super::carriers::has_carried;
-use super::fewer::Fewer;
 use super::lead::Lead;
 use super::parts::Part;
 use super::{
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::attribution::Key;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, checks, culprits, growth as facts, remedies};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Finding, Window, quantity};
@@ -53,7 +52,6 @@ impl<'a> Growth<'a> {
         let ends_in_a_wait = lead.behind.is_empty() && on_threads(key.category);
         let unclear = as_ever || paced || ends_in_a_wait;
         let likely = share >= MOST && lead.part.holds && !by_change && !unclear && is_lost;
-        let what = words::doing(key);
         // Who waits for it: as the waits were followed, else as they grew together.
         let way = lead.part.way();
         let waiting = way.as_ref().and_then(|way| way.first()).map(|step| (part.threads.len(), step.key));
@@ -135,41 +133,50 @@ impl<'a> Growth<'a> {
         }
         .into();
         let others_wait = way.is_some() || !lead.behind.is_empty();
-        finding.meaning = words::meaning(key.category, others_wait && sender.is_none()).into();
+        finding.meaning = words::meaning(key.category, others_wait && sender.is_none()).fact().into();
         finding.evidence = evidence;
-        finding.remedies = connects.map(|_| words::keep_connections()).into_iter().collect();
+        finding.remedies = connects.map(|_| remedies::KEEP_CONNECTIONS.remedy()).into_iter().collect();
         match sender {
-            Some(_) => finding.remedies.push(words::take_in_faster()),
-            None if connecting(case, key, part) => finding.remedies = vec![words::connect_once()],
-            None => finding.remedies.extend(words::remedies(key.category)),
+            Some(_) => finding.remedies.push(remedies::TAKE_IN_FASTER.remedy()),
+            None if connecting(case, key, part) => finding.remedies = vec![remedies::CONNECT_ONCE.remedy()],
+            None => finding.remedies.push(words::remedy(key.category)),
         }
         if pins(case, key, part) {
             let process = case.recording.processes.get(jvm.index());
             let jdk = process.and_then(|process| process.fact(fact::JDK)?.parse().ok());
             also.push(facts::CARRIERS.fact());
-            finding.remedies.insert(0, words::let_go_of_carriers(jdk));
+            finding.remedies.insert(0, words::let_go_of_carriers(jdk).remedy());
         }
         if let Some(fewer) = self.fewer(lead.part) {
             also.push(fewer.in_title());
             finding.evidence.insert(0, fewer.evidence());
-            finding.remedies.insert(0, Fewer::remedy());
+            finding.remedies.insert(0, remedies::FIND_LOST_PERMITS.remedy());
         }
         let handshakes = handshakes::made_more(case, jvm).filter(|_| key.category == Category::Stopped);
         if let Some(handshakes) = handshakes {
             also.push(handshakes.in_title());
             finding.evidence.push(handshakes.evidence());
-            finding.remedies.insert(0, handshakes.remedy());
+            finding.remedies.insert(0, remedies::FEWER_HANDSHAKES.remedy());
         }
-        let several = lead.part.several.iter();
-        let several = several
-            .map(|(name, share)| facts::SHARE_OF.is(Value::share(*share)).with("method", Value::name(name)));
-        let several = (!lead.part.several.is_empty()).then(|| Value::list(several));
+        let share_of = |name: &str, share: f64| {
+            facts::SHARE_OF.is(Value::share(share)).with("method", Value::name(name))
+        };
+        let several: Vec<Fact> = match lead.part.several.is_empty() {
+            true if key.category.is_running() => mostly_in(case.recording, part, key.place)
+                .map(|(name, share)| share_of(name, share))
+                .into_iter()
+                .collect(),
+            _ => lead.part.several.iter().map(|(name, share)| share_of(name, *share)).collect(),
+        };
+        let several = (!several.is_empty()).then(|| Value::list(several));
         let title = facts::LARGEST.fact().with("growth", Value::from(growth)).with("methods", several);
         let title = title.with("caller", caller.map(Value::name));
         finding.title = title.with("also", (!also.is_empty()).then(|| Value::list(also))).into();
         finding.verify = vec![
-            format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.each)),
-            "fathom ledger and fathom flame --diff of the two windows show the same parts".into(),
+            words::as_usual(&checks::PART_AS_USUAL, lead.part.base, per.each)
+                .with("what", Value::from(words::does(key)))
+                .into(),
+            checks::SAME_PARTS.fact().into(),
         ];
         finding.windows = marked(case, part);
         finding.chain = part

@@ -10,7 +10,7 @@ use fathom_recording::vocabulary::kind;
 use super::TIMES;
 use crate::facts::{Metric, Value, growth as facts};
 use crate::intervals::Intervals;
-use crate::{Case, Evidence, Fact, Remedy};
+use crate::{Case, Evidence, Fact};
 
 /// What the names of such operations begin with (vmOperations.hpp).
 const HANDSHAKE: &str = "Handshake";
@@ -63,16 +63,6 @@ impl Handshakes<'_> {
     fn fact(&self, metric: &'static Metric) -> Fact {
         let fact = metric.is(Value::per_second(self.per_s.0)).over(Value::per_second(self.per_s.1));
         fact.with("handshake", Value::name(self.name))
-    }
-
-    pub(super) fn remedy(&self) -> Remedy {
-        Remedy {
-            change: "make fewer of these operations: each asks every thread of the JVM, and who asks waits for all. Closing a shared Arena \
-                     (Arena.ofShared) is one: close one for many uses, or use Arena.ofConfined or ofAuto; so are stack traces of other threads"
-                .into(),
-            applies_to: "JDK 10 and later".into(),
-            risk: "memory is held for longer".into(),
-        }
     }
 }
 

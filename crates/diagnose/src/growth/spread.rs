@@ -13,7 +13,7 @@ use super::callers::{an_operation, methods};
 use super::parts::Part;
 use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, checks, culprits, growth as facts};
 use crate::{Case, Fact, Finding, Layer, quantity};
 
 /// Share of the running time's growth that must lie below a method.
@@ -151,18 +151,16 @@ impl<'a> Growth<'a> {
         let title = title.with("method", method.clone()).with("caller", caller.clone());
         finding.title = title.with("methods", (!named.is_empty()).then(|| Value::list(named))).into();
         finding.culprit = culprits::METHOD.is(method).with("caller", caller).into();
-        finding.meaning = words::meaning(crate::waits::Category::Running, false).into();
+        finding.meaning = words::meaning(crate::waits::Category::Running, false).fact().into();
         let own = case.jvm_name(self.jvm);
         let evidence = spread.parts.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));
         finding.evidence = evidence.collect();
-        finding.remedies = words::remedies(crate::waits::Category::Running);
+        finding.remedies = vec![words::remedy(crate::waits::Category::Running)];
         finding.verify = vec![
-            format!(
-                "what runs below {} is back at what it was: {}",
-                spread.method,
-                words::usual(spread.base, self.per.each)
-            ),
-            "fathom flame --diff of the two windows shows the same frames".into(),
+            words::as_usual(&checks::METHOD_AS_USUAL, spread.base, self.per.each)
+                .with("method", Value::name(spread.method))
+                .into(),
+            checks::SAME_FRAMES.fact().into(),
         ];
         finding.windows.clone_from(&case.slow);
         finding

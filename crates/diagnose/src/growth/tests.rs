@@ -1,16 +1,16 @@
 //! Services put together by hand, of which it is known what an operation's time grew by.
 
+mod advised;
 mod cpu;
 mod idle_and_several;
 mod lower_demand;
-mod remedies;
 mod rules_and_second_causes;
 
 use super::measured::halves;
 use super::*;
 use crate::Confidence;
 use crate::built::Built;
-use crate::facts::culprits;
+use crate::facts::{culprits, remedies};
 use crate::intervals::Intervals;
 use crate::{Diagnosis, Options, Window, diagnose};
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
@@ -285,7 +285,7 @@ pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for
     let opened = &diagnosis(75).findings[0];
     assert_eq!((opened.rule, opened.named()), (RULE, "10.0.0.7:5432"), "{opened:#?}");
     opened.title.states(&facts::CONNECTIONS, &[("value", "6.0")]);
-    assert!(opened.remedies[0].change.contains("keep connections open"), "{:?}", opened.remedies);
+    opened.remedies[0].change.states(&remedies::KEEP_CONNECTIONS, &[]);
     let kept = &diagnosis(1).findings[0];
     assert_eq!(kept.title.fact().find(&facts::CONNECTIONS), None);
 }

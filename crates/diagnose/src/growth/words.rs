@@ -5,10 +5,10 @@ use super::calls::Calls;
 use super::parts::Cause;
 use crate::attribution::Key;
 use crate::attribution::{Path, Pool, Step};
-use crate::facts::{Metric, Value, culprits, growth as facts};
+use crate::facts::{Metric, Value, checks, culprits, growth as facts, meanings, remedies};
 pub(super) use crate::quantity::of_one as time;
 use crate::waits::Category;
-use crate::{Fact, Layer, Remedy, quantity};
+use crate::{Fact, Layer, Remedy};
 
 /// Whether a rule speaks of time under a category, so that its finding already has it.
 pub(super) fn is_of(category: Category, rule: &str) -> bool {
@@ -103,11 +103,11 @@ pub(super) fn amount(metric: &'static Metric, (slow, base): (f64, f64), each: Ea
     }
 }
 
-/// What is usual.
-pub(super) fn usual(base: f64, each: Each) -> String {
+/// That something is as it is in the baseline.
+pub(super) fn as_usual(check: &'static Metric, base: f64, each: Each) -> Fact {
     match each.is_counted() {
-        true => format!("{} {}", time(base), each.one()),
-        false => format!("{base:.2} threads at a time"),
+        true => check.is(Value::ms(base)).with("each", Value::name(each.one())),
+        false => check.fact().with("threads", Value::plain(base)),
     }
 }
 
@@ -172,31 +172,11 @@ pub(super) fn grown(
     amount(metric, amounts, each).with("doing", Value::from(doing))
 }
 
-/// What helps threads that wait for room to send.
-pub(super) fn take_in_faster() -> Remedy {
-    Remedy {
-        change: "look at who reads: slow clients, or a network that is narrow or loses packets (ss -ti shows each connection's queue and \
-                 windows); write without a thread that waits (asynchronous responses), or put a proxy in front that buffers responses; a limit \
-                 on the time that a write may take"
-            .into(),
-        applies_to: "any JDK".into(),
-        risk: "a proxy needs memory or disk for what it buffers".into(),
-    }
-}
-
-/// What it means that operations make more calls.
-pub(super) const MORE_CALLS: &str = "Each call takes about as long as ever, but an operation makes many more of them: a query for each row of a \
-     list, data written in small pieces, files looked for again and again. The time is spread over running, waiting and whoever answers.";
-
-/// A number of calls, "2.0" or "39,122".
-fn number(calls: f64) -> String {
-    if calls < 10.0 { format!("{calls:.1}") } else { quantity::count(calls) }
-}
-
-/// "read() 118 times an operation", "read() 39,122 times a second".
-pub(super) fn counted_as(calls: &Calls<'_>, count: f64) -> String {
-    let each = if calls.each.is_counted() { calls.each.one().to_owned() } else { "a second".into() };
-    format!("{}() {} times {each}", calls.name, number(count))
+/// That there are as many calls as in the baseline.
+pub(super) fn calls_again(calls: &Calls<'_>) -> Fact {
+    let each = if calls.each.is_counted() { calls.each.one() } else { "a second" };
+    let again = checks::CALLS_AGAIN.is(Value::plain(calls.base)).with("call", Value::name(calls.name));
+    again.with("each", Value::name(each))
 }
 
 /// The line of a finding about more calls.
@@ -230,67 +210,15 @@ pub(super) fn connections(calls: &Calls<'_>) -> Fact {
     of_calls(&facts::CONNECTIONS, calls).over(usual)
 }
 
-/// What to do against that.
-pub(super) fn keep_connections() -> Remedy {
-    Remedy {
-        change: "keep connections open: a pool, HTTP keep-alive, HTTP/2; and see who closes them, the client or the peer".into(),
-        applies_to: "any JDK".into(),
-        risk: "connections that are kept hold memory on both sides".into(),
-    }
-}
-
 /// The release in which `synchronized` no longer keeps virtual threads on their carriers.
 const NO_PIN_BY_MONITORS: u32 = 24;
 
 /// What to do where virtual threads stay on their carriers, in a JVM of a release.
-pub(super) fn let_go_of_carriers(jdk: Option<u32>) -> Remedy {
-    if jdk.is_some_and(|jdk| jdk >= NO_PIN_BY_MONITORS) {
-        return Remedy {
-            change: "let nothing wait below a class initialiser or a native frame, which keep a virtual thread on its carrier in this JDK, \
-                     too: load in advance what an initialiser waits for, or let a platform thread run it; \
-                     jdk.VirtualThreadPinned of a flight recording shows where"
-                .into(),
-            applies_to: "virtual threads, JDK 24 and later: synchronized itself keeps no carrier there; file calls do".into(),
-            risk: "none known".into(),
-        };
+pub(super) fn let_go_of_carriers(jdk: Option<u32>) -> &'static Metric {
+    match jdk.is_some_and(|jdk| jdk >= NO_PIN_BY_MONITORS) {
+        true => &remedies::NO_WAITS_ON_CARRIERS,
+        false => &remedies::NO_PINNING_MONITORS,
     }
-    Remedy {
-        change: "JDK 24 or later (JEP 491), or java.util.concurrent.locks.ReentrantLock in place of synchronized around what waits; \
-                 -Djdk.tracePinnedThreads=full (JDK 21 to 23) shows where"
-            .into(),
-        applies_to: "virtual threads, JDK 21 to 23; native frames and file calls keep carriers on all".into(),
-        risk: "none known".into(),
-    }
-}
-
-/// What to do where connect() is what waits.
-pub(super) fn connect_once() -> Remedy {
-    Remedy {
-        change: "connect() itself waits: each of these calls connects anew; keep connections open (a pool, HTTP keep-alive, HTTP/2), and \
-                 see whether the peer accepts in time: ss -lnt there shows a full queue, nstat TcpExtListenOverflows what it dropped"
-            .into(),
-        applies_to: "any JDK".into(),
-        risk: "connections that are kept hold memory on both sides".into(),
-    }
-}
-
-/// What to do against many calls.
-pub(super) fn fewer_calls() -> Vec<Remedy> {
-    let one = |change: &str, risk: &str| Remedy {
-        change: change.into(),
-        applies_to: "any JDK".into(),
-        risk: risk.into(),
-    };
-    vec![
-        one(
-            "ask for all of it in one call: a join or a batch instead of a query for each row, a listing kept instead of asked for again",
-            "larger answers need memory at once",
-        ),
-        one(
-            "put a buffer in between: BufferedOutputStream, BufferedInputStream, a larger buffer of the driver",
-            "what is buffered is lost in a crash until it is flushed",
-        ),
-    ]
 }
 
 /// The layer that a category lies in.
@@ -309,51 +237,26 @@ pub(super) fn layer(category: Category) -> Layer {
 }
 
 /// What it means.
-pub(super) fn meaning(category: Category, others_behind: bool) -> &'static str {
+pub(super) fn meaning(category: Category, others_behind: bool) -> &'static Metric {
     match (category, others_behind) {
-        (_, true) => {
-            "What each of a few threads waits for became slower, and the others wait for those threads: \
-             the delay is multiplied by all that share them."
-        }
-        (category, _) if category.is_running() => {
-            "Operations need more CPU time than in the baseline: more work is done for each, or the same work by slower code; or the code does \
-             other work than operations."
-        }
-        (Category::Sleep, _) => {
-            "Threads sleep by their own choice for longer: a back-off, a retry, a poll, or a pause because less is asked for. \
-             Sleep that came anew is a delay; sleep that was there before and lasts longer may be the pace of what is asked."
-        }
-        _ => "This part of an operation's time grew most; the rest stayed about as it was.",
+        (_, true) => &meanings::SHARED_WAIT,
+        (category, _) if category.is_running() => &meanings::MORE_CPU_TIME,
+        (Category::Sleep, _) => &meanings::LONGER_SLEEP,
+        _ => &meanings::GREW_MOST,
     }
 }
 
 /// What to look at next.
-pub(super) fn remedies(category: Category) -> Vec<Remedy> {
-    let (change, risk) = match category {
-        Category::Network => (
-            "look at the peer: its own latency at that time, the number of calls an operation makes to it, the connections shared \
-             among threads",
-            "more connections move the queue to the peer",
-        ),
-        Category::Disk => (
-            "look at the file and the device: who else writes to it, whether each operation must wait for it",
-            "what is not written at once may be lost in a crash",
-        ),
-        Category::RunQueue => ("give the process more CPUs, or run less on the same machine", ""),
-        Category::Throttled => ("raise the CPU quota of the cgroup, or run fewer threads at once", ""),
-        Category::Sleep => {
-            ("find what the code sleeps for: a retry, a back-off, a poll with a fixed interval", "")
-        }
-        Category::Child => (
-            "start no process for each operation: keep one running and hand it the work, do the work in the JVM, or start fewer at \
-             once; where it is one peer at a pipe, look at what that process does meanwhile",
-            "a process that stays must be watched and started again when it ends",
-        ),
-        category if category.is_running() => (
-            "fathom flame --diff of the two windows shows which callers and which code of the method grew",
-            "",
-        ),
-        _ => ("fathom chain of the slow window shows what these threads waited for, link by link", ""),
-    };
-    vec![Remedy { change: change.into(), applies_to: "any JDK".into(), risk: risk.into() }]
+pub(super) fn remedy(category: Category) -> Remedy {
+    match category {
+        Category::Network => &remedies::LOOK_AT_PEER,
+        Category::Disk => &remedies::LOOK_AT_FILE,
+        Category::RunQueue => &remedies::MORE_CPUS,
+        Category::Throttled => &remedies::RAISE_QUOTA,
+        Category::Sleep => &remedies::FIND_SLEEP,
+        Category::Child => &remedies::NO_PROCESS_EACH,
+        category if category.is_running() => &remedies::COMPARE_FLAMES,
+        _ => &remedies::FOLLOW_CHAIN,
+    }
+    .remedy()
 }

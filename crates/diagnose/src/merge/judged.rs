@@ -92,7 +92,7 @@ pub(super) fn not_known(
     Judgement::Inconclusive(BlindSpot {
         what: what.into(),
         rules: vec![rule.id().to_owned()],
-        remedy: sight.remedy().into(),
+        remedy: sight.remedy(case.recording),
     })
 }
 

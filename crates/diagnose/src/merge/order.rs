@@ -56,6 +56,15 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
         Confidence::ConsistentWith => 0,
     };
     findings.sort_by(|a, b| weight_ms(b).total_cmp(&weight_ms(a)).then(sure(b).cmp(&sure(a))));
+    // A sum of stops of which another finding explains a part stands right behind that, and both
+    // before what has nothing to do with stops and costs less than the sum.
+    let sum = findings.iter().position(|f| yields(f.rule)).unwrap_or(0);
+    let costs_less = |f: &Finding| is_about_stops(f) || f.cost_ms < findings[sum].cost_ms;
+    if findings[..sum].iter().any(is_about_stops)
+        && let Some(place) = findings[..sum].iter().position(costs_less)
+    {
+        findings[place..=sum].sort_by_key(|f| (!is_about_stops(f), !yields(f.rule)));
+    }
     // Of two that explain about as much, what is proven comes before what only grew; and so does
     // what makes others grow and is as sure.
     let goes_before = |f: &Finding, first: &Finding| {

@@ -43,8 +43,8 @@ impl Rule for Named {
     }
 }
 
-static STOPS_OF: Metric = Metric { id: "test-stops", words: "stops of {value}" };
-static NUMBER: Metric = Metric { id: "test-number", words: "{value}" };
+static STOPS_OF: Metric = Metric::new("test-stops", "stops of {value}");
+static NUMBER: Metric = Metric::new("test-number", "{value}");
 
 fn with_case<T>(lost_ms: f64, test: impl FnOnce(&Case<'_>, ProcessId) -> T) -> T {
     let mut built = Built::jvm("17", "G1", 100.0);
@@ -75,6 +75,21 @@ fn finding(case: &Case<'_>, jvm: ProcessId, rule: &'static str, cost_ms: f64, s:
     let window = |(from, to): &(i64, i64)| Window { from_ns: from * 1_000_000, to_ns: to * 1_000_000 };
     finding.windows = s.iter().map(window).collect();
     finding
+}
+
+#[test]
+fn a_sum_of_stops_stands_with_what_explains_a_part_of_it_before_what_costs_less() {
+    with_case(10_000.0, |case, jvm| {
+        let order = |grown_ms: f64| {
+            let costs = [(crate::growth::RULE, grown_ms), ("jvm-stopped", 2_000.0), ("gc-explicit", 500.0)];
+            let findings = costs.map(|(rule, cost_ms)| finding(case, jvm, rule, cost_ms, &[]));
+            let mut findings = Vec::from(findings);
+            order::by_cost(&mut findings);
+            findings.iter().map(|f| f.rule).collect::<Vec<_>>()
+        };
+        assert_eq!(order(1_500.0), ["gc-explicit", "jvm-stopped", crate::growth::RULE]);
+        assert_eq!(order(2_500.0), [crate::growth::RULE, "gc-explicit", "jvm-stopped"]);
+    });
 }
 
 #[test]

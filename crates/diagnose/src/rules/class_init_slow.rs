@@ -6,11 +6,11 @@ use fathom_recording::vocabulary::source;
 use fathom_recording::{ProcessId, Span, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::gc_case::{cited, remedy, summed};
+use super::gc_case::{cited, summed};
 use crate::attribution::Pool;
 use crate::chain::awaits_initialiser;
 use crate::confidence::Ground;
-use crate::facts::{Fact, Value, culprits, titles, waits as facts};
+use crate::facts::{Fact, Value, checks, culprits, meanings, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
@@ -166,7 +166,7 @@ impl<'a> Waits<'a> {
         let title = titles::CLASS_INIT_SLOW.is(Value::ms(self.waited_ms)).with("class", class.clone());
         finding.title = title.with("threads", Value::count(threads)).into();
         finding.culprit = Fact { value: class, ..culprits::INITIALISER.fact() }.into();
-        finding.meaning = "A class is initialised once, by the first thread that uses it; whoever uses it meanwhile waits until that has ended.".into();
+        finding.meaning = meanings::CLASS_INITIALISED_ONCE.fact().into();
         finding.windows = self.intervals.windows();
         let fact = facts::INITIALISER_WAITS.is(Value::ms(self.waited_ms));
         finding.evidence.push(summed(
@@ -187,24 +187,10 @@ impl<'a> Waits<'a> {
             let window = Window { from_ns: span.t0_ns(), to_ns: span.t1_ns() };
             finding.chain = Some(case.chains().of_thread(*thread, window));
         }
-        finding.remedies = vec![
-            remedy(
-                "initialise the class before requests come: Class.forName(name, true, loader) or a call of it at the start of the service, \
-                 before it reports that it is ready",
-                "any JDK",
-                "the start takes longer",
-            ),
-            remedy(
-                "take what waits or computes out of the static initialiser: into a method that is called on start, or into a holder that is \
-                 loaded in the background",
-                "the code of the class",
-                "whoever needs it before must be able to wait or to do without",
-            ),
-        ];
-        finding.verify = vec![
-            "-Xlog:class+init=info names each class that is initialised, and by which thread".into(),
-            "fathom record again: no thread waits in InstanceKlass::initialize_impl".into(),
-        ];
+        finding.remedies =
+            vec![remedies::INITIALISE_EARLY.remedy(), remedies::INITIALISE_WITHOUT_WAITS.remedy()];
+        finding.verify =
+            vec![checks::LOG_CLASS_INIT.fact().into(), checks::NO_WAIT_FOR_INITIALISER.fact().into()];
         finding
     }
 

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::sample;
+use fathom_recording::vocabulary::{sample, source};
 use fathom_recording::{FrameType, ProcessId, Recording, Sample, SourceId, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, blind};
 use crate::facts::{Value, ruled_out, scope};
+use crate::sight::left_out;
 use crate::waits::place::java_method;
 use crate::{Case, Fact, Judgement, Rule, Window, quantity};
 
@@ -190,12 +191,12 @@ impl<'c, 'a> Cpu<'c, 'a> {
 }
 
 /// What ran was not recorded. One wording for all rules, so that it is one row.
-pub(super) fn unseen(rule: &dyn Rule) -> Judgement {
-    blind(
-        rule,
-        scope::JAVA_CODE.fact(),
-        "fathom record, or a profile: a JFR file (jcmd PID JFR.start settings=profile), async-profiler, perf with its map",
-    )
+pub(super) fn unseen(rule: &dyn Rule, case: &Case<'_>) -> Judgement {
+    let remedy = left_out(case.recording, source::CPU).unwrap_or_else(|| {
+        "fathom record, or a profile: a JFR file (jcmd PID JFR.start settings=profile), async-profiler, perf with its map"
+            .into()
+    });
+    blind(rule, scope::JAVA_CODE.fact(), remedy)
 }
 
 /// How many threads share something evenly: (Σx)² / Σx², so that n that have as much each are n,

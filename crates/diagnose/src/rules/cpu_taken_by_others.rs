@@ -1,5 +1,6 @@
 //! `cpu-taken-by-others`: threads can run and wait, because others have the CPUs.
 
+mod children;
 mod evidence;
 #[cfg(test)]
 mod tests;
@@ -7,10 +8,9 @@ mod tests;
 use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::{CpuContention, last_runners};
-use super::gc_case::remedy;
 use crate::chain::spent::Spent;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, remedies, ruled_out, titles};
 use crate::quantity::share;
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
@@ -137,6 +137,9 @@ struct Taken {
     counted: bool,
     /// By whom, in words, with milliseconds: the most first.
     by: Vec<(String, f64)>,
+    /// Programs that the JVM starts a second, where most of it was taken by what is too short-lived
+    /// to be listed.
+    started: Option<f64>,
 }
 
 impl Taken {
@@ -150,12 +153,15 @@ impl Taken {
             })
             .collect();
         let named: f64 = by.iter().map(|(_, ms)| ms).sum();
-        by.push(("processes too short-lived or too small to be listed one by one".into(), others_ms - named));
+        let unlisted_ms = others_ms - named;
+        let started = children::started(cpu).filter(|_| unlisted_ms > 0.5 * others_ms);
+        let unlisted = "processes too short-lived or too small to be listed one by one";
+        by.push((unlisted.into(), unlisted_ms));
         by.push(("the JVM's own collector threads".into(), collector_ms));
         by.retain(|(_, ms)| *ms >= WORTH_NAMING * (others_ms + collector_ms));
         by.sort_by(|a, b| b.1.total_cmp(&a.1));
         let jvms_ms = cpu.taken_by_jvms_ms().min(others_ms);
-        Self { others_ms, jvms_ms, collector_ms, counted: true, by }
+        Self { others_ms, jvms_ms, collector_ms, counted: true, by, started }
     }
 
     /// Where nobody counted the processes' CPU time: by who ran at the end of each wait, which is a
@@ -166,7 +172,7 @@ impl Taken {
             .filter(|(name, _)| !is_own(recording, cpu.jvm, name))
             .collect();
         let others_ms = by.iter().map(|(_, ms)| ms).sum();
-        Self { others_ms, jvms_ms: 0.0, collector_ms: 0.0, counted: false, by }
+        Self { others_ms, jvms_ms: 0.0, collector_ms: 0.0, counted: false, by, started: None }
     }
 
     fn all_ms(&self) -> f64 {
@@ -253,6 +259,13 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
         ),
         false => (ground, why),
     };
+    // Whose children the short-lived ones are is not recorded.
+    let (ground, why) = match taken.started.is_some() {
+        true => {
+            (Ground::Fits, format!("{why}; which of the short-lived processes the JVM started is not known"))
+        }
+        false => (ground, why),
+    };
     let mut finding = case.finding(rule, cpu.jvm, ground.because(case, cost_ms, why), cost_ms);
     let title = titles::CPU_TAKEN.is(Value::share(cpu.slow.waiting_to_run()));
     let title = title.over(cpu.base.as_ref().map(|base| Value::share(base.waiting_to_run())));
@@ -263,14 +276,14 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
             let cpus = Value::counted(cpu.slow.processors as f64);
             title.with("jvms", Value::count(jvms)).with("cpus", cpus)
         }
+        _ if taken.started.is_some() => title
+            .with("by", Value::name("processes too short-lived to be listed"))
+            .with("started", taken.started.map(Value::per_second)),
         _ => title.with("by", Value::name("other processes")),
     }
     .into();
     finding.culprit = taken.culprit(cpu).into();
-    finding.meaning =
-        "The threads were ready to run, and the CPUs were with others. All that the application does takes \
-                       longer meanwhile; nothing in it is slow by itself."
-            .into();
+    finding.meaning = meanings::CPUS_WITH_OTHERS.fact().into();
     finding.evidence = evidence(cpu, taken);
     // Over a whole run it slows all down that runs then, whatever else is wrong, and attributes
     // none of it for itself.
@@ -279,44 +292,24 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
     }
     finding.remedies = remedies(taken);
     if taken.is_jvms() {
-        finding.meaning = "The threads were ready to run, and the CPUs were with threads of the other recorded JVMs, \
-                           which wait for theirs in turn. All that they do takes longer meanwhile; nothing in it is slow \
-                           by itself."
-            .into();
+        finding.meaning = meanings::CPUS_WITH_OTHER_JVMS.fact().into();
     }
-    finding.verify = vec![
-        "fathom ledger REC --by role: application threads no longer wait for a CPU".into(),
-        "vmstat 1: the run queue (r) is no longer than the number of CPUs".into(),
-    ];
+    finding.verify = vec![checks::NO_CPU_WAITS.fact().into(), checks::RUN_QUEUE.fact().into()];
     finding
 }
 
 fn remedies(taken: &Taken) -> Vec<crate::Remedy> {
     if taken.is_jvms() {
-        return vec![remedy(
-            "more CPUs, or fewer JVMs a machine: what they run in all must fit, and their own compilers and collectors \
-             come on top",
-            "the host",
-            "costs hardware; a JVM should start within its own cpuset or limit, which sets its number of threads",
-        )];
+        return vec![remedies::MORE_CPUS_OR_FEWER_JVMS.remedy()];
     }
-    let mut remedies = vec![remedy(
-        "CPUs of its own for the JVM: move the others away, or cpuset (taskset, --cpuset-cpus)",
-        "the host",
-        "costs hardware; the JVM should start within its cpuset, which sets its number of threads",
-    )];
+    if taken.started.is_some() {
+        return vec![remedies::FEWER_PROGRAMS.remedy()];
+    }
+    let mut remedies = vec![remedies::OWN_CPUS.remedy()];
     if taken.is_collector() {
-        remedies.push(remedy(
-            "fewer collector threads: -XX:ConcGCThreads, -XX:ParallelGCThreads; a larger heap, so that they work less often",
-            "any JDK",
-            "collections take longer each",
-        ));
+        remedies.push(remedies::FEWER_COLLECTOR_THREADS.remedy());
     } else {
-        remedies.push(remedy(
-            "a larger weight than the others (cpu.weight, cpu.shares, --cpu-shares), or a quota or nice 19 for them",
-            "control groups, any Linux",
-            "the others get less",
-        ));
+        remedies.push(remedies::LARGER_WEIGHT.remedy());
     }
     remedies
 }

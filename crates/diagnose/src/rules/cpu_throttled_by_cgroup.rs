@@ -5,9 +5,9 @@ use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording};
 
 use super::cpu_contention::CpuContention;
-use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
+use super::gc_case::{WHOLE_RUN_SHARE, summed};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, ruled_out, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window};
@@ -159,28 +159,11 @@ fn found(
     let path = group.map(|group| Value::name(group.path));
     let culprit = Fact { value: path, ..culprits::QUOTA.fact() };
     finding.culprit = culprit.with("quota", quota.filter(|_| group.is_some())).into();
-    finding.meaning = "Once a control group has used up its quota, all of its threads are stopped until the next period begins, \
-                       although CPUs may be free."
-        .into();
+    finding.meaning = meanings::QUOTA_USED_UP.fact().into();
     finding.evidence = evidence(cpu, group, by_thread);
     finding.windows.clone_from(&case.slow);
-    finding.remedies = vec![
-        remedy(
-            "a larger quota (cpu.max, cpu.cfs_quota_us, --cpus, Kubernetes limits.cpu), or none and a weight in its place",
-            "control groups",
-            "others get less",
-        ),
-        remedy(
-            "fewer threads that run at once: -XX:ActiveProcessorCount=N sets the collector's and the compilers', and the \
-             sizes of common pools",
-            "JDK 10, 8u191 and later",
-            "less parallel work when the quota is not used up",
-        ),
-    ];
-    finding.verify = vec![
-        "cpu.stat of the group: nr_throttled no longer rises under the same load".into(),
-        "fathom ledger REC --by role: nothing is throttled".into(),
-    ];
+    finding.remedies = vec![remedies::LARGER_QUOTA.remedy(), remedies::FEWER_THREADS_AT_ONCE.remedy()];
+    finding.verify = vec![checks::NR_THROTTLED.fact().into(), checks::NOTHING_THROTTLED.fact().into()];
     finding
 }
 

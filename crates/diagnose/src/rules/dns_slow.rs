@@ -4,10 +4,9 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
 use super::dns_case::{self, asked, timed_out};
-use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::confidence::Ground;
-use crate::facts::{Value, titles, waits as facts};
+use crate::facts::{Value, checks, meanings, remedies, titles, waits as facts};
 use crate::waits::Category;
 use crate::{Case, Judgement, Layer, Rule};
 
@@ -94,10 +93,7 @@ impl Rule for DnsSlow {
             kind::NET_DNS => span.name().to_owned(),
             _ => String::new(),
         });
-        finding.meaning =
-            "Before it can connect, a thread waits until the resolver has answered; a time-out of the \
-                           request counts this time too."
-                .into();
+        finding.meaning = meanings::RESOLVER_FIRST.fact().into();
         let listed = names
             .iter()
             .filter(|(name, _)| !name.is_empty())
@@ -109,26 +105,11 @@ impl Rule for DnsSlow {
         finding.evidence.push(waits.summed(fact.with("names", Value::list(listed))));
         finding.evidence.extend(waits.longest(CITED, asked));
         finding.remedies = vec![
-            remedy(
-                "a caching resolver on this host (systemd-resolved, dnsmasq, nscd)",
-                "Linux",
-                "answers may be older by their time to live",
-            ),
-            remedy(
-                "-Dsun.net.inetaddr.ttl=60 or networkaddress.cache.ttl in java.security",
-                "any JDK; 30 s without a security manager",
-                "changes of address are noticed later",
-            ),
-            remedy(
-                "names with a trailing dot, or options ndots:1, where search domains are tried first",
-                "resolv.conf",
-                "short names no longer resolve",
-            ),
+            remedies::CACHING_RESOLVER.remedy(),
+            remedies::CACHE_NAMES.remedy(),
+            remedies::NAMES_IN_FULL.remedy(),
         ];
-        finding.verify = vec![
-            "time getent ahosts NAME on the host takes as long as the look-ups here".into(),
-            "fathom trace dns -p PID shows look-ups below 100 ms after the change".into(),
-        ];
+        finding.verify = vec![checks::GETENT.fact().into(), checks::SHORT_LOOK_UPS.fact().into()];
         Judgement::Found(Box::new(finding))
     }
 }

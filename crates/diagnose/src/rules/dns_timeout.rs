@@ -4,10 +4,9 @@ use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Span};
 
 use super::dns_case::{self, asked, timed_out};
-use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::confidence::Ground;
-use crate::facts::{Value, titles, waits as facts};
+use crate::facts::{Value, checks, meanings, remedies, titles, waits as facts};
 use crate::{Case, Judgement, Layer, Rule};
 
 /// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise,
@@ -102,32 +101,18 @@ impl Rule for DnsTimeout {
             false => title.with("lookups", Value::count(waits.slow.len())).into(),
         };
         finding.culprit = dns_case::resolver(&waits).into();
-        finding.meaning =
-            "The query or its answer is lost on the way. The thread does not wait for the network but \
-                           for the time-out of the resolver's client."
-                .into();
+        finding.meaning = meanings::QUERY_LOST.fact().into();
         if seen && lost > 0.0 {
             let fact = facts::TIMED_OUT.is(Value::counted(lost)).with("waited", Value::ms(waits.total_ms()));
             finding.evidence.push(waits.summed(fact.with("threads", Value::count(waits.threads()))));
         }
         finding.evidence.extend(waits.longest(CITED, asked));
         finding.remedies = vec![
-            remedy("put a server first in resolv.conf that answers", "resolv.conf", "none"),
-            remedy(
-                "options timeout:1 attempts:2 (and single-request, where one of A and AAAA is dropped)",
-                "glibc",
-                "a slow but working server is given up on sooner",
-            ),
-            remedy(
-                "names with a trailing dot, or options ndots:1, so that no search domain is tried",
-                "resolv.conf",
-                "short names no longer resolve",
-            ),
+            remedies::ANSWERING_SERVER.remedy(),
+            remedies::SHORTER_TIMEOUT.remedy(),
+            remedies::NO_SEARCH_DOMAINS.remedy(),
         ];
-        finding.verify = vec![
-            "dig @SERVER NAME +tries=1: no answer from the server that is named here".into(),
-            "fathom trace dns -p PID shows no look-up at a multiple of the time-out after the change".into(),
-        ];
+        finding.verify = vec![checks::DIG.fact().into(), checks::NO_LOOK_UP_TIMED_OUT.fact().into()];
         Judgement::Found(Box::new(finding))
     }
 }

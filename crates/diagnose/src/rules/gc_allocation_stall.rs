@@ -4,9 +4,9 @@
 use fathom_recording::Span;
 use fathom_recording::vocabulary::{fact, kind};
 
-use super::gc_case::{GcCase, cited, ranges, remedy, several_or_long, summed, windows_of};
+use super::gc_case::{GcCase, cited, ranges, several_or_long, summed, windows_of};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles};
 use crate::failures::was_asked_for;
 use crate::{Case, Finding, Judgement, Layer, Rule};
 
@@ -124,10 +124,7 @@ fn found(
     }
     .into();
     finding.culprit = culprits::ALLOCATION.fact().into();
-    finding.meaning =
-        "The collector works concurrently with the application and came too late: the heap was full before it had \
-                       freed anything, so threads had to wait for it."
-            .into();
+    finding.meaning = meanings::COLLECTOR_TOO_LATE.fact().into();
     if !stalls.is_empty() {
         let fact = pauses::STALLS.is(Value::ms(total_ms)).with("stalls", Value::count(stalls.len()));
         let fact = fact.with("threads", Value::count(threads.len())).with("throughout", Value::ms(cost_ms));
@@ -147,24 +144,12 @@ fn found(
         finding.evidence.push(summed(gc.source(), fact));
     }
     finding.remedies = vec![
-        remedy(
-            "a larger -Xmx",
-            "any JDK",
-            "memory; room for what is allocated during one cycle is what counts",
-        ),
-        remedy(
-            "-XX:ConcGCThreads=N, more than now",
-            "ZGC, Shenandoah",
-            "takes CPUs from the application while it collects",
-        ),
-        remedy(
-            "ZGC: -XX:ZAllocationSpikeTolerance=5 (default 2), or generational ZGC",
-            "generational: JDK 21 and 22 with -XX:+ZGenerational, the default since 23",
-            "collections start earlier and run more often",
-        ),
-        remedy("allocate less: fathom flame shows where, once allocations are recorded", "any JDK", ""),
+        remedies::ROOM_FOR_A_CYCLE.remedy(),
+        remedies::MORE_CONCURRENT_THREADS.remedy(),
+        remedies::EARLIER_CYCLES_OF_ZGC.remedy(),
+        remedies::ALLOCATE_LESS.remedy(),
     ];
-    finding.verify = vec!["fathom gc shows no allocation stall, and no degenerated collection".into()];
+    finding.verify = vec![checks::NO_STALLS.fact().into()];
     finding
 }
 

@@ -1,13 +1,15 @@
 //! A JVM's collections as the GC rules weigh them: those of the slow windows compared with those of
 //! the baseline.
 
-use fathom_recording::vocabulary::{fact, kind};
+use std::rc::Rc;
+
+use fathom_recording::vocabulary::{fact, kind, live};
 use fathom_recording::{ProcessId, Span};
 
 use crate::burden::{self, Burden};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, scope};
+use crate::facts::{Value, remedies, scope};
 use crate::intervals::Intervals;
 use crate::limits::{self, LONG_MS};
 use crate::waits::log_write::log_writes;
@@ -41,13 +43,14 @@ pub(crate) struct GcCase<'c, 'a> {
     pub(crate) case: &'c Case<'a>,
     pub(crate) jvm: ProcessId,
     /// All pauses of the run, in order of start.
-    pub(crate) all: Vec<Pause<'a>>,
-    /// Those that touch a slow window.
-    pub(crate) slow: Vec<Pause<'a>>,
+    pub(crate) all: Rc<Vec<Pause<'a>>>,
+    /// Those that touch a slow window: the same where that is all of them, for a long log has
+    /// hundreds of thousands.
+    pub(crate) slow: Rc<Vec<Pause<'a>>>,
     /// The longest of them, nanoseconds.
     longest_slow_ns: i64,
     /// Those that touch a baseline window.
-    base: Vec<Pause<'a>>,
+    base: Rc<Vec<Pause<'a>>>,
     /// Whether the slow windows are but the longest stops of a JVM that is hardly stopped, none of
     /// them for long.
     quiet: bool,
@@ -56,7 +59,7 @@ pub(crate) struct GcCase<'c, 'a> {
 impl<'c, 'a> GcCase<'c, 'a> {
     /// The collections of a JVM. Without any trace of collections the judgement is inconclusive.
     pub(crate) fn of(case: &'c Case<'a>, jvm: ProcessId, rule: &dyn Rule) -> Result<Self, Judgement> {
-        let all = collections::pauses(case.recording, jvm, None);
+        let all = Rc::new(collections::pauses(case.recording, jvm, None));
         let known = |key| case.recording.processes.get(jvm.index()).and_then(|p| p.fact(key)).is_some();
         if all.is_empty() && !case.has(kind::GC_CONCURRENT, jvm) && !known(fact::COLLECTOR) {
             return Err(Judgement::Inconclusive(BlindSpot {
@@ -67,11 +70,15 @@ impl<'c, 'a> GcCase<'c, 'a> {
                         .into(),
             }));
         }
+        let touches = |windows: &Intervals, p: &Pause<'_>| windows.touches(p.span.t0_ns(), p.span.t1_ns());
         let within = |windows: &[Window]| {
             let windows = Intervals::of_windows(windows);
-            all.iter().filter(|p| windows.touches(p.span.t0_ns(), p.span.t1_ns())).copied().collect()
+            match all.iter().all(|p| touches(&windows, p)) {
+                true => Rc::clone(&all),
+                false => Rc::new(all.iter().filter(|p| touches(&windows, p)).copied().collect()),
+            }
         };
-        let (slow, base): (Vec<Pause<'a>>, _) = (within(&case.slow), within(&case.base));
+        let (slow, base) = (within(&case.slow), within(&case.base));
         let longest_slow_ns = slow.iter().map(|p| p.span.duration_ns()).max().unwrap_or(0);
         let quiet = case.found_on_stops && Burden::of(case.recording, jvm).quiet;
         Ok(Self { case, jvm, all, slow, longest_slow_ns, base, quiet })
@@ -182,7 +189,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
     /// With all pauses of the run for those of slow windows that were picked for being stops.
     pub(crate) fn over_run(mut self) -> Self {
         if self.picked() {
-            self.slow = self.all.clone();
+            self.slow = Rc::clone(&self.all);
         }
         self
     }
@@ -340,27 +347,16 @@ pub(crate) fn summed(source: impl Into<Origin>, fact: impl Into<Fact>) -> Eviden
     Evidence::summed(source, fact)
 }
 
-/// A recommendation.
-pub(crate) fn remedy(
-    change: impl Into<String>,
-    applies_to: impl Into<String>,
-    risk: impl Into<String>,
-) -> crate::Remedy {
-    crate::Remedy { change: change.into(), applies_to: applies_to.into(), risk: risk.into() }
-}
-
 /// What to look at, and to do, where a stop waited rather than worked, or worked in the kernel, and
-/// swap may be why; `None` where the log says that the machine has none.
+/// swap may be why; `None` where the log says that the machine has none, or the recording that
+/// nothing was read back from it.
 pub(crate) fn no_swap(case: &Case<'_>, jvm: ProcessId) -> Option<crate::Remedy> {
     let process = case.recording.processes.get(jvm.index());
     let total = process.and_then(|process| process.fact(fact::SWAP_TOTAL_BYTES)?.parse::<f64>().ok());
-    let check = remedy(
-        "no swap for the JVM: vmstat 1 shows si and so at 0 while it is stopped, and VmSwap in /proc/PID/status stays at 0; \
-         fewer programs on the machine, or vm.swappiness=1",
-        "Linux",
-        "memory",
-    );
-    (total != Some(0.0)).then_some(check)
+    let read = case.recording.series.iter().filter(|s| s.info.name == live::HOST_SWAP_IN.name);
+    let mut read = read.flat_map(|series| &series.value).peekable();
+    let is_unused = read.peek().is_some() && read.all(|rate| *rate == 0.0);
+    (total != Some(0.0) && !is_unused).then(|| remedies::NO_SWAP.remedy())
 }
 
 /// Nothing can be decided without what `remedy` switches on.

@@ -3,10 +3,11 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, cited, most, remedy, summed};
+use super::finalizer_backlog;
+use super::gc_case::{GcCase, cited, most, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles};
 use crate::limits::cost_little;
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule, failures};
 
@@ -151,11 +152,7 @@ fn found(
     let title = title.with("within", some(within)).with("followed", some(full.len()));
     finding.title = title.with("truncated", some(cut.len())).into();
     finding.culprit = culprits::NO_ROOM.fact().into();
-    finding.meaning =
-        "There was too little free memory when a collection needed it, to copy what survives or to let the \
-         application run on concurrently. What the collector does instead takes many times as long, with the application \
-         stopped."
-            .into();
+    finding.meaning = meanings::NO_ROOM_IN_COLLECTION.fact().into();
     let had_room = cut.is_empty() && had_room(gc, &both);
     if had_room {
         // The log names no failure, and the heap had room: what was full is something else, as the
@@ -164,10 +161,7 @@ fn found(
             "the log shows the collections, and that the heap had room; why they were made it does not name";
         (finding.confidence, finding.why_confidence) = Ground::Fits.because(gc.case, cost_ms, why);
         finding.culprit = culprits::NOT_NAMED.fact().into();
-        finding.meaning = "The whole heap was collected, with the application stopped, though most of it was free and no call asked for \
-                           it in the log: a full permanent generation or metaspace, a tool that asks the JVM (jmap, jcmd, a profiler), \
-                           or RMI on a JVM that does not log causes."
-            .into();
+        finding.meaning = meanings::FULL_WITH_ROOM.fact().into();
     }
     // It happened, which the log names, and slows nothing down that anybody would notice.
     if gc.case.whole_run && cut.is_empty() && cost_little(cost_ms, Case::length_ms(&gc.case.slow)) {
@@ -188,20 +182,15 @@ fn found(
         cited(&p.span, pauses::PAUSE_CUT_OFF.is(Value::name(p.span.name())).with("failed", failed))
     }));
     if had_room {
-        finding.remedies = vec![remedy(
-            "look at what the collections freed besides the heap: a larger -XX:PermSize or -XX:MetaspaceSize where classes fill that; \
-             -Xlog:gc* (JDK 8: -XX:+PrintGCCause) names the cause",
-            "any JDK",
-            "none",
-        )];
-        finding.verify = vec!["no full collection in the log while the heap has room".into()];
+        finding.remedies = vec![remedies::LOOK_BESIDES_THE_HEAP.remedy()];
+        finding.verify = vec![checks::NO_FULL_WITH_ROOM.fact().into()];
         return finding;
     }
     finding.remedies = remedies(gc);
-    finding.verify = vec![
-        "fathom gc shows 0 under \"Failures to evacuate or promote\"".into(),
-        "the heap after collections stays below 85% of the largest heap".into(),
-    ];
+    finding.verify = vec![checks::NO_FAILURES.fact().into(), checks::HEAP_BELOW_LIMIT.fact().into()];
+    if !had_room {
+        finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
+    }
     finding
 }
 
@@ -217,32 +206,16 @@ fn had_room(gc: &GcCase<'_, '_>, pauses: &[Pause<'_>]) -> bool {
 }
 
 fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
-    let mut remedies = vec![remedy("a larger -Xmx", "any JDK", "memory")];
+    let mut remedies = vec![remedies::LARGER_HEAP.remedy()];
     match gc.fact(fact::COLLECTOR) {
         Some("G1") => {
-            remedies.push(remedy(
-                "-XX:G1ReservePercent=20 (default 10)",
-                "G1",
-                "that much of the heap stays free for survivors and not for use",
-            ));
-            remedies.push(remedy(
-                "-XX:InitiatingHeapOccupancyPercent=35 (default 45)",
-                "G1; since JDK 9 only the start value of an adaptive one (-XX:-G1UseAdaptiveIHOP holds it)",
-                "concurrent cycles run more often and take CPU time",
-            ));
+            remedies.push(remedies::G1_RESERVE.remedy());
+            remedies.push(remedies::EARLIER_CYCLES_OF_G1.remedy());
         }
-        Some("CMS") => remedies.push(remedy(
-            "-XX:CMSInitiatingOccupancyFraction=60 -XX:+UseCMSInitiatingOccupancyOnly",
-            "CMS, JDK 13 and before",
-            "concurrent cycles run more often and take CPU time",
-        )),
+        Some("CMS") => remedies.push(remedies::EARLIER_CYCLES_OF_CMS.remedy()),
         _ => {}
     }
-    remedies.push(remedy(
-        "a smaller live set: see what the heap holds (jcmd PID GC.class_histogram)",
-        "any JDK",
-        "the histogram stops the application",
-    ));
+    remedies.push(remedies::SMALLER_LIVE_SET.remedy());
     remedies
 }
 
@@ -278,7 +251,7 @@ mod tests {
             panic!("not found")
         };
         assert_eq!((finding.cost_ms, finding.confidence), (4_000.0, Confidence::Likely));
-        assert!(finding.remedies.iter().any(|r| r.change.contains("G1ReservePercent")));
+        assert!(finding.advises(&remedies::G1_RESERVE), "{:?}", finding.remedies);
     }
 
     /// What other stops take in as much time as usual was not lost by the full collections that

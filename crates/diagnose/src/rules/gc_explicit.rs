@@ -7,10 +7,10 @@ use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Recording, StackId};
 use rustc_hash::FxHashMap;
 
-use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
+use super::gc_case::{GcCase, cited, most, several_or_long, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles};
 use crate::{Case, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule};
 
 /// Distance of the collections that RMI's distributed collector asks for
@@ -255,14 +255,10 @@ fn found(
         _ => culprits::ASKED_BY.is(Value::name(who)),
     }
     .into();
-    finding.meaning = if main == Initiator::Direct {
-        "Memory outside the heap is given back only when the collector finds the buffer that stands for it. Where the limit is \
-         reached, the JDK asks for a collection and waits, thread by thread."
-    } else {
-        "The heap did not need these collections. Each one looks at the whole heap, most of them while \
-                       the application is stopped."
-    }
-    .into();
+    finding.meaning =
+        if main == Initiator::Direct { &meanings::ASKED_FOR_BUFFERS } else { &meanings::ASKED_FOR }
+            .fact()
+            .into();
     for (who, of) in &by {
         let cause = of.first().and_then(Pause::cause).unwrap_or_default();
         let fact = pauses::ASKED_FOR.is(Value::ms(total(of))).with("by", Value::name(who.name()));
@@ -278,69 +274,32 @@ fn found(
     finding.evidence.extend(longest.map(|p| cited(&p.span, pauses::with_cause(p))));
     let bunched = main == Initiator::System && asker.is_none() && period.is_some_and(|s| s <= BUNCHED_S);
     finding.remedies = remedies(main, rmi, bunched);
-    finding.verify = vec!["fathom gc shows no pause of this cause under \"Pauses by cause\"".into()];
+    finding.verify = vec![checks::NO_PAUSE_OF_CAUSE.fact().into()];
     if main == Initiator::System {
-        finding
-            .verify
-            .insert(0, "the JFR event jdk.SystemGC (JDK 17 and later) has the stack of the caller".into());
+        finding.verify.insert(0, checks::JFR_SYSTEM_GC.fact().into());
     }
     finding
 }
 
 fn remedies(main: Initiator, rmi: bool, bunched: bool) -> Vec<Remedy> {
-    let more_room = || {
-        remedy(
-            "a larger -XX:MaxDirectMemorySize (the largest heap's size unless it is set)",
-            "any JDK",
-            "memory besides the heap",
-        )
-    };
+    let more_room = || remedies::MORE_DIRECT_MEMORY.remedy();
     let remove = match main {
-        Initiator::System | Initiator::Timer if rmi => remedy(
-            "-Dsun.rmi.dgc.server.gcInterval=… and -Dsun.rmi.dgc.client.gcInterval=… (milliseconds)",
-            "any JDK",
-            "remote objects that nobody uses are let go later",
-        ),
-        Initiator::Direct => remedy(
-            "use direct buffers again instead of a new one for each piece of work (a pool; Netty's pooled allocator), or give \
-             them back at once (a try-with-resources Arena, JDK 22)",
-            "the code that allocates them",
-            "buffers that are kept hold memory",
-        ),
-        Initiator::System => remedy("remove the call from the application or library", "any JDK", ""),
-        Initiator::Command => remedy("stop the script or tool that runs jcmd PID GC.run", "any JDK", ""),
-        Initiator::Histogram => remedy(
-            "take histograms rarely; jcmd PID GC.class_histogram -all does not collect first",
-            "any JDK",
-            "-all counts garbage too",
-        ),
-        Initiator::Dump => remedy(
-            "take heap dumps when the application is idle; jcmd PID GC.heap_dump -all does not collect first",
-            "any JDK",
-            "the dump holds garbage too",
-        ),
-        Initiator::Timer => remedy(
-            "-XX:+PrintGCCause (JDK 7; always in 8 and later) names who asks; look for a timer that calls System.gc()",
-            "any JDK",
-            "",
-        ),
-        Initiator::Agent => remedy("detach or configure the agent", "any JDK", ""),
+        Initiator::System | Initiator::Timer if rmi => remedies::RMI_INTERVAL.remedy(),
+        Initiator::Direct => remedies::REUSE_DIRECT_BUFFERS.remedy(),
+        Initiator::System => remedies::NO_SYSTEM_GC.remedy(),
+        Initiator::Command => remedies::NO_JCMD_GC_RUN.remedy(),
+        Initiator::Histogram => remedies::HISTOGRAMS_WITHOUT_COLLECTION.remedy(),
+        Initiator::Dump => remedies::DUMPS_WITHOUT_COLLECTION.remedy(),
+        Initiator::Timer => remedies::FIND_THE_TIMER.remedy(),
+        Initiator::Agent => remedies::CONFIGURE_AGENT.remedy(),
     };
     let mut remedies = vec![remove];
     if main == Initiator::Direct || bunched {
         remedies.push(more_room());
     }
     if main == Initiator::System && !bunched {
-        remedies.push(remedy(
-            "-XX:+ExplicitGCInvokesConcurrent",
-            "G1, CMS, Shenandoah; any JDK",
-            "System.gc() starts a concurrent cycle instead; direct memory is freed later",
-        ));
-        remedies.push(remedy(
-            "-XX:+DisableExplicitGC",
-            "any JDK",
-            "code that relies on it breaks: direct memory (NIO) is freed by System.gc() when it runs out",
-        ));
+        remedies.push(remedies::EXPLICIT_GC_CONCURRENT.remedy());
+        remedies.push(remedies::DISABLE_EXPLICIT_GC.remedy());
     }
     remedies
 }
@@ -374,7 +333,7 @@ mod tests {
         };
         let Judgement::Found(finding) = hours(3_602.0, 0.0) else { panic!("not found") };
         finding.title.states(&titles::GC_EXPLICIT, &[("by", "RMI's hourly System.gc()")]);
-        assert!(finding.remedies[0].change.contains("gcInterval"), "{:?}", finding.remedies);
+        finding.remedies[0].change.states(&remedies::RMI_INTERVAL, &[]);
         assert!(matches!(hours(3_602.0, 900.0), Judgement::RuledOut { .. }));
         assert!(matches!(hours(20.0, 0.0), Judgement::RuledOut { .. }), "the heap fills as regularly");
     }
@@ -407,12 +366,8 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcExplicit, &built.sealed()) else { panic!("not found") };
         finding.culprit.states(&culprits::DIRECT_BUFFERS, &[("value", "shop.Mail.send")]);
         assert_eq!(finding.says(&titles::GC_EXPLICIT).name("by"), Some(Initiator::Direct.name()));
-        assert!(finding.remedies.iter().any(|r| r.change.contains("MaxDirectMemorySize")));
-        assert!(
-            finding.remedies.iter().all(|r| !r.change.contains("DisableExplicitGC")),
-            "{:?}",
-            finding.remedies
-        );
+        assert!(finding.advises(&remedies::MORE_DIRECT_MEMORY), "{:?}", finding.remedies);
+        assert!(!finding.advises(&remedies::DISABLE_EXPLICIT_GC), "{:?}", finding.remedies);
 
         let mut built = log("System.gc()", 5.0, 450.0, 60.0);
         built.on_cpu(
@@ -433,7 +388,7 @@ mod tests {
             panic!("not found")
         };
         finding.title.states(&titles::GC_EXPLICIT, &[("by", "RMI's hourly System.gc()")]);
-        assert!(finding.remedies[0].change.contains("gcInterval"));
+        finding.remedies[0].change.states(&remedies::RMI_INTERVAL, &[]);
     }
 
     #[test]

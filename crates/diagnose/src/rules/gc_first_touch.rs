@@ -3,10 +3,10 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, blind, most, remedy, summed};
+use super::gc_case::{GcCase, blind, most, summed};
 use crate::collections::{CPU_MIN_REAL_S, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
 use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping,
@@ -174,10 +174,7 @@ fn found(
     let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, early);
     finding.title = titles::GC_FIRST_TOUCH.is(Value::ms(cost_ms)).into();
     finding.culprit = culprits::FIRST_TOUCH.fact().into();
-    finding.meaning =
-        "The kernel zeroes each page when it is first written to. Here that happens while collections \
-                       copy objects and the application waits."
-            .into();
+    finding.meaning = meanings::PAGES_ZEROED.fact().into();
     let total_sys: f64 = early.iter().filter_map(|p| p.cpu()).map(|c| c.sys_s).sum();
     let total_user: f64 = early.iter().filter_map(|p| p.cpu()).map(|c| c.user_s).sum();
     let in_all = pauses::FIRST_TOUCH.is(Value::seconds(total_sys)).with("user", Value::seconds(total_user));
@@ -190,22 +187,8 @@ fn found(
     if let Some(pages) = gc.fact(fact::LARGE_PAGES) {
         finding.evidence.push(summed(gc.source(), pauses::LARGE_PAGES.is(Value::name(pages))));
     }
-    finding.remedies = vec![
-        remedy(
-            "-XX:+AlwaysPreTouch with -Xms equal to -Xmx",
-            "any JDK; with several threads since JDK 9",
-            "the JVM starts later (measured: 5.3 s for 2.5 GB with huge pages) and takes all its memory at once",
-        ),
-        remedy(
-            "transparent huge pages off for the heap (-XX:-UseTransparentHugePages, or madvise in /sys/kernel/mm/transparent_hugepage/enabled)",
-            "Linux",
-            "more TLB misses later; only where huge pages are zeroed inside pauses and pre-touching is not wanted",
-        ),
-    ];
-    finding.verify = vec![
-        "the log says Pre-touch: Enabled, and the first pauses have Sys below User".into(),
-        "fathom gc shows a kernel share of the CPU used in pauses below 25%".into(),
-    ];
+    finding.remedies = vec![remedies::PRETOUCH_HEAP.remedy(), remedies::HEAP_WITHOUT_HUGE_PAGES.remedy()];
+    finding.verify = vec![checks::PRETOUCH_ENABLED.fact().into(), checks::LITTLE_KERNEL_TIME.fact().into()];
     finding
 }
 
@@ -239,7 +222,7 @@ mod tests {
         built.fact(fact::PRETOUCH, "disabled");
         let Judgement::Found(finding) = judged(&GcFirstTouch, &built.sealed()) else { panic!("not found") };
         assert_eq!(finding.confidence, Confidence::Likely);
-        assert!(finding.remedies[0].change.contains("AlwaysPreTouch"));
+        finding.remedies[0].change.states(&remedies::PRETOUCH_HEAP, &[]);
         let unsaid = log((0.04, 0.3), (0.6, 0.02), 30.0).sealed();
         let Judgement::Found(finding) = judged(&GcFirstTouch, &unsaid) else { panic!("not found") };
         assert_eq!(finding.confidence, Confidence::ConsistentWith);

@@ -7,12 +7,13 @@ mod young;
 
 use fathom_recording::vocabulary::{fact, figure};
 
+use super::finalizer_backlog;
 use super::gc_case::{GcCase, SEVERAL, blind, cited, median, most, summed};
 use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
 use crate::collections::{Pause, live_points};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, ruled_out, scope, titles};
 use crate::limits::LONG_MS;
 use crate::metrics::gc::LIVE_SHARE;
 use crate::{Case, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Rule};
@@ -348,10 +349,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         (None, None) => "young generation",
     };
     finding.culprit = culprits::SIZE.is(Value::name(small)).into();
-    finding.meaning =
-        "There is so little free memory between collections that the next one follows at once. The same \
-         work with more room takes fewer collections."
-            .into();
+    finding.meaning = meanings::COLLECTIONS_FOLLOW.fact().into();
     let fact = pauses::FOR_ROOM.is(Value::share(stopped)).with("collections", Value::count(room.len()));
     let paused = Value::ms(room.iter().map(Pause::ms).sum());
     finding.evidence.push(summed(gc.source(), fact.with("paused", paused)));
@@ -370,11 +368,8 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         cited(&p.span, pauses::pause(p).with("heap-after", left.map(Value::share)))
     }));
     finding.remedies = remedies::remedies(gc, tight, old);
-    let verify = match long {
-        true => "fathom gc shows no full collection of a second, and a live set below 70% of the heap",
-        false => "fathom gc shows less than 5% of the time stopped and a live set below 70% of the heap",
-    };
-    finding.verify = vec![verify.into()];
+    finding.verify = vec![if long { &checks::NO_LONG_FULL } else { &checks::LITTLE_STOPPED }.fact().into()];
+    finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
     finding
 }
 

@@ -2,11 +2,11 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
+use super::gc_case::{GcCase, blind, cited, most, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
-use crate::{Case, Finding, Judgement, Layer, Rule, quantity};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of
 /// objects starts cycles by occupancy; in a run built for it 85 of 85 were started so.
@@ -102,10 +102,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
     let title = titles::GC_HUMONGOUS.is(Value::ms(cost_ms)).with("share", Value::share(share));
     finding.title = title.with("cycles", Value::count(starts)).into();
     finding.culprit = culprits::LARGE_ARRAYS.fact().into();
-    finding.meaning =
-        "G1 keeps objects of half a region or more in regions of their own in the old generation. \
-                       Allocating many of them starts one collection cycle after the other."
-            .into();
+    finding.meaning = meanings::HUMONGOUS.fact().into();
     let region = gc.fact_number(fact::REGION_BYTES).filter(|r| *r > 0.0);
     let size = region.map_or(Value::name("half a region"), |r| Value::bytes(r / 2.0));
     let fact = pauses::HUMONGOUS.is(Value::count(caused.len())).with("size", size);
@@ -126,44 +123,25 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
         }
     }));
     finding.remedies = remedies(gc, region);
-    finding.verify = vec![
-        "fathom gc shows no cause G1 Humongous Allocation".into(),
-        "who allocates: JFR event jdk.ObjectAllocationOutsideTLAB (JDK 16 and later also jdk.ObjectAllocationSample) with sizes above the limit".into(),
-    ];
+    finding.verify = vec![checks::NO_HUMONGOUS_CAUSE.fact().into(), checks::WHO_ALLOCATES.fact().into()];
     finding
 }
 
-fn remedies(gc: &GcCase<'_, '_>, region: Option<f64>) -> Vec<crate::Remedy> {
+fn remedies(gc: &GcCase<'_, '_>, region: Option<f64>) -> Vec<Remedy> {
     let max = if gc.jdk().is_some_and(|jdk| jdk >= LARGE_REGIONS_JDK) { REGION_MAX.1 } else { REGION_MAX.0 };
-    let change = match region {
+    let larger = match region {
         Some(region) if region < max => {
             let next = (region * 4.0).min(max);
-            let megabytes = next / 1048576.0;
-            Some(format!(
-                "-XX:G1HeapRegionSize={megabytes:.0}m: objects below {} are then ordinary",
-                quantity::bytes(next / 2.0)
-            ))
+            let larger = remedies::LARGER_REGIONS.is(Value::plain(next / 1048576.0));
+            Some(larger.with("limit", Value::bytes(next / 2.0)))
         }
         Some(_) => None,
-        None => Some("a larger -XX:G1HeapRegionSize".to_owned()),
+        None => Some(remedies::LARGER_REGIONS.fact()),
     };
-    let mut remedies: Vec<_> = change
-        .map(|change| {
-            remedy(
-                change,
-                "G1; up to 32m, since JDK 18 up to 512m",
-                "fewer, coarser regions: keep at least a thousand or so",
-            )
-        })
-        .into_iter()
-        .collect();
-    remedies.push(remedy("allocate in chunks, or reuse large buffers", "any JDK", "code change"));
+    let mut remedies: Vec<Remedy> = larger.into_iter().map(Into::into).collect();
+    remedies.push(remedies::SMALLER_ARRAYS.remedy());
     if gc.jdk().is_some_and(|jdk| jdk <= 8.0) {
-        remedies.push(remedy(
-            "8u60 or later",
-            "JDK 8",
-            "frees dead humongous arrays of primitives in young collections",
-        ));
+        remedies.push(remedies::JDK_8U60.remedy());
     }
     remedies
 }
@@ -191,7 +169,7 @@ mod tests {
             panic!("not found")
         };
         assert!((finding.cost_ms - (40.0 * 100.0 + 0.8 * 50.0 * 10.0)).abs() < 1e-6, "{}", finding.cost_ms);
-        assert!(finding.remedies[0].change.contains("G1HeapRegionSize=4m"), "{}", finding.remedies[0].change);
+        finding.remedies[0].change.states(&remedies::LARGER_REGIONS, &[("value", "4.0")]);
     }
 
     #[test]

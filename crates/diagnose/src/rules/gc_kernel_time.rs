@@ -3,11 +3,11 @@
 
 use fathom_recording::vocabulary::fact;
 
-use super::gc_case::{GcCase, blind, most, no_swap, remedy, summed};
+use super::gc_case::{GcCase, blind, most, no_swap, summed};
 use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// The rule.
@@ -86,9 +86,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
     let title = titles::GC_KERNEL_TIME.is(Value::seconds(sys_s)).with("cpu", Value::seconds(sys_s + user_s));
     finding.title = title.with("collections", Value::count(heavy.len())).into();
     finding.culprit = culprits::KERNEL_MEMORY.fact().into();
-    finding.meaning = "The collector's threads run, but in the kernel: the application waits while memory is found, moved, \
-                       zeroed or read back."
-        .into();
+    finding.meaning = meanings::COLLECTOR_IN_KERNEL.fact().into();
     let in_all = pauses::KERNEL_TIME.is(Value::seconds(sys_s)).with("user", Value::seconds(user_s));
     let in_all = in_all
         .with("pauses", Value::count(heavy.len()))
@@ -100,29 +98,12 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
     }
     finding.remedies = remedies();
     finding.remedies.extend(no_swap(gc.case, gc.jvm));
-    finding.verify = vec![
-        "fathom record -p PID, then fathom flame --kind cpu: below the collector's threads stand the kernel's functions \
-         (compaction and zeroing of huge pages, swap, page faults)"
-            .into(),
-        "fathom gc shows a kernel share of the CPU used in pauses below 25%".into(),
-    ];
+    finding.verify = vec![checks::KERNEL_FUNCTIONS.fact().into(), checks::LITTLE_KERNEL_TIME.fact().into()];
     finding
 }
 
 fn remedies() -> Vec<Remedy> {
-    vec![
-        remedy(
-            "transparent huge pages off, or without compaction on a page fault: \
-             /sys/kernel/mm/transparent_hugepage/enabled and defrag (madvise, or defer)",
-            "Linux",
-            "more TLB misses",
-        ),
-        remedy(
-            "-Xms equal to -Xmx with -XX:+AlwaysPreTouch: no memory is given back and taken again",
-            "any JDK",
-            "the JVM starts later and takes all its memory at once",
-        ),
-    ]
+    vec![remedies::NO_COMPACTION.remedy(), remedies::KEEP_HEAP_TOUCHED.remedy()]
 }
 
 #[cfg(test)]
@@ -159,7 +140,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcKernelTime, &recording) else { panic!("not found") };
         finding.title.states(&titles::GC_KERNEL_TIME, &[("collections", "20")]);
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
-        let offers_swap = |finding: &Finding| finding.remedies.iter().any(|r| r.change.contains("VmSwap"));
+        let offers_swap = |finding: &Finding| finding.advises(&remedies::NO_SWAP);
         assert!(offers_swap(&finding));
         let in_all = finding.fact(&pauses::KERNEL_TIME);
         let seconds = ["value", "user", "paused"].map(|name| in_all.number(name).unwrap() / 1e3);

@@ -1,13 +1,13 @@
 //! `gc-locker`: native code holds arrays, and collections have to wait for it or to leave regions
 //! in place.
 
-use fathom_recording::vocabulary::{fact, figure, kind};
+use fathom_recording::vocabulary::{fact, figure, kind, source};
 use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 
-use super::gc_case::{GcCase, SEVERAL, cited, marked, most, remedy, summed};
+use super::gc_case::{GcCase, SEVERAL, cited, marked, most, summed};
 use super::gc_first_touch::{kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, ruled_out, titles, written};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles, written};
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -189,7 +189,7 @@ impl Blocked {
         finding.title = titles::GC_LOCKER_WAITED.is(waited.clone()).with("threads", threads.clone()).into();
         let fact = pauses::LOCKER_WAITS.is(waited).with("threads", threads);
         let fact = fact.with("thread", Value::name(named)).with("longest", Value::ms(*longest_ms));
-        let mut evidence = summed("sched", fact);
+        let mut evidence = summed(source::SCHED, fact);
         evidence.thread = Some(*thread);
         finding.evidence.insert(0, evidence);
         finding.acts.extend(self.windows);
@@ -245,10 +245,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f
     let title = if pinned * 2 > by_locker.len() { &titles::GC_LOCKER_PINNED } else { &titles::GC_LOCKER };
     finding.title = title.is(Value::share(share)).with("collections", Value::count(by_locker.len())).into();
     finding.culprit = culprits::CRITICAL_SECTIONS.fact().into();
-    finding.meaning =
-        "While native code works on a Java array, the collector cannot move it. Threads that need memory \
-                       wait for that code, and an extra collection follows."
-            .into();
+    finding.meaning = meanings::ARRAY_HELD.fact().into();
     let empty = by_locker.iter().filter(|p| found_nothing(p)).count();
     let fact = pauses::LOCKER_SHARE.is(Value::share(share)).with("empty", Value::count(empty));
     finding.evidence.push(summed(gc.source(), fact.with("limit", Value::share(EMPTY))));
@@ -257,46 +254,29 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f
         cited(&p.span, pauses::pause(p).with("cause", Value::name(cause)))
     }));
     finding.remedies = remedies(gc);
-    finding.verify = vec![
-        "fathom gc shows no GCLocker Initiated GC under \"Pauses by cause\"".into(),
-        "-Xlog:gc+jni=debug names the threads that hold arrays".into(),
-    ];
+    finding.verify = vec![checks::NO_LOCKER_CAUSE.fact().into(), checks::LOG_JNI.fact().into()];
     finding
 }
 
 /// What helps depends on the collector: only some can leave in place what native code holds.
 fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
-    let shorter = remedy(
-        "shorten the critical sections: smaller buffers, or GetByteArrayRegion instead of GetPrimitiveArrayCritical",
-        "any JDK",
-        "copies the array",
-    );
+    let shorter = remedies::SHORTER_CRITICAL_SECTIONS.remedy();
     let before = |jdk: f64| gc.jdk().is_none_or(|of| of < jdk);
     match gc.collector() {
         Some("G1") if before(PINNING_JDK) => {
-            let text = "JDK 22 or later, whose G1 pins regions instead of holding collections back (JEP 423)";
-            vec![remedy(text, "G1", "a new JDK"), shorter]
+            vec![remedies::PINNING_JDK.remedy(), shorter]
         }
         Some("Parallel" | "Serial" | "CMS") => {
-            let rarer = remedy(
-                "a larger young generation (-Xmn): fewer collections meet native code that holds an array",
-                "any JDK",
-                "memory; each young collection may take longer",
-            );
+            let rarer = remedies::LARGER_YOUNG_FOR_LOCKER.remedy();
             let mut remedies = vec![shorter, rarer];
             if gc.collector() != Some("CMS") && before(WAITING_JDK) {
-                remedies.push(remedy(
-                    "JDK 25 or later: a collection waits until native code lets go, and none follows for its sake \
-                     (JDK-8192647)",
-                    "Parallel and Serial",
-                    "a new JDK",
-                ));
+                remedies.push(remedies::LOCKER_THAT_WAITS.remedy());
             }
-            let text = match before(PINNING_JDK) {
-                true => "G1 of JDK 22 or later, which pins regions instead (JEP 423)",
-                false => "-XX:+UseG1GC: it pins regions instead (JEP 423)",
+            let pinning = match before(PINNING_JDK) {
+                true => &remedies::PINNING_G1_OF_LATER_JDK,
+                false => &remedies::PINNING_G1,
             };
-            remedies.push(remedy(text, "JDK 22 and later", "another collector, with its own trade-offs"));
+            remedies.push(pinning.remedy());
             remedies
         }
         _ => vec![shorter],
@@ -331,7 +311,7 @@ mod tests {
         // All but the hundredth of eden that was full.
         assert!((finding.cost_ms - 5_940.0).abs() < 1e-6, "{}", finding.cost_ms);
         assert_eq!(finding.fact(&pauses::LOCKER_SHARE).number("empty"), Some(60.0));
-        assert!(finding.remedies[0].change.contains("JDK 22"));
+        finding.remedies[0].change.states(&remedies::PINNING_JDK, &[]);
     }
 
     #[test]
@@ -408,19 +388,18 @@ mod tests {
 
     #[test]
     fn the_remedy_fits_the_collector_and_the_release() {
-        let remedies = |jdk: &str, collector: &str| -> Vec<String> {
+        let advised = |jdk: &str, collector: &str| -> Vec<&'static crate::facts::Metric> {
             let recording = log_of(jdk, collector, 60, 100, 100.0).sealed();
             let Judgement::Found(finding) = judged(&GcLocker, &recording) else { panic!("not found") };
-            finding.remedies.into_iter().map(|remedy| remedy.change).collect()
+            finding.remedies.iter().map(|remedy| remedy.change.fact().metric).collect()
         };
         for collector in ["Parallel", "Serial", "CMS"] {
-            let old = remedies("8", collector);
-            assert!(old[0].starts_with("shorten the critical sections"), "{collector}: {old:?}");
-            assert!(old[1].contains("larger young generation"), "{collector}: {old:?}");
-            assert_eq!(old.iter().any(|r| r.starts_with("JDK 25")), collector != "CMS", "{old:?}");
+            let old = advised("8", collector);
+            assert_eq!(old[..2], [&remedies::SHORTER_CRITICAL_SECTIONS, &remedies::LARGER_YOUNG_FOR_LOCKER]);
+            assert_eq!(old.contains(&&remedies::LOCKER_THAT_WAITS), collector != "CMS", "{old:?}");
         }
-        assert!(remedies("23", "Parallel").last().unwrap().starts_with("-XX:+UseG1GC"));
-        assert!(remedies("21", "G1")[0].starts_with("JDK 22"));
+        assert_eq!(advised("23", "Parallel").last(), Some(&&remedies::PINNING_G1));
+        assert_eq!(advised("21", "G1")[0], &remedies::PINNING_JDK);
     }
 
     #[test]
@@ -457,7 +436,7 @@ mod tests {
         }
         let Judgement::Found(finding) = judged(&GcLocker, &built.sealed()) else { panic!("not found") };
         assert!((finding.cost_ms - 50.0 * 300.0).abs() < 1e-6);
-        assert!(finding.remedies.iter().all(|r| !r.change.contains("JDK 22")));
+        assert!(!finding.advises(&remedies::PINNING_JDK), "{:?}", finding.remedies);
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Rule for GcLogWriteBlocked {
          default.\n\n\
          **Evidence.** A gap of 200 ms or more between two lines of one pause, for which no phase accounts and in \
          which no CPU time was used; or a safepoint that holds the threads 200 ms longer than the collection in it. \
-         The pause less its phases agrees with the gap. A log without CPU times shows no such gap. Calls that the kernel \
+         The pause less its phases agrees with the gap. Calls that the kernel \
          timed count in pieces of any length from 1 ms a stop on.\n\n\
          **Confounders.** A stall of the JVM's `hsperfdata` file (a memory-mapped file, default under /tmp) prints the \
          very same lines; so does a VM thread that gets no CPU, though rarely for so long, and a machine or \
@@ -60,7 +60,7 @@ impl Rule for GcLogWriteBlocked {
          throttling, a page under writeback, the journal, a frozen file system) is known from its stack. A page fault of \
          the VM thread in the write's place rules this cause out.\n\n\
          **Ruled out** by the longest gap found, or by asynchronous logging.\n\n\
-         **Inconclusive** from a log of one line a pause (`-Xlog:gc`)."
+         **Inconclusive** from a log of one line a pause (`-Xlog:gc`), and of a long gap in a log without CPU times."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -96,6 +96,7 @@ impl Rule for GcLogWriteBlocked {
             span,
             ms,
             idle: true,
+            busy: false,
             how: (facts::IN_STOP.is(Value::ms(ms))).with("stop", Value::ms(span.duration_ns() as f64 / 1e6)),
             call: Some((call, how)),
         }));
@@ -117,7 +118,11 @@ impl Rule for GcLogWriteBlocked {
             };
         }
         match short.iter().chain(&long).max_by(|a, b| a.ms.total_cmp(&b.ms)) {
-            Some(w) if w.ms >= GAP_MS && !w.idle => gc.ruled_out(ruled_out::GAP_BUSY.is(Value::ms(w.ms))),
+            Some(w) if w.ms >= GAP_MS && w.busy => gc.ruled_out(ruled_out::GAP_BUSY.is(Value::ms(w.ms))),
+            Some(w) if w.ms >= GAP_MS && !w.idle => {
+                let gap = scope::GAP_USE.is(Value::ms(w.ms));
+                blind(self, gap, "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails), or fathom record")
+            }
             Some(w) if w.ms >= GAP_MS => {
                 let gaps = ruled_out::GAPS_LITTLE.is(Value::ms(cost_ms));
                 gc.ruled_out(gaps.with("longest", Value::ms(w.ms)))

@@ -3,11 +3,11 @@
 
 use fathom_recording::vocabulary::{fact, figure, kind};
 
-use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
+use super::gc_case::{GcCase, cited, most, several_or_long, summed};
 use crate::collections::Pause;
-use crate::facts::{Value, culprits, pauses, ruled_out, titles, written};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles, written};
 use crate::trend::Trend;
-use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Collections with a metaspace reading that growth is judged by.
 const READINGS: usize = 4;
@@ -98,10 +98,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
     finding.title = title.with("growth", growing).into();
     finding.culprit =
         if leaks { culprits::CLASS_LOADERS.fact() } else { culprits::METASPACE_SIZE.fact() }.into();
-    finding.meaning =
-        "These collections were started to unload classes, not because the heap was full. Each looks at \
-                       the whole heap, most of them with the application stopped."
-            .into();
+    finding.meaning = meanings::CLASSES_UNLOADED.fact().into();
     if let Some((trend, first, last)) = growth {
         let fact = pauses::METASPACE_GROWTH.is(Value::growth(trend.slope));
         let fact = fact.with("first", Value::bytes(first)).with("last", Value::bytes(last));
@@ -120,35 +117,19 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
         .find(|w| w.process() == gc.jvm && w.name().contains("Metaspace"));
     finding.evidence.extend(exhausted.map(|w| cited(&w, written::LINE.is(Value::name(w.name())))));
     finding.remedies = remedies(gc, leaks);
-    finding.verify = vec![
-        "fathom gc shows no collection to free metaspace after the start".into(),
-        "jcmd PID VM.classloader_stats (JDK 9 and later) lists loaders with their classes: their number must not grow".into(),
-    ];
+    finding.verify =
+        vec![checks::NO_METASPACE_COLLECTIONS.fact().into(), checks::CLASS_LOADER_STATS.fact().into()];
     finding
 }
 
 fn remedies(gc: &GcCase<'_, '_>, leaks: bool) -> Vec<Remedy> {
     let permanent = gc.jdk().is_some_and(|jdk| jdk < 8.0);
-    let size = if permanent { "-XX:PermSize=N -XX:MaxPermSize=N" } else { "-XX:MetaspaceSize=N" };
     let used = gc.all.iter().filter_map(|p| p.span.figure(figure::METASPACE_AFTER_BYTES)).fold(0.0, f64::max);
-    let above = if used > 0.0 {
-        format!("{size}, N above the {} in use", quantity::bytes(used))
-    } else {
-        size.into()
-    };
-    let raise = remedy(
-        above,
-        if permanent { "JDK 7 and before" } else { "JDK 8 and later" },
-        "classes that could be unloaded stay until then",
-    );
-    let concurrent = matches!(gc.fact(fact::COLLECTOR), Some("CMS")).then(|| {
-        remedy("-XX:+CMSClassUnloadingEnabled", "CMS (default since JDK 8)", "longer remark pauses")
-    });
-    let fix = remedy(
-        "find who makes class loaders or classes: redeployments, scripts, proxies, expression and serialisation libraries without a cache",
-        "any JDK",
-        "",
-    );
+    let size = if permanent { &remedies::PERM_SIZE } else { &remedies::METASPACE_SIZE };
+    let raise = if used > 0.0 { size.is(Value::bytes(used)) } else { size.fact() }.into();
+    let concurrent =
+        matches!(gc.fact(fact::COLLECTOR), Some("CMS")).then(|| remedies::CMS_CLASS_UNLOADING.remedy());
+    let fix = remedies::FIND_CLASS_MAKERS.remedy();
     let mut remedies = if leaks { vec![fix, raise] } else { vec![raise] };
     remedies.extend(concurrent);
     remedies
@@ -190,8 +171,7 @@ mod tests {
             panic!("not found")
         };
         finding.title.states(&titles::GC_METASPACE, &[("growth", "")]);
-        assert!(finding.remedies[0].change.contains("MetaspaceSize"), "{:?}", finding.remedies);
-        assert!(finding.remedies[0].change.contains("20.1 MB"), "{}", finding.remedies[0].change);
+        finding.remedies[0].change.states(&remedies::METASPACE_SIZE, &[("value", "20.1 MB")]);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, blind, cited, remedy, summed};
+use super::gc_case::{GcCase, blind, cited, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
 use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// Share of young collections after which the survivor spaces are overrun: the threshold falls to 1
@@ -160,10 +160,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, aged: &[Pause<'_>], seen: &Seen, 
     let title = titles::GC_PREMATURE_PROMOTION.is(Value::share(seen.collapsed));
     finding.title = title.with("cost", Value::ms(cost_ms)).into();
     finding.culprit = culprits::SURVIVORS.fact().into();
-    finding.meaning =
-        "Objects that would die soon are moved to the old generation, and the costly collections of \
-                       that have to remove them."
-            .into();
+    finding.meaning = meanings::PROMOTED_EARLY.fact().into();
     let fact = pauses::PROMOTED_EARLY.is(Value::share(seen.promoted));
     let fact = fact.with("collapsed", Value::share(seen.collapsed)).with("young", Value::count(aged.len()));
     finding.evidence.push(summed(gc.source(), fact.with("garbage", Value::share(seen.garbage))));
@@ -173,28 +170,12 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, aged: &[Pause<'_>], seen: &Seen, 
         cited(&p.span, pauses::AGE_1.is(Value::bytes(age1(p))).with("desired", Value::bytes(desired)))
     }));
     let young = if gc.fact(fact::COLLECTOR) == Some("G1") {
-        remedy(
-            "-XX:G1NewSizePercent=20 (default 5, needs -XX:+UnlockExperimentalVMOptions) or a longer -XX:MaxGCPauseMillis",
-            "G1",
-            "longer young pauses",
-        )
+        remedies::LARGER_YOUNG_OF_G1.remedy()
     } else {
-        remedy(
-            "a larger young generation: -XX:NewSize / -XX:MaxNewSize",
-            "Serial, Parallel, CMS",
-            "less room for the old generation",
-        )
+        remedies::LARGER_YOUNG.remedy()
     };
-    finding.remedies = vec![
-        young,
-        remedy(
-            "-XX:SurvivorRatio=4 (default 8; Parallel also -XX:-UseAdaptiveSizePolicy)",
-            "any collector with survivor spaces",
-            "less eden, so young collections come more often",
-        ),
-    ];
-    finding.verify =
-        vec!["-Xlog:gc+age=trace shows thresholds above 1, and old collections come less often".into()];
+    finding.remedies = vec![young, remedies::LARGER_SURVIVOR_SPACES.remedy()];
+    finding.verify = vec![checks::LOG_AGES.fact().into()];
     finding
 }
 

@@ -2,10 +2,10 @@
 
 use fathom_recording::vocabulary::{fact, figure, kind};
 
-use super::gc_case::{GcCase, blind, cited, most, no_swap, remedy, summed};
+use super::gc_case::{GcCase, blind, cited, most, no_swap, summed};
 use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
 use crate::intervals::Intervals;
 use crate::limits::LONG_MS;
 use crate::waits::log_write::log_writes;
@@ -183,10 +183,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
     let title = title.with("efficiency", seen.efficiency.map(Value::share));
     finding.title = title.with("paused", Value::seconds(seen.cpu.real_s)).into();
     finding.culprit = culprits::NO_CPU_OR_SWAP.fact().into();
-    finding.meaning =
-        "The collector hardly ran while the application waited for it. Consistent with that: no CPU for its \
-         threads, a heap that was swapped out, a disk or file system that blocked the JVM."
-            .into();
+    finding.meaning = meanings::COLLECTOR_HARDLY_RAN.fact().into();
     let fact = pauses::STARVED.is(Value::seconds(seen.cpu.cpu_s())).with("pauses", Value::count(seen.pauses));
     let fact = fact.with("least", Value::ms(50.0)).with("kernel", Value::seconds(seen.cpu.sys_s));
     let fact = fact.with("paused", Value::seconds(seen.cpu.real_s)).with("usual", Value::share(USUAL));
@@ -198,22 +195,9 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
     }
     finding.evidence.extend(support);
     finding.evidence.extend(swapped);
-    finding.remedies.extend([
-        remedy(
-            "give the JVM CPUs of its own: fewer neighbours, cpuset, a higher CPU quota or weight",
-            "any JDK",
-            "costs hardware",
-        ),
-        remedy(
-            "-XX:ActiveProcessorCount=N or -XX:ParallelGCThreads=N, N the CPUs that it really gets",
-            "ActiveProcessorCount: JDK 10, 8u191 and later",
-            "fewer workers make collections longer on a quiet machine",
-        ),
-    ]);
-    finding.verify = vec![
-        "fathom gc shows \"CPU used in pauses\" at 50% or more".into(),
-        "vmstat 1: the run queue (r) is no longer than the number of CPUs while collections run; swap (si, so) is 0".into(),
-    ];
+    finding.remedies.extend([remedies::CPUS_FOR_COLLECTOR.remedy(), remedies::WORKERS_BY_CPUS.remedy()]);
+    finding.verify =
+        vec![checks::CPU_IN_PAUSES.fact().into(), checks::RUN_QUEUE_IN_COLLECTIONS.fact().into()];
     finding
 }
 
@@ -284,8 +268,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
         assert!((finding.cost_ms - 30.0 * (300.0 - 90.0 / 1.2)).abs() < 1.0, "{}", finding.cost_ms);
-        let swap = &finding.remedies[0].change;
-        assert!(["si and so", "VmSwap", "vm.swappiness"].iter().all(|check| swap.contains(check)), "{swap}");
+        finding.remedies[0].change.states(&remedies::NO_SWAP, &[]);
     }
 
     #[test]
@@ -297,7 +280,7 @@ mod tests {
         }
         let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
         assert_eq!(finding.confidence, Confidence::Likely);
-        assert!(finding.remedies.iter().all(|r| !r.change.contains("VmSwap")), "{:?}", finding.remedies);
+        assert!(!finding.advises(&remedies::NO_SWAP), "{:?}", finding.remedies);
     }
 
     #[test]

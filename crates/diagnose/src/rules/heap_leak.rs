@@ -11,10 +11,13 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 
 use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
-use super::gc_case::{GcCase, blind, cited, remedy, summed};
+use super::finalizer_backlog;
+use super::gc_case::{GcCase, blind, cited, summed};
 use crate::collections::{LivePoint, Pause, live_points};
 use crate::confidence::Ground;
-use crate::facts::{Fact, Value, culprits, live_set, pauses, scope, titles, written};
+use crate::facts::{
+    Fact, Value, checks, culprits, live_set, meanings, pauses, remedies, scope, titles, written,
+};
 use crate::live_set::{Growth, READINGS, Rise};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
@@ -197,10 +200,7 @@ fn found(
     finding.title = title.with("method", place.as_ref().map(|place| Value::name(&place.method))).into();
     let by = keeper.as_ref().map(|keeper| Value::Name(keeper.name()));
     finding.culprit = Fact { value: by, ..culprits::KEEPER.fact() }.into();
-    finding.meaning =
-        "After each collection more memory stays in use. Collections come more often and free less, \
-                       until the application does little else or fails with an OutOfMemoryError."
-            .into();
+    finding.meaning = meanings::LIVE_SET_GROWS.fact().into();
     let fact = pauses::LIVE_SET_GROWTH.is(Value::growth(rise.all.slope));
     let fact = fact
         .with("collections", Value::count(points.len()))
@@ -228,65 +228,42 @@ fn found(
     finding.remedies = remedies(gc, keeper.as_ref(), place.as_ref());
     let verify = match keeper.as_ref().map(|keeper| keeper.by) {
         Some(By::Grew(_)) => None,
-        Some(_) => {
-            Some("a second heap dump some time later, given with the log and the first one: what grew")
-        }
-        None => Some(
-            "jcmd PID GC.class_histogram twice, some time apart: the classes whose numbers only rise are what leaks",
-        ),
+        Some(_) => Some(&checks::SECOND_DUMP),
+        None => Some(&checks::HISTOGRAM_TWICE),
     };
-    finding.verify = vec!["after the fix, fathom gc shows no sure growth of the live set".into()];
-    finding.verify.splice(0..0, verify.map(str::to_owned));
+    finding.verify =
+        verify.into_iter().chain([&checks::NO_GROWTH_OF_LIVE_SET]).map(|check| check.fact().into()).collect();
+    if keeper.is_none() {
+        finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
+    }
     finding
 }
 
 fn remedies(gc: &GcCase<'_, '_>, keeper: Option<&Keeper<'_>>, place: Option<&Place>) -> Vec<crate::Remedy> {
     let Some(keeper) = keeper else { return unknown_keeper(gc) };
-    let name = keeper.name();
-    let change = match keeper.span.label(label::SUSPICION) {
-        Some("thread-locals") => "call remove() of the ThreadLocal when a task is done: threads of a pool go on, and so do its values".to_owned(),
-        Some("repeated-loaders") => format!("let go of what {name} keeps of classes that were loaded before: one object of theirs keeps all of their loader"),
-        Some("finalizers") => "no finalize() that waits or takes long, or none at all (java.lang.ref.Cleaner, close())".to_owned(),
-        _ => format!("a limit for what {name} keeps, or an end for each of its entries"),
+    let limit = match keeper.span.label(label::SUSPICION) {
+        Some("thread-locals") => remedies::REMOVE_THREAD_LOCALS.fact(),
+        Some("repeated-loaders") => remedies::LET_LOADERS_GO.is(Value::name(keeper.name())),
+        Some("finalizers") => remedies::NO_FINALIZERS.fact(),
+        _ => remedies::LIMIT_KEEPER.is(Value::name(keeper.name())),
     };
-    let mut remedies = vec![remedy(change, "any JDK", "code change")];
+    let mut remedies = vec![limit.into()];
     if place.is_none() {
-        remedies.push(remedy(
-            "a flight recording with log and dump (jdk.ObjectAllocationSample; before JDK 16 jdk.ObjectAllocationInNewTLAB and \
-             jdk.ObjectAllocationOutsideTLAB, as in profile.jfc) shows which method allocates what stays",
-            "any JDK with JFR",
-            "about 1% of CPU time",
-        ));
+        remedies.push(remedies::RECORD_ALLOCATIONS.remedy());
     }
     remedies
 }
 
 /// What helps to find out who keeps what grows.
 fn unknown_keeper(gc: &GcCase<'_, '_>) -> Vec<crate::Remedy> {
-    let mut remedies = vec![
-        remedy(
-            "find what holds the objects: -XX:+HeapDumpOnOutOfMemoryError, or jcmd PID GC.heap_dump FILE, and then fathom diagnose with \
-             log and dump",
-            "any JDK",
-            "a dump stops the application while it is written and holds its data",
-        ),
-        remedy(
-            "a limit for caches, maps and queues that only grow; listeners and thread locals removed",
-            "any JDK",
-            "code change",
-        ),
-    ];
+    let mut remedies = vec![remedies::DUMP_WITH_LOG.remedy(), remedies::LIMIT_WHAT_GROWS.remedy()];
     if gc.jdk().is_none_or(|jdk| jdk >= 11.0) {
-        remedies.push(remedy(
-            "JFR with jdk.OldObjectSample (path-to-gc-roots=true)",
-            "JDK 11 and later",
-            "a stop when the recording ends",
-        ));
+        remedies.push(remedies::OLD_OBJECT_SAMPLES.remedy());
     }
     let growable =
         gc.fact_number(fact::MEMORY_BYTES).zip(gc.heap_max_bytes()).is_some_and(|(m, heap)| m > 2.0 * heap);
     if growable {
-        remedies.push(remedy("a larger -Xmx only buys time", "any JDK", "longer collections before the end"));
+        remedies.push(remedies::LARGER_HEAP_BUYS_TIME.remedy());
     }
     remedies
 }

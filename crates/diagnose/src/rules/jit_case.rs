@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
 use crate::metrics::Distribution;
-use crate::{BlindSpot, Case, Evidence, Fact, Judgement, Origin, Remedy, Rule, Statement, Window};
+use crate::{BlindSpot, Case, Evidence, Fact, Judgement, Origin, Rule, Statement, Window};
 
 /// What shows compilations.
 pub(crate) const JIT_LOG: &str = "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml \
@@ -215,9 +215,4 @@ pub(crate) fn deepest<'t, 'a: 't>(tasks: impl Iterator<Item = &'t Task<'a>>) -> 
         deepest = deepest.max(depth);
     }
     usize::try_from(deepest).unwrap_or(0)
-}
-
-/// A recommendation.
-pub(crate) fn remedy(change: &str, applies_to: &str, risk: &str) -> Remedy {
-    Remedy { change: change.into(), applies_to: applies_to.into(), risk: risk.into() }
 }

@@ -4,9 +4,9 @@
 use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::jit_case::{JIT_LOG, JitCase, remedy};
+use super::jit_case::{JIT_LOG, JitCase};
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, compile, culprits, scope, titles};
+use crate::facts::{Metric, Value, checks, compile, culprits, meanings, remedies, scope, titles};
 use crate::intervals::Intervals;
 use crate::{BlindSpot, Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
@@ -153,33 +153,15 @@ fn found(
     let title = if seen.disabled.is_some() { &titles::COMPILER_OFF } else { &titles::CODE_CACHE_FULL };
     finding.title = title.fact().into();
     finding.culprit = segments(seen).into();
-    finding.meaning =
-        "Methods that become hot from now on, or whose code was thrown away, run interpreted, some twenty \
-                       times slower than compiled."
-            .into();
+    finding.meaning = meanings::NO_MORE_COMPILATION.fact().into();
     finding.evidence = evidence(case, jvm, seen);
     finding.windows = after.windows();
     finding.remedies = vec![
-        remedy(
-            "-XX:ReservedCodeCacheSize=512m (or twice what the log shows in use)",
-            "all JDKs; the default is 240 MB with tiered compilation, 48 MB without",
-            "address space; memory only as code fills it",
-        ),
-        remedy(
-            "one cache instead of segments, when one segment is full and the others are not: -XX:-SegmentedCodeCache",
-            "JDK 9 and later",
-            "",
-        ),
-        remedy(
-            "keep -XX:+UseCodeCacheFlushing on (the default), so that a full cache does not end compilation for good",
-            "all JDKs",
-            "",
-        ),
+        remedies::LARGER_CODE_CACHE.remedy(),
+        remedies::ONE_CODE_CACHE.remedy(),
+        remedies::FLUSH_CODE_CACHE.remedy(),
     ];
-    finding.verify = vec![
-        "no \"CodeCache is full\" and no code_cache_full in the logs; jcmd PID Compiler.codecache shows a tenth free"
-            .into(),
-    ];
+    finding.verify = vec![checks::ROOM_IN_CODE_CACHE.fact().into()];
     finding
 }
 

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::jit_case::{JitCase, remedy};
+use super::jit_case::JitCase;
 use crate::confidence::Ground;
-use crate::facts::{Value, compile, culprits, ruled_out, titles};
+use crate::facts::{Value, checks, compile, culprits, meanings, remedies, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule};
@@ -31,8 +31,6 @@ const AGAIN: usize = 20;
 const LOG_COMPILATION: &str = "log-compilation";
 /// Classes that are made at run time, many of one name: parts of their names in the JDK.
 const MADE: [&str; 4] = ["LambdaForm", "$$Lambda", "GeneratedMethodAccessor", "$Proxy"];
-const MEANING: &str = "An assumption that the compiler makes about the method keeps failing. Each time it runs interpreted until \
-                       it has been profiled and compiled anew.";
 /// Methods named.
 const NAMED: usize = 3;
 
@@ -190,7 +188,7 @@ fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cos
     let method = Value::name(worst);
     finding.title = titles::COMPILED_AGAIN.is(Value::count(times)).with("method", method.clone()).into();
     finding.culprit = culprits::METHOD.is(method).into();
-    finding.meaning = MEANING.into();
+    finding.meaning = meanings::DEOPT_LOOP.fact().into();
     let methods = again.methods.iter().take(NAMED).map(|(method, n)| {
         compile::AGAIN_METHOD.is(Value::counted(*n as f64)).with("method", Value::name(method.to_string()))
     });
@@ -198,8 +196,8 @@ fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cos
     finding.evidence = vec![jit.evidence(fact.with("methods", Value::list(methods)))];
     finding.windows = again.ranges.windows();
     finding.remedies = advice();
-    finding.verify = vec![format!("under the same load no method is compiled {AGAIN} times (fathom jit)")];
-    finding.verify.push("a LogCompilation file names the reason of each deoptimisation".into());
+    let rarely = checks::NOT_COMPILED_AGAIN.is(Value::count(AGAIN));
+    finding.verify = vec![rarely.into(), checks::REASONS_NAMED.fact().into()];
     finding
 }
 
@@ -296,37 +294,20 @@ fn found(
     }
     .into();
     finding.culprit = culprits::METHOD.is(method).into();
-    finding.meaning = MEANING.into();
+    finding.meaning = meanings::DEOPT_LOOP.fact().into();
     finding.evidence = evidence(jit, rounds, &reasons);
     finding.windows = ranges.windows();
     finding.remedies = advice();
-    finding.verify = vec![format!(
-        "under the same load no method is made not entrant {LOOP} times within the window (grep make_not_entrant in \
-         the LogCompilation file)"
-    )];
+    finding.verify = vec![checks::NOT_MADE_NOT_ENTRANT.is(Value::count(LOOP)).into()];
     finding
 }
 
 /// What can be done.
 fn advice() -> Vec<crate::Remedy> {
     vec![
-        remedy(
-            "make the failing assumption hold: split the method, or the call by receiver type, so that each copy sees \
-             one shape (the reason and the bytecode index above say which)",
-            "",
-            "",
-        ),
-        remedy(
-            "the newest update release: loops of this kind are fixed as bugs",
-            "all JDKs (such as JDK-8257594)",
-            "",
-        ),
-        remedy(
-            "as an experiment: keep the method interpreted, -XX:CompileCommand=exclude,CLASS::METHOD, or all of the JVM \
-             at C1's speed, -XX:TieredStopAtLevel=1",
-            "all JDKs",
-            "slower than a healthy C2: to see what the loop costs, not to stay",
-        ),
+        remedies::HOLD_ASSUMPTION.remedy(),
+        remedies::NEWEST_UPDATE.remedy(),
+        remedies::INTERPRET_METHOD.remedy(),
     ]
 }
 

@@ -6,9 +6,9 @@ use fathom_recording::vocabulary::{fact, sample};
 use fathom_recording::{FrameId, FrameType, ProcessId, Recording};
 
 use super::cpu_case::{Cpu, Seen, unseen};
-use super::gc_case::{remedy, summed};
+use super::gc_case::summed;
 use crate::confidence::Ground;
-use crate::facts::{Value, compile, culprits, titles};
+use crate::facts::{Value, checks, compile, culprits, meanings, remedies, titles};
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Methods and callers that are named.
@@ -130,7 +130,9 @@ impl Rule for JitIntrinsicMissing {
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let used = used(case.recording, jvm);
-        let Some(cpu) = Cpu::of(case, jvm, |frames| replaced(frames, &used)) else { return unseen(self) };
+        let Some(cpu) = Cpu::of(case, jvm, |frames| replaced(frames, &used)) else {
+            return unseen(self, case);
+        };
         let what = match used.is_empty() {
             true => "compiled Java of methods that C2 has intrinsics for".to_owned(),
             false => format!(
@@ -236,45 +238,26 @@ impl Why {
         }
     }
 
-    fn meaning(&self, most: &Intrinsic) -> String {
+    fn meaning(&self, most: &Intrinsic) -> Fact {
         let here = match self {
-            Self::SwitchedOff(_) => "Here that was switched off explicitly".to_owned(),
-            Self::JdkIsOlder => format!("JDK {} and later have it", most.since),
-            Self::NotSeen => {
-                "Here it does not: the flag is off, or the JDK or the CPU does not support it".to_owned()
-            }
+            Self::SwitchedOff(_) => meanings::SWITCHED_OFF.fact(),
+            Self::JdkIsOlder => meanings::IN_LATER_JDK.is(Value::plain(f64::from(most.since))),
+            Self::NotSeen => meanings::NOT_SEEN.fact(),
         };
-        format!(
-            "HotSpot has machine code of its own for {} and puts it in the place of the Java method, which takes several times as \
-             long. {here}. What is attributed is all of the time in it; less than that can be regained.",
-            short(most.method)
-        )
+        meanings::INTRINSIC.is(Value::name(short(most.method))).with("here", Value::from(here))
     }
 
     fn remedies(&self, most: &Intrinsic) -> Vec<Remedy> {
         match self {
-            Self::SwitchedOff(flags) => vec![remedy(
-                format!("leave out {}", arguments(flags)),
-                "the JVM's arguments",
-                "if it was given because of a bug, that must be fixed in this JDK first",
-            )],
+            Self::SwitchedOff(flags) => {
+                vec![remedies::LEAVE_OUT_IF_FIXED.is(Value::name(arguments(flags))).into()]
+            }
             Self::JdkIsOlder => {
-                vec![remedy(format!("a JDK from {} on", most.since), "the host or the image", "an update")]
+                vec![remedies::LATER_JDK.is(Value::plain(f64::from(most.since))).into()]
             }
             Self::NotSeen => vec![
-                remedy(
-                    format!(
-                        "see whether it is on: java -XX:+UnlockDiagnosticVMOptions -XX:+PrintFlagsFinal -version | grep {}",
-                        most.flag
-                    ),
-                    "this JDK on this host",
-                    "none",
-                ),
-                remedy(
-                    "a CPU, or a model of one for the virtual machine, with the instructions it needs (/proc/cpuinfo)",
-                    "the host",
-                    "a move",
-                ),
+                remedies::SEE_FLAG.is(Value::name(most.flag)).into(),
+                remedies::CPU_WITH_INSTRUCTIONS.remedy(),
             ],
         }
     }
@@ -290,7 +273,7 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     let title = titles::INTRINSIC_MISSING.is(Value::share(cpu.share(|_| true)));
     finding.title = title.with("method", Value::name(method)).into();
     finding.culprit = why.culprit(method).into();
-    finding.meaning = why.meaning(most);
+    finding.meaning = why.meaning(most).into();
     finding.windows = cpu.case.slow.clone();
     let list = |list: &[(&str, f64)], value: fn(f64) -> Value| {
         let one = |(name, number): &(&str, f64)| {
@@ -318,10 +301,8 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     }
     finding.remedies = why.remedies(most);
     finding.verify = vec![
-        format!(
-            "fathom record again: {method} is no longer compiled by C2 as a frame of its own (fathom flame --top)"
-        ),
-        "a benchmark of the call alone (JMH), with the flag on and off on one JDK".into(),
+        checks::NO_FRAME_OF_ITS_OWN.is(Value::name(method)).into(),
+        checks::BENCHMARK_OF_CALL.fact().into(),
     ];
     finding
 }

@@ -6,10 +6,10 @@ use fathom_recording::vocabulary::{fact, sample};
 use fathom_recording::{FrameType, ProcessId};
 
 use super::cpu_case::{Cpu, Seen, unseen};
-use super::gc_case::{remedy, summed};
+use super::gc_case::summed;
 use super::jit_case::{JitCase, name_of};
 use crate::confidence::Ground;
-use crate::facts::{Value, compile, culprits, ruled_out, titles};
+use crate::facts::{Value, checks, compile, culprits, meanings, remedies, ruled_out, titles};
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// How long a method must have run in the interpreter to be one that is never compiled,
@@ -60,7 +60,7 @@ impl Rule for JitNeverCompiled {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let Some(cpu) = Cpu::of(case, jvm, interpreted) else { return unseen(self) };
+        let Some(cpu) = Cpu::of(case, jvm, interpreted) else { return unseen(self, case) };
         // What was interpreted all along is not what changed.
         if !case.base.is_empty() && has_no_compilers(case, jvm) {
             return Judgement::RuledOut {
@@ -155,9 +155,7 @@ fn found(
     };
     finding.title = cpu.with_waits(title, cost_ms, is_one).into();
     finding.culprit = culprit.into();
-    finding.meaning = "The interpreter takes some twenty times as long as compiled code. A method that stays in it is too large for the compilers \
-                       (8,000 bytes of bytecode), was excluded, or one of them gave up on it."
-        .into();
+    finding.meaning = meanings::INTERPRETED.fact().into();
     finding.windows = cpu.case.slow.clone();
     let one =
         |(name, ms): &(&str, f64)| compile::IN_METHOD.is(Value::ms(*ms)).with("method", Value::name(*name));
@@ -166,34 +164,18 @@ fn found(
     let stays = stays.with("samples", Value::count(samples));
     finding.evidence.push(summed(cpu.source(), stays.with("methods", list)));
     finding.remedies = remedies(no_compilers);
-    finding.verify = vec![
-        "fathom record again: the method runs as code of C2 (fathom flame --top)".into(),
-        "javap -c -p CLASS: the last bytecode index of the method is below 8,000".into(),
-    ];
+    finding.verify = vec![checks::CODE_OF_C2.fact().into(), checks::LAST_BYTECODE.fact().into()];
     finding
 }
 
 fn remedies(no_compilers: bool) -> Vec<Remedy> {
     if no_compilers {
-        return vec![remedy(format!("leave out {INT}"), "the JVM's arguments", "none known")];
+        return vec![remedies::LEAVE_OUT.is(Value::name(INT)).into()];
     }
     vec![
-        remedy(
-            "see how large it is (javap -c -p CLASS: the last bytecode index); split a method of more than 8,000 bytes of bytecode, or let the \
-             generator do so",
-            "the code",
-            "none known",
-        ),
-        remedy(
-            "-XX:-DontCompileHugeMethods",
-            "JDK 8 and later",
-            "compilers take long, and much memory, for such methods; C2 may still give up",
-        ),
-        remedy(
-            "leave out what excludes it (-XX:CompileCommand=exclude,…, a .hotspot_compiler file), if it is excluded",
-            "the JVM's arguments",
-            "if it was excluded because of a bug, that must be fixed in this JDK first",
-        ),
+        remedies::SPLIT_METHOD.remedy(),
+        remedies::COMPILE_HUGE_METHODS.remedy(),
+        remedies::DO_NOT_EXCLUDE.remedy(),
     ]
 }
 
@@ -228,7 +210,7 @@ mod tests {
         assert_eq!((finding.named(), finding.confidence), (PRICE, Confidence::Likely));
         let share = finding.fact(&compile::STAYS_INTERPRETED).number("value").unwrap();
         assert!((share - 0.8).abs() < 1e-6, "{share}");
-        assert!(finding.remedies.iter().any(|r| r.change == "-XX:-DontCompileHugeMethods"), "{finding:#?}");
+        assert!(finding.advises(&remedies::COMPILE_HUGE_METHODS), "{:?}", finding.remedies);
         let Judgement::Found(unlogged) = judge(run(150, Interpreted)) else { panic!("not found") };
         assert_eq!(unlogged.confidence, Confidence::ConsistentWith);
         let mut int = run(150, Interpreted);

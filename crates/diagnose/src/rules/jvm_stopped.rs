@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{blind, cited, most, no_swap, ranges, remedy, summed};
+use super::gc_case::{blind, cited, most, no_swap, ranges, summed};
 use crate::burden::{self, Burden};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
 use crate::intervals::Intervals;
 use crate::limits::LONG_MS;
 use crate::stops::{UNNAMED, name_of};
-use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity};
+use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule};
 
 use waited::{on_one_cpu, slow_pace};
 use which::{Seen, in_windows, over_run};
@@ -219,8 +219,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     let title = title.with("sort", Value::name(&main));
     finding.title = title.with("pace", pace.map(|pace| Value::bytes(pace.bytes_a_second()))).into();
     finding.culprit = culprits::STOPS.is(Value::name(main)).into();
-    finding.meaning =
-        "While a collection or another safepoint holds the JVM, no thread of the application runs.".into();
+    finding.meaning = meanings::STOPPED.fact().into();
     let source = source(case, jvm);
     finding.evidence.push(summed(&*source, where_it_went(&by_sort)));
     if collections_ms > 0.0 && !other.is_empty() {
@@ -243,31 +242,18 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
         .evidence
         .extend(longest.iter().take(NAMED).filter(|_| finding.layer == Layer::Safepoint).map(evidence_of));
     if [UNNAMED, AROUND].contains(&&*finding.culprit) {
-        finding.remedies.push(remedy(
-            "let the log name them, and what takes the time in them: -Xlog:safepoint (JDK 8: -XX:+PrintSafepointStatistics \
-             -XX:PrintSafepointStatisticsCount=1)",
-            "any JDK",
-            "a larger log",
-        ));
+        finding.remedies.push(remedies::LOG_SAFEPOINTS.remedy());
     }
     if slow_pace.is_some() || cpu.is_some_and(|cpu| cpu.waited || cpu.in_kernel) {
         finding.remedies.extend(no_swap(case, jvm));
     }
     if slow_pace.is_some() {
-        finding.remedies.push(remedy(
-            "no lack of CPUs: vmstat 1 shows idle ones while the JVM collects; -XX:+PrintGCDetails (-Xlog:gc+cpu) \
-             prints the CPU time of each collection",
-            "any JDK",
-            "fewer other programs",
-        ));
+        finding.remedies.push(remedies::NO_LACK_OF_CPUS.remedy());
     }
     finding.remedies.extend(on_one_cpu.map(|seen| seen.remedy));
     finding.remedies.extend(remedies(&pauses));
-    finding.verify = vec![format!(
-        "fathom gc shows less than {} of the time stopped and no pause of {}",
-        quantity::share(MATTERS_SHARE),
-        quantity::millis(LONG_MS)
-    )];
+    let less = checks::LESS_STOPPED.is(Value::share(MATTERS_SHARE));
+    finding.verify = vec![less.with("longest", Value::ms(LONG_MS)).into()];
     let spans = pauses.iter().map(|p| p.span).chain(longest.iter().copied());
     finding.windows = ranges(spans);
     // A stop begins before its pause and ends after it: what it waits for threads is a part of the
@@ -364,33 +350,16 @@ fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {
     let all = ms(&|_| true);
     let mut remedies = Vec::new();
     if ms(&|p| p.collected_old()) * 2.0 > all {
-        remedies.push(remedy(
-            "more room in the old generation: a larger -Xmx, or less kept in use (jcmd PID GC.class_histogram)",
-            "any JDK",
-            "memory",
-        ));
-        remedies.push(remedy(
-            "a collector that collects the old generation concurrently: G1, or ZGC",
-            "G1: JDK 8 on; ZGC: JDK 15 on, generational since 21",
-            "takes CPUs from the application while it runs",
-        ));
+        remedies.push(remedies::ROOM_IN_OLD.remedy());
+        remedies.push(remedies::CONCURRENT_COLLECTOR.remedy());
     } else if all > 0.0 {
         if ms(&|p| p.labelled_full()) >= FULL * all {
-            remedies.push(remedy(
-                "a larger -Xmx: full collections take a good part of the time, and what they free is soon in use again",
-                "any JDK",
-                "memory",
-            ));
+            remedies.push(remedies::LARGER_HEAP_FOR_FULL.remedy());
         }
         remedies.push(young::remedy(pauses));
     }
     if pauses.iter().all(|p| p.cpu().is_none() || p.cause().is_none()) {
-        remedies.push(remedy(
-            "a log that says more: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -XX:+PrintGCDetails -XX:+PrintGCCause \
-             -XX:+PrintGCApplicationStoppedTime)",
-            "any JDK",
-            "a larger log",
-        ));
+        remedies.push(remedies::LOG_MORE.remedy());
     }
     remedies
 }

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use fathom_recording::{ProcessId, Span, ThreadId};
 
-use super::gc_case::remedy;
 use super::lock_advice;
 use super::lock_holders::holders;
 use super::lock_identity::{self, Lock};
@@ -14,7 +13,7 @@ use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
 use crate::confidence::Ground;
-use crate::facts::{Value, locks as facts, ruled_out, titles};
+use crate::facts::{Metric, Value, checks, locks as facts, meanings, remedies, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
@@ -166,17 +165,8 @@ impl Holders {
         title.with("held", Value::ms(self.held_ms)).with("did", Value::list(self.parts(NAMED)))
     }
 
-    fn meaning(&self) -> &'static str {
-        match self.is_off() {
-            true => {
-                " Whoever holds it is off the CPU for most of that time, with the lock in hand: what it waits for there \
-                 is what all the others wait for."
-            }
-            false => {
-                " Whoever holds it is on a CPU for most of that time: the work that is done under the lock is what the \
-                 others wait for."
-            }
-        }
+    fn meaning(&self) -> &'static Metric {
+        if self.is_off() { &meanings::HOLDER_IS_OFF } else { &meanings::HOLDER_RUNS }
     }
 }
 
@@ -272,11 +262,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         None => title.into(),
     };
     finding.culprit = first.culprit().into();
-    finding.meaning = format!(
-        "Only one thread at a time holds a {}; the others do nothing until they get it, however many CPUs \
-         there are.",
-        words.noun
-    );
+    finding.meaning = meanings::ONE_AT_A_TIME.is(Value::name(words.noun)).into();
     if let Some(cycle) = &deadlock {
         let name = |thread: &ThreadId| recording.strings.get(recording.threads[thread.index()].name);
         let cycle = cycle.iter().map(|(thread, lock)| {
@@ -286,17 +272,14 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         let cycle = Value::list(cycle);
         finding.title = titles::DEADLOCK.fact().with("waits", cycle.clone()).into();
         finding.evidence.push(waits.summed(facts::DEADLOCK.fact().with("waits", cycle)));
-        finding.meaning =
-            "Each of these threads holds what the one before it waits for: none of them, and nobody who \
-                           wants one of their locks, will ever go on."
-                .into();
+        finding.meaning = meanings::DEADLOCK.fact().into();
     }
     evidence(&mut finding, waits, &locks, words);
     if let Some(holders) = &holders {
         // What they did decides what is to be changed: it stands before places and single waits.
         finding.evidence.insert(1.min(finding.evidence.len()), waits.summed(holders.fact()));
         if deadlock.is_none() && holders.is_covered() {
-            finding.meaning.push_str(holders.meaning());
+            finding.meaning.add("holder", Value::from(holders.meaning().fact()));
         }
     }
     let of = |span: &Span<'_>| {
@@ -307,26 +290,21 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     finding.evidence.extend(waits.longest(CITED, of));
     finding.chain = chain(waits, first, words, holders.as_ref());
     if deadlock.is_some() {
-        finding.remedies.push(remedy(
-            "take these locks in the same order everywhere, or ask with tryLock and a time limit; until then, restart",
-            "any JDK",
-            "none",
-        ));
-        finding.verify =
-            vec!["jcmd PID Thread.print names deadlocks of monitors and exclusive locks at its end".into()];
+        finding.remedies.push(remedies::SAME_ORDER.remedy());
+        finding.verify = vec![checks::THREAD_PRINT.fact().into()];
         return finding;
     }
     let covered = holders.as_ref().filter(|holders| holders.is_covered());
     let waits_for_file = |holders: &&Holders| holders.did[0].0.starts_with(lock_advice::WAITS_FOR_FILE);
-    let file = covered.filter(waits_for_file).map(|_| lock_advice::FILE_LOCK);
+    let file = covered.filter(waits_for_file).map(|_| &remedies::FILE_LOCK);
     finding.remedies = file
         .into_iter()
         .chain(lock_advice::of(&first.class, covered.is_some()))
-        .map(|(change, to, risk)| remedy(change, to, risk))
+        .map(Metric::remedy)
         .collect();
     finding.verify = vec![
-        "the same load with half the threads: throughput that stays says that the lock, not the work, is the limit".into(),
-        format!("after the change, fathom ledger shows the time under \"{}\" gone", words.category.words()),
+        checks::HALF_THE_THREADS.fact().into(),
+        checks::LEDGER_WITHOUT.is(Value::name(words.category.words())).into(),
     ];
     finding
 }

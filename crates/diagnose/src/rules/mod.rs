@@ -9,6 +9,7 @@ mod dns_case;
 mod dns_slow;
 mod dns_timeout;
 mod fault_case;
+mod finalizer_backlog;
 mod gc_allocation_stall;
 mod gc_case;
 mod gc_evacuation_failure;

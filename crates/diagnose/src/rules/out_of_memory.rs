@@ -3,9 +3,10 @@
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{cited, remedy};
+use super::finalizer_backlog;
+use super::gc_case::cited;
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, culprits, titles, written};
+use crate::facts::{Metric, Value, checks, culprits, meanings, remedies, titles, written};
 use crate::{Case, Judgement, Layer, Remedy, Rule};
 
 /// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names, or ends.
@@ -56,10 +57,7 @@ impl Rule for OutOfMemory {
         let times = said.iter().filter(|(what, _)| *what == worst).count();
         finding.title = worst.title().is(Value::count(times)).into();
         finding.culprit = worst.culprit().fact().into();
-        finding.meaning =
-            "Memory was asked for and there was none. Whatever asked for it failed, and the application \
-                           may be in a state that nobody planned for."
-                .into();
+        finding.meaning = meanings::OUT_OF_MEMORY.fact().into();
         let mut cited_spans: Vec<&Span<'_>> = Vec::new();
         for (_, span) in &said {
             if cited_spans.len() < CITED && cited_spans.iter().all(|known| known.name() != span.name()) {
@@ -70,7 +68,10 @@ impl Rule for OutOfMemory {
             cited_spans.iter().map(|span| cited(span, written::LINE.is(Value::name(span.name())))).collect();
         finding.windows = super::gc_case::ranges(said.iter().map(|(_, span)| *span));
         finding.remedies = remedies(worst);
-        finding.verify = vec!["the log has no such line".into()];
+        finding.verify = vec![checks::NO_SUCH_LINE.fact().into()];
+        if worst != What::Metaspace {
+            finalizer_backlog::tell(case, jvm, &mut finding);
+        }
         Judgement::Found(Box::new(finding))
     }
 }
@@ -111,16 +112,10 @@ impl What {
 }
 
 fn remedies(what: What) -> Vec<Remedy> {
-    let dump = remedy(
-        "-XX:+HeapDumpOnOutOfMemoryError -XX:HeapDumpPath=DIR, and see in the dump what holds the memory",
-        "any JDK",
-        "the dump is as large as the heap",
-    );
+    let dump = remedies::DUMP_WHEN_OUT_OF_MEMORY.remedy();
     let larger = match what {
-        What::Metaspace => remedy("a larger -XX:MaxMetaspaceSize, or none", "JDK 8 and later", "memory"),
-        What::Heap | What::Overhead => {
-            remedy("a larger -Xmx", "any JDK", "memory; buys time only where the heap keeps growing")
-        }
+        What::Metaspace => remedies::MORE_METASPACE.remedy(),
+        What::Heap | What::Overhead => remedies::LARGER_HEAP_UNLESS_IT_GROWS.remedy(),
     };
     vec![dump, larger]
 }

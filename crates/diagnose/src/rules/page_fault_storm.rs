@@ -8,11 +8,12 @@ use self::words::{called, in_short, meaning, remedies};
 use super::fault_case::{Faults, PAGE};
 use super::gc_case::{WHOLE_RUN_SHARE, blind, summed};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, faults as facts, scope, titles};
+use crate::facts::{Value, checks, culprits, faults as facts, scope, titles};
 use crate::intervals::Intervals;
+use crate::sight::left_out;
 use crate::waits::Category;
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
-use fathom_recording::vocabulary::{fact, fault, kind};
+use fathom_recording::vocabulary::{fact, fault, kind, source};
 use fathom_recording::{ProcessId, ThreadId};
 
 /// Share of the fetched bytes that must have been given back meanwhile for the one to be blamed on
@@ -100,11 +101,10 @@ impl Rule for PageFaultStorm {
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(faults) = Faults::of(case, jvm) else {
-            return blind(
-                self,
-                scope::PAGE_FAULTS.fact(),
-                "fathom record (eBPF), or perf record -g with the kernel's frames",
-            );
+            let left_out = left_out(case.recording, source::MEMORY);
+            let remedy = left_out
+                .unwrap_or_else(|| "fathom record (eBPF), or perf record -g with the kernel's frames".into());
+            return blind(self, scope::PAGE_FAULTS.fact(), remedy);
         };
         let cost_ms = faults.cost_ms();
         let measured_loss = !case.whole_run || case.loss.lost_ms > 0.0;
@@ -193,7 +193,7 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
     let memory = Fact { value: known.then(|| Value::name(mapping)), ..culprits::MEMORY.fact() };
     finding.title = title.into();
     finding.culprit = memory.with("method", toucher.map(Value::name)).into();
-    finding.meaning = meaning(why, by_collector, toucher);
+    finding.meaning = meaning(why, by_collector, toucher).into();
     finding.windows = case.slow.clone();
 
     let source = faults.source();
@@ -244,12 +244,7 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
         }
     }
     finding.remedies = remedies(why);
-    finding.verify = vec![
-        "fathom record again: the series process.faults of this mapping falls, and fathom ledger shows less under \
-         \"running: kernel, page faults\""
-            .into(),
-        "minflt of /proc/PID/stat (or perf stat -e minor-faults -p PID) rises more slowly under the same load".into(),
-    ];
+    finding.verify = vec![checks::FEWER_FAULTS.fact().into(), checks::MINFLT.fact().into()];
     finding
 }
 

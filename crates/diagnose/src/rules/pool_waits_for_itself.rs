@@ -7,15 +7,15 @@ use fathom_recording::vocabulary::source;
 use fathom_recording::{ProcessId, Recording, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::gc_case::{cited, remedy, summed};
+use super::gc_case::{cited, summed};
 use crate::attribution::Pool;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, titles, waits as facts};
 use crate::growth::busy_pools::takes_tasks;
 use crate::intervals::Intervals;
 use crate::places::Places;
 use crate::waits::Category;
-use crate::{Case, Finding, Judgement, Layer, Rule, Sight, Window, quantity};
+use crate::{Case, Finding, Judgement, Layer, Rule, Sight, Window};
 
 /// The methods in which threads of a pool of fixed size take one task after another. Those of a
 /// ForkJoinPool run other tasks while they wait, or are replaced.
@@ -279,9 +279,7 @@ impl<'a> Spent<'a> {
         let title = title.with("pool", Value::name(pool.name)).with("place", Value::name(*place));
         finding.title = title.with("threads", Value::count(self.threads)).into();
         finding.culprit = culprits::METHOD.is(Value::name(*place)).into();
-        finding.meaning = "The results that they wait for are made by tasks that stand in the queue of the same pool, and for which no thread is left: the pool works with \
-                           those of its threads that do not wait, or, when all wait, not at all until a time-out."
-            .into();
+        finding.meaning = meanings::POOL_WAITS_FOR_ITSELF.fact().into();
         let fact = facts::NESTED_WAITS.is(Value::share(self.share())).with("pool", Value::name(pool.name));
         finding.evidence.push(summed(source::SCHED, fact.with("idle", Value::share(self.idle_share()))));
         let [same, others, timed_out] = self.ended.map(|ended| Value::ms(ended.ms));
@@ -294,24 +292,9 @@ impl<'a> Spent<'a> {
             finding.chain = Some(case.chains().of_thread(*thread, window));
         }
         finding.windows.clone_from(&case.slow);
-        finding.remedies = vec![
-            remedy(
-                "give the tasks that others wait for a pool of their own",
-                "the code that submits them",
-                "more threads",
-            ),
-            remedy(
-                "do not wait in the pool: combine the results when they are there (CompletableFuture.thenCombine), or run tasks in virtual threads, of \
-                 which there are enough",
-                "virtual threads: JDK 21 or later",
-                "what the size of the pool limited, such as calls of a database at a time, needs a limit of its own",
-            ),
-        ];
-        finding.verify = vec![format!(
-            "fathom record again: threads of {}-# wait for results for less than {} of their time",
-            pool.name,
-            quantity::share(MUCH)
-        )];
+        finding.remedies = vec![remedies::POOL_OF_THEIR_OWN.remedy(), remedies::NO_WAIT_IN_POOL.remedy()];
+        let little = checks::LITTLE_WAIT_FOR_RESULTS.is(Value::share(MUCH));
+        finding.verify = vec![little.with("pool", Value::name(pool.name)).into()];
         finding
     }
 }

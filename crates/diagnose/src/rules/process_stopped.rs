@@ -4,9 +4,9 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::{kind, source};
 
 use super::cpu_contention::CpuContention;
-use super::gc_case::{cited, remedy, summed};
+use super::gc_case::{cited, summed};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::stack::ByStack;
 use crate::waits::{Category, frozen};
@@ -78,8 +78,7 @@ impl Rule for ProcessStopped {
         let title = title.with("jvm", Value::name(case.jvm_name(jvm)));
         finding.title = title.with("times", (times > 1).then(|| Value::count(times))).into();
         finding.culprit = culprits::STOPPER.fact().into();
-        finding.meaning =
-            "A stopped process does nothing at all: no thread of it runs until it is let go.".into();
+        finding.meaning = meanings::PROCESS_STOPPED.fact().into();
         finding.evidence.push(summed(
             source,
             facts::FROZEN.is(Value::ms(slow.length_ms())).over(Value::ms(slow.length_ms() - cost_ms)),
@@ -88,17 +87,8 @@ impl Rule for ProcessStopped {
             let took = Value::ms(span.duration_ns() as f64 / 1e6);
             finding.evidence.push(cited(span, facts::FROZEN_LONGEST.is(took)));
         }
-        finding.remedies = vec![remedy(
-            "find who sends SIGSTOP, attaches, or freezes the cgroup: job control of a shell, a debugger, docker pause, a backup or \
-             checkpoint of the container",
-            "the host: audit rules for kill and ptrace, events of the container's runtime",
-            "none",
-        )];
-        finding.verify = vec![
-            "/proc/PID/status: State is T (stopped) or t (traced) while it lasts; cgroup.events: frozen"
-                .into(),
-            "fathom ledger REC: no time under \"stopped: by a signal, or frozen\"".into(),
-        ];
+        finding.remedies = vec![remedies::FIND_STOPPER.remedy()];
+        finding.verify = vec![checks::PROCESS_STATE.fact().into(), checks::NOT_STOPPED.fact().into()];
         finding.windows = slow.windows();
         Judgement::Found(Box::new(finding))
     }
@@ -149,9 +139,7 @@ impl<'a> Traced<'a> {
         let title = titles::PROCESS_TRACED.is(Value::share(self.share.0)).with("by", by.clone());
         finding.title = title.with("jvm", Value::name(case.jvm_name(jvm))).into();
         finding.culprit = Fact { value: by, ..culprits::TRACER.fact() }.into();
-        finding.meaning = "A tracer (strace, gdb, a debugger of native code) stops a thread twice for each system call and looks at it before it lets it \
-                           go."
-            .into();
+        finding.meaning = meanings::TRACED.fact().into();
         finding.evidence.push(summed(
             source::SCHED,
             facts::TRACED
@@ -159,13 +147,8 @@ impl<'a> Traced<'a> {
                 .with("share", Value::share(self.share.0))
                 .over(Value::share(self.share.1)),
         ));
-        finding.remedies = vec![remedy(
-            "end the tracer, or trace what it is asked for alone (strace --seccomp-bpf -f -e trace=…; perf trace, or fathom record, which \
-             stop no thread)",
-            "the host",
-            "none",
-        )];
-        finding.verify = vec!["/proc/PID/status: TracerPid is 0".into()];
+        finding.remedies = vec![remedies::END_TRACER.remedy()];
+        finding.verify = vec![checks::NO_TRACER.fact().into()];
         finding.windows.clone_from(&case.slow);
         finding
     }
@@ -227,6 +210,17 @@ mod tests {
             let judgement = judged(&ProcessStopped, &recording(standing, 4));
             assert!(matches!(judgement, Judgement::RuledOut { .. }), "{standing}: {judgement:?}");
         }
+    }
+
+    #[test]
+    fn time_in_which_a_process_was_stopped_from_outside_is_no_time_in_which_its_jvm_was_not_stopped() {
+        let recording = recording(4, 4);
+        let jvm = fathom_recording::ProcessId(0);
+        let windows = [crate::Window { from_ns: 9_000_000_000, to_ns: 14_000_000_000 }];
+        let rows = crate::ledger::ledger(&recording, &[jvm], &windows, &[], &crate::Loss::default());
+        let of = |category: &str| rows.iter().find(|row| row.category == category)?.slow_ms;
+        assert_eq!(of(crate::Category::Frozen.words()), Some(3_000.0), "{rows:?}");
+        assert_eq!(of(crate::ledger::NOT_STOPPED), Some(2_000.0), "{rows:?}");
     }
 
     /// Of threads without work it is often not recorded that they were stopped as well.

@@ -9,14 +9,13 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{cited, median, ranges, remedy, summed, windows_of};
+use super::gc_case::{cited, median, ranges, summed, windows_of};
 use crate::burden;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, ruled_out, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, ruled_out, titles, waits as facts};
 use crate::growth::handshakes;
 use crate::intervals::Intervals;
 use crate::limits::stands_out;
-use crate::quantity::millis;
 use crate::stops;
 use crate::vm_operations::{self, Operation};
 use crate::waits::log_write::log_writes;
@@ -264,8 +263,7 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     let by = Some(of.by).filter(|by| who.is_none() && !by.is_empty());
     let culprit = culprits::OPERATION.is(Value::name(*name)).with("asked-by", who);
     finding.culprit = culprit.with("by", by.map(Value::name)).into();
-    finding.meaning =
-        "While a VM operation holds the JVM at a safepoint, no thread of the application runs.".into();
+    finding.meaning = meanings::VM_OPERATION.fact().into();
     for (name, sort) in sorts.iter().take(NAMED) {
         let asked = asked_by(case, jvm, &sort.all);
         let fact = facts::VM_OPERATIONS.is(Value::ms(sort.ms)).with("operation", Value::name(*name));
@@ -279,20 +277,12 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     let mut longest: Vec<&One<'_>> = held.slow.iter().collect();
     longest.sort_by(|a, b| b.ms().total_cmp(&a.ms()));
     finding.evidence.extend(longest.iter().take(NAMED).map(|one| evidence_of(one)));
-    let remedies = of.remedies.iter();
-    finding.remedies =
-        remedies.map(|(change, applies_to, risk)| remedy(*change, *applies_to, *risk)).collect();
+    finding.remedies = of.remedies.iter().map(|remedy| remedy.remedy()).collect();
     if asked.is_empty() {
-        finding.verify.push(
-            "fathom record -p PID, then fathom chain, names the thread that asks for it; so does a flight recording \
-             (jdk.ExecuteVMOperation, caller)"
-                .into(),
-        );
+        finding.verify.push(checks::WHO_ASKS.fact().into());
     }
-    finding.verify.push(format!(
-        "fathom gc shows no {name} of {} under \"Safepoints by operation\"",
-        millis(LONG_STOP_MS)
-    ));
+    let short = checks::NO_LONG_OPERATION.is(Value::ms(LONG_STOP_MS));
+    finding.verify.push(short.with("operation", Value::name(*name)).into());
     finding.windows = ranges(held.slow.iter().map(|one| one.span));
     let acts = Intervals::of(held.slow.iter().flat_map(|one| one.acts.ranges().iter().copied()));
     finding.acts = acts.windows();

@@ -12,11 +12,10 @@ use fathom_recording::{ProcessId, Span};
 use super::gc_case::no_swap;
 use super::gc_first_touch::kernel_heavy;
 use super::gc_starved_of_cpu::waited;
-use super::jit_case::remedy;
 use crate::chain::{Link, Part};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, scope, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, scope, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::limits::stands_out;
 use crate::quantity::plural;
@@ -368,10 +367,7 @@ fn found(
         }
         .into();
     }
-    finding.meaning =
-        "All Java threads that have stopped wait for the last one. The time is no part of the collection \
-                       or operation itself, and no setting of the collector changes it."
-            .into();
+    finding.meaning = meanings::LAST_THREAD.fact().into();
     finding.evidence = evidence(case, waits, slow, longest, part, trivial);
     if let Some((who, did)) = last {
         let fact = facts::LAST_IN.is(Value::name(who)).with("did", Value::name(did));
@@ -386,10 +382,8 @@ fn found(
     // Where the last thread is known it was not the machine.
     finding.remedies = remedies((machine && late.is_none()) || leaving);
     finding.remedies.extend(no_swap(case, jvm).filter(|_| very_late));
-    finding.verify = vec![format!(
-        "in the safepoint log no \"Reaching safepoint\" above {REACH_MS:.0} ms and no \"Leaving safepoint\" above \
-         {LEAVE_MS:.0} ms under the same load"
-    )];
+    let soon = checks::SOON_AT_SAFEPOINT.is(Value::ms(REACH_MS)).with("leaving", Value::ms(LEAVE_MS));
+    finding.verify = vec![soon.into()];
     finding
 }
 
@@ -439,31 +433,11 @@ fn evidence(
 
 fn remedies(machine: bool) -> Vec<crate::Remedy> {
     if machine {
-        return vec![
-            remedy(
-                "give the JVM its CPUs: look for other processes, a CPU quota (nr_throttled in cpu.stat), steal",
-                "",
-                "",
-            ),
-            remedy(
-                "fewer runnable threads than CPUs, GC threads included (-XX:ParallelGCThreads)",
-                "all JDKs",
-                "longer collections when CPUs are free",
-            ),
-        ];
+        return vec![remedies::GIVE_CPUS.remedy(), remedies::FEWER_RUNNABLE_THREADS.remedy()];
     }
     vec![
-        remedy(
-            "name the late thread: -XX:+SafepointTimeout -XX:SafepointTimeoutDelay=20 prints it",
-            "all JDKs; in JFR jdk.SafepointLatency from JDK 25 on",
-            "",
-        ),
-        remedy(
-            "a counted loop: -XX:+UseCountedLoopSafepoints, with -XX:LoopStripMiningIter=1000 (the default of G1, Z and \
-             Shenandoah); or a long as the index",
-            "JDK 10 and later (JDK-8186027); on 8 the first flag alone",
-            "some per cent of a tight loop's speed",
-        ),
-        remedy("copy large arrays and buffers in pieces of a megabyte", "", ""),
+        remedies::NAME_LATE_THREAD.remedy(),
+        remedies::COUNTED_LOOP.remedy(),
+        remedies::COPY_IN_PIECES.remedy(),
     ]
 }

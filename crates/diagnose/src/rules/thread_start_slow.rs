@@ -6,10 +6,9 @@ use std::collections::{HashMap, HashSet};
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Recording, Span, StackId, StrId};
 
-use super::gc_case::remedy;
 use super::wait_case::Waits;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
@@ -65,39 +64,13 @@ impl Part {
     }
 
     fn remedies(self) -> Vec<Remedy> {
-        let pool = remedy(
-            "keep threads: an executor with a bound, or virtual threads (JDK 21)",
-            "the code that starts them",
-            "threads that are kept hold their stacks",
-        );
+        let pool = remedies::KEEP_THREADS.remedy();
         let own = match self {
-            Self::MapLock => remedy(
-                "fewer mappings made and given back: MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, reused buffers, no heap that \
-                 shrinks and grows (-Xms = -Xmx)",
-                "glibc, the JVM",
-                "memory is kept",
-            ),
-            Self::RunQueue => remedy(
-                "a CPU for the new thread: fewer that compute at once, more CPUs, a larger quota",
-                "the host or the control group",
-                "others get less",
-            ),
-            Self::ThreadsLock => remedy(
-                "fewer threads that start and end a second: each takes the JVM's lock of its list of threads (Threads_lock) twice, and \
-                 thread dumps hold it",
-                "the code that starts them, the monitoring",
-                "none",
-            ),
-            Self::Clone | Self::Call => remedy(
-                "a newer kernel (from 6.1 on mappings are found in a tree that does not slow down with their number) and fewer mappings",
-                "/proc/PID/maps lists them",
-                "an update of the host",
-            ),
-            Self::ToJava => remedy(
-                "smaller stacks (-Xss) and no touching of them in advance; the JVM's lock of its list of threads is held by thread dumps",
-                "the JVM's flags, the monitoring",
-                "deep recursion needs its stack",
-            ),
+            Self::MapLock => remedies::FEWER_MAPPINGS.remedy(),
+            Self::RunQueue => remedies::CPU_FOR_NEW_THREAD.remedy(),
+            Self::ThreadsLock => remedies::FEWER_STARTS.remedy(),
+            Self::Clone | Self::Call => remedies::NEWER_KERNEL.remedy(),
+            Self::ToJava => remedies::SMALLER_STACKS.remedy(),
         };
         vec![pool, own]
     }
@@ -198,7 +171,7 @@ impl Rule for ThreadStartSlow {
             sites.swap(0, named);
         }
         finding.culprit = culprits::METHOD.is(Value::name(&sites[0].0)).into();
-        finding.meaning = "Work that is handed to a new thread begins when that thread runs; who starts many pays for each.".into();
+        finding.meaning = meanings::THREAD_STARTS.fact().into();
         let listed = (parts.iter().filter(|(_, ms)| *ms > 0.0))
             .map(|(part, ms)| facts::START_PART.is(Value::ms(*ms)).with("part", Value::name(part.words())));
         let fact = facts::SLOW_STARTS.is(Value::count(waits.slow.len())).with("least", Value::ms(SLOW_MS));
@@ -214,10 +187,8 @@ impl Rule for ThreadStartSlow {
             waits.longest(CITED, |span| facts::START.fact().with("thread", Value::name(span.name()))),
         );
         finding.remedies = most.remedies();
-        finding.verify = vec![
-            "fathom trace threads -p PID: each start and its parts after the change".into(),
-            "fathom ledger REC --by thread: the callers wait no more".into(),
-        ];
+        finding.verify =
+            vec![checks::PARTS_OF_STARTS.fact().into(), checks::CALLERS_WAIT_NO_MORE.fact().into()];
         Judgement::Found(Box::new(finding))
     }
 }

@@ -5,9 +5,9 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
 
 use super::cpu_case::{Cpu, Seen, unseen};
-use super::gc_case::{remedy, summed};
+use super::gc_case::summed;
 use crate::confidence::Ground;
-use crate::facts::{Value, cpu as facts, culprits, titles};
+use crate::facts::{Value, checks, cpu as facts, culprits, meanings, remedies, titles};
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
 /// What is done only where a session is made: certificates are sent, checked and proven, keys
@@ -78,7 +78,7 @@ impl Rule for TlsNotResumed {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let Some(cpu) = Cpu::of(case, jvm, |frames| part(frames)) else { return unseen(self) };
+        let Some(cpu) = Cpu::of(case, jvm, |frames| part(frames)) else { return unseen(self, case) };
         let cost_ms = match cpu.worth("TLS handshakes in full", in_full(&cpu)) {
             Ok(cost_ms) => cost_ms,
             Err(ruled_out) => return ruled_out,
@@ -119,9 +119,7 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     let callers = cpu.callers(full);
     let caller = callers.first().map(|(caller, _)| Value::name(*caller));
     finding.culprit = Fact { value: caller, ..culprits::HANDSHAKES.fact() }.into();
-    finding.meaning = "Each new connection sends and checks certificates, signs and exchanges keys; one that resumes a session leaves that out. \
-                       What is attributed is all of the time in handshakes; a little of it stays."
-        .into();
+    finding.meaning = meanings::FULL_HANDSHAKES.fact().into();
     finding.windows = case.slow.clone();
     let source = cpu.source();
     let ms = |of: &str| Value::ms(cpu.ms(|part| part == of));
@@ -144,29 +142,14 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
         finding.evidence.push(summed(source, facts::BELOW.fact().with("callers", callers)));
     }
     finding.remedies = vec![
-        remedy(
-            "keep connections open: a pool, HTTP keep-alive, HTTP/2",
-            "client and server, whichever of them closes",
-            "connections that are kept hold memory on both sides",
-        ),
-        remedy(
-            "let sessions be resumed: one SSLContext for all connections; the same jdk.tls.useExtendedMasterSecret on both sides (TLS 1.2 \
-             does not resume a session that was made without it where it is asked for); session tickets \
-             (jdk.tls.client.enableSessionTicketExtension, jdk.tls.server.enableSessionTicketExtension) or a cache that all \
-             servers behind one address share; javax.net.ssl.sessionCacheSize and the sessions' timeout large enough",
-            "JDK 8u261, 11 and later",
-            "who holds a session's secret can read what is sent under it: keep its lifetime in hours",
-        ),
-        remedy(
-            "certificates with keys of an elliptic curve instead of RSA",
-            "the server's, and the clients' where they have some",
-            "very old peers do not know them; a full handshake stays one",
-        ),
+        remedies::KEEP_TLS_CONNECTIONS.remedy(),
+        remedies::RESUME_SESSIONS.remedy(),
+        remedies::ELLIPTIC_CURVES.remedy(),
     ];
     finding.verify = vec![
-        "openssl s_client -connect HOST:PORT -reconnect prints \"New\" or \"Reused\" for each connection".into(),
-        "-Djavax.net.debug=ssl:handshake on either side names the session that is resumed, or why none is".into(),
-        "fathom record again: frames of sun.security.ssl.CertificateVerify and CertificateMessage are gone (fathom flame)".into(),
+        checks::OPENSSL_RECONNECT.fact().into(),
+        checks::DEBUG_HANDSHAKES.fact().into(),
+        checks::NO_CERTIFICATE_FRAMES.fact().into(),
     ];
     finding
 }

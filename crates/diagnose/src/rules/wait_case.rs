@@ -8,6 +8,7 @@ use fathom_recording::{ProcessId, Recording, Source, Span, ThreadId, Unseen};
 use super::gc_case::{cited, marked, summed};
 use crate::facts::{Value, scope};
 use crate::intervals::Intervals;
+use crate::sight::left_out;
 use crate::split_time::Parts;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
@@ -366,13 +367,18 @@ fn watcher<'a>(recording: &'a Recording, jvm: ProcessId, kind: &str) -> Option<&
     collectors(recording, kind).find(whole)
 }
 
-/// The collectors of `fathom record` in a recording that would have recorded a kind of waits.
-fn collectors<'a>(recording: &'a Recording, kind: &str) -> impl Iterator<Item = &'a Source> {
-    let format = match kind {
+/// The collector of `fathom record` that records a kind of waits.
+fn collector(kind: &str) -> Option<&'static str> {
+    match kind {
         kind::LOCK_MONITOR | kind::LOCK_PARK => Some(source::LOCKS),
         kind::NET_DNS => Some(source::NETWORK),
         _ => None,
-    };
+    }
+}
+
+/// The sources of a recording that would have recorded a kind of waits.
+fn collectors<'a>(recording: &'a Recording, kind: &str) -> impl Iterator<Item = &'a Source> {
+    let format = collector(kind);
     recording.sources.iter().filter(move |source| Some(source.format.as_str()) == format)
 }
 
@@ -416,11 +422,12 @@ pub(crate) fn unseen(
     let recording = case.recording;
     let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
     let Some(collector) = collectors(recording, kind).next() else {
-        return super::gc_case::blind(
-            rule,
-            scope::WAITS.is(Value::name(what)),
-            "a JFR file of the time (jcmd PID JFR.start settings=profile), fathom record, or strace -f -ttt -T",
-        );
+        let left_out = collector(kind).and_then(|collector| left_out(recording, collector));
+        let remedy = left_out.unwrap_or_else(|| {
+            "a JFR file of the time (jcmd PID JFR.start settings=profile), fathom record, or strace -f -ttt -T"
+                .into()
+        });
+        return super::gc_case::blind(rule, scope::WAITS.is(Value::name(what)), remedy);
     };
     let why: Statement = match collector.unseen.iter().find(|unseen| may_hide(unseen, pid, kind)) {
         Some(unseen) => {

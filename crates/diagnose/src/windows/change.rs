@@ -249,7 +249,7 @@ fn in_jvm<'a>(
         let within = if place.is_empty() { String::new() } else { format!(" in {place}") };
         let doing = match category {
             Category::Running => "running or waiting for a CPU",
-            Category::RunQueue => "kept from running, waiting for a CPU",
+            Category::RunQueue => "running less than usual, and waiting for a CPU instead",
             category => category.words(),
         };
         let what = format!("{doing}{within}");
@@ -377,6 +377,17 @@ fn kept_from_running(ran: &[f64], queued: &[f64], seen: &[bool]) -> Vec<f64> {
     };
     let (runs, queues) = (usual(ran), usual(queued));
     ran.iter().zip(queued).map(|(ran, queued)| (runs - ran).min(queued - queues).max(0.0)).collect()
+}
+
+/// Whether context switches were recorded.
+pub(super) fn watches_threads(recording: &Recording) -> bool {
+    recording.spans_of(kind::SCHED_WATCHED).next().is_some()
+}
+
+/// The time in which threads of any process were watched.
+pub(crate) fn watched(recording: &Recording) -> Intervals {
+    let spans = recording.spans_of(kind::SCHED_WATCHED);
+    Intervals::of(spans.map(|span| (span.t0_ns(), span.t1_ns())))
 }
 
 #[cfg(test)]

@@ -87,6 +87,9 @@ pub(crate) enum FindOn {
     Change,
     /// Exchanges that the recording counts.
     Exchanges,
+    /// The same, of the time in which threads were watched: where a series is slow outside of that
+    /// alone, nothing shows what they did meanwhile.
+    Watched,
     /// An interval of the series that is lower than usual, and no dip.
     Slight,
     /// Intervals in which threads did something else, and in which the series is lower than usual,
@@ -203,12 +206,14 @@ pub(crate) fn choose<'a>(
     // What is usual the series shows in all of its baseline, recorded or not.
     let usual = chosen.windows.base.clone();
     if chosen.whole_run {
-        chosen.clip_run(&timeline.recorded());
+        chosen.clip_run(&match find_on {
+            FindOn::Watched => change::watched(recording),
+            _ => timeline.recorded(),
+        });
     } else {
         chosen.clip(&timeline.recorded());
         if options.slow.is_empty() && !chosen.on_stops {
-            let watched = recording.spans_of(kind::SCHED_WATCHED);
-            chosen.keep_to_watched(&Intervals::of(watched.map(|span| (span.t0_ns(), span.t1_ns()))));
+            chosen.keep_to_watched(&change::watched(recording));
         }
         let measured = progress.as_ref().or(chosen.exchanges.as_deref());
         let series = measured.and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
@@ -240,7 +245,7 @@ fn both<'a>(
     chains: &OnceCell<Chains<'a>>,
 ) -> Option<Chosen> {
     let (progress, found) = series.filter(|(_, found)| found.slow.is_empty())?;
-    if !watches_threads(recording) {
+    if !change::watches_threads(recording) {
         return None;
     }
     let change = change::find(recording, chains.get_or_init(|| Chains::of(recording)), jvms)?;
@@ -316,6 +321,16 @@ fn by_finding<'a>(
         let base = Intervals::of_windows(&[timeline.covers]).without(&slow).windows();
         return Chosen { picked: true, base_is: Some(EVERYTHING_ELSE), ..chosen(slow.windows(), base, how) };
     }
+    if let Some(found) = found.filter(|_| find_on == FindOn::Watched) {
+        return Chosen {
+            unrecorded_ms: Intervals::of_windows(&found.slow).length_ms(),
+            ..whole(format!(
+                "{}; threads were watched only at other times, and no log explains that slow time, so the watched \
+                 time is judged instead",
+                found.how
+            ))
+        };
+    }
     if let Some(found) = found {
         let (kept, hardly_ms, unrecorded_ms) = recorded_enough(&found.slow, &timeline.recorded());
         let hardly = |chosen: Chosen| Chosen { unrecorded_ms, ..chosen };
@@ -336,7 +351,7 @@ fn by_finding<'a>(
     // What held threads up for longer than the JVM was stopped is the larger loss.
     let length_ns = |windows: &[Window]| Intervals::of_windows(windows).length_ns();
     let stopped_ns = stopped.as_ref().map_or(0, |(slow, _)| length_ns(slow));
-    let watched = watches_threads(recording);
+    let watched = change::watches_threads(recording);
     let fewer = (watched && find_on >= FindOn::Exchanges).then(|| exchanges::find(recording, jvms)).flatten();
     if let Some((progress, found)) = fewer.filter(|(_, found)| length_ns(&found.slow) > stopped_ns) {
         let how = format!("{series}; {}", found.how);
@@ -355,7 +370,7 @@ fn by_finding<'a>(
             None => on_stops(slow, &how),
         },
         None => {
-            let none = stops::why_none(recording, jvms, timeline.covers);
+            let none = stops::why_none(recording, jvms);
             match most_stopped(recording, jvms) {
                 Some((slow, how)) => on_stops(slow, &format!("{series}, {none}; {how}")),
                 None => whole(format!("{series}, {none}: the whole run is looked at")),
@@ -397,11 +412,6 @@ fn most_stopped(recording: &Recording, jvms: &[ProcessId]) -> Option<(Vec<Window
     };
     let (windows, hows): (Vec<Window>, Vec<String>) = jvms.iter().filter_map(heavy).unzip();
     (!windows.is_empty()).then(|| (Intervals::of_windows(&windows).windows(), hows.join("; ")))
-}
-
-/// Whether context context switches were recorded.
-fn watches_threads(recording: &Recording) -> bool {
-    recording.spans_of(kind::SCHED_WATCHED).next().is_some()
 }
 
 /// What a recording was kept for (`fathom record --on-slow`): it was slow by the limits of whoever

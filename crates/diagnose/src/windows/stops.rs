@@ -40,7 +40,7 @@ const PART_TIMES: f64 = 4.0;
 
 /// Why a run without slow windows has none, in words: no stop stands out, or some do in a run that
 /// is stopped so much throughout that a window around them would hide it.
-pub fn why_none(recording: &Recording, jvms: &[ProcessId], covers: Window) -> String {
+pub fn why_none(recording: &Recording, jvms: &[ProcessId]) -> String {
     let all = jvms.iter().map(|jvm| (of_jvm(recording, *jvm), *jvm));
     let most = all.max_by(|a, b| a.0.length_ns().cmp(&b.0.length_ns()));
     let Some((stops, jvm)) = most else { return "and no stop that stands out".into() };
@@ -48,7 +48,9 @@ pub fn why_none(recording: &Recording, jvms: &[ProcessId], covers: Window) -> St
     if outstanding.is_empty() {
         return "and no stop that stands out".into();
     }
-    let stopped = stops.length_ns() as f64 / covers.length_ns().max(1) as f64;
+    // Of the time that the stops were logged over, as the finding about them has it.
+    let logged = burden::intervals(recording, jvm);
+    let stopped = stops.and(&logged).length_ms() / logged.length_ms().max(f64::MIN_POSITIVE);
     format!(
         "{} far beyond the usual, but {} is stopped for {} of the time in all",
         quantity::plural(outstanding.len(), "stop is", "stops are"),
@@ -218,6 +220,8 @@ pub(super) fn rest_is_sick(
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::vocabulary::kind;
+
     use super::*;
     use crate::built::Built;
 
@@ -279,15 +283,20 @@ mod tests {
             for (at_s, ms) in pauses {
                 built.pause("Pause Young (Normal)", "G1 Evacuation Pause", at_s, ms, &[]);
             }
+            // What else is recorded for longer does not make the JVM be stopped for less.
+            built.on_thread(kind::SYSCALL, "worker", "read", 600.0, 600_000.0);
             let (jvm, recording) = (built.jvm, built.sealed());
-            why_none(&recording, &[jvm], Window { from_ns: 0, to_ns: 600_000_000_000 })
+            let share = burden::Burden::of(&recording, jvm).heavy.map(|heavy| quantity::share(heavy.share));
+            (why_none(&recording, &[jvm]), share.unwrap())
         };
-        let reason = why(&mut heavy.clone());
+        let (reason, share) = why(&mut heavy.clone());
+        assert!(reason.starts_with("1 stop is far beyond the usual, but "), "{reason}");
         assert!(
-            reason.starts_with("1 stop is far beyond the usual, but ") && reason.contains("17%"),
-            "{reason}"
+            reason.ends_with(&format!(" is stopped for {share} of the time in all")),
+            "{reason}: {share}"
         );
-        assert_eq!(why(&mut (0..1_000).map(|i| (f64::from(i) * 0.5, 100.0))), "and no stop that stands out");
+        let (reason, _) = why(&mut (0..1_000).map(|i| (f64::from(i) * 0.5, 100.0)));
+        assert_eq!(reason, "and no stop that stands out");
     }
 
     #[test]

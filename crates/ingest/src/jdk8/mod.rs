@@ -69,6 +69,10 @@ impl Format for Jdk8GcLog {
         true
     }
 
+    fn written_by_jvms(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> Confidence {
         let lines = head.split(|b| *b == b'\n').take(2000);
         lines.map(|line| sniff_line(line.trim_ascii())).max().unwrap_or(Confidence(0))

@@ -65,6 +65,10 @@ impl Format for Jfr {
         true
     }
 
+    fn written_by_jvms(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> Confidence {
         Confidence(if head.starts_with(MAGIC) { 100 } else { 0 })
     }

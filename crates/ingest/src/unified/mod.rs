@@ -59,6 +59,10 @@ impl Format for UnifiedLog {
         true
     }
 
+    fn written_by_jvms(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> Confidence {
         let mut before = Before::default();
         let (mut ours, mut all) = (0u32, 0u32);

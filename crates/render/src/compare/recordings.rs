@@ -84,7 +84,7 @@ fn frames(out: &mut String, frames: &Frames) {
     for frame in frames.moved.iter().take(MOST) {
         let signed = |amount: f64| match shares {
             true => format!("{:+.2}", amount * 100.0),
-            false => format!("{}{}", if amount < 0.0 { '−' } else { '+' }, value(amount.abs(), frames.unit)),
+            false => format!("{}{}", if amount < 0.0 { '-' } else { '+' }, value(amount.abs(), frames.unit)),
         };
         let [low, high] = frame.difference.map(signed);
         rows.add_row([

@@ -174,6 +174,9 @@ fn pprof_has_every_kind_as_a_value() {
     let leaf = profile.sample.iter().find(|s| s.location_id.len() == 3).unwrap().location_id[0];
     let function = profile.location[leaf as usize - 1].line[0].function_id;
     assert_eq!(text(profile.function[function as usize - 1].name), "ksys_write");
+    // `pprof` prints the first mapping as the file that the profile is of.
+    let (program, _) = stacks::process(&recording, fathom_recording::ProcessId(0));
+    assert_eq!(text(profile.mapping[0].filename), program);
 }
 
 #[test]

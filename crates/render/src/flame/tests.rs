@@ -140,6 +140,9 @@ fn the_table_tells_self_and_total_and_what_changed() {
         let table = top(&drawn(true), &about(false), TopOptions { most: 30, by: TopBy::Change }, columns);
         assert!(table.lines().all(|l| crate::text::width(l) <= columns), "{columns}\n{table}");
     }
+    // Numbers have one minus sign wherever they are printed.
+    let all = top(&drawn(true), &about(false), TopOptions { most: 30, by: TopBy::Change }, 100);
+    assert!(all.contains(" -") && !all.contains('−'), "{all}");
     let plain = top(&drawn(false), &about(false), TopOptions { most: 10, by: TopBy::Total }, 100);
     let rows: Vec<&str> = plain.lines().filter(|l| l.contains('%')).skip(1).collect();
     assert!(rows[0].contains("org.example.Main.main") && rows[0].contains("100%"), "{plain}");

@@ -229,7 +229,7 @@ fn change(difference: f64, base: BaseOf, unit: &str) -> String {
     if base.verdict == Verdict::TooFew && difference == 0.0 {
         return "0".to_owned();
     }
-    let sign = if difference < 0.0 { "−" } else { "+" };
+    let sign = if difference < 0.0 { "-" } else { "+" };
     let half = fathom_diagnose::stacks::HALF_INTERVAL * base.error;
     let interval = if half.is_finite() { format!(" ±{}", weight(half, unit)) } else { String::new() };
     format!("{sign}{}{interval}", weight(difference.abs(), unit))

@@ -8,7 +8,7 @@ use crate::tables::{section, shortened, table};
 use crate::text::wrap;
 
 fn signed(from: u64, to: u64, written: impl Fn(f64) -> String) -> String {
-    let sign = if to >= from { "+" } else { "−" };
+    let sign = if to >= from { "+" } else { "-" };
     format!("{sign}{}", written(to.abs_diff(from) as f64))
 }
 
@@ -56,4 +56,15 @@ pub fn growth(growth: &Growth) -> String {
     }
     section(&mut out, "Classes whose objects changed most", &rows);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shrank_has_the_minus_sign_of_all_numbers() {
+        assert_eq!(signed(3_000, 1_000, quantity::count), "-2,000");
+        assert_eq!(signed(1, 3, quantity::count), "+2");
+    }
 }

@@ -3,7 +3,7 @@
 
 use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::lock::is_lock;
-use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::vocabulary::{kind, label, source};
 
 use crate::slow::trigger::{Kind, Limit, Measure, Seen, Slow, Watch};
 
@@ -11,7 +11,7 @@ pub(super) const KIND: Kind = Kind {
     word: "lock",
     syntax: "lock>50ms or lock:CLASS>50ms",
     about: "a thread waited for a monitor, a java.util.concurrent lock or a mutex; CLASS: a part of the lock's class",
-    collector: Some("locks"),
+    collector: Some(source::LOCKS),
     measure: Measure::Time,
     make: |what| Ok(Box::new(Lock { class: what.map(str::to_owned) })),
 };

@@ -9,7 +9,7 @@
 //! gets no CPU for as long as the limit does count.
 
 use fathom_recording::SpanRow;
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{figure, kind, label, source};
 use regex_lite::{Regex, RegexBuilder};
 
 use crate::slow::trigger::{Kind, Limit, Measure, Seen, Slow, Watch};
@@ -18,7 +18,7 @@ pub(super) const KIND: Kind = Kind {
     word: "offcpu",
     syntax: "offcpu>1s or offcpu:THREAD_REGEX>1s",
     about: "a thread was off the CPU; not without work, nor, unless its name matches, asleep by choice (parked, polling)",
-    collector: Some("sched"),
+    collector: Some(source::SCHED),
     measure: Measure::Time,
     make,
 };

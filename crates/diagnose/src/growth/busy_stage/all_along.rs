@@ -2,9 +2,9 @@
 
 use fathom_recording::{FrameType, ProcessId};
 
-use super::{Longest, STAGE_RULE, Stage, finding, mainly, pools, words};
+use super::{Longest, STAGE_RULE, Stage, mainly, pools, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, growth as facts};
+use crate::facts::{Value, checks, growth as facts, meanings};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Finding, Window};
@@ -55,12 +55,12 @@ pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
     let title = facts::BUSY_ALL_ALONG.is(share.clone()).with("who", Value::from(stage.who(false)));
     finding.title = title.with("doing", doing.clone()).with("waiting", Value::plain(waiting)).into();
     finding.culprit = words::culprit(&stage.key).into();
-    finding.meaning = finding::MEANING.into();
+    finding.meaning = meanings::PIPELINE.fact().into();
     let time = facts::STAGE_TIME.is(share).with("doing", doing);
     let time = time.with("idle", Value::share(1.0 - stage.busy.0));
     finding.evidence = vec![Evidence::summed("ledger of threads", time)];
     finding.remedies = stage.remedies(false);
-    finding.verify = vec!["fathom ledger REC --by pool: it waits for work a good part of the time".into()];
+    finding.verify = vec![checks::STAGE_WAITS.fact().into()];
     let (thread, from_ns, to_ns) = stage.longest;
     finding.chain = Some(case.chains().of_thread(thread, Window { from_ns, to_ns }));
     Some(finding)

@@ -2,16 +2,13 @@
 
 use super::{Grown, Growth, STAGE_RULE, Stage};
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, culprits, growth as facts};
+use crate::facts::{Metric, Value, checks, culprits, growth as facts, meanings, remedies};
 use crate::growth::{SHOWN, TIMES, words};
-use crate::{Case, Evidence, Fact, Finding, Remedy, Window, quantity};
+use crate::{Case, Evidence, Fact, Finding, Remedy, Window};
 
 /// Share of its busy time that one doing must make up to be said to be what it is busy with.
 const MAINLY: f64 = 0.7;
 /// What it means.
-pub(super) const MEANING: &str = "A pipeline is as fast as the stage that never waits for work. Making any other one faster, or giving it more threads, \
-                       changes nothing.";
-
 impl<'a> Growth<'a> {
     pub(in crate::growth) fn stage_finding(
         &self,
@@ -48,7 +45,7 @@ impl<'a> Growth<'a> {
             _ => words::culprit(&stage.key),
         }
         .into();
-        finding.meaning = MEANING.into();
+        finding.meaning = meanings::PIPELINE.fact().into();
         let row = |fact: Fact| Evidence::summed("ledger of threads", fact);
         let of_time = |metric: &'static Metric, (slow, base): (f64, f64)| {
             metric.is(Value::share(slow)).over(Value::share(base))
@@ -66,11 +63,8 @@ impl<'a> Growth<'a> {
         rows.extend(waits.map(|g| g.evidence(case.jvm_name(self.jvm), self.per.each)));
         finding.evidence = rows;
         finding.remedies = stage.remedies(fewer);
-        finding.verify = vec![format!(
-            "fathom ledger REC --by pool: {} is again without work for {} of the time",
-            stage.name,
-            quantity::share(1.0 - stage.busy.1)
-        )];
+        let idle = checks::STAGE_WITHOUT_WORK.is(Value::share(1.0 - stage.busy.1));
+        finding.verify = vec![idle.with("pool", Value::name(stage.name)).into()];
         finding.windows.clone_from(&case.slow);
         let (thread, from_ns, to_ns) = stage.longest;
         finding.chain = Some(case.chains().of_thread(thread, Window { from_ns, to_ns }));
@@ -92,24 +86,9 @@ impl Stage<'_> {
     }
 
     pub(super) fn remedies(&self, fewer: bool) -> Vec<Remedy> {
-        let remedy =
-            |change: String, risk: &str| Remedy { change, applies_to: "any JDK".into(), risk: risk.into() };
-        let mut remedies = Vec::new();
-        if fewer {
-            remedies.push(remedy(
-                "find out why threads of this pool ended: an exception that leaves run() ends its thread (catch it there, and set an \
-                 UncaughtExceptionHandler that logs)"
-                    .into(),
-                "",
-            ));
-        }
-        remedies.push(remedy(
-            format!(
-                "take it off the critical path, make it faster, or share it among more threads: {}",
-                words::doing(&self.key)
-            ),
-            "more threads change the order of what passes through",
-        ));
-        remedies
+        let ended = fewer.then(|| remedies::WHY_THREADS_ENDED.remedy());
+        let faster =
+            remedies::OFF_THE_CRITICAL_PATH.fact().with("doing", Value::from(words::does(&self.key)));
+        ended.into_iter().chain([faster.into()]).collect()
     }
 }

@@ -6,13 +6,13 @@
 //! acknowledgement that is delayed by up to 40 ms on Linux, TCP_DELACK_MIN), is late for them
 //! alone.
 
-use fathom_recording::vocabulary::count;
+use fathom_recording::vocabulary::{count, source};
 use fathom_recording::{ProcessId, Role};
 
 use super::{BY_THREADS, HELD_RULE, LONGER, SENDS};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
-use crate::growth::{Growth, LEADS, words};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
+use crate::growth::{Growth, LEADS};
 use crate::intervals::Intervals;
 use crate::windows::progress::Progress;
 use crate::{Case, Evidence, Fact, Finding, Layer, Remedy, Window, thread_ledger};
@@ -69,13 +69,11 @@ impl Growth<'_> {
         finding.title = title.with("pieces", pieces.map(|pieces| Value::from(pieces.fact()))).into();
         finding.culprit =
             if pieces.is_some() { culprits::PIECES.fact() } else { culprits::OUTSIDE.fact() }.into();
-        finding.meaning = "In between, no thread of this process works on the request: an answer that was written into a buffer and not flushed or not sent, a \
-                           request that is in a queue, the network, or a client that is slow itself."
-            .into();
+        finding.meaning = meanings::LATE_AT_CLIENTS.fact().into();
         finding.evidence = evidence(latency, (slow, base), (threads, usual), pieces);
         finding.remedies = remedies(pieces.is_some());
-        finding.verify =
-            vec![format!("clients wait as long as before: {} ({})", words::time(base), latency.measured_on)];
+        let waits = checks::CLIENTS_WAIT.is(Value::ms(base));
+        finding.verify = vec![waits.with("measured-on", Value::name(&latency.measured_on)).into()];
         finding.windows.clone_from(&case.slow);
         Some(finding)
     }
@@ -91,36 +89,14 @@ fn evidence(
     let waits = waits.with("measured-on", Value::name(&latency.measured_on));
     let spent = facts::SPENT.is(Value::ms(threads)).over(Value::ms(usual));
     let rows = [Evidence::summed("clients", waits), Evidence::summed("ledger of threads", spent)];
-    rows.into_iter().chain(pieces.map(|pieces| Evidence::summed("syscalls", pieces.fact()))).collect()
+    rows.into_iter().chain(pieces.map(|pieces| Evidence::summed(source::SYSCALLS, pieces.fact()))).collect()
 }
 
 fn remedies(in_pieces: bool) -> Vec<Remedy> {
-    let remedy = |change: &str, applies_to: &str, risk: &str| Remedy {
-        change: change.into(),
-        applies_to: applies_to.into(),
-        risk: risk.into(),
-    };
     if in_pieces {
-        return vec![
-            remedy(
-                "write an answer in one call: a BufferedOutputStream with one flush(), a gathering write of all of its buffers, Netty's write() with one \
-                 flush()",
-                "any JDK",
-                "",
-            ),
-            remedy(
-                "TCP_NODELAY at the connections that answer: Socket.setTcpNoDelay(true), StandardSocketOptions.TCP_NODELAY; in Netty \
-                 childOption(ChannelOption.TCP_NODELAY, true)",
-                "any JDK",
-                "more and smaller packets where many small writes are made",
-            ),
-        ];
+        return vec![remedies::WRITE_AT_ONCE.remedy(), remedies::TCP_NODELAY.remedy()];
     }
-    vec![remedy(
-        "look at what lies between: buffers that are not flushed, queues before pools, timers and rate limits, the network (ss -ti), the clients",
-        "any JDK",
-        "",
-    )]
+    vec![remedies::LOOK_BETWEEN.remedy()]
 }
 
 /// Calls that send, for each operation.
@@ -143,7 +119,7 @@ impl Pieces {
     }
 }
 
-fn sends(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
+pub(super) fn sends(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
     let within = Intervals::of_windows(windows);
     let made = case.recording.counts_of(count::SYSCALL_TOTALS).filter(|made| made.process() == jvm);
     let of_application = made.filter(|made| {
@@ -223,7 +199,7 @@ mod tests {
             ],
         );
         finding.title.states(&facts::PIECES, &[("value", "3.0"), ("baseline", "1.0")]);
-        assert!(finding.remedies.iter().any(|remedy| remedy.change.contains("TCP_NODELAY")));
+        assert!(finding.advises(&remedies::TCP_NODELAY), "{:?}", finding.remedies);
     }
 
     #[test]

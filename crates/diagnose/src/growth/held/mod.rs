@@ -8,18 +8,19 @@
 //! ```
 
 pub(crate) mod clients;
+mod larger;
 mod peers;
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{count, live};
+use fathom_recording::vocabulary::{count, live, source};
 use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use super::{Growth, LEADS, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
 use crate::intervals::Intervals;
-use crate::{Case, Evidence, Finding, Layer, Remedy, Window, quantity};
+use crate::{Case, Evidence, Finding, Layer, Window, quantity};
 
 /// The id of the finding.
 pub const HELD_RULE: &str = "answers-held-back";
@@ -108,10 +109,7 @@ impl Growth<'_> {
             None => culprits::ASYNCHRONOUS.fact(),
         }
         .into();
-        finding.meaning = "A request whose answer waits for another service that is called asynchronously, for a timer (group commit, batching, a rate limit, a \
-                           delayed retry) or for a future that somebody else completes, that is in a queue, or that is written into a buffer and not flushed, belongs to no thread: none is \
-                           seen waiting for it."
-            .into();
+        finding.meaning = meanings::ASYNCHRONOUS.fact().into();
         let rate = |answered: Answered, windows: &[Window]| {
             Value::per_second(answered.count / Case::length_ms(windows).max(f64::MIN_POSITIVE) * 1e3)
         };
@@ -119,22 +117,13 @@ impl Growth<'_> {
         let took = took.with("rate-baseline", rate(base, &case.base));
         let spent = facts::SPENT.is(spent).over(spent_before);
         finding.evidence =
-            vec![Evidence::summed("requests", took), Evidence::summed("ledger of threads", spent)];
+            vec![Evidence::summed(source::REQUESTS, took), Evidence::summed("ledger of threads", spent)];
         finding.evidence.extend(sender.map(|(thread, share)| {
             let sends = facts::SENDS_MOST.is(Value::share(share)).with("thread", Value::Name(thread));
-            Evidence::summed("syscalls", sends)
+            Evidence::summed(source::SYSCALLS, sends)
         }));
-        finding.remedies = vec![Remedy {
-            change: "look at what completes the answers: timers and batches, delays between tries, rate limits, queues before pools, buffers that are \
-                     not flushed"
-                .into(),
-            applies_to: "any JDK".into(),
-            risk: String::new(),
-        }];
-        finding.verify = vec![format!(
-            "requests are answered as soon as before: {} (process.request-time)",
-            words::time(base.ms)
-        )];
+        finding.remedies = vec![remedies::LOOK_AT_COMPLETION.remedy()];
+        finding.verify = vec![checks::ANSWERED_AS_BEFORE.is(Value::ms(base.ms)).into()];
         finding.windows.clone_from(&case.slow);
         Some(finding)
     }

@@ -11,17 +11,17 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{kind, label, live};
+use fathom_recording::vocabulary::{kind, label, live, source};
 use fathom_recording::{ProcessId, Recording, Span, ThreadId};
 use rustc_hash::FxHashSet;
 
 use super::{FEW, HELD_RULE, LONGER, points};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, growth as facts};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
 use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads, words};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Layer, Remedy, Window};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Layer, Window};
 
 /// The id of the finding about a peer.
 pub const PEER_RULE: &str = "peer-answers-late";
@@ -193,7 +193,7 @@ impl Growth<'_> {
         let is_behind = |f: &Finding| f.process_id == self.jvm && f.rule.starts_with("lock-");
         for lock in findings.extract_if(.., |f| is_behind(f)) {
             let behind = facts::LOCK_BEHIND.fact().with("title", Value::from(&lock.title));
-            finding.evidence.insert(1, Evidence::summed("locks", behind));
+            finding.evidence.insert(1, Evidence::summed(source::LOCKS, behind));
             finding.also.push(lock.rule);
         }
         Some(finding)
@@ -229,21 +229,16 @@ impl Growth<'_> {
             false => culprits::EVENT_LOOP.fact(),
         }
         .into();
-        finding.meaning = match peer.is_late() {
-            true => "An asynchronous call costs no thread anything: the operation waits for its answer, and nobody else does.",
-            false => {
-                "The answers were there: what reads them came late. An event loop that runs something else, or that gets no CPU, lets all of its \
-                 connections wait."
-            }
-        }
-        .into();
+        finding.meaning =
+            if peer.is_late() { &meanings::PEER_IS_LATE } else { &meanings::READ_LATE }.fact().into();
         finding.evidence = evidence(peer, case);
-        finding.remedies = remedies(peer);
-        finding.verify = vec![format!(
-            "answers of {} take as long as before: {} (process.peer.answer-time)",
-            peer.address,
-            words::time(peer.base.ms)
-        )];
+        let remedy = match peer.is_late() {
+            true => remedies::LOOK_AT_PEER_AND_NETWORK.is(Value::name(peer.address)),
+            false => remedies::OFF_THE_EVENT_LOOP.fact(),
+        };
+        finding.remedies = vec![remedy.into()];
+        let answers = checks::PEER_AS_BEFORE.is(Value::ms(peer.base.ms));
+        finding.verify = vec![answers.with("peer", Value::name(peer.address)).into()];
         finding.windows.clone_from(&case.slow);
         finding
     }
@@ -276,20 +271,7 @@ fn evidence(peer: &Peer<'_>, case: &Case<'_>) -> Vec<Evidence> {
         facts::UNREAD.is(Value::ms(slow.unread_ms)).over(Value::ms(base.unread_ms)),
         facts::PEER_ANSWERS.is(rate(slow, &case.slow)).over(rate(base, &case.base)),
     ];
-    rows.map(|row| Evidence::summed("requests", row)).into()
-}
-
-fn remedies(peer: &Peer<'_>) -> Vec<Remedy> {
-    let change = match peer.is_late() {
-        true => format!(
-            "look at {} (record it too, if it is a JVM) and at the network to it (ss -ti shows retransmits and round trips); bound what a slow peer \
-             costs with a time-out, a limit of calls at a time and a cached answer",
-            peer.address
-        ),
-        false => "look at what the thread that reads these connections does meanwhile (fathom ledger, fathom chain), and move it off the event loop"
-            .to_owned(),
-    };
-    vec![Remedy { change, applies_to: "any JDK".into(), risk: String::new() }]
+    rows.map(|row| Evidence::summed(source::REQUESTS, row)).into()
 }
 
 #[cfg(test)]

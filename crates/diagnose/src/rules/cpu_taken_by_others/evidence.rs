@@ -42,6 +42,11 @@ pub(super) fn evidence(cpu: &CpuContention<'_, '_>, taken: &Taken) -> Vec<Eviden
             evidence.push(summed(cpu.host(), facts::TAKEN_BY.fact().with("processes", Value::list(named))));
         }
     }
+    evidence.extend(
+        taken
+            .started
+            .map(|started| summed("syscalls", facts::PROGRAMS_STARTED.is(Value::per_second(started)))),
+    );
     let of_jvms: f64 =
         ["app", "jit", "gc"].iter().map(|role| slow.cpus(slow.foreign_ms(cpu.jvm, role))).sum();
     if of_jvms >= REPORTED_CPUS {

@@ -1,6 +1,7 @@
 //! Hogs, other JVMs, the JVM's own threads and the recorder.
 
 use crate::Confidence;
+use crate::facts::remedies;
 use fathom_recording::FrameType;
 use fathom_recording::vocabulary::{figure, kind, label, live};
 
@@ -48,6 +49,25 @@ fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
     let busy = finding.evidence.iter().find(|e| e.metric() == "cpus-busy").unwrap();
     assert!((busy.fact.number("others").unwrap() - 1.6).abs() < 0.01, "{busy:?}");
     assert_eq!(busy.fact.number("baseline-others"), Some(0.0), "{busy:?}");
+}
+
+#[test]
+fn programs_that_the_jvm_starts_itself_are_no_others() {
+    let by = |programs: u64| {
+        let mut built = workers(2, 80.0, 1.6);
+        built.recording.series.retain(|series| series.info.name != live::PROCESS_CPU.name);
+        built.counted_calls("process reaper", "wait4", 20.0, 10_000.0, programs);
+        let recording = built.sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
+            panic!("not found")
+        };
+        let started = finding.says(&titles::CPU_TAKEN).number("started");
+        assert!(started.is_none() || finding.confidence == Confidence::ConsistentWith);
+        (started, finding.facts(&crate::facts::cpu::PROGRAMS_STARTED).count())
+    };
+    assert_eq!(by(300), (Some(30.0), 1));
+    assert_eq!(by(3), (None, 0));
 }
 
 #[test]
@@ -148,7 +168,7 @@ fn recorded_jvms_that_wait_for_each_other_want_more_than_there_is() {
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
     finding.title.states(&titles::CPU_TAKEN, &[("jvms", "2"), ("cpus", "2")]);
-    assert!(!finding.remedies.iter().any(|r| r.change.contains("nice")), "{:?}", finding.remedies);
+    assert!(!finding.advises(&remedies::LARGER_WEIGHT), "{:?}", finding.remedies);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Confidence;
 use crate::built::{Built, judged};
-use crate::facts::titles;
+use crate::facts::{remedies, titles};
 
 const MB: f64 = 1024.0 * 1024.0;
 
@@ -26,7 +26,7 @@ fn a_live_set_that_fills_the_heap_keeps_the_collector_running() {
     };
     assert_eq!(finding.confidence, Confidence::Likely);
     finding.title.states(&titles::GC_HEAP_TOO_SMALL, &[("value", "30%"), ("live", "88%")]);
-    assert!(finding.remedies[0].change.contains("-Xmx of 1.8 GB"), "{}", finding.remedies[0].change);
+    finding.remedies[0].change.states(&remedies::TWICE_THE_LIVE_SET, &[("value", "1.8 GB")]);
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn the_young_generation_is_judged_as_it_was_when_its_collections_took_their_time
 
 #[test]
 fn twice_the_live_set_is_not_advised_for_a_heap_that_something_fills() {
-    let remedies = |before_mb: f64| {
+    let advised = |before_mb: f64| {
         let mut built = Built::jvm("17", "Parallel", 60.0);
         built.fact(fact::HEAP_MAX_BYTES, "1073741824");
         for i in 0..60 {
@@ -338,12 +338,12 @@ fn twice_the_live_set_is_not_advised_for_a_heap_that_something_fills() {
         let recording = built.sealed();
         let case = crate::built::slow_and_base(&recording, (30, 60), (0, 30), 0.6);
         match GcHeapTooSmall.judge(&case, jvm) {
-            Judgement::Found(finding) => finding.remedies,
+            Judgement::Found(finding) => finding,
             other => panic!("{other:?}"),
         }
     };
-    let fills = remedies(90.0);
-    assert!(fills[0].change.starts_with("find what fills it"), "{fills:?}");
-    assert!(fills.iter().all(|remedy| !remedy.change.contains("twice the live set")), "{fills:?}");
-    assert!(remedies(850.0)[0].change.contains("twice the live set"));
+    let fills = advised(90.0);
+    fills.remedies[0].change.states(&remedies::FIND_WHAT_FILLS, &[]);
+    assert!(!fills.advises(&remedies::TWICE_THE_LIVE_SET), "{:?}", fills.remedies);
+    assert!(advised(850.0).advises(&remedies::TWICE_THE_LIVE_SET));
 }

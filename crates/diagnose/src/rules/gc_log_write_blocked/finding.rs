@@ -1,10 +1,10 @@
 //! What is said of stops that waited for the log.
 
-use super::super::gc_case::{GcCase, cited, ranges, remedy, windows_of};
+use super::super::gc_case::{GcCase, cited, ranges, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, titles, written as facts};
+use crate::facts::{Value, checks, culprits, meanings, remedies, titles, written as facts};
 use crate::{Finding, Remedy, Rule};
 
 /// Findings cite as many pauses.
@@ -42,9 +42,7 @@ pub(super) fn found(
     let title = title.is(Value::ms(cost_ms)).with("stops", Value::count(waits.len()));
     finding.title = title.with("longest", Value::ms(first)).into();
     finding.culprit = culprits::WRITES.is(Value::name(log)).into();
-    finding.meaning = "While all threads are stopped, the JVM writes lines of its log and waits until the kernel has \
-                       taken them. When the disk is busy with other writes, the whole application waits for the log."
-        .into();
+    finding.meaning = meanings::LOG_WRITTEN_IN_STOP.fact().into();
     // The longest stop and the longest write come first; what is shorter follows.
     let mut stops = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone()));
     let mut longest: Vec<_> = seen.writes.iter().collect();
@@ -59,9 +57,9 @@ pub(super) fn found(
     finding.evidence.extend(mode(gc));
     finding.remedies = remedies(gc);
     finding.verify = vec![
-        "strace -f -T -e trace=write -p PID shows write() calls on the log's descriptor as long as the gaps".into(),
-        "with -Xlog:async or the log on tmpfs, no pause has a gap of 200 ms and the longest pause is as long as its phases".into(),
-        "if the gaps stay: -XX:+PerfDisableSharedMem shows whether it was hsperfdata".into(),
+        checks::STRACE_WRITES.fact().into(),
+        checks::NO_GAPS.fact().into(),
+        checks::GAPS_THAT_STAY.fact().into(),
     ];
     finding
 }
@@ -79,19 +77,9 @@ pub(super) fn mode(gc: &GcCase<'_, '_>) -> Option<crate::Evidence> {
 pub(super) fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     if gc.jdk().is_some_and(|jdk| jdk >= 17.0) {
-        let risk =
-            "lines are dropped (and counted in the log) when its buffer, -XX:AsyncLogBufferSize, is full";
-        remedies.push(remedy("-Xlog:async", "JDK 17 and later; off by default", risk));
+        remedies.push(remedies::ASYNC_LOG.remedy());
     }
-    remedies.push(remedy(
-        "write the log to tmpfs (/dev/shm) or to a disk of its own",
-        "any JDK",
-        "tmpfs takes memory and is lost at a restart: rotate and copy",
-    ));
-    remedies.push(remedy(
-        "-XX:+PerfDisableSharedMem, when it was hsperfdata",
-        "any JDK",
-        "jps, jstat and tools that read hsperfdata no longer see the JVM",
-    ));
+    remedies.push(remedies::LOG_TO_MEMORY.remedy());
+    remedies.push(remedies::NO_HSPERFDATA.remedy());
     remedies
 }

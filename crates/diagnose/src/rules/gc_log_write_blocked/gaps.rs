@@ -25,6 +25,8 @@ pub(super) struct Wait<'a> {
     pub(super) ms: f64,
     /// Whether no CPU time was used in it.
     pub(super) idle: bool,
+    /// Whether something is known to have been at work in it.
+    pub(super) busy: bool,
     /// How it was spent.
     pub(super) how: Fact,
     /// The write that filled it, where the kernel timed it, and what is known of it.
@@ -34,7 +36,7 @@ pub(super) struct Wait<'a> {
 /// The gap within a pause ([`Pause::gap`]).
 pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     let span = pause.span;
-    let Gap { ms, idle, between_lines } = pause.gap()?;
+    let Gap { ms, idle, busy, between_lines } = pause.gap()?;
     let how = match between_lines {
         true => {
             facts::GAP.is(Value::ms(ms)).with("line", span.figure(figure::IDLE_GAP_LINE).map(Value::counted))
@@ -45,7 +47,7 @@ pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     };
     let cpu = pause.cpu().map(|cpu| Value::seconds(cpu.cpu_s()));
     let how = how.with("pause", Value::ms(pause.ms())).with("cpu", cpu);
-    Some(Wait { span, ms, idle, how, call: None })
+    Some(Wait { span, ms, idle, busy, how, call: None })
 }
 
 /// Safepoints that held the threads longer than the collections in them: the last lines of a
@@ -74,7 +76,7 @@ pub(super) fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
         }
         let ms = at_ms - paused_ms;
         let how = facts::AFTER.is(Value::ms(ms)).with("collections", Value::count(count));
-        waits.push(Wait { span: stop, ms, idle: true, how, call: None });
+        waits.push(Wait { span: stop, ms, idle: true, busy: false, how, call: None });
     }
     waits
 }

@@ -5,8 +5,8 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::keeper::Dump;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, titles};
-use crate::rules::gc_case::{GcCase, remedy, summed};
+use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, titles};
+use crate::rules::gc_case::{GcCase, summed};
 use crate::{Finding, Rule};
 
 /// Growth as a share of what direct buffers may take: less is within what load does.
@@ -68,24 +68,14 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
     let title = title.with("size", Value::bytes(bytes));
     finding.title = title.with("share", Value::share((bytes / limit).min(1.0))).into();
     finding.culprit = culprits::KEEPER.is(kept_by).into();
-    finding.meaning = "A direct buffer is a small object whose memory lies outside of the heap. The memory is given back when the \
-                       object is collected, so that what keeps the object keeps the memory, and the sizes in the GC log do not show it."
-        .into();
+    finding.meaning = meanings::DIRECT_BUFFERS.fact().into();
     finding.evidence.push(summed(
         dump.span.name(),
         (pauses::DIRECT_BUFFERS.is(Value::bytes(bytes)).over(Value::bytes(bytes - grown)))
             .with("buffers", Value::counted(owner.figure(figure::OBJECTS).unwrap_or(0.0)))
             .with("owner", Value::name(owner.name())),
     ));
-    finding.remedies = vec![remedy(
-        format!(
-            "let go of the buffers that {} keeps, or use some of them again (a pool with a limit)",
-            owner.name()
-        ),
-        "any JDK",
-        "code change",
-    )];
-    finding.verify =
-        vec!["fathom diagnose with two dumps after the fix: direct buffers are as large in both".into()];
+    finding.remedies = vec![remedies::LET_BUFFERS_GO.is(Value::name(owner.name())).into()];
+    finding.verify = vec![checks::SAME_DIRECT_BUFFERS.fact().into()];
     Some(finding)
 }

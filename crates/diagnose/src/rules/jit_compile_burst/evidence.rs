@@ -7,8 +7,8 @@ use fathom_recording::vocabulary::kind;
 
 use super::burst::Burst;
 use super::peers::others;
-use crate::facts::{Value, compile};
-use crate::rules::jit_case::{JitCase, Task, compiler_of, deepest, remedy, waits};
+use crate::facts::{Value, compile, remedies};
+use crate::rules::jit_case::{JitCase, Task, compiler_of, deepest, waits};
 use crate::{Case, Evidence, Fact, Window};
 
 /// Methods named.
@@ -122,36 +122,11 @@ fn stops(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
 
 /// What can be done.
 pub(super) fn remedies(jit: &JitCase<'_, '_>) -> Vec<crate::Remedy> {
-    let cpus = jit
-        .case
-        .recording
-        .processes
-        .get(jit.jvm.index())
-        .and_then(|p| p.fact(fathom_recording::vocabulary::fact::COMPILER_THREADS))
-        .map_or(String::new(), |threads| format!(" (this JVM: {threads})"));
-    vec![
-        remedy(
-            "warm the path up before it takes load: send it some ten thousand calls of its own kind (C2 compiles a \
-             method after 5,000 to 15,000 calls and loops)",
-            "",
-            "the calls must take the same branches and types, or the code is thrown away again",
-        ),
-        remedy(
-            "an AOT cache with profiles of a training run: -XX:AOTCacheOutput=app.aot, then -XX:AOTCache=app.aot",
-            "JDK 25 (JEP 514, 515); on 24 the cache has classes and no profiles (JEP 483)",
-            "the training run must take the path",
-        ),
-        remedy(
-            &format!("more compiler threads: -XX:CICompilerCount=4 or more{cpus}, or more CPUs for the JVM"),
-            "all JDKs",
-            "the threads take CPUs from the application during the burst",
-        ),
-        remedy(
-            "as an experiment: -XX:TieredStopAtLevel=1, C1 only",
-            "all JDKs with tiered compilation (8 and later)",
-            "peak speed is a half to a third of C2's: to see what the burst costs, not to stay",
-        ),
-    ]
+    let process = jit.case.recording.processes.get(jit.jvm.index());
+    let threads = process.and_then(|p| p.fact(fathom_recording::vocabulary::fact::COMPILER_THREADS));
+    let more = remedies::MORE_COMPILER_THREADS.fact();
+    let more = threads.map_or(more, |threads| remedies::MORE_COMPILER_THREADS.is(Value::name(threads)));
+    vec![remedies::WARM_UP.remedy(), remedies::AOT_CACHE.remedy(), more.into(), remedies::C1_ONLY.remedy()]
 }
 
 #[cfg(test)]

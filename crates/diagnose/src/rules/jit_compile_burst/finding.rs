@@ -6,7 +6,7 @@ use super::evidence::{evidence, remedies};
 use super::methods::{newly_hot, packages};
 use super::samples::Support;
 use crate::confidence::Ground;
-use crate::facts::{Value, compile, titles};
+use crate::facts::{Value, checks, compile, meanings, titles};
 use crate::intervals::Intervals;
 use crate::{Case, Confidence, Finding, Rule, Window};
 
@@ -33,20 +33,11 @@ pub(super) fn found(
     finding.title = title.is(Value::count(fresh.len())).into();
     finding.culprit = packages(&fresh).into();
     finding.meaning = match support {
-        None => {
-            "New code runs interpreted, many times slower, until C1 and then C2 have compiled it. When much becomes hot \
-             at once it queues up for the few compiler threads, which take CPUs from the application \
-             as well."
-        }
-        Some(_) if takes_cpus => {
-            "What becomes hot at the same time is compiled at the same time, and the compiler threads take the \
-             CPUs that the application's threads wait for."
-        }
-        Some(_) => {
-            "New code runs interpreted, then in C1's profiled code, until C2 has compiled it; when much becomes hot at \
-             the same time it queues up for the few compiler threads."
-        }
+        None => &meanings::QUEUE_FOR_COMPILERS,
+        Some(_) if takes_cpus => &meanings::COMPILERS_TAKE_CPUS,
+        Some(_) => &meanings::QUEUE_FOR_C2,
     }
+    .fact()
     .into();
     finding.evidence = evidence(jit, bursts, &tasks, &fresh);
     let onset_ns = bursts.iter().map(|burst| burst.onset_ns).min();
@@ -63,13 +54,8 @@ pub(super) fn found(
     };
     finding.remedies = remedies(jit);
     finding.verify = vec![
-        "run the same load with -XX:TieredStopAtLevel=1 (C1 only): if the dip shrinks to a fraction, it was C2's \
-         queue; if it stays, look for what else the new code does"
-            .into(),
-        format!(
-            "after a warm-up of the path, the log shows fewer than {BURST_PER_S:.0} compile tasks a second in the \
-             window, and the throughput keeps its level"
-        ),
+        checks::C1_ALONE.fact().into(),
+        checks::FEWER_COMPILATIONS.is(Value::per_second(BURST_PER_S)).into(),
     ];
     finding
 }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::sample;
+use fathom_recording::vocabulary::{sample, source};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId};
 use rustc_hash::FxHashMap;
 
@@ -181,7 +181,7 @@ impl<'a> Support<'a> {
     pub(super) fn too_little(&self, rule: &dyn Rule, jit: &JitCase<'_, '_>) -> Judgement {
         if self.waiting.is_none() {
             let what = scope::COMPILERS_AND_CPUS.is(Value::name(jit.case.jvm_name(jit.jvm)));
-            return blind(rule, what, crate::Sight::Switches.remedy());
+            return blind(rule, what, crate::Sight::Switches.remedy(jit.case.recording));
         }
         let [interpreted, c1] = self.slow.shares();
         let figure = compile::AS_NEW_CODE
@@ -215,7 +215,7 @@ impl<'a> Support<'a> {
         }
         if let Some((slow, base)) = self.waiting {
             let waits = compile::CPU_WAITS.is(Value::share(slow)).over(base.map(Value::share));
-            all.push(summed("sched", waits.with("taken", Value::ms(self.taken_ms))));
+            all.push(summed(source::SCHED, waits.with("taken", Value::ms(self.taken_ms))));
         }
         let [interpreted, c1] = self.slow.shares();
         let ran = compile::UNCOMPILED.is(Value::ms(self.run_ms));

@@ -1,11 +1,12 @@
 use crate::Confidence;
+use crate::facts::remedies;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use FrameType::{C1, C2, Inlined, Interpreted, Jvm, Stub};
 
 use super::*;
-use crate::built::{Built, judged, names};
+use crate::built::{Built, judged};
 
 const MULTIPLY: &str = "java.math.BigInteger.implMontgomeryMultiply";
 
@@ -54,7 +55,7 @@ fn a_jdk_that_has_none_yet_is_distinguished_from_one_where_it_did_not_work() {
     let new = found(run(60, digest, C2, None));
     assert_eq!(new.confidence, Confidence::ConsistentWith);
     assert_eq!(new.facts(&compile::SINCE).count(), 0);
-    assert!(names(&new.remedies[0], "UseMD5Intrinsics"), "{:?}", new.remedies);
+    new.remedies[0].change.states(&remedies::SEE_FLAG, &[("value", "UseMD5Intrinsics")]);
 }
 
 #[test]

@@ -3,10 +3,9 @@
 
 use fathom_recording::vocabulary::figure;
 
-use super::super::gc_case::remedy;
 use super::WAITED;
 use crate::collections::{self, Pause};
-use crate::facts::{Value, pauses};
+use crate::facts::{Metric, Value, pauses, remedies};
 use crate::limits::LONG_MS;
 use crate::{Fact, Remedy};
 
@@ -55,8 +54,8 @@ struct Mark {
     name: &'static str,
     words: (&'static str, &'static str),
     why: &'static str,
-    /// What is done about it: the change and its price.
-    remedy: (&'static str, &'static str),
+    /// What is done about it.
+    remedy: &'static Metric,
 }
 
 const MARKS: [Mark; 2] = [
@@ -64,20 +63,14 @@ const MARKS: [Mark; 2] = [
         name: "CMS-remark",
         words: ("remark", "remarks"),
         why: "references, class unloading and the cleaning of tables are the work of a single thread unless a flag says otherwise",
-        remedy: (
-            "-XX:+ParallelRefProcEnabled and -XX:+CMSScavengeBeforeRemark, with -XX:+CMSParallelRemarkEnabled left on",
-            "a young collection before each remark",
-        ),
+        remedy: &remedies::PARALLEL_REMARK,
     },
     Mark {
         name: "CMS-initial-mark",
         words: ("initial mark", "initial marks"),
         why: "it looks at the whole young generation, with a single thread before JDK 8 or without \
               -XX:+CMSParallelInitialMarkEnabled",
-        remedy: (
-            "-XX:+CMSParallelInitialMarkEnabled (JDK 8 and later, where it is the default), or a smaller young generation",
-            "more young collections, where it is smaller",
-        ),
+        remedy: &remedies::PARALLEL_INITIAL_MARK,
     },
 ];
 
@@ -105,7 +98,7 @@ pub(super) fn on_one_cpu(pauses: &[Pause<'_>]) -> Option<OnOneCpu> {
                 .with("mark", Value::name(if seen.pauses == 1 { mark.words.0 } else { mark.words.1 }))
                 .with("paused", Value::seconds(seen.cpu.real_s))
                 .with("why", Value::name(mark.why)),
-            remedy: remedy(mark.remedy.0, "CMS (JDK 13 and before)", mark.remedy.1),
+            remedy: mark.remedy.remedy(),
         })
     })
 }

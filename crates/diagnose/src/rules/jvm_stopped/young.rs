@@ -1,11 +1,11 @@
 //! What is done about young collections, by what they leave: larger survivor spaces help only where
 //! survivors do not fit in them.
 
+use crate::facts::remedies;
 use fathom_recording::vocabulary::figure;
 
 use crate::Remedy;
 use crate::collections::Pause;
-use crate::rules::gc_case::remedy as advise;
 use crate::rules::gc_premature_promotion::overran;
 
 /// Share of the pauses that must overrun the survivor spaces for that to be what is wrong.
@@ -17,26 +17,12 @@ const KEPT: f64 = 0.8;
 pub(super) fn remedy(pauses: &[Pause<'_>]) -> Remedy {
     let over = pauses.iter().filter(|pause| overran(pause)).count();
     if over as f64 >= OVERRUN * pauses.len().max(1) as f64 && over > 0 {
-        return advise(
-            "larger survivor spaces or a larger young generation: survivors overrun them and are promoted too early",
-            "any JDK",
-            "longer young pauses, memory",
-        );
+        return remedies::ROOM_FOR_SURVIVORS.remedy();
     }
     if left(pauses).is_some_and(|left| left >= KEPT) {
-        return advise(
-            "keep less of what is new: these collections copy nearly all that they find and free next to nothing, as where a cache \
-             or a queue fills (jcmd PID GC.class_histogram twice, or a heap dump, shows with what)",
-            "any JDK",
-            "a code change; a larger young generation only postpones the copying",
-        );
+        return remedies::KEEP_LESS_NEW.remedy();
     }
-    advise(
-        "fewer or smaller objects (a profile of allocations, JFR or async-profiler -e alloc, shows who makes them), or a larger young \
-         generation, so that collections are rarer",
-        "any JDK",
-        "a larger young generation takes memory",
-    )
+    remedies::FEWER_OBJECTS.remedy()
 }
 
 /// What they leave of the heap before them, the median; `None` where no log says so.
@@ -54,10 +40,11 @@ fn left(pauses: &[Pause<'_>]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::built::Built;
+    use crate::facts::Metric;
 
     const MB: f64 = 1024.0 * 1024.0;
 
-    fn change(before: f64, after: f64, ages: &[(&str, f64)]) -> String {
+    fn advised(before: f64, after: f64, ages: &[(&str, f64)]) -> &'static Metric {
         let mut built = Built::jvm("17", "G1", 60.0);
         for i in 0..10 {
             let heap = [(figure::HEAP_BEFORE_BYTES, before * MB), (figure::HEAP_AFTER_BYTES, after * MB)];
@@ -65,7 +52,7 @@ mod tests {
             built.pause("Pause Young (Normal)", "G1 Evacuation Pause", f64::from(i), 100.0, &figures);
         }
         let jvm = built.jvm;
-        remedy(&crate::collections::pauses(&built.sealed(), jvm, None)).change
+        remedy(&crate::collections::pauses(&built.sealed(), jvm, None)).change.fact().metric
     }
 
     #[test]
@@ -76,10 +63,9 @@ mod tests {
             (figure::AGE1_BYTES, 30.0 * MB),
             (figure::DESIRED_SURVIVOR_BYTES, 10.0 * MB),
         ];
-        assert!(change(120.0, 60.0, &ages).contains("survivor spaces"));
+        assert_eq!(advised(120.0, 60.0, &ages), &remedies::ROOM_FOR_SURVIVORS);
         // Nearly nothing survives, or nearly all does.
-        let (few, all) = (change(76.0, 1.5, &[]), change(123.0, 122.0, &[]));
-        assert!(!few.contains("survivor") && few.contains("fewer or smaller objects"), "{few}");
-        assert!(!all.contains("survivor") && all.contains("keep less"), "{all}");
+        assert_eq!(advised(76.0, 1.5, &[]), &remedies::FEWER_OBJECTS);
+        assert_eq!(advised(123.0, 122.0, &[]), &remedies::KEEP_LESS_NEW);
     }
 }

@@ -1,9 +1,10 @@
 //! Faults at given rates, in given mappings.
 
+use crate::facts::remedies;
 use fathom_recording::vocabulary::{figure, kind};
 
 use super::*;
-use crate::built::{Built, judged, names};
+use crate::built::{Built, judged};
 
 /// Why the memory was touched.
 fn cause(finding: &Finding) -> Option<&str> {
@@ -27,7 +28,7 @@ fn faults_that_take_a_third_of_the_time_are_a_finding_with_mapping_and_remedy() 
     let Judgement::Found(finding) = judged(&PageFaultStorm, &built.sealed()) else { panic!() };
     assert!((finding.cost_ms - 3000.0).abs() < 1.0, "{}", finding.cost_ms);
     assert_eq!(finding.culprit, fault::HEAP);
-    assert!(names(&finding.remedies[0], "-XX:+AlwaysPreTouch"), "{:?}", finding.remedies);
+    finding.remedies[0].change.states(&remedies::PRETOUCH, &[]);
     let rate = finding.fact(&facts::RATE);
     assert_eq!((rate.number("value"), rate.name("cause")), (Some(150_000.0), Some("heap-grows")));
 }
@@ -46,12 +47,12 @@ fn waiting() -> Built {
 fn a_few_long_faults_waited_for_their_pages_and_copied_nothing() {
     let Judgement::Found(finding) = judged(&PageFaultStorm, &waiting().sealed()) else { panic!() };
     assert_eq!(cause(&finding), Some("waited-for-page"));
-    assert!(names(&finding.remedies[0], "-XX:+PerfDisableSharedMem"), "{:?}", finding.remedies);
+    finding.remedies[0].change.states(&remedies::MAP_ELSEWHERE, &[]);
     let mut built = waiting();
     built.on_thread(kind::MEMORY_STALL, "worker", "reclaim of the control group", 3.0, 20.0);
     let Judgement::Found(finding) = judged(&PageFaultStorm, &built.sealed()) else { panic!() };
     assert_eq!(cause(&finding), Some("memory-limit"));
-    assert!(names(&finding.remedies[0], "memory.max"), "{:?}", finding.remedies);
+    finding.remedies[0].change.states(&remedies::LARGER_MEMORY_LIMIT, &[]);
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn a_heap_that_is_fetched_more_often_than_it_has_pages_was_given_back() {
     built.fact(fact::HEAP_MAX_BYTES, "1073741824");
     let Judgement::Found(finding) = judged(&PageFaultStorm, &built.sealed()) else { panic!() };
     assert_eq!(cause(&finding), Some("heap-returned"));
-    assert!(names(&finding.remedies[0], "-Xms"), "{:?}", finding.remedies);
+    finding.remedies[0].change.states(&remedies::KEEP_HEAP, &[]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::Confidence;
-use crate::built::{Built, judged, names};
+use crate::built::{Built, judged};
+use crate::facts::remedies;
 
 fn safepoints(waits: impl IntoIterator<Item = (&'static str, f64, f64)>) -> Judgement {
     let mut built = Built::jvm("21", "Parallel", 100.0);
@@ -23,7 +24,7 @@ fn one_late_thread_is_found_and_not_named() {
     assert_eq!(found.confidence, Confidence::Likely);
     assert_eq!(found.culprit.fact().metric, &culprits::LATE_THREAD);
     assert_eq!(found.fact(&facts::REACH).number("value"), Some(459.0));
-    assert!(names(&found.remedies[0], "-XX:+SafepointTimeout"), "{:?}", found.remedies);
+    found.remedies[0].change.states(&remedies::NAME_LATE_THREAD, &[]);
     assert_eq!(found.cost_ms, 459.0);
 }
 
@@ -39,7 +40,7 @@ fn threads_that_are_late_by_a_minute_where_a_collection_was_held_up_in_the_kerne
         }
         built.span(kind::SAFEPOINT, "stopped", 300.0, 77_400.0, &[(figure::REACH_NS, 77.4e9)], &[]);
         let Judgement::Found(found) = judged(&SafepointSlowToReach, &built.sealed()) else { panic!() };
-        let swap = found.remedies.iter().any(|remedy| remedy.change.contains("VmSwap"));
+        let swap = found.advises(&remedies::NO_SWAP);
         (found.confidence, found.culprit.fact().metric == &culprits::HELD_UP, swap)
     };
     assert_eq!(late(15.8, "0"), (Confidence::ConsistentWith, true, false));

@@ -66,6 +66,10 @@ impl Format for LogCompilation {
          waits, installed and invalidated code, traps, code cache"
     }
 
+    fn written_by_jvms(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> Confidence {
         let start = head.trim_ascii_start();
         let root = memmem::find(&start[..start.len().min(400)], b"<hotspot_log ");

@@ -71,6 +71,10 @@ impl Format for PrintCompilation {
 
     /// Never very sure: logs with such lines among others have readers of their own, which read
     /// these as well.
+    fn written_by_jvms(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> Confidence {
         let lines = head.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
         let (mut all, mut known) = (0_u32, 0_u32);

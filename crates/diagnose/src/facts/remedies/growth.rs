@@ -1,0 +1,85 @@
+//! What helps, or shows more, where a part of the time grew that no rule explains.
+
+super::remedies! {
+    WRITE_AT_ONCE = "remedy-write-at-once",
+        "write an answer in one call: a BufferedOutputStream with one flush(), a gathering write of all of its buffers, Netty's write() with one flush()",
+        "any JDK", "";
+    TCP_NODELAY = "remedy-tcp-nodelay",
+        "TCP_NODELAY at the connections that answer: Socket.setTcpNoDelay(true), StandardSocketOptions.TCP_NODELAY; in Netty childOption(ChannelOption.TCP_NODELAY, true)",
+        "any JDK", "more and smaller packets where many small writes are made";
+    LOOK_BETWEEN = "remedy-look-between",
+        "look at what lies between: buffers that are not flushed, queues before pools, timers and rate limits, the network (ss -ti), the clients",
+        "any JDK", "";
+    LOOK_AT_CLIENTS = "remedy-look-at-clients",
+        "look at the clients, the balancer or the queue before this process for the same time",
+        "any JDK", "";
+    LOOK_AT_COMPLETION = "remedy-look-at-completion",
+        "look at what completes the answers: timers and batches, delays between tries, rate limits, queues before pools, buffers that are not flushed",
+        "any JDK", "";
+    LOOK_AT_PEER_AND_NETWORK = "remedy-look-at-peer-and-network",
+        "look at {value} (record it too, if it is a JVM) and at the network to it (ss -ti shows retransmits and round trips); bound what a slow peer costs with a time-out, a limit of calls at a time and a cached answer",
+        "any JDK", "";
+    OFF_THE_EVENT_LOOP = "remedy-off-the-event-loop",
+        "look at what the thread that reads these connections does meanwhile (fathom ledger, fathom chain), and move it off the event loop",
+        "any JDK", "";
+    FIND_LOST_PERMITS = "remedy-find-lost-permits",
+        "find out what lets fewer threads in: connections or permits that are not given back on some way out of the code (a pool counts those in use; HikariCP's leakDetectionThreshold names who took them), a pool or a limit that became smaller, or a lock that came",
+        "any JDK", "";
+    FEWER_HANDSHAKES = "remedy-fewer-handshakes",
+        "make fewer of these operations: each asks every thread of the JVM, and who asks waits for all. Closing a shared Arena (Arena.ofShared) is one: close one for many uses, or use Arena.ofConfined or ofAuto; so are stack traces of other threads",
+        "JDK 10 and later", "memory is held for longer";
+    WHY_THREADS_ENDED = "remedy-why-threads-ended",
+        "find out why [{value}|threads of this pool] ended: an exception that leaves run() ends its thread (catch it there, and set an UncaughtExceptionHandler that logs)",
+        "any JDK", "";
+    OFF_THE_CRITICAL_PATH = "remedy-off-the-critical-path",
+        "take it off the critical path, make it faster, or share it among more threads: {doing}",
+        "any JDK", "more threads change the order of what passes through";
+    TAKE_IN_FASTER = "remedy-take-in-faster",
+        "look at who reads: slow clients, or a network that is narrow or loses packets (ss -ti shows each connection's queue and windows); write without a thread that waits (asynchronous responses), or put a proxy in front that buffers responses; a limit on the time that a write may take",
+        "any JDK", "a proxy needs memory or disk for what it buffers";
+    KEEP_CONNECTIONS = "remedy-keep-connections",
+        "keep connections open: a pool, HTTP keep-alive, HTTP/2; and see who closes them, the client or the peer",
+        "any JDK", "connections that are kept hold memory on both sides";
+    NO_WAITS_ON_CARRIERS = "remedy-no-waits-on-carriers",
+        "let nothing wait below a class initialiser or a native frame, which keep a virtual thread on its carrier in this JDK, too: load in advance what an initialiser waits for, or let a platform thread run it; jdk.VirtualThreadPinned of a flight recording shows where",
+        "virtual threads, JDK 24 and later: synchronized itself keeps no carrier there; file calls do", "none known";
+    NO_PINNING_MONITORS = "remedy-no-pinning-monitors",
+        "JDK 24 or later (JEP 491), or java.util.concurrent.locks.ReentrantLock in place of synchronized around what waits; -Djdk.tracePinnedThreads=full (JDK 21 to 23) shows where",
+        "virtual threads, JDK 21 to 23; native frames and file calls keep carriers on all", "none known";
+    CONNECT_ONCE = "remedy-connect-once",
+        "connect() itself waits: each of these calls connects anew; keep connections open (a pool, HTTP keep-alive, HTTP/2), and see whether the peer accepts in time: ss -lnt there shows a full queue, nstat TcpExtListenOverflows what it dropped",
+        "any JDK", "connections that are kept hold memory on both sides";
+    ASK_ONCE = "remedy-ask-once",
+        "ask for all of it in one call: a join or a batch instead of a query for each row, a listing kept instead of asked for again",
+        "any JDK", "larger answers need memory at once";
+    BUFFER_BETWEEN = "remedy-buffer-between",
+        "put a buffer in between: BufferedOutputStream, BufferedInputStream, a larger buffer of the driver",
+        "any JDK", "what is buffered is lost in a crash until it is flushed";
+    LOOK_AT_PEER = "remedy-look-at-peer",
+        "look at the peer: its own latency at that time, the number of calls an operation makes to it, the connections shared among threads",
+        "any JDK", "more connections move the queue to the peer";
+    LOOK_AT_FILE = "remedy-look-at-file",
+        "look at the file and the device: who else writes to it, whether each operation must wait for it",
+        "any JDK", "what is not written at once may be lost in a crash";
+    MORE_CPUS = "remedy-more-cpus",
+        "give the process more CPUs, or run less on the same machine",
+        "any JDK", "";
+    RAISE_QUOTA = "remedy-raise-quota",
+        "raise the CPU quota of the cgroup, or run fewer threads at once",
+        "any JDK", "";
+    FIND_SLEEP = "remedy-find-sleep",
+        "find what the code sleeps for: a retry, a back-off, a poll with a fixed interval",
+        "any JDK", "";
+    NO_PROCESS_EACH = "remedy-no-process-each",
+        "start no process for each operation: keep one running and hand it the work, do the work in the JVM, or start fewer at once; where it is one peer at a pipe, look at what that process does meanwhile",
+        "any JDK", "a process that stays must be watched and started again when it ends";
+    COMPARE_FLAMES = "remedy-compare-flames",
+        "fathom flame --diff of the two windows shows which callers and which code of the method grew",
+        "any JDK", "";
+    FOLLOW_CHAIN = "remedy-follow-chain",
+        "fathom chain of the slow window shows what these threads waited for, link by link",
+        "any JDK", "";
+    SEND_LESS = "remedy-send-less",
+        "send less for each request: pages of a list, only the fields that are asked for, compression; and see what made the answers grow",
+        "any JDK", "compression costs CPU time";
+}
