@@ -169,11 +169,7 @@ static __always_inline void watch_quota(struct thread *thread, struct task_struc
  * in `threads` failed. */
 static __always_inline void send_missed(struct thread *thread, struct task_struct___fathom *task, __u64 missed, __u64 now)
 {
-	__u32 which = MISSED_SWITCH;
-	__u64 *count = bpf_map_lookup_elem(&losses, &which);
-
-	if (count)
-		*count += missed;
+	lost_many(MISSED_SWITCH, missed);
 	/* A wait that is over and not reported yet goes first. */
 	if (thread->pending_off_ns)
 		send_event(thread, task, SCHED_WAITED, thread->pending_on_ns, 0);

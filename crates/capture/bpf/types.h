@@ -15,8 +15,14 @@ enum loss {
 	LOST_EVENT, /* an event found no room in a ring buffer */
 	LOST_ENTRY, /* what is followed or counted found no room in a map */
 	OWN_LOSSES,
+	MOST_LOSSES = 8,
+};
+
+struct losses {
+	__u64 of[MOST_LOSSES];
 };
 
 NAMED(loss);
+SENT(losses);
 
 #endif

@@ -2,7 +2,7 @@
 
 use libbpf_rs::{Map, MapHandle, Result};
 
-use super::dispatcher::skeleton::types::loss;
+use super::dispatcher::skeleton::types::{loss, losses};
 use super::record;
 
 /// The counts of an object.
@@ -20,13 +20,18 @@ impl Losses {
 
     /// So many of a kind so far: of a limit that the program keeps, in its own enum.
     pub(crate) fn of(&self, kind: u32) -> u64 {
-        record::of_cpus::<u64>(&self.map, kind).into_iter().sum()
+        self.of_cpus().iter().filter_map(|cpu| cpu.of.get(kind as usize)).sum()
     }
 
     /// What found no room since the last time: this is lost, and nobody meant it to be.
     pub(crate) fn take(&mut self) -> u64 {
-        let lost = (0..loss::OWN_LOSSES.0).map(|kind| self.of(kind)).sum();
+        let own = loss::OWN_LOSSES.0 as usize;
+        let lost = self.of_cpus().iter().flat_map(|cpu| &cpu.of[..own]).sum();
         let before = std::mem::replace(&mut self.lost, lost);
         lost.saturating_sub(before)
+    }
+
+    fn of_cpus(&self) -> Vec<losses> {
+        record::of_cpus(&self.map, 0)
     }
 }

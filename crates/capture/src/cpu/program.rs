@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, MapHandle, RingBuffer, RingBufferBuilder};
 
-use crate::Unavailable;
 use crate::bpf::kit::Kit;
 use crate::bpf::losses::Losses;
 use crate::bpf::object::skeleton;
 use crate::unwind::{SharedUnwinder, share_tables};
+use crate::{TargetEvent, Unavailable};
 
 skeleton!("cpu");
 use skeleton::{CpuSkel, CpuSkelBuilder};
@@ -95,14 +95,9 @@ impl Program {
         self.links.get_mut().clear();
     }
 
-    /// Samples a process.
-    pub fn watch(&self, pid: i32) {
-        let _ = self.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY);
-    }
-
-    /// Samples it no more.
-    pub fn unwatch(&self, pid: i32) {
-        let _ = self.targets.delete(&pid.to_ne_bytes());
+    /// Samples a target, or no more.
+    pub fn follow(&self, event: &TargetEvent) {
+        event.mark(&self.targets);
     }
 
     /// Reads at most so many records: their bytes, and where each ends.

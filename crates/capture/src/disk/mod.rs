@@ -19,7 +19,6 @@ use crate::bpf::record::read;
 use crate::clock::monotonic_ns;
 use crate::growing_series::{Gauge, Points};
 use crate::procfs;
-use crate::target::Change;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
@@ -77,7 +76,7 @@ impl Collector for Disk {
     }
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             self.take(cx);
         }
         if let Some(program) = &self.program {

@@ -347,7 +347,7 @@ impl Collector for LockWaits {
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid.cast_unsigned();
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             // What is still on its way belongs to what the process was.
             self.take_events(cx);
             let tids: Vec<u32> = self.open.values().filter(|e| e.pid == pid).map(|e| e.tid).collect();
@@ -357,7 +357,7 @@ impl Collector for LockWaits {
             self.waited_for.remove(&pid);
         }
         let Some(loaded) = &self.loaded else { return };
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             let _ = loaded.maps.lock_jvms.delete(&pid.to_ne_bytes());
         }
         // A full map: sched says so of the same processes.

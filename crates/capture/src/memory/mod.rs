@@ -25,7 +25,6 @@ use fathom_recording::{CountRow, FrameType, ProcessId, SampleRow, SpanRow, Stack
 use crate::bpf::record::read;
 use crate::clock::monotonic_ns;
 use crate::kernel_symbols::KernelSymbols;
-use crate::target::Change;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
 use crate::unwind::shared::StackSample;
@@ -92,7 +91,7 @@ impl Collector for Memory {
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid;
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             // What is still on its way belongs to what the process was.
             self.take(cx);
             // On a host processes end by the hundred.
@@ -102,17 +101,12 @@ impl Collector for Memory {
             self.mappings.forget(pid.cast_unsigned());
         }
         let Some(program) = &self.program else { return };
-        match event.change {
-            Change::Gone => program.unwatch(pid),
-            Change::Appeared | Change::Exec | Change::BecameJvm => {
-                if !program.watch(pid) {
-                    cx.unseen(Unavailable {
-                        what: format!("page faults of process {pid}"),
-                        why: "as many processes as can be watched are watched already".into(),
-                        remedy: "record fewer processes".into(),
-                    });
-                }
-            }
+        if !program.follow(event) {
+            cx.unseen(Unavailable {
+                what: format!("page faults of process {pid}"),
+                why: "as many processes as can be watched are watched already".into(),
+                remedy: "record fewer processes".into(),
+            });
         }
     }
 

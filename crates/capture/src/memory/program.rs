@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::OpenSkel;
-use libbpf_rs::{Link, MapCore, MapFlags};
+use libbpf_rs::{Link, MapCore};
 use syscalls::Sysno;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -18,7 +18,7 @@ use crate::bpf::ring::Ring;
 use crate::bpf::{unavailable, whole};
 use crate::clock::monotonic_ns;
 use crate::perf_event::{self, SoftwareEvent};
-use crate::{Context, Unavailable};
+use crate::{Context, TargetEvent, Unavailable};
 
 skeleton!("memory");
 use skeleton::types::{
@@ -134,14 +134,9 @@ impl Program {
         Ok((Self { links, minor, look: Pace::EACH, times, registered, ring, losses, loaded }, unseen))
     }
 
-    /// Watches a process; `false`: as many as can be watched are watched already.
-    pub(super) fn watch(&self, pid: i32) -> bool {
-        self.loaded.maps.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY).is_ok()
-    }
-
-    /// Watches it no more.
-    pub(super) fn unwatch(&self, pid: i32) {
-        let _ = self.loaded.maps.targets.delete(&pid.to_ne_bytes());
+    /// Watches a target, or no more; `false`: as many as can be watched are watched already.
+    pub(super) fn follow(&self, event: &TargetEvent) -> bool {
+        event.mark(&self.loaded.maps.targets)
     }
 
     /// Counts no more; what was counted can still be read.

@@ -107,7 +107,7 @@ impl Collector for Network {
         let Some(loaded) = &self.loaded else { return };
         // Where it finds no room, the scheduler's collector says so.
         event.mark(&loaded.maps.targets);
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             self.lookups.remove(&pid);
         }
         if event.change == Change::Gone {

@@ -313,7 +313,8 @@ fn returned(result: u64) -> f64 {
 
 impl Collector for Probes {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let mut open = cx.kit(&ENTRY, WHAT).open(ProbeSkelBuilder::default())?;
+        // Of a host, too, only what runs in targets: they have the probes of functions.
+        let mut open = cx.kit(&ENTRY, WHAT).sees_all(false).open(ProbeSkelBuilder::default())?;
         open.constants().min_ns = self.min_ns;
         let loaded = open.load()?;
         self.events = Some(Events::of(&loaded, |bytes| Some(Event::of(&read(bytes)?)), MOST_EVENTS, cx)?);
@@ -327,7 +328,7 @@ impl Collector for Probes {
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid;
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             self.links.remove(&pid);
             self.jvms.remove(&pid);
         }

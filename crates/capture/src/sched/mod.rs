@@ -170,7 +170,7 @@ impl Collector for Sched {
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid.cast_unsigned();
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             // What is still on its way belongs to what the process was. What breaks down is
             // reported by the next turn.
             let _ = self.drain(cx);

@@ -172,9 +172,9 @@ impl Collector for Syscalls {
             Change::Appeared | Change::Exec | Change::BecameJvm => {
                 let now_ns = monotonic_ns().max(0).cast_unsigned();
                 let entered = maps.since.update(&key, &now_ns.to_ne_bytes(), MapFlags::NO_EXIST);
-                let watched = maps.targets.update(&key, &[1], MapFlags::ANY);
+                let is_seen = event.mark(&maps.targets);
                 let exists = maps.since.lookup(&key, MapFlags::ANY).ok().flatten().is_some();
-                if watched.is_err() || (entered.is_err() && !exists) {
+                if !is_seen || (entered.is_err() && !exists) {
                     cx.unseen(Unavailable {
                         what: format!("system calls of process {pid}"),
                         why: "as many processes as can be watched are watched already".into(),
@@ -183,8 +183,7 @@ impl Collector for Syscalls {
                 }
             }
             Change::Gone => {
-                // Not there any more is as good as deleted.
-                let _ = maps.targets.delete(&key);
+                event.mark(&maps.targets);
                 let _ = maps.since.delete(&key);
             }
         }

@@ -5,9 +5,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::BorrowedFd;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::MapHandle;
 
-use super::{Change, TargetEvent};
 use crate::Unavailable;
 use crate::bpf::attached::attached;
 use crate::bpf::kit::Kit;
@@ -51,20 +50,6 @@ impl Birth {
             heir: birth.heir == 1,
             comm: text(&birth.comm),
         })
-    }
-}
-
-impl TargetEvent {
-    /// Enters the target into a map of those that programs look at, or takes it out when it is
-    /// gone; whether there was room.
-    pub(crate) fn mark(&self, targets: &impl MapCore) -> bool {
-        let pid = self.target.pid.to_ne_bytes();
-        if self.change == Change::Gone {
-            // Not there any more is as good as deleted.
-            let _ = targets.delete(&pid);
-            return true;
-        }
-        targets.update(&pid, &[1], MapFlags::ANY).is_ok()
     }
 }
 
