@@ -149,13 +149,17 @@ impl Context<'_> {
     pub(crate) fn kit(&self, entry: &Entry, what: &'static str) -> Kit<'_> {
         let needs = |service| entry.needs.contains(&service);
         let unwinder = needs(Service::Unwinder).then(|| self.services.unwinder()).flatten();
-        let interrupts = needs(Service::Interrupts).then(|| self.services.interrupts().ok()).flatten();
-        let dispatcher = needs(Service::Dispatcher).then(|| self.services.dispatcher()).flatten();
         let targets = self.targets.map();
-        Kit::alone(what)
+        let mut kit = Kit::alone(what)
             .sees_all(self.targets.selection().is_whole_host())
-            .shares(move |object| share_tables(object, unwinder, targets))
-            .with(interrupts, dispatcher)
+            .shares(move |object| share_tables(object, unwinder, targets));
+        if needs(Service::Interrupts) {
+            kit = kit.sees_interrupts(self.services.interrupts().ok());
+        }
+        if needs(Service::Dispatcher) {
+            kit = kit.reached_by(self.services.dispatcher());
+        }
+        kit
     }
 
     /// The recording's row of a thread of a process.

@@ -57,6 +57,8 @@ pub(crate) struct Kit<'a> {
     whole_host: bool,
     shared: Option<Share<'a>>,
     interrupts: Option<Rc<Interrupts>>,
+    /// Whether it asked for the dispatcher, which may not be there.
+    is_reached: bool,
     dispatcher: Option<Rc<Dispatcher>>,
     hooked: Vec<Hooked>,
 }
@@ -64,7 +66,15 @@ pub(crate) struct Kit<'a> {
 impl<'a> Kit<'a> {
     /// For an object that shares nothing.
     pub(crate) fn alone(what: &'static str) -> Self {
-        Self { what, whole_host: false, shared: None, interrupts: None, dispatcher: None, hooked: Vec::new() }
+        Self {
+            what,
+            whole_host: false,
+            shared: None,
+            interrupts: None,
+            is_reached: false,
+            dispatcher: None,
+            hooked: Vec::new(),
+        }
     }
 
     /// Whether it sees every process, or those in the map of targets only.
@@ -77,15 +87,22 @@ impl<'a> Kit<'a> {
         Self { shared: Some(Box::new(share)), ..self }
     }
 
-    /// It sees what interrupts CPUs, and the dispatcher reaches what is [`hooked`](Self::hooked),
-    /// where there are such.
-    pub(crate) fn with(self, interrupts: Option<Rc<Interrupts>>, dispatcher: Option<Rc<Dispatcher>>) -> Self {
-        Self { interrupts, dispatcher, ..self }
+    /// It sees what interrupts CPUs, where that can be seen.
+    pub(crate) fn sees_interrupts(self, interrupts: Option<Rc<Interrupts>>) -> Self {
+        Self { interrupts, ..self }
+    }
+
+    /// The dispatcher reaches what is [`hooked`](Self::hooked). Where there is none, that is
+    /// attached by itself.
+    pub(crate) fn reached_by(self, dispatcher: Option<Rc<Dispatcher>>) -> Self {
+        Self { is_reached: true, dispatcher, ..self }
     }
 
     /// A program of it is reached by these slots of the dispatcher. In this order they are
     /// registered.
     pub(crate) fn hooked(mut self, program: &'static str, hook: Hook, slots: &[u32]) -> Self {
+        // It would work all the same, attached by itself: every call of the host would run it.
+        debug_assert!(self.is_reached, "{program} needs the dispatcher");
         self.hooked.push(Hooked { program, hook, slots: slots.to_vec() });
         self
     }

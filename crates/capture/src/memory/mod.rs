@@ -40,7 +40,7 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::MEMORY,
     about: "page faults by thread and mapping, counted, timed and sampled with stacks; reclaim, compaction, waits for the address space",
     engine: Engine::Ebpf,
-    needs: &[Service::Unwinder],
+    needs: &[Service::Unwinder, Service::Dispatcher],
     essential: false,
     default: true,
     order: Order::Listed,
