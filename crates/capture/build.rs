@@ -42,7 +42,8 @@ fn main() {
             );
         }
         let generated = std::fs::read_to_string(&skeleton).expect("it was just written");
-        std::fs::write(&skeleton, readable(&generated)).expect("it was just written");
+        let whole = readable(&generated) + &constants(&generated);
+        std::fs::write(&skeleton, whole).expect("it was just written");
     }
 }
 
@@ -87,6 +88,30 @@ fn readable(skeleton: &str) -> String {
     };
     let derived = |line: &str| if is_known(line) { format!("{DERIVED}{line}") } else { line.to_owned() };
     skeleton.split_inclusive('\n').map(derived).collect()
+}
+
+/// The constants of an object, and those that are the same for all objects (`src/bpf/kit.rs`).
+fn constants(skeleton: &str) -> String {
+    let name = skeleton.split("pub struct Open").filter_map(|rest| rest.split_once("Skel<'obj> {"));
+    let name = name.map(|(name, _)| name).find(|name| !name.contains(char::is_whitespace));
+    let constants = skeleton.split_once("pub struct rodata {").and_then(|(_, rest)| rest.split_once('}'));
+    let (Some(name), Some((constants, _))) = (name, constants) else { return String::new() };
+    let common = ["own_pid", "pidns_ino", "all_processes"].into_iter();
+    let common = common.filter(|field| constants.contains(&format!("pub {field}: ")));
+    let common: String =
+        common.map(|field| format!("        constants.{field} = common.{field};\n")).collect();
+    format!(
+        "#[allow(unused_variables)]
+impl crate::bpf::kit::Constants for Open{name}Skel<'_> {{
+    type All = types::rodata;
+    fn constants(&mut self) -> Option<&mut types::rodata> {{
+        self.maps.rodata_data.as_deref_mut()
+    }}
+    fn set_common(constants: &mut types::rodata, common: &crate::bpf::kit::Common) {{
+{common}    }}
+}}
+"
+    )
 }
 
 /// The compiler: CLANG, or the first that is there.

@@ -8,6 +8,7 @@
 #include "targets.h"
 #include <bpf/bpf_tracing.h>
 #include "births.h"
+#include "losses.h"
 
 /* Whether every process is reported, as it may match what was asked for; else the recorded ones and their children. */
 const volatile __u8 report_all = 0;
@@ -17,24 +18,13 @@ struct {
 	__uint(max_entries, 1 << 18);
 } births SEC(".maps");
 
-/* Births that found no room: found by looking, later. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} births_lost SEC(".maps");
-
 static __always_inline void send(struct task_struct___fathom *task, __u32 pid, __u32 parent, __u32 kind, bool heir)
 {
 	struct birth *birth = bpf_ringbuf_reserve(&births, sizeof(*birth), 0);
-	__u32 zero = 0;
 
+	/* The process is found by looking, later. */
 	if (!birth) {
-		__u64 *lost = bpf_map_lookup_elem(&births_lost, &zero);
-
-		if (lost)
-			__sync_fetch_and_add(lost, 1);
+		lost(LOST_EVENT);
 		return;
 	}
 	birth->t_ns = bpf_ktime_get_ns();

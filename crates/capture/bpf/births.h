@@ -20,5 +20,6 @@ struct birth {
 };
 
 SENT(birth);
+NAMED(birth_kind);
 
 #endif

@@ -54,7 +54,7 @@ static __always_inline struct call_total *total_of(struct call_key *key, __u32 p
 	if (!refused)
 		count_entries(1);
 	if (!total)
-		lost(1);
+		lost(LOST_ENTRY);
 	else if (used)
 		remember_used(used, key->nr, key->end);
 	return total;

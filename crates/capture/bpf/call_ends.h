@@ -3,6 +3,8 @@
 #ifndef FATHOM_CALL_ENDS_H
 #define FATHOM_CALL_ENDS_H
 
+#include "types.h"
+
 /* A call that is timed by the kernel's ticks alone is long from as many on. */
 #define COARSE_LONG_TICKS 2
 
@@ -10,7 +12,10 @@ enum call_end {
 	CALL_DONE,
 	CALL_AGAIN, /* interrupted, timed out or not ready: EINTR, EAGAIN, ETIMEDOUT, EINPROGRESS and those that restart it */
 	CALL_FAILED,
+	CALL_ENDS,
 };
+
+NAMED(call_end);
 
 static __always_inline __u16 end_of(__s64 result)
 {

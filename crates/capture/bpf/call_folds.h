@@ -12,11 +12,9 @@
  * what its process gets: src/syscalls/totals.rs.
  */
 
-/* Kept in the place of a thread's id: ids of processes are below 2^22 (include/linux/threads.h). */
-#define OF_ENDED (1U << 31)
 static __always_inline bool are_many(void)
 {
-	__u32 made = 0, given_back = 1, from = 2;
+	__u32 made = ENTRIES_MADE, given_back = ENTRIES_GIVEN_BACK, from = FOLDS_FROM;
 	__s64 *count = bpf_map_lookup_elem(&entries, &made), *back = bpf_map_lookup_elem(&entries, &given_back);
 	__s64 *many = bpf_map_lookup_elem(&entries, &from);
 
@@ -82,7 +80,7 @@ static __always_inline bool fold_calls(struct caller *caller)
 
 	if (!are_many())
 		return false;
-	__u32 folded = 3;
+	__u32 folded = THREADS_FOLDED;
 	__s64 *threads = bpf_map_lookup_elem(&entries, &folded);
 
 	if (threads)

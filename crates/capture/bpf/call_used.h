@@ -5,11 +5,10 @@
 /* Calls and ends of a thread that are remembered. A thread that makes more of them gets no room back by itself. */
 #define MOST_USED 40
 
-/* [0] entries that were made, but for those that were given back here, [1] those that user space has given back, [2] from how many on
- * threads that end are put together, [3] threads that were. */
+/* By enum call_entries. Those that are given back here are not among those that were made. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 4);
+	__uint(max_entries, ENTRY_COUNTS);
 	__type(key, __u32);
 	__type(value, __s64);
 } entries SEC(".maps");
@@ -24,7 +23,7 @@ struct used_calls {
 
 static __always_inline void count_entries(__s64 more)
 {
-	__u32 made = 0;
+	__u32 made = ENTRIES_MADE;
 	__s64 *count = bpf_map_lookup_elem(&entries, &made);
 
 	if (count)

@@ -12,18 +12,22 @@
  * Of a thread that makes very many calls, most are counted before the jump to CALL_SLOT_WAITS or CALL_SLOT_EVERY (call_runs.h).
  *
  * A jump into an empty slot goes on behind it. A program that hangs on its tracepoint itself has slots of its own that are
- * empty, and ends there. Mirrored in src/bpf/dispatcher.rs.
+ * empty, and ends there. Filled by src/bpf/dispatcher.rs.
  */
 #ifndef FATHOM_CALLS_H
 #define FATHOM_CALLS_H
 
 #include <bpf/bpf_helpers.h>
+#include "types.h"
 
-/* Numbers of system calls that may have a slot of their own. */
-#define CALL_NUMBERS 512
-#define CALL_SLOT_WAITS 512
-#define CALL_SLOT_EVERY 513
-#define CALL_SLOTS 514
+enum call_slot {
+	CALL_NUMBERS = 512, /* system calls that may have a slot of their own */
+	CALL_SLOT_WAITS = CALL_NUMBERS,
+	CALL_SLOT_EVERY,
+	CALL_SLOTS,
+};
+
+NAMED(call_slot);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);

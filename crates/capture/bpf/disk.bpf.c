@@ -14,6 +14,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "files.h"
+#include "budget.h"
 #include "calls.h"
 #include "disk.h"
 
@@ -83,11 +84,9 @@ struct {
 	__type(value, struct disk_counts);
 } totals SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	/* A second of files that are written back, on four CPUs that report all they may: while others are attached, nobody reads. */
-	__uint(max_entries, 4 << 20);
-} events SEC(".maps");
+/* A second of files that are written back, on four CPUs that report all they may: while others are attached, nobody reads. */
+#define EVENT_BYTES (4 << 20)
+#include "events.h"
 
 /* Commits by journal, writeback by its control block, that of a file by its inode: when they began. */
 struct {
@@ -116,32 +115,9 @@ struct {
 #define BUDGET_REQUESTS 0
 #define BUDGET_FILES 1
 
-struct budget {
-	__u64 window_ns;
-	__u64 reported;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__type(value, struct budget);
-} budgets SEC(".maps");
-
-#include "losses.h"
-
 static __always_inline bool may_report(__u64 now, __u32 which)
 {
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &which);
-
-	if (!budget)
-		return false;
-	if (now - budget->window_ns > WINDOW_NS) {
-		budget->window_ns = now;
-		budget->reported = 0;
-	}
-	budget->reported += 1;
-	return budget->reported <= config.most;
+	return may_spend(which, now, WINDOW_NS, config.most);
 }
 
 static __always_inline struct under_way *begins(struct request___disk *rq)
@@ -151,11 +127,10 @@ static __always_inline struct under_way *begins(struct request___disk *rq)
 	struct under_way fresh = {.begun_ns = bpf_ktime_get_ns(), .pid = pid_of(task), .tid = tid_of(task)};
 
 	/* The kernel's own threads are known by their names: who dirtied what they write is not known. */
-	fresh.target = fresh.pid && !(task->flags & TASK_IS_KERNEL_THREAD)
-		       && (all_processes || bpf_map_lookup_elem(&targets, &fresh.pid));
+	fresh.target = !(task->flags & TASK_IS_KERNEL_THREAD) && is_recorded(fresh.pid);
 	bpf_get_current_comm(fresh.comm, sizeof(fresh.comm));
 	if (bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY)) {
-		lost(LOST_NO_ROOM);
+		lost(LOST_ENTRY);
 		return NULL;
 	}
 	return bpf_map_lookup_elem(&requests, &key);
@@ -255,7 +230,7 @@ int BPF_PROG(on_complete, struct request___disk *rq, __u8 status, unsigned int b
 		if (queue + device > counts->longest_ns)
 			counts->longest_ns = queue + device;
 	} else {
-		lost(LOST_NO_ROOM);
+		lost(LOST_ENTRY);
 	}
 	if (queue + device >= config.min_ns) {
 		bool may = may_report(now, BUDGET_REQUESTS);
@@ -277,7 +252,7 @@ int BPF_PROG(on_complete, struct request___disk *rq, __u8 status, unsigned int b
 			BPF_CORE_READ_STR_INTO(&event->name, disk, disk_name);
 			bpf_ringbuf_submit(event, 0);
 		} else {
-			lost(may ? LOST_NO_ROOM : LOST_REQUESTS);
+			lost(may ? LOST_EVENT : UNREPORTED_REQUESTS);
 		}
 	}
 	bpf_map_delete_elem(&requests, &key);
@@ -306,7 +281,7 @@ static __always_inline struct disk_event *end_work(void *what, __u32 kind)
 	struct disk_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
-		lost(LOST_NO_ROOM);
+		lost(LOST_EVENT);
 		return NULL;
 	}
 	__builtin_memset(event, 0, sizeof(*event));
@@ -353,7 +328,7 @@ int on_throttle(__u64 *ctx)
 	__u32 pid = pid_of(task);
 	__s64 pause = 0;
 
-	if (!pid || pid == own_pid || (!all_processes && !bpf_map_lookup_elem(&targets, &pid)))
+	if (!is_recorded(pid))
 		return 0;
 	/* Two loads at places that are fixed: the verifier takes no other. */
 	if (pause_argument == 6) {
@@ -368,7 +343,7 @@ int on_throttle(__u64 *ctx)
 	struct disk_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
-		lost(LOST_NO_ROOM);
+		lost(LOST_EVENT);
 		return 0;
 	}
 	__builtin_memset(event, 0, sizeof(*event));
@@ -456,7 +431,8 @@ static __always_inline int sync_ends(struct pt_regs___fathom *regs, long result)
 
 	if (size > sizeof(struct stack_sample) + sizeof(w->frame))
 		return 0;
-	count(bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP) ? COUNT_LOST : COUNT_SAMPLES);
+	if (bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP))
+		lost(LOST_EVENT);
 	return 0;
 }
 

@@ -102,15 +102,16 @@ struct written_key {
 	char device[DISK_NAME];
 };
 
-/* What was not reported or counted. */
+/* What was not reported one by one, as there was too much of it. */
 enum disk_loss {
-	LOST_REQUESTS, /* slow requests that were not reported one by one */
-	LOST_NO_ROOM,
-	LOST_FILES, /* files written back that were not reported one by one */
-	LOSSES,
+	UNREPORTED_REQUESTS = OWN_LOSSES,
+	UNREPORTED_FILES,
 };
 
+NAMED(disk_loss);
 SENT(disk_event);
 SENT(disk_file);
+NAMED(disk_op);
+NAMED(disk_what);
 
 #endif

@@ -17,7 +17,7 @@
  * Interrupts by which CPUs signal each other something (call_function, reschedule) are left out: they are the most frequent ones,
  * and wake nobody, but leave that to softirqs or to the CPU that sent them.
  *
- * Written by interrupts.bpf.c, one map for all programs of a recording. Mirrored in src/bpf/interrupts.rs.
+ * Written by interrupts.bpf.c, one map for all programs of a recording. Read by src/bpf/interrupts.rs.
  */
 #ifndef FATHOM_INTERRUPTS_H
 #define FATHOM_INTERRUPTS_H
@@ -25,9 +25,10 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "kernel.h"
+#include "types.h"
 
 /* What stands for a thread's id where an interrupt woke: ids of threads are below 2^22 (include/linux/threads.h). */
-#define NO_THREAD (1U << 31)
+enum waker { NO_THREAD = 1U << 31 };
 #define WOKEN_BY(kind, number) (NO_THREAD | (kind) << 24 | ((number) & 0xffff))
 
 enum interrupt_kind {
@@ -37,6 +38,9 @@ enum interrupt_kind {
 	BY_SOFTIRQ = 4, /* with its number */
 	BY_OTHER = 5,
 };
+
+NAMED(waker);
+NAMED(interrupt_kind);
 
 /* include/linux/interrupt.h */
 #define NET_RX_SOFTIRQ 3

@@ -98,7 +98,6 @@ static __always_inline int keep_stack(void *ctx, const struct walk *w)
 		return 0;
 	if (bpf_ringbuf_output(&samples, kept, offsetof(struct kept_stack, stack) + length, BPF_RB_FORCE_WAKEUP))
 		return 0;
-	count(COUNT_SAMPLES);
 	return 1;
 }
 

@@ -32,8 +32,6 @@
 #define FUTEX_WAIT 0
 /* glibc, sysdeps/nptl/lowlevellock.h: a lock for which somebody waits. */
 #define LLL_CONTENDED 2
-/* In java_threads: a thread that is none of Java's. */
-#define NO_JAVA_THREAD 1
 /* A thread that is not known is asked for so often at most, nanoseconds. */
 #define ASK_EVERY_NS 2000000
 
@@ -83,15 +81,8 @@ struct {
 	__type(value, struct lock_event);
 } waits SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} events SEC(".maps");
-
-/* [0] events that found no room, [1] threads that found no room, [2] waits for a lock without their stack, as there were too many,
- * [3] waits for work that were long enough to be reported, but too many. */
-#define LOSSES 4
-#include "losses.h"
+#define EVENT_BYTES (1 << 20)
+#include "events.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -240,7 +231,7 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, __u6
 	}
 	__u32 pid = pid_of(prev);
 
-	if (!pid || pid == own_pid || (!all_processes && !bpf_map_lookup_elem(&targets, &pid)))
+	if (!is_recorded(pid))
 		return;
 	struct lock_event fresh = {};
 
@@ -262,7 +253,7 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, __u6
 		fresh.brief = wait->brief;
 		*wait = fresh;
 	} else if (bpf_map_update_elem(&waits, &tid, &fresh, BPF_ANY))
-		lost(1);
+		lost(LOST_ENTRY);
 }
 
 SEC("tp_btf/sched_switch")
@@ -323,11 +314,11 @@ static __always_inline bool is_worth_reporting(struct lock_event *wait, bool is_
 		if (may_walk(now))
 			wait->stack_ns = send_user_stack();
 		else
-			lost(2);
+			lost(LOCK_WITHOUT_STACK);
 		return true;
 	}
 	if (!is_longer) {
-		lost(3);
+		lost(UNREPORTED_WORK);
 		return false;
 	}
 	count_reported(own_pace(), min_ns, now);
@@ -361,8 +352,7 @@ static __always_inline int futex_returns(struct pt_regs___fathom *regs)
 		/* From here on its owner is of no more interest. */
 		if (wait->later)
 			wait->owner = wait->owner_tid = 0;
-		if (bpf_ringbuf_output(&events, wait, sizeof(*wait), BPF_RB_NO_WAKEUP))
-			lost(0);
+		report(wait, sizeof(*wait));
 		wait->apart = 0;
 	}
 	if (!is_lock)
@@ -396,8 +386,7 @@ int BPF_PROG(lock_exit, struct task_struct___fathom *task)
 	if (java && *java > NO_JAVA_THREAD) {
 		struct lock_event event = { .off_ns = bpf_ktime_get_ns(), .pid = pid_of(task), .tid = tid, .kind = LOCK_ENDED };
 
-		if (bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_NO_WAKEUP))
-			lost(0);
+		report(&event, sizeof(event));
 	}
 	bpf_map_delete_elem(&waits, &tid);
 	bpf_map_delete_elem(&java_threads, &tid);

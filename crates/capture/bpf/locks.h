@@ -3,6 +3,8 @@
 #ifndef FATHOM_LOCKS_H
 #define FATHOM_LOCKS_H
 
+#include "types.h"
+
 enum lock_kind {
 	LOCK_NONE,    /* no wait for a lock; as an event: a thread of a JVM of which is not known whether it is Java's */
 	LOCK_MONITOR, /* to enter a Java monitor */
@@ -12,6 +14,19 @@ enum lock_kind {
 	LOCK_LATER,   /* not asked yet: its thread sleeps so often that it is asked when it was long, at the end */
 	LOCK_ENDED,   /* no wait, as an event alone: a thread of Java's has ended, at off_ns */
 };
+
+/* In the place of a JavaThread: the thread is none of Java's. */
+enum java_thread { NO_JAVA_THREAD = 1 };
+
+/* What locks.bpf.c and virtual_locks.bpf.c leave out, as there is too much of it. */
+enum lock_loss {
+	LOCK_WITHOUT_STACK = OWN_LOSSES, /* a wait for a lock */
+	UNREPORTED_WORK,                 /* a wait for work that was long enough to be reported */
+};
+
+NAMED(lock_kind);
+NAMED(lock_loss);
+NAMED(java_thread);
 
 /*
  * To find out what a thread waits for takes some 0.4 µs, as much as putting it to sleep, and to walk its stack ten. A thread whose

@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* How many of what a program has left out. Included where LOSSES says how many kinds of it there are. */
+/* How many of what a program has left out, by enum loss and its own that goes on with it: of all kinds in one, for one look. */
 #ifndef FATHOM_LOSSES_H
 #define FATHOM_LOSSES_H
 
 #include <bpf/bpf_helpers.h>
+#include "types.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, LOSSES);
+	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct losses);
 } losses SEC(".maps");
 
-static __always_inline void lost(__u32 which)
+static __always_inline void lost_many(__u32 kind, __u64 many)
 {
-	__u64 *count = bpf_map_lookup_elem(&losses, &which);
+	__u32 zero = 0;
+	struct losses *of_cpu = bpf_map_lookup_elem(&losses, &zero);
 
-	if (count)
-		*count += 1;
+	if (of_cpu && kind < MOST_LOSSES)
+		of_cpu->of[kind] += many;
+}
+
+static __always_inline void lost(__u32 kind)
+{
+	lost_many(kind, 1);
 }
 
 #endif

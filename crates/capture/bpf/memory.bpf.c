@@ -91,26 +91,6 @@ struct {
 	__type(value, struct memory_tail);
 } tails SEC(".maps");
 
-/* [0] faults that found no room to be counted by place, [1] other counts that found none. */
-#define LOSSES 2
-#include "losses.h"
-
-struct ids {
-	__u32 pid;
-	__u32 tid;
-};
-
-static __always_inline bool is_target(struct ids *ids)
-{
-	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
-
-	ids->pid = pid_of(task);
-	ids->tid = tid_of(task);
-	if (ids->pid == own_pid || ids->pid == 0)
-		return false;
-	return all_processes || bpf_map_lookup_elem(&targets, &ids->pid);
-}
-
 /* The slot of the current thread; what another one left in it is gone. */
 static __always_inline struct slot *own_slot(void)
 {
@@ -161,7 +141,8 @@ static __always_inline void send(void *ctx, struct memory_tail *tail, bool user_
 		return;
 	if (bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > WAKE_BYTES)
 		flags = BPF_RB_FORCE_WAKEUP;
-	count(bpf_ringbuf_output(&samples, &w->sample, size, flags) ? COUNT_LOST : COUNT_SAMPLES);
+	if (bpf_ringbuf_output(&samples, &w->sample, size, flags))
+		lost(LOST_EVENT);
 }
 
 #include "memory_faults.h"

@@ -3,6 +3,8 @@
 #ifndef FATHOM_MEMORY_H
 #define FATHOM_MEMORY_H
 
+#include "types.h"
+
 #define MAPPING_NAME 32
 
 /* What user space asks for. */
@@ -60,6 +62,8 @@ enum memory_what {
 	MEMORY_SLOW_MINOR = 8,  /* a minor fault that took long: a frozen file system, or one that makes room first */
 };
 
+NAMED(memory_what);
+
 /* Behind the stack of each record. */
 struct memory_tail {
 	__u64 from_ns;
@@ -91,7 +95,10 @@ enum space_call {
 	SPACE_MPROTECT,
 	SPACE_GIVE_BACK, /* madvise: MADV_DONTNEED, MADV_FREE, MADV_REMOVE, MADV_PAGEOUT */
 	SPACE_ADVISE,    /* madvise: the rest */
+	SPACE_CALLS,
 };
+
+NAMED(space_call);
 
 struct space_key {
 	__u32 pid;

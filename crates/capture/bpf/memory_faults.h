@@ -175,7 +175,7 @@ static __always_inline int fault_ends(struct bpf_perf_event_data *ctx, bool majo
 	__u64 address = ctx->addr;
 	__u64 stands_for = look.one_in ?: 1;
 
-	if (!is_target(&ids))
+	if (!here(&ids))
 		return 0;
 	struct slot *slot = own_slot();
 
@@ -196,7 +196,7 @@ static __always_inline int fault_ends(struct bpf_perf_event_data *ctx, bool majo
 	if (!counts)
 		counts = another_place(slot, address);
 	if (!counts) {
-		lost(0);
+		lost(LOST_ENTRY);
 		return 0;
 	}
 	counts->pid = ids.pid;

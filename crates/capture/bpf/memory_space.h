@@ -37,7 +37,7 @@ static __always_inline void count_foreign(struct mm_struct___memory *mm, bool wr
 
 		bpf_get_current_comm(first.comm, sizeof(first.comm));
 		if (bpf_map_update_elem(&foreign, &key, &first, BPF_NOEXIST))
-			lost(1);
+			lost(LOST_ENTRY);
 		counts = bpf_map_lookup_elem(&foreign, &key);
 	}
 	if (counts) {
@@ -76,7 +76,7 @@ static __always_inline int count_space_call(struct pt_regs___fathom *regs, long 
 	default:
 		return 0;
 	}
-	if (!is_target(&ids))
+	if (!here(&ids))
 		return 0;
 	if (call == SPACE_ADVISE) {
 		__u64 advice = regs->dx; /* include/uapi/asm-generic/mman-common.h */
@@ -104,7 +104,7 @@ static __always_inline int count_space_call(struct pt_regs___fathom *regs, long 
 		struct space_counts first = {.count = 1, .bytes = bytes};
 
 		if (bpf_map_update_elem(&calls, &key, &first, BPF_NOEXIST))
-			lost(1);
+			lost(LOST_ENTRY);
 	}
 	return 0;
 }

@@ -30,7 +30,7 @@ static __always_inline int stall_ends(void *ctx, __u32 what, __u64 argument)
 	__u64 from = slot->stalled_ns[what], now = bpf_ktime_get_ns();
 
 	slot->stalled_ns[what] = 0;
-	if (!is_target(&ids))
+	if (!here(&ids))
 		return 0;
 	struct stall_key key = {.pid = ids.pid, .what = what};
 	struct stall_counts *counts = bpf_map_lookup_elem(&stalls, &key);
@@ -42,7 +42,7 @@ static __always_inline int stall_ends(void *ctx, __u32 what, __u64 argument)
 		struct stall_counts first = {.count = 1, .ns = now - from};
 
 		if (bpf_map_update_elem(&stalls, &key, &first, BPF_NOEXIST))
-			lost(1);
+			lost(LOST_ENTRY);
 	}
 	struct memory_tail *tail = bpf_map_lookup_elem(&tails, &zero);
 

@@ -3,14 +3,16 @@
 #ifndef FATHOM_METHOD_H
 #define FATHOM_METHOD_H
 
-/* Breakpoints that a CPU has (DR0 to DR3). */
-#define BREAKPOINTS 4
-/* Entries that are armed one after the other, as code is compiled anew: each has a number of its own. */
-#define MOST_ENTRIES 2048
-/* Times are counted by powers of two of nanoseconds, each in four parts. */
-#define TIME_OCTAVES 40
-#define TIME_PARTS 4
-#define TIME_BUCKETS (TIME_OCTAVES * TIME_PARTS)
+#include "types.h"
+
+enum method_limit {
+	BREAKPOINTS = 4,     /* that a CPU has (DR0 to DR3) */
+	MOST_ENTRIES = 2048, /* that are armed one after the other, as code is compiled anew: each has a number of its own */
+	/* Times are counted by powers of two of nanoseconds, each in four parts. */
+	TIME_OCTAVES = 40,
+	TIME_PARTS = 4,
+	TIME_BUCKETS = TIME_OCTAVES * TIME_PARTS,
+};
 
 /* An address that is watched. */
 struct armed {
@@ -23,7 +25,10 @@ struct armed {
 	__u32 pad;
 };
 
-enum { HIT_CALL, HIT_REPLACED, HIT_NOT_KEPT, HIT_ELSEWHERE, HIT_RETURN, HIT_KINDS };
+enum method_hit { HIT_CALL, HIT_REPLACED, HIT_NOT_KEPT, HIT_ELSEWHERE, HIT_RETURN, HIT_KINDS };
+
+NAMED(method_limit);
+NAMED(method_hit);
 
 /* Calls of an entry by one caller and thread. */
 struct call_key {

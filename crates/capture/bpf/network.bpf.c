@@ -16,6 +16,8 @@
 #include "files.h"
 #include <linux/ptrace.h>
 #include "network.h"
+#include "probe_stack.h"
+#include "budget.h"
 
 /* include/uapi/asm-generic/fcntl.h */
 #define NONBLOCKING 04000
@@ -47,86 +49,41 @@ struct {
 	__type(value, struct network_again);
 } again SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} events SEC(".maps");
-
-/* [0] events that found no room, [1] segments sent again of which the connection found no room, [2] reported without a stack. */
-#define LOSSES 3
-#include "losses.h"
-
-struct budget {
-	__u64 second;
-	__u32 stacks;
-	__u32 walks; /* a walk is under way: a probe in a program may be interrupted by another thread's on its CPU */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct budget);
-} budgets SEC(".maps");
+#define EVENT_BYTES (1 << 20)
+#include "events.h"
 
 static const struct network_event no_event = {};
 static const struct network_again none_again = {};
 
-/* The user stack of the current thread; its stamp, by which the event names it. */
-static __always_inline __u64 send_stack(void)
+/* The stack of the current thread, where there are not too many; its stamp, by which the event names it. */
+static __always_inline __u64 stack_of_event(void *ctx)
 {
-	__u32 zero = 0;
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
-	__u64 second = bpf_ktime_get_ns() >> 30, stamp = 0;
+	__u64 stamp = may_spend(0, bpf_ktime_get_ns(), SECOND_NS, config.most_stacks) ? send_stack(ctx, false) : 0;
 
-	if (!budget)
-		return 0;
-	if (budget->second != second) {
-		budget->second = second;
-		budget->stacks = 0;
-	}
-	if (budget->walks || budget->stacks >= config.most_stacks) {
-		lost(2);
-		return 0;
-	}
-	budget->walks = 1;
-	budget->stacks += 1;
-	stamp = send_user_stack();
-	budget->walks = 0;
+	if (!stamp)
+		lost(WITHOUT_STACK);
 	return stamp;
 }
 
-/* Numbers of the current thread as fathom names it; false when it is none of a target's. */
-static __always_inline bool name_thread(__u32 *pid, __u32 *tid)
-{
-	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
-
-	*pid = pid_of(task);
-	*tid = tid_of(task);
-	if (!*pid || *pid == own_pid)
-		return false;
-	return all_processes || bpf_map_lookup_elem(&targets, pid);
-}
-
-static __always_inline void begin_connect(struct sock___fathom *sk)
+static __always_inline void begin_connect(void *ctx, struct sock___fathom *sk)
 {
 	__u64 key = (__u64)sk;
 	struct network_event *event;
-	__u32 pid, tid;
+	struct ids ids;
 
-	if (!name_thread(&pid, &tid))
+	if (!here(&ids))
 		return;
 	bpf_map_update_elem(&connecting, &key, &no_event, BPF_ANY);
 	event = bpf_map_lookup_elem(&connecting, &key);
 	if (!event)
 		return;
 	event->kind = NETWORK_CONNECT;
-	event->pid = pid;
-	event->tid = tid;
+	event->pid = ids.pid;
+	event->tid = ids.tid;
 	event->nonblocking = (BPF_CORE_READ(sk, sk_socket, file, f_flags) & NONBLOCKING) != 0;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 	read_ends(&event->ends, sk);
-	event->stack_ns = send_stack();
+	event->stack_ns = stack_of_event(ctx);
 	event->begin_ns = bpf_ktime_get_ns();
 }
 
@@ -140,9 +97,8 @@ static __always_inline void end_connect(struct sock___fathom *sk, bool establish
 	event->end_ns = bpf_ktime_get_ns();
 	event->established = established;
 	event->result = established ? 0 : BPF_CORE_READ(sk, sk_err);
-	if (event->end_ns - event->begin_ns >= config.min_ns
-	    && bpf_ringbuf_output(&events, event, sizeof(*event), BPF_RB_NO_WAKEUP))
-		lost(0);
+	if (event->end_ns - event->begin_ns >= config.min_ns)
+		report(event, sizeof(*event));
 	bpf_map_delete_elem(&connecting, &key);
 }
 
@@ -150,7 +106,7 @@ SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_state, struct sock___fathom *sk, int old_state, int new_state)
 {
 	if (new_state == STATE_SYN_SENT && BPF_CORE_READ(sk, sk_type) == STREAM)
-		begin_connect(sk);
+		begin_connect(ctx, sk);
 	else if (old_state == STATE_SYN_SENT)
 		end_connect(sk, new_state == STATE_ESTABLISHED);
 	return 0;
@@ -167,7 +123,7 @@ int BPF_PROG(on_retransmit, struct sock___fathom *sk)
 		struct network_event *begun = bpf_map_lookup_elem(&connecting, &key);
 
 		if (bpf_map_update_elem(&again, &key, &none_again, BPF_NOEXIST))
-			lost(1);
+			lost(LOST_ENTRY);
 		entry = bpf_map_lookup_elem(&again, &key);
 		if (!entry)
 			return 0;
@@ -187,20 +143,20 @@ int on_lookup(struct pt_regs *regs)
 	__u64 key = bpf_get_current_pid_tgid();
 	struct network_event *event;
 	const char *host = (const char *)PT_REGS_PARM1(regs);
-	__u32 pid, tid;
+	struct ids ids;
 
-	if (!host || !name_thread(&pid, &tid))
+	if (!host || !here(&ids))
 		return 0;
 	bpf_map_update_elem(&lookups, &key, &no_event, BPF_ANY);
 	event = bpf_map_lookup_elem(&lookups, &key);
 	if (!event)
 		return 0;
 	event->kind = NETWORK_LOOKUP;
-	event->pid = pid;
-	event->tid = tid;
+	event->pid = ids.pid;
+	event->tid = ids.tid;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 	bpf_probe_read_user_str(event->host, sizeof(event->host), host);
-	event->stack_ns = send_stack();
+	event->stack_ns = stack_of_event(regs);
 	event->begin_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -215,9 +171,8 @@ int on_lookup_end(struct pt_regs *regs)
 		return 0;
 	event->end_ns = bpf_ktime_get_ns();
 	event->result = (__s32)PT_REGS_RC(regs);
-	if (event->end_ns - event->begin_ns >= config.min_ns
-	    && bpf_ringbuf_output(&events, event, sizeof(*event), BPF_RB_NO_WAKEUP))
-		lost(0);
+	if (event->end_ns - event->begin_ns >= config.min_ns)
+		report(event, sizeof(*event));
 	bpf_map_delete_elem(&lookups, &key);
 	return 0;
 }

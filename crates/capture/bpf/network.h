@@ -4,6 +4,7 @@
 #define FATHOM_NETWORK_H
 
 #include "sockets.h"
+#include "types.h"
 
 /* Longest name of a host (RFC 1035), its final 0, and a word's rest. */
 #define HOST_BYTES 256
@@ -18,6 +19,12 @@ enum network_kind {
 	NETWORK_CONNECT = 1,
 	NETWORK_LOOKUP = 2,
 };
+
+NAMED(network_kind);
+
+enum network_loss { WITHOUT_STACK = OWN_LOSSES }; /* reported without it, as there were too many */
+
+NAMED(network_loss);
 
 /* A connection being made, or a name being resolved. */
 struct network_event {

@@ -48,36 +48,21 @@ struct {
 	__type(value, struct calls);
 } no_calls SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
-} events SEC(".maps");
+#define EVENT_BYTES (4 << 20)
+#include "events.h"
 
-/* [0] events that found no room, [1] calls that found none. */
-#define LOSSES 2
-#include "losses.h"
-
-static __always_inline bool is_wanted(__u32 *pid, __u32 *tid)
-{
-	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
-
-	*pid = pid_of(task);
-	*tid = tid_of(task);
-	return *pid && *pid != own_pid && (all_processes || bpf_map_lookup_elem(&targets, pid));
-}
-
-static __always_inline struct probe_event *begin_event(__u32 probe, __u32 pid, __u32 tid)
+static __always_inline struct probe_event *begin_event(__u32 probe, struct ids ids)
 {
 	struct probe_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
-		lost(0);
+		lost(LOST_EVENT);
 		return NULL;
 	}
 	event->t0_ns = event->t1_ns = bpf_ktime_get_ns();
 	event->result = 0;
-	event->pid = pid;
-	event->tid = tid;
+	event->pid = ids.pid;
+	event->tid = ids.tid;
 	event->probe = probe;
 	event->arguments = 0;
 	event->returned = 0;
@@ -106,12 +91,12 @@ static __always_inline void keep_registers(struct pt_regs *ctx, __u64 *argument,
 SEC("uprobe")
 int probe_hit(struct pt_regs *ctx)
 {
-	__u32 pid, tid;
+	struct ids ids;
 
-	if (!is_wanted(&pid, &tid))
+	if (!here(&ids))
 		return 0;
 	__u64 stack_ns = send_stack(ctx, false);
-	struct probe_event *event = begin_event(bpf_get_attach_cookie(ctx), pid, tid);
+	struct probe_event *event = begin_event(bpf_get_attach_cookie(ctx), ids);
 
 	if (!event)
 		return 0;
@@ -125,20 +110,21 @@ int probe_hit(struct pt_regs *ctx)
 SEC("uprobe")
 int probe_enter(struct pt_regs *ctx)
 {
-	__u32 pid, tid, zero = 0;
+	struct ids ids;
+	__u32 zero = 0;
 
-	if (!is_wanted(&pid, &tid))
+	if (!here(&ids))
 		return 0;
-	struct calls *calls = bpf_map_lookup_elem(&open_calls, &tid);
+	struct calls *calls = bpf_map_lookup_elem(&open_calls, &ids.tid);
 
 	if (!calls) {
 		struct calls *none = bpf_map_lookup_elem(&no_calls, &zero);
 
-		if (!none || bpf_map_update_elem(&open_calls, &tid, none, BPF_NOEXIST)) {
-			lost(1);
+		if (!none || bpf_map_update_elem(&open_calls, &ids.tid, none, BPF_NOEXIST)) {
+			lost(LOST_ENTRY);
 			return 0;
 		}
-		calls = bpf_map_lookup_elem(&open_calls, &tid);
+		calls = bpf_map_lookup_elem(&open_calls, &ids.tid);
 		if (!calls)
 			return 0;
 	}
@@ -146,7 +132,7 @@ int probe_enter(struct pt_regs *ctx)
 
 	calls->depth = depth + 1;
 	if (depth >= DEEPEST) {
-		lost(1);
+		lost(LOST_ENTRY);
 		return 0;
 	}
 	struct call *call = &calls->call[depth];
@@ -161,11 +147,11 @@ SEC("uretprobe")
 int probe_return(struct pt_regs *ctx)
 {
 	__u64 now = bpf_ktime_get_ns();
-	__u32 pid, tid;
+	struct ids ids;
 
-	if (!is_wanted(&pid, &tid))
+	if (!here(&ids))
 		return 0;
-	struct calls *calls = bpf_map_lookup_elem(&open_calls, &tid);
+	struct calls *calls = bpf_map_lookup_elem(&open_calls, &ids.tid);
 
 	if (!calls || !calls->depth)
 		return 0;
@@ -179,7 +165,7 @@ int probe_return(struct pt_regs *ctx)
 	if (now - call->t0_ns < min_ns)
 		return 0;
 	__u64 stack_ns = send_stack(ctx, false);
-	struct probe_event *event = begin_event(call->probe, pid, tid);
+	struct probe_event *event = begin_event(call->probe, ids);
 
 	if (!event)
 		return 0;
@@ -198,13 +184,13 @@ int probe_return(struct pt_regs *ctx)
 SEC("usdt")
 int probe_usdt(struct pt_regs *ctx)
 {
-	__u32 pid, tid;
+	struct ids ids;
 
-	if (!is_wanted(&pid, &tid))
+	if (!here(&ids))
 		return 0;
 	int count = bpf_usdt_arg_cnt(ctx);
 	__u64 stack_ns = send_stack(ctx, false);
-	struct probe_event *event = begin_event(bpf_usdt_cookie(ctx), pid, tid);
+	struct probe_event *event = begin_event(bpf_usdt_cookie(ctx), ids);
 
 	if (!event)
 		return 0;
@@ -228,12 +214,12 @@ int probe_usdt(struct pt_regs *ctx)
 SEC("tracepoint")
 int probe_tracepoint(void *ctx)
 {
-	__u32 pid, tid;
+	struct ids ids;
 
-	if (!is_wanted(&pid, &tid))
+	if (!here(&ids))
 		return 0;
 	__u64 stack_ns = send_stack(ctx, true);
-	struct probe_event *event = begin_event(bpf_get_attach_cookie(ctx), pid, tid);
+	struct probe_event *event = begin_event(bpf_get_attach_cookie(ctx), ids);
 
 	if (!event)
 		return 0;

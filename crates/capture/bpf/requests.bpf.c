@@ -79,8 +79,6 @@ struct {
 	__type(value, struct peer_answers);
 } peer_answers SEC(".maps");
 
-/* [0] requests and exchanges of which the connection, or [1] the process or peer found no room. */
-#define LOSSES 2
 #include "losses.h"
 
 static const struct answered none = {};
@@ -121,7 +119,7 @@ static __always_inline void exchange_begins(struct sock___fathom *sk)
 	struct exchange *exchange = bpf_sk_storage_get(&exchanges, (void *)sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
 	if (!exchange) {
-		lost(0);
+		lost(LOST_ENTRY);
 	} else if (!exchange->begun_ns) {
 		exchange->arrived_ns = 0;
 		exchange->begun_ns = bpf_ktime_get_ns();
@@ -158,7 +156,7 @@ static __always_inline void exchange_ends(struct sock___fathom *sk, __u32 pid)
 		answers = bpf_map_lookup_elem(&peer_answers, &peer);
 	}
 	if (!answers) {
-		lost(1);
+		lost(LOST_ENTRY);
 		return;
 	}
 	__sync_fetch_and_add(&answers->count, 1);
@@ -181,7 +179,7 @@ int BPF_PROG(on_received, struct sock___fathom *sk, int length, int flags)
 	struct connection *connection = bpf_sk_storage_get(&connections, (void *)sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
 	if (!connection)
-		lost(0);
+		lost(LOST_ENTRY);
 	else if (!connection->begun_ns)
 		connection->begun_ns = bpf_ktime_get_ns();
 	return 0;
@@ -213,7 +211,7 @@ int BPF_PROG(on_sent, struct sock___fathom *sk, int length, int flags)
 		answered = bpf_map_lookup_elem(&answers, &pid);
 	}
 	if (!answered) {
-		lost(1);
+		lost(LOST_ENTRY);
 		return 0;
 	}
 	__sync_fetch_and_add(&answered->count, 1);

@@ -5,6 +5,7 @@
 
 #include "unwind.h"
 #include "targets.h"
+#include "losses.h"
 
 /* Whether every process is sampled, or those in `targets` only. */
 const volatile __u8 all_processes = 0;
@@ -28,20 +29,25 @@ struct {
 	__type(value, struct walk);
 } walks SEC(".maps");
 
-enum { COUNT_SAMPLES, COUNT_LOST, COUNTS };
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} counts SEC(".maps");
-
-static __always_inline void count(__u32 what)
+/* Whether a process is one that is recorded. 0, which is the idle thread and what fathom's namespace does not show, is not. */
+static __always_inline bool is_recorded(__u32 pid)
 {
-	__u64 *n = bpf_map_lookup_elem(&counts, &what);
+	return pid && pid != own_pid && (all_processes || bpf_map_lookup_elem(&targets, &pid));
+}
 
-	if (n)
-		*n += 1;
+struct ids {
+	__u32 pid;
+	__u32 tid;
+};
+
+/* Whether the current thread is one of a process that is recorded, and its ids. */
+static __always_inline bool here(struct ids *ids)
+{
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+
+	ids->pid = pid_of(task);
+	ids->tid = tid_of(task);
+	return is_recorded(ids->pid);
 }
 
 /* The scratch of a sample of the current thread; none when it is not wanted. */
@@ -50,8 +56,7 @@ static __always_inline struct walk *begin_sample(__u8 kind)
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	__u32 zero = 0, pid = pid_of(task);
 
-	/* The idle thread, and what fathom's namespace does not show, have none. */
-	if (!pid || pid == own_pid || (!all_processes && !bpf_map_lookup_elem(&targets, &pid)))
+	if (!is_recorded(pid))
 		return NULL;
 	struct walk *w = bpf_map_lookup_elem(&walks, &zero);
 
@@ -157,7 +162,8 @@ static __always_inline void end_sample(void *ctx, struct walk *w)
 	if (bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > WAKE_BYTES || w->sample.reason == CUT_PROCESS_NOT_KNOWN
 	    || w->sample.reason == CUT_NO_MAPPING || w->sample.reason == CUT_JVM_NOT_READ)
 		flags = BPF_RB_FORCE_WAKEUP;
-	count(send_walked(w, bytes, flags) ? COUNT_SAMPLES : COUNT_LOST);
+	if (!send_walked(w, bytes, flags))
+		lost(LOST_EVENT);
 }
 
 #endif

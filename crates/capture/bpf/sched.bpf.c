@@ -49,15 +49,8 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20);
-} events SEC(".maps");
-
-/* [0] events that found no room, [1] threads that found no room, [2] parts of starts, [3] stacks of starts beyond the limit,
- * [4] waits that were long enough to be reported, but too many, [5] switches that were not seen. */
-#define LOSSES 6
-#include "losses.h"
+#define EVENT_BYTES (2 << 20)
+#include "events.h"
 
 /* A thread is too large for the stack of a program. */
 struct {
@@ -69,11 +62,7 @@ struct {
 
 static __always_inline bool is_target(struct task_struct___fathom *task)
 {
-	__u32 pid = pid_of(task);
-
-	if (pid == own_pid || pid == 0)
-		return false;
-	return all_processes || bpf_map_lookup_elem(&targets, &pid);
+	return is_recorded(pid_of(task));
 }
 
 /* What is known of a thread; made when it belongs to the same targets as `kin`. */
@@ -91,7 +80,7 @@ static __always_inline struct thread *thread_of(struct task_struct___fathom *tas
 	if (!fresh)
 		return NULL;
 	if (bpf_map_update_elem(&threads, &tid, fresh, BPF_NOEXIST))
-		lost(1);
+		lost(LOST_ENTRY);
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
@@ -102,7 +91,7 @@ static __always_inline void send_event(struct thread *thread, struct task_struct
 
 	if (!event) {
 		/* What is owed stays owed; the long wait is lost. */
-		lost(0);
+		lost(LOST_EVENT);
 		thread->pending_off_ns = 0;
 		return;
 	}
@@ -180,11 +169,7 @@ static __always_inline void watch_quota(struct thread *thread, struct task_struc
  * in `threads` failed. */
 static __always_inline void send_missed(struct thread *thread, struct task_struct___fathom *task, __u64 missed, __u64 now)
 {
-	__u32 which = 5;
-	__u64 *count = bpf_map_lookup_elem(&losses, &which);
-
-	if (count)
-		*count += missed;
+	lost_many(MISSED_SWITCH, missed);
 	/* A wait that is over and not reported yet goes first. */
 	if (thread->pending_off_ns)
 		send_event(thread, task, SCHED_WAITED, thread->pending_on_ns, 0);
@@ -218,7 +203,7 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, bool
 static __always_inline void report_start(const struct start_event *event)
 {
 	if (!send_start(event))
-		lost(2);
+		lost(LOST_START);
 }
 
 /* The child runs for the first time. */
@@ -308,7 +293,7 @@ static __always_inline void switched_in(struct thread *thread, struct task_struc
 		thread->owed_migrations += 1;
 	if (length < from_ns) {
 		if (length >= config.min_ns)
-			lost(4);
+			lost(UNREPORTED_WAIT);
 		if (!thread->owed_count)
 			thread->owes_since_ns = now;
 		if (!thread->unplaced_ns)
@@ -449,7 +434,7 @@ static __always_inline int call_returns(void)
 	if (is_walked || (has_made && may_take_start_stack(now)))
 		stack_ns = send_stack(thread);
 	else if (has_made)
-		lost(3);
+		lost(START_WITHOUT_STACK);
 	if (has_made)
 		send_cloned(&thread->start, task, now, stack_ns, is_wait);
 	if (is_walked)

@@ -44,6 +44,16 @@ struct sched_event {
 	__u64 kernel[SCHED_KERNEL_FRAMES];
 };
 
+/* What it leaves out, besides what finds no room. */
+enum sched_loss {
+	LOST_START = OWN_LOSSES, /* a part of a start that found no room */
+	START_WITHOUT_STACK,     /* as there were too many */
+	UNREPORTED_WAIT,         /* long enough to be reported, but too many */
+	MISSED_SWITCH,           /* not seen */
+};
+
 SENT(sched_event);
+NAMED(sched_loss);
+NAMED(sched_event_kind);
 
 #endif

@@ -11,6 +11,7 @@
 #ifndef FATHOM_STARTS_H
 #define FATHOM_STARTS_H
 
+#include "budget.h"
 #include "types.h"
 
 enum start_event_kind {
@@ -33,6 +34,7 @@ struct start_event {
 };
 
 SENT(start_event);
+NAMED(start_event_kind);
 
 /* What a thread has to do with starts: as a parent, with the last child that it made; as a child, until it has run. */
 struct starting {
@@ -56,32 +58,10 @@ struct {
 	__uint(max_entries, 512 << 10);
 } starts SEC(".maps");
 
-/* Taken since the beginning of a second. */
-struct start_stacks {
-	__u64 since_ns;
-	__u64 taken;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct start_stacks);
-} start_stacks SEC(".maps");
-
 /* Whether one more stack may be taken. */
 static __always_inline bool may_take_start_stack(__u64 now)
 {
-	__u32 zero = 0;
-	struct start_stacks *stacks = bpf_map_lookup_elem(&start_stacks, &zero);
-
-	if (!stacks)
-		return false;
-	if (now - stacks->since_ns >= 1000000000ULL) {
-		stacks->since_ns = now;
-		stacks->taken = 0;
-	}
-	return stacks->taken++ < START_STACKS;
+	return may_spend(0, now, SECOND_NS, START_STACKS);
 }
 
 /* Whether it found room. */

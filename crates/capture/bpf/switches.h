@@ -4,16 +4,17 @@
  *
  *   sched_switch, sched_waking ──▶ SWITCH_SLOT_WAITS (sched) ──▶ SWITCH_SLOT_LOCKS (locks)
  *
- * Mirrored in src/bpf/dispatcher.rs.
+ * Filled by src/bpf/dispatcher.rs.
  */
 #ifndef FATHOM_SWITCHES_H
 #define FATHOM_SWITCHES_H
 
 #include <bpf/bpf_helpers.h>
+#include "types.h"
 
-#define SWITCH_SLOT_WAITS 0
-#define SWITCH_SLOT_LOCKS 1
-#define SWITCH_SLOTS 2
+enum switch_slot { SWITCH_SLOT_WAITS, SWITCH_SLOT_LOCKS, SWITCH_SLOTS };
+
+NAMED(switch_slot);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);

@@ -20,6 +20,7 @@
 
 const volatile struct syscalls_config config = {};
 
+#include "budget.h"
 #include "call_used.h"
 
 /* A thread of a target. */
@@ -61,15 +62,8 @@ struct {
 	__type(value, struct call_shape);
 } shapes SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20);
-} events SEC(".maps");
-
-/* [0] events that found no room, [1] calls that could not be counted, [2] long calls beyond what is reported a second,
- * [3] reported without a stack, as there were too many. */
-#define LOSSES 4
-#include "losses.h"
+#define EVENT_BYTES (2 << 20)
+#include "events.h"
 
 /* What is too large for the stack of a program. */
 struct scratch {
@@ -77,9 +71,6 @@ struct scratch {
 	char bytes[CALL_TEXT_BYTES];
 	struct call_total fresh;
 	struct call_total folded;
-	__u64 second;
-	__u32 stacks;
-	__u32 reported;
 };
 
 struct {
@@ -124,7 +115,7 @@ static __always_inline struct caller *caller_of(bool *fresh)
 	/* Read in place in the usual case: every system call of the host comes by here. */
 	named.pid = in_first_namespace() ? (__u32)task->tgid : pid_of(task);
 
-	if (!caller && (!named.pid || named.pid == own_pid || (!all_processes && !bpf_map_lookup_elem(&targets, &named.pid))))
+	if (!caller && !is_recorded(named.pid))
 		return NULL;
 	named.tid = tid_of(task);
 	if (caller) {
@@ -134,26 +125,11 @@ static __always_inline struct caller *caller_of(bool *fresh)
 	*fresh = true;
 	caller = bpf_task_storage_get(&callers, (void *)task, &named, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!caller)
-		lost(1);
+		lost(LOST_ENTRY);
 	return caller;
 }
 
-/* Whether there is room for one more this second: [0] reported, [1] with a stack. */
-static __always_inline bool may_report(struct scratch *s, __u64 now)
-{
-	__u64 second = now >> 30;
-
-	if (s->second != second) {
-		s->second = second;
-		s->stacks = s->reported = 0;
-	}
-	if (s->reported >= config.most_events) {
-		lost(2);
-		return false;
-	}
-	s->reported += 1;
-	return true;
-}
+enum call_budget { REPORTED, WITH_STACK };
 
 static __always_inline void begin_event(struct call_event *event, struct caller *caller, __u8 kind)
 {
@@ -171,8 +147,7 @@ static __always_inline void send_event(struct scratch *s)
 
 	if (text > CALL_TEXT_BYTES)
 		text = CALL_TEXT_BYTES;
-	if (bpf_ringbuf_output(&events, &s->event, sizeof(s->event) + text, BPF_RB_NO_WAKEUP))
-		lost(0);
+	report(&s->event, sizeof(s->event) + text);
 }
 
 SEC("tp_btf/sys_enter")
@@ -290,15 +265,17 @@ int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs, long result)
 	s->event.exit_ns = now;
 	s->event.result = result;
 	s->event.flags = flags;
-	if (!read_call(s, (void *)bpf_get_current_task_btf(), regs, shape, true) || !may_report(s, now))
+	if (!read_call(s, (void *)bpf_get_current_task_btf(), regs, shape, true))
 		goto over;
-	bpf_get_current_comm(s->event.comm, sizeof(s->event.comm));
-	if (s->stacks < config.most_stacks) {
-		s->stacks += 1;
-		s->event.stack_ns = send_user_stack();
-	} else {
-		lost(3);
+	if (!may_spend(REPORTED, now, SECOND_NS, config.most_events)) {
+		lost(UNREPORTED_CALL);
+		goto over;
 	}
+	bpf_get_current_comm(s->event.comm, sizeof(s->event.comm));
+	if (may_spend(WITH_STACK, now, SECOND_NS, config.most_stacks))
+		s->event.stack_ns = send_user_stack();
+	else
+		lost(CALL_WITHOUT_STACK);
 	send_event(s);
 over:
 	caller->enter_ns = 0;

@@ -6,13 +6,24 @@
 #include "call_ends.h"
 #include "sockets.h"
 
-/* System calls with a number below this are counted each by itself. */
-#define MOST_CALLS 512
+enum call_limit {
+	MOST_CALLS = 512,  /* calls with a number below this are counted each by itself */
+	CALL_LENGTHS = 40, /* powers of two of a call's length in nanoseconds; the last one counts what is longer too */
+	OF_ENDED = 1U << 31, /* in the place of a thread's id: those of a process that have ended (call_folds.h). Ids are below 2^22 */
+};
+
+/* Counts that user space and the programs keep in `entries`. */
+enum call_entries {
+	ENTRIES_MADE,
+	ENTRIES_GIVEN_BACK,
+	FOLDS_FROM,     /* entries from which on threads that end are put together */
+	THREADS_FOLDED,
+	ENTRY_COUNTS,
+};
+
 /* Bytes of text behind an event at most, of which one piece takes this many at most. */
 #define CALL_TEXT_BYTES 1280
 #define CALL_PIECE_BYTES 256
-/* Powers of two of a call's length in nanoseconds that are counted; the last one counts what is longer too. */
-#define CALL_LENGTHS 40
 
 /* What user space asks for. */
 struct syscalls_config {
@@ -83,6 +94,19 @@ enum call_event_flags {
 	CALL_COARSE = 16,      /* it began somewhat later than reported */
 	CALL_UNFINISHED = 32,  /* it has not ended; `exit_ns` is now, and there is no result */
 };
+
+/* What is left out, as there is too much of it. */
+enum call_loss {
+	UNREPORTED_CALL = OWN_LOSSES, /* long, and in the totals only */
+	CALL_WITHOUT_STACK,
+};
+
+NAMED(call_limit);
+NAMED(call_loss);
+NAMED(call_entries);
+NAMED(call_report);
+NAMED(call_event_kind);
+NAMED(call_event_flags);
 
 /* Followed by `text` bytes: names of the path of the descriptor, leaf first, each ended by 0, `path` bytes; those of the
  * directory that the argument is relative to, `base` bytes; then the argument itself. */

@@ -5,5 +5,11 @@
 
 SENT(stack_sample);
 SENT(kept_head);
+NAMED(unwind_limit);
+NAMED(process_flag);
+NAMED(row_kind);
+NAMED(mapping_kind);
+NAMED(frame_kind);
+NAMED(stack_sample_kind);
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -3,9 +3,14 @@
 #ifndef FATHOM_UNWIND_TYPES_H
 #define FATHOM_UNWIND_TYPES_H
 
-/* Frames of a stack at most; of a kernel stack: kernel.perf_event_max_stack is 127 by default. */
-#define MOST_FRAMES 1024
-#define MOST_KERNEL_FRAMES 127
+enum unwind_limit {
+	MOST_FRAMES = 1024,
+	MOST_KERNEL_FRAMES = 127, /* kernel.perf_event_max_stack by default */
+	CODE_PAGE_SHIFT = 10,     /* from bytes of code to pages of rows */
+	BLOB_HEAD = 512,          /* of a blob, that is read at most: sizeof(nmethod) is 376 at most on JDK 8 to 25; a power of two for
+	                             the verifier */
+	MOST_KEPT_STACK = 64 << 10, /* bytes of a stack that are kept at most */
+};
 
 enum cut_reason {
 #define CUT(name, text) CUT_##name,
@@ -43,7 +48,6 @@ struct unwind_row {
 };
 
 /* Rows of one page of code are one range of the array of rows. */
-#define CODE_PAGE_SHIFT 10
 struct row_page {
 	__u32 first;
 	__u32 rows;
@@ -74,8 +78,11 @@ struct process_code {
 	__u32 jvm;         /* index in the array of JVMs, plus one; 0: none */
 	__u32 flags;
 };
-#define PROCESS_JVM_NOT_READ 1 /* it is a JVM, of which nothing was read yet */
-#define PROCESS_KEEPS_STACKS 2 /* a stack that cannot be walked is sent as it lies in memory: see kept_stack */
+
+enum process_flag {
+	PROCESS_JVM_NOT_READ = 1, /* it is a JVM, of which nothing was read yet */
+	PROCESS_KEEPS_STACKS = 2, /* a stack that cannot be walked is sent as it lies in memory: see kept_stack */
+};
 
 /* A field of an object of the JVM: see fathom_hotspot::layout::Field. */
 struct jvm_field {
@@ -157,7 +164,6 @@ struct stack_sample {
  * A stack that could not be walked to its root when the sample was taken, because user space had not read its process far
  * enough: registers and memory, to be walked by the same unwinder in user mode when more is known (src/unwind/kept.rs).
  */
-#define MOST_KEPT_STACK (64 << 10)
 /* Functions may use so much below the stack pointer (x86-64 ABI). */
 #define RED_ZONE 128
 struct kept_head {

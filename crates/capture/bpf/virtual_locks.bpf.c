@@ -62,15 +62,8 @@ struct {
 	__type(value, struct leaving);
 } leaving SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} events SEC(".maps");
-
-/* [0] events that found no room, [1] threads that found no room, [2] waits for a lock without their stack, as there were too many,
- * [3] waits for work that were too many to be reported. */
-#define LOSSES 4
-#include "losses.h"
+#define EVENT_BYTES (1 << 20)
+#include "events.h"
 
 static __always_inline __u64 object_of_handle(const struct lock_jvm *jvm, __u64 slot)
 {
@@ -121,8 +114,7 @@ static __always_inline void drop(struct virtual_wait *wait)
 	if (!wait->wait.stack_ns)
 		return;
 	wait->wait.on_ns = wait->wait.off_ns;
-	if (bpf_ringbuf_output(&events, wait, sizeof(*wait), BPF_RB_NO_WAKEUP))
-		lost(0);
+	report(wait, sizeof(*wait));
 }
 
 /* What a virtual thread waited for and was not seen to get. */
@@ -150,14 +142,14 @@ static __always_inline bool begin(const struct virtual_thread *thread, struct vi
 		wait->wait.stack_ns = send_stack(NULL, false);
 		return true;
 	}
-	lost(is_held ? 2 : 3);
+	lost(is_held ? LOCK_WITHOUT_STACK : UNREPORTED_WORK);
 	return is_held;
 }
 
 static __always_inline void keep(const struct virtual_thread *thread, struct virtual_wait *wait)
 {
 	if (bpf_map_update_elem(&virtual_waits, thread, wait, BPF_ANY)) {
-		lost(1);
+		lost(LOST_ENTRY);
 		drop(wait);
 	}
 }
@@ -172,8 +164,7 @@ static __always_inline void end(struct virtual_wait *wait, __u64 since_ns)
 		return;
 	}
 	wait->wait.on_ns = now;
-	if (bpf_ringbuf_output(&events, wait, sizeof(*wait), BPF_RB_NO_WAKEUP))
-		lost(0);
+	report(wait, sizeof(*wait));
 }
 
 static __always_inline void of_monitor(const struct virtual_jvm *jvm, struct virtual_wait *wait, __u64 monitor, __u32 kind)
@@ -201,7 +192,7 @@ int virtual_preempt(struct pt_regs *ctx)
 	now.wait.wait.kind = LOCK_WAIT;
 	begin(&now.thread, &now.wait, true);
 	if (bpf_map_update_elem(&leaving, &tid, &now, BPF_ANY)) {
-		lost(1);
+		lost(LOST_ENTRY);
 		drop(&now.wait);
 	}
 	return 0;
@@ -294,8 +285,7 @@ int virtual_reenter(struct pt_regs *ctx)
 	if (wait->wait.off_ns >= jvm->monitors_since_ns && now - wait->wait.off_ns >= min_ns) {
 		wait->wait.on_ns = now;
 		wait->wait.apart = 1;
-		if (bpf_ringbuf_output(&events, wait, sizeof(*wait), BPF_RB_NO_WAKEUP))
-			lost(0);
+		report(wait, sizeof(*wait));
 		wait->wait.apart = 0;
 	}
 	wait->wait.on_ns = 0;

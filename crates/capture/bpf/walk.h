@@ -8,8 +8,6 @@
 /* Registers as instructions number them. */
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15, REGISTERS };
 
-/* Head of a blob that is read at most: sizeof(nmethod) is 376 at most on JDK 8 to 25; a power of two for the verifier. */
-#define BLOB_HEAD 512
 #define CODE_WINDOW 128
 
 struct walk {

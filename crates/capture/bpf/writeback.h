@@ -201,14 +201,14 @@ int BPF_PROG(on_file_end, struct inode___disk *inode, struct writeback_control__
 	if (sum)
 		__sync_fetch_and_add(sum, bytes);
 	else if (bpf_map_update_elem(&written, &by, &bytes, BPF_NOEXIST))
-		lost(LOST_NO_ROOM);
+		lost(LOST_ENTRY);
 	if (now - from < config.min_ns && bytes < config.large_bytes)
 		return 0;
 	bool may = may_report(now, BUDGET_FILES);
 	struct disk_file *file = may ? bpf_ringbuf_reserve(&events, sizeof(*file), 0) : NULL;
 
 	if (!file) {
-		lost(may ? LOST_NO_ROOM : LOST_FILES);
+		lost(may ? LOST_EVENT : UNREPORTED_FILES);
 		return 0;
 	}
 	__builtin_memset(file, 0, sizeof(*file));

@@ -3,6 +3,8 @@
 pub(crate) mod attached;
 pub(crate) mod dispatcher;
 pub(crate) mod interrupts;
+pub(crate) mod kit;
+pub(crate) mod losses;
 pub(crate) mod object;
 pub(crate) mod own;
 pub(crate) mod record;
@@ -12,7 +14,7 @@ pub(crate) mod whole;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Once;
 
-use libbpf_rs::{ErrorKind, MapCore};
+use libbpf_rs::ErrorKind;
 
 use crate::{Unavailable, privileges};
 
@@ -56,11 +58,6 @@ pub(crate) fn silence() {
 /// it is not known.
 pub(crate) fn pid_namespace() -> u64 {
     std::fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
-}
-
-/// The sum over all CPUs of one number of a per-CPU array.
-pub(crate) fn counted(map: &impl MapCore, which: u32) -> u64 {
-    record::of_cpus::<u64>(map, which).into_iter().sum()
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@ use std::os::fd::BorrowedFd;
 
 use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId};
 
+use crate::bpf::kit::Kit;
 use crate::clock::monotonic_ns;
 use crate::engine::Engine;
 use crate::services::{Service, Services};
 use crate::settings::Settings;
+use crate::unwind::share_tables;
 use crate::{Clock, TargetEvent, Targets, Unavailable, WrittenFile};
 
 /// A source of live data. One module, one line in [`COLLECTORS`](crate::COLLECTORS).
@@ -141,6 +143,23 @@ impl Context<'_> {
     /// watch of its thread.
     pub(crate) fn ends_ns(&self) -> u64 {
         self.services.ended_ns.unwrap_or_else(|| monotonic_ns().max(0).cast_unsigned())
+    }
+
+    /// For the object of a collector: with what the collector needs of the session.
+    pub(crate) fn kit(&self, entry: &Entry, what: &'static str) -> Kit<'_> {
+        let needs = |service| entry.needs.contains(&service);
+        let unwinder = needs(Service::Unwinder).then(|| self.services.unwinder()).flatten();
+        let targets = self.targets.map();
+        let mut kit = Kit::alone(what)
+            .sees_all(self.targets.selection().is_whole_host())
+            .shares(move |object| share_tables(object, unwinder, targets));
+        if needs(Service::Interrupts) {
+            kit = kit.sees_interrupts(self.services.interrupts().ok());
+        }
+        if needs(Service::Dispatcher) {
+            kit = kit.reached_by(self.services.dispatcher());
+        }
+        kit
     }
 
     /// The recording's row of a thread of a process.

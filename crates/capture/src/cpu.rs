@@ -20,7 +20,6 @@ use std::rc::Rc;
 
 use fathom_recording::SampleRow;
 
-use crate::target::Change;
 use crate::unwind::kept::{Awaited, Kept, Waiting};
 use crate::unwind::reason_name;
 use crate::unwind::samples::Sample;
@@ -103,10 +102,7 @@ impl Cpu {
             begin = *end;
         }
         (self.records, self.ends) = (records, ends);
-        if let Some(program) = &self.program {
-            let lost = program.lost();
-            cx.source_mut().lost = lost;
-        }
+        cx.source_mut().lost += self.program.as_mut().map_or(0, Program::lost);
     }
 
     /// Walks a stack that was kept, or lets it wait for what is to become known of its process.
@@ -204,10 +200,7 @@ impl Collector for Cpu {
         // Samples begin when its stacks can be walked. Those of a JVM at work that are kept from
         // before are walked a second later, when some of its code is no longer what it was: 1 to 6%
         // were cut when that was tried with a javac.
-        match event.change {
-            Change::Gone => program.unwatch(event.target.pid),
-            Change::Appeared | Change::Exec | Change::BecameJvm => program.watch(event.target.pid),
-        }
+        program.follow(event);
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {

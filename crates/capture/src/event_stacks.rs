@@ -7,8 +7,11 @@ use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 
 use fathom_recording::StackId;
-use libbpf_rs::{MapCore, Result};
+use libbpf_rs::skel::Skel;
 
+use crate::Unavailable;
+use crate::bpf::kit::Loaded;
+use crate::bpf::losses::Losses;
 use crate::bpf::ring::Ring;
 use crate::collector::Context;
 use crate::unwind::SharedUnwinder;
@@ -23,6 +26,7 @@ type Record = Box<[u8]>;
 pub(crate) struct Events<E> {
     events: Ring<E>,
     stacks: Ring<(Stamp, Record)>,
+    losses: Losses,
     /// Stacks that wait for their event.
     waiting: HashMap<Stamp, Record>,
     /// Tables and names, shared with the other collectors that take stacks; without it there are
@@ -33,21 +37,36 @@ pub(crate) struct Events<E> {
 }
 
 impl<E: 'static> Events<E> {
-    /// Over the maps of a loaded object. `parse` reads an event; at most `most` are taken in one
-    /// round.
-    pub(crate) fn over(
-        events: &dyn MapCore,
-        samples: &dyn MapCore,
+    /// Of an object that is loaded: `parse` reads an event; at most `most` of them, and of stacks,
+    /// are taken in one round.
+    pub(crate) fn of<S: Skel<'static>>(
+        loaded: &Loaded<S>,
         parse: fn(&[u8]) -> Option<E>,
         most: usize,
-        unwinder: Option<SharedUnwinder>,
-    ) -> Result<Self> {
+        cx: &Context<'_>,
+    ) -> Result<Self, Unavailable> {
         let stamped = |bytes: &[u8]| {
             let head = Sample::parse(bytes)?.head;
             Some(((head.tid, head.t_ns), bytes.into()))
         };
-        let (events, stacks) = (Ring::over(events, parse, most)?, Ring::over(samples, stamped, most)?);
-        Ok(Self { events, stacks, waiting: HashMap::new(), unwinder, most })
+        Ok(Self {
+            events: loaded.ring("events", parse, most)?,
+            stacks: loaded.ring("samples", stamped, most)?,
+            losses: loaded.losses()?,
+            waiting: HashMap::new(),
+            unwinder: cx.services.unwinder().cloned(),
+            most,
+        })
+    }
+
+    /// What found no room since the last time.
+    pub(crate) fn lost(&mut self) -> u64 {
+        self.losses.take()
+    }
+
+    /// So many the program has left out so far, of a kind of its own.
+    pub(crate) fn left_out(&self, kind: u32) -> u64 {
+        self.losses.of(kind)
     }
 
     /// What came in since the last time.

@@ -48,6 +48,9 @@ pub const ENTRY: Entry = Entry {
     make: |_: &Settings| Box::new(JvmEvents::default()),
 };
 
+/// What cannot be seen without it.
+const WHAT: &str = "events of the JVM (collections, safepoints, compilations, classes, threads)";
+
 /// JVMs that are followed at a time: the map of losses has as many entries.
 const MAX_SLOTS: usize = 256;
 
@@ -346,14 +349,8 @@ impl Jvm {
 }
 
 impl Collector for JvmEvents {
-    fn start(&mut self, _cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let loaded = Loaded::load().map_err(|error| Unavailable {
-            what: "events of the JVM (collections, safepoints, compilations, classes, threads)".into(),
-            why: format!("its eBPF program cannot be loaded: {error}"),
-            remedy: "fathom check lists what this kernel allows; GC and safepoint logs have most of them"
-                .into(),
-        })?;
-        self.loaded = Some(loaded);
+    fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.loaded = Some(Loaded::load(cx.kit(&ENTRY, WHAT))?);
         Ok(())
     }
 

@@ -25,12 +25,14 @@ use births::Births;
 
 mod births;
 mod command;
+mod event;
 mod identity;
 mod jvms;
 mod select;
 mod threads;
 
 pub use command::Command;
+pub use event::{Change, Target, TargetEvent};
 use identity::is_jvm;
 pub use identity::{Identity, jvm_library};
 pub use jvms::{Condition, JvmFilter};
@@ -47,51 +49,6 @@ const FEW: usize = 16;
 
 /// Targets whose exit is waited for by descriptor; of more, it is noticed at the next scan.
 const MAX_PIDFDS: usize = 64;
-
-/// A process that is recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// Its id.
-    pub pid: i32,
-    /// When it started, ticks since boot.
-    pub start_ticks: u64,
-    /// Its row in the recording. One that becomes another program by exec gets a new row.
-    pub process: ProcessId,
-    /// Whether HotSpot's library is mapped in it.
-    pub jvm: bool,
-}
-
-/// What happened to a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// It is recorded from now on.
-    Appeared,
-    /// It became another program: what is known of its code is void. [`Target::process`] is a new
-    /// row.
-    Exec,
-    /// It has mapped libjvm by now: it is a JVM.
-    BecameJvm,
-    /// It has ended. Its `/proc` entry may be gone.
-    Gone,
-}
-
-/// News of a target.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TargetEvent {
-    /// What happened.
-    pub change: Change,
-    /// The target as it is after that.
-    pub target: Target,
-    /// When it happened, or was noticed, monotonic nanoseconds.
-    pub at_ns: u64,
-}
-
-impl TargetEvent {
-    /// Whether the target is no longer what it was.
-    pub(crate) fn leaves(&self) -> bool {
-        matches!(self.change, Change::Exec | Change::Gone)
-    }
-}
 
 /// A target with what is needed to follow it.
 struct Followed {

@@ -12,6 +12,17 @@ use fathom_recording::{Overwrite, Writer};
 /// Half of what the kernel's verifier looks at before it gives up.
 const ROOM: u32 = 500_000;
 
+/// A second program on one of the dispatcher's four tracepoints costs every system call or switch
+/// of the host.
+fn only_the_dispatcher_is_on_its_tracepoints() {
+    let files = std::fs::read_dir("/proc/self/fdinfo").unwrap();
+    let links: String = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok()).collect();
+    for tracepoint in ["sys_enter", "sys_exit", "sched_switch", "sched_waking"] {
+        let line = format!("tp_name:\t{tracepoint}");
+        assert_eq!(links.lines().filter(|of_link| *of_link == line).count(), 1, "programs on {tracepoint}");
+    }
+}
+
 /// Starts all collectors of the eBPF engine on what `selection` names, and stops them.
 fn start_all(selection: Selection) {
     let folder = tempfile::tempdir().unwrap();
@@ -36,6 +47,7 @@ fn start_all(selection: Selection) {
         eprintln!("{name}: the verifier looked at {looked} instructions");
         assert!(looked < ROOM, "{name}: {looked}");
     }
+    only_the_dispatcher_is_on_its_tracepoints();
     let working: Vec<&str> = session.collectors().collect();
     let failed: Vec<_> = all.iter().filter(|id| !working.contains(id)).collect();
     assert!(failed.is_empty(), "{failed:?} did not start: {unseen:#?}");

@@ -19,16 +19,17 @@ use super::object::{place, skeleton};
 use super::silence;
 
 skeleton!("dispatcher");
+use skeleton::types::{call_slot, switch_slot};
 use skeleton::{DispatcherSkel, DispatcherSkelBuilder};
 
-/// The program that reports waits when their call returns: `CALL_SLOT_WAITS`.
-pub(crate) const WAITS: u32 = 512;
-/// The one that counts every call, always the last: `CALL_SLOT_EVERY`.
-pub(crate) const EVERY: u32 = 513;
+/// The program that reports waits when their call returns.
+pub(crate) const WAITS: u32 = call_slot::CALL_SLOT_WAITS.0;
+/// The one that counts every call, always the last.
+pub(crate) const EVERY: u32 = call_slot::CALL_SLOT_EVERY.0;
 /// Of context switches and wakeups, the program that reports waits, and the one behind it that
-/// reports locks: `SWITCH_SLOT_WAITS`, `SWITCH_SLOT_LOCKS`.
-pub(crate) const SWITCH_WAITS: u32 = 0;
-pub(crate) const SWITCH_LOCKS: u32 = 1;
+/// reports locks.
+pub(crate) const SWITCH_WAITS: u32 = switch_slot::SWITCH_SLOT_WAITS.0;
+pub(crate) const SWITCH_LOCKS: u32 = switch_slot::SWITCH_SLOT_LOCKS.0;
 
 /// What programs are attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,21 +9,22 @@ use std::os::fd::AsFd;
 use std::rc::Rc;
 
 use libbpf_rs::btf::Btf;
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::skel::OpenSkel;
 use libbpf_rs::{OpenObject, Result};
 
 use super::attached::attached;
-use super::object::{Part, leave_out, place, skeleton};
-use super::{pid_namespace, silence, unavailable};
+use super::kit::Kit;
+use super::object::{Part, leave_out, skeleton};
+use super::unavailable;
 use crate::Unavailable;
 
 skeleton!("interrupts");
 use skeleton::InterruptsSkelBuilder;
+use skeleton::types::{interrupt_kind, waker};
 
 attached!(InterruptsSkel, InterruptsMaps, InterruptsLinks: interrupts);
 
-/// `NO_THREAD`.
-const NO_THREAD: u32 = 1 << 31;
+const NO_THREAD: u32 = waker::NO_THREAD.0;
 /// What is not seen where the programs cannot be loaded.
 const WHAT: &str = "what woke threads where no thread did: whoever was interrupted is named";
 
@@ -66,18 +67,14 @@ pub(crate) struct Interrupts {
 impl Interrupts {
     /// Loads and attaches them.
     pub(crate) fn start() -> std::result::Result<Rc<Self>, Unavailable> {
-        silence();
-        let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-        let mut open = InterruptsSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-        if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-            data.pidns_ino = pid_namespace();
-        }
-        let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
+        let kernel = Btf::from_vmlinux()
+            .map_err(|error| unavailable(WHAT, "reading the kernel's types for", &error))?;
+        let mut open = Kit::alone(WHAT).open(InterruptsSkelBuilder::default())?;
         let remedy = "a kernel from 5.17 on that was built with it";
-        let unseen = leave_out(open.open_object_mut(), &kernel, &PARTS, remedy);
-        let mut loaded = open.load().map_err(failed("loading"))?;
-        loaded.attach().map_err(failed("attaching"))?;
-        let attached = Attached::of(loaded).map_err(failed("opening a map of"))?;
+        let unseen = leave_out(open.skel.open_object_mut(), &kernel, &PARTS, remedy);
+        let mut loaded = open.load()?;
+        loaded.attach()?;
+        let attached = loaded.keep(Attached::of)?;
         Ok(Rc::new(Self { attached, unseen }))
     }
 
@@ -120,11 +117,11 @@ impl Waker {
             return if word == 0 { Self::Nobody } else { Self::Thread(word) };
         }
         let number = (word & 0xffff) as u16;
-        match (word & !NO_THREAD) >> 24 {
-            1 => Self::Timer,
-            2 => Self::Device(number),
-            3 => Self::Disk,
-            4 => Self::Softirq(number),
+        match interrupt_kind((word & !NO_THREAD) >> 24) {
+            interrupt_kind::BY_TIMER => Self::Timer,
+            interrupt_kind::BY_DEVICE => Self::Device(number),
+            interrupt_kind::BY_DISK => Self::Disk,
+            interrupt_kind::BY_SOFTIRQ => Self::Softirq(number),
             _ => Self::Other,
         }
     }

@@ -4,16 +4,19 @@ use std::cell::RefCell;
 use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, MapHandle, RingBuffer, RingBufferBuilder};
 
-use crate::Unavailable;
-use crate::bpf::object::{place, skeleton};
-use crate::unwind::SharedUnwinder;
-use crate::unwind::share_tables;
+use crate::bpf::kit::Kit;
+use crate::bpf::losses::Losses;
+use crate::bpf::object::skeleton;
+use crate::unwind::{SharedUnwinder, share_tables};
+use crate::{TargetEvent, Unavailable};
 
 skeleton!("cpu");
 use skeleton::{CpuSkel, CpuSkelBuilder};
+
+/// What cannot be seen without it.
+const WHAT: &str = "CPU samples";
 
 /// Records that were read and wait to be taken.
 #[derive(Default)]
@@ -30,12 +33,12 @@ pub struct Program {
     /// What the program looks up.
     pub unwinder: SharedUnwinder,
     targets: MapHandle,
-    counts: MapHandle,
+    losses: Losses,
     skel: CpuSkel<'static>,
 }
 
 fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
-    move |error| crate::bpf::unavailable("CPU samples", step, &error)
+    move |error| crate::bpf::unavailable(WHAT, step, &error)
 }
 
 impl Program {
@@ -46,22 +49,19 @@ impl Program {
         unwinder: SharedUnwinder,
         targets: Option<&MapHandle>,
     ) -> Result<Self, Unavailable> {
-        crate::bpf::silence();
-        let mut open = CpuSkelBuilder::default().open(place()).map_err(refused("opening"))?;
-        share_tables(open.open_object_mut(), Some(&unwinder), targets)
-            .map_err(refused("sharing the tables of"))?;
-        let constants = open.maps.rodata_data.as_deref_mut().ok_or_else(no_constants)?;
-        constants.all_processes = u8::from(all);
-        constants.own_pid = std::process::id();
-        constants.pidns_ino = crate::bpf::pid_namespace();
+        let kit =
+            Kit::alone(WHAT).sees_all(all).shares(|object| share_tables(object, Some(&unwinder), targets));
+        let mut open = kit.open(CpuSkelBuilder::default())?;
         let processors = libbpf_rs::num_possible_cpus().map_err(refused("counting CPUs for"))? as u32;
         let ring = ring_bytes(processors);
         // Three quarters: the rest is for samples that were walked at once.
-        constants.most_kept_data = ring / 4 * 3;
-        let sized =
-            [open.maps.kept_stacks.set_max_entries(processors), open.maps.samples.set_max_entries(ring)];
+        open.constants().most_kept_data = ring / 4 * 3;
+        let maps = &mut open.skel.maps;
+        let sized = [maps.kept_stacks.set_max_entries(processors), maps.samples.set_max_entries(ring)];
         sized.into_iter().collect::<Result<Vec<()>, _>>().map_err(refused("sizing a table of"))?;
-        let skel = open.load().map_err(refused("loading"))?;
+        let loaded = open.load()?;
+        let losses = loaded.losses()?;
+        let skel = loaded.skel;
         let maps = &skel.maps;
         let inbox: Rc<RefCell<Inbox>> = Rc::default();
         let samples = handle(&maps.samples)?;
@@ -76,8 +76,8 @@ impl Program {
             })
             .map_err(refused("opening the ring buffer of"))?;
         let ring = builder.build().map_err(refused("opening the ring buffer of"))?;
-        let (targets, counts) = (handle(&maps.targets)?, handle(&maps.counts)?);
-        Ok(Self { links: RefCell::default(), ring, inbox, unwinder, targets, counts, skel })
+        let targets = handle(&maps.targets)?;
+        Ok(Self { links: RefCell::default(), ring, inbox, unwinder, targets, losses, skel })
     }
 
     /// Runs it at every tick of a perf event, until it is detached.
@@ -95,14 +95,9 @@ impl Program {
         self.links.get_mut().clear();
     }
 
-    /// Samples a process.
-    pub fn watch(&self, pid: i32) {
-        let _ = self.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY);
-    }
-
-    /// Samples it no more.
-    pub fn unwatch(&self, pid: i32) {
-        let _ = self.targets.delete(&pid.to_ne_bytes());
+    /// Samples a target, or no more.
+    pub fn follow(&self, event: &TargetEvent) {
+        event.mark(&self.targets);
     }
 
     /// Reads at most so many records: their bytes, and where each ends.
@@ -120,9 +115,9 @@ impl Program {
         std::mem::swap(&mut inbox.ends, ends);
     }
 
-    /// Samples that found no room in the ring buffer.
-    pub fn lost(&self) -> u64 {
-        crate::bpf::counted(&self.counts, 1)
+    /// Samples that found no room in the ring buffer, since the last time.
+    pub fn lost(&mut self) -> u64 {
+        self.losses.take()
     }
 
     /// Readable when much waits, or something that should not.
@@ -139,12 +134,4 @@ fn handle(map: &libbpf_rs::Map<'_>) -> Result<MapHandle, Unavailable> {
 /// Room for samples between two rounds, in the kernel and mapped twice here: a power of two.
 fn ring_bytes(processors: u32) -> u32 {
     processors.next_power_of_two().clamp(4, 64) << 20
-}
-
-fn no_constants() -> Unavailable {
-    Unavailable {
-        what: "CPU samples".into(),
-        why: "the program has no constants: it was built wrongly".into(),
-        remedy: "build fathom again".into(),
-    }
 }

@@ -19,12 +19,12 @@ use crate::bpf::record::read;
 use crate::clock::monotonic_ns;
 use crate::growing_series::{Gauge, Points};
 use crate::procfs;
-use crate::target::Change;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use program::Program;
 use program::skeleton::types::disk_key;
-use program::{Losses, Program};
+use program::skeleton::types::disk_loss;
 use record::{Counts, Event, What, WrittenFile, op_name, reason_name, sync_name};
 use written::Written;
 
@@ -63,20 +63,12 @@ struct Disk {
     series: HashMap<disk_key, ([Gauge; 4], bool)>,
     written_ns: i64,
     written: Written,
-    losses: Losses,
 }
 
 impl Collector for Disk {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.unwinder = cx.services.unwinder().cloned();
-        let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
-        let whole_host = cx.targets.selection().is_whole_host();
-        let (program, unseen) = Program::start(
-            whole_host,
-            min_ns,
-            (self.unwinder.as_ref(), cx.targets.map()),
-            cx.services.dispatcher(),
-        )?;
+        let (program, unseen) = Program::start(cx.settings.min_ns.unwrap_or(MIN_NS), cx)?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
         self.written_ns = monotonic_ns();
@@ -84,13 +76,11 @@ impl Collector for Disk {
     }
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             self.take(cx);
         }
-        let Some(program) = &self.program else { return };
-        match event.change {
-            Change::Gone => program.unwatch(event.target.pid),
-            Change::Appeared | Change::Exec | Change::BecameJvm => program.watch(event.target.pid),
+        if let Some(program) = &self.program {
+            program.follow(event);
         }
     }
 
@@ -112,7 +102,9 @@ impl Collector for Disk {
         }
         self.take(cx);
         self.write(cx);
-        unreported(self.losses.requests, self.losses.files).for_each(|what| cx.unseen(what));
+        let of = |which| self.program.as_ref().map_or(0, |program| program.unreported(which));
+        unreported(of(disk_loss::UNREPORTED_REQUESTS), of(disk_loss::UNREPORTED_FILES))
+            .for_each(|what| cx.unseen(what));
         (self.program, self.unwinder) = (None, None);
     }
 }
@@ -219,12 +211,12 @@ impl Disk {
 
     /// Writes the sums of the time since the last time.
     fn write(&mut self, cx: &mut Context<'_>) {
-        let Some(program) = &self.program else { return };
+        let Some(program) = &mut self.program else { return };
         let now_ns = monotonic_ns();
         let (from_ns, length) = (self.written_ns, (now_ns - self.written_ns).max(1));
         self.written_ns = now_ns;
         let seconds = length as f64 / 1e9;
-        self.losses = program.losses();
+        cx.source_mut().lost += program.lost();
         let totals = program.totals();
         for (key, counts) in totals {
             let rise = counts.since(self.totals.get(&key));
@@ -251,7 +243,6 @@ impl Disk {
             self.totals.insert(key, counts);
         }
         self.written.write(program.written_back(), from_ns, now_ns, cx);
-        cx.source_mut().lost = self.losses.no_room;
     }
 }
 

@@ -1,29 +1,25 @@
 //! The programs in the kernel: loaded, attached, read.
 
-use std::os::fd::AsFd;
-use std::rc::Rc;
-
 use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::skel::OpenSkel;
 use rustix::time::{ClockId, clock_getres};
+use syscalls::Sysno;
 
 use super::record::{Counts, WrittenBack};
-use crate::Unavailable;
 use crate::bpf::attached::attached;
-use crate::bpf::dispatcher::{Dispatcher, Hook, Registered};
-use crate::bpf::object::{Part, leave_out, place, skeleton};
+use crate::bpf::dispatcher::{Hook, Registered};
+use crate::bpf::losses::Losses;
+use crate::bpf::object::{Part, leave_out, skeleton};
 use crate::bpf::ring::Ring;
-use crate::bpf::{counted, pid_namespace, silence, unavailable, whole};
-use crate::unwind::SharedUnwinder;
-use crate::unwind::share_tables;
+use crate::bpf::{unavailable, whole};
+use crate::{Context, TargetEvent, Unavailable};
 
 skeleton!("disk");
 use skeleton::DiskSkelBuilder;
-use skeleton::types::disk_key;
+use skeleton::types::{disk_key, disk_loss};
 
-attached!(DiskSkel, DiskMaps, DiskLinks: counts, losses, targets, totals, written);
+attached!(DiskSkel, DiskMaps, DiskLinks: targets, totals, written);
 
 /// What cannot be seen without it.
 const WHAT: &str = "requests to disks";
@@ -36,8 +32,9 @@ const LARGE_BYTES: u64 = 4 << 20;
 /// Records taken in one round; what is left waits in the kernel's buffers.
 const MOST_RECORDS: usize = 20_000;
 
-/// fsync, fdatasync, sync_file_range, syncfs (x86-64), as bpf/disk.bpf.c names them.
-const SYNC_CALLS: [u32; 4] = [74, 75, 277, 306];
+/// System calls that write a file's pages back.
+pub(super) const SYNC_CALLS: [Sysno; 4] =
+    [Sysno::fsync, Sysno::fdatasync, Sysno::sync_file_range, Sysno::syncfs];
 
 /// Parts that a kernel may lack, with their tracepoint and what is not seen without it.
 const PARTS: [Part; 7] = [
@@ -79,77 +76,45 @@ pub(super) struct Program {
     registered: Vec<Registered>,
     events: Ring<Record>,
     stacks: Ring<Record>,
+    losses: Losses,
     loaded: Attached,
 }
 
 type Record = Box<[u8]>;
 
-fn failed(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
-    move |error| unavailable(WHAT, step, &error)
-}
-
 impl Program {
-    /// Loads and attaches them, with what this kernel does not have. With an unwinder they walk by
-    /// its tables; `targets`: the map of them that all programs of the recording share.
-    pub(super) fn start(
-        whole_host: bool,
-        min_ns: u64,
-        (unwinder, targets): (Option<&SharedUnwinder>, Option<&MapHandle>),
-        dispatcher: Option<Rc<Dispatcher>>,
-    ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
-        silence();
-        let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
-        let mut open = DiskSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-        if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-            data.config.min_ns = min_ns;
-            data.config.most = MOST;
-            data.config.page_bytes = rustix::param::page_size() as u64;
-            data.config.large_bytes = LARGE_BYTES;
-            // The coarse clock moves at each tick.
-            let tick = clock_getres(ClockId::MonotonicCoarse);
-            data.config.jiffy_ns = u64::try_from(tick.tv_nsec).unwrap_or(0);
-            data.pause_argument = pause_argument(&kernel);
-            data.own_pid = std::process::id();
-            data.all_processes = u8::from(whole_host);
-            data.pidns_ino = pid_namespace();
-        }
-        let object = open.open_object_mut();
-        share_tables(object, unwinder, targets).map_err(failed("sharing the tables of"))?;
+    /// Loads and attaches them, with what this kernel does not have.
+    pub(super) fn start(min_ns: u64, cx: &Context<'_>) -> Result<(Self, Vec<Unavailable>), Unavailable> {
+        let kernel = Btf::from_vmlinux()
+            .map_err(|error| unavailable(WHAT, "reading the kernel's types for", &error))?;
+        let calls = SYNC_CALLS.map(|call| call.id().cast_unsigned());
+        let mut open = cx
+            .kit(&super::ENTRY, WHAT)
+            .hooked("on_return", Hook::Out, &calls)
+            .hooked("on_call", Hook::In, &calls)
+            .open(DiskSkelBuilder::default())?;
+        let constants = open.constants();
+        constants.config.min_ns = min_ns;
+        constants.config.most = MOST;
+        constants.config.page_bytes = rustix::param::page_size() as u64;
+        constants.config.large_bytes = LARGE_BYTES;
+        // The coarse clock moves at each tick.
+        let tick = clock_getres(ClockId::MonotonicCoarse);
+        constants.config.jiffy_ns = u64::try_from(tick.tv_nsec).unwrap_or(0);
+        constants.pause_argument = pause_argument(&kernel);
         let remedy = "a kernel that was built with it, or the file system that has it";
-        let unseen = leave_out(object, &kernel, &PARTS, remedy);
-        if let Some(dispatcher) = &dispatcher {
-            dispatcher
-                .take_over(object, &["on_call", "on_return"])
-                .map_err(failed("sharing the dispatcher of"))?;
-        }
-        let mut loaded = open.load().map_err(failed("loading"))?;
-        let ring = |map: &dyn MapCore| {
-            let ring = Ring::over(map, |bytes| Some(bytes.into()), MOST_RECORDS);
-            ring.map_err(failed("mapping a ring buffer of"))
-        };
-        let (events, stacks) = (ring(&loaded.maps.events)?, ring(&loaded.maps.samples)?);
-        loaded.attach().map_err(failed("attaching"))?;
-        let mut registered = Vec::new();
-        if let Some(dispatcher) = dispatcher {
-            let hooks =
-                [(loaded.progs.on_return.as_fd(), Hook::Out), (loaded.progs.on_call.as_fd(), Hook::In)];
-            for (program, hook) in hooks {
-                registered
-                    .push(dispatcher.register(program, hook, &SYNC_CALLS).map_err(failed("attaching"))?);
-            }
-        }
-        let loaded = Attached::of(loaded).map_err(failed("opening a map of"))?;
-        Ok((Self { registered, events, stacks, loaded }, unseen))
+        let unseen = leave_out(open.skel.open_object_mut(), &kernel, &PARTS, remedy);
+        let mut loaded = open.load()?;
+        let ring = |name| loaded.ring(name, |bytes| Some(bytes.into()), MOST_RECORDS);
+        let (events, stacks, losses) = (ring("events")?, ring("samples")?, loaded.losses()?);
+        let registered = loaded.attach()?;
+        let loaded = loaded.keep(Attached::of)?;
+        Ok((Self { registered, events, stacks, losses, loaded }, unseen))
     }
 
-    /// Watches a process.
-    pub(super) fn watch(&self, pid: i32) {
-        let _ = self.loaded.maps.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY);
-    }
-
-    /// Watches it no more.
-    pub(super) fn unwatch(&self, pid: i32) {
-        let _ = self.loaded.maps.targets.delete(&pid.to_ne_bytes());
+    /// Watches a target, or no more.
+    pub(super) fn follow(&self, event: &TargetEvent) {
+        event.mark(&self.loaded.maps.targets);
     }
 
     /// Counts no more; what was counted can still be read.
@@ -180,24 +145,15 @@ impl Program {
         written.map(|(key, bytes)| WrittenBack::of(&key, bytes)).collect()
     }
 
-    /// What was not reported or counted.
-    pub(super) fn losses(&self) -> Losses {
-        let losses = &self.loaded.maps.losses;
-        // Syncs come with their stacks, by a ring of their own.
-        let no_room = counted(losses, 1) + counted(&self.loaded.maps.counts, 1);
-        Losses { requests: counted(losses, 0), no_room, files: counted(losses, 2) }
+    /// What found no room since the last time.
+    pub(super) fn lost(&mut self) -> u64 {
+        self.losses.take()
     }
-}
 
-/// `enum disk_loss`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Losses {
-    /// Slow requests that were not reported one by one, as there were too many.
-    pub(super) requests: u64,
-    /// What found no room.
-    pub(super) no_room: u64,
-    /// Files written back that were not reported one by one.
-    pub(super) files: u64,
+    /// So many were not reported one by one, as there were too many.
+    pub(super) fn unreported(&self, which: disk_loss) -> u64 {
+        self.losses.of(which.0)
+    }
 }
 
 /// Where `pause` is among the arguments of the tracepoint `balance_dirty_pages`: kernels from 6.15

@@ -1,6 +1,11 @@
 //! What the program in the kernel sends and counts: `bpf/disk.h`.
 
-use super::program::skeleton::types::{disk_counts, disk_event, disk_file, disk_key, written_key};
+use syscalls::Sysno;
+
+use super::program::SYNC_CALLS;
+use super::program::skeleton::types::{
+    disk_counts, disk_event, disk_file, disk_key, disk_op, disk_what, written_key,
+};
 use crate::bpf::record::text;
 
 /// Bits of a device's number that are its minor one (include/linux/kdev_t.h).
@@ -55,7 +60,7 @@ pub(super) struct WrittenBack {
     pub(super) bytes: u64,
 }
 
-/// `enum disk_what`.
+/// What an event reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Request,
@@ -81,9 +86,15 @@ pub(super) struct Counts {
     pub(super) failed: u64,
 }
 
-/// Kinds of requests, by `enum disk_op`.
+/// The name of a kind of requests.
 pub(super) fn op_name(op: u32) -> &'static str {
-    ["read", "write", "flush", "discard"].get(op as usize).copied().unwrap_or("other")
+    match disk_op(op) {
+        disk_op::DISK_READ => "read",
+        disk_op::DISK_WRITE => "write",
+        disk_op::DISK_FLUSH => "flush",
+        disk_op::DISK_DISCARD => "discard",
+        _ => "other",
+    }
 }
 
 /// Why the kernel writes back: `enum wb_reason` (include/linux/backing-dev-defs.h), as it prints
@@ -104,25 +115,19 @@ pub(super) fn reason_name(reason: u32) -> &'static str {
 
 /// A system call that writes a file's pages back.
 pub(super) fn sync_name(number: u32) -> &'static str {
-    match number {
-        74 => "fsync",
-        75 => "fdatasync",
-        277 => "sync_file_range",
-        306 => "syncfs",
-        _ => "sync",
-    }
+    Sysno::new(number as usize).filter(|call| SYNC_CALLS.contains(call)).map_or("sync", |call| call.name())
 }
 
 impl Event {
     /// As the program sends it; `None` where its kind is not known.
     pub(super) fn of(event: &disk_event) -> Option<Self> {
-        let what = match event.what {
-            1 => What::Request,
-            2 => What::Commit,
-            3 => What::Writeback,
-            4 => What::Throttle,
-            5 => What::Sync,
-            6 => What::File,
+        let what = match disk_what(event.what) {
+            disk_what::DISK_REQUEST => What::Request,
+            disk_what::DISK_COMMIT => What::Commit,
+            disk_what::DISK_WRITEBACK => What::Writeback,
+            disk_what::DISK_THROTTLE => What::Throttle,
+            disk_what::DISK_SYNC => What::Sync,
+            disk_what::DISK_FILE => What::File,
             _ => return None,
         };
         Some(Self {

@@ -95,7 +95,7 @@ impl Collector for Jfr {
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid;
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             self.land(pid, cx);
         }
         if event.change == Change::Gone || !event.target.jvm {

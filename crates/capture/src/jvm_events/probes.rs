@@ -3,12 +3,13 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, UprobeOpts, UsdtOpts};
 
 use super::functions::{self, Function};
 use super::record::Record;
-use crate::bpf::object::{place, skeleton};
+use crate::Unavailable;
+use crate::bpf::kit::Kit;
+use crate::bpf::object::skeleton;
 use crate::bpf::record::{self, read};
 use crate::bpf::ring::Ring;
 use crate::perf_memory::PerfMemory;
@@ -206,14 +207,10 @@ const MOST_RECORDS: usize = 100_000;
 
 impl Loaded {
     /// Loads it.
-    pub fn load() -> Result<Self, libbpf_rs::Error> {
-        let mut open = JvmEventsSkelBuilder::default().open(place())?;
-        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
-            constants.pidns_ino = crate::bpf::pid_namespace();
-        }
-        let loaded = open.load()?;
-        let ring = Ring::over(&loaded.maps.events, |bytes| Record::of(&read(bytes)?), MOST_RECORDS)?;
-        Ok(Self { ring, loaded })
+    pub fn load(kit: Kit<'_>) -> Result<Self, Unavailable> {
+        let loaded = kit.open(JvmEventsSkelBuilder::default())?.load()?;
+        let ring = loaded.ring("events", |bytes| Record::of(&read(bytes)?), MOST_RECORDS)?;
+        Ok(Self { ring, loaded: loaded.skel })
     }
 
     /// What came in since the last time.

@@ -5,8 +5,8 @@ use zerocopy::IntoBytes;
 use super::probes::Kind;
 use super::probes::skeleton::types::{jvm_event, jvm_string};
 
-/// What is kept of a string: `JVM_EVENT_STRING_BYTES`.
-const KEPT: usize = 128;
+/// What is kept of a string.
+const KEPT: usize = size_of::<jvm_string>();
 
 /// What a probe reported.
 #[derive(Clone, Debug, PartialEq, Eq)]

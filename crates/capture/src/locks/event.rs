@@ -3,12 +3,8 @@
 use fathom_hotspot::locks::{LockConstants, Waiting, WaitsFor};
 use fathom_recording::vocabulary::kind;
 
-use super::skeleton::types::{lock_event, lock_jvm};
+use super::skeleton::types::{lock_event, lock_jvm, lock_kind};
 use crate::bpf::interrupts::Waker;
-
-/// `LOCK_LATER`, `LOCK_ENDED`.
-const LATER: u32 = 5;
-const ENDED: u32 = 6;
 
 /// What the ring buffer holds.
 pub(super) enum Record {
@@ -28,9 +24,11 @@ pub(super) enum Record {
 impl Record {
     /// As the program sends it; `None` where its kind is not known.
     pub(super) fn of(event: &lock_event) -> Option<Self> {
-        match event.kind {
-            0 => Some(Self::Unknown(event.tid)),
-            ENDED => Some(Self::Ended { pid: event.pid, tid: event.tid, at_ns: event.off_ns }),
+        match lock_kind(event.kind) {
+            lock_kind::LOCK_NONE => Some(Self::Unknown(event.tid)),
+            lock_kind::LOCK_ENDED => {
+                Some(Self::Ended { pid: event.pid, tid: event.tid, at_ns: event.off_ns })
+            }
             _ => Event::of(event).map(Self::Wait),
         }
     }
@@ -94,11 +92,11 @@ pub(super) struct Event {
 impl Event {
     /// As the program sends and keeps it; `None` when it is no wait.
     pub(super) fn of(event: &lock_event) -> Option<Self> {
-        let waited = match event.kind {
-            1 => Waited::Monitor,
-            2 => Waited::Wait,
-            3 => Waited::Park,
-            4 => Waited::Native,
+        let waited = match lock_kind(event.kind) {
+            lock_kind::LOCK_MONITOR => Waited::Monitor,
+            lock_kind::LOCK_WAIT => Waited::Wait,
+            lock_kind::LOCK_PARK => Waited::Park,
+            lock_kind::LOCK_NATIVE => Waited::Native,
             _ => return None,
         };
         let event = Self {
@@ -142,7 +140,7 @@ pub(super) struct Unasked {
 impl Unasked {
     /// As the program keeps it; `None` when it sleeps no more, or was asked.
     pub(super) fn of(event: &lock_event) -> Option<Self> {
-        let sleeps = event.kind == LATER && event.off_ns > 0 && event.on_ns == 0;
+        let sleeps = event.kind == lock_kind::LOCK_LATER.0 && event.off_ns > 0 && event.on_ns == 0;
         sleeps.then_some(Self { pid: event.pid, tid: event.tid, off_ns: event.off_ns })
     }
 }
@@ -157,9 +155,9 @@ pub(super) fn waits_since(off_ns: u64, pid: u32, tid: u32, waiting: &Waiting) ->
         pid,
         tid,
         kind: match waiting.what {
-            WaitsFor::Monitor => 1,
-            WaitsFor::Notification => 2,
-            WaitsFor::Permit => 3,
+            WaitsFor::Monitor => lock_kind::LOCK_MONITOR.0,
+            WaitsFor::Notification => lock_kind::LOCK_WAIT.0,
+            WaitsFor::Permit => lock_kind::LOCK_PARK.0,
         },
         owner_tid: waiting.owner_tid,
         ..lock_event::default()
@@ -211,7 +209,7 @@ mod tests {
         let waiting = Waiting { what: WaitsFor::Monitor, lock: 1, owner: 2, owner_tid: 3, header: [4, 5] };
         let asked = waits_since(7, 100, 101, &waiting);
         assert_eq!(Unasked::of(&asked), None);
-        let asleep = lock_event { kind: LATER, ..asked };
+        let asleep = lock_event { kind: lock_kind::LOCK_LATER.0, ..asked };
         assert_eq!(Event::of(&asleep), None);
         assert_eq!(Unasked::of(&asleep), Some(Unasked { pid: 100, tid: 101, off_ns: 7 }));
         assert_eq!(Unasked::of(&lock_event { on_ns: 9, ..asleep }), None);

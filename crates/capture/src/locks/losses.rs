@@ -1,13 +1,14 @@
 //! What was left out and what was lost, as the source says it.
 
 use super::LockWaits;
-use crate::bpf::counted;
+use super::skeleton::types::lock_loss;
+use crate::event_stacks::Events;
 use crate::{Context, Unavailable};
 
 impl LockWaits {
     /// Says what was left out because there was too much of it.
     pub(super) fn report_limits(&self, cx: &mut Context<'_>) {
-        let of = |which| self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, which));
+        let of = |kind: lock_loss| self.events.as_ref().map_or(0, |events| events.left_out(kind.0));
         let (without_stack, of_work) = self.virtual_threads.limits();
         let often = "their threads sleep thousands of times a second, and are not asked each time what for";
         let many = "there were more than 1000 a second on a CPU";
@@ -19,9 +20,13 @@ impl LockWaits {
                 "waits for locks: who held the lock when they began; who left it last is shown instead",
                 often,
             ),
-            (of(2) + without_stack, "waits for locks: their stacks", many),
+            (of(lock_loss::LOCK_WITHOUT_STACK) + without_stack, "waits for locks: their stacks", many),
             (of_work, "waits of virtual threads for work (parked, Object.wait)", many),
-            (of(3), "waits for work (parked, Object.wait) one by one, the shorter ones", many),
+            (
+                of(lock_loss::UNREPORTED_WORK),
+                "waits for work (parked, Object.wait) one by one, the shorter ones",
+                many,
+            ),
         ];
         for (i, (count, what, why)) in limits.into_iter().enumerate().filter(|(_, (count, ..))| *count > 0) {
             let remedy = match i {
@@ -37,9 +42,7 @@ impl LockWaits {
     }
 
     pub(super) fn count_losses(&mut self, cx: &mut Context<'_>) {
-        let Some(loaded) = &self.loaded else { return };
-        let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
-        cx.source_mut().lost += lost - self.lost.min(lost) + self.virtual_threads.count_losses();
-        self.lost = lost;
+        let lost = self.events.as_mut().map_or(0, Events::lost);
+        cx.source_mut().lost += lost + self.virtual_threads.lost();
     }
 }

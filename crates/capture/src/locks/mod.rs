@@ -23,7 +23,6 @@
 
 mod event;
 mod jvm;
-mod load;
 mod losses;
 mod owners;
 mod sent;
@@ -33,31 +32,31 @@ mod virtual_samples;
 mod virtual_threads;
 
 use std::collections::HashMap;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use fathom_hotspot::locks::Waiting;
 use fathom_recording::StackId;
-use libbpf_rs::skel::Skel;
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::MapCore;
+use syscalls::Sysno;
 
+use crate::bpf::attached::attached;
 use crate::bpf::dispatcher::{Hook, Registered, SWITCH_LOCKS};
 use crate::bpf::object::skeleton;
 use crate::bpf::record::{self, read};
-use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
 use crate::event_stacks::Events;
 use crate::target::Change;
-use crate::{
-    Collector, Context, Engine, Entry, Order, Selection, Service, Settings, TargetEvent, Unavailable,
-};
+use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Event, Record, Unasked, Waited};
 use jvm::Jvm;
-use load::{Attached, load};
 use virtual_threads::VirtualThreads;
 
 skeleton!("locks");
+use skeleton::LocksSkelBuilder;
 use skeleton::types::lock_event;
+
+attached!(LocksSkel, LocksMaps, LocksLinks: java_threads, lock_jvms, targets, waits);
 
 /// What cannot be seen without it.
 const WHAT: &str = "which locks threads wait for, and who holds them";
@@ -98,8 +97,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What was found is kept for so long: its end is reported within a round.
 const FOUND_FOR_NS: u64 = 2_000_000_000;
-/// futex: `SYS_FUTEX` of bpf/locks.bpf.c (x86-64).
-const SYS_FUTEX: u32 = 202;
 
 /// The collector.
 struct LockWaits {
@@ -121,7 +118,6 @@ struct LockWaits {
     next_look: Instant,
     /// Waits of which the owner is not known, as their threads were not asked.
     ownerless: u64,
-    lost: u64,
 }
 
 impl LockWaits {
@@ -139,7 +135,6 @@ impl LockWaits {
             found: HashMap::new(),
             next_look: Instant::now(),
             ownerless: 0,
-            lost: 0,
         }
     }
 
@@ -335,41 +330,24 @@ fn waits(loaded: &Attached) -> Vec<lock_event> {
 
 impl Collector for LockWaits {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let whole_host = matches!(cx.targets.selection(), Selection::All);
-        let dispatcher = cx.services.dispatcher();
-        let interrupts = cx.services.interrupts().ok();
-        let shared = (cx.services.unwinder(), cx.targets.map(), dispatcher.as_deref());
-        let from_ns = (self.min_ns, cx.settings.always_ns);
-        let mut loaded = load(whole_host, from_ns, interrupts.as_deref(), shared)?;
-        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
-        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(
-            &maps.events,
-            &maps.samples,
-            |bytes| Record::of(&read(bytes)?),
-            MOST_EVENTS,
-            unwinder,
-        );
-        self.events = Some(events.map_err(broken)?);
-        loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
-        if let Some(dispatcher) = dispatcher {
-            let programs = &loaded.progs;
-            for (program, hook, slot) in [
-                (programs.lock_sys_exit.as_fd(), Hook::Out, SYS_FUTEX),
-                (programs.lock_waking.as_fd(), Hook::Wakeup, SWITCH_LOCKS),
-                (programs.lock_switch.as_fd(), Hook::Switch, SWITCH_LOCKS),
-            ] {
-                let registered = dispatcher.register(program, hook, &[slot]);
-                self.registered.push(registered.map_err(|error| unavailable(WHAT, "attaching", &error))?);
-            }
-        }
-        self.loaded = Some(Attached::of(loaded).map_err(broken)?);
+        let mut open = cx
+            .kit(&ENTRY, WHAT)
+            .hooked("lock_sys_exit", Hook::Out, &[Sysno::futex.id().cast_unsigned()])
+            .hooked("lock_waking", Hook::Wakeup, &[SWITCH_LOCKS])
+            .hooked("lock_switch", Hook::Switch, &[SWITCH_LOCKS])
+            .open(LocksSkelBuilder::default())?;
+        let constants = open.constants();
+        (constants.min_ns, constants.always_ns) = (self.min_ns, cx.settings.always_ns);
+        let mut loaded = open.load()?;
+        self.events = Some(Events::of(&loaded, |bytes| Record::of(&read(bytes)?), MOST_EVENTS, cx)?);
+        self.registered = loaded.attach()?;
+        self.loaded = Some(loaded.keep(Attached::of)?);
         Ok(())
     }
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid.cast_unsigned();
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             // What is still on its way belongs to what the process was.
             self.take_events(cx);
             let tids: Vec<u32> = self.open.values().filter(|e| e.pid == pid).map(|e| e.tid).collect();
@@ -379,15 +357,14 @@ impl Collector for LockWaits {
             self.waited_for.remove(&pid);
         }
         let Some(loaded) = &self.loaded else { return };
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             let _ = loaded.maps.lock_jvms.delete(&pid.to_ne_bytes());
         }
+        // A full map: sched says so of the same processes.
+        event.mark(&loaded.maps.targets);
         if event.change == Change::Gone {
-            let _ = loaded.maps.targets.delete(&pid.to_ne_bytes());
             return;
         }
-        // A full map: sched says so of the same processes.
-        let _ = loaded.maps.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY);
         if event.target.jvm && !self.jvms.contains_key(&pid) {
             self.waited_for.insert(pid, (Instant::now(), Instant::now() + PATIENCE));
             self.open_jvms(cx);

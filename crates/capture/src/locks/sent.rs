@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use libbpf_rs::MapCore;
+use syscalls::Sysno;
 
+use super::skeleton::types::java_thread;
 use super::{LockWaits, event};
 use crate::bpf::record;
 use crate::clock::monotonic_ns;
@@ -13,12 +15,8 @@ use crate::procfs;
 /// New threads in a round that are looked at for whether they wait: each look reads a file of
 /// /proc.
 pub(super) const MOST_FRESH: usize = 256;
-/// How `/proc/PID/task/TID/syscall` shows a call of futex (x86-64).
-const FUTEX: &str = "202 ";
-/// A thread that the JVM does not list as one of its Java threads after this time is not one;
-/// bpf/locks.bpf.c knows such a thread by `NO_JAVA_THREAD`.
+/// A thread that the JVM does not list as one of its Java threads after this time is not one.
 const NO_JAVA_THREAD_AFTER: Duration = Duration::from_secs(1);
-const NO_JAVA_THREAD: u64 = 1;
 
 impl LockWaits {
     /// Sends the program the layout of a JVM.
@@ -45,7 +43,8 @@ impl LockWaits {
         let map = &loaded.maps.waits;
         // Number and arguments of the call that it sleeps in; "running" when it does not (proc(5)).
         let path = procfs::path(pid.cast_signed(), "task").join(tid.to_string()).join("syscall");
-        let call = || procfs::read_to_string(&path).filter(|call| call.starts_with(FUTEX));
+        let futex = format!("{} ", Sysno::futex.id());
+        let call = || procfs::read_to_string(&path).filter(|call| call.starts_with(&futex));
         let Some(before) = call() else { return };
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let Some(waiting) = jvm.waiting(address) else { return };
@@ -80,7 +79,7 @@ impl LockWaits {
             let looked = self.jvms.values().all(|jvm| jvm.has_looked_since(*since));
             let settled = known.is_none() && looked && since.elapsed() > NO_JAVA_THREAD_AFTER;
             if settled {
-                send(*tid, NO_JAVA_THREAD);
+                send(*tid, java_thread::NO_JAVA_THREAD.0.into());
             }
             fresh.extend(known);
             !settled && known.is_none()

@@ -3,24 +3,21 @@
 
 use std::path::PathBuf;
 
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapHandle, ProgramMut, UprobeOpts};
+use libbpf_rs::{Link, ProgramMut, UprobeOpts};
 
-use crate::Unavailable;
-use crate::bpf::object::{place, skeleton};
-use crate::bpf::{pid_namespace, silence, unavailable};
+use crate::bpf::kit::Loaded;
+use crate::bpf::object::skeleton;
 use crate::clock::monotonic_ns;
 use crate::jvm_events::budget::Budget;
 use crate::probes::library;
-use crate::unwind::SharedUnwinder;
-use crate::unwind::share_tables;
+use crate::{Context, Unavailable};
 
 skeleton!("virtual_locks");
 pub(super) use skeleton::VirtualLocksSkel;
 use skeleton::VirtualLocksSkelBuilder;
 
 /// What cannot be seen without it.
-pub(super) const WHAT: &str = "which locks virtual threads wait for";
+const WHAT: &str = "which locks virtual threads wait for";
 /// Functions of libjvm, by how their mangled names begin
 /// (src/hotspot/share/runtime/objectMonitor.hpp, continuation.hpp, continuationFreezeThaw.cpp, JDK
 /// 25): freeze and thaw are templates, with an instance for each collector.
@@ -110,21 +107,9 @@ pub(super) fn places(pid: u32, functions: &[&str]) -> Result<(PathBuf, Vec<Vec<u
     }
 }
 
-/// Loads the program. With an unwinder it walks by its tables.
-pub(super) fn load(
-    whole_host: bool,
-    min_ns: u64,
-    (unwinder, targets): (Option<&SharedUnwinder>, Option<&MapHandle>),
-) -> Result<VirtualLocksSkel<'static>, Unavailable> {
-    silence();
-    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-    let mut open = VirtualLocksSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.min_ns = min_ns;
-        data.own_pid = std::process::id();
-        data.all_processes = u8::from(whole_host);
-        data.pidns_ino = pid_namespace();
-    }
-    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
-    open.load().map_err(failed("loading"))
+/// Loads the program.
+pub(super) fn load(min_ns: u64, cx: &Context<'_>) -> Result<Loaded<VirtualLocksSkel<'static>>, Unavailable> {
+    let mut open = cx.kit(&super::ENTRY, WHAT).open(VirtualLocksSkelBuilder::default())?;
+    open.constants().min_ns = min_ns;
+    open.load()
 }

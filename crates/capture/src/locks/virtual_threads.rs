@@ -24,15 +24,15 @@ use zerocopy::{IntoBytes, transmute};
 
 use super::event::{self, Event, Waited};
 use super::jvm::Jvm;
-use super::virtual_probes::skeleton::types::{virtual_hits, virtual_jvm, virtual_thread, virtual_wait};
+use super::virtual_probes::skeleton::types::{
+    lock_loss, virtual_hits, virtual_jvm, virtual_thread, virtual_wait,
+};
 use super::virtual_probes::{
-    Attach, Group, VirtualLocksSkel, WHAT, YIELD_FUNCTIONS, attach_monitors, attach_yields, load, now_ns,
-    places,
+    Attach, Group, VirtualLocksSkel, YIELD_FUNCTIONS, attach_monitors, attach_yields, load, now_ns, places,
 };
 use super::virtual_samples::Samples;
-use crate::Selection;
 use crate::bpf::record::{self, read};
-use crate::bpf::{counted, remedy_of_uprobe, unavailable};
+use crate::bpf::remedy_of_uprobe;
 use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Verdict, put_back};
 use crate::{Context, Unavailable};
@@ -88,7 +88,6 @@ pub(super) struct VirtualThreads {
     distinguished: HashSet<(u32, u64)>,
     /// What is read of JVMs while their probes are off.
     samples: HashMap<u32, Samples>,
-    lost: u64,
 }
 
 impl VirtualThreads {
@@ -154,21 +153,10 @@ impl VirtualThreads {
 
     fn load(&mut self, min_ns: u64, cx: &Context<'_>) -> Result<(), String> {
         if self.loaded.is_none() {
-            let unwinder = cx.services.unwinder().cloned();
-            let whole_host = matches!(cx.targets.selection(), Selection::All);
-            let shared = (unwinder.as_ref(), cx.targets.map());
-            let loaded = load(whole_host, min_ns, shared).map_err(|error| error.why)?;
-            let maps = &loaded.maps;
-            let events = Events::over(
-                &maps.events,
-                &maps.samples,
-                |bytes| Wait::of(&read(bytes)?),
-                MOST_EVENTS,
-                unwinder,
-            );
-            let events =
-                events.map_err(|error| unavailable(WHAT, "mapping the ring buffers of", &error).why)?;
-            (self.loaded, self.events) = (Some(loaded), Some(events));
+            let loaded = load(min_ns, cx).map_err(|error| error.why)?;
+            let events = Events::of(&loaded, |bytes| Wait::of(&read(bytes)?), MOST_EVENTS, cx)
+                .map_err(|error| error.why)?;
+            (self.loaded, self.events) = (Some(loaded.skel), Some(events));
         }
         Ok(())
     }
@@ -454,22 +442,16 @@ impl VirtualThreads {
         }
     }
 
-    /// Events that found no room since the last time.
-    pub(super) fn count_losses(&mut self) -> u64 {
-        let lost: u64 = (0..2_u32).map(|which| self.count(which)).sum();
-        let new = lost.saturating_sub(self.lost);
-        self.lost = lost;
-        new
+    /// What found no room since the last time.
+    pub(super) fn lost(&mut self) -> u64 {
+        self.events.as_mut().map_or(0, Events::lost)
     }
 
     /// Waits for locks without their stack, and waits for work that are not reported, as there were
     /// too many.
     pub(super) fn limits(&self) -> (u64, u64) {
-        (self.count(2), self.count(3))
-    }
-
-    fn count(&self, which: u32) -> u64 {
-        self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, which))
+        let of = |kind: lock_loss| self.events.as_ref().map_or(0, |events| events.left_out(kind.0));
+        (of(lock_loss::LOCK_WITHOUT_STACK), of(lock_loss::UNREPORTED_WORK))
     }
 
     /// Takes everything down.

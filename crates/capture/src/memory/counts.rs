@@ -7,7 +7,7 @@ use fathom_recording::{CountRow, ProcessId, ThreadId};
 
 use super::mappings::Mappings;
 use super::program::Program;
-use super::program::skeleton::types::fault_key;
+use super::program::skeleton::types::{fault_key, space_call};
 use super::record::{Numbers, What};
 use crate::collector::Context;
 use crate::growing_series::{Gauge, Points};
@@ -82,9 +82,9 @@ impl LastCounts {
             ));
         }
         for (key, times, bytes) in risen(&mut self.calls, &program.calls()) {
-            let Some(call) = CALLS.get(key.1 as usize).filter(|_| times > 0) else { continue };
+            let Some(call) = call_name(key.1).filter(|_| times > 0) else { continue };
             let process = cx.process(key.0.cast_signed());
-            values.push((process, live::PROCESS_SPACE_CALLS, (*call).to_owned(), times as f64 / seconds));
+            values.push((process, live::PROCESS_SPACE_CALLS, call.to_owned(), times as f64 / seconds));
             values.push((process, live::PROCESS_SPACE_BYTES, (*call).to_owned(), bytes as f64 / seconds));
         }
         let foreign = program.foreign();
@@ -249,8 +249,19 @@ impl LastCounts {
     }
 }
 
-/// Calls by `enum space_call`.
-const CALLS: [&str; 7] = ["mmap", "munmap", "mremap", "brk", "mprotect", "madvise: give back", "madvise"];
+/// The name of a kind of calls on the address space.
+fn call_name(call: u32) -> Option<&'static str> {
+    Some(match space_call(call) {
+        space_call::SPACE_MMAP => "mmap",
+        space_call::SPACE_MUNMAP => "munmap",
+        space_call::SPACE_MREMAP => "mremap",
+        space_call::SPACE_BRK => "brk",
+        space_call::SPACE_MPROTECT => "mprotect",
+        space_call::SPACE_GIVE_BACK => "madvise: give back",
+        space_call::SPACE_ADVISE => "madvise",
+        _ => return None,
+    })
+}
 
 /// How far counts have risen, and by how much.
 fn risen(

@@ -25,7 +25,6 @@ use fathom_recording::{CountRow, FrameType, ProcessId, SampleRow, SpanRow, Stack
 use crate::bpf::record::read;
 use crate::clock::monotonic_ns;
 use crate::kernel_symbols::KernelSymbols;
-use crate::target::Change;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
 use crate::unwind::shared::StackSample;
@@ -41,7 +40,7 @@ pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::MEMORY,
     about: "page faults by thread and mapping, counted, timed and sampled with stacks; reclaim, compaction, waits for the address space",
     engine: Engine::Ebpf,
-    needs: &[Service::Unwinder],
+    needs: &[Service::Unwinder, Service::Dispatcher],
     essential: false,
     default: true,
     order: Order::Listed,
@@ -83,14 +82,7 @@ struct Memory {
 impl Collector for Memory {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.unwinder = cx.services.unwinder().cloned();
-        let whole_host = cx.targets.selection().is_whole_host();
-        let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
-        let (program, unseen) = Program::start(
-            whole_host,
-            min_ns,
-            (self.unwinder.as_ref(), cx.targets.map()),
-            cx.services.dispatcher(),
-        )?;
+        let (program, unseen) = Program::start(cx.settings.min_ns.unwrap_or(MIN_NS), cx)?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
         (self.written_ns, self.offsets_ns) = (monotonic_ns(), monotonic_ns());
@@ -99,7 +91,7 @@ impl Collector for Memory {
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid;
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             // What is still on its way belongs to what the process was.
             self.take(cx);
             // On a host processes end by the hundred.
@@ -109,17 +101,12 @@ impl Collector for Memory {
             self.mappings.forget(pid.cast_unsigned());
         }
         let Some(program) = &self.program else { return };
-        match event.change {
-            Change::Gone => program.unwatch(pid),
-            Change::Appeared | Change::Exec | Change::BecameJvm => {
-                if !program.watch(pid) {
-                    cx.unseen(Unavailable {
-                        what: format!("page faults of process {pid}"),
-                        why: "as many processes as can be watched are watched already".into(),
-                        remedy: "record fewer processes".into(),
-                    });
-                }
-            }
+        if !program.follow(event) {
+            cx.unseen(Unavailable {
+                what: format!("page faults of process {pid}"),
+                why: "as many processes as can be watched are watched already".into(),
+                remedy: "record fewer processes".into(),
+            });
         }
     }
 
@@ -170,8 +157,7 @@ impl Memory {
         let interval = Interval { from_ns: self.written_ns, to_ns: now_ns };
         let one_in = program.one_in();
         let rate = self.counts.write(program, &mut self.mappings, (interval, one_in), cx);
-        let lost = program.lost();
-        cx.source_mut().lost = lost;
+        cx.source_mut().lost += program.lost();
         self.written_ns = now_ns;
         rate
     }

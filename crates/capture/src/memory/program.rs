@@ -1,25 +1,24 @@
 //! The programs in the kernel: loaded, attached, read.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
-use std::rc::Rc;
 
 use libbpf_rs::btf::Btf;
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
+use libbpf_rs::skel::OpenSkel;
+use libbpf_rs::{Link, MapCore};
+use syscalls::Sysno;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::pace::{Look, Pace, SOON_NS};
 use super::record::Counts;
-use crate::Unavailable;
-use crate::bpf::dispatcher::{Dispatcher, Hook, Registered};
-use crate::bpf::object::{Part, leave_out, place, skeleton};
+use crate::bpf::dispatcher::{Hook, Registered};
+use crate::bpf::losses::Losses;
+use crate::bpf::object::{Part, leave_out, skeleton};
 use crate::bpf::record::{self, text};
 use crate::bpf::ring::Ring;
-use crate::bpf::{self, pid_namespace, silence, unavailable, whole};
+use crate::bpf::{unavailable, whole};
 use crate::clock::monotonic_ns;
 use crate::perf_event::{self, SoftwareEvent};
-use crate::unwind::SharedUnwinder;
-use crate::unwind::share_tables;
+use crate::{Context, TargetEvent, Unavailable};
 
 skeleton!("memory");
 use skeleton::types::{
@@ -35,8 +34,9 @@ const SAMPLES_A_WINDOW: u32 = 20;
 /// Records taken in one round; what is left waits in the kernel's buffer.
 const MOST_RECORDS: usize = 50_000;
 
-/// mmap, mprotect, munmap, brk, mremap, madvise (x86-64), as bpf/memory.bpf.c distinguishes them.
-const SPACE_CALLS: [u32; 6] = [9, 10, 11, 12, 25, 28];
+/// System calls that change the address space.
+const SPACE_CALLS: [Sysno; 6] =
+    [Sysno::mmap, Sysno::mprotect, Sysno::munmap, Sysno::brk, Sysno::mremap, Sysno::madvise];
 
 /// Parts that a kernel may lack, with their tracepoint and what is not seen without it.
 const PARTS: [Part; 6] = [
@@ -86,48 +86,30 @@ pub(super) struct Program {
     look: Look,
     /// Whether the kernel reports when a fault begins.
     times: bool,
-    registered: Option<Registered>,
+    registered: Vec<Registered>,
     ring: Ring<Box<[u8]>>,
+    losses: Losses,
     loaded: MemorySkel<'static>,
 }
 
-fn failed(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
-    move |error| unavailable(WHAT, step, &error)
-}
-
 impl Program {
-    /// Loads and attaches them, with what this kernel does not have. With an unwinder they walk by
-    /// its tables; `targets`: the map of them that all programs of the recording share.
-    pub(super) fn start(
-        whole_host: bool,
-        min_ns: u64,
-        (unwinder, targets): (Option<&SharedUnwinder>, Option<&MapHandle>),
-        dispatcher: Option<Rc<Dispatcher>>,
-    ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
-        silence();
-        let mut open = MemorySkelBuilder::default().open(place()).map_err(failed("opening"))?;
-        if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-            data.config.min_ns = min_ns;
-            data.config.samples_a_window = SAMPLES_A_WINDOW;
-            data.own_pid = std::process::id();
-            data.all_processes = u8::from(whole_host);
-            data.pidns_ino = pid_namespace();
-        }
-        let object = open.open_object_mut();
-        share_tables(object, unwinder, targets).map_err(failed("sharing the tables of"))?;
-        let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
+    /// Loads and attaches them, with what this kernel does not have.
+    pub(super) fn start(min_ns: u64, cx: &Context<'_>) -> Result<(Self, Vec<Unavailable>), Unavailable> {
+        let kernel = Btf::from_vmlinux()
+            .map_err(|error| unavailable(WHAT, "reading the kernel's types for", &error))?;
+        let mut open = cx
+            .kit(&super::ENTRY, WHAT)
+            .hooked("on_call", Hook::In, &SPACE_CALLS.map(|call| call.id().cast_unsigned()))
+            .open(MemorySkelBuilder::default())?;
+        let config = &mut open.constants().config;
+        (config.min_ns, config.samples_a_window) = (min_ns, SAMPLES_A_WINDOW);
         let remedy = "a kernel from 5.17 on that was built with it";
-        let unseen = leave_out(object, &kernel, &PARTS, remedy);
-        if let Some(dispatcher) = &dispatcher {
-            dispatcher.take_over(object, &["on_call"]).map_err(failed("sharing the dispatcher of"))?;
-        }
-        let mut loaded = open.load().map_err(failed("loading"))?;
-        let ring = Ring::over(&loaded.maps.samples, |bytes| Some(bytes.into()), MOST_RECORDS);
-        let ring = ring.map_err(failed("mapping the ring buffer of"))?;
-        loaded.attach().map_err(failed("attaching"))?;
-        let registered = dispatcher
-            .map(|dispatcher| dispatcher.register(loaded.progs.on_call.as_fd(), Hook::In, &SPACE_CALLS));
-        let registered = registered.transpose().map_err(failed("attaching"))?;
+        let unseen = leave_out(open.skel.open_object_mut(), &kernel, &PARTS, remedy);
+        let mut loaded = open.load()?;
+        let ring = loaded.ring("samples", |bytes| Some(bytes.into()), MOST_RECORDS)?;
+        let losses = loaded.losses()?;
+        let registered = loaded.attach()?;
+        let (failed, loaded) = (loaded.failed("attaching"), loaded.skel);
         let (mut links, mut minor) = (Vec::new(), Vec::new());
         for cpu in perf_event::online() {
             let events = [
@@ -144,29 +126,24 @@ impl Program {
                     minor.extend(fd.try_clone());
                 }
                 // libbpf closes the event with the link; when there is no link, nobody else does.
-                links.push(program.attach_perf_event(fd.as_raw_fd()).map_err(failed("attaching"))?);
+                links.push(program.attach_perf_event(fd.as_raw_fd()).map_err(&failed)?);
                 let _ = fd.into_raw_fd();
             }
         }
         let times = loaded.links.on_fault_user.is_some();
-        Ok((Self { links, minor, look: Pace::EACH, times, registered, ring, loaded }, unseen))
+        Ok((Self { links, minor, look: Pace::EACH, times, registered, ring, losses, loaded }, unseen))
     }
 
-    /// Watches a process; `false`: as many as can be watched are watched already.
-    pub(super) fn watch(&self, pid: i32) -> bool {
-        self.loaded.maps.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY).is_ok()
-    }
-
-    /// Watches it no more.
-    pub(super) fn unwatch(&self, pid: i32) {
-        let _ = self.loaded.maps.targets.delete(&pid.to_ne_bytes());
+    /// Watches a target, or no more; `false`: as many as can be watched are watched already.
+    pub(super) fn follow(&self, event: &TargetEvent) -> bool {
+        event.mark(&self.loaded.maps.targets)
     }
 
     /// Counts no more; what was counted can still be read.
     pub(super) fn detach(&mut self) {
         self.links.clear();
         self.minor.clear();
-        self.registered = None;
+        self.registered.clear();
         self.loaded.links = skeleton::MemoryLinks::default();
     }
 
@@ -258,11 +235,9 @@ impl Program {
         })
     }
 
-    /// Samples that found no room, and counts that found none.
-    pub(super) fn lost(&self) -> u64 {
-        const LOST: u32 = 1;
-        let maps = &self.loaded.maps;
-        bpf::counted(&maps.counts, LOST) + bpf::counted(&maps.losses, 0) + bpf::counted(&maps.losses, 1)
+    /// Samples that found no room, and counts that found none, since the last time.
+    pub(super) fn lost(&mut self) -> u64 {
+        self.losses.take()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the program in the kernel sends and counts: `bpf/memory.h`.
 
-use super::program::skeleton::types::{fault_counts, fault_mapping, memory_tail};
+use super::program::skeleton::types::{fault_counts, fault_mapping, memory_tail, memory_what};
 use crate::bpf::record::text;
 
 /// A mapping as a fault found it.
@@ -33,7 +33,7 @@ pub(super) struct Tail {
     pub(super) mapping: FaultMapping,
 }
 
-/// `enum memory_what`.
+/// What a record reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum What {
     Fault,
@@ -48,17 +48,17 @@ pub(super) enum What {
 
 impl What {
     pub(super) fn of(number: u32) -> Option<Self> {
-        let all = [
-            Self::Fault,
-            Self::Major,
-            Self::Reclaim,
-            Self::GroupReclaim,
-            Self::Compaction,
-            Self::MapLock,
-            Self::Oom,
-            Self::SlowMinor,
-        ];
-        all.get((number as usize).checked_sub(1)?).copied()
+        Some(match memory_what(number) {
+            memory_what::MEMORY_FAULT => Self::Fault,
+            memory_what::MEMORY_MAJOR => Self::Major,
+            memory_what::MEMORY_RECLAIM => Self::Reclaim,
+            memory_what::MEMORY_GROUP_RECLAIM => Self::GroupReclaim,
+            memory_what::MEMORY_COMPACTION => Self::Compaction,
+            memory_what::MEMORY_MAP_LOCK => Self::MapLock,
+            memory_what::MEMORY_OOM => Self::Oom,
+            memory_what::MEMORY_SLOW_MINOR => Self::SlowMinor,
+            _ => return None,
+        })
     }
 
     /// The name of a stall, as span and as instance of a series.

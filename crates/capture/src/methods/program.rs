@@ -10,27 +10,25 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 
 use libbpf_rs::Link;
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
 use crate::Unavailable;
-use crate::bpf::object::{place, skeleton};
+use crate::bpf::kit::Kit;
+use crate::bpf::object::skeleton;
 use crate::bpf::record::{self, text};
 use crate::perf_event;
-use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Walked;
-use crate::unwind::share_tables;
+use crate::unwind::{SharedUnwinder, share_tables};
 
 skeleton!("method");
-use skeleton::types::{armed, call_count, call_key, entry_counts, times};
+use skeleton::types::{armed, call_count, call_key, entry_counts, method_hit, method_limit, times};
 use skeleton::{MethodSkel, MethodSkelBuilder};
 
-/// Breakpoints that a CPU has: `BREAKPOINTS` of bpf/method.h.
-pub const BREAKPOINTS: usize = 4;
-/// Entries that can be armed one after the other: `MOST_ENTRIES` there.
-pub const MOST_ENTRIES: u32 = 2048;
-
-/// Parts of a power of two that times are counted in: `TIME_PARTS` there.
-const TIME_PARTS: usize = 4;
+/// Breakpoints that a CPU has.
+pub const BREAKPOINTS: usize = method_limit::BREAKPOINTS.0 as usize;
+/// Entries that can be armed one after the other.
+pub const MOST_ENTRIES: u32 = method_limit::MOST_ENTRIES.0;
+/// Parts of a power of two that times are counted in.
+const TIME_PARTS: usize = method_limit::TIME_PARTS.0 as usize;
 
 /// What is seen without the program.
 pub const WHAT: &str = "calls of compiled Java methods";
@@ -154,22 +152,14 @@ pub struct Program {
     skel: MethodSkel<'static>,
 }
 
-fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
-    move |error| crate::bpf::unavailable(WHAT, step, &error)
-}
-
 impl Program {
     /// Loads it for a process, whose stacks the unwinder knows.
     pub fn load(pid: u32, unwinder: &SharedUnwinder) -> Result<Self, Unavailable> {
-        crate::bpf::silence();
-        let mut open = MethodSkelBuilder::default().open(place()).map_err(refused("opening"))?;
-        share_tables(open.open_object_mut(), Some(unwinder), None)
-            .map_err(refused("sharing the tables of"))?;
-        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
-            constants.watched_pid = pid;
-            constants.pidns_ino = crate::bpf::pid_namespace();
-        }
-        let skel = open.load().map_err(refused("loading"))?;
+        let mut open = Kit::alone(WHAT)
+            .shares(|object| share_tables(object, Some(unwinder), None))
+            .open(MethodSkelBuilder::default())?;
+        open.constants().watched_pid = pid;
+        let skel = open.load()?.skel;
         Ok(Self { slots: Default::default(), skel })
     }
 
@@ -218,8 +208,14 @@ impl Program {
     /// What was seen at an entry.
     pub fn hits(&self, entry: u32) -> Hits {
         let counts: Vec<entry_counts> = record::of_cpus(&self.skel.maps.entry_hits, entry);
-        let sum = |which: usize| counts.iter().map(|counts| counts.hits[which]).sum();
-        Hits { calls: sum(0), replaced: sum(1), not_kept: sum(2), elsewhere: sum(3), returns: sum(4) }
+        let sum = |which: method_hit| counts.iter().map(|counts| counts.hits[which.0 as usize]).sum();
+        Hits {
+            calls: sum(method_hit::HIT_CALL),
+            replaced: sum(method_hit::HIT_REPLACED),
+            not_kept: sum(method_hit::HIT_NOT_KEPT),
+            elsewhere: sum(method_hit::HIT_ELSEWHERE),
+            returns: sum(method_hit::HIT_RETURN),
+        }
     }
 
     /// How long calls took that were timed at a return.

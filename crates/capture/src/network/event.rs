@@ -1,6 +1,6 @@
 //! What the programs in the kernel send: `bpf/network.h`.
 
-use super::skeleton::types;
+use super::skeleton::types::{self, network_kind};
 use super::socket_ends::Ends;
 use crate::bpf::record::text;
 
@@ -36,9 +36,9 @@ pub(super) struct Event {
 impl Event {
     /// As the programs send it, and keep it in a map; `None` where its kind is not known.
     pub(super) fn of(event: &types::network_event) -> Option<Self> {
-        let kind = match event.kind {
-            1 => Kind::Connect,
-            2 => Kind::Lookup,
+        let kind = match network_kind(event.kind.into()) {
+            network_kind::NETWORK_CONNECT => Kind::Connect,
+            network_kind::NETWORK_LOOKUP => Kind::Lookup,
             _ => return None,
         };
         Some(Self {

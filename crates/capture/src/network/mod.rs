@@ -23,20 +23,17 @@ use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{SpanRow, StackId};
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts};
+use libbpf_rs::{Link, MapCore, UprobeOpts};
 use syscalls::Errno;
 
 use self::socket_ends::Ends;
-use crate::bpf::object::{place, skeleton};
+use crate::bpf::object::skeleton;
 use crate::bpf::record::{self, read};
-use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable, whole};
+use crate::bpf::{remedy_of_uprobe, whole};
 use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Budget, Verdict, put_back};
 use crate::procfs;
 use crate::target::Change;
-use crate::unwind::SharedUnwinder;
-use crate::unwind::share_tables;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Event, Kind};
 use sockets::Sockets;
@@ -83,53 +80,38 @@ struct Lookups {
 struct Network {
     lookups: HashMap<i32, Lookups>,
     loaded: Option<NetworkSkel<'static>>,
-    links: Vec<Link>,
     events: Option<Events<Event>>,
     /// Look-ups that are written the next time, with their stacks: by then what `syscalls` saw of
     /// them is known.
     held: Vec<(Event, Option<StackId>)>,
     sockets: Sockets,
     next_again: Option<Instant>,
-    losses: [u64; 3],
     /// Processes that ended before a probe could be set in their C library.
     ended: u64,
 }
 
 impl Collector for Network {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let whole_host = cx.targets.selection().is_whole_host();
-        let loaded = load(whole_host, cx.settings, cx.services.unwinder(), cx.targets.map())?;
-        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffer of", &error);
-        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
-        let events = Events::over(
-            &maps.events,
-            &maps.samples,
-            |bytes| Event::of(&read(bytes)?),
-            MOST_EVENTS,
-            unwinder,
-        );
-        self.events = Some(events.map_err(broken)?);
-        let attach = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
-        self.links.push(loaded.progs.on_state.attach().map_err(attach)?);
-        self.links.push(loaded.progs.on_retransmit.attach().map_err(attach)?);
-        self.loaded = Some(loaded);
+        let mut open = cx.kit(&ENTRY, WHAT).open(NetworkSkelBuilder::default())?;
+        let config = &mut open.constants().config;
+        (config.min_ns, config.most_stacks) = (cx.settings.min_ns.unwrap_or(0), MOST_STACKS);
+        let mut loaded = open.load()?;
+        self.events = Some(Events::of(&loaded, |bytes| Event::of(&read(bytes)?), MOST_EVENTS, cx)?);
+        loaded.attach()?;
+        self.loaded = Some(loaded.skel);
         Ok(())
     }
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid;
-        let key = pid.cast_unsigned().to_ne_bytes();
-        let Some(maps) = self.loaded.as_ref().map(|loaded| &loaded.maps) else { return };
-        if event.change == Change::Gone {
-            // Not there any more is as good as deleted.
-            let _ = maps.targets.delete(&key);
-            self.lookups.remove(&pid);
-            return;
-        }
+        let Some(loaded) = &self.loaded else { return };
         // Where it finds no room, the scheduler's collector says so.
-        let _ = maps.targets.update(&key, &[1], MapFlags::ANY);
-        if event.change == Change::Exec {
+        event.mark(&loaded.maps.targets);
+        if event.leaves() {
             self.lookups.remove(&pid);
+        }
+        if event.change == Change::Gone {
+            return;
         }
         if self.lookups.get(&pid).is_none_or(|lookups| lookups.links.is_empty()) {
             let now = Instant::now();
@@ -160,14 +142,18 @@ impl Collector for Network {
         self.take_events(cx);
         self.write_again(cx);
         self.still_going(Self::stack, cx);
-        self.links.clear();
+        if let Some(loaded) = &mut self.loaded {
+            loaded.links = skeleton::NetworkLinks::default();
+        }
         self.lookups.clear();
         for (event, stack) in std::mem::take(&mut self.held) {
             self.write_lookup(&event, stack, cx);
         }
-        if self.losses[2] > 0 {
+        let stackless = |events: &Events<Event>| events.left_out(types::network_loss::WITHOUT_STACK.0);
+        let stackless = self.events.as_ref().map_or(0, stackless);
+        if stackless > 0 {
             cx.unseen(Unavailable {
-                what: format!("stacks of {} connections and look-ups", self.losses[2]),
+                what: format!("stacks of {stackless} connections and look-ups"),
                 why: "there were too many a second".into(),
                 remedy: String::new(),
             });
@@ -274,7 +260,7 @@ impl Network {
                 }
             }
         }
-        self.count_losses(cx);
+        cx.source_mut().lost += self.events.as_mut().map_or(0, Events::lost);
     }
 
     fn write_connect(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
@@ -390,17 +376,6 @@ impl Network {
             cx.source_mut().records += 1;
         }
     }
-
-    fn count_losses(&mut self, cx: &mut Context<'_>) {
-        let Some(loaded) = &self.loaded else { return };
-        for (which, last) in (0..).zip(&mut self.losses) {
-            let count = counted(&loaded.maps.losses, which);
-            if which < 2 {
-                cx.sink.source_mut(cx.source).lost += count.saturating_sub(*last);
-            }
-            *last = count;
-        }
-    }
 }
 
 /// Attaches to the C library of a process. `Ok(None)`: it has mapped none.
@@ -418,25 +393,4 @@ fn attach(loaded: &NetworkSkel<'_>, pid: i32) -> Result<Option<Vec<Link>>, Strin
     }
     links.push(at(0, &loaded.progs.on_lookup)?);
     Ok(Some(links))
-}
-
-/// Loads the programs; attaching them is the caller's. With an unwinder they walk by its tables.
-fn load(
-    whole_host: bool,
-    settings: &Settings,
-    unwinder: Option<&SharedUnwinder>,
-    targets: Option<&MapHandle>,
-) -> Result<NetworkSkel<'static>, Unavailable> {
-    silence();
-    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-    let mut open = NetworkSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.config.min_ns = settings.min_ns.unwrap_or(0);
-        data.config.most_stacks = MOST_STACKS;
-        data.own_pid = std::process::id();
-        data.all_processes = u8::from(whole_host);
-        data.pidns_ino = pid_namespace();
-    }
-    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
-    open.load().map_err(failed("loading"))
 }

@@ -17,23 +17,21 @@ use fathom_hotspot::Vm;
 use fathom_hotspot::locks::Locks;
 use fathom_recording::vocabulary::{figure, kind, sample};
 use fathom_recording::{FrameType, SampleRow, SpanRow, StackId};
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts, UsdtOpts};
+use libbpf_rs::{Link, UprobeOpts, UsdtOpts};
 
-use crate::bpf::object::{place, skeleton};
+use crate::bpf::object::skeleton;
 use crate::bpf::record::read;
-use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable};
+use crate::bpf::remedy_of_uprobe;
 use crate::event_stacks::Events;
 pub use crate::probe_spec::Spec;
 use crate::target::Change;
-use crate::unwind::SharedUnwinder;
-use crate::unwind::share_tables;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use crate::{perf_event, tracefs};
 use event::Event;
 use format::{Format, Value};
 
 skeleton!("probe");
+use skeleton::{ProbeSkel, ProbeSkelBuilder};
 
 /// What cannot be seen without it.
 pub const WHAT: &str = "the probes that were asked for";
@@ -90,7 +88,7 @@ enum Attached {
 struct Probes {
     specs: Vec<Spec>,
     min_ns: u64,
-    loaded: Option<skeleton::ProbeSkel<'static>>,
+    loaded: Option<ProbeSkel<'static>>,
     links: HashMap<i32, Vec<Link>>,
     /// Of the kernel, for all targets.
     kernel_links: Vec<Link>,
@@ -98,7 +96,6 @@ struct Probes {
     events: Option<Events<Event>>,
     /// JVMs whose classes are named.
     jvms: HashMap<i32, Option<(Vm, Locks)>>,
-    lost: u64,
 }
 
 impl Probes {
@@ -112,7 +109,6 @@ impl Probes {
             attached: Vec::new(),
             events: None,
             jvms: HashMap::new(),
-            lost: 0,
         }
     }
 
@@ -317,18 +313,12 @@ fn returned(result: u64) -> f64 {
 
 impl Collector for Probes {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let loaded = load(self.min_ns, cx.services.unwinder(), cx.targets.map())?;
-        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
-        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(
-            &maps.events,
-            &maps.samples,
-            |bytes| Some(Event::of(&read(bytes)?)),
-            MOST_EVENTS,
-            unwinder,
-        );
-        self.events = Some(events.map_err(broken)?);
-        self.loaded = Some(loaded);
+        // Of a host, too, only what runs in targets: they have the probes of functions.
+        let mut open = cx.kit(&ENTRY, WHAT).sees_all(false).open(ProbeSkelBuilder::default())?;
+        open.constants().min_ns = self.min_ns;
+        let loaded = open.load()?;
+        self.events = Some(Events::of(&loaded, |bytes| Some(Event::of(&read(bytes)?)), MOST_EVENTS, cx)?);
+        self.loaded = Some(loaded.skel);
         self.attach_to_kernel().map_err(|why| Unavailable {
             what: WHAT.into(),
             why,
@@ -338,17 +328,13 @@ impl Collector for Probes {
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid;
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             self.links.remove(&pid);
             self.jvms.remove(&pid);
         }
         let Some(loaded) = &self.loaded else { return };
-        if event.change == Change::Gone {
-            let _ = loaded.maps.targets.delete(&pid.to_ne_bytes());
-            return;
-        }
-        let _ = loaded.maps.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY);
-        if self.links.contains_key(&pid) {
+        event.mark(&loaded.maps.targets);
+        if event.change == Change::Gone || self.links.contains_key(&pid) {
             return;
         }
         match self.attach(pid) {
@@ -363,11 +349,7 @@ impl Collector for Probes {
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let events = self.events.as_mut().map(Events::take).unwrap_or_default();
         events.iter().for_each(|event| self.take(event, cx));
-        if let Some(loaded) = &self.loaded {
-            let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
-            cx.source_mut().lost += lost.saturating_sub(self.lost);
-            self.lost = lost;
-        }
+        cx.source_mut().lost += self.events.as_mut().map_or(0, Events::lost);
         Ok(())
     }
 
@@ -378,22 +360,4 @@ impl Collector for Probes {
         let _ = self.drain(cx);
         (self.events, self.loaded) = (None, None);
     }
-}
-
-/// Loads the programs. With an unwinder they walk by its tables.
-fn load(
-    min_ns: u64,
-    unwinder: Option<&SharedUnwinder>,
-    targets: Option<&MapHandle>,
-) -> Result<skeleton::ProbeSkel<'static>, Unavailable> {
-    silence();
-    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-    let mut open = skeleton::ProbeSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.min_ns = min_ns;
-        data.own_pid = std::process::id();
-        data.pidns_ino = pid_namespace();
-    }
-    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
-    open.load().map_err(failed("loading"))
 }

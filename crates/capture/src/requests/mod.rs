@@ -26,22 +26,22 @@ use std::time::{Duration, Instant};
 
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::{live, source};
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags};
+use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bpf::attached::attached;
-use crate::bpf::object::{place, skeleton};
-use crate::bpf::{counted, pid_namespace, silence, unavailable, whole};
+use crate::bpf::losses::Losses;
+use crate::bpf::object::skeleton;
+use crate::bpf::whole;
 use crate::clock::monotonic_ns;
 use crate::growing_series::{Gauge, Points};
 use crate::{Collector, Context, Engine, Entry, Order, Settings, Unavailable, procfs};
 
 skeleton!("requests");
 use peers::Peers;
+use skeleton::RequestsSkelBuilder;
 use skeleton::types::answered;
-use skeleton::{RequestsSkel, RequestsSkelBuilder};
 
-attached!(RequestsSkel, RequestsMaps, RequestsLinks: answers, listening, losses, peer_answers, watched);
+attached!(RequestsSkel, RequestsMaps, RequestsLinks: answers, listening, peer_answers, watched);
 
 /// What cannot be seen without it.
 const WHAT: &str = "requests that a JVM answers, and how long they take";
@@ -88,7 +88,7 @@ impl Gauges {
 #[derive(Default)]
 struct Requests {
     loaded: Option<Attached>,
-    links: Vec<Link>,
+    losses: Option<Losses>,
     /// Keys of the map of ports.
     ports: HashSet<u64>,
     /// Keys of the map of processes.
@@ -98,17 +98,14 @@ struct Requests {
     next_ports: Option<Instant>,
     next_tick: Option<Instant>,
     last_ns: Option<i64>,
-    lost: u64,
 }
 
 impl Collector for Requests {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let loaded = load()?;
-        let attach = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
-        self.links.push(loaded.progs.on_received.attach().map_err(attach)?);
-        self.links.push(loaded.progs.on_sent.attach().map_err(attach)?);
-        self.links.push(loaded.progs.on_arrived.attach().map_err(attach)?);
-        self.loaded = Some(Attached::of(loaded).map_err(attach)?);
+        let mut loaded = cx.kit(&ENTRY, WHAT).open(RequestsSkelBuilder::default())?.load()?;
+        self.losses = Some(loaded.losses()?);
+        loaded.attach()?;
+        self.loaded = Some(loaded.keep(Attached::of)?);
         self.watch_ports(cx);
         Ok(())
     }
@@ -136,7 +133,9 @@ impl Collector for Requests {
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
-        self.links.clear();
+        if let Some(loaded) = &mut self.loaded {
+            loaded.links = skeleton::RequestsLinks::default();
+        }
         self.write(cx);
         self.loaded = None;
     }
@@ -206,24 +205,9 @@ impl Requests {
         }
         self.peers.write(&mut points, dt_ns, by_peers.unwrap_or_default());
         let written = points.written();
-        let lost: u64 = self
-            .loaded
-            .as_ref()
-            .map_or(0, |loaded| (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum());
+        let lost = self.losses.as_mut().map_or(0, Losses::take);
         let source = cx.source_mut();
         source.records += written;
-        source.lost += lost.saturating_sub(self.lost);
-        self.lost = lost;
+        source.lost += lost;
     }
-}
-
-/// Loads the programs; attaching them is the caller's.
-fn load() -> Result<RequestsSkel<'static>, Unavailable> {
-    silence();
-    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-    let mut open = RequestsSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.pidns_ino = pid_namespace();
-    }
-    open.load().map_err(failed("loading"))
 }

@@ -2,7 +2,7 @@
 
 use syscalls::Sysno;
 
-use super::skeleton::types::{sched_event, thread};
+use super::skeleton::types::{sched_event, sched_event_kind, thread};
 use crate::bpf::interrupts::Waker;
 use crate::bpf::record::text;
 
@@ -149,13 +149,13 @@ impl Event {
 
     /// Whether the thread has ended.
     pub(super) fn ended(&self) -> bool {
-        self.kind == 2
+        self.kind == sched_event_kind::SCHED_EXITED.0
     }
 
     /// Whether what the thread did from [`Event::off_ns`] to [`Event::on_ns`] is not known, as a
     /// switch was not seen.
     pub(super) fn is_missed(&self) -> bool {
-        self.kind == 3
+        self.kind == sched_event_kind::SCHED_MISSED.0
     }
 
     /// The state in which it was switched out, in a word.

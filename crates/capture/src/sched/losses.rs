@@ -1,14 +1,15 @@
 //! What was left out and what was lost, as the source says it.
 
+use super::skeleton::types::sched_loss;
 use super::{MISSED_ONE_IN, Sched};
-use crate::bpf::counted;
 use crate::clock::monotonic_ns;
+use crate::event_stacks::Events;
 use crate::{Context, Unavailable};
 
 impl Sched {
     /// Reports how many waits were not reported one by one, as there were too many.
     pub(super) fn report_limits(&self, cx: &mut Context<'_>) {
-        let short = self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 4));
+        let short = self.left_out(sched_loss::UNREPORTED_WAIT);
         if short > 0 {
             cx.unseen(Unavailable {
                 what: format!(
@@ -23,7 +24,11 @@ impl Sched {
 
     /// Switches that were not seen, so far.
     pub(super) fn missed(&self) -> u64 {
-        self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 5))
+        self.left_out(sched_loss::MISSED_SWITCH)
+    }
+
+    fn left_out(&self, kind: sched_loss) -> u64 {
+        self.events.as_ref().map_or(0, |events| events.left_out(kind.0))
     }
 
     /// Switches that were not seen are losses where they are many. What their thread did around
@@ -40,10 +45,9 @@ impl Sched {
     /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches
     /// begin anew.
     pub(super) fn count_losses(&mut self, cx: &mut Context<'_>) {
-        let Some(loaded) = &self.loaded else { return };
-        let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
-        let lost_starts = counted(&loaded.maps.losses, 2) + cx.services.starts.lost;
-        let without_stack = counted(&loaded.maps.losses, 3);
+        let lost = self.events.as_mut().map_or(0, Events::lost);
+        let lost_starts = self.left_out(sched_loss::LOST_START) + cx.services.starts.lost;
+        let without_stack = self.left_out(sched_loss::START_WITHOUT_STACK);
         cx.source_mut().lost += lost_starts - self.lost_starts;
         self.lost_starts = lost_starts;
         if without_stack > 0 {
@@ -53,11 +57,10 @@ impl Sched {
                 remedy: "flame graphs of CPU samples show who starts threads".into(),
             });
         }
-        if lost == self.lost {
+        if lost == 0 {
             return;
         }
-        cx.source_mut().lost += lost - self.lost;
-        self.lost = lost;
+        cx.source_mut().lost += lost;
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let tids: Vec<u32> = self.threads.keys().copied().collect();
         for tid in tids {

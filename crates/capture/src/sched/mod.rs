@@ -9,7 +9,6 @@
 
 mod at_end;
 mod event;
-mod load;
 mod losses;
 mod short;
 mod start_event;
@@ -17,11 +16,9 @@ mod starts;
 mod wakers;
 
 use std::collections::{HashMap, HashSet};
-use std::os::fd::{AsFd, BorrowedFd};
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{FrameType, ProcessId, SpanRow, StackId, ThreadId};
-use libbpf_rs::skel::Skel;
 use libbpf_rs::{MapCore, MapFlags};
 use syscalls::Sysno;
 use zerocopy::IntoBytes;
@@ -31,7 +28,6 @@ use crate::bpf::dispatcher::{Hook, Registered, SWITCH_WAITS, WAITS};
 use crate::bpf::object::skeleton;
 use crate::bpf::record::read;
 use crate::bpf::ring::Ring;
-use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
 use crate::event_stacks::Events;
 use crate::kernel_symbols::KernelSymbols;
@@ -41,15 +37,15 @@ use crate::{
     Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable, jvm_events, procfs,
 };
 use event::{Event, asleep_since, syscall_name};
-use load::load;
 use short::Unplaced;
 use start_event::{Part, StartEvent};
 use starts::{write_start, write_starts};
 use wakers::Wakers;
 
 skeleton!("sched");
+use skeleton::SchedSkelBuilder;
 
-attached!(SchedSkel, SchedMaps, SchedLinks: losses, targets, threads);
+attached!(SchedSkel, SchedMaps, SchedLinks: targets, threads);
 
 /// What cannot be seen without it.
 const WHAT: &str = "what threads wait for";
@@ -120,9 +116,7 @@ struct Sched {
     starts: Option<Ring<StartEvent>>,
     threads: HashMap<u32, Watched>,
     wakers: Wakers,
-    /// Events and threads lost so far.
-    lost: u64,
-    /// The same of parts of starts.
+    /// Parts of starts lost so far.
     lost_starts: u64,
     /// Switches that were not seen before the recording began: CPUs reach the programs one
     /// after the other.
@@ -132,55 +126,38 @@ struct Sched {
 
 impl Collector for Sched {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let whole_host = cx.targets.selection().is_whole_host();
-        let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
-        let dispatcher = cx.services.dispatcher();
-        let interrupts = cx.services.interrupts();
-        let shared = (cx.services.unwinder(), cx.targets.map(), dispatcher.as_deref());
         // Those of a JVM, which is known for one where its own events are seen.
         let with_starts = jvm_events::ENTRY.is_wanted(cx.settings, Engine::Ebpf);
-        let waits = (min_ns, cx.settings.always_ns);
-        let mut loaded = load(whole_host, waits, with_starts, interrupts.as_deref().ok(), shared)?;
-        match interrupts {
+        let making = [Sysno::clone, Sysno::clone3].map(|call| call.id().cast_unsigned());
+        // Calls that make threads come by a slot of their own: those of a hot thread may be counted
+        // before the other.
+        let mut kit = cx
+            .kit(&ENTRY, WHAT)
+            .hooked("on_sys_exit", Hook::Out, &[WAITS, making[0], making[1]])
+            .hooked("on_waking", Hook::Wakeup, &[SWITCH_WAITS])
+            .hooked("on_switch", Hook::Switch, &[SWITCH_WAITS]);
+        if with_starts {
+            kit = kit.hooked("on_clone_enter", Hook::In, &making);
+        }
+        let mut open = kit.open(SchedSkelBuilder::default())?;
+        open.skel.progs.on_clone_enter.set_autoload(with_starts);
+        let constants = open.constants();
+        constants.config.min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
+        constants.config.starts = u64::from(with_starts);
+        constants.always_ns = cx.settings.always_ns;
+        let mut loaded = open.load()?;
+        match cx.services.interrupts() {
             Ok(interrupts) => interrupts.unseen().iter().for_each(|unseen| cx.unseen(unseen.clone())),
             Err(why) => cx.unseen(why),
         }
         self.attached_ns = monotonic_ns().max(0).cast_unsigned();
-        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
-        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
-        let events = Events::over(
-            &maps.events,
-            &maps.samples,
-            |bytes| Some(Event::of(&read(bytes)?)),
-            MOST_EVENTS,
-            unwinder,
-        );
-        self.events = Some(events.map_err(broken)?);
-        loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
-        let attaching = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
-        if let Some(dispatcher) = dispatcher {
-            let programs = &loaded.progs;
-            let mut register = |program: BorrowedFd<'_>, hook, slots: &[u32]| {
-                self.registered.push(dispatcher.register(program, hook, slots).map_err(attaching)?);
-                Ok(())
-            };
-            let making = [Sysno::clone, Sysno::clone3].map(|call| call.id().cast_unsigned());
-            // Calls that make threads come by a slot of their own: those of a hot thread may be
-            // counted before the other.
-            register(programs.on_sys_exit.as_fd(), Hook::Out, &[WAITS, making[0], making[1]])?;
-            register(programs.on_waking.as_fd(), Hook::Wakeup, &[SWITCH_WAITS])?;
-            register(programs.on_switch.as_fd(), Hook::Switch, &[SWITCH_WAITS])?;
-            if with_starts {
-                register(programs.on_clone_enter.as_fd(), Hook::In, &making)?;
-            }
-        }
+        self.events = Some(Events::of(&loaded, |bytes| Some(Event::of(&read(bytes)?)), MOST_EVENTS, cx)?);
+        self.registered = loaded.attach()?;
         if with_starts {
-            let starts = Ring::over(&loaded.maps.starts, |bytes| StartEvent::of(&read(bytes)?), MOST_EVENTS);
-            self.starts = Some(starts.map_err(attaching)?);
+            self.starts = Some(loaded.ring("starts", |bytes| StartEvent::of(&read(bytes)?), MOST_EVENTS)?);
             cx.services.starts.are_wanted = true;
         }
-        let attached = Attached::of(loaded).map_err(attaching)?;
-        self.loaded = Some(attached);
+        self.loaded = Some(loaded.keep(Attached::of)?);
         if KernelSymbols::are_hidden() {
             cx.unseen(Unavailable {
                 what: "functions of the kernel by name".into(),
@@ -193,7 +170,7 @@ impl Collector for Sched {
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid.cast_unsigned();
-        if matches!(event.change, Change::Exec | Change::Gone) {
+        if event.leaves() {
             // What is still on its way belongs to what the process was. What breaks down is
             // reported by the next turn.
             let _ = self.drain(cx);
@@ -202,13 +179,11 @@ impl Collector for Sched {
             of_it.iter().for_each(|start| write_start(start, &event.target, event.at_ns, cx));
         }
         let Some(loaded) = &self.loaded else { return };
-        let map = &loaded.maps.targets;
+        let is_seen = event.mark(&loaded.maps.targets);
         if event.change == Change::Gone {
-            // Not there any more is as good as deleted.
-            let _ = map.delete(&pid.to_ne_bytes());
             return;
         }
-        if map.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY).is_err() {
+        if !is_seen {
             cx.unseen(Unavailable {
                 what: format!("waits of process {pid}"),
                 why: "as many processes as can be watched are watched already".into(),

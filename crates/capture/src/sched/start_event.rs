@@ -1,6 +1,6 @@
 //! A part of a thread's start, as the program in the kernel sends it: `bpf/starts.h`.
 
-use super::skeleton::types::start_event;
+use super::skeleton::types::{start_event, start_event_kind};
 use crate::starts::Child;
 
 /// Which part.
@@ -28,10 +28,12 @@ pub(super) struct StartEvent {
 impl StartEvent {
     /// As the program sends it; `None` where its kind is not known.
     pub(super) fn of(event: &start_event) -> Option<Self> {
-        let part = match event.kind {
-            1 => Part::Cloned { stack_ns: event.stack_ns, is_shared: event.is_shared != 0 },
-            2 => Part::Ran,
-            3 => Part::Waited,
+        let part = match start_event_kind(event.kind) {
+            start_event_kind::START_CLONED => {
+                Part::Cloned { stack_ns: event.stack_ns, is_shared: event.is_shared != 0 }
+            }
+            start_event_kind::START_RAN => Part::Ran,
+            start_event_kind::START_WAITED => Part::Waited,
             _ => return None,
         };
         let of = Child { born_ns: event.born_ns, pid: event.pid, tid: event.tid, parent: event.parent };

@@ -6,22 +6,22 @@
 
 use syscalls::Sysno;
 
-use super::skeleton::types::call_shape;
+use super::skeleton::types::{call_report, call_shape};
 use crate::similar_names::similar_names;
 
-/// Whether a long call is reported one by one. The numbers are those of `enum call_report`.
+/// Whether a long call is reported one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Report {
     /// Only counted: a thread waits in it by choice, and the scheduler's spans show its waits
     /// already.
-    Never = 0,
+    Never = call_report::REPORT_NEVER.0 as u8,
     /// Unless it is on a descriptor that only signals events.
-    Files = 1,
+    Files = call_report::REPORT_FILES.0 as u8,
     /// When it polls one connected socket.
-    Socket = 2,
+    Socket = call_report::REPORT_SOCKET.0 as u8,
     /// Whatever it is on.
-    Always = 3,
+    Always = call_report::REPORT_ALWAYS.0 as u8,
 }
 
 /// What the number behind an argument means, for the label of flags.

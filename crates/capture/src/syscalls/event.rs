@@ -2,7 +2,7 @@
 
 use zerocopy::{IntoBytes, transmute};
 
-use super::skeleton::types::call_event;
+use super::skeleton::types::{call_event, call_event_flags, call_event_kind};
 use crate::network::socket_ends::Ends;
 
 /// What is reported.
@@ -50,12 +50,6 @@ pub(super) struct File {
     pub(super) is_socket: bool,
 }
 
-const BEGAN_BEFORE: u8 = 1;
-const DELETED: u8 = 2;
-const PATH_CUT: u8 = 4;
-const BASE_CUT: u8 = 8;
-const COARSE: u8 = 16;
-const UNFINISHED: u8 = 32;
 const MODE_TYPE: u32 = 0o170_000;
 const MODE_SOCKET: u32 = 0o140_000;
 /// include/uapi/linux/magic.h
@@ -66,16 +60,16 @@ impl Event {
     /// As the program sends it, with the text behind it; `None` where its kind is not known, or its
     /// text is cut off.
     pub(super) fn of(event: &call_event, text: &[u8]) -> Option<Self> {
-        let kind = match event.kind {
-            1 => Kind::Call,
-            2 => Kind::ThreadEnded,
+        let kind = match call_event_kind(event.kind.into()) {
+            call_event_kind::CALL_REPORTED => Kind::Call,
+            call_event_kind::CALL_THREAD_ENDED => Kind::ThreadEnded,
             _ => return None,
         };
         let [path, base, end] = [event.path, event.base, event.text].map(usize::from);
         let of_path = text.get(..path)?;
         let of_base = text.get(path..path + base)?;
         let argument = text.get(path + base..end).unwrap_or_default();
-        let is = |flag: u8| event.flags & flag != 0;
+        let is = |flag| has(event.flags, flag);
         Some(Self {
             kind,
             enter_ns: event.enter_ns,
@@ -86,9 +80,9 @@ impl Event {
             pid: event.pid,
             tid: event.tid,
             number: event.nr,
-            began_before: is(BEGAN_BEFORE),
-            began_later: is(COARSE),
-            unfinished: is(UNFINISHED),
+            began_before: is(call_event_flags::CALL_BEGAN_BEFORE),
+            began_later: is(call_event_flags::CALL_COARSE),
+            unfinished: is(call_event_flags::CALL_UNFINISHED),
             comm: string(event.comm.as_bytes()),
             file: file(of_path, event),
             // The same struct, as `network.bpf.c` has it.
@@ -96,6 +90,10 @@ impl Event {
             path: absolute(of_base, argument, event.flags),
         })
     }
+}
+
+fn has(flags: u8, flag: call_event_flags) -> bool {
+    u32::from(flags) & flag.0 != 0
 }
 
 fn string(bytes: &[u8]) -> String {
@@ -124,8 +122,10 @@ fn file(names: &[u8], event: &call_event) -> Option<File> {
         _ if is_socket => string(names),
         PIPE_MAGIC => format!("pipe:[{inode}]"),
         ANON_INODE_MAGIC => format!("anon_inode:{}", joined(names, false).trim_start_matches('/')),
-        _ if flags & DELETED != 0 => format!("{} (deleted)", joined(names, flags & PATH_CUT != 0)),
-        _ => joined(names, flags & PATH_CUT != 0),
+        _ if has(flags, call_event_flags::CALL_DELETED) => {
+            format!("{} (deleted)", joined(names, has(flags, call_event_flags::CALL_PATH_CUT)))
+        }
+        _ => joined(names, has(flags, call_event_flags::CALL_PATH_CUT)),
     };
     Some(File { name, is_socket })
 }
@@ -134,10 +134,10 @@ fn absolute(base: &[u8], argument: &[u8], flags: u8) -> Option<String> {
     let argument = string(argument);
     match argument.as_str() {
         "" if base.is_empty() => None,
-        "" | "." => Some(joined(base, flags & BASE_CUT != 0)),
+        "" | "." => Some(joined(base, has(flags, call_event_flags::CALL_BASE_CUT))),
         path if path.starts_with('/') || base.is_empty() => Some(argument),
         path => {
-            let base = joined(base, flags & BASE_CUT != 0);
+            let base = joined(base, has(flags, call_event_flags::CALL_BASE_CUT));
             Some(format!("{}/{}", base.trim_end_matches('/'), path.trim_start_matches("./")))
         }
     }
@@ -151,8 +151,15 @@ mod tests {
     fn event(text: &[&str], path: usize, flags: u8, magic: u64) -> Event {
         let text: Vec<u8> = text.iter().flat_map(|name| name.bytes().chain([0])).collect();
         let lengths = (path as u16, text.len() as u16);
-        let sent =
-            call_event { kind: 1, nr: 1, inode: 7, magic, flags, path: lengths.0, ..call_event::default() };
+        let sent = call_event {
+            kind: call_event_kind::CALL_REPORTED.0 as u8,
+            nr: 1,
+            inode: 7,
+            magic,
+            flags,
+            path: lengths.0,
+            ..call_event::default()
+        };
         Event::of(&call_event { text: lengths.1, ..sent }, &text).unwrap()
     }
 
@@ -163,8 +170,8 @@ mod tests {
             event(text, length, flags, magic).file.unwrap().name
         };
         assert_eq!(named(&["gc.log", "app", "var"], 0, 0xef53), "/var/app/gc.log");
-        assert_eq!(named(&["gc.log"], DELETED, 0xef53), "/gc.log (deleted)");
-        assert_eq!(named(&["leaf", "deep"], PATH_CUT, 0xef53), "…/deep/leaf");
+        assert_eq!(named(&["gc.log"], call_event_flags::CALL_DELETED.0 as u8, 0xef53), "/gc.log (deleted)");
+        assert_eq!(named(&["leaf", "deep"], call_event_flags::CALL_PATH_CUT.0 as u8, 0xef53), "…/deep/leaf");
         assert_eq!(named(&[], 0, 0xef53), "/");
         assert_eq!(named(&[""], 0, PIPE_MAGIC), "pipe:[7]");
         assert_eq!(named(&["[eventfd]"], 0, ANON_INODE_MAGIC), "anon_inode:[eventfd]");
@@ -175,14 +182,18 @@ mod tests {
         let base = b"work\0srv\0";
         assert_eq!(absolute(base, b"./conf/x.yml\0", 0).as_deref(), Some("/srv/work/conf/x.yml"));
         assert_eq!(absolute(base, b"/etc/hosts\0", 0).as_deref(), Some("/etc/hosts"));
-        assert_eq!(absolute(base, b"x\0", BASE_CUT).as_deref(), Some("…/srv/work/x"));
+        assert_eq!(
+            absolute(base, b"x\0", call_event_flags::CALL_BASE_CUT.0 as u8).as_deref(),
+            Some("…/srv/work/x")
+        );
         assert_eq!(absolute(b"", b"", 0), None);
     }
 
     #[test]
     fn what_lies_about_its_lengths_is_no_event() {
         assert_eq!(Event::of(&call_event::default(), &[]), None);
-        let sent = call_event { kind: 1, path: 9, ..call_event::default() };
+        let sent =
+            call_event { kind: call_event_kind::CALL_REPORTED.0 as u8, path: 9, ..call_event::default() };
         assert_eq!(Event::of(&sent, &[0; 8]), None);
         assert!(Event::of(&sent, &[0; 9]).is_some());
     }

@@ -31,37 +31,36 @@ pub use calls::check_name;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{SpanRow, StackId};
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle};
+use libbpf_rs::{Iter, Link, MapCore, MapFlags};
 use syscalls::Sysno;
 
 use crate::bpf::attached::attached;
-use crate::bpf::dispatcher::{Dispatcher, EVERY, Hook, Registered};
-use crate::bpf::object::{place, skeleton};
+use crate::bpf::dispatcher::{EVERY, Hook, Registered};
+use crate::bpf::kit::Loaded;
+use crate::bpf::object::skeleton;
 use crate::bpf::record::{self, split};
-use crate::bpf::{counted, pid_namespace, silence, unavailable};
+use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
 use crate::dns_queries::DnsQuery;
 use crate::event_stacks::Events;
 use crate::procfs;
 use crate::target::Change;
-use crate::unwind::share_tables;
-use crate::unwind::{SharedUnwinder, asleep};
+use crate::unwind::asleep;
 use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Event, Kind};
 use figures::Attributes;
 use totals::Totals;
 
 skeleton!("syscalls");
+use skeleton::types::{call_limit, call_loss, loss};
 use skeleton::{SyscallsSkel, SyscallsSkelBuilder};
 
-attached!(SyscallsSkel, SyscallsMaps, SyscallsLinks: entries, losses, runs, since, targets, totals);
+attached!(SyscallsSkel, SyscallsMaps, SyscallsLinks: entries, runs, since, targets, totals);
 
 /// What cannot be seen without it.
 const WHAT: &str = "system calls";
@@ -107,8 +106,8 @@ const MOST_PATH: usize = 256;
 /// most.
 const LISTENING_FOR: Duration = Duration::from_secs(10);
 const MOST_LISTENERS: usize = 1024;
-/// Calls with a number below this are counted each by itself: `MOST_CALLS`.
-const NUMBERS: u16 = 512;
+/// Calls with a number below this are counted each by itself.
+const NUMBERS: u16 = call_limit::MOST_CALLS.0 as u16;
 
 /// Whether long calls of a name are reported one by one, and not only counted; `None`: there is no
 /// such call.
@@ -132,18 +131,13 @@ struct Syscalls {
     ended: HashMap<u32, String>,
     next_totals: Option<Instant>,
     wrote_totals: Option<Instant>,
-    losses: [u64; 4],
     /// Ports that processes listen on, and when that was read.
     listening: HashMap<i32, (Instant, HashSet<u16>)>,
 }
 
 impl Collector for Syscalls {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let whole_host = cx.targets.selection().is_whole_host();
-        let dispatcher = cx.services.dispatcher();
-        let shared = (cx.services.unwinder(), cx.targets.map(), dispatcher.as_deref());
-        let load = |walks| load(whole_host, cx.settings, shared, walks);
-        // A kernel may have no such program: everything else goes on without.
+        let load = |walks| load(cx, walks);
         let (loaded, cannot_walk) = match load(true) {
             Ok(loaded) => (Ok(loaded), None),
             Err(why) => (load(false), Some(why)),
@@ -155,27 +149,18 @@ impl Collector for Syscalls {
                 ..why
             });
         }
-        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffer of", &error);
         let wanted: Vec<u16> = cx.settings.syscalls.iter().filter_map(|name| calls::number(name)).collect();
         let wanted = (!cx.settings.syscalls.is_empty()).then_some(wanted);
         for number in 0..NUMBERS {
             let shape = calls::shape(number, wanted.as_deref());
-            record::put(&loaded.maps.shapes, &u32::from(number), &shape).map_err(broken)?;
+            record::put(&loaded.skel.maps.shapes, &u32::from(number), &shape)
+                .map_err(loaded.failed("telling the calls to"))?;
         }
-        let (maps, unwinder) = (&loaded.maps, cx.services.unwinder().cloned());
         let parse = |bytes: &[u8]| split(bytes).and_then(|(event, text)| Event::of(&event, text));
-        let events = Events::over(&maps.events, &maps.samples, parse, MOST_EVENTS, unwinder);
-        self.events = Some(events.map_err(broken)?);
-        loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
-        if let Some(dispatcher) = dispatcher {
-            let register =
-                |program: BorrowedFd<'_>, way| dispatcher.register(program, way, &[EVERY]).map_err(broken);
-            // First the way out: a call that nobody has seen begin is not counted.
-            self.registered.push(register(loaded.progs.on_sys_exit.as_fd(), Hook::Out)?);
-            self.registered.push(register(loaded.progs.on_sys_enter.as_fd(), Hook::In)?);
-        }
-        self.totals.begin(&loaded.maps.entries, cx.clock.epoch_now_ns());
-        self.loaded = Some(Attached::of(loaded).map_err(broken)?);
+        self.events = Some(Events::of(&loaded, parse, MOST_EVENTS, cx)?);
+        self.registered = loaded.attach()?;
+        self.totals.begin(&loaded.skel.maps.entries, cx.clock.epoch_now_ns());
+        self.loaded = Some(loaded.keep(Attached::of)?);
         Ok(())
     }
 
@@ -187,9 +172,9 @@ impl Collector for Syscalls {
             Change::Appeared | Change::Exec | Change::BecameJvm => {
                 let now_ns = monotonic_ns().max(0).cast_unsigned();
                 let entered = maps.since.update(&key, &now_ns.to_ne_bytes(), MapFlags::NO_EXIST);
-                let watched = maps.targets.update(&key, &[1], MapFlags::ANY);
+                let is_seen = event.mark(&maps.targets);
                 let exists = maps.since.lookup(&key, MapFlags::ANY).ok().flatten().is_some();
-                if watched.is_err() || (entered.is_err() && !exists) {
+                if !is_seen || (entered.is_err() && !exists) {
                     cx.unseen(Unavailable {
                         what: format!("system calls of process {pid}"),
                         why: "as many processes as can be watched are watched already".into(),
@@ -198,8 +183,7 @@ impl Collector for Syscalls {
                 }
             }
             Change::Gone => {
-                // Not there any more is as good as deleted.
-                let _ = maps.targets.delete(&key);
+                event.mark(&maps.targets);
                 let _ = maps.since.delete(&key);
             }
         }
@@ -278,7 +262,7 @@ impl Syscalls {
                 }
             }
         }
-        self.count_losses(cx);
+        cx.source_mut().lost += self.events.as_mut().map_or(0, Events::lost);
     }
 
     /// How many rows of threads that live there were: those of threads that have ended come once,
@@ -359,31 +343,19 @@ impl Syscalls {
         self.events.as_mut()?.stack((event.pid, event.tid), event.stack_ns, cx)
     }
 
-    fn count_losses(&mut self, cx: &mut Context<'_>) {
-        let Some(loaded) = &self.loaded else { return };
-        for which in 0..4_u32 {
-            let count = counted(&loaded.maps.losses, which);
-            let Some(last) = self.losses.get_mut(which as usize) else { continue };
-            if which < 2 {
-                cx.source_mut().lost += count.saturating_sub(*last);
-            }
-            *last = count;
-        }
-    }
-
     /// Says what was left out because there was too much of it.
     fn report_limits(&mut self, cx: &mut Context<'_>) {
-        let [_, uncounted, unreported, stackless] = self.losses;
+        let of = |kind: u32| self.events.as_ref().map_or(0, |events| events.left_out(kind));
         let untimed = self.totals.untimed();
         let most = "fathom record --min with a longer time";
         let limits = [
             (
-                uncounted,
+                of(loss::LOST_ENTRY.0),
                 "system calls in the totals",
                 "there are as many threads and calls as can be counted",
             ),
             (
-                unreported,
+                of(call_loss::UNREPORTED_CALL.0),
                 "long system calls one by one; they are in the totals",
                 "there were too many a second",
             ),
@@ -392,7 +364,11 @@ impl Syscalls {
                 "system calls' times; those that outlasted two ticks of the kernel are reported all the same",
                 "their threads made more than 100,000 calls a second, of which some 5,000 were timed",
             ),
-            (stackless, "stacks of long system calls", "there were too many a second"),
+            (
+                of(call_loss::CALL_WITHOUT_STACK.0),
+                "stacks of long system calls",
+                "there were too many a second",
+            ),
         ];
         for (count, what, why) in limits.into_iter().filter(|(count, ..)| *count > 0) {
             cx.unseen(Unavailable {
@@ -433,35 +409,22 @@ fn restarts(number: i32) -> String {
     }
 }
 
-/// Loads the programs; attaching them is the caller's. With an unwinder they walk by its tables.
-/// `walks`: with the one that looks at all threads.
-fn load(
-    whole_host: bool,
-    settings: &Settings,
-    (unwinder, targets, dispatcher): (Option<&SharedUnwinder>, Option<&MapHandle>, Option<&Dispatcher>),
-    walks: bool,
-) -> Result<SyscallsSkel<'static>, Unavailable> {
-    silence();
-    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-    let mut open = SyscallsSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.config.min_ns = settings.min_ns.unwrap_or(MIN_NS);
-        data.config.most_stacks = MOST_STACKS;
-        data.config.most_events = MOST_REPORTED;
-        // Whoever asks for short calls one by one wants each of them.
-        let each = settings.min_ns.is_some_and(|min| min < MIN_NS) || !settings.syscalls.is_empty();
-        data.config.hot_calls = if each { u32::MAX } else { HOT_CALLS };
-        data.own_pid = std::process::id();
-        data.all_processes = u8::from(whole_host);
-        data.pidns_ino = pid_namespace();
-    }
-    open.progs.each_task.set_autoload(walks);
-    share_tables(open.open_object_mut(), unwinder, targets).map_err(failed("sharing the tables of"))?;
-    if let Some(dispatcher) = dispatcher {
-        let programs = ["on_sys_enter", "on_sys_exit"];
-        dispatcher
-            .take_over(open.open_object_mut(), &programs)
-            .map_err(failed("sharing the dispatcher of"))?;
-    }
-    open.load().map_err(failed("loading"))
+/// Loads the programs. `walks`: with the one that looks at all threads.
+fn load(cx: &Context<'_>, walks: bool) -> Result<Loaded<SyscallsSkel<'static>>, Unavailable> {
+    let settings = cx.settings;
+    // First the way out: a call that nobody has seen begin is not counted.
+    let mut open = cx
+        .kit(&ENTRY, WHAT)
+        .hooked("on_sys_exit", Hook::Out, &[EVERY])
+        .hooked("on_sys_enter", Hook::In, &[EVERY])
+        .open(SyscallsSkelBuilder::default())?;
+    open.skel.progs.each_task.set_autoload(walks);
+    // Whoever asks for short calls one by one wants each of them.
+    let each = settings.min_ns.is_some_and(|min| min < MIN_NS) || !settings.syscalls.is_empty();
+    let config = &mut open.constants().config;
+    config.min_ns = settings.min_ns.unwrap_or(MIN_NS);
+    config.most_stacks = MOST_STACKS;
+    config.most_events = MOST_REPORTED;
+    config.hot_calls = if each { u32::MAX } else { HOT_CALLS };
+    open.load()
 }

@@ -13,29 +13,20 @@ use fathom_recording::{CountRow, ProcessId, Role, ThreadId};
 use libbpf_rs::MapCore;
 use zerocopy::IntoBytes;
 
-use super::skeleton::types::{call_key, call_run, call_total};
+use super::skeleton::types::{call_end, call_entries, call_key, call_limit, call_run, call_total};
 use crate::bpf::{record, whole};
 use crate::{Context, procfs};
 
 use super::calls;
 
-/// Counts of lengths: `CALL_LENGTHS`.
-const LENGTHS: usize = 40;
-/// Ways in which a call ends: `enum call_end`.
-const ENDS: u16 = 3;
+const LENGTHS: usize = call_limit::CALL_LENGTHS.0 as usize;
 /// Entries, of the 65,536 that the kernel has room for, from which on threads that are gone are
 /// looked for.
 const CROWDED: usize = 32_768;
 
-/// `OF_ENDED`: in the place of a thread's id, the threads of a process that have ended.
-const OF_ENDED: u32 = 1 << 31;
+const OF_ENDED: u32 = call_limit::OF_ENDED.0;
 /// The name that those have in the recording.
 const ENDED_THREADS: &str = "threads that have ended";
-/// In `entries`, where user space enters how many were given back and from how many on threads that
-/// end are put together, and where the kernel enters how many were.
-const GIVEN_BACK: u32 = 1;
-const FOLDS_FROM: u32 = 2;
-const FOLDED: u32 = 3;
 /// A quarter of what there is room for.
 const MANY_ENTRIES: i64 = 16_384;
 /// Threads that end in a second from which on all of them are put together: of some ten calls each,
@@ -126,8 +117,8 @@ impl Total {
 
 /// Writes a number of `entries`. One that cannot be written keeps the kernel from putting threads
 /// together, or has it do so sooner.
-fn put(entries: &impl MapCore, which: u32, number: i64) {
-    let _ = record::put(entries, &which, &number);
+fn put(entries: &impl MapCore, which: call_entries, number: i64) {
+    let _ = record::put(entries, &which.0, &number);
 }
 
 /// Adds the calls that CPUs have kept (`struct call_run` of `bpf/call_runs.h`) to their
@@ -251,18 +242,19 @@ impl Totals {
     /// Begins the first interval.
     pub(super) fn begin(&mut self, entries: &impl MapCore, now_ns: i64) {
         self.read_ns = Some(now_ns);
-        put(entries, FOLDS_FROM, MANY_ENTRIES);
+        put(entries, call_entries::FOLDS_FROM, MANY_ENTRIES);
     }
 
     /// Gives the kernel the number of entries that were given back, and from how many entries on it
     /// is to put threads that end together.
     fn set_limits(&mut self, entries: &impl MapCore, ended: usize, (since_ns, now_ns): (i64, i64)) {
-        let folded = record::value::<i64>(entries, &FOLDED).unwrap_or(0);
+        let folded = record::value::<i64>(entries, &call_entries::THREADS_FOLDED.0).unwrap_or(0);
         let ended = ended as f64 + folded.saturating_sub(self.folded) as f64;
         self.folded = folded;
         let seconds = now_ns.saturating_sub(since_ns).max(1) as f64 / 1e9;
-        put(entries, FOLDS_FROM, if ended >= MANY_ENDED * seconds.max(1.0) { 0 } else { MANY_ENTRIES });
-        put(entries, GIVEN_BACK, self.given_back);
+        let from = if ended >= MANY_ENDED * seconds.max(1.0) { 0 } else { MANY_ENTRIES };
+        put(entries, call_entries::FOLDS_FROM, from);
+        put(entries, call_entries::ENTRIES_GIVEN_BACK, self.given_back);
     }
 
     /// Calls that were counted and not timed, as their threads made too many.
@@ -274,7 +266,9 @@ impl Totals {
     /// nanoseconds.
     fn timed(&self, tid: u32, number: u16) -> (u64, u64) {
         let of_end = |end| self.last.get(&Key { tid, number, end });
-        (0..ENDS).filter_map(of_end).fold((0, 0), |(timed, ns), total| (timed + total.timed, ns + total.ns))
+        (0..call_end::CALL_ENDS.0 as u16)
+            .filter_map(of_end)
+            .fold((0, 0), |(timed, ns), total| (timed + total.timed, ns + total.ns))
     }
 
     /// Reads what was counted and writes it, one span a thread and call that was made. `ended`:

@@ -6,19 +6,19 @@ use std::collections::{HashMap, VecDeque};
 use std::os::fd::BorrowedFd;
 
 use libbpf_rs::MapHandle;
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 
 use crate::Unavailable;
 use crate::bpf::attached::attached;
-use crate::bpf::object::{place, skeleton};
-use crate::bpf::record::{self, read, text};
+use crate::bpf::kit::Kit;
+use crate::bpf::losses::Losses;
+use crate::bpf::object::skeleton;
+use crate::bpf::record::{read, text};
 use crate::bpf::ring::Ring;
-use crate::bpf::{pid_namespace, silence, unavailable};
 
 skeleton!("births");
 use skeleton::{BirthsSkelBuilder, types};
 
-attached!(BirthsSkel, BirthsMaps, BirthsLinks: births_lost, targets);
+attached!(BirthsSkel, BirthsMaps, BirthsLinks: targets);
 
 /// What cannot be seen without it.
 const WHAT: &str = "children of the recorded processes from their first instruction on";
@@ -46,7 +46,7 @@ impl Birth {
         Some(Self {
             t_ns: birth.t_ns,
             pid: i32::try_from(birth.pid).ok()?,
-            forked: birth.kind == 1,
+            forked: birth.kind == types::birth_kind::BIRTH_FORK.0,
             heir: birth.heir == 1,
             comm: text(&birth.comm),
         })
@@ -57,7 +57,7 @@ impl Birth {
 pub(super) struct Births {
     ring: Ring<Birth>,
     inbox: VecDeque<Birth>,
-    seen_lost: u64,
+    losses: Losses,
     /// Names by process as last reported, of the last interval and of the one before: what a
     /// process did may come in after the news of it were acted upon.
     names: [HashMap<i32, String>; 2],
@@ -67,20 +67,14 @@ pub(super) struct Births {
 impl Births {
     /// Loads and attaches it. `report_all`: every process of the machine is reported.
     pub fn watch(report_all: bool) -> Result<Self, Unavailable> {
-        silence();
-        let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-        let mut open = BirthsSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
-            constants.pidns_ino = pid_namespace();
-            constants.own_pid = std::process::id();
-            constants.report_all = u8::from(report_all);
-        }
-        let mut loaded = open.load().map_err(failed("loading"))?;
-        let ring = Ring::over(&loaded.maps.births, |bytes| Birth::of(&read(bytes)?), MOST_NEWS);
-        let ring = ring.map_err(failed("opening the ring buffer of"))?;
-        loaded.attach().map_err(failed("attaching"))?;
-        let loaded = Attached::of(loaded).map_err(failed("opening a map of"))?;
-        Ok(Self { ring, inbox: VecDeque::new(), seen_lost: 0, names: Default::default(), loaded })
+        let mut open = Kit::alone(WHAT).open(BirthsSkelBuilder::default())?;
+        open.constants().report_all = u8::from(report_all);
+        let mut loaded = open.load()?;
+        let ring = loaded.ring("births", |bytes| Birth::of(&read(bytes)?), MOST_NEWS)?;
+        let losses = loaded.losses()?;
+        loaded.attach()?;
+        let loaded = loaded.keep(Attached::of)?;
+        Ok(Self { ring, inbox: VecDeque::new(), losses, names: Default::default(), loaded })
     }
 
     /// The ids of all that is recorded. Children enter themselves.
@@ -92,10 +86,7 @@ impl Births {
     pub fn listen(&mut self) -> bool {
         let room = MOST_NEWS.saturating_sub(self.inbox.len());
         self.inbox.extend(self.ring.take().into_iter().take(room));
-        let lost = record::value(&self.loaded.maps.births_lost, &0_u32).unwrap_or(0);
-        let some_lost = lost > self.seen_lost;
-        self.seen_lost = lost;
-        some_lost || !self.inbox.is_empty()
+        self.losses.take() > 0 || !self.inbox.is_empty()
     }
 
     /// What was taken in, the oldest first.
@@ -132,11 +123,16 @@ mod tests {
 
     #[test]
     fn a_birth_is_a_fork_or_an_exec_of_a_process_with_its_name() {
-        let sent =
-            types::birth { pid: 4711, kind: 1, heir: 1, comm: characters("java"), ..Default::default() };
+        let sent = types::birth {
+            pid: 4711,
+            kind: types::birth_kind::BIRTH_FORK.0,
+            heir: 1,
+            comm: characters("java"),
+            ..Default::default()
+        };
         let birth = Birth { t_ns: 0, pid: 4711, forked: true, heir: true, comm: "java".into() };
         assert_eq!(Birth::of(&sent), Some(birth.clone()));
-        let exec = types::birth { kind: 2, heir: 0, ..sent };
+        let exec = types::birth { kind: types::birth_kind::BIRTH_EXEC.0, heir: 0, ..sent };
         assert_eq!(Birth::of(&exec), Some(Birth { forked: false, heir: false, ..birth }));
         assert_eq!(Birth::of(&types::birth { pid: u32::MAX, ..sent }), None);
     }

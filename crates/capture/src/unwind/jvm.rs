@@ -10,11 +10,9 @@ use fathom_hotspot::{Error, Result, Vm};
 use super::decode::rows_of_code;
 use super::interpreter::rows_of_interpreter;
 use super::rows::{Paged, RowAt};
-use super::shared::{CodeHeap, CodeMapping, JvmCode, JvmField, MappingKind, RowKind};
+use super::shared::{BLOB_HEAD, CodeHeap, CodeMapping, JvmCode, JvmField, MappingKind, RowKind};
 use super::tables::{Table, Tables};
 
-/// Largest head of a blob that the programs read: `BLOB_HEAD` of bpf/unwind.h.
-const LARGEST_HEAD: u32 = 512;
 /// JDK 19 and 20 have virtual threads as a preview.
 const FIRST_WITH_CONTINUATIONS: u32 = 19;
 
@@ -104,7 +102,7 @@ impl Jvm {
 pub fn shared(constants: &UnwindConstants) -> Result<JvmCode> {
     let implausible = |what: &str, value: u64| Error::Implausible { what: what.to_owned(), value };
     let head_size = constants.nmethod_size_of.max(constants.blob_size_of);
-    if head_size > LARGEST_HEAD {
+    if head_size > BLOB_HEAD {
         return Err(implausible("size of nmethod", u64::from(head_size)));
     }
     let field = |field: Field| JvmField {

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use fathom_hotspot::memory::{Memory, ProcessMemory};
 use zerocopy::IntoBytes;
 
+use super::load::skeleton::types::stack_sample_kind;
 use super::samples::Sample;
 use super::shared::{KeptHead, MOST_KEPT_STACK, MOST_KERNEL_FRAMES, StackSample};
 use super::user_mode::{Surroundings, Tables, walk};
 use crate::bpf::record::{read, split};
 
-/// `kind` of a record that is one: `SAMPLE_KEPT`.
-pub const KIND: u8 = 4;
+/// `kind` of a record that is one.
+pub const KIND: u8 = stack_sample_kind::SAMPLE_KEPT.0 as u8;
 /// Memory of stacks that wait, at most: some hundreds.
 const MOST_WAITING_BYTES: usize = 6 << 20;
 /// No stack waits longer: what could be learnt of its process is known by then.

@@ -2,10 +2,11 @@
 
 use zerocopy::IntoBytes;
 
+use super::load::skeleton::types::frame_kind;
 use super::shared::{MOST_FRAMES, StackSample};
 use crate::bpf::record::split;
 
-/// Kind of a frame: `enum frame_kind`.
+/// A frame, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WalkedFrame {
     /// Code outside the code cache.
@@ -53,18 +54,18 @@ impl Walked {
     /// From the two words of `struct walked_frame`.
     pub fn of(low: u64, high: u64) -> Self {
         let at = low & LOW;
-        let frame = match low >> 56 {
-            1 => WalkedFrame::Compiled {
+        let frame = match frame_kind((low >> 56) as u32) {
+            frame_kind::FRAME_COMPILED => WalkedFrame::Compiled {
                 nmethod: at,
                 compile_id: (high >> 32) as u32,
                 pc: at.wrapping_add(high & 0xffff_ffff),
             },
-            2 => WalkedFrame::Interpreted {
+            frame_kind::FRAME_INTERPRETED => WalkedFrame::Interpreted {
                 method: at,
                 const_method: high & 0xffff_ffff_ffff,
                 bci: (high >> 48) as i32 - 1,
             },
-            3 => WalkedFrame::Stub { pc: at },
+            frame_kind::FRAME_STUB => WalkedFrame::Stub { pc: at },
             _ => WalkedFrame::Native { pc: at },
         };
         Self { frame, exact: low >> 55 & 1 == 1 }
