@@ -62,6 +62,9 @@ super::metrics! {
     /// Running time that grew in many methods below one.
     SPREAD = "largest-growth-below",
         "[each {noun} runs for {value!} instead of {baseline!}|{value:.1} threads at a time instead of {baseline:.1} run] below {method}[, called from {caller}][ ({methods})]";
+    /// Time of several sorts that grew below one method.
+    SPENT_BELOW = "largest-growth-of-sorts-below",
+        "[each {noun} spends {value!} instead of {baseline!}|{value:.1} threads at a time instead of {baseline:.1} are] below {method} ({sorts})";
     /// Calls that are made more often, and what they take in all.
     MORE_CALLS = "more-calls",
         "[each {noun} calls {call}() {value} times|threads call {call}() {value} times a second] instead of {baseline}[ in {place}][, called from {caller}]: [{took!} instead of {took-baseline!}][{threads:.1} of them at a time instead of {threads-baseline:.1}]";

@@ -2,7 +2,7 @@
 //! what runs or calls more, what the holder of a lock did to the lock; and what ran in
 //! code that was not compiled to why it was not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::StackId;
 
@@ -12,13 +12,22 @@ use crate::attribution::Key;
 use crate::waits::Category;
 use crate::{Case, Finding, quantity};
 
+/// How many times of its usual time a method must take for threads to have hardly been in it.
+const NEW_TIMES: f64 = 10.0;
+
 impl<'a> Growth<'a> {
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
     /// that took CPUs, where operations need more CPU time: threads that run longer wait longer,
-    /// for each other and for their next time slice.
+    /// for each other and for their next time slice. Where threads do something new, they wait for
+    /// a CPU because of that.
     pub(crate) fn credit_running(&mut self, findings: &[Finding]) {
+        let new_places = self.new_places();
+        let follows = |g: &Grown<'_>| {
+            let is_new = g.slow >= NEW_TIMES * g.base && new_places.contains(g.key.place);
+            g.key.category == Category::RunQueue && !is_new
+        };
         let runs = || self.grown.iter().filter(|g| g.key.category.is_running());
-        let queues = || self.grown.iter().filter(|g| g.key.category == Category::RunQueue);
+        let queues = || self.grown.iter().filter(|g| follows(g));
         let (ran, usual) = (runs().map(|g| g.slow).sum::<f64>(), runs().map(|g| g.base).sum::<f64>());
         let (grew, queued) = (runs().map(Grown::by).sum::<f64>(), queues().map(Grown::by).sum::<f64>());
         if ran < MORE_CPU * usual || grew <= 0.0 || queued <= 0.0 {
@@ -29,13 +38,28 @@ impl<'a> Growth<'a> {
         let taken: f64 = taken.map(|finding| finding.share.unwrap_or(1.0)).sum();
         let own = (1.0 - taken * self.resources() / queued.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         for g in &mut self.grown {
-            if g.key.category == Category::RunQueue {
+            if follows(g) {
                 g.credit -= g.by() * own;
             } else if g.key.category.is_running() {
                 g.credit += queued * own * g.by() / grew;
             }
         }
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    }
+
+    /// Methods in which threads hardly did anything before. That they wait for a CPU there comes
+    /// with what they do there, and not with what they run elsewhere.
+    fn new_places(&self) -> BTreeSet<&'a str> {
+        let does = |g: &&Grown<'_>| {
+            !matches!(g.key.category, Category::RunQueue | Category::Idle | Category::Recorder)
+        };
+        let mut places: BTreeMap<&'a str, (f64, f64)> = BTreeMap::new();
+        for g in self.grown.iter().filter(does).filter(|g| !g.key.place.is_empty()) {
+            let sums = places.entry(g.key.place).or_default();
+            *sums = (sums.0 + g.slow, sums.1 + g.base);
+        }
+        let is_new = |(slow, base): &(f64, f64)| *slow > 0.0 && *slow >= NEW_TIMES * *base;
+        places.into_iter().filter(|(_, sums)| is_new(sums)).map(|(place, _)| place).collect()
     }
 
     /// Credits waits for a disk with the waits for a CPU that follow them, where those are why

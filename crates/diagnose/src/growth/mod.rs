@@ -18,6 +18,7 @@
 //! which most grew is looked at.
 
 mod attributed;
+mod below;
 pub(crate) mod busy_pools;
 pub(crate) mod busy_stage;
 mod callers;
@@ -374,6 +375,13 @@ impl<'a> Growth<'a> {
                 found.push(self.stage_finding(case, &stage, &behind, cost_ms));
                 left.retain(|g| behind.iter().all(|b| b.cause != g.cause));
             }
+        }
+        if let Some(below) = self.below(case, &left).filter(|_| most > 0 && found.is_empty()) {
+            let share = below.by() / self.all().max(f64::MIN_POSITIVE);
+            let cost_ms = (lost_ms * share).min(rest_ms);
+            rest_ms -= cost_ms;
+            found.push(self.below_finding(case, &below, share, cost_ms, by_change));
+            left.retain(|g| !below.has(g));
         }
         while found.len() < most {
             let Some(lead) = lead(case, &left) else { break };

@@ -1,6 +1,7 @@
 //! Services put together by hand, of which it is known what an operation's time grew by.
 
 mod advised;
+mod below;
 mod cpu;
 mod idle_and_several;
 mod lower_demand;

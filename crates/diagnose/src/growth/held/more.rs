@@ -1,6 +1,6 @@
 //! Requests beyond those that are counted as operations: other clients ask for more, or each client
 //! asks for more to do the same, as when it connects anew each time. Operations then take longer
-//! though none of their requests does.
+//! though none of their requests does. Of a JVM that asks itself it is not known.
 //!
 //! ```text
 //! requests that the JVM answers, a second     ├──── operations ────┤ others ├          usual
@@ -8,10 +8,11 @@
 //! ```
 
 use fathom_recording::ProcessId;
-use fathom_recording::vocabulary::source;
+use fathom_recording::vocabulary::{kind, label, source};
+use rustc_hash::FxHashSet;
 
 use super::clients::calls_made;
-use super::{Answered, FEW};
+use super::{Answered, FEW, peers};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
 use crate::growth::{Each, Growth, LEADS};
@@ -27,6 +28,8 @@ const EACH: f64 = 2.0;
 const BESIDE: f64 = 1.5;
 /// … by what part of all that is usually asked.
 const OF_USUAL: f64 = 0.2;
+/// What of the requests may be the JVM's own: which of the others are whose is not known then.
+const ITSELF: f64 = 0.2;
 /// How many times as many connections must be accepted in a second for requests to be those that
 /// come with a new one, …
 const CONNECTIONS: f64 = 3.0;
@@ -52,6 +55,9 @@ impl Asked {
     /// `rate`: operations a second.
     fn of(case: &Case<'_>, jvm: ProcessId, windows: &[Window], rate: f64) -> Option<Self> {
         let answered = Answered::of(case.recording, jvm, windows)?;
+        if asked_itself(case, jvm, windows) > ITSELF * answered.count {
+            return None;
+        }
         let operations = rate * answered.counted_s;
         (operations >= FEW).then(|| Self {
             each: answered.count / operations,
@@ -60,6 +66,14 @@ impl Asked {
             accepted: calls_made(case, jvm, windows, &ACCEPTS) / operations,
         })
     }
+}
+
+/// Requests that the JVM made of itself.
+fn asked_itself(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
+    let calls = case.recording.spans_of(kind::SYSCALL).filter(|span| span.process() == jvm);
+    let own: FxHashSet<&str> = calls.filter_map(|span| span.label(label::OWN)).collect();
+    let answers = peers::answers(case.recording, jvm, windows);
+    answers.iter().filter(|(peer, _)| own.contains(*peer)).map(|(_, answers)| answers.count).sum()
 }
 
 impl Growth<'_> {

@@ -35,8 +35,8 @@ const EXPLAINS: f64 = 0.5;
 
 /// Answers of a peer in some windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Answers {
-    count: f64,
+pub(super) struct Answers {
+    pub(super) count: f64,
     /// From the first bytes sent to the first that arrived, on average, milliseconds.
     ms: f64,
     /// From then until they were read.
@@ -68,7 +68,11 @@ impl Peer<'_> {
 }
 
 /// The answers of each peer within some windows.
-fn answers<'a>(recording: &'a Recording, jvm: ProcessId, windows: &[Window]) -> BTreeMap<&'a str, Answers> {
+pub(super) fn answers<'a>(
+    recording: &'a Recording,
+    jvm: ProcessId,
+    windows: &[Window],
+) -> BTreeMap<&'a str, Answers> {
     let of = |word: live::Word| {
         recording.series.iter().filter(move |s| s.info.name == word.name && s.info.process == Some(jvm))
     };
