@@ -229,6 +229,7 @@ fn a_recording_that_cannot_be_completed_is_not_said_to_be_written() {
     let (code, said) = recording.end("INT");
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("x.fathom") && !said.contains("is written"), "{said}");
+    assert!(!said.contains("can be opened"), "nothing is left of it: {said}");
 }
 
 #[test]
