@@ -57,7 +57,6 @@ KNOWN_CIRCLES = {
     "hotspot": "attach error find maps memory oops perf_data proc_status root symbols threads",
     # Each format implements the trait of the file that lists it.
     "ingest": "access_log detect folded format jdk8 jfr jit perf_script pprof strace table unified",
-    "recording": "process_names recording",
 }
 
 
