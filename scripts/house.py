@@ -55,8 +55,6 @@ KNOWN_CIRCLES = {
     "fleet": "bucket engine place questions",
     "heap": "addresses bits column dominators file heap kinds lookup packed redact",
     "hotspot": "attach error find maps memory oops perf_data proc_status root symbols threads",
-    # Each format implements the trait of the file that lists it.
-    "ingest": "access_log detect folded format jdk8 jfr jit perf_script pprof strace table unified",
 }
 
 
