@@ -53,7 +53,6 @@ WORDS = re.compile(r"\b(?:Remedy \{(?=\s*change:)|TEXT\b|Metric(?:::new\(| \{(?=
 KNOWN_CIRCLES = {
     "compare": "jmh judge metric runs sentence jdk_changes recordings",
     "fleet": "bucket engine place questions",
-    "hotspot": "attach error find maps memory oops perf_data proc_status root symbols threads",
 }
 
 
