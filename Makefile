@@ -65,7 +65,7 @@ lab: ## faults with a known cause, and how often fathom names it (ARGS='run --qu
 heap-many: ## a heap dump of more than 2³¹ objects (39 GB of disk in TMPDIR, 8 GB of memory)
 	$(CARGO) test --release -p fathom-heap --test many -- --ignored
 
-lint: ## formatting, sizes of files, words of the field, Biome, clippy, dependencies' licences and advisories; all warnings are errors
+lint: ## formatting, sizes of files, words of the field, circles of modules, Biome, clippy, dependencies' licences and advisories; all warnings are errors
 	$(CARGO) fmt --all --check
 	scripts/house.py
 	@[ -x ui/node_modules/.bin/biome ] || npm --prefix ui ci --no-audit --no-fund --silent

@@ -48,19 +48,6 @@ CONFIDENCE = re.compile(r"\bConfidence::[A-Z]\w+")
 WORDS = re.compile(r"\b(?:Remedy \{(?=\s*change:)|TEXT\b|Metric(?:::new\(| \{(?=\s*id:)))")
 
 
-# Circles that were there when the check was written and that nobody has undone yet, by crate. The
-# list only shrinks.
-KNOWN_CIRCLES = {
-    "compare": "jmh judge metric runs sentence jdk_changes recordings",
-    "fleet": "bucket engine place questions",
-    "heap": "addresses bits column dominators file heap kinds lookup packed redact",
-    "hotspot": "attach error find maps memory oops perf_data proc_status root symbols threads",
-    # Each format implements the trait of the file that lists it.
-    "ingest": "access_log detect folded format jdk8 jfr jit perf_script pprof strace table unified",
-    "recording": "process_names recording",
-}
-
-
 def foreign_words(path):
     text = open(path, encoding="utf-8").read()
     whole = [(0, text)]
@@ -99,14 +86,9 @@ def faults(path):
             yield f"{path}:{number}: a comment of {len(line)} columns, more than {COLUMNS}"
 
 
-def new_circles(crate):
-    known = set(KNOWN_CIRCLES.get(crate, "").split())
-    found = circles.circles(circles.uses(f"crates/{crate}/src"))
-    for circle in found:
-        if circle - known:
-            yield f"crates/{crate}: these use each other in a circle: {', '.join(sorted(circle))}"
-    for module in sorted(known.difference(*found)):
-        yield f"crates/{crate}: {module} is in no circle any more; take it out of KNOWN_CIRCLES"
+def in_circles(crate):
+    for circle in circles.circles(circles.uses(f"crates/{crate}/src")):
+        yield f"crates/{crate}: these use each other in a circle: {', '.join(sorted(circle))}"
 
 
 def main():
@@ -116,7 +98,7 @@ def main():
     found = [fault for path in rust for fault in faults(path)]
     found += [fault for path in prose for fault in foreign_words(path)]
     found += [fault for path in rust for fault in made_up(path)]
-    found += [fault for crate in sorted(os.listdir("crates")) for fault in new_circles(crate)]
+    found += [fault for crate in sorted(os.listdir("crates")) for fault in in_circles(crate)]
     print("\n".join(found) or f"house: {len(rust)} Rust files and {len(prose)} files of prose are in order")
     return 1 if found else 0
 

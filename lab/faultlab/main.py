@@ -23,6 +23,8 @@ def choose(cases, args):
 
 
 def list_cases(args):
+    # A reader that has seen enough (`| head`) ends it without a word, as it ends other programs.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     chosen = choose(catalogue.read(), args)
     for case in chosen:
         mark = "quick" if case.quick else ""

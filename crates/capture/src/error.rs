@@ -51,14 +51,14 @@ pub enum CaptureError {
         pid: i32,
     },
     /// Nothing matches, and nothing matched until the end.
-    #[error("no process matches {what}: `fathom ps` lists the JVMs that run")]
+    #[error("{what}: none found; `fathom ps` lists the JVMs that run")]
     NoMatch {
         /// The pattern or the cgroup.
         what: String,
     },
     /// What matches belongs to others.
     #[error(
-        "{count} that match {what} belong to others, and this user may not look into them: run fathom as that user or as root (sudo)"
+        "{what}: found {count} that belong to others, and this user may not look into them: run fathom as that user or as root (sudo)"
     )]
     NoneOfYours {
         /// The pattern or the cgroup.

@@ -40,6 +40,16 @@ fathom: mail.txt: not a format that fathom knows (text: Dear all,)
 }
 
 #[test]
+fn a_log_of_a_truncated_line_is_refused_by_each_command() {
+    let dir = place(&[("gc.log", b"[0.005s][info][gc,start    ] GC(0) Pause You")]);
+    let nothing = "fathom: gc.log: looks like unified-log, but holds no record that could be read\n";
+    for command in ["diagnose", "gc", "info"] {
+        let fathom = Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir.path());
+        fathom.args([command, "gc.log"]).assert().code(2).stdout_eq("").stderr_eq(nothing);
+    }
+}
+
+#[test]
 fn a_named_input_that_is_missing_is_exit_status_2_however_good_the_others_are() {
     let dir = place(&[("ops.csv", TABLE.as_bytes())]);
     for gone in ["gone.log", "gone.fathom"] {

@@ -229,6 +229,7 @@ fn a_recording_that_cannot_be_completed_is_not_said_to_be_written() {
     let (code, said) = recording.end("INT");
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("x.fathom") && !said.contains("is written"), "{said}");
+    assert!(!said.contains("can be opened"), "nothing is left of it: {said}");
 }
 
 #[test]
@@ -342,7 +343,8 @@ fn what_cannot_be_recorded_is_one_sentence_and_leaves_nothing() {
 
     let nobody = fathom(dir.path(), &["record", "--name", "^no such name$", "-d", "1s", "-o", "x.fathom"]);
     assert_eq!(nobody.status.code(), Some(3), "{}", said(&nobody));
-    assert!(said(&nobody).contains("no process matches") && empty(), "{}", said(&nobody));
+    let none = "processes named ^no such name$: none found";
+    assert!(said(&nobody).contains(none) && empty(), "{}", said(&nobody));
 
     let command = fathom(dir.path(), &["record", "-o", "x.fathom", "--", "/no/such/program"]);
     assert_eq!(command.status.code(), Some(2), "{}", said(&command));

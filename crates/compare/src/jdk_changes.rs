@@ -10,8 +10,6 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::recordings::Frames;
-
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -117,15 +115,11 @@ pub fn all() -> &'static [Change] {
     &ALL
 }
 
-/// Those that lie between two releases, the ones that touch what changed first.
-pub fn matching(
-    releases: [Option<String>; 2],
-    arguments: &[String; 2],
-    frames: Option<&Frames>,
-) -> Vec<Match> {
+/// Those that lie between two releases, the ones that touch what changed first: command lines, or
+/// the frames that moved, by name.
+pub fn matching(releases: [Option<String>; 2], arguments: &[String; 2], moved: &[&str]) -> Vec<Match> {
     let parsed = releases.each_ref().map(|r| r.as_deref().and_then(Release::of));
     let [Some(first), Some(second)] = parsed else { return Vec::new() };
-    let moved: Vec<&str> = frames.into_iter().flat_map(|f| f.moved.iter().map(|m| m.name.as_str())).collect();
     let lies_between = |change: &&Change| {
         let known = [first, second].iter().all(|release| !change.unsure.contains(&release.feature));
         known && change.is_in(first) != change.is_in(second)
@@ -158,7 +152,6 @@ fn names_flag(arguments: &str, flag: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recordings::MovedFrame;
 
     #[test]
     fn releases_are_told_in_all_their_forms() {
@@ -205,28 +198,10 @@ mod tests {
         assert!(is_in(&["9", "8u262"], "8u300") && !is_in(&["9", "8u262"], "8u252"));
         assert!(!is_in(&["11.0.7"], "17.0.1"), "an update of 11 says nothing of 17");
 
-        let frames = Frames {
-            kind: "cpu".into(),
-            unit: "share",
-            samples: [1, 1],
-            operations: None,
-            moved: vec![MovedFrame {
-                name: "java.lang.StringLatin1.hashCode".into(),
-                module: String::new(),
-                first: 0.1,
-                second: 0.0,
-                difference: [-0.2, -0.05],
-                total: [0.1, 0.0],
-                total_difference: None,
-                p_value: 0.001,
-                change: crate::recordings::Change::Gone,
-            }],
-            differ: 1,
-            judged: 1,
-        };
+        let moved = ["java.lang.StringLatin1.hashCode"];
         let releases = || [Some("8u400".to_owned()), Some("17.0.15+6".to_owned())];
         let none = [String::new(), "-XX:-UseBiasedLocking".to_owned()];
-        let found = matching(releases(), &none, Some(&frames));
+        let found = matching(releases(), &none, &moved);
         let touched: Vec<&str> =
             found.iter().filter(|m| !m.touches.is_empty()).map(|m| m.change.id.as_str()).collect();
         assert!(touched.contains(&"JEP 254") && touched.contains(&"JEP 374"), "{touched:?}");
@@ -234,11 +209,11 @@ mod tests {
         assert!(found.iter().all(|m| m.change.id != "JDK-8130150"), "some updates of 8 have it");
         let property = ["-Djdk.tls.useExtendedMasterSecret=false".to_owned(), String::new()];
         let updates = [Some("8u74".to_owned()), Some("8u202".to_owned())];
-        let found = matching(updates, &property, None);
+        let found = matching(updates, &property, &[]);
         let touched = |id: &str| found.iter().any(|m| m.change.id == id && !m.touches.is_empty());
         assert!(touched("JDK-8148421"), "{found:?}");
         let same = [Some("17.0.15+6".to_owned()), Some("17.0.15+6".to_owned())];
-        assert!(matching(same, &none, Some(&frames)).is_empty());
-        assert!(matching([None, releases()[1].clone()], &none, None).is_empty());
+        assert!(matching(same, &none, &moved).is_empty());
+        assert!(matching([None, releases()[1].clone()], &none, &[]).is_empty());
     }
 }

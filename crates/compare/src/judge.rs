@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::interval::{Estimate, Pair, half_interval, p_value, paired};
+use crate::interval::{Pair, half_interval, p_value, paired};
 use crate::letters::{holm, letters};
 use crate::metric::Measurement;
 use crate::runs::{Host, Run, Runs};
 use crate::sentence::{Compared, Words};
 use crate::steady::Steady;
-use crate::verdict::Verdict;
+use crate::verdict::Comparison;
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.compare/1";
@@ -123,29 +123,6 @@ pub struct Row {
     pub never_steady: usize,
     /// Where three or more are compared: who shares a letter does not differ.
     pub letters: String,
-}
-
-/// A command against the baseline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Comparison {
-    /// The baseline.
-    pub base: String,
-    /// The other.
-    pub other: String,
-    /// Benchmark; empty where a run gives one value.
-    pub figure: String,
-    /// Whether more is better.
-    pub higher_is_better: bool,
-    /// The ratio other / baseline with its interval; absent with too few runs.
-    pub estimate: Option<Estimate>,
-    /// The word.
-    pub verdict: Verdict,
-    /// Runs of each with which a difference as large as the margin would show 8 times in 10; only
-    /// where that cannot be known.
-    pub runs_needed: Option<usize>,
-    /// The same in one sentence.
-    pub sentence: String,
 }
 
 /// Judges runs.
@@ -289,6 +266,7 @@ mod tests {
     use crate::metric::Metric;
     use crate::plan::looks;
     use crate::running::Usage;
+    use crate::verdict::Verdict;
 
     /// Runs of commands whose wall times are given block by block.
     fn runs(blocks: &[&[f64]]) -> Runs {

@@ -6,6 +6,7 @@
 //! processes with one each (Kalibera and Jones, ISMM 2013). Everything that is drawn at random has
 //! a seed that is written down: the same runs give the same verdict.
 
+pub mod benchmarks;
 pub mod command;
 mod error;
 pub mod flags;

@@ -78,6 +78,18 @@ pub struct Measurement {
     pub values: Vec<f64>,
 }
 
+impl Measurement {
+    /// What JMH measured of a benchmark.
+    pub(crate) fn of(benchmark: &jmh::Benchmark) -> Self {
+        Self {
+            name: benchmark.name.clone(),
+            unit: benchmark.unit.clone(),
+            higher_is_better: benchmark.higher_is_better,
+            values: benchmark.forks.concat(),
+        }
+    }
+}
+
 impl Metric {
     /// The file that each run has to write anew.
     pub fn file(&self) -> Option<&Path> {
@@ -120,13 +132,7 @@ impl Metric {
             Self::Throughput { file } => figure("", "ops/s", true, throughput(file)?),
             Self::Jmh { file } => {
                 let benchmarks = jmh::read(file).map_err(|e| e.to_string())?;
-                let all = benchmarks.into_iter().map(|b| Measurement {
-                    values: b.forks.concat(),
-                    name: b.name,
-                    unit: b.unit,
-                    higher_is_better: b.higher_is_better,
-                });
-                Ok(all.collect())
+                Ok(benchmarks.iter().map(Measurement::of).collect())
             }
         }
     }

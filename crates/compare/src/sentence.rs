@@ -2,9 +2,8 @@
 //! would help where that cannot be known.
 
 use crate::interval::{Estimate, FEWEST_PAIRS, runs_needed};
-use crate::judge::Comparison;
 use crate::metric::{Measurement, Metric};
-use crate::verdict::Verdict;
+use crate::verdict::{Comparison, Verdict};
 
 /// Two commands, and what their ratio is of.
 pub(crate) struct Compared<'a> {

@@ -1,4 +1,4 @@
-//! The four words of a comparison, and when each may be said.
+//! A comparison: its four words, and when each may be said.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,29 @@ pub enum Verdict {
     NoDifference,
     /// Neither: the interval reaches over what matters.
     CannotTell,
+}
+
+/// A command against the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Comparison {
+    /// The baseline.
+    pub base: String,
+    /// The other.
+    pub other: String,
+    /// Benchmark; empty where a run gives one value.
+    pub figure: String,
+    /// Whether more is better.
+    pub higher_is_better: bool,
+    /// The ratio other / baseline with its interval; absent with too few runs.
+    pub estimate: Option<Estimate>,
+    /// The word.
+    pub verdict: Verdict,
+    /// Runs of each with which a difference as large as the margin would show 8 times in 10; only
+    /// where that cannot be known.
+    pub runs_needed: Option<usize>,
+    /// The same in one sentence.
+    pub sentence: String,
 }
 
 impl Verdict {

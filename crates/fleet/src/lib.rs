@@ -10,6 +10,7 @@
 //! Nothing here stores or queries: files are plain Parquet in Hive's layout, and questions are SQL
 //! that an engine answers which exists. What the columns are is said in docs/fleet.md.
 
+mod ask;
 #[cfg(feature = "s3")]
 mod bucket;
 #[cfg(not(feature = "s3"))]
@@ -22,12 +23,15 @@ mod error;
 mod place;
 mod questions;
 mod register;
+mod slot;
 mod tables;
 
+pub use ask::Answer;
 pub use bucket::{Bucket, Mirror};
 pub use driver::python;
-pub use engine::{Answer, Engine};
+pub use engine::Engine;
 pub use error::FleetError;
-pub use place::{Added, add, add_to_bucket, partition, put};
+pub use place::{Added, add, add_to_bucket, put};
 pub use questions::{Parameter, QUESTIONS, Question};
 pub use register::{NAMESPACE, Registered, register};
+pub use slot::partition;

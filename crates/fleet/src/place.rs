@@ -1,5 +1,4 @@
-//! Where rows lie: `PLACE/day=2026-11-24/service=shop/host=web-1/ID-TABLE.parquet`, Hive's layout,
-//! which engines prune by.
+//! Rows of recordings are put into a place.
 //!
 //! Files are never changed. Each is written next to its final place, synced and moved there;
 //! `ID-recordings.parquet` is the last one, and the directory is synced before and behind it, so
@@ -9,20 +8,17 @@
 //! a lock, which ends with its process, and is removed.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::hash::Hasher;
 use std::io::{Read, Seek};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use fathom_diagnose::diagnose;
-use fathom_recording::{Identity, Recording};
+use fathom_recording::Recording;
 
 use crate::FleetError;
-use crate::tables::{Input, MINUTE_NS, TABLES, common};
+use crate::slot::Slot;
+use crate::tables::{Input, NAMES, TABLES, common};
 
-/// Longest recording that is taken, minutes: a month. Timestamps decades apart are of a damaged
-/// file.
-const MOST_MINUTES: i64 = 31 * 24 * 60;
 /// How names of files end that are not in their place yet.
 const ASIDE: &str = ".tmp";
 /// Bytes that are compared at a time.
@@ -31,8 +27,6 @@ const PIECE: usize = 65_536;
 const META: &str = "meta.json";
 /// The table whose file is the last one.
 const LAST: &str = "recordings";
-/// What Hive calls a partition of what is not known.
-const UNKNOWN: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// What became of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,40 +45,6 @@ pub enum Added {
         /// In this directory.
         place: PathBuf,
     },
-}
-
-/// Where the rows of a recording lie in a place.
-struct Slot {
-    id: String,
-    day: String,
-    covers_ns: (i64, i64),
-    /// Below the place.
-    dir: PathBuf,
-}
-
-impl Slot {
-    fn of(recording: &Recording) -> Result<Self, FleetError> {
-        let unfit = |why: &str| FleetError::Unfit(why.to_owned());
-        let covers_ns = recording.covers_ns().ok_or_else(|| unfit("nothing in it has a time"))?;
-        if !recording.sources.iter().any(|source| source.placement.wall) {
-            return Err(unfit("it is not in wall-clock time, so that it has no day; see --align"));
-        }
-        if covers_ns.1.saturating_sub(covers_ns.0) / MINUTE_NS > MOST_MINUTES {
-            return Err(unfit("its first and last times are more than a month apart"));
-        }
-        let day = jiff::Timestamp::from_nanosecond(i128::from(covers_ns.0))
-            .map_err(|_| unfit("its start is not a time"))?
-            .strftime("%Y-%m-%d")
-            .to_string();
-        let id = recording.identity.recording.clone().unwrap_or_else(|| content_id(recording));
-        let dir = partition(&day, &recording.identity);
-        Ok(Self { id, day, covers_ns, dir })
-    }
-
-    /// Name of the file of a table.
-    fn name(&self, table: &str) -> String {
-        format!("{}-{table}.parquet", self.id)
-    }
 }
 
 /// Adds the rows of a sealed recording to a place, which is made where it is missing.
@@ -149,7 +109,7 @@ pub fn add_to_bucket(recording: &Recording, bucket: &crate::Bucket) -> Result<Ad
     }
     let made = tempfile::tempdir().map_err(FleetError::io(&std::env::temp_dir()))?;
     let added = add(recording, made.path())?;
-    let names = crate::engine::TABLES.iter().map(|table| slot.dir.join(slot.name(table)));
+    let names = NAMES.iter().map(|table| slot.dir.join(slot.name(table)));
     let files: Vec<(PathBuf, PathBuf)> = names.map(|name| (name.clone(), made.path().join(name))).collect();
     // The last one says that the others are there.
     let (last, others): (Vec<_>, Vec<_>) =
@@ -160,18 +120,6 @@ pub fn add_to_bucket(recording: &Recording, bucket: &crate::Bucket) -> Result<Ad
         Added::Written { rows, bytes, .. } => Added::Written { place, rows, bytes },
         Added::There { .. } => Added::There { place },
     })
-}
-
-/// The directory of a recording's rows, below the place: `day` is that of its start, in UTC.
-pub fn partition(day: &str, identity: &Identity) -> PathBuf {
-    Path::new(&format!("day={day}"))
-        .join(part("service", identity.service.as_deref()))
-        .join(part("host", identity.host.as_deref()))
-}
-
-/// The name of one directory of these.
-pub(crate) fn part(name: &str, value: Option<&str>) -> String {
-    format!("{name}={}", value.map_or(UNKNOWN.into(), encoded))
 }
 
 /// Puts a copy of a file into a place, under a name relative to it: it is there whole, and on disk,
@@ -266,53 +214,6 @@ pub(crate) fn has_rows(place: &Path) -> Result<(), FleetError> {
     }
 }
 
-/// What a recording that has no id is known by: checksums of its rows. It is not written anywhere
-/// but into names of rows.
-fn content_id(recording: &Recording) -> String {
-    let mut sums = [(); 4].map(|()| crc32fast::Hasher::new());
-    for s in recording.samples.iter() {
-        sums[0].write_i64(s.t_ns);
-        sums[0].write_i64(s.weight);
-    }
-    let spans = recording.kinds().into_iter();
-    let spans = spans.flat_map(|(kind, _)| recording.spans_of(kind).map(|span| (span.t0_ns(), span.t1_ns())));
-    let counts = recording.count_kinds().into_iter().flat_map(|(kind, _)| recording.counts_of(kind));
-    for (t0, t1) in spans.chain(counts.map(|count| (count.t0_ns(), count.t1_ns()))) {
-        sums[1].write_i64(t0);
-        sums[1].write_i64(t1);
-    }
-    for series in &recording.series {
-        sums[2].write(series.info.name.as_bytes());
-        series.t_ns.iter().zip(&series.value).for_each(|(t, value)| {
-            sums[2].write_i64(*t);
-            sums[2].write_u64(value.to_bits());
-        });
-    }
-    for process in &recording.processes {
-        sums[3].write(process.name.as_bytes());
-        sums[3].write_i64(process.pid.unwrap_or(-1));
-    }
-    sums.into_iter().map(|sum| format!("{:08x}", sum.finalize())).collect()
-}
-
-/// A value as the name of a directory: what is not a letter, a digit or one of `-_.` is `%XX`, as
-/// Hive does it. A name that would be a path's own (`.`, `..`) is encoded too.
-fn encoded(value: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    let mut out = String::with_capacity(value.len());
-    for (i, byte) in value.bytes().enumerate() {
-        if plain(byte) || (byte == b'.' && i > 0) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    // A file system allows 255 bytes of a name; what is longer is cut, as the columns have the
-    // whole of it.
-    out.truncate(200);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -366,14 +267,5 @@ mod tests {
         put(&place, name, &from).unwrap();
         assert_eq!(std::fs::read(place.join(name)).unwrap(), b"rows");
         assert_eq!(std::fs::read_dir(place.join("day=2026-11-24")).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn no_value_leads_out_of_its_directory() {
-        assert_eq!(encoded("../../etc"), "%2E.%2F..%2Fetc");
-        assert_eq!(encoded(".."), "%2E.");
-        assert_eq!(encoded("shop-2.3"), "shop-2.3");
-        assert_eq!(encoded("a=b c"), "a%3Db%20c");
-        assert!(encoded(&"é".repeat(999)).len() <= 200);
     }
 }

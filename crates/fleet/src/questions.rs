@@ -91,7 +91,7 @@ impl Question {
     #[cfg(any(feature = "s3", test))]
     pub(crate) fn tables(&self) -> Vec<&'static str> {
         let body = self.body();
-        crate::engine::TABLES.into_iter().filter(|table| body.contains(table)).collect()
+        crate::tables::NAMES.into_iter().filter(|table| body.contains(table)).collect()
     }
 
     /// What a parameter is; `None`: it has no such parameter.
@@ -228,7 +228,7 @@ mod tests {
                     let behind = &question.sql[at + table.len()..];
                     let (_, conditions) = behind.split_once("WHERE ").unwrap_or_default();
                     let bare = |text: String, table: &&str| text.replace(&format!("{table}."), "");
-                    let conditions = crate::engine::TABLES.iter().fold(conditions.to_owned(), bare);
+                    let conditions = crate::tables::NAMES.iter().fold(conditions.to_owned(), bare);
                     assert!(conditions.starts_with(asked), "{}: {table}{behind}", question.name);
                 }
             }

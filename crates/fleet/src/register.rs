@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::FleetError;
 use crate::driver::drive;
-use crate::engine::TABLES;
+use crate::tables::NAMES;
 
 /// The program that does it.
 const DRIVER: &str = include_str!("register.py");
@@ -43,10 +43,10 @@ pub fn register(place: &Path, catalog: &Path, python: &str) -> Result<Vec<Regist
     std::fs::create_dir_all(catalog).map_err(FleetError::io(catalog))?;
     let catalog = catalog.canonicalize().map_err(FleetError::io(catalog))?;
     let work = json!({
-        "place": place.to_string_lossy(), "catalog": catalog.to_string_lossy(), "namespace": NAMESPACE, "tables": TABLES,
+        "place": place.to_string_lossy(), "catalog": catalog.to_string_lossy(), "namespace": NAMESPACE, "tables": NAMES,
     });
     let said: Value = drive(python, DRIVER, &work, "iceberg", PACKAGE)?;
-    let registered = TABLES.iter().filter_map(|table| {
+    let registered = NAMES.iter().filter_map(|table| {
         let said = said.get(*table)?;
         let number = |key: &str| said[key].as_u64().unwrap_or(0);
         Some(Registered {

@@ -12,9 +12,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::column::{Column, Storage};
-use crate::dominators::NONE;
+use crate::column::{Column, Plain, Storage};
 use crate::lookup::Lookup;
+use crate::numbers::NONE;
 
 /// Places where an object may begin, in a chunk.
 const PLACES: u64 = 512;
@@ -34,6 +34,9 @@ pub struct Chunk {
     /// its list begins, or [`NONE`].
     list: u32,
 }
+
+// SAFETY: it consists of numbers.
+unsafe impl Plain for Chunk {}
 
 /// The addresses of all objects.
 #[derive(Debug)]

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn numbers_beyond_31_bits_are_distinguished() {
-        let most = crate::heap::MOST_OBJECTS;
+        let most = crate::numbers::MOST_OBJECTS;
         let mut bits = Bits::none(Storage::Memory, most as usize + 1);
         let all = [5, 1 << 31, (1 << 31) + 5, most];
         all.iter().for_each(|number| bits.add(*number));

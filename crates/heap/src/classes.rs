@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::dominators::NONE;
+use crate::numbers::NONE;
 use crate::records::width;
 
 /// Superclasses of a class that are followed; a chain that is longer, or runs in a circle, is cut.

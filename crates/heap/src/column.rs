@@ -43,18 +43,18 @@ pub fn folder() -> PathBuf {
     named.or_else(usual).unwrap_or_else(std::env::temp_dir)
 }
 
-mod plain {
-    /// What a column may have in it: copied as it is, and valid when all its bytes are zero.
-    pub trait Plain: Copy {}
-    impl Plain for u8 {}
-    impl Plain for u16 {}
-    impl Plain for u32 {}
-    impl Plain for u64 {}
-    impl Plain for (u64, u32) {}
-    impl Plain for crate::addresses::Chunk {}
-    impl Plain for crate::dominators::Waiting {}
-}
-use plain::Plain;
+/// What a column may have in it: copied as it is.
+///
+/// # Safety
+/// A value whose bytes are all zero is valid.
+pub unsafe trait Plain: Copy {}
+
+// SAFETY: zero is a number, and two of them are a pair.
+unsafe impl Plain for u8 {}
+unsafe impl Plain for u16 {}
+unsafe impl Plain for u32 {}
+unsafe impl Plain for u64 {}
+unsafe impl Plain for (u64, u32) {}
 
 /// A column.
 #[derive(Debug)]

@@ -24,11 +24,10 @@
 //! Nothing recurses.
 
 use crate::bits::Bits;
-use crate::column::{Column, Storage};
+use crate::column::{Column, Plain, Storage};
+use crate::numbers::NONE;
 use crate::packed::Packed;
 
-/// Nothing.
-pub const NONE: u32 = u32::MAX;
 /// Objects that are looked at together where all are gone through.
 pub const TOGETHER: u32 = crate::kinds::BLOCK;
 /// How often all objects are gone through for private ones, from the end and from the beginning in
@@ -176,6 +175,9 @@ pub struct Waiting {
     last: u32,
     number: u32,
 }
+
+// SAFETY: it consists of numbers.
+unsafe impl Plain for Waiting {}
 
 /// Depth first from all roots over what is not private.
 fn walk(graph: &impl Graph, storage: Storage, private: &Bits) -> Walk {

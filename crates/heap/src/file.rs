@@ -16,7 +16,7 @@ use memmap2::Mmap;
 use crate::HeapError;
 
 /// More is not unpacked, bytes: a dump that is larger could not be read.
-const LONGEST: u64 = 1 << crate::heap::PLACE_BITS;
+const LONGEST: u64 = 1 << crate::numbers::PLACE_BITS;
 /// Bytes handed on at a time while unpacking.
 const PART: usize = 1 << 20;
 

@@ -18,18 +18,14 @@ use crate::addresses::Addresses;
 use crate::classes::{Class, Classes};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
-use crate::dominators::{Graph, Left, NONE, TOGETHER};
+use crate::dominators::{Graph, Left, TOGETHER};
 use crate::file::DumpFile;
 use crate::kinds::Kinds;
 use crate::layout::Layout;
+use crate::numbers::NONE;
 use crate::records::{ClassPart, Damage, Header, RootKind, class_body, tag, width};
 use crate::references::{At, Rows};
 use crate::text::Texts;
-
-/// Bits of a place in the dump.
-pub const PLACE_BITS: u32 = 40;
-/// Objects at most: their numbers from 1 on, and what stands for none of them, have 32 bits.
-pub const MOST_OBJECTS: u32 = u32::MAX - 16;
 
 /// A root that is in the dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

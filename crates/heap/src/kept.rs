@@ -11,9 +11,10 @@ use rustc_hash::FxHashMap;
 
 use crate::bits::Bits;
 use crate::column::{Column, Storage};
-use crate::dominators::{NONE, Tree};
+use crate::dominators::Tree;
 use crate::heap::Heap;
 use crate::kinds::Kinds;
+use crate::numbers::NONE;
 use crate::packed::Packed;
 
 /// The dominator tree of a heap. Objects are identified by their number in it, which is that of the

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::column::{Column, Storage};
-use crate::dominators::NONE;
+use crate::numbers::NONE;
 use crate::records::tag;
 
 /// So many objects share a place.

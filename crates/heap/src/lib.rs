@@ -22,6 +22,7 @@ mod kept;
 mod kinds;
 mod layout;
 mod lookup;
+mod numbers;
 mod packed;
 mod paths;
 mod read;

@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn numbers_beyond_31_bits_have_their_places() {
         // Pages that nobody writes to take no memory.
-        let most = crate::heap::MOST_OBJECTS;
+        let most = crate::numbers::MOST_OBJECTS;
         let mut packed = Packed::zeroed(Storage::Memory, most as usize + 2, most + 1);
         let all = [0, 1 << 31, (1 << 31) + 1, most, most + 1];
         all.iter().for_each(|at| packed.set(*at as usize, most + 1 - at));

@@ -15,11 +15,11 @@ use crate::HeapError;
 use crate::classes::{Classes, Field, is_hidden, java_name};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
-use crate::dominators::NONE;
 use crate::file::DumpFile;
-use crate::heap::{Heap, MOST_OBJECTS, PLACE_BITS, Root, Thread};
+use crate::heap::{Heap, Root, Thread};
 use crate::kinds::{Kind, Kinds};
 use crate::layout::{Layout, Neighbour, SAMPLES, round};
+use crate::numbers::{MOST_OBJECTS, NONE, PLACE_BITS};
 use crate::records::{ClassPart, Damage, Header, RootKind, class_body, header, tag, walk, width};
 use scan::Scan;
 

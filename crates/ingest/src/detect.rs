@@ -1,5 +1,6 @@
 //! Recognises the format of some content: every format is asked, by content and never by name.
 
+use crate::lines::is_text;
 use crate::{Confidence, FORMATS, Format};
 
 /// How much of the first line of unknown content is shown, characters.
@@ -18,13 +19,6 @@ pub(crate) fn candidates(head: &[u8]) -> Vec<&'static dyn Format> {
 /// its own.
 pub(crate) fn is_binary(head: &[u8]) -> bool {
     head.contains(&0) || by_magic(head).is_some()
-}
-
-/// Whether a line was written as text: at most a tenth of it are control characters or invalid
-/// UTF-8. A line of text may hold a name from memory that was overwritten.
-pub(crate) fn is_text(line: &str) -> bool {
-    let strange = line.chars().filter(|c| *c == '\u{fffd}' || (c.is_control() && !c.is_whitespace())).count();
-    strange * 10 <= line.chars().count()
 }
 
 /// What unknown content looks like, in words: "empty", "binary data", "text: …".

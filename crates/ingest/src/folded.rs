@@ -14,7 +14,7 @@ use fathom_recording::{
     ClockBasis, FrameType, Process, ProcessId, Role, SampleRow, Sink, Source, SourceId, ThreadId,
 };
 
-use crate::detect::is_text;
+use crate::lines::is_text;
 use crate::{Confidence, Format, IngestError, Input, Tally, java_names};
 
 /// The reader of folded stacks.

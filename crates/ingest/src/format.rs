@@ -1,4 +1,4 @@
-//! What a format is, and the list of those that fathom knows.
+//! What a format is.
 
 use std::time::SystemTime;
 
@@ -56,19 +56,3 @@ pub trait Format: Sync {
     /// Damage is counted and shown in the source; an error means that nothing could be used.
     fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError>;
 }
-
-/// All formats. Where two are equally sure, the first wins.
-#[rustfmt::skip] // one line per format
-pub const FORMATS: &[&dyn Format] = &[
-    &crate::jfr::Jfr,
-    &crate::pprof::Pprof,
-    &crate::unified::UnifiedLog,
-    &crate::jdk8::Jdk8GcLog,
-    &crate::jit::LogCompilation,
-    &crate::jit::PrintCompilation,
-    &crate::strace::Strace,
-    &crate::access_log::AccessLog,
-    &crate::perf_script::PerfScript,
-    &crate::folded::Folded,
-    &crate::table::Table,
-];

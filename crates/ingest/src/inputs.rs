@@ -207,7 +207,8 @@ fn read_item(item: &Item, opener: &Opener, recording: &mut Recording) -> InputRe
     let outcome = opener
         .lines(item)
         .map_err(|cause| item.error(cause))
-        .and_then(|lines| read_lines(item, lines, opener, recording, &mut warnings));
+        .and_then(|lines| read_lines(item, lines, opener, recording, &mut warnings))
+        .and_then(|read| not_empty(read, &item.name, recording));
     let outcome = match outcome {
         Ok((format, sources)) => Outcome::Read { format, sources },
         Err(error) if item.found => Outcome::NotUsed(error),
@@ -223,7 +224,7 @@ fn read_lines(
     opener: &Opener,
     recording: &mut Recording,
     warnings: &mut Vec<String>,
-) -> Result<(&'static str, Vec<SourceId>), IngestError> {
+) -> Result<FormatAndSources, IngestError> {
     let head = lines.peek();
     let candidates = detect::candidates(head);
     let (seen, binary) = (detect::looks_like(head), detect::is_binary(head));
@@ -254,6 +255,25 @@ fn read_lines(
     // What a reader of text reports of binary content does not help.
     let fits = first_error.filter(|(_, reads_bytes)| *reads_bytes == binary);
     Err(fits.map(|(error, _)| error).unwrap_or_else(unknown))
+}
+
+/// What an input was read as, and into which sources.
+type FormatAndSources = (&'static str, Vec<SourceId>);
+
+/// Refuses an input that has lines of its format, but none from which a record or a fact of the JVM
+/// was read: a log of one truncated line.
+fn not_empty(
+    (format, sources): FormatAndSources,
+    name: &str,
+    recording: &Recording,
+) -> Result<FormatAndSources, IngestError> {
+    let process = |source: &Source| recording.processes.get(source.process? as usize);
+    let holds = |source: &Source| source.records > 0 || process(source).is_some_and(|p| !p.facts.is_empty());
+    let of_it = |id: &SourceId| recording.sources.get(id.index());
+    match sources.iter().filter_map(of_it).any(holds) {
+        true => Ok((format, sources)),
+        false => Err(IngestError::Empty { path: name.into(), format }),
+    }
 }
 
 /// A file that the user named is read alone; the user is warned that there are more parts of it.

@@ -12,6 +12,7 @@ mod detect;
 mod error;
 mod folded;
 mod format;
+mod formats;
 mod inputs;
 mod java_names;
 mod jdk8;
@@ -32,7 +33,8 @@ mod unified;
 
 pub use align::leave_out_duplicates;
 pub use error::IngestError;
-pub use format::{Confidence, FORMATS, Format, Input};
+pub use format::{Confidence, Format, Input};
+pub use formats::FORMATS;
 pub use inputs::{Options, read_inputs};
 pub use lines::{Line, Lines, MAX_LINE};
 pub use open::{Expansion, Progress};

@@ -226,6 +226,13 @@ impl Read for Content<'_> {
     }
 }
 
+/// Whether a line was written as text: at most a tenth of it are control characters or invalid
+/// UTF-8. A line of text may hold a name from memory that was overwritten.
+pub(crate) fn is_text(line: &str) -> bool {
+    let strange = line.chars().filter(|c| *c == '\u{fffd}' || (c.is_control() && !c.is_whitespace())).count();
+    strange * 10 <= line.chars().count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

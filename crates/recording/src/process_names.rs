@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::vocabulary::fact;
-use crate::{ClockBasis, Process, ProcessId, Recording, Source};
+use crate::{Process, ProcessId, Source};
 
 /// Characters of arguments in a name: longer ones are paths or lists, for which the pid is enough.
 const ARGUMENTS: usize = 40;
@@ -40,27 +40,6 @@ impl ProcessNames {
 
     pub(crate) fn get(&self, id: ProcessId) -> Option<&str> {
         self.0.get(id.index()).map(String::as_str)
-    }
-}
-
-impl Recording {
-    /// The display name of a process, which no other JVM has. Before [`Recording::seal`], and for a
-    /// process that was added after it, the name that it was given; empty for one that does not
-    /// exist.
-    pub fn process_name(&self, id: ProcessId) -> &str {
-        let given = || self.processes.get(id.index()).map_or("", |process| process.name.as_str());
-        self.names.get(id).unwrap_or_else(given)
-    }
-
-    /// When a process started, nanoseconds on the recording's clock, where a source counts from its
-    /// start.
-    pub fn process_started_ns(&self, id: ProcessId) -> Option<i64> {
-        let own = |source: &&Source| {
-            source.process == Some(id.0)
-                && source.clock == ClockBasis::JvmUptime
-                && source.placement.is_known()
-        };
-        self.sources.iter().find(own).map(|source| source.placement.offset_ns)
     }
 }
 
@@ -129,7 +108,7 @@ fn without_package(main: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Sink;
+    use crate::{Recording, Sink};
 
     fn names(jvms: &[(Option<i64>, &str, &str)]) -> Vec<String> {
         let mut recording = Recording::new();

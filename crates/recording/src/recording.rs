@@ -10,6 +10,7 @@ mod span;
 
 use rustc_hash::FxHashMap;
 
+use crate::clock::ClockBasis;
 use crate::counts::{CountRow, Counts};
 use crate::process_names::ProcessNames;
 use crate::samples::{Frame, SampleRow, Samples, StackNode};
@@ -380,6 +381,25 @@ impl Recording {
     /// One count.
     pub(crate) fn count_at(&self, row: usize) -> Count<'_> {
         Count { recording: self, row }
+    }
+
+    /// The display name of a process, which no other JVM has. Before [`Recording::seal`], and for a
+    /// process that was added after it, the name that it was given; empty for one that does not
+    /// exist.
+    pub fn process_name(&self, id: ProcessId) -> &str {
+        let given = || self.processes.get(id.index()).map_or("", |process| process.name.as_str());
+        self.names.get(id).unwrap_or_else(given)
+    }
+
+    /// When a process started, nanoseconds on the recording's clock, where a source counts from its
+    /// start.
+    pub fn process_started_ns(&self, id: ProcessId) -> Option<i64> {
+        let own = |source: &&Source| {
+            source.process == Some(id.0)
+                && source.clock == ClockBasis::JvmUptime
+                && source.placement.is_known()
+        };
+        self.sources.iter().find(own).map(|source| source.placement.offset_ns)
     }
 
     /// First and last time of anything that is on the recording's clock, nanoseconds. A source that

@@ -68,7 +68,7 @@ impl Selection {
         places.extend(controllers.into_iter().map(|controller| controller.join(relative)));
         let found = places.into_iter().find(|place| place.join("cgroup.procs").is_file());
         found.map(Self::Cgroup).ok_or_else(|| CaptureError::NoMatch {
-            what: format!("the cgroup {} (there is no such group under {CGROUPS})", path.display()),
+            what: format!("cgroup {} under {CGROUPS}", path.display()),
         })
     }
 

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use fathom_compare::Verdict;
-use fathom_compare::jmh;
 use fathom_compare::judge::{Judging, Report, judge};
 use fathom_compare::matrix::Axis;
 use fathom_compare::metric::Metric;
 use fathom_compare::runs::Runs;
+use fathom_compare::{benchmarks, jmh};
 use fathom_diagnose::WindowSpec;
 
 use crate::exit::Outcome;
@@ -143,7 +143,7 @@ impl Args {
         ensure!(!self.keep_warm_up, "--keep-warm-up is for commands and for runs that were kept with --out");
         if is(first, jmh::is_one) && is(second, jmh::is_one) {
             ensure!(self.window.is_empty(), "JMH results have no timeline: --window is for recordings");
-            let report = jmh::compare([first, second], self.margin)?;
+            let report = benchmarks::compare([first, second], self.margin)?;
             self.show(&report)?;
             return Ok(self.outcome(report.comparisons.iter().map(|c| c.verdict)));
         }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -14,6 +14,7 @@ use fathom_capture::{
 };
 use fathom_diagnose::Clock;
 use fathom_recording::Writer;
+use fathom_recording::disk::is_recording;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::import::overwrite;
@@ -200,10 +201,8 @@ impl Args {
         let finished = writer.finish();
         logs.iter().chain(&marks).for_each(|text| say(text));
         say_ended(&summary);
+        finished.with_context(|| not_completed(&place))?;
         let place = place.display();
-        finished.with_context(|| {
-            format!("{place} could not be completed; it can be opened and is marked truncated")
-        })?;
         match summary.ended {
             Ended::CannotWrite(why) => {
                 bail!("{why}; what was saved until then can be opened as a truncated recording: {place}")
@@ -301,6 +300,15 @@ fn record(
     let ended = session.run(writer, signals, &mut |progress| line.print(progress));
     line.clear();
     session.stop(ended, writer)
+}
+
+/// What is said of a recording that could not be completed, by what is left of it.
+pub(super) fn not_completed(place: &Path) -> String {
+    let left = match is_recording(place) {
+        true => "it can be opened and is marked truncated",
+        false => "nothing of it is left",
+    };
+    format!("{} could not be completed; {left}", place.display())
 }
 
 /// An error with the exit status that belongs to it.

@@ -13,7 +13,7 @@ use fathom_capture::{
 use fathom_recording::Writer;
 
 use super::import::overwrite;
-use super::record::{duration, say, user_error};
+use super::record::{duration, not_completed, say, user_error};
 use crate::exit::{Environment, Outcome};
 use condition::Condition;
 use probe::{NAMED, PROBES, Probe};
@@ -159,9 +159,7 @@ impl Args {
             }
         };
         if let (Some(writer), Some(place)) = (writer, &self.output) {
-            writer.finish().with_context(
-                || "the recording could not be completed; it can be opened and is marked truncated",
-            )?;
+            writer.finish().with_context(|| not_completed(place))?;
             let place = place.display();
             match ended {
                 Ended::CannotWrite(_) => say(&format!("{place} has what was saved until then")),

@@ -20,10 +20,11 @@ pub use frames::{Change, Frames, MovedFrame, Sampled};
 pub use measures::Measure;
 
 use crate::interval::Estimate;
-use crate::judge::{ALPHA, Comparison};
+use crate::judge::ALPHA;
 use crate::metric::Measurement;
 use crate::segments::discoveries;
 use crate::sentence::{Compared, Words};
+use crate::verdict::Comparison;
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.compare-recordings/1";
@@ -93,7 +94,8 @@ pub fn compare_sampled(
     let frames = sampled.frames(Normalisation::Share);
     let counted = measures.iter().any(|measure| measure.id == "throughput");
     let costs = counted.then(|| sampled.frames(Normalisation::Operation)).flatten();
-    let known_changes = crate::jdk_changes::matching(releases, &arguments, frames.as_ref());
+    let moved: Vec<&str> = frames.iter().flat_map(|f| f.moved.iter().map(|m| m.name.as_str())).collect();
+    let known_changes = crate::jdk_changes::matching(releases, &arguments, &moved);
     let report = RecordingsReport {
         schema: SCHEMA,
         of,

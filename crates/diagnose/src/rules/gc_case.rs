@@ -9,7 +9,7 @@ use fathom_recording::{ProcessId, Span};
 use crate::burden::{self, Burden};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, remedies, scope};
+use crate::facts::{Value, remedies, ruled_out, scope};
 use crate::intervals::Intervals;
 use crate::limits::{self, LONG_MS};
 use crate::waits::log_write::log_writes;
@@ -263,6 +263,11 @@ impl<'c, 'a> GcCase<'c, 'a> {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
+    /// Not among this many pauses, for this value; of no pause there is nothing else to say.
+    pub(crate) fn ruled_out_among(&self, pauses: usize, figure: impl Into<Statement>) -> Judgement {
+        self.ruled_out(if pauses == 0 { ruled_out::NO_PAUSE.fact().into() } else { figure.into() })
+    }
+
     /// How sure a cause is that the log itself names: proven where it explains half of the loss.
     pub(crate) fn named(&self, cost_ms: f64) -> (Confidence, String) {
         Ground::Itself.sure(self.case, cost_ms, "the log names the cause")
@@ -376,4 +381,26 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     }
     let middle = values.len() / 2;
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+    use crate::rules::{gc_evacuation_failure, gc_explicit, gc_humongous, gc_metaspace};
+
+    #[test]
+    fn where_there_was_no_pause_that_is_the_reason() {
+        let quiet = Built::jvm("17", "G1", 60.0).sealed();
+        let rules: [&dyn Rule; 4] = [
+            &gc_evacuation_failure::GcEvacuationFailure,
+            &gc_explicit::GcExplicit,
+            &gc_humongous::GcHumongous,
+            &gc_metaspace::GcMetaspace,
+        ];
+        for rule in rules {
+            let Judgement::RuledOut { figure, .. } = judged(rule, &quiet) else { panic!("{}", rule.id()) };
+            assert_eq!(figure.fact().metric, &ruled_out::NO_PAUSE, "{}", rule.id());
+        }
+    }
 }

@@ -62,7 +62,8 @@ impl Rule for GcEvacuationFailure {
         let mut cut = gc.judged_cut_off();
         cut.retain(|p| !failures::of(p, collector).is_empty());
         if failed.is_empty() && cut.is_empty() {
-            return gc.ruled_out(ruled_out::NO_FAILURE.is(Value::count(gc.judged().count())));
+            let pauses = gc.judged().count();
+            return gc.ruled_out_among(pauses, ruled_out::NO_FAILURE.is(Value::count(pauses)));
         }
         let has_failed = |p: &Pause<'_>| !failures::of(p, collector).is_empty();
         let usual = gc.usual_ms(|p| p.is_young() && !has_failed(p));

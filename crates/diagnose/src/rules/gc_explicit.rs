@@ -76,7 +76,8 @@ impl Rule for GcExplicit {
             |p: &Pause<'_>| initiator(p).or_else(|| is_timed(p, timed).then_some(Initiator::Timer));
         let asked: Vec<Pause<'_>> = gc.slow.iter().filter(|p| initiator(p).is_some()).copied().collect();
         if asked.is_empty() {
-            return gc.ruled_out(ruled_out::NOT_ASKED_FOR.is(Value::count(gc.slow.len())));
+            let fact = ruled_out::NOT_ASKED_FOR.is(Value::count(gc.slow.len()));
+            return gc.ruled_out_among(gc.slow.len(), fact);
         }
         let cost_ms = gc.excess_ms(|p| initiator(p).is_some());
         let longest = asked.iter().map(Pause::ms).fold(0.0, f64::max);

@@ -67,7 +67,7 @@ impl Rule for GcHumongous {
         }
         let fact = ruled_out::HUMONGOUS_LITTLE.is(Value::ms(cost_ms)).with("caused", Value::count(caused));
         let fact = fact.with("pauses", Value::count(gc.slow.len()));
-        gc.ruled_out(fact.with("share", Value::share(share)))
+        gc.ruled_out_among(gc.slow.len(), fact.with("share", Value::share(share)))
     }
 }
 

@@ -59,7 +59,7 @@ impl Rule for GcMetaspace {
         }
         let fact = ruled_out::METASPACE_LITTLE.is(Value::ms(cost_ms));
         let fact = fact.with("collections", Value::count(asked.len()));
-        gc.ruled_out(fact.with("pauses", Value::count(gc.slow.len())))
+        gc.ruled_out_among(gc.slow.len(), fact.with("pauses", Value::count(gc.slow.len())))
     }
 }
 

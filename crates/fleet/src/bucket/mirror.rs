@@ -70,7 +70,7 @@ impl Bucket {
         for day in days.iter().filter(asked) {
             let dir = match service {
                 "" => day.clone(),
-                service => format!("{day}/{}", crate::place::part("service", Some(service))),
+                service => format!("{day}/{}", crate::slot::part("service", Some(service))),
             };
             let listed = self.rows_in(&dir, &tables).await?;
             remove_others(&mirror.dir, &dir, &tables, &listed)?;

@@ -60,6 +60,10 @@ pub(crate) const TABLES: [Table; 9] = [
     },
 ];
 
+/// Their names.
+pub(crate) const NAMES: [&str; 9] =
+    ["recordings", "frames", "ledger", "findings", "pauses", "locks", "calls", "series", "unseen"];
+
 /// The minute that a timestamp lies in.
 fn minute(t_ns: i64) -> i64 {
     t_ns.div_euclid(MINUTE_NS).saturating_mul(MINUTE_NS)

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use super::{Build, Referents};
 use crate::cursor::{Cursor, ids};
-use crate::dominators::NONE;
 use crate::kinds::BLOCK;
+use crate::numbers::NONE;
 use crate::records::{ClassPart, class_body, tag};
 use crate::references::Rows;
 

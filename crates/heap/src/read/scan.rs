@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 use crate::addresses::Addresses;
 use crate::classes::Classes;
 use crate::column::Storage;
-use crate::dominators::NONE;
-use crate::heap::{Frame, MOST_OBJECTS};
+use crate::heap::Frame;
 use crate::kinds::{Kind, Kinds};
+use crate::numbers::{MOST_OBJECTS, NONE};
 use crate::records::{ClassKey, RootRecord, SubRecord, Visit, tag};
 use crate::text::Texts;
 

@@ -15,9 +15,9 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::dominators::NONE;
 use crate::heap::Heap;
 use crate::kept::Kept;
+use crate::numbers::NONE;
 
 /// How far the tree is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use crate::classes::Strength;
 use crate::cursor::ids;
-use crate::dominators::NONE;
 use crate::edges::Edge;
 use crate::heap::{Heap, number};
 use crate::kept::{Kept, Sum};
+use crate::numbers::NONE;
 use crate::paths::{Paths, Way};
 use crate::records::{tag, width};
 

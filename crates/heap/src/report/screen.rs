@@ -13,10 +13,10 @@ use super::references::{References, references};
 use super::threads::{ThreadKeeps, threads};
 use super::waste::{Waste, waste};
 use crate::column::Storage;
-use crate::dominators::NONE;
 use crate::heap::Heap;
 use crate::kept::{Kept, Sum, Totals};
 use crate::layout::Layout;
+use crate::numbers::NONE;
 use crate::paths::Paths;
 use crate::records::{Damage, RootKind};
 

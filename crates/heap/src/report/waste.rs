@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::collections::known;
 use crate::bits::Bits;
 use crate::column::Column;
-use crate::dominators::NONE;
 use crate::heap::{Heap, number};
 use crate::kept::Kept;
 use crate::kinds::Kind;
+use crate::numbers::NONE;
 use crate::records::{tag, width};
 
 /// Classes of boxed values.

@@ -20,7 +20,6 @@
 
 mod call;
 mod credentials;
-mod error;
 mod wire;
 
 use std::io::{self, Read, Write};
@@ -32,12 +31,12 @@ use rustix::fs::{AtFlags, FileType, statat};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
+pub use crate::error::AttachError;
 use crate::find::Kind;
 use crate::proc_status::ProcStatus;
 use crate::root::Root;
 use crate::{Error, Result};
 use call::Call;
-pub use error::AttachError;
 use wire::Request;
 
 /// How long to wait for a JVM: the same as `jcmd` (`sun.tools.attach.attachTimeout`).

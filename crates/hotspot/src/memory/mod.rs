@@ -11,17 +11,7 @@ pub use captured::{Capture, Captured};
 pub use paged::Paged;
 pub use process::ProcessMemory;
 
-/// A range of memory that could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{length} bytes at {address:#x} of the JVM cannot be read (error {errno})")]
-pub struct Unreadable {
-    /// Where it begins.
-    pub address: u64,
-    /// How many bytes were requested.
-    pub length: usize,
-    /// The kernel's error (`errno`); 0 where no kernel was asked.
-    pub errno: i32,
-}
+pub use crate::error::Unreadable;
 
 /// Memory that can be read by address. All numbers are little-endian, as on x86-64 and AArch64.
 pub trait Memory {

@@ -24,7 +24,7 @@ use fathom_recording::FrameType;
 pub use entries::{Compiled, Entries, Inlined, Matched, OnStack};
 pub use method::Method;
 pub(crate) use method::read_symbol;
-pub use objects::{Objects, TASK_BYTES};
+pub use objects::{Compiling, Objects, TASK_BYTES};
 pub(crate) use unsigned5::Unsigned5;
 
 use crate::code_cache::{BlobKind, CodeCache};

@@ -6,11 +6,23 @@ use std::sync::Arc;
 use super::{Method, read_symbol};
 use crate::layout::{CompilerLayout, MethodLayout};
 use crate::memory::{Memory, ProcessMemory};
-use crate::threads::Compiling;
 use crate::{Result, Vm};
 
 /// Bytes of a `CompileTask` that hold all that [`Objects::compiling`] looks for, in JDK 8 to 25.
 pub const TASK_BYTES: usize = 128;
+
+/// What a compiler thread compiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compiling {
+    /// The `Method*`; see [`super::Symbolizer::method_at`].
+    pub method: u64,
+    /// Number of the compilation.
+    pub compile_id: u32,
+    /// Tier.
+    pub level: u8,
+    /// Bytecode index of an on-stack replacement; `None` for a whole method.
+    pub osr_bci: Option<i32>,
+}
 
 /// Reads objects of one JVM. An object may be gone by the time it is read: then there is an error,
 /// or, where its place was used again, the name of another one.

@@ -11,6 +11,7 @@ use crate::flags::Flags;
 use crate::layout::{CompilerLayout, ThreadLayout};
 use crate::memory::Memory;
 use crate::oops::Oops;
+use crate::symbols::Compiling;
 use crate::{Error, Result, Vm};
 
 /// Java threads read at most.
@@ -89,19 +90,6 @@ pub struct ThreadInfo {
     pub role: Role,
     /// The `JavaThread*`, where it is one.
     pub java: Option<u64>,
-}
-
-/// What a compiler thread compiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compiling {
-    /// The `Method*`; see [`crate::symbols::Symbolizer::method_at`].
-    pub method: u64,
-    /// Number of the compilation.
-    pub compile_id: u32,
-    /// Tier.
-    pub level: u8,
-    /// Bytecode index of an on-stack replacement; `None` for a whole method.
-    pub osr_bci: Option<i32>,
 }
 
 /// Reads the threads of one JVM.

@@ -15,9 +15,9 @@ import java.nio.file.Paths;
  * asked for, and two pipes.
  *
  * <pre>
- *   system loader    Agent               this class; stays loaded, as a JVM unloads none of that loader
- *   boot loader      Calls, Calls$*      what woven methods call; stays loaded for the same reason
- *   own loader       Session, Weaver, …  and ASM: unloaded when the session is over
+ *   system loader    Agent                  this class; stays loaded, as a JVM unloads none of that loader
+ *   boot loader      Calls, Times, Walker   what woven methods call; stays loaded for the same reason
+ *   own loader       Session, Weaver, …     and ASM: unloaded when the session is over
  * </pre>
  *
  * It does as little as it can: a later fathom with another jar meets the class of the first.

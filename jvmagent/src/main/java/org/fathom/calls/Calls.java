@@ -5,14 +5,11 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Function;
-import java.util.stream.Stream;
 
 /**
  * What woven methods call: {@link #enter} when they are entered, {@link #exit} when they return.
@@ -29,13 +26,10 @@ import java.util.stream.Stream;
  */
 public final class Calls {
   /** To be raised when the weaver or the reader expects something else of this class: an old one stays in its JVM. */
-  public static final int VERSION = 1;
+  public static final int VERSION = 2;
 
   /** Methods that can be counted at the same time. */
   public static final int MOST_METHODS = 256;
-
-  /** Buckets of durations: eight for each power of two of nanoseconds, so that one is at most an eighth wide. */
-  public static final int BUCKETS = 8 * 62;
 
   /** Callers that are distinguished; calls of others are counted as of one that is not known. */
   private static final int MOST_CALLERS = 1 << 14;
@@ -195,20 +189,6 @@ public final class Calls {
         SLOW.set(least, slow);
       }
     }
-  }
-
-  /** The bucket of a duration. */
-  static int bucket(long ns) {
-    if (ns < 8) {
-      return (int) Math.max(0, ns);
-    }
-    int power = 63 - Long.numberOfLeadingZeros(ns);
-    return 8 * (power - 2) + (int) ((ns >>> (power - 3)) & 7);
-  }
-
-  /** From how many nanoseconds on a bucket is. */
-  public static long from(int bucket) {
-    return bucket < 8 ? bucket : (8L + bucket % 8) << (bucket / 8 - 1);
   }
 
   // What follows is called by the session, and by no woven method.
@@ -394,7 +374,7 @@ public final class Calls {
         long represented = cell.drawn;
         // Drawn when calls were more frequent: nobody stands for those that came meanwhile.
         boolean isStale = cell.drawn > 1 && now - cell.walkAt > STALE_NS;
-        int caller = WALKER.caller();
+        int caller = number(WALKER.caller());
         long after = System.nanoTime();
         long cost = Math.min(LONGEST_WALK, after - now);
         purse -= cost;
@@ -476,33 +456,6 @@ public final class Calls {
     public final Times times = new Times();
   }
 
-  /** How long calls took. */
-  public static final class Times {
-    public long count, sum, max;
-    /** By eights, those of one power of two together; null where there is none. */
-    private final long[][] eights = new long[BUCKETS / 8][];
-
-    void add(long ns) {
-      int bucket = bucket(ns);
-      long[] eight = eights[bucket >>> 3];
-      if (eight == null) {
-        eight = eights[bucket >>> 3] = new long[8];
-      }
-      eight[bucket & 7]++;
-      count++;
-      sum += ns;
-      if (ns > max) {
-        max = ns;
-      }
-    }
-
-    /** How many took as long as this bucket says. */
-    public long in(int bucket) {
-      long[] eight = eights[bucket >>> 3];
-      return eight == null ? 0 : eight[bucket & 7];
-    }
-  }
-
   /** A call that took long. Times are those of {@code System.nanoTime}. */
   public static final class Slow {
     public final int method;
@@ -531,106 +484,4 @@ public final class Calls {
     return known;
   }
 
-  /** Walks the stack of its thread: with {@code StackWalker} where there is one (JDK 9 on), which stops at what was asked for. */
-  static class Walker {
-    /** Frames of these classes are our own. */
-    static final String OURS = "org.fathom.calls.";
-
-    static Walker of() {
-      try {
-        return new Lazy();
-      } catch (ReflectiveOperationException before9) {
-        return new Walker();
-      }
-    }
-
-    /** The number of who called the woven method; 0: the JVM itself, or not known. */
-    int caller() {
-      StackTraceElement[] all = new Throwable().getStackTrace();
-      int at = 0;
-      while (at < all.length && all[at].getClassName().startsWith(OURS)) {
-        at++;
-      }
-      return at + 1 < all.length ? number(name(all[at + 1])) : 0;
-    }
-
-    /** The woven method and its callers, innermost first. */
-    List<String> stack(int most) {
-      List<String> names = new ArrayList<>();
-      for (StackTraceElement frame : new Throwable().getStackTrace()) {
-        if (names.size() < most && !frame.getClassName().startsWith(OURS)) {
-          names.add(name(frame));
-        }
-      }
-      return names;
-    }
-
-    static String name(StackTraceElement frame) {
-      String name = frame.getClassName() + "." + frame.getMethodName();
-      return frame.getLineNumber() > 0 ? name + ":" + frame.getLineNumber() : name;
-    }
-  }
-
-  /** By {@code StackWalker}, whose names a class for Java 8 cannot use. */
-  private static final class Lazy extends Walker {
-    private final MethodHandle walk, element;
-
-    Lazy() throws ReflectiveOperationException {
-      Class<?> type = Class.forName("java.lang.StackWalker"), frame = Class.forName("java.lang.StackWalker$StackFrame");
-      MethodHandles.Lookup lookup = MethodHandles.publicLookup();
-      Object walker;
-      try {
-        walker = lookup.findStatic(type, "getInstance", MethodType.methodType(type)).invoke();
-      } catch (Throwable failed) {
-        throw new ReflectiveOperationException(failed);
-      }
-      walk =
-          lookup
-              .findVirtual(type, "walk", MethodType.methodType(Object.class, Function.class))
-              .bindTo(walker)
-              .asType(MethodType.methodType(Object.class, Function.class));
-      element =
-          lookup
-              .findVirtual(frame, "toStackTraceElement", MethodType.methodType(StackTraceElement.class))
-              .asType(MethodType.methodType(StackTraceElement.class, Object.class));
-    }
-
-    @Override
-    int caller() {
-      List<String> two = take(2);
-      return two.size() == 2 ? number(two.get(1)) : 0;
-    }
-
-    @Override
-    List<String> stack(int most) {
-      return take(most);
-    }
-
-    private List<String> take(int most) {
-      List<String> names = new ArrayList<>(most);
-      Function<Stream<Object>, Object> taking =
-          new Function<Stream<Object>, Object>() {
-        @Override
-        public Object apply(Stream<Object> frames) {
-          try {
-            for (Iterator<Object> each = frames.iterator(); names.size() < most && each.hasNext(); ) {
-              StackTraceElement frame = (StackTraceElement) element.invokeExact(each.next());
-              if (!frame.getClassName().startsWith(OURS)) {
-                names.add(name(frame));
-              }
-            }
-          } catch (Throwable failed) {
-            names.clear();
-          }
-          return null;
-        }
-      };
-      try {
-        Object none = (Object) walk.invokeExact(taking);
-      } catch (Throwable failed) {
-        names.clear();
-      }
-      return names;
-    }
-  }
 }

@@ -371,9 +371,9 @@ public final class Session implements Runnable {
   /** Durations of several threads together. */
   private static final class Spread {
     private long calls, walks, count, sum, max;
-    private final long[] buckets = new long[Calls.BUCKETS];
+    private final long[] buckets = new long[Times.BUCKETS];
 
-    void add(Calls.Times times) {
+    void add(Times times) {
       count += times.count;
       sum += times.sum;
       max = Math.max(max, times.max);
@@ -387,7 +387,7 @@ public final class Session implements Runnable {
       boolean isFirst = true;
       for (int i = 0; i < buckets.length; i++) {
         if (buckets[i] > 0) {
-          text.append(isFirst ? "" : ",").append(Calls.from(i)).append(':').append(buckets[i]);
+          text.append(isFirst ? "" : ",").append(Times.from(i)).append(':').append(buckets[i]);
           isFirst = false;
         }
       }

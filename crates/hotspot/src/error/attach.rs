@@ -102,7 +102,7 @@ pub enum AttachError {
 
 impl AttachError {
     /// For `map_err`: names what was tried.
-    pub(super) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
+    pub(crate) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
         let what = what.into();
         move |source| Self::System { what, source: source.into() }
     }

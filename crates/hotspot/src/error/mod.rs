@@ -1,9 +1,10 @@
 //! Reasons why a JVM cannot be read.
 
+mod attach;
+
 use std::io;
 
-use crate::attach::AttachError;
-use crate::memory::Unreadable;
+pub use attach::AttachError;
 
 /// Why a JVM could not be read. Each message names the thing that failed and, where there is one,
 /// the fix.
@@ -99,6 +100,18 @@ pub enum Error {
     /// The JVM could not be asked.
     #[error(transparent)]
     Attach(#[from] AttachError),
+}
+
+/// A range of memory that could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{length} bytes at {address:#x} of the JVM cannot be read (error {errno})")]
+pub struct Unreadable {
+    /// Where it begins.
+    pub address: u64,
+    /// How many bytes were requested.
+    pub length: usize,
+    /// The kernel's error (`errno`); 0 where no kernel was asked.
+    pub errno: i32,
 }
 
 /// The result of reading a JVM.
