@@ -2,7 +2,7 @@
 
 use fathom_recording::ProcessId;
 
-use crate::{BlindSpot, Case, Confidence, Finding, Layer, Sight, Statement};
+use crate::{BlindSpot, Case, Finding, Layer, Sight, Statement, Sure};
 
 /// A known cause of a slow JVM: looks for its exact evidence in one JVM, and says what it found or
 /// which value rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
@@ -68,13 +68,7 @@ pub enum Judgement {
 
 impl Case<'_> {
     /// A finding of a rule on a JVM by [`Self::finding_by`].
-    pub fn finding(
-        &self,
-        rule: &dyn Rule,
-        jvm: ProcessId,
-        sure: (Confidence, String),
-        cost_ms: f64,
-    ) -> Finding {
+    pub fn finding(&self, rule: &dyn Rule, jvm: ProcessId, sure: Sure, cost_ms: f64) -> Finding {
         self.finding_by(rule.id(), rule.layer(), jvm, sure, cost_ms)
     }
 }

@@ -3,6 +3,7 @@
 
 use fathom_recording::{FrameType, StackId};
 
+use crate::facts::reasons;
 use crate::growth::Growth;
 use crate::rules::{JitCompileBurst, JitNeverCompiled, Uncompiled};
 use crate::{Case, Finding, Rule};
@@ -25,7 +26,7 @@ pub(super) fn with_burst<'a>(case: &Case<'a>, findings: &mut [Finding], growth: 
     let Some(at) = finding_of(&JitCompileBurst, findings, growth) else { return };
     let Some(uncompiled) = Uncompiled::of(case, growth.jvm()) else { return };
     let of_code = |stack| uncompiled.saved(stack);
-    growth.credit_code(case, (findings, at), "code that was not compiled yet", of_code);
+    growth.credit_code(case, (findings, at), &reasons::WITH_UNCOMPILED, of_code);
 }
 
 /// Attributes methods that are never compiled with all that operations ran in them.
@@ -36,7 +37,7 @@ pub(super) fn with_interpreted<'a>(case: &Case<'a>, findings: &mut [Finding], gr
         let frame = node.and_then(|node| case.recording.frames.get(node.frame.index()));
         f64::from(frame.is_some_and(|frame| frame.frame_type == FrameType::Interpreted))
     };
-    growth.credit_code(case, (findings, at), "code that stays in the interpreter", of_code);
+    growth.credit_code(case, (findings, at), &reasons::WITH_INTERPRETED, of_code);
 }
 
 fn finding_of(rule: &dyn Rule, findings: &[Finding], growth: &Growth<'_>) -> Option<usize> {

@@ -48,10 +48,10 @@ use fathom_recording::ProcessId;
 use crate::attribution::Key;
 use crate::attribution::Path;
 use crate::confidence::Ground;
-use crate::facts::{Value, growth as facts};
+use crate::facts::{Value, growth as facts, reasons};
 use crate::sight::Sights;
 use crate::waits::Category;
-use crate::{Case, Finding, RuledOut, quantity};
+use crate::{Case, Finding, RuledOut};
 use calls::Calls;
 use each::{Each, Per};
 use lead::lead;
@@ -256,11 +256,8 @@ impl<'a> Growth<'a> {
             if finding.cost_ms <= most_ms {
                 continue;
             }
-            finding.why_confidence += &format!(
-                "; it makes up {} of what {} grew by, and explains no more of the loss",
-                quantity::share(share),
-                self.whose()
-            );
+            let limit = reasons::PART_OF_GROWTH.is(Value::share(share));
+            finding.why_confidence.push(limit.with("whose", Value::name(self.whose())).into());
             finding.cost_ms = most_ms;
             finding.share = case.share(most_ms);
             finding.confidence = Ground::Incomplete.at_most(finding.confidence);

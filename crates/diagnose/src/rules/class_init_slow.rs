@@ -10,7 +10,7 @@ use super::gc_case::{cited, summed};
 use crate::attribution::Pool;
 use crate::chain::awaits_initialiser;
 use crate::confidence::Ground;
-use crate::facts::{Fact, Value, checks, culprits, meanings, remedies, titles, waits as facts};
+use crate::facts::{Fact, Value, checks, culprits, meanings, reasons, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
@@ -147,18 +147,9 @@ impl<'a> Waits<'a> {
         let initialiser = self.initialiser();
         let is_most = case.share(cost_ms).is_none_or(|share| share >= MOST);
         let (ground, why) = match (initialiser.is_some(), is_most) {
-            (true, true) => (
-                Ground::Waits,
-                "the scheduler saw threads wait in the JVM's initialisation of a class, and another one in its static initialiser",
-            ),
-            (true, false) => (
-                Ground::Waits,
-                "threads were seen to wait for the initialiser; it explains less than half of the loss",
-            ),
-            (false, _) => (
-                Ground::Fits,
-                "threads were seen to wait in the JVM's initialisation of a class; no stack shows who ran the initialiser",
-            ),
+            (true, true) => (Ground::Waits, &reasons::INITIALISER_SEEN),
+            (true, false) => (Ground::Waits, &reasons::INITIALISER_LESS),
+            (false, _) => (Ground::Fits, &reasons::INITIALISER_UNSEEN),
         };
         let mut finding = case.finding(rule, jvm, ground.because(case, cost_ms, why), cost_ms);
         let class = initialiser.map(|(_, class)| Value::name(class));

@@ -17,7 +17,7 @@ use self::finding::found;
 use self::gaps::{GAP_MS, Seen, Wait, after_pause, within_pause};
 use super::gc_case::{GcCase, blind};
 use super::log_write;
-use crate::facts::{Value, ruled_out, scope, written as facts};
+use crate::facts::{Value, ruled_out, scope, switch_on, written as facts};
 use crate::intervals::Intervals;
 use crate::limits::stands_out;
 use crate::{Case, Judgement, Layer, Rule};
@@ -121,7 +121,7 @@ impl Rule for GcLogWriteBlocked {
             Some(w) if w.ms >= GAP_MS && w.busy => gc.ruled_out(ruled_out::GAP_BUSY.is(Value::ms(w.ms))),
             Some(w) if w.ms >= GAP_MS && !w.idle => {
                 let gap = scope::GAP_USE.is(Value::ms(w.ms));
-                blind(self, gap, "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails), or fathom record")
+                blind(self, gap, switch_on::GC_CPU_OR_RECORD.fact())
             }
             Some(w) if w.ms >= GAP_MS => {
                 let gaps = ruled_out::GAPS_LITTLE.is(Value::ms(cost_ms));
@@ -131,11 +131,7 @@ impl Rule for GcLogWriteBlocked {
                 let gap = ruled_out::GAP_SHORT.is(Value::ms(w.ms.max(0.0)));
                 gc.ruled_out(gap.with("least", Value::ms(GAP_MS)))
             }
-            None => blind(
-                self,
-                scope::PHASES.fact(),
-                "-Xlog:gc*,safepoint (JDK 8: -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)",
-            ),
+            None => blind(self, scope::PHASES.fact(), switch_on::GC_PHASES.fact()),
         }
     }
 }

@@ -20,7 +20,7 @@ use self::samples::Support;
 pub(crate) use self::uncompiled::Uncompiled;
 use super::jit_case::JitCase;
 use super::jit_deopt_loop::in_a_loop;
-use crate::facts::{Value, compile};
+use crate::facts::{Value, compile, switch_on};
 use crate::intervals::Intervals;
 use crate::{Case, Fact, Judgement, Layer, Rule};
 
@@ -97,7 +97,7 @@ impl Rule for JitCompileBurst {
                         .with("tasks", tasks)
                         .into(),
                     rules: vec![self.id().to_owned()],
-                    remedy: "a table of throughput or latency, or --slow and --base".into(),
+                    remedy: switch_on::SERIES_OR_WINDOWS.fact().into(),
                 });
             }
             let fact = match case.loss.measure.is_none() {

@@ -17,11 +17,11 @@ use rustc_hash::FxHashSet;
 
 use super::{FEW, HELD_RULE, LONGER, points};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
-use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads, words};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
+use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Layer, Window};
+use crate::{Case, Evidence, Fact, Finding, Layer, Sure, Window};
 
 /// The id of the finding about a peer.
 pub const PEER_RULE: &str = "peer-answers-late";
@@ -146,11 +146,7 @@ impl Growth<'_> {
             true => Ground::Incomplete,
             false => Ground::Fits,
         };
-        let why = format!(
-            "{MEASURED}; threads spend {} instead of {} on an operation, so that none of them waits for it. {LIMITS}",
-            words::time(threads),
-            words::time(usual)
-        );
+        let why = reasons::PEER_TIMED.is(Value::ms(threads)).over(Value::ms(usual));
         Some(self.of_peer(case, &peer, per, ground.because(case, cost_ms, why), cost_ms))
     }
 
@@ -182,11 +178,7 @@ impl Growth<'_> {
             return None;
         }
         let ground = if peer.times() >= 2.0 { Ground::Incomplete } else { Ground::Fits };
-        let why = format!(
-            "{MEASURED}; threads wait for each other {} longer for each operation, and none of them is seen to wait for the peer: they wait behind \
-             calls that it answers. {LIMITS}",
-            words::time(behind_ms)
-        );
+        let why = reasons::BEHIND_PEER.is(Value::ms(behind_ms));
         let cost_ms = lost_ms(case) * share;
         let sure = ground.because(case, cost_ms, why);
         let mut finding = self.of_peer(case, &peer, Some(per), sure, cost_ms);
@@ -218,7 +210,7 @@ impl Growth<'_> {
         case: &Case<'_>,
         peer: &Peer<'_>,
         per: Option<f64>,
-        sure: (Confidence, String),
+        sure: Sure,
         cost_ms: f64,
     ) -> Finding {
         let id = if peer.is_late() { PEER_RULE } else { HELD_RULE };
@@ -245,9 +237,6 @@ impl Growth<'_> {
 }
 
 /// How it is known, and what is not.
-const MEASURED: &str = "how long the peer's answers take was measured at the connections, from the first bytes sent to the first that came back";
-const LIMITS: &str = "Whether the peer or the network to it is slow was not seen; of several requests at a time over one connection only the first is timed";
-
 /// `per`: how many of its answers an operation needs, and what an operation is.
 fn title(peer: &Peer<'_>, per: Option<(f64, &str)>) -> Fact {
     let (slow, base) = (peer.slow, peer.base);
@@ -277,6 +266,7 @@ fn evidence(peer: &Peer<'_>, case: &Case<'_>) -> Vec<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::built::{Built, whole_run};
     use crate::facts::titles;
     use crate::waits::Category;
@@ -366,7 +356,7 @@ mod tests {
         grown.grown[2].part.threads.insert(runs);
         // 800 operations in the slow time, and as many answers.
         let per = crate::growth::each::Per { each: Each::Operation, by: [400.0, 400.0, 1600.0] };
-        let sure = (Confidence::Likely, String::new());
+        let sure = (Confidence::Likely, Vec::new());
         let lock = case.finding_by("lock-contended-juc", Layer::Application, jvm, sure, 9_900.0);
         let mut findings = vec![Finding { title: lock_title().into(), ..lock }];
         let found = Growth { jvm, per, ..grown }.behind_late_peer(&case, &mut findings);
