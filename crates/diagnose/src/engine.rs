@@ -17,7 +17,7 @@ use crate::facts::{Metric, Value, headlines, reasons, windows as words};
 use crate::growth::{self, Growth, demand, held};
 use crate::intervals::Intervals;
 use crate::merge::Merged;
-use crate::rules::{CpuTakenByOthers, RULES, queueing_after_disk};
+use crate::rules::{self, RULES, queueing_after_disk};
 use crate::sight::Sights;
 use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
@@ -311,7 +311,7 @@ fn judge<'a>(
     };
     let windows = chosen.windows.clone();
     // Stops were picked for being stops: that they grew says nothing.
-    let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten();
+    let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms, RULES)).flatten();
     case.attributed = Rc::new(growth.as_ref().map(|growth| growth.attributed(&case)).unwrap_or_default());
     let mut merged = merge::judge_all(&case, sights, jvms, RULES);
     merged.ruled_out.extend(growth::work::limit(&case, &mut merged.findings));
@@ -361,8 +361,7 @@ fn judge<'a>(
         growth.credit_disk(queueing_after_disk(&case, growth.jvm()));
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
-        credited::with_burst(&case, &mut merged.findings, &mut growth);
-        credited::with_interpreted(&case, &mut merged.findings, &mut growth);
+        credited::with_code(&case, &mut merged.findings, &mut growth);
         credited::with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let peer = growth.behind_late_peer(&case, &mut merged.findings);
         merged.findings.extend(peer);
@@ -408,11 +407,11 @@ fn judge<'a>(
     };
     let mut whole = merge::judge_all(&whole_case, sights, jvms, RULES);
     whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
-    // That others have the CPUs all along is no news where it was no worse in the windows in
-    // which threads did something else.
+    // What may be usual is no news where it was no worse in the windows in which threads did
+    // something else.
     let refuted = |finding: &Finding| {
-        let is_same = finding.rule == CpuTakenByOthers.id();
-        is_same && chosen.by_change && merged.ruled_out.iter().any(|row| row.rule == finding.rule)
+        let may_be_usual = rules::find(finding.rule).is_some_and(Rule::may_be_usual);
+        may_be_usual && chosen.by_change && merged.ruled_out.iter().any(|row| row.rule == finding.rule)
     };
     whole.findings.retain(|finding| !refuted(finding));
     let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);

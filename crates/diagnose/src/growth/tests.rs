@@ -257,6 +257,7 @@ pub(super) fn grew(parts: &[(Category, &'static str, f64, f64)]) -> Growth<'stat
         calls: Vec::new(),
         of_holders: 0.0,
         of_code: 0.0,
+        rules: &[],
     }
 }
 

@@ -53,6 +53,13 @@ impl Rule for ClassInitSlow {
         &[Sight::Switches]
     }
 
+    /// Who waits for an initialiser waits for a thread, and so does who waits for what it runs.
+    fn reports(&self, finding: &Finding, category: Category, method: &str) -> bool {
+        let class = method.rsplit_once('.').map_or(method, |(class, _)| class);
+        matches!(category, Category::Waiting | Category::NativeLock)
+            || finding.culprit.fact().name("value") == Some(class)
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let waits = Waits::of(case, jvm, &case.slow);
         let base = Waits::of(case, jvm, &case.base);

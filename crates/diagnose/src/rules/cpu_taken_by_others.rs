@@ -75,6 +75,11 @@ impl Rule for CpuTakenByOthers {
         true
     }
 
+    /// Many machines are shared all the time.
+    fn may_be_usual(&self) -> bool {
+        true
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let cpu = CpuContention::of(case, jvm);
         if cpu.slow.active_ms <= 0.0 {

@@ -20,7 +20,8 @@ use super::log_write;
 use crate::facts::{Value, ruled_out, scope, switch_on, written as facts};
 use crate::intervals::Intervals;
 use crate::limits::stands_out;
-use crate::{Case, Judgement, Layer, Rule};
+use crate::waits::Category;
+use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// A write that does not block takes some tens of microseconds; stops in which the log was written
 /// for less than this are left out, milliseconds.
@@ -65,6 +66,14 @@ impl Rule for GcLogWriteBlocked {
 
     fn needs(&self) -> &'static [crate::Sight] {
         &[crate::Sight::Collections]
+    }
+
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
+    fn reports(&self, _finding: &Finding, category: Category, _method: &str) -> bool {
+        category == Category::StoppedByLog
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {

@@ -64,6 +64,15 @@ impl Rule for HeapLeak {
         &[crate::Sight::Collections]
     }
 
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
+    /// A heap that is full of what is kept.
+    fn brings_about(&self) -> &'static [&'static str] {
+        &["gc-evacuation-failure", "gc-heap-too-small", "gc-allocation-stall", "out-of-memory", "jvm-stopped"]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
         let gc = match GcCase::of(case, jvm, self) {
             Ok(gc) => gc,

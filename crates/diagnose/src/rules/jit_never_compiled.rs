@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::{fact, sample};
-use fathom_recording::{FrameType, ProcessId};
+use fathom_recording::{FrameType, ProcessId, StackId};
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
 use super::jit_case::{JitCase, name_of};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, compile, culprits, meanings, reasons, remedies, ruled_out, titles};
+use crate::facts::{
+    Metric, Value, checks, compile, culprits, meanings, reasons, remedies, ruled_out, titles,
+};
+use crate::rule::ShareOfCode;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// How long a method must have run in the interpreter to be one that is never compiled,
@@ -57,6 +60,17 @@ impl Rule for JitNeverCompiled {
 
     fn needs(&self) -> &'static [crate::Sight] {
         &[crate::Sight::CpuSamples]
+    }
+
+    /// All that is interpreted.
+    fn slows_code<'a>(&self, case: &Case<'a>, _jvm: ProcessId) -> Option<(&'static Metric, ShareOfCode<'a>)> {
+        let recording = case.recording;
+        let share = move |stack: StackId| {
+            let node = recording.stacks.get(stack.index());
+            let frame = node.and_then(|node| recording.frames.get(node.frame.index()));
+            f64::from(frame.is_some_and(|frame| frame.frame_type == FrameType::Interpreted))
+        };
+        Some((&reasons::WITH_INTERPRETED, Box::new(share)))
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {

@@ -41,6 +41,10 @@ impl Rule for OutOfMemory {
         &[crate::Sight::Collections]
     }
 
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let of = |kind: &'static str| case.recording.spans_of(kind).filter(move |w| w.process() == jvm);
         let mut said: Vec<(What, Span<'_>)> =

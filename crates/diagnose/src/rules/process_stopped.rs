@@ -10,7 +10,7 @@ use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, titles,
 use crate::intervals::Intervals;
 use crate::waits::stack::ByStack;
 use crate::waits::{Category, frozen};
-use crate::{Case, Fact, Judgement, Layer, Rule};
+use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
 /// A stop that is worth a finding whatever it is of the whole, milliseconds: requests time out.
 const LONG_MS: f64 = 1_000.0;
@@ -48,6 +48,14 @@ impl Rule for ProcessStopped {
 
     fn of_any_program(&self) -> bool {
         true
+    }
+
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
+    fn reports(&self, _finding: &Finding, category: Category, _method: &str) -> bool {
+        category == Category::Frozen
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
@@ -130,7 +138,7 @@ impl<'a> Traced<'a> {
         (case.matters(cost_ms) && traced.added_up_ms >= LONG_MS && slow >= TRACED_SHARE).then_some(traced)
     }
 
-    fn finding(&self, rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId) -> crate::Finding {
+    fn finding(&self, rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId) -> Finding {
         let why = &reasons::THREADS_TRACED;
         let sure = Ground::Incomplete.because(case, self.cost_ms, why);
         let mut finding = case.finding(rule, jvm, sure, self.cost_ms);

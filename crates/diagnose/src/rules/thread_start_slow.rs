@@ -13,7 +13,7 @@ use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
 use crate::waits::queues::is_jdk;
-use crate::{Case, Judgement, Layer, Remedy, Rule};
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// A start that takes at least this long is slow, milliseconds: one on a machine with room takes a
 /// tenth to a third of one.
@@ -100,6 +100,11 @@ impl Rule for ThreadStartSlow {
 
     fn needs(&self) -> &'static [crate::Sight] {
         &[crate::Sight::ThreadStarts]
+    }
+
+    /// The JVM's lock of its list of threads is waited for where threads are started.
+    fn reports(&self, finding: &Finding, category: Category, method: &str) -> bool {
+        category == Category::NativeLock && finding.culprit.fact().name("value") == Some(method)
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
