@@ -3,10 +3,8 @@ import csv
 import json
 from dataclasses import dataclass
 
-from .runner import FAULT_FOR, FAULT_FROM, RECORD_SECONDS, RESULT
+from .runner import RECORD_SECONDS, RESULT
 
-# Old recordings of the lab, without `result.json`, began at this second of the service.
-OLD_RECORD_FROM = 3
 TICK_S = 0.5
 LEAST_NOISE = 0.03
 
@@ -16,22 +14,20 @@ class Conditions:
     """When the fault was on, in seconds since the epoch, and the load at that time."""
 
     record_from: float
+    record_until: float
     on: float
     off: float
     java: int
-    load: float | None
-    busy_share: float | None
+    load: float
+    busy_share: float
 
 
 def conditions(folder):
-    """The content of `result.json`; for an old recording, the times in its table."""
-    file = folder / RESULT
-    if file.exists():
-        result = json.loads(file.read_text())
-        load = (result["load_before"] + result["load_after"]) / 2
-        return Conditions(result["record_from"], result["on"], result["off"], result["java"], load, result["busy_share"])
-    began = table(folder)[0][0] - TICK_S + OLD_RECORD_FROM
-    return Conditions(began, began + FAULT_FROM, began + FAULT_FROM + FAULT_FOR, 0, None, None)
+    """The content of `result.json`."""
+    result = json.loads((folder / RESULT).read_text())
+    began, load = result["record_from"], (result["load_before"] + result["load_after"]) / 2
+    until = began + result.get("record_seconds", RECORD_SECONDS)
+    return Conditions(began, until, result["on"], result["off"], result["java"], load, result["busy_share"])
 
 
 def table(folder):
@@ -47,7 +43,7 @@ def measured_loss(folder, when):
         start, previous = previous or end - TICK_S, end
         if start >= when.record_from and end <= when.on:
             base.append((operations, end - start))
-        elif start >= when.on and end <= min(when.off, when.record_from + RECORD_SECONDS):
+        elif start >= when.on and end <= min(when.off, when.record_until):
             slow.append((operations, end - start))
     rates = [sum(o for o, _ in part) / max(sum(s for _, s in part), TICK_S) for part in (base, slow)]
     # A service that stands still may not write a single tick.

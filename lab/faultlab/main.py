@@ -11,7 +11,7 @@ from pathlib import Path
 from . import always, catalogue, founding, page, rivals, score, workloads
 from .catalogue import LAB
 from .keeper import Keeper
-from .runner import RESULT, Runner
+from .runner import RECORD_SECONDS, RESULT, Runner
 
 
 def choose(cases, args):
@@ -47,7 +47,7 @@ def run_cases(args):
     paths = {name: workloads.compile_workload(all_workloads[name], java, out)
              for name in sorted({c.workload for c in due})}
     keeper, failed, began = Keeper(), 0, time.monotonic()
-    runner = Runner(fathom, java, feature, paths, all_workloads, out, keeper)
+    runner = Runner(fathom, java, feature, args.seconds, paths, all_workloads, out, keeper)
     try:
         for number, case in enumerate(due):
             spent = time.monotonic() - began
@@ -110,6 +110,8 @@ def main():
         if name in ("run", "cases"):
             command.add_argument("--java", help="release of the JDK; the newest if not given")
             command.add_argument("--anew", action="store_true", help="also run cases that were run before")
+            if name == "run":
+                command.add_argument("--seconds", type=float, default=RECORD_SECONDS, help="length of each recording")
             command.add_argument("--out", default="/tmp/fathom-lab", help="folder of the recordings")
         if name == "cases":
             command.add_argument("--pages", default=str(LAB.parent / "docs/cases"), help="folder of the pages")

@@ -68,6 +68,10 @@ class Outside:
         elif self.what == "stop":
             enter(held("stopped", self.pid))
             os.kill(self.pid, signal.SIGSTOP)
+        elif self.what == "class-histograms":
+            jcmd = Path(f"/proc/{self.pid}/exe").resolve().with_name("jcmd")
+            enter(started(["sh", "-c", 'while "$0" "$1" GC.class_histogram; do sleep 0.1; done', jcmd, str(self.pid)],
+                          stdout=subprocess.DEVNULL))
         elif self.what == "freeze-log":
             enter(held("frozen", self.folder / "disk"))
             subprocess.run(["fsfreeze", "-f", self.folder / "disk"], check=True)

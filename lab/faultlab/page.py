@@ -58,14 +58,13 @@ def failures(rows):
 
 
 def conditions(rows, note):
-    loads = [r["load"] for r in rows if r["load"] is not None]
-    busy = [r["busy_share"] for r in rows if r["busy_share"] is not None]
+    loads, busy = [r["load"] for r in rows], [r["busy_share"] for r in rows]
+    lengths = " or ".join(f"{s:g} s" for s in sorted({round(r["seconds"]) for r in rows}))
     javas = ", ".join(f"{sum(r['java'] == j for r in rows)} on JDK {j}" for j in sorted({r["java"] for r in rows}))
-    said = [f"{len(rows)} runs ({javas}) of {len({r['case'] for r in rows})} cases, each of 22 s with the fault on for 7 s."]
-    if loads:
-        said.append(f"The load average of the machine was {min(loads):.1f} to {max(loads):.1f} during the runs, with a median of"
-                    f" {median(loads):.1f}; its two CPUs were busy for {min(busy):.0%} to {max(busy):.0%} of a run,"
-                    f" {median(busy):.0%} in the median, by the lab itself and by other programs.")
+    said = [f"{len(rows)} runs ({javas}) of {len({r['case'] for r in rows})} cases, each of {lengths}, with the fault on for a third of it."]
+    said.append(f"The load average of the machine was {min(loads):.1f} to {max(loads):.1f} during the runs, with a median of"
+                f" {median(loads):.1f}; its two CPUs were busy for {min(busy):.0%} to {max(busy):.0%} of a run,"
+                f" {median(busy):.0%} in the median, by the lab itself and by other programs.")
     return " ".join([*said, "Each JVM also wrote a flight recording, for JMC.", note]).strip()
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from .outside import Outside
 
 RECORD_SECONDS = 22
-FAULT_FROM, FAULT_FOR = 9, 7
+# The part of the recording in which the fault is on.
+FAULT_FROM, FAULT_UNTIL = 9 / 22, 16 / 22
 READY_WITHIN = 60
 DUMP_WITHIN = 30
 RESULT = "result.json"
@@ -79,8 +80,8 @@ def discard(folder):
 class Runner:
     """Runs cases on one JDK, with the workloads compiled for it."""
 
-    def __init__(self, fathom, java, feature, paths, workloads, out, keeper):
-        self.fathom, self.java, self.feature = fathom, java, feature
+    def __init__(self, fathom, java, feature, seconds, paths, workloads, out, keeper):
+        self.fathom, self.java, self.feature, self.seconds = fathom, java, feature, seconds
         self.paths, self.workloads, self.out, self.keeper = paths, workloads, out, keeper
 
     def commands(self, case, folder, log):
@@ -133,25 +134,25 @@ class Runner:
     def recorded(self, case, jvm, controlled, outside, folder):
         """Records, and injects the fault meanwhile."""
         began, load, busy = time.time(), os.getloadavg(), busy_ticks()
-        command = [self.fathom, "record", "-p", str(jvm.pid), "-d", f"{RECORD_SECONDS}s", "-o", "run.fathom"]
+        command = [self.fathom, "record", "-p", str(jvm.pid), "-d", f"{self.seconds:g}s", "-o", "run.fathom"]
         with open(folder / "record.out", "w") as said, \
                 self.keeper.started(command, cwd=folder, stdout=said, stderr=said) as recorder:
-            time.sleep(max(0, began + FAULT_FROM - time.time()))
+            time.sleep(max(0, began + self.seconds * FAULT_FROM - time.time()))
             on = time.time()
             changes = not case.always and (case.fault != "none" or case.outside)
             if changes:
                 send(controlled, b"on\n")
                 outside.begin()
-            outside.hold(FAULT_FOR)
+            outside.hold(self.seconds * (FAULT_UNTIL - FAULT_FROM))
             off = time.time()
             if changes:
                 outside.end()
                 send(controlled, b"off\n")
-            recorder.wait(timeout=RECORD_SECONDS + 90)
+            recorder.wait(timeout=self.seconds + 90)
         if not (folder / "run.fathom").exists():
             raise RuntimeError(f"nothing was recorded: {(folder / 'record.out').read_text()[-300:]}")
         worked, all_ticks = (after - before for after, before in zip(busy_ticks(), busy))
         return {"schema": 1, "case": case.id, "workload": case.workload, "java": self.feature,
-                "record_from": began, "on": on, "off": off, "load_before": load[0],
+                "record_from": began, "record_seconds": self.seconds, "on": on, "off": off, "load_before": load[0],
                 "load_after": os.getloadavg()[0], "cpus": os.cpu_count(),
                 "busy_share": worked / max(all_ticks, 1)}

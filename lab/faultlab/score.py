@@ -54,7 +54,8 @@ def row(case, folder, fathom, jmc):
     first = found[0] if found else None
     made = {
         "case": case.id, "folder": str(folder), "workload": case.workload, "family": case.family,
-        "pair": case.pair, "group": case.group, "java": when.java, "load": when.load, "busy_share": when.busy_share,
+        "pair": case.pair, "group": case.group, "java": when.java, "seconds": when.record_until - when.record_from,
+        "load": when.load, "busy_share": when.busy_share,
         "loss": effect.measured_loss(folder, when), "quiet": case.quiet, "asks_less": case.asks_less,
         "faults": faults_of(case), "steady": case.family == "control" and not case.asks_less and not case.cold,
         "outside": bool(case.outside), "truths": len(case.truths), "cause": case.truths[0].cause or case.note,

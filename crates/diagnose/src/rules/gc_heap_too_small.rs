@@ -122,7 +122,7 @@ impl Rule for GcHeapTooSmall {
             return gc.too_few(self);
         }
         let live = heap_leak::live_share(&gc);
-        let tight = live.filter(|(live, heap)| *live >= LIVE * heap);
+        let tight = live.filter(|(live, heap)| *live >= LIVE * heap).or_else(|| full_after_full(&gc));
         let generation = Young::of(&gc);
         let young = generation.as_ref().filter(|young| young.is_small());
         let old = old_full(&gc);
@@ -185,6 +185,17 @@ fn left_full(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
     let starts = long.windows(2).map(|pair| pair[1].span.t0_ns().saturating_sub(pair[0].span.t0_ns()));
     let every_s = median(starts.map(|ns| ns as f64 / 1e9));
     (long.len() >= SEVERAL && every_s <= USED_UP_S && left >= LIVE * heap).then_some((left, heap))
+}
+
+/// The same of the last ones of any length. What stays when the load has gone is no measure of what
+/// it needed.
+fn full_after_full(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
+    let heap = gc.heap_max_bytes()?;
+    let full = gc.slow.iter().rev().filter(|p| p.collected_old() && for_room(p));
+    let left: Vec<f64> =
+        full.filter_map(|p| p.span.figure(figure::HEAP_AFTER_BYTES)).take(FULL_ONES * FULL_ONES).collect();
+    let middle = median(left.iter().copied());
+    (left.len() >= FULL_ONES && middle >= LIVE * heap).then_some((middle, heap))
 }
 
 /// What is said where collections take much of the time and nothing is known to be too small: ruled

@@ -62,6 +62,8 @@ mod tests {
         assert!(!at_rest(&[FUTEX, ("ObjectMonitor::enter", Jvm), ("shop.Orders.add", C2), RUN]));
         assert!(!at_rest(&[("tcp_recvmsg", Kernel), ("shop.Orders.ask", C2), RUN]));
         assert!(at_rest(&[("ep_poll", Kernel), ("sun.nio.ch.EPollSelectorImpl.doSelect", C2)]));
+        let wakes = [FUTEX, ("ObjectMonitor::enter", Jvm), ("sun.nio.ch.EPollSelectorImpl.wakeup", C2), RUN];
+        assert!(!at_rest(&wakes), "it wants to wake somebody up");
         assert!(!at_rest(&[]), "nothing is known of it");
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod log_write;
 mod main_thread;
 mod native_rest;
 pub(crate) mod place;
+mod polls;
 pub(crate) mod queues;
 pub(crate) mod record;
 pub(crate) mod stack;

@@ -9,15 +9,18 @@
 //! within a task        worker rests in getTask, and elsewhere waits deeper in its stack than it rests
 //! ```
 //!
-//! Where neither is seen (no switch names the waker), the wait is taken to be one for work.
+//! Where neither is seen (no switch names the waker), the wait is taken to be one for work; and so
+//! it is where threads look into the queue every so often and find nothing ([`super::polls`]).
 //!
 //! A `Semaphore` is as ambiguous: permits that several threads want are a lock, and one that a
 //! thread has for itself, for others to wake it by, is a signal. Of permits different threads wait
 //! at one address; of signals each address has a thread of its own.
 
-use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::vocabulary::{interrupt, kind, label};
 use fathom_recording::{FrameId, FrameType, Recording, StackId, StrId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::polls::Polls;
 
 /// Packages of the JDK: a method of another one is the application's, or that of a library which it
 /// brought along.
@@ -105,6 +108,8 @@ struct Waiters {
     /// one had.
     alone: usize,
     shared: usize,
+    /// Those whose time ran out.
+    polls: Polls,
 }
 
 /// Share of the waits that threads which wait there themselves must end for what is taken to be
@@ -128,6 +133,11 @@ impl Waiters {
         given_back > 0 && given_back as f64 >= GIVEN_BACK * self.wakers.len() as f64
     }
 
+    /// Whether it is for a thing that a task needs, and not for the next task.
+    fn is_within_tasks(&self, recording: &Recording) -> bool {
+        self.is_deeper() || (self.is_given_back(recording) && !self.polls.are_usual())
+    }
+
     fn is_deeper(&self) -> bool {
         2 * self.deeper > self.waits
     }
@@ -144,6 +154,9 @@ struct Wait {
     is_permit: bool,
     waker: Option<i64>,
     address: Option<StrId>,
+    /// From when to when it was off the CPU, and whether its time ran out; `None` of records of
+    /// parking, which tell of the same waits.
+    off: Option<((i64, i64), bool)>,
 }
 
 /// The sites of a recording that are not what the method of the JDK alone says.
@@ -152,23 +165,28 @@ pub(super) fn sites(recording: &Recording, takes: &[Takes]) -> Sites {
         return Sites::default();
     }
     let mut known: FxHashMap<StackId, Option<Site>> = FxHashMap::default();
-    let mut rests: FxHashMap<ThreadId, usize> = FxHashMap::default();
+    let mut rests: FxHashMap<ThreadId, FxHashMap<Option<StrId>, usize>> = FxHashMap::default();
     let mut waits: Vec<Wait> = Vec::new();
     for span in [kind::SCHED_OFF, kind::LOCK_PARK].into_iter().flat_map(|kind| recording.spans_of(kind)) {
         let (Some(thread), Some(stack)) = (span.thread(), span.stack()) else { continue };
-        let depth = match takes.get(stack.index()) {
-            Some(Takes::AtRest) => 0,
+        let (place, depth) = match takes.get(stack.index()) {
+            Some(Takes::AtRest) => (None, 0),
             Some(taken @ (Takes::FromQueue | Takes::Permit)) => {
                 let site = *known.entry(stack).or_insert_with(|| site(recording, stack));
                 let Some(site) = site else { continue };
                 let waker = span.label(label::WAKER).and_then(id_of);
                 let address = span.label_id(label::ADDRESS);
-                waits.push(Wait { thread, site, is_permit: *taken == Takes::Permit, waker, address });
-                site.depth
+                let off = (span.kind() == kind::SCHED_OFF).then(|| {
+                    let timed_out = span.label(label::INTERRUPT) == Some(interrupt::TIMER);
+                    ((span.t0_ns(), span.t1_ns()), timed_out)
+                });
+                let is_permit = *taken == Takes::Permit;
+                waits.push(Wait { thread, site, is_permit, waker, address, off });
+                (Some(site.method), site.depth)
             }
             _ => continue,
         };
-        let rest = rests.entry(thread).or_insert(depth);
+        let rest = rests.entry(thread).or_default().entry(place).or_insert(depth);
         *rest = depth.min(*rest);
     }
     let mut seen: FxHashMap<(StrId, bool), Waiters> = FxHashMap::default();
@@ -177,7 +195,14 @@ pub(super) fn sites(recording: &Recording, takes: &[Takes]) -> Sites {
         at.threads.insert(wait.thread);
         at.wakers.extend(wait.waker);
         at.waits += 1;
-        at.deeper += usize::from(rests.get(&wait.thread).is_some_and(|r| r + DEEPER <= wait.site.depth));
+        if let Some((times, timed_out)) = wait.off {
+            at.polls.add(wait.thread, times, timed_out);
+        }
+        // Of a stack that was not walked to its end, the same place looks less deep.
+        let is_above = |(place, depth): (&Option<StrId>, &usize)| {
+            *place != Some(wait.site.method) && depth + DEEPER <= wait.site.depth
+        };
+        at.deeper += usize::from(rests.get(&wait.thread).is_some_and(|rests| rests.iter().any(is_above)));
         match wait.address.and_then(|address| at.last.insert(address, wait.thread)) {
             Some(before) if before == wait.thread => at.alone += 1,
             Some(_) => at.shared += 1,
@@ -188,7 +213,7 @@ pub(super) fn sites(recording: &Recording, takes: &[Takes]) -> Sites {
     for ((method, is_permit), waiters) in seen {
         if is_permit && waiters.is_signal() {
             sites.signals.insert(method, waiters.is_deeper());
-        } else if !is_permit && (waiters.is_given_back(recording) || waiters.is_deeper()) {
+        } else if !is_permit && waiters.is_within_tasks(recording) {
             sites.within_tasks.insert(method);
         }
     }
@@ -303,6 +328,16 @@ mod tests {
         let answer = below(&[run[0], "shop.Order.handle", "shop.Rpc.call"], TAKE);
         assert_eq!(category(&[(1, &answer, "io (9)"), (1, &rest, "io (9)")]), Category::Waiting);
         assert_eq!(category(&[(1, &rest, "io (9)"), (1, &answer, "io (9)")]), Category::Idle);
+    }
+
+    #[test]
+    fn a_stack_that_was_not_walked_to_its_end_is_no_other_place() {
+        let poll = below(&["java.lang.Thread.run", "shop.Server.run", "shop.Handler.next"], TAKE);
+        let cut = below(&["shop.Handler.next"], TAKE);
+        assert_eq!(
+            category(&[(1, &poll, "io (9)"), (1, &cut, "io (9)"), (1, &poll, "io (9)")]),
+            Category::Idle
+        );
     }
 
     #[test]

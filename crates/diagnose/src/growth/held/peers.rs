@@ -16,8 +16,10 @@ use fathom_recording::{ProcessId, Recording, Span, ThreadId};
 use rustc_hash::FxHashSet;
 
 use super::{FEW, HELD_RULE, LONGER, points};
+use crate::attribution::Step;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
+use crate::growth::parts::{FRAMES, Part};
 use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads};
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -159,14 +161,16 @@ impl Growth<'_> {
         let per = peer.slow.count / (self.per.by[0] + self.per.by[1]).max(f64::MIN_POSITIVE);
         let direct_ms = peer.later_ms() * per;
         // What waits for something to happen on any of its connections is an event loop, behind
-        // which others wait for such calls.
-        let network = |of_a_peer: bool| {
-            self.worked()
-                .filter(move |g| g.key.category == Category::Network && g.key.target.is_empty() != of_a_peer)
-                .map(Grown::by)
-                .sum::<f64>()
+        // which others wait for such calls. Where a peer is waited for, short waits are for it, too.
+        let networks = || self.worked().filter(|g| g.key.category == Category::Network);
+        let of_peers: FxHashSet<&str> =
+            networks().filter(|g| !g.key.target.is_empty()).map(|g| g.key.place).collect();
+        let is_of_a_peer = |g: &&Grown<'_>| !g.key.target.is_empty() || of_peers.contains(g.key.place);
+        let network = |of_a_peer: bool| -> f64 {
+            networks().filter(|g| is_of_a_peer(g) == of_a_peer).map(Grown::by).sum()
         };
-        let (loops_ms, seen_ms) = (network(false), network(true));
+        let followed_ms: f64 = self.worked().map(|g| g.by() * over(&g.part, peer.address)).sum();
+        let (loops_ms, seen_ms) = (network(false), network(true) + followed_ms);
         let others_ms =
             (self.resources() - loops_ms - self.of_peer_ms(case.recording, peer.address)).max(0.0);
         let behind_ms: f64 =
@@ -236,7 +240,14 @@ impl Growth<'_> {
     }
 }
 
-/// How it is known, and what is not.
+/// What of a part's slow time was waited for at a connection to a peer whose thread is known.
+fn over(part: &Part<'_>, address: &str) -> f64 {
+    let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
+    let is_over = |step: &Step<'_>| step.key.category == Category::Network && step.key.target == address;
+    let ways = part.ways.iter().filter(|(way, _)| way.iter().any(is_over));
+    ways.map(|(_, ms)| slow(ms)).sum::<f64>() / slow(&part.ms).max(f64::MIN_POSITIVE)
+}
+
 /// `per`: how many of its answers an operation needs, and what an operation is.
 fn title(peer: &Peer<'_>, per: Option<(f64, &str)>) -> Fact {
     let (slow, base) = (peer.slow, peer.base);
@@ -267,6 +278,7 @@ fn evidence(peer: &Peer<'_>, case: &Case<'_>) -> Vec<Evidence> {
 mod tests {
     use super::*;
     use crate::Confidence;
+    use crate::attribution::Key;
     use crate::built::{Built, whole_run};
     use crate::facts::titles;
     use crate::waits::Category;
@@ -331,6 +343,18 @@ mod tests {
     /// peer `target`, `network_ms`, and run `running_ms`, and a rule reports the permit.
     fn behind(
         permit_ms: f64,
+        network: (&'static str, f64),
+        running: (f64, bool),
+    ) -> (Option<Finding>, Vec<Finding>) {
+        behind_over("10.0.0.1:80", ("Shop.select", 0.0), permit_ms, network, running)
+    }
+
+    /// The same where the thread that holds the permit is at the other end of a connection to
+    /// `peer`, and threads wait `short` for the network, in a place, of a peer that is not recorded.
+    fn behind_over(
+        peer: &'static str,
+        short: (&'static str, f64),
+        permit_ms: f64,
         (target, network_ms): (&'static str, f64),
         (running_ms, by_peer): (f64, bool),
     ) -> (Option<Finding>, Vec<Finding>) {
@@ -351,7 +375,12 @@ mod tests {
             (Category::Lock, "Shop.permit", 1.0, 1.0 + permit_ms),
             (Category::Network, "Shop.read", 1.0, 1.0 + network_ms),
             (Category::C2, "Shop.run", 1.0, 1.0 + running_ms),
+            (Category::Network, short.0, 1.0, 1.0 + short.1),
         ]);
+        let waits = Key { category: Category::Network, place: "Shop.call", target: peer };
+        let steps = [waits, grown.grown[0].key].map(|key| Step { key, other: None });
+        grown.grown[0].part.ways.insert(steps.into(), [1.0; FRAMES]);
+        grown.grown[0].part.ms = [1.0; FRAMES];
         grown.grown[1].key.target = target;
         grown.grown[2].part.threads.insert(runs);
         // 800 operations in the slow time, and as many answers.
@@ -382,6 +411,12 @@ mod tests {
         let serves = behind(200.0, ("", 0.0), (60.0, true)).0;
         assert!(serves.is_some_and(|finding| finding.rule == PEER_RULE), "what runs more is the peer itself");
         assert!(behind(1.0, ("", 0.0), (0.0, false)).0.is_none(), "nobody waits more");
+        let over = behind_over("10.0.0.9:5432", ("Shop.select", 0.0), 200.0, ("", 40.0), (0.0, false)).0;
+        assert!(over.is_none(), "threads wait for it, and its own thread is known");
+        let short =
+            |place| behind_over("10.0.0.1:80", (place, 14.0), 200.0, ("10.0.0.9:5432", 10.0), (0.0, false)).0;
+        assert!(short("Shop.read").is_none(), "what is short is waited for in the same place");
+        assert!(short("Shop.select").is_some(), "an event loop");
     }
 
     #[test]

@@ -30,6 +30,20 @@ fn a_live_set_that_fills_the_heap_keeps_the_collector_running() {
 }
 
 #[test]
+fn a_heap_that_was_full_is_too_small_although_what_filled_it_is_gone_in_the_end() {
+    let mut built = log(900.0, 600.0, "Ergonomics");
+    for i in 0..6 {
+        let figures = [
+            (figure::HEAP_BEFORE_BYTES, 1000.0 * MB),
+            (figure::HEAP_AFTER_BYTES, (100.0 + f64::from(i % 2)) * MB),
+        ];
+        built.pause("Pause Full", "System.gc()", 59.0 + 0.1 * f64::from(i), 10.0, &figures);
+    }
+    let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
+    finding.title.states(&titles::GC_HEAP_TOO_SMALL, &[("live", "88%")]);
+}
+
+#[test]
 fn collections_that_were_asked_for_and_a_roomy_heap_are_ruled_out() {
     for (live, ms, cause) in
         [(900.0, 600.0, "System.gc()"), (300.0, 600.0, "Ergonomics"), (900.0, 30.0, "Ergonomics")]
