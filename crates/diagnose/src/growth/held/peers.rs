@@ -161,7 +161,8 @@ impl Growth<'_> {
         let per = peer.slow.count / (self.per.by[0] + self.per.by[1]).max(f64::MIN_POSITIVE);
         let direct_ms = peer.later_ms() * per;
         // What waits for something to happen on any of its connections is an event loop, behind
-        // which others wait for such calls. Where a peer is waited for, short waits are for it, too.
+        // which others wait for such calls. Where a peer is waited for, short waits are for it,
+        // too.
         let networks = || self.worked().filter(|g| g.key.category == Category::Network);
         let of_peers: FxHashSet<&str> =
             networks().filter(|g| !g.key.target.is_empty()).map(|g| g.key.place).collect();
