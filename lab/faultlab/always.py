@@ -38,7 +38,7 @@ def score_runs(cases, folders, fathom):
             verdict = json.loads(said.stdout) if said.stdout else None
             graded = grade(case, verdict) if verdict else "silent"
             grades[source].append(graded)
-            print(f"{graded:7}{case.id:28}{source:11} {verdict['headline'][:150] if verdict else said.stderr}", flush=True)
+            print(f"{graded:7}{case.id:28}{source:11} {verdict['headline']['text'][:150] if verdict else said.stderr}", flush=True)
     for source, all_of_it in grades.items():
         counts = ", ".join(f"{all_of_it.count(one)} {one}" for one in GRADES)
         print(f"{SOURCES[source]}: {counts}; right or named {page.rate(one in GRADES[:2] for one in all_of_it)}")

@@ -68,7 +68,7 @@ def row(case, folder, fathom, jmc):
         "alarms": [{"rule": f["rule"], "title": f["title"]["text"]} for f in found if f["confidence"] in grade.LOUD],
         "first": first and {key: first[key] for key in ("rule", "confidence", "share")}
         | {key: first[key]["text"] for key in ("title", "culprit")},
-        "headline": verdict["headline"] if verdict else (folder / "with.json").read_text()[:200],
+        "headline": verdict["headline"]["text"] if verdict else (folder / "with.json").read_text()[:200],
         "status": verdict["status"] if verdict else "failed",
     }
     rival = rivals.baseline(fathom, folder, verdicts["without"]["zero_ns"], when) if verdicts["without"] else None

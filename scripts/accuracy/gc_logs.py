@@ -17,6 +17,8 @@ import sys
 import tempfile
 import zipfile
 
+# Headlines that say so of the run, or of the collector.
+HEALTHY = ("healthy", "healthy-but-slight", "no-cause-collector-healthy")
 # Sources, documents and results of other programs are not logs, though they quote some.
 NO_LOG = re.compile(
     r"\.(java|kt|scala|groovy|js|mjs|ts|tsx|vue|py|pyc|rb|go|rs|r|sh|bat|md|rst|adoc|html?|css|xml|json|csv|tsv|ya?ml|toml|"
@@ -160,7 +162,7 @@ def judged(fathom, log):
     # What is bad must be a finding, or be among the warnings.
     reported = bool(verdict["findings"]) or any("bad by fathom gc" in w for w in verdict["warnings"])
     status = verdict.get("status") or ("found" if verdict["findings"] else "no-cause-found")
-    healthy = not verdict["findings"] and "healthy" in verdict["headline"]
+    healthy = not verdict["findings"] and verdict["headline"]["metric"] in HEALTHY
     quiet = not fails and longest < LONG_S and covered >= SPAN_S and worst < QUIET
     how = "named" if verdict["findings"] else "healthy" if healthy else "unexplained"
     return {
@@ -176,7 +178,7 @@ def judged(fathom, log):
         "contradicts": bool(bad) and not reported,
         "status": status,
         "how": how,
-        "headline": verdict["headline"],
+        "headline": verdict["headline"]["text"],
         "rules": [f["rule"] for f in verdict["findings"]],
         "said": said,
         "ruled_out": "\n".join(f"{r['rule']}: {r['figure']['text']}" for r in verdict["ruled_out"]),

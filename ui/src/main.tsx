@@ -71,7 +71,7 @@ async function start(): Promise<void> {
     let shown = { version: served?.version ?? 0, live: served?.live ?? false, answers: true };
     const show = (change: Partial<typeof shown>): void => {
       shown = { ...shown, ...change };
-      document.title = `fathom: ${page.diagnosis.headline}`;
+      document.title = `fathom: ${page.diagnosis.headline.text}`;
       const following = !shown.answers ? "unanswered" : shown.live ? "live" : "no";
       render(<App key={shown.version} page={page} following={following} />, app);
     };

@@ -49,7 +49,7 @@ fn names_others(diagnosis: &Value, said: &str) -> bool {
 fn wrong_with_fault(diagnosis: &Value) -> String {
     let first = &diagnosis["findings"][0];
     if first["rule"] != "jit-compile-burst" {
-        return format!("first finding is {}: {}", first["rule"], diagnosis["headline"]);
+        return format!("first finding is {}: {}", first["rule"], diagnosis["headline"]["text"]);
     }
     let evidence = first["evidence"].to_string();
     if !evidence.contains("TenantProcedures.") {
@@ -64,7 +64,7 @@ fn wrong_with_fault(diagnosis: &Value) -> String {
 fn wrong_when_healthy(diagnosis: &Value) -> String {
     match diagnosis["findings"].as_array().map(Vec::as_slice) {
         Some([]) => String::new(),
-        _ => format!("found something: {}", diagnosis["headline"]),
+        _ => format!("found something: {}", diagnosis["headline"]["text"]),
     }
 }
 

@@ -76,7 +76,7 @@ mod tests {
         let case = whole_run(&recording);
         let one = |(cost_ms, has_share): &(f64, bool)| {
             let mut finding =
-                case.finding_by("a", Layer::Gc, jvm, (Confidence::Likely, String::new()), *cost_ms);
+                case.finding_by("a", Layer::Gc, jvm, (Confidence::Likely, Vec::new()), *cost_ms);
             finding.share = has_share.then_some(0.5);
             finding
         };

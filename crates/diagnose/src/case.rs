@@ -11,7 +11,7 @@ use crate::intervals::Intervals;
 use crate::limits::MATTERS_SHARE;
 use crate::waits::Category;
 use crate::windows::progress::Progress;
-use crate::{Confidence, Finding, Layer, Loss, Statement, Window};
+use crate::{Finding, Layer, Loss, Statement, Sure, Window};
 
 /// A recording with its windows and its loss.
 ///
@@ -226,7 +226,7 @@ impl<'a> Case<'a> {
         rule: &'static str,
         layer: Layer,
         jvm: ProcessId,
-        sure: (Confidence, String),
+        sure: Sure,
         cost_ms: f64,
     ) -> Finding {
         let (confidence, why_confidence) = sure;

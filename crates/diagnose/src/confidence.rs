@@ -15,7 +15,8 @@
 //! What speaks against a cause lowers the ground that it stands on, and so do things that were not
 //! recorded; nothing else makes a finding surer or less sure.
 
-use crate::{Case, Confidence};
+use crate::facts::{Metric, Value, reasons};
+use crate::{Case, Confidence, Fact, Sure};
 
 /// What of the loss a cause must explain to be surer than its evidence alone makes it.
 const HALF: f64 = 0.5;
@@ -52,24 +53,19 @@ impl Ground {
         }
     }
 
-    /// How sure a cause is that costs so much, and why, in the rule's own words.
-    pub(crate) fn because(
-        self,
-        case: &Case<'_>,
-        cost_ms: f64,
-        why: impl Into<String>,
-    ) -> (Confidence, String) {
-        (self.confidence(case.share(cost_ms)), why.into())
+    /// How sure a cause is that costs so much, and why.
+    pub(crate) fn because(self, case: &Case<'_>, cost_ms: f64, why: impl Into<Fact>) -> Sure {
+        (self.confidence(case.share(cost_ms)), vec![why.into().into()])
     }
 
     /// The same with what of the loss it explains; `shown`: what shows it.
-    pub(crate) fn sure(self, case: &Case<'_>, cost_ms: f64, shown: &str) -> (Confidence, String) {
+    pub(crate) fn sure(self, case: &Case<'_>, cost_ms: f64, shown: &'static Metric) -> Sure {
         let explains = match case.share(cost_ms) {
-            Some(share) if share >= HALF => ", and it explains half of the loss or more",
-            Some(_) => ", but it explains less than half of the loss",
-            None => "; no series shows what it cost the application",
+            Some(share) if share >= HALF => &reasons::HALF,
+            Some(_) => &reasons::LESS_THAN_HALF,
+            None => &reasons::NO_SERIES,
         };
-        self.because(case, cost_ms, format!("{shown}{explains}"))
+        self.because(case, cost_ms, explains.fact().with("shown", Value::from(shown.fact())))
     }
 
     /// What is left of a confidence when this is all there is to show the cause, whatever it
@@ -92,7 +88,8 @@ mod tests {
         let (proven, likely, fits) = (Confidence::Proven, Confidence::Likely, Confidence::ConsistentWith);
         let recording = Built::jvm("17", "G1", 100.0).sealed();
         let mut case = slow_and_base(&recording, (10, 20), (30, 70), 1.0);
-        let sure = |case: &Case<'_>, cost_ms| GROUNDS.map(|ground| ground.sure(case, cost_ms, "").0);
+        let sure =
+            |case: &Case<'_>, cost_ms| GROUNDS.map(|ground| ground.sure(case, cost_ms, &reasons::NAMED).0);
         assert_eq!(sure(&case, 5_000.0), [proven, proven, likely, likely, likely, fits]);
         assert_eq!(sure(&case, 4_900.0), [proven, likely, likely, fits, fits, fits]);
         case.loss.lost_ms = 0.0;

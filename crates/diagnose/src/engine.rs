@@ -13,17 +13,18 @@ use fathom_recording::{ProcessId, Recording};
 use crate::Rule;
 use crate::burden::{self, Burden};
 use crate::chain::Chains;
+use crate::facts::{Metric, Value, headlines, reasons, windows as words};
 use crate::growth::{self, Growth, demand, held};
 use crate::intervals::Intervals;
 use crate::merge::Merged;
-use crate::rules::{CpuTakenByOthers, RULES, queueing_after_disk};
+use crate::rules::{self, RULES, queueing_after_disk};
 use crate::sight::Sights;
 use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, Options, WindowError};
 use crate::{
-    Case, Confidence, Diagnosis, Finding, FoundOn, Layer, Loss, SCHEMA, Seen, Window, Windows, account,
-    collector, headline, ledger, limits, marks, merge, metrics, seen, status,
+    Case, Confidence, Diagnosis, Finding, FoundOn, Layer, Loss, SCHEMA, Seen, Statement, Window, Windows,
+    account, collector, headline, ledger, limits, marks, merge, metrics, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -166,7 +167,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         version: env!("CARGO_PKG_VERSION"),
         recording: recording.identity.recording.clone(),
         status,
-        headline: String::new(),
+        headline: Statement::default(),
         seen,
         inputs: recording.sources.iter().map(|source| inputs::input(recording, source)).collect(),
         wall_clock: timeline.wall,
@@ -185,12 +186,14 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     diagnosis.seen.few_stops = diagnosis.seen.few_stops.filter(|_| bad.is_empty());
     diagnosis.warnings.extend(bad);
     let collections = jvms.iter().all(|jvm| burden::shows_collections(recording, *jvm));
-    diagnosis.headline = headline::of(&diagnosis, case.whole_run, &chosen, collections);
+    let mut headline = headline::of(&diagnosis, case.whole_run, &chosen, collections);
     // That is no loss by itself, and not what a reader may miss either.
     if let Some(fewer) = fewer.filter(|_| chosen.exchanges.is_none()) {
-        diagnosis.windows.how += &format!("; {fewer}");
-        diagnosis.headline = format!("{fewer}; {}", diagnosis.headline);
+        diagnosis.windows.how.push(fewer.clone().into());
+        headline = headlines::AFTER_FEWER.fact().with("headline", Value::from(headline));
+        headline = headline.with("fewer", Value::from(fewer));
     }
+    diagnosis.headline = headline.into();
     Ok(diagnosis)
 }
 
@@ -276,6 +279,12 @@ fn held_or_less<'a>(growth: &Growth<'a>, case: &Case<'a>, latency: Option<&Progr
     held.or_else(|| growth.larger_answers(case)).or_else(late).or_else(less)
 }
 
+/// The windows of a whole run that is judged instead of others; `how` these were found.
+fn whole_run(case: &Case<'_>, mut how: Vec<Statement>, why: &'static Metric) -> Windows {
+    how.push(why.fact().into());
+    Windows { slow: case.slow.clone(), base: Vec::new(), how, ..Windows::default() }
+}
+
 /// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do,
 /// what acted all along is not in them: the whole run is judged as well, and the frame is that in
 /// which the costliest cause was found. What only the other frame shows is kept.
@@ -302,7 +311,7 @@ fn judge<'a>(
     };
     let windows = chosen.windows.clone();
     // Stops were picked for being stops: that they grew says nothing.
-    let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten();
+    let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms, RULES)).flatten();
     case.attributed = Rc::new(growth.as_ref().map(|growth| growth.attributed(&case)).unwrap_or_default());
     let mut merged = merge::judge_all(&case, sights, jvms, RULES);
     merged.ruled_out.extend(growth::work::limit(&case, &mut merged.findings));
@@ -352,8 +361,7 @@ fn judge<'a>(
         growth.credit_disk(queueing_after_disk(&case, growth.jvm()));
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
-        credited::with_burst(&case, &mut merged.findings, &mut growth);
-        credited::with_interpreted(&case, &mut merged.findings, &mut growth);
+        credited::with_code(&case, &mut merged.findings, &mut growth);
         credited::with_cpu_waits(&case, &mut merged.findings, growth.of_page_faults(&case));
         let peer = growth.behind_late_peer(&case, &mut merged.findings);
         merged.findings.extend(peer);
@@ -403,11 +411,11 @@ fn judge<'a>(
     };
     let mut whole = merge::judge_all(&whole_case, sights, jvms, RULES);
     whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
-    // That others have the CPUs all along is no news where it was no worse in the windows in
-    // which threads did something else.
+    // What may be usual is no news where it was no worse in the windows in which threads did
+    // something else.
     let refuted = |finding: &Finding| {
-        let is_same = finding.rule == CpuTakenByOthers.id();
-        is_same && chosen.by_change && merged.ruled_out.iter().any(|row| row.rule == finding.rule)
+        let may_be_usual = rules::find(finding.rule).is_some_and(Rule::may_be_usual);
+        may_be_usual && chosen.by_change && merged.ruled_out.iter().any(|row| row.rule == finding.rule)
     };
     whole.findings.retain(|finding| !refuted(finding));
     let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);
@@ -415,11 +423,7 @@ fn judge<'a>(
     // Stops that are few, and short enough for nobody to notice, are no loss that asks for an
     // explanation.
     if merged.findings.is_empty() && jvms.iter().all(quiet) {
-        let how = format!(
-            "{}; they are too few and too short to matter, so the whole run is looked at",
-            windows.how
-        );
-        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how, ..Windows::default() };
+        let windows = whole_run(&whole_case, windows.how, &words::FEW_STOPS);
         return Judged { case: whole_case, windows, merged: whole, left: Vec::new() };
     }
     // The same cause costs more over more time, which is no reason to look away from where it
@@ -437,21 +441,15 @@ fn judge<'a>(
             && (!known(finding) || (chosen.by_change && weight > SMALL_PART * costliest))
     };
     if whole.findings.iter().any(is_whole) {
-        let how = format!("{}; what acted all along costs more, so the whole run is looked at", windows.how);
-        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how, ..Windows::default() };
+        let windows = whole_run(&whole_case, windows.how, &words::COSTS_MORE);
         let of = match chosen.on_stops {
-            true => "in the longest stops, and its cost is theirs",
-            false => "where threads spent their time differently, and its cost is of that",
+            true => &reasons::FOUND_IN_STOPS,
+            false => &reasons::FOUND_IN_CHANGES,
         };
         let merged = merge::with_others(whole, merged, of);
         return Judged { merged, case: whole_case, windows, left: Vec::new() };
     }
-    Judged {
-        merged: merge::with_others(merged, whole, "over the whole run, and its cost is of all of it"),
-        case,
-        windows,
-        left,
-    }
+    Judged { merged: merge::with_others(merged, whole, &reasons::FOUND_IN_RUN), case, windows, left }
 }
 
 #[cfg(test)]

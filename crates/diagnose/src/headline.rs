@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::source;
 
-use crate::facts::{Unit, Value};
+use crate::facts::{Metric, Unit, Value, headlines as words};
 use crate::limits::cost_little;
 use crate::rules::yields;
-use crate::seen::in_words;
+use crate::seen::APPLICATION;
 use crate::windows::Chosen;
-use crate::{Confidence, Diagnosis, Fact, Finding, Sight, Status, Window, quantity};
+use crate::{Confidence, Diagnosis, Fact, Finding, Part, Sight, Status, Window, quantity};
 
 /// Windows named in the sentence.
 const NAMED: usize = 2;
@@ -29,105 +29,77 @@ const NO_COST_MS: f64 = 0.5;
 /// What took the time, or what was looked at without a cause being found.
 ///
 /// `chosen`: what its windows were chosen on. `collections`: whether those of all JVMs are known.
-pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, chosen: &Chosen, collections: bool) -> String {
+pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, chosen: &Chosen, collections: bool) -> Fact {
     let slight = chosen.slight;
+    let lost = || Value::ms(diagnosis.loss.lost_ms);
     match (diagnosis.status, diagnosis.findings.first()) {
-        (Status::Healthy, Some(finding)) => {
-            format!(
-                "{}; what acts all along: {}",
-                healthy(diagnosis, slight),
-                found(diagnosis, finding, whole_run)
-            )
-        }
+        (Status::Healthy, Some(finding)) => (words::HEALTHY_WITH.fact())
+            .with("healthy", Value::from(healthy(diagnosis, slight)))
+            .with("found", Value::from(found(diagnosis, finding, whole_run))),
         (_, Some(finding)) => found(diagnosis, finding, whole_run),
-        (Status::NotExplained, None) if diagnosis.seen.unrecorded_ms >= diagnosis.seen.judged_ms => format!(
-            "{} lost {}, when nothing but {} was recorded: its cause cannot be known from these inputs",
-            quantity::millis(diagnosis.loss.lost_ms),
-            when(diagnosis),
-            diagnosis.loss.measured_on
-        ),
-        (Status::NotExplained, None) => format!(
-            "{} lost {}, and nothing that these inputs show explains it{}",
-            quantity::millis(diagnosis.loss.lost_ms),
-            when(diagnosis),
-            parts(diagnosis)
-        ),
-        (Status::Healthy, None) => healthy(diagnosis, slight),
-        (Status::NothingToJudge, None) => {
-            "nothing to judge: no log of a JVM and no series of progress was read".into()
+        (Status::NotExplained, None) if diagnosis.seen.unrecorded_ms >= diagnosis.seen.judged_ms => {
+            let unrecorded = words::UNRECORDED.is(lost()).with("when", Value::from(when(diagnosis)));
+            unrecorded.with("series", Value::name(&diagnosis.loss.measured_on))
         }
+        (Status::NotExplained, None) => {
+            let lost = words::NOT_EXPLAINED.is(lost()).with("when", Value::from(when(diagnosis)));
+            lost.with("parts", parts(diagnosis))
+        }
+        (Status::Healthy, None) => healthy(diagnosis, slight),
+        (Status::NothingToJudge, None) => words::NOTHING_TO_JUDGE.fact(),
         (Status::NoCauseFound | Status::Found, None) => {
-            no_cause(diagnosis, whole_run, chosen.without_operations.as_deref(), collections)
+            no_cause(diagnosis, whole_run, chosen.without_operations.as_ref(), collections)
         }
     }
 }
 
 /// That a series showed no loss, and the stops neither. `slight`: where a series that never fell by
 /// what is called a dip was lower than usual, and by which share.
-fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
-    let series = &diagnosis.loss.measured_on;
+fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> Fact {
+    let judged = Value::ms(diagnosis.seen.judged_ms);
     let level = match slight {
-        None => format!("{series} kept its usual level (what the level should be is not known)"),
+        None => words::HEALTHY.is(judged),
         // The name of the series shows which way is worse: latency rises.
         Some((window, share)) => {
-            let at = |ns: i64| seconds(ns.saturating_sub(diagnosis.zero_ns));
-            let (from, to) = (at(window.from_ns), at(window.to_ns));
-            format!(
-                "{series} was worse than usual by {} at {from}–{to} s, too little to be examined by default (--slow \
-                 {from}s..{to}s examines it), and kept its usual level otherwise",
-                quantity::share(share)
-            )
+            let slight = words::HEALTHY_SLIGHT.is(judged).with("worse", Value::share(share));
+            let from = timestamp(diagnosis, window.from_ns);
+            slight.with("from", from).with("to", timestamp(diagnosis, window.to_ns))
         }
     };
-    format!(
-        "healthy: {level}, and stops of the JVM took less than {} of {}, none of them a second",
-        quantity::share(crate::MATTERS_SHARE),
-        quantity::millis(diagnosis.seen.judged_ms)
-    )
+    let level = level.with("series", Value::name(&diagnosis.loss.measured_on));
+    level.with("limit", Value::share(crate::MATTERS_SHARE))
 }
 
 /// No cause, and no loss that was measured: what was looked at, and what the time went to.
 fn no_cause(
     diagnosis: &Diagnosis,
     whole_run: bool,
-    without_operations: Option<&str>,
+    without_operations: Option<&Fact>,
     collections: bool,
-) -> String {
+) -> Fact {
     let seen = &diagnosis.seen;
-    let at = if whole_run { String::new() } else { format!(" {}", when(diagnosis)) };
+    let at = (!whole_run).then(|| Value::from(when(diagnosis)));
+    let series = || Value::name(&diagnosis.loss.measured_on);
     let loss = match (diagnosis.loss.measured_on.as_str(), seen.loss_measured) {
-        ("", _) | (_, false) => "loss not measured: no throughput or latency given".to_owned(),
-        (series, true) if seen.unrecorded_ms > 0.0 => format!(
-            "{series} shows a loss, of which {} lie outside of what was recorded, and too little within it to judge",
-            quantity::millis(seen.unrecorded_ms)
-        ),
-        (series, true) => without_operations
-            .map_or_else(|| format!("{series} shows no loss that stands out"), str::to_owned),
+        ("", _) | (_, false) => words::LOSS_NOT_MEASURED.fact(),
+        (_, true) if seen.unrecorded_ms > 0.0 => {
+            words::LOSS_OUTSIDE.is(Value::ms(seen.unrecorded_ms)).with("series", series())
+        }
+        (_, true) => {
+            without_operations.map_or_else(|| words::NO_LOSS.fact().with("series", series()), Fact::clone)
+        }
     };
     if diagnosis.ledger.iter().all(|row| !row.in_sum) && seen.sights.is_empty() {
-        return format!(
-            "no cause can be seen{at}: nothing about a JVM was read; the blind spots say what to switch on"
-        );
+        return words::NOTHING_OF_JVM.fact().with("when", at);
     }
+    let judged = Value::ms(seen.judged_ms);
     if let Some(stops) = seen.few_stops.filter(|_| only_stops(diagnosis)) {
-        let (who, unseen) = match collections {
-            true => ("the collector is healthy (it stopped the JVM for", ""),
-            false => ("stops of the JVM are few (they took", "what they were for, "),
-        };
-        return format!(
-            "no cause found in {}{at}: {who} {} of the time, the longest stop took {}); these inputs do not show \
-             {unseen}locks, I/O, CPUs or what the application ran; {loss}",
-            quantity::millis(seen.judged_ms),
-            quantity::share(stops.share),
-            quantity::millis(stops.longest_ms)
-        );
+        let few = if collections { &words::COLLECTOR_HEALTHY } else { &words::STOPS_FEW };
+        let few = few.is(judged).with("when", at).with("share", Value::share(stops.share));
+        return few.with("longest", Value::ms(stops.longest_ms)).with("loss", Value::from(loss));
     }
-    format!(
-        "no cause found in {} of {}{at} ({loss}){}",
-        quantity::millis(seen.judged_ms),
-        input(diagnosis),
-        parts(diagnosis)
-    )
+    let none = words::NO_CAUSE.is(judged).with("when", at).with("loss", Value::from(loss));
+    none.with("input", Value::name(input(diagnosis))).with("parts", parts(diagnosis))
 }
 
 /// Whether nothing was seen but stops of the JVM and its compilations.
@@ -145,84 +117,79 @@ fn input(diagnosis: &Diagnosis) -> &'static str {
     }
 }
 
-fn parts(diagnosis: &Diagnosis) -> String {
-    let words = in_words(&diagnosis.seen.largest);
-    if words.is_empty() { String::new() } else { format!("; the largest parts: {words}") }
+/// The largest parts of the time: stops of JVMs, then what application threads did.
+fn parts(diagnosis: &Diagnosis) -> Option<Value> {
+    let largest = diagnosis.seen.largest.iter();
+    let (threads, stops): (Vec<&Part>, Vec<&Part>) = largest.partition(|part| part.of == APPLICATION);
+    let named = |name: &str| (!name.is_empty()).then(|| Value::name(name));
+    let part = |metric: &'static Metric, part: &Part| {
+        metric.is(Value::share(part.share)).with("what", Value::name(&part.what))
+    };
+    let stop = |stop: &&Part| {
+        let stops = part(&words::PART_STOPS, stop).with("process", Value::name(&stop.process));
+        stops.with("detail", named(&stop.detail))
+    };
+    let mut parts: Vec<Fact> = stops.iter().map(stop).collect();
+    if let Some(first) = threads.first() {
+        let whole_ms = if first.share > 0.0 { first.ms / first.share } else { 0.0 };
+        let one = |of: &&Part| part(&words::PART, of).over(of.base_share.map(Value::share));
+        let whole = words::PART_THREADS.is(Value::ms(whole_ms)).with("process", named(&first.process));
+        parts.push(whole.with("parts", Value::list(threads.iter().map(one))));
+        let detail = threads.iter().find_map(|part| named(&part.detail));
+        parts.extend(detail.map(|detail| words::PART_DETAIL.is(detail)));
+    }
+    (!parts.is_empty()).then(|| Value::list(parts))
 }
-fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
+
+fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> Fact {
     let sure = match finding.confidence {
         Confidence::Proven => "proven",
         Confidence::Likely => "likely",
         Confidence::ConsistentWith => "consistent with the evidence",
     };
-    let who = match finding.process.as_str() {
-        "" => String::new(),
-        process => format!(" in {process}"),
-    };
-    let title = &finding.title;
     let alike =
         diagnosis.findings.iter().filter(|f| f.rule == finding.rule && f.process_id != finding.process_id);
     let others: BTreeSet<ProcessId> = alike.clone().map(|f| f.process_id).collect();
-    let who = match others.len() {
-        0 => who,
-        n => format!("{who}, and the same in {}", quantity::plural(n, "other JVM", "other JVMs")),
-    };
-    // Who comes with the first part of a title that goes on to say why.
-    let title = match title.split_once("; ") {
-        Some((first, rest)) => format!("{first}{who}; {rest}"),
-        None => format!("{title}{who}"),
-    };
-    match finding.share {
+    let process = (!finding.process.is_empty()).then(|| Value::name(&finding.process));
+    let who = Fact { value: process, ..words::WHO.fact() };
+    let who = who.with("others", (!others.is_empty()).then(|| Value::count(others.len())));
+    let judged_ms = diagnosis.seen.judged_ms;
+    let says_cost = says(finding.title.fact(), finding.cost_ms);
+    let cost = || Value::ms(finding.cost_ms);
+    let parts = || parts(diagnosis);
+    let found = match finding.share {
         Some(share) if !whole_run => {
             let share = share + alike.filter_map(|f| f.share).sum::<f64>();
             let explained: f64 = diagnosis.findings.iter().filter_map(|f| f.share).sum();
-            let covered = match finding.covered_share < 1.0 {
-                true => {
-                    format!(", in the {} of it that was recorded", quantity::share(finding.covered_share))
-                }
-                false => String::new(),
+            let covered = (finding.covered_share < 1.0).then(|| Value::share(finding.covered_share));
+            let rest = (explained < MOSTLY).then(|| words::REST.fact().with("parts", parts()).into());
+            let found = words::FOUND_SHARE.is(Value::share(share)).with("covered", covered);
+            let found = found.with("lost", Value::ms(diagnosis.loss.lost_ms));
+            found.with("when", Value::from(when(diagnosis))).with("rest", rest)
+        }
+        _ if yields(finding.rule) => words::FOUND.fact(),
+        _ if whole_run && cost_little(finding.cost_ms, judged_ms) => {
+            let little = if says_cost { &words::FOUND_LITTLE_OF } else { &words::FOUND_LITTLE };
+            little.is(cost()).with("of", Value::ms(judged_ms)).with("parts", parts())
+        }
+        _ => {
+            let found = match finding.cost_ms < NO_COST_MS || says_cost {
+                true => words::FOUND.fact(),
+                false => words::FOUND_COST.is(cost()),
             };
-            format!(
-                "{title}: {} of the {} lost {}{covered} ({sure}){}",
-                quantity::share(share),
-                quantity::millis(diagnosis.loss.lost_ms),
-                when(diagnosis),
-                if explained < MOSTLY {
-                    format!("; the rest is not explained{}", parts(diagnosis))
-                } else {
-                    String::new()
-                }
-            )
+            let more = more_stops(diagnosis, finding);
+            let found = found.with("others", more.map(|left| Value::ms(left.cost_ms)));
+            found.with("left", more.map(|left| Value::from(&left.title))).with("parts", parts())
         }
-        _ if yields(finding.rule) => format!("{title} ({sure})"),
-        _ if whole_run && cost_little(finding.cost_ms, diagnosis.seen.judged_ms) => {
-            let of = quantity::millis(diagnosis.seen.judged_ms);
-            let cost = quantity::millis(finding.cost_ms);
-            match says(finding.title.fact(), finding.cost_ms) {
-                true => format!("{title}, which is little of {of} ({sure}){}", parts(diagnosis)),
-                false => format!("{title}; it cost little: {cost} of {of} ({sure}){}", parts(diagnosis)),
-            }
-        }
-        _ if finding.cost_ms < NO_COST_MS || says(finding.title.fact(), finding.cost_ms) => {
-            format!("{title} ({sure}){}{}", more_stops(diagnosis, finding), parts(diagnosis))
-        }
-        _ => format!(
-            "{title}: {} ({sure}){}{}",
-            quantity::millis(finding.cost_ms),
-            more_stops(diagnosis, finding),
-            parts(diagnosis)
-        ),
-    }
+    };
+    let found = found.with("title", Value::from(&finding.title)).with("who", Value::from(who));
+    found.with("sure", Value::name(sure))
 }
 
-/// That the JVM was stopped for longer than the first cause accounts for, where another finding
-/// lists the stops that are left.
-fn more_stops(diagnosis: &Diagnosis, first: &Finding) -> String {
+/// Another finding that lists stops which the first cause leaves, where these are more.
+fn more_stops<'d>(diagnosis: &'d Diagnosis, first: &Finding) -> Option<&'d Finding> {
     let left = |f: &&Finding| yields(f.rule) && f.process_id == first.process_id && f.cost_ms > first.cost_ms;
-    let left = diagnosis.findings.iter().skip(1).find(left);
-    left.map_or_else(String::new, |left| {
-        format!("; other stops took {}: {}", quantity::millis(left.cost_ms), left.title)
-    })
+    diagnosis.findings.iter().skip(1).find(left)
 }
 
 /// Whether a title states a time already, so that it is not said twice.
@@ -234,15 +201,14 @@ fn says(title: &Fact, ms: f64) -> bool {
     title.values().any(is_it)
 }
 
-/// A timestamp in seconds, in tenths where it is not a whole number of them; never "-0".
-fn seconds(ns: i64) -> String {
-    let tenths = (ns as f64 / 1e8).round() as i64;
-    if tenths % 10 == 0 { (tenths / 10).to_string() } else { format!("{:.1}", tenths as f64 / 10.0) }
+/// A timestamp, from where times of the diagnosis count.
+fn timestamp(diagnosis: &Diagnosis, ns: i64) -> Value {
+    Value::at(ns.saturating_sub(diagnosis.zero_ns))
 }
 
-/// "for 15 s in every 60 s (50 times, 1.6–2957 s)": windows in order that come back in a beat, most
-/// of them equally far apart and equally long.
-fn in_every(windows: &[Window], zero_ns: i64) -> Option<String> {
+/// Windows in order that come back in a beat, most of them equally far apart and equally long.
+fn in_every(diagnosis: &Diagnosis) -> Option<Fact> {
+    let windows = &diagnosis.windows.slow;
     let (first, last) = (windows.first()?, windows.last()?);
     if windows.len() < BEATS {
         return None;
@@ -261,57 +227,58 @@ fn in_every(windows: &[Window], zero_ns: i64) -> Option<String> {
     if !are_alike(&apart, every, BEAT_APART) || !are_alike(&lengths, length, BEAT_LENGTH) {
         return None;
     }
-    let at = |ns: i64| seconds(ns.saturating_sub(zero_ns));
     let round =
         |ns: i64| if ns >= 9_950_000_000 { (ns + 500_000_000) / 1_000_000_000 * 1_000_000_000 } else { ns };
-    Some(format!(
-        "for {} s in every {} s ({} times, {}–{} s)",
-        seconds(round(length)),
-        seconds(round(every)),
-        windows.len(),
-        at(first.from_ns),
-        at(last.to_ns)
-    ))
+    let periodic = words::PERIODIC.is(Value::at(round(length))).with("every", Value::at(round(every)));
+    let periodic = periodic.with("times", Value::count(windows.len()));
+    let from = timestamp(diagnosis, first.from_ns);
+    Some(periodic.with("from", from).with("to", timestamp(diagnosis, last.to_ns)))
 }
 
-/// "at 142 s to 165 s and 84 s to 88 s": slow windows, longest first.
-fn when(diagnosis: &Diagnosis) -> String {
-    if let Some(words) = in_every(&diagnosis.windows.slow, diagnosis.zero_ns) {
-        return words;
+/// Slow windows, longest first.
+fn when(diagnosis: &Diagnosis) -> Fact {
+    if let Some(periodic) = in_every(diagnosis) {
+        return periodic;
     }
     let mut windows: Vec<Window> = diagnosis.windows.slow.clone();
     windows.sort_by_key(|w| (std::cmp::Reverse(w.length_ns()), w.from_ns));
-    let seconds = |ns: i64| seconds(ns.saturating_sub(diagnosis.zero_ns));
-    let named: Vec<String> = windows
-        .iter()
-        .take(NAMED)
-        .map(|w| format!("{}–{} s", seconds(w.from_ns), seconds(w.to_ns)))
-        .collect();
-    match windows.len().saturating_sub(NAMED) {
-        0 => format!("at {}", named.join(" and ")),
-        more => format!("at {} and {more} more", named.join(", ")),
-    }
+    let more = windows.len().saturating_sub(NAMED);
+    let named = windows.iter().take(NAMED).map(|w| {
+        let from = timestamp(diagnosis, w.from_ns);
+        words::WINDOW.fact().with("from", from).with("to", timestamp(diagnosis, w.to_ns))
+    });
+    words::AT.fact().with("windows", Value::list(named)).with("more", (more > 0).then(|| Value::count(more)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{in_every, says, seconds};
-    use crate::Window;
-    use crate::facts::{Value, titles};
+    use super::{says, when};
+    use crate::facts::{Value, headlines as words, titles};
     use crate::limits::cost_little;
+    use crate::{Options, Window};
 
     #[test]
     fn windows_that_come_back_periodically_are_reported_as_one() {
         const S: i64 = 1_000_000_000;
+        let mut diagnosis =
+            crate::diagnose(&crate::built::Built::jvm("17", "G1", 60.0).sealed(), &Options::default())
+                .unwrap();
+        let mut of = |windows: Vec<Window>| {
+            (diagnosis.zero_ns, diagnosis.windows.slow) = (0, windows);
+            when(&diagnosis)
+        };
         let window = |from_ns: i64, s: i64| Window { from_ns, to_ns: from_ns + s * S };
         // Ticks of a second: a window may begin and end one later.
         let beat: Vec<Window> = (0..50).map(|i| window(i * 60 * S + i % 2 * S, 15 + i % 3)).collect();
-        assert_eq!(in_every(&beat, 0).as_deref(), Some("for 16 s in every 61 s (50 times, 0–2957 s)"));
-        assert_eq!(in_every(&beat[..3], 0), None, "too few");
+        let periodic = of(beat.clone());
+        assert_eq!(periodic.metric, &words::PERIODIC);
+        let shown = ["value", "every", "times", "from", "to"].map(|name| periodic.shows(name));
+        assert_eq!(shown, ["16", "61", "50", "0", "2957"]);
+        assert_eq!(of(beat[..3].to_vec()).metric, &words::AT, "too few");
         let any: Vec<Window> = (0..50).map(|i| window(i * i * S * 3, 2)).collect();
-        assert_eq!(in_every(&any, 0), None, "ever further apart");
+        assert_eq!(of(any).metric, &words::AT, "ever further apart");
         let longer: Vec<Window> = (0..20).map(|i| window(i * 60 * S, 1 + 2 * i)).collect();
-        assert_eq!(in_every(&longer, 0), None, "ever longer");
+        assert_eq!(of(longer).metric, &words::AT, "ever longer");
     }
 
     #[test]
@@ -335,12 +302,6 @@ mod tests {
             cost_little(diagnosis.findings[0].cost_ms, diagnosis.seen.judged_ms)
         };
         assert!(costs_little(60.0) && !costs_little(9_000.0));
-    }
-
-    #[test]
-    fn a_timestamp_just_before_zero_is_zero() {
-        let said = [-1_200_000, 0, 49_000_000, 51_000_000, 4_990_000_000, 86_123_456_789, -260_000_000];
-        assert_eq!(said.map(seconds), ["0", "0", "0", "0.1", "5", "86.1", "-0.3"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod tests;
 
 use fathom_recording::ProcessId;
 
+use crate::facts::Metric;
 use crate::rules::yields;
 use crate::sight::Sights;
 use crate::{BlindSpot, Case, Finding, Judgement, Rule, RuledOut, Statement};
@@ -66,7 +67,7 @@ pub(crate) fn judge_all<'a>(
 /// where it is the whole run): without a share, for the loss of this frame is not theirs, and after
 /// its own findings, for what they cost is the cost of other intervals. What only sums up stops
 /// adds nothing to findings that explain most of them.
-pub(crate) fn with_others(mut verdict: Merged, other: Merged, found: &str) -> Merged {
+pub(crate) fn with_others(mut verdict: Merged, other: Merged, found: &'static Metric) -> Merged {
     let own = verdict.findings.len();
     for mut finding in other.findings {
         let known = |f: &Finding| f.rule == finding.rule && f.process_id == finding.process_id;
@@ -77,7 +78,7 @@ pub(crate) fn with_others(mut verdict: Merged, other: Merged, found: &str) -> Me
             continue;
         }
         finding.share = None;
-        finding.why_confidence += &format!("; found {found}");
+        finding.why_confidence.push(found.fact().into());
         verdict.findings.push(finding);
     }
     by_cost(&mut verdict.findings[own..]);

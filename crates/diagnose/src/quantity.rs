@@ -101,6 +101,12 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A timestamp in seconds, in tenths where it is not a whole number of them; never "-0".
+pub fn timestamp(s: f64) -> String {
+    let tenths = (s * 10.0).round();
+    if tenths % 10.0 == 0.0 { format!("{:.0}", tenths / 10.0 + 0.0) } else { format!("{:.1}", tenths / 10.0) }
+}
+
 /// A noun with its number: "1 pause", "3 pauses".
 pub fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as f64), if n == 1 { one } else { many })
@@ -109,6 +115,12 @@ pub fn plural(n: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timestamp_just_before_zero_is_zero() {
+        let s = [-0.0012, 0.0, 0.049, 0.051, 4.99, 86.123_456_789, -0.26];
+        assert_eq!(s.map(timestamp), ["0", "0", "0", "0.1", "5", "86.1", "-0.3"]);
+    }
 
     #[test]
     fn times_are_written_in_the_unit_that_fits() {

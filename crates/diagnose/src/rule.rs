@@ -1,8 +1,13 @@
 //! What a rule is.
 
-use fathom_recording::ProcessId;
+use fathom_recording::{ProcessId, StackId};
 
-use crate::{BlindSpot, Case, Confidence, Finding, Layer, Sight, Statement};
+use crate::facts::Metric;
+use crate::waits::Category;
+use crate::{BlindSpot, Case, Finding, Layer, Sight, Statement, Sure};
+
+/// A share of the time in each stack, 0 to 1.
+pub type ShareOfCode<'a> = Box<dyn Fn(StackId) -> f64 + 'a>;
 
 /// A known cause of a slow JVM: looks for its exact evidence in one JVM, and says what it found or
 /// which value rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
@@ -11,7 +16,8 @@ use crate::{BlindSpot, Case, Confidence, Finding, Layer, Sight, Statement};
 /// reason, and a finding must matter (its cost a good part of what was lost). It never looks for
 /// the name of a particular program.
 pub trait Rule: Sync {
-    /// Its id: "jit-compile-burst".
+    /// Its id: "jit-compile-burst". It begins with its subject: of "gc", "jit", "safepoint",
+    /// "lock", "cpu", "page-fault" and "dns" it is known what time of threads findings report.
     fn id(&self) -> &'static str;
 
     /// The layer that its cause lies in.
@@ -36,6 +42,40 @@ pub trait Rule: Sync {
     /// well: where both explain about as much, it comes before what only grew.
     fn makes_others_grow(&self) -> bool {
         false
+    }
+
+    /// Whether it says why the JVM was stopped: what only sums up stops gives way to it.
+    fn is_about_stops(&self) -> bool {
+        matches!(self.layer(), Layer::Gc | Layer::Safepoint) && !self.yields()
+    }
+
+    /// Whether its cause acts on many machines all the time, so that what is usual is not known
+    /// without a baseline: it weighs little where no loss was measured, and over a whole run it is
+    /// no news where windows in which threads did something else show none of it.
+    fn may_be_usual(&self) -> bool {
+        false
+    }
+
+    /// Rules on what its cause brings about, by their ids: where it is more than possible, they
+    /// stand behind it.
+    fn brings_about(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether a finding of it reports time of threads under a category in a method, beyond what
+    /// the subject of its id says.
+    fn reports(&self, _finding: &Finding, _category: Category, _method: &str) -> bool {
+        false
+    }
+
+    /// What of the time in code its cause accounts for, beyond what it can measure itself, as a
+    /// share by stack; and the reason by which its finding says so.
+    fn slows_code<'a>(
+        &self,
+        _case: &Case<'a>,
+        _jvm: ProcessId,
+    ) -> Option<(&'static Metric, ShareOfCode<'a>)> {
+        None
     }
 
     /// Whether its cause is one of any program, and not of a JVM alone.
@@ -68,13 +108,7 @@ pub enum Judgement {
 
 impl Case<'_> {
     /// A finding of a rule on a JVM by [`Self::finding_by`].
-    pub fn finding(
-        &self,
-        rule: &dyn Rule,
-        jvm: ProcessId,
-        sure: (Confidence, String),
-        cost_ms: f64,
-    ) -> Finding {
+    pub fn finding(&self, rule: &dyn Rule, jvm: ProcessId, sure: Sure, cost_ms: f64) -> Finding {
         self.finding_by(rule.id(), rule.layer(), jvm, sure, cost_ms)
     }
 }

@@ -13,7 +13,7 @@ use crate::sight::Sights;
 use crate::stops::name_of;
 use crate::thread_ledger::{By, GroupLedger, operations};
 use crate::waits::Category;
-use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window, quantity};
+use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window};
 
 /// Parts that are named at most.
 const NAMED: usize = 4;
@@ -21,7 +21,7 @@ const NAMED: usize = 4;
 /// worth a word.
 const WINDOWS: usize = 20;
 /// The group of the ledger of threads that does the application's work.
-const APPLICATION: &str = "application threads";
+pub(crate) const APPLICATION: &str = "application threads";
 /// All running time as one part: which layer it is, samples say, and often there are few.
 const RUNNING: &str = "running";
 
@@ -203,30 +203,4 @@ fn longest(windows: &[Window]) -> Vec<Window> {
 
 fn words(category: Category) -> String {
     if category.is_running() { RUNNING.to_owned() } else { category.words().to_owned() }
-}
-
-/// Parts as words of a sentence: "stopped: GC 99.9% (2 × Pause Young (Normal), G1 Humongous
-/// Allocation); of the application threads' time 81% blocked: network (12% in the baseline), 9%
-/// running".
-pub(crate) fn in_words(parts: &[Part]) -> String {
-    let (threads, stops): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(|part| part.of == APPLICATION);
-    let base = |part: &Part| {
-        part.base_share
-            .map_or(String::new(), |share| format!(" ({} in the baseline)", quantity::share(share)))
-    };
-    let stop = |part: &&Part| {
-        let detail = if part.detail.is_empty() { String::new() } else { format!(": {}", part.detail) };
-        format!("{} {} was {}{detail}", quantity::share(part.share), part.process, part.what)
-    };
-    let mut said: Vec<String> = stops.iter().map(stop).collect();
-    if let Some(first) = threads.first() {
-        let one = |part: &&Part| format!("{} {}{}", quantity::share(part.share), part.what, base(part));
-        let list = threads.iter().map(one).collect::<Vec<_>>().join(", ");
-        let whose = if first.process.is_empty() { String::new() } else { format!(" of {}", first.process) };
-        let whole = if first.share > 0.0 { first.ms / first.share } else { 0.0 };
-        let whole = quantity::millis(whole);
-        said.push(format!("of {whole} in which application threads{whose} were not idle, {list}"));
-        said.extend(threads.iter().map(|part| part.detail.clone()).find(|detail| !detail.is_empty()));
-    }
-    said.join("; ")
 }

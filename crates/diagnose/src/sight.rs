@@ -15,7 +15,7 @@ use fathom_recording::{ProcessId, Recording, Source, SourceId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::ser::{Serialize, Serializer};
 
-use crate::facts::{Value, scope};
+use crate::facts::{Metric, Value, scope, switch_on};
 use crate::intervals::Intervals;
 use crate::{Fact, MATTERS_SHARE, stats};
 
@@ -69,12 +69,8 @@ struct From {
     /// Sources that would have shown it, had there been any, by format: collectors of
     /// `fathom record`, and files that always hold it.
     formats: &'static [&'static str],
-    remedy: &'static str,
+    remedy: &'static Metric,
 }
-
-const PROFILE: &str = "a JFR file of all of the time (jcmd PID JFR.start settings=profile), or fathom record";
-const GC_LOG: &str = "a GC log of all of the time: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -Xloggc:gc.log \
-                      -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)";
 
 /// Collectors of `fathom record` that need eBPF and run unless they are left out.
 const COLLECTORS: [&str; 6] =
@@ -82,11 +78,11 @@ const COLLECTORS: [&str; 6] =
 
 /// What shows the sight of a collector that a recording was made without, where others of its kind
 /// were at work: another recording alike would not.
-pub(crate) fn left_out(recording: &Recording, collector: &str) -> Option<String> {
+pub(crate) fn left_out(recording: &Recording, collector: &str) -> Option<Fact> {
     let has = |collector: &str| recording.sources.iter().any(|source| source.format == collector);
     let is_left_out =
         COLLECTORS.contains(&collector) && !has(collector) && COLLECTORS.iter().any(|other| has(other));
-    is_left_out.then(|| format!("fathom record again, not --without {collector}"))
+    is_left_out.then(|| switch_on::COLLECTOR.is(Value::name(collector)))
 }
 
 /// In words.
@@ -124,45 +120,49 @@ impl Sight {
     }
 
     /// What would show it, next to what was recorded.
-    pub(crate) fn remedy(self, recording: &Recording) -> String {
+    pub(crate) fn remedy(self, recording: &Recording) -> Fact {
         let from = self.from();
         let left_out = from.formats.iter().find_map(|format| left_out(recording, format));
-        left_out.unwrap_or_else(|| from.remedy.to_owned())
+        left_out.unwrap_or_else(|| from.remedy.fact())
     }
 
     fn from(self) -> From {
         let (words, kinds, samples, formats, remedy): (_, &[_], &[_], &[_], _) = match self {
-            Self::Collections => {
-                ("collections", &[kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL], &[], &[], GC_LOG)
-            }
-            Self::Safepoints => ("safepoints", &[kind::SAFEPOINT], &[], &[], GC_LOG),
+            Self::Collections => (
+                "collections",
+                &[kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL],
+                &[],
+                &[],
+                &switch_on::GC_LOG_OF_ALL,
+            ),
+            Self::Safepoints => ("safepoints", &[kind::SAFEPOINT], &[], &[], &switch_on::GC_LOG_OF_ALL),
             Self::Compilations => (
                 "compilations",
                 &[kind::JIT_COMPILE, kind::JIT_QUEUE, kind::JIT_INSTALL],
                 &[],
                 &["log-compilation"],
-                "a JIT log of all of the time: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation \
-                 -XX:LogFile=jit.xml",
+                &switch_on::JIT_LOG_OF_ALL,
             ),
             Self::Deoptimisations => (
                 "deoptimisations",
                 &[kind::JIT_INVALIDATE, kind::JIT_TRAP],
                 &[],
                 &["log-compilation"],
-                "a JIT log of all of the time: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation \
-                 -XX:LogFile=jit.xml; or JFR's jdk.Deoptimization",
+                &switch_on::JIT_LOG_OR_DEOPTIMISATIONS,
             ),
-            Self::Locks => {
-                ("waits for locks", &[kind::LOCK_MONITOR, kind::LOCK_PARK], &[], &[source::LOCKS], PROFILE)
-            }
-            Self::Lookups => (
-                "name look-ups",
-                &[kind::NET_DNS],
+            Self::Locks => (
+                "waits for locks",
+                &[kind::LOCK_MONITOR, kind::LOCK_PARK],
                 &[],
-                &[source::NETWORK],
-                "fathom record, or strace -f -ttt -T, for all of the time",
+                &[source::LOCKS],
+                &switch_on::PROFILE_OF_ALL,
             ),
-            Self::CpuSamples => ("CPU samples", &[], &sample::ON_CPU, &[source::CPU], PROFILE),
+            Self::Lookups => {
+                ("name look-ups", &[kind::NET_DNS], &[], &[source::NETWORK], &switch_on::LOOKUPS)
+            }
+            Self::CpuSamples => {
+                ("CPU samples", &[], &sample::ON_CPU, &[source::CPU], &switch_on::PROFILE_OF_ALL)
+            }
             // Samples of the CPU show faults by the kernel's frames; whether they have any is for
             // the rule to see.
             Self::PageFaults => (
@@ -170,29 +170,19 @@ impl Sight {
                 &[kind::PAGE_FAULT],
                 &[sample::CPU, sample::CYCLES, sample::PAGE_FAULT],
                 &[source::MEMORY],
-                "fathom record (eBPF) for all of the time, or perf record -g with the kernel's frames",
+                &switch_on::FAULTS_OF_ALL,
             ),
-            Self::ThreadStarts => (
-                "starts of threads",
-                &[kind::THREAD_STARTUP],
-                &[],
-                &[source::SCHED],
-                "fathom record for all of the time",
-            ),
+            Self::ThreadStarts => {
+                ("starts of threads", &[kind::THREAD_STARTUP], &[], &[source::SCHED], &switch_on::RECORD)
+            }
             Self::Switches => (
                 "context switches",
                 &[kind::SCHED_WATCHED, kind::SCHED_OFF],
                 &[sample::OFF_CPU],
                 &[source::SCHED],
-                "fathom record (eBPF) for all of the time",
+                &switch_on::RECORD_WITH_EBPF,
             ),
-            Self::Calls => (
-                "system calls",
-                &[kind::SYSCALL],
-                &[],
-                &[source::SYSCALLS],
-                "fathom record (eBPF), or strace -f -ttt -T, for all of the time",
-            ),
+            Self::Calls => ("system calls", &[kind::SYSCALL], &[], &[source::SYSCALLS], &switch_on::CALLS),
         };
         let counts: &[_] = match self {
             Self::PageFaults => &[count::PAGE_FAULTS],
@@ -382,13 +372,14 @@ mod tests {
     #[test]
     fn a_recording_that_left_a_collector_out_is_not_told_to_be_made_again_alike() {
         let mut recording = Recording::new();
-        assert!(!Sight::Locks.remedy(&recording).contains("--without"));
+        assert_eq!(Sight::Locks.remedy(&recording), switch_on::PROFILE_OF_ALL.fact());
         let format = source::SCHED.to_owned();
         recording.add_source(Source { format, ..Source::default() });
-        assert_eq!(Sight::Locks.remedy(&recording), "fathom record again, not --without locks");
+        let left_out = switch_on::COLLECTOR.is(Value::name(source::LOCKS));
+        assert_eq!(Sight::Locks.remedy(&recording), left_out);
         // What no collector has, and what this recording has and lost, another source shows.
-        assert_eq!(Sight::Deoptimisations.remedy(&recording), Sight::Deoptimisations.from().remedy);
-        assert_eq!(Sight::Switches.remedy(&recording), Sight::Switches.from().remedy);
+        assert_eq!(Sight::Deoptimisations.remedy(&recording), Sight::Deoptimisations.from().remedy.fact());
+        assert_eq!(Sight::Switches.remedy(&recording), Sight::Switches.from().remedy.fact());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/5`,
+//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/6`,
 //! docs/diagnosis-json.md).
 //!
 //! `render` shows these and computes nothing of its own.
@@ -10,7 +10,7 @@ use crate::chain::{Chain, Stop};
 use crate::{Evidence, Remedy, Sight, Statement, Window};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.diagnosis/5";
+pub const SCHEMA: &str = "fathom.diagnosis/6";
 
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,7 +25,7 @@ pub struct Diagnosis {
     /// What it comes to.
     pub status: Status,
     /// One sentence: what took the time, or what was looked at without a cause being found.
-    pub headline: String,
+    pub headline: Statement,
     /// What was looked at, for how long, and what the largest parts of the time were.
     pub seen: Seen,
     /// What was read, and how it was put on the clock.
@@ -183,8 +183,8 @@ pub struct Windows {
     pub base: Vec<Window>,
     /// What they were found on.
     pub found_on: FoundOn,
-    /// How they were found, or that the user gave them, in words.
-    pub how: String,
+    /// How they were found, or that the user gave them, and what times count from.
+    pub how: Vec<Statement>,
 }
 
 /// What slow windows were found on.
@@ -338,6 +338,9 @@ impl Confidence {
     }
 }
 
+/// How sure a cause is, and why: what shows it, and what speaks against it.
+pub type Sure = (Confidence, Vec<Statement>);
+
 /// The layer that a cause lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -374,7 +377,7 @@ pub struct Finding {
     /// How sure.
     pub confidence: Confidence,
     /// Why it is not surer, or what makes it sure.
-    pub why_confidence: String,
+    pub why_confidence: Vec<Statement>,
     /// Lost time that it explains, milliseconds; 0, and null in JSON, where that is not known or
     /// none.
     #[serde(serialize_with = "known_cost")]
@@ -474,6 +477,6 @@ pub struct BlindSpot {
     pub what: Statement,
     /// Which rules are inconclusive because of it.
     pub rules: Vec<String>,
-    /// What to switch on to see it.
-    pub remedy: String,
+    /// What to switch on to see it; empty where nothing would show more.
+    pub remedy: Statement,
 }

@@ -38,7 +38,7 @@ fn full() -> Diagnosis {
             }],
             threads: Vec::new(),
         },
-        headline: String::new(),
+        headline: Statement::default(),
         inputs: vec![Input {
             name: String::new(),
             format: String::new(),
@@ -50,7 +50,12 @@ fn full() -> Diagnosis {
         }],
         wall_clock: true,
         zero_ns: 0,
-        windows: Windows { slow: vec![window], base: vec![window], ..Windows::default() },
+        windows: Windows {
+            slow: vec![window],
+            base: vec![window],
+            how: vec![Statement::default()],
+            ..Windows::default()
+        },
         marks: vec![Mark {
             at_ns: 0,
             text: String::new(),
@@ -76,7 +81,7 @@ fn full() -> Diagnosis {
             title: Statement::default(),
             layer: Layer::Jit,
             confidence: Confidence::Likely,
-            why_confidence: String::new(),
+            why_confidence: vec![Statement::default()],
             cost_ms: 0.0,
             share: None,
             covered_share: 1.0,
@@ -100,7 +105,11 @@ fn full() -> Diagnosis {
             figure: Statement::default(),
             source: String::new(),
         }],
-        blind_spots: vec![BlindSpot { what: Statement::default(), rules: vec![], remedy: String::new() }],
+        blind_spots: vec![BlindSpot {
+            what: Statement::default(),
+            rules: vec![],
+            remedy: Statement::default(),
+        }],
         warnings: vec![String::new()],
     }
 }

@@ -106,8 +106,9 @@ fn many(mut diagnosis: Diagnosis) -> Diagnosis {
         finding.culprit
     ))
     .into();
-    diagnosis.headline =
+    let headline =
         format!("{}: 97% of the 15.97 s lost at 0–3 s, 12–15 s and 48 more (likely)", finding.title);
+    diagnosis.headline = said(&headline).with("title", Value::from(&finding.title)).into();
     diagnosis
 }
 
@@ -399,7 +400,7 @@ fn diagnosis() -> Diagnosis {
         recording: None,
         status: Status::Found,
         seen: Seen::default(),
-        headline: "A made-up burst of JIT compilation explains 17.9 s of 20.6 s lost".into(),
+        headline: said("A made-up burst of JIT compilation explains 17.9 s of 20.6 s lost").into(),
         inputs: vec![Input {
             name: EVIL.into(),
             format: "made-up".into(),
@@ -415,7 +416,7 @@ fn diagnosis() -> Diagnosis {
             slow: vec![SLOW],
             base: vec![BASE],
             found_on: FoundOn::Series,
-            how: "made up".into(),
+            how: vec![said("made up").into()],
         },
         marks: vec![Mark {
             at_ns: SLOW.from_ns,
@@ -447,7 +448,9 @@ fn diagnosis() -> Diagnosis {
             title: said("A burst of JIT compilation: 191 tasks/s instead of 0.4/s").into(),
             layer: Layer::Jit,
             confidence: Confidence::Proven,
-            why_confidence: "queue, compiler threads and throughput move together; GC is ruled out".into(),
+            why_confidence: vec![
+                said("queue, compiler threads and throughput move together; GC is ruled out").into(),
+            ],
             cost_ms: 17_900.0,
             share: Some(0.87),
             covered_share: 1.0,
@@ -484,7 +487,7 @@ fn diagnosis() -> Diagnosis {
         blind_spots: vec![BlindSpot {
             what: said("CPU of the machine").into(),
             rules: vec!["gc-starved-of-cpu".into()],
-            remedy: "record with fathom record".into(),
+            remedy: said("record with fathom record").into(),
         }],
         warnings: vec!["made up".into()],
     }

@@ -54,8 +54,9 @@ pub fn burst() -> Diagnosis {
         title: said("a burst of JIT compilation: 191 tasks/s instead of 0.4/s, queue up to 312").into(),
         layer: Layer::Jit,
         confidence: Confidence::Proven,
-        why_confidence: "queue, compiler threads and throughput move together; GC and stops are ruled out"
-            .into(),
+        why_confidence: vec![
+            said("queue, compiler threads and throughput move together; GC and stops are ruled out").into(),
+        ],
         cost_ms: 6_900.0,
         share: Some(0.87),
         culprit: said("C2 CompilerThread0, org.example.migrate.MigrationMgr.analyze").into(),
@@ -119,8 +120,10 @@ pub fn burst() -> Diagnosis {
             largest: Vec::new(),
             threads: Vec::new(),
         },
-        headline: "JIT compilation in server2 explains 6.9 s of the 7.9 s lost between 143 s and 158 s."
-            .into(),
+        headline: said(
+            "JIT compilation in server2 explains 6.9 s of the 7.9 s lost between 143 s and 158 s.",
+        )
+        .into(),
         inputs: vec![
             input("gc2.log", "unified-log", Some("server2"), 812),
             input("jit2.xml", "log-compilation", Some("server2"), 4515),
@@ -132,7 +135,7 @@ pub fn burst() -> Diagnosis {
             slow: vec![Window { from_ns: 143 * S, to_ns: 158 * S }],
             base: vec![Window { from_ns: 20 * S, to_ns: 120 * S }],
             found_on: FoundOn::Series,
-            how: "change points of the summed throughput".into(),
+            how: vec![said("change points of the summed throughput").into()],
         },
         marks: Vec::new(),
         loss: Loss {
@@ -176,7 +179,7 @@ pub fn burst() -> Diagnosis {
         blind_spots: vec![BlindSpot {
             what: said("CPU of the machine").into(),
             rules: vec!["gc-starved-of-cpu".into()],
-            remedy: "record with fathom record, or add a log of vmstat".into(),
+            remedy: said("record with fathom record, or add a log of vmstat").into(),
         }],
         warnings: vec![
             "client0.csv was placed by correlation, ±0.5 s; give --align client0.csv=+36s if you know".into(),
@@ -191,8 +194,9 @@ fn sighted(what: Sight, source: &str) -> Sighted {
 /// The same inputs on a good day.
 pub fn healthy() -> Diagnosis {
     let mut diagnosis = burst();
-    diagnosis.headline =
-        "no cause found in 120 s: of the time in which application threads were not idle, 91% running".into();
+    let headline =
+        "no cause found in 120 s: of the time in which application threads were not idle, 91% running";
+    diagnosis.headline = said(headline).into();
     diagnosis.status = Status::NoCauseFound;
     diagnosis.seen = Seen {
         judged_ms: 120_000.0,
@@ -220,7 +224,7 @@ pub fn healthy() -> Diagnosis {
         slow: vec![Window { from_ns: 0, to_ns: 120 * S }],
         base: vec![],
         found_on: FoundOn::WholeRun,
-        how: "no slow window was given or found: the whole run is looked at".into(),
+        how: vec![said("no slow window was given or found: the whole run is looked at").into()],
     };
     diagnosis.loss = Loss::default();
     diagnosis.account.clear();
@@ -265,8 +269,8 @@ pub fn hostile() -> Diagnosis {
     const EVIL: &str =
         "</script><!--<img src=x onerror=alert(1)>\x1b[2J\x1b]0;owned\x07\u{202e}txt\u{2028}\r\n";
     let mut diagnosis = burst();
-    diagnosis.headline = EVIL.into();
-    diagnosis.windows.how = EVIL.into();
+    diagnosis.headline = said(EVIL).into();
+    diagnosis.windows.how = vec![said(EVIL).into()];
     diagnosis.marks = vec![mark(EVIL, Some(400.0))];
     diagnosis.loss.unit = EVIL.into();
     diagnosis.loss.measured_on = EVIL.repeat(40);
@@ -286,7 +290,7 @@ pub fn hostile() -> Diagnosis {
     finding.culprit = said(&EVIL.repeat(30)).into();
     finding.process = EVIL.into();
     finding.meaning = said(EVIL).into();
-    finding.why_confidence = EVIL.into();
+    finding.why_confidence = vec![said(EVIL).into()];
     finding.evidence = vec![evidence(EVIL, EVIL, Some(i64::MAX / S))];
     finding.remedies[0].change = said(EVIL).into();
     finding.verify = vec![said(EVIL).into()];
@@ -294,6 +298,6 @@ pub fn hostile() -> Diagnosis {
     diagnosis.ruled_out[0].figure = said(EVIL).into();
     diagnosis.ruled_out[0].source = EVIL.into();
     diagnosis.blind_spots[0].what = said(EVIL).into();
-    diagnosis.blind_spots[0].remedy = EVIL.into();
+    diagnosis.blind_spots[0].remedy = said(EVIL).into();
     diagnosis
 }

@@ -134,11 +134,11 @@ mod tests {
     #[test]
     fn the_machine_form_has_no_character_that_a_terminal_obeys() {
         let mut diagnosis = crate::fixture::burst();
-        diagnosis.headline = HOSTILE.into();
+        diagnosis.headline = crate::fixture::said(HOSTILE).into();
         let text = json(&diagnosis);
         assert!(text.chars().all(|c| c == '\n' || !is_active(c)));
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(read["headline"], HOSTILE);
-        assert_eq!(read["schema"], "fathom.diagnosis/5");
+        assert_eq!(read["headline"]["text"], HOSTILE);
+        assert_eq!(read["schema"], "fathom.diagnosis/6");
     }
 }

@@ -13,7 +13,7 @@ mod page;
 
 use std::io::IsTerminal;
 
-use fathom_diagnose::{Diagnosis, Window};
+use fathom_diagnose::{Diagnosis, Statement, Window};
 use fathom_recording::clock::seconds;
 
 use self::detail::{ALL, DETAILS, Detail};
@@ -149,7 +149,7 @@ impl Page {
     /// How the windows were found.
     fn how(&mut self, diagnosis: &Diagnosis) {
         if !diagnosis.windows.how.is_empty() {
-            self.field("how", &diagnosis.windows.how, Ink::Faint);
+            self.field("how", &Statement::joined(&diagnosis.windows.how), Ink::Faint);
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
         let mut diagnosis = fixture::burst();
         diagnosis.blind_spots.truncate(1);
         diagnosis.blind_spots[0].what = fixture::said("names of 65 Java frames").into();
-        diagnosis.blind_spots[0].remedy = String::new();
+        diagnosis.blind_spots[0].remedy = Statement::default();
         let text = terminal(&diagnosis, PLAIN);
         let line = text.lines().find(|line| line.contains("names of 65")).unwrap();
         assert_eq!(line.trim(), "names of 65 Java frames");

@@ -18,7 +18,7 @@ function NotSeen({ page: { diagnosis } }: PanelProps) {
           <div key={i}>
             <dt>{b.what.text}</dt>
             <dd>
-              {b.remedy}
+              {b.remedy.text}
               {b.rules.length > 0 && <span class="quiet"> Hides {b.rules.join(", ")}.</span>}
             </dd>
           </div>

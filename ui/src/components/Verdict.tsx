@@ -2,7 +2,7 @@
 
 import type { Page } from "../context";
 import { between, durationMs, moment, progress, share } from "../format";
-import type { Finding, Window } from "../generated/diagnosis";
+import type { Fact, Finding, Window } from "../generated/diagnosis";
 import { began } from "../marks";
 import type { Panel, PanelProps } from "../panel";
 import { Account } from "./Account";
@@ -18,11 +18,16 @@ const LONG = 110;
 /** Windows that are listed at once. */
 const LISTED = 3;
 
+/** Several statements as one sentence. */
+function joined(statements: Fact[]): string {
+  return statements.map(({ text }) => text).join("; ");
+}
+
 /** What a finding is called below the headline: by its culprit, where the headline has said its title already. */
-function called(finding: Finding, headline: string): string | null {
-  const title = finding.title.text;
-  const first = title.split("; ")[0] ?? title;
-  return finding.culprit.text !== "" && headline.startsWith(first) ? finding.culprit.text : null;
+function called(finding: Finding, headline: Fact): string | null {
+  const { title } = headline.details;
+  const isSaid = title !== undefined && "parts" in title && title.parts[0]?.text === finding.title.text;
+  return finding.culprit.text !== "" && isSaid ? finding.culprit.text : null;
 }
 
 export const verdict: Panel = {
@@ -37,8 +42,8 @@ function Verdict({ page }: PanelProps) {
   const { diagnosis } = page;
   return (
     <section class="verdict" id={verdict.id} aria-labelledby="headline" data-panel={verdict.id}>
-      <h1 id="headline" class={diagnosis.headline.length > LONG ? "long" : ""}>
-        {diagnosis.headline}
+      <h1 id="headline" class={diagnosis.headline.text.length > LONG ? "long" : ""}>
+        {diagnosis.headline.text}
       </h1>
       <When page={page} />
       <Windows page={page} />
@@ -151,10 +156,10 @@ function Windows({ page }: { page: Page }) {
           </dd>
         </div>
       )}
-      {(loss.measured_on !== "" || windows.how !== "") && (
+      {(loss.measured_on !== "" || windows.how.length > 0) && (
         <div>
           <dt>Measured by</dt>
-          <dd class="quiet measured">{[loss.measured_on, windows.how].filter((s) => s !== "").join(" · ")}</dd>
+          <dd class="quiet measured">{[loss.measured_on, joined(windows.how)].filter((s) => s !== "").join(" · ")}</dd>
         </div>
       )}
     </dl>
@@ -241,9 +246,9 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
       </ul>
       {finding.chain && <WaitChain chain={finding.chain} page={page} />}
       {finding.stop && <StopParts stop={finding.stop} page={page} />}
-      {finding.why_confidence !== "" && (
+      {finding.why_confidence.length > 0 && (
         <p class="why">
-          <span class="lead">How sure:</span> {finding.why_confidence}
+          <span class="lead">How sure:</span> {joined(finding.why_confidence)}
         </p>
       )}
     </article>

@@ -22,8 +22,8 @@ export type BlindSpot = {
   what: Statement;
   /** Which rules are inconclusive because of it. */
   rules: Array<string>;
-  /** What to switch on to see it. */
-  remedy: string;
+  /** What to switch on to see it; empty where nothing would show more. */
+  remedy: Statement;
 };
 
 /**
@@ -124,7 +124,7 @@ export type Diagnosis = {
   /** What it comes to. */
   status: Status;
   /** One sentence: what took the time, or what was looked at without a cause being found. */
-  headline: string;
+  headline: Statement;
   /** What was looked at, for how long, and what the largest parts of the time were. */
   seen: Seen;
   /** What was read, and how it was put on the clock. */
@@ -213,7 +213,7 @@ export type Finding = {
   /** How sure. */
   confidence: Confidence;
   /** Why it is not surer, or what makes it sure. */
-  why_confidence: string;
+  why_confidence: Array<Statement>;
   /**
    * Lost time that it explains, milliseconds; 0, and null in JSON, where that is not known or
    * none.
@@ -512,7 +512,7 @@ export type StopPart = {
 export type ThreadId = number;
 
 /** What a number counts. */
-export type Unit = "count" | "share" | "ms" | "bytes" | "per-second" | "bytes-per-minute" | "cpus" | "number";
+export type Unit = "count" | "share" | "ms" | "bytes" | "per-second" | "bytes-per-minute" | "cpus" | "seconds" | "of-series" | "number";
 
 /** A number with its unit, a name, or a list of facts. */
 export type Value = {
@@ -537,6 +537,6 @@ export type Windows = {
   base: Array<Window>;
   /** What they were found on. */
   found_on: FoundOn;
-  /** How they were found, or that the user gave them, in words. */
-  how: string;
+  /** How they were found, or that the user gave them, and what times count from. */
+  how: Array<Statement>;
 };

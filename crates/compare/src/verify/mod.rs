@@ -170,7 +170,7 @@ fn judged(of: [String; 2], [before, after]: &[Diagnosis; 2], compared: &Recordin
         of: of[i].clone(),
         covers_s: compared.covers_s[i],
         status: d.status,
-        headline: d.headline.clone(),
+        headline: d.headline.to_string(),
         lost_ms: d.loss.lost_ms,
         measured_on: d.loss.measured_on.clone(),
     };

@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::{ProcessId, Recording};
 
 use crate::Layer::{Application, Cpu, Gc, Jit, Memory, Safepoint, Storage};
-use crate::facts::{Value, scope};
+use crate::facts::{Value, scope, switch_on};
 use crate::rules::RULES;
 use crate::windows::Chosen;
 use crate::{BlindSpot, merge, sight};
@@ -21,9 +21,7 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
         return vec![BlindSpot {
             what: scope::NOT_ALIGNED.is(Value::name(names.join(", "))).into(),
             rules,
-            remedy: "align the log by hand: --align FILE=+SECONDS after the start of the first JVM, or \
-                     --align FILE=@2026-11-20T22:00:00Z; logging with the `time` decorator makes that unnecessary"
-                .into(),
+            remedy: switch_on::ALIGN.fact().into(),
         }];
     }
     // A recording of processes none of which is a JVM: there is no log to give.
@@ -34,7 +32,7 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
         return vec![BlindSpot {
             what: scope::NO_JVM.fact().into(),
             rules,
-            remedy: "fathom ps lists the JVMs; fathom ledger and fathom chain show any process".into(),
+            remedy: switch_on::ANY_PROCESS.fact().into(),
         }];
     }
     if !jvms.is_empty() {
@@ -48,18 +46,17 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
         (
             &scope::NO_GC_LOG,
             of(&[Gc, Safepoint, Cpu, Memory, Storage, Application]),
-            "-Xlog:gc*,safepoint:file=gc.log:time,uptime,level,tags (JDK 8: -Xloggc:gc.log -XX:+PrintGCDetails \
-             -XX:+PrintGCDateStamps -XX:+PrintGCApplicationStoppedTime)",
+            &switch_on::GC_AND_SAFEPOINT_LOG,
         ),
-        (
-            &scope::NO_JIT_LOG,
-            of(&[Jit]),
-            "-XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml",
-        ),
+        (&scope::NO_JIT_LOG, of(&[Jit]), &switch_on::LOG_COMPILATION),
     ];
     rows.into_iter()
         .filter(|(_, rules, _)| !rules.is_empty())
-        .map(|(what, rules, remedy)| BlindSpot { what: what.fact().into(), rules, remedy: remedy.into() })
+        .map(|(what, rules, remedy)| BlindSpot {
+            what: what.fact().into(),
+            rules,
+            remedy: remedy.fact().into(),
+        })
         .collect()
 }
 
@@ -75,7 +72,7 @@ pub(super) fn unrecorded(chosen: &Chosen, slow_ms: f64) -> Option<BlindSpot> {
             .with("verdict", Value::name(verdict))
             .into(),
         rules: Vec::new(),
-        remedy: "record all of the time that the series covers".into(),
+        remedy: switch_on::RECORD_SERIES_TIME.fact().into(),
     })
 }
 
@@ -86,7 +83,7 @@ pub(super) fn uncollected(recording: &Recording) -> impl Iterator<Item = BlindSp
         sight::too_lossy(source).map(|lost| BlindSpot {
             what: scope::TOO_LOW.fact().with("lost", Value::list([lost])).into(),
             rules: Vec::new(),
-            remedy: "a shorter recording, fewer processes, or a less busy machine".into(),
+            remedy: switch_on::RECORD_LESS.fact().into(),
         })
     });
     lost.chain(unseen_of(recording))
@@ -104,6 +101,6 @@ fn unseen_of(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
     unseen.map(|unseen| BlindSpot {
         what: scope::NOT_COLLECTED.is(Value::name(&unseen.what)).with("why", Value::name(&unseen.why)).into(),
         rules: Vec::new(),
-        remedy: unseen.remedy.clone(),
+        remedy: switch_on::AS_SAID.is(Value::name(&unseen.remedy)).into(),
     })
 }

@@ -1,11 +1,9 @@
 //! Findings of rules that are attributed with what the attribution of the time knows better than
 //! the rules do.
 
-use fathom_recording::{FrameType, StackId};
-
 use crate::growth::Growth;
-use crate::rules::{JitCompileBurst, JitNeverCompiled, Uncompiled};
-use crate::{Case, Finding, Rule};
+use crate::rules::RULES;
+use crate::{Case, Finding};
 
 /// Attributes a finding about page faults with all that operations took longer for them, waits for
 /// a CPU included: threads that run longer wait longer for a CPU.
@@ -19,28 +17,15 @@ pub(super) fn with_cpu_waits(case: &Case<'_>, findings: &mut [Finding], faults_m
     }
 }
 
-/// Attributes a burst of compilations with what operations ran before it was compiled, which would
-/// else be reported as growth of the methods that ran it.
-pub(super) fn with_burst<'a>(case: &Case<'a>, findings: &mut [Finding], growth: &mut Growth<'a>) {
-    let Some(at) = finding_of(&JitCompileBurst, findings, growth) else { return };
-    let Some(uncompiled) = Uncompiled::of(case, growth.jvm()) else { return };
-    let of_code = |stack| uncompiled.saved(stack);
-    growth.credit_code(case, (findings, at), "code that was not compiled yet", of_code);
-}
-
-/// Attributes methods that are never compiled with all that operations ran in them.
-pub(super) fn with_interpreted<'a>(case: &Case<'a>, findings: &mut [Finding], growth: &mut Growth<'a>) {
-    let Some(at) = finding_of(&JitNeverCompiled, findings, growth) else { return };
-    let of_code = |stack: StackId| {
-        let node = case.recording.stacks.get(stack.index());
-        let frame = node.and_then(|node| case.recording.frames.get(node.frame.index()));
-        f64::from(frame.is_some_and(|frame| frame.frame_type == FrameType::Interpreted))
-    };
-    growth.credit_code(case, (findings, at), "code that stays in the interpreter", of_code);
-}
-
-fn finding_of(rule: &dyn Rule, findings: &[Finding], growth: &Growth<'_>) -> Option<usize> {
-    findings.iter().position(|f| f.process_id == growth.jvm() && f.rule == rule.id())
+/// Attributes findings about code that runs slower than it should with all that operations ran
+/// longer in it.
+pub(super) fn with_code<'a>(case: &Case<'a>, findings: &mut [Finding], growth: &mut Growth<'a>) {
+    for rule in RULES {
+        let is_it = |f: &Finding| f.process_id == growth.jvm() && f.rule == rule.id();
+        let Some(at) = findings.iter().position(is_it) else { continue };
+        let Some((what, share)) = rule.slows_code(case, growth.jvm()) else { continue };
+        growth.credit_code(case, (findings, at), what, share);
+    }
 }
 
 /// Attributes a finding about a lock with what the holders did meanwhile, in their own time, as far

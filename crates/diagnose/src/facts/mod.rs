@@ -17,16 +17,20 @@ pub(crate) mod cpu;
 pub(crate) mod culprits;
 pub(crate) mod faults;
 pub(crate) mod growth;
+pub(crate) mod headlines;
 pub(crate) mod live_set;
 pub(crate) mod locks;
 pub(crate) mod meanings;
 pub(crate) mod merged;
 pub(crate) mod pauses;
+pub(crate) mod reasons;
 pub(crate) mod remedies;
 pub(crate) mod ruled_out;
 pub(crate) mod scope;
+pub(crate) mod switch_on;
 pub(crate) mod titles;
 pub(crate) mod waits;
+pub(crate) mod windows;
 pub(crate) mod written;
 
 pub use evidence::{Evidence, Origin};
@@ -42,9 +46,9 @@ pub struct Metric {
     /// A template: `{value}`, `{baseline}` and `{detail}` stand for quantities and names,
     /// `{detail|pause|pauses}` for a number with its noun, `{detail?was|were}` for the noun or verb
     /// alone, `{list*; }` for a list with its separator, `{detail!}` for the time of a single
-    /// operation, `{detail:.1}` for a number with so many digits. What stands within `[ ]` is left
-    /// out where it names a quantity that is not known; in `[ | ]` the second part takes its
-    /// place.
+    /// operation, `{detail:.1}` for a number with so many digits, `{title@who}` for a title with
+    /// whom it is of behind its first part. What stands within `[ ]` is left out where it names a
+    /// quantity that is not known; in `[ | ]` the second part takes its place.
     pub words: &'static str,
     /// Of a remedy: since which JDK (or for which range) it exists, and what it costs or risks;
     /// templates as well, empty of all else.
@@ -81,6 +85,13 @@ impl Metric {
     /// The metric without a value of its own: all there is to it are names, or details.
     pub fn fact(&'static self) -> Fact {
         Fact { metric: self, value: None, baseline: None, details: Vec::new() }
+    }
+}
+
+/// What has no value and no details.
+impl From<&'static Metric> for Fact {
+    fn from(metric: &'static Metric) -> Self {
+        metric.fact()
     }
 }
 
@@ -168,9 +179,11 @@ pub type Subject = (&'static str, &'static [&'static Metric]);
 /// The catalogue: subjects with their metrics.
 pub fn catalogue() -> Vec<Subject> {
     let mut all = vec![
+        ("The headline", headlines::ALL),
         ("Titles of findings", titles::ALL),
         ("Culprits", culprits::ALL),
         ("What findings mean", meanings::ALL),
+        ("Why a finding is as sure as it is", reasons::ALL),
         ("How to see that it helped", checks::ALL),
         ("Collections", pauses::ALL),
         ("The live set", live_set::ALL),
@@ -182,8 +195,10 @@ pub fn catalogue() -> Vec<Subject> {
         ("Page faults", faults::ALL),
         ("What grew", growth::ALL),
         ("Findings that explain the same time", merged::ALL),
+        ("How slow windows were found", windows::ALL),
         ("Ruled out", ruled_out::ALL),
         ("What could be looked at", scope::ALL),
+        ("What would show it", switch_on::ALL),
     ];
     all.extend(remedies::catalogue());
     all

@@ -38,7 +38,7 @@ impl Fact {
 
     /// What stands for one pair of braces.
     fn put(&self, key: &str) -> Option<String> {
-        let end = key.find(['|', '?', '*', ':', '!']).unwrap_or(key.len());
+        let end = key.find(['|', '?', '*', ':', '!', '@']).unwrap_or(key.len());
         let (name, how) = key.split_at(end);
         let value = self.named(name)?;
         let plain = |digits| value.words(digits, ", ");
@@ -47,6 +47,12 @@ impl Fact {
             Some('?') => noun(value, how.get(1..)?)?.to_owned(),
             Some('*') => value.words(None, how.get(1..)?),
             Some('!') => quantity::of_one(value.number()?),
+            // A title may go on to say why.
+            Some('@') => {
+                let (title, who) = (plain(None), self.named(how.get(1..)?)?.words(None, ", "));
+                let (first, why) = title.split_at(title.find("; ").unwrap_or(title.len()));
+                format!("{first}{who}{why}")
+            }
             Some(':') => plain(Some(how.get(2..)?.parse().ok()?)),
             _ => plain(None),
         })

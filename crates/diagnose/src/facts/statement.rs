@@ -23,6 +23,11 @@ impl Statement {
         &self.fact
     }
 
+    /// Several of them as one sentence.
+    pub fn joined(all: &[Self]) -> String {
+        all.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join("; ")
+    }
+
     /// Adds a further quantity, name or list, or nothing where it is not known.
     pub fn add(&mut self, name: &'static str, value: impl Into<Option<Value>>) {
         *self = std::mem::take(&mut *self.fact).with(name, value).into();

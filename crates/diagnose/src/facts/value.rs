@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::Serializer;
 
-use super::Fact;
+use super::{Fact, Statement};
 use crate::quantity;
 
 /// What a number counts.
@@ -25,6 +25,10 @@ pub enum Unit {
     BytesPerMinute,
     /// CPUs kept busy.
     Cpus,
+    /// Seconds: a timestamp counts from `zero_ns`.
+    Seconds,
+    /// In the unit of a series, which the sentence names.
+    OfSeries,
     /// A number without a unit.
     Number,
 }
@@ -87,6 +91,16 @@ impl Value {
         Self::Number(cpus, Unit::Cpus)
     }
 
+    /// A timestamp or a length, given in nanoseconds.
+    pub fn at(ns: i64) -> Self {
+        Self::Number(ns as f64 / 1e9, Unit::Seconds)
+    }
+
+    /// What a series has, in its unit.
+    pub fn of_series(value: f64) -> Self {
+        Self::Number(value, Unit::OfSeries)
+    }
+
     /// A number without a unit.
     pub fn plain(number: f64) -> Self {
         Self::Number(number, Unit::Number)
@@ -142,10 +156,19 @@ impl Value {
                 Unit::Number if *n >= 10.0 => quantity::count(*n),
                 Unit::PerSecond | Unit::Number => format!("{n:.1}"),
                 Unit::Cpus => format!("{n:.2}"),
+                Unit::Seconds => quantity::timestamp(*n),
+                Unit::OfSeries => quantity::number(*n),
             },
             (Self::Name(name), _) => name.clone(),
             (Self::List(parts), _) => parts.iter().map(Fact::sentence).collect::<Vec<_>>().join(between),
         }
+    }
+}
+
+/// Statements within a fact.
+impl From<&[Statement]> for Value {
+    fn from(statements: &[Statement]) -> Self {
+        Self::list(statements.iter().map(|one| one.fact().clone()))
     }
 }
 

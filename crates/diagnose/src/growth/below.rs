@@ -13,9 +13,9 @@ use rustc_hash::FxHashMap;
 use super::callers::{an_operation, methods};
 use super::{Grown, Growth, LEADS, MOST, RULE, SHOWN, TIMES, on_threads, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts};
+use crate::facts::{Value, checks, culprits, growth as facts, reasons};
 use crate::waits::Category;
-use crate::{Case, Fact, Finding, quantity};
+use crate::{Case, Fact, Finding};
 
 /// What of all that grew with a known stack must lie below a method.
 const BELOW: f64 = 0.5;
@@ -126,11 +126,8 @@ impl<'a> Growth<'a> {
         let holds = holding >= MOST * below.by();
         let likely = share >= MOST && holds && !by_change && case.loss.lost_ms > 0.0;
         let ground = if likely { Ground::Incomplete } else { Ground::Fits };
-        let why = format!(
-            "what lies below it makes up {} of what {} grew by; no rule knows the mechanism",
-            quantity::share(share.min(1.0)),
-            self.whose()
-        );
+        let why = reasons::LIES_BELOW.is(Value::share(share.min(1.0)));
+        let why = why.with("whose", Value::name(self.whose()));
         let sure = ground.because(case, cost_ms, why);
         let sorts = sorts(below);
         // Threads wait for a CPU after what they did otherwise.

@@ -18,10 +18,10 @@ use super::callers::{Callers, frames_of};
 use super::parts::{BASE, FRAMES, Part};
 use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, remedies};
+use crate::facts::{Value, checks, culprits, meanings, reasons, remedies};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Evidence, Finding, Layer, quantity};
+use crate::{Case, Evidence, Finding, Layer};
 
 /// What an application asks the kernel for, by what belongs together: where one of these calls is
 /// made for each row of a list, so are the others. Calls by which a thread waits for another one,
@@ -227,11 +227,8 @@ impl<'a> Growth<'a> {
         let holds = made.iter().any(|g| g.holds);
         let likely = share >= MOST && holds && !by_change;
         let ground = if likely { Ground::Incomplete } else { Ground::Fits };
-        let why = format!(
-            "what these calls take makes up {} of what {} grew by",
-            quantity::share(share.min(1.0)),
-            self.whose()
-        );
+        let why = reasons::CALLS_TAKE.is(Value::share(share.min(1.0)));
+        let why = why.with("whose", Value::name(self.whose()));
         let sure = ground.because(case, cost_ms, why);
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), &self.per);
         // Who answers runs as long as who asks; who asks waits as well.

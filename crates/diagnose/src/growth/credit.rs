@@ -9,8 +9,9 @@ use fathom_recording::StackId;
 use super::callers::an_operation;
 use super::{Grown, Growth, MORE_CPU, words};
 use crate::attribution::Key;
+use crate::facts::{Metric, Value};
 use crate::waits::Category;
-use crate::{Case, Finding, quantity};
+use crate::{Case, Finding};
 
 /// How many times of its usual time a method must take for threads to have hardly been in it.
 const NEW_TIMES: f64 = 10.0;
@@ -107,7 +108,7 @@ impl<'a> Growth<'a> {
         &mut self,
         case: &Case<'a>,
         (findings, at): (&mut [Finding], usize),
-        what: &str,
+        what: &'static Metric,
         of_code: impl Fn(StackId) -> f64,
     ) {
         let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
@@ -131,8 +132,8 @@ impl<'a> Growth<'a> {
             let room_ms = if finding.share.is_some() { case.loss.lost_ms - charged } else { f64::INFINITY };
             finding.cost_ms += (all_ms - finding.cost_ms).min(room_ms).max(0.0);
             finding.share = finding.share.and(case.share(finding.cost_ms));
-            let cost = finding.share.map_or(quantity::millis(finding.cost_ms), quantity::share);
-            finding.why_confidence += &format!("; with what threads took longer in {what} it is {cost}");
+            let cost = finding.share.map_or(Value::ms(finding.cost_ms), Value::share);
+            finding.why_confidence.push(what.is(cost).into());
         }
     }
 }

@@ -11,7 +11,7 @@ use fathom_recording::{Frame, ProcessId, Recording, ThreadId};
 
 use super::{Each, Growth, MORE};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies, switch_on};
 use crate::windows::progress::Progress;
 use crate::{BlindSpot, Case, Evidence, Fact, Finding, Layer, Window, stats, thread_ledger};
 
@@ -99,8 +99,7 @@ pub(crate) fn unseen_sleeps(case: &Case<'_>, jvm: ProcessId) -> Option<BlindSpot
             .with("jvm", Value::name(case.jvm_name(jvm)))
             .into(),
         rules: vec![DEMAND_RULE.to_owned()],
-        remedy: "a flight recording as well (jdk.ThreadSleep, jdk.ThreadPark), or jcmd PID Thread.dump_to_file -format=json FILE meanwhile"
-            .into(),
+        remedy: switch_on::SLEEPS.fact().into(),
     })
 }
 
@@ -159,7 +158,7 @@ fn finding(
     }
     let (slow, base) = case.loss.slow_rate.zip(case.loss.base_rate).filter(|_| case.loss.lost_ms > 0.0)?;
     let lost_ms = case.loss.lost_ms;
-    let why = "what sends the requests was not looked at: it may wait for something else, ask elsewhere, or wait for an answer that is held back here";
+    let why = &reasons::SENDER_UNSEEN;
     let sure = Ground::Fits.because(case, lost_ms, why);
     let mut finding = case.finding_by(DEMAND_RULE, Layer::Application, process, sure, lost_ms);
     let took = Value::from(took);

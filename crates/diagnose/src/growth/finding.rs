@@ -12,10 +12,10 @@ use super::{
 };
 use crate::attribution::Key;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, reasons, remedies};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Evidence, Fact, Finding, Window, quantity};
+use crate::{Case, Evidence, Fact, Finding, Window};
 
 /// Functions that make a connection, of the kernel and the JDK.
 const CONNECTS: [&str; 5] = [
@@ -96,11 +96,8 @@ impl<'a> Growth<'a> {
             Evidence::summed("connections and system calls, counted", words::connections(calls))
         }));
         let ground = if likely { Ground::Incomplete } else { Ground::Fits };
-        let why = format!(
-            "it makes up {} of what {} grew by; no rule knows the mechanism",
-            quantity::share(share.min(1.0)),
-            self.whose()
-        );
+        let why = reasons::GREW.is(Value::share(share.min(1.0)));
+        let why = why.with("whose", Value::name(self.whose()));
         let sure = ground.because(case, cost_ms, why);
         let mut finding = case.finding_by(rule, words::layer(key.category), jvm, sure, cost_ms);
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), per);
@@ -120,12 +117,10 @@ impl<'a> Growth<'a> {
             }
         };
         if ends_in_a_wait {
-            finding.why_confidence +=
-                "; which threads ended these waits, and what they did meanwhile, was not recorded";
+            finding.why_confidence.push(reasons::WAKERS_UNSEEN.fact().into());
         }
         if !is_lost {
-            finding.why_confidence +=
-                "; no loss was measured, and it costs no more than the windows are long";
+            finding.why_confidence.push(reasons::COST_OF_WINDOWS.fact().into());
         }
         finding.culprit = match (sender, key.target) {
             (Some(sender), "") => culprits::READER.is(Value::name(sender)),

@@ -8,10 +8,15 @@ use super::{Each, Grown, Growth, MORE, Per, calls, carriers, on_threads, passes,
 use crate::intervals::Intervals;
 use crate::sight::Sights;
 use crate::waits::Category;
-use crate::{COVERED, Case, Sight, thread_ledger};
+use crate::{COVERED, Case, Rule, Sight, thread_ledger};
 
 /// The parts of a JVM's time that grew or not, those that grew most first.
-pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Growth<'a>> {
+pub(super) fn grown<'a>(
+    case: &Case<'a>,
+    sights: &Sights<'_>,
+    jvm: ProcessId,
+    rules: &'static [&'static dyn Rule],
+) -> Option<Growth<'a>> {
     let seen = sights.coverage(Sight::Switches, jvm);
     let slow = Intervals::of_windows(&case.slow);
     let base = Intervals::of_windows(&case.base);
@@ -77,6 +82,7 @@ pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) ->
         calls,
         of_holders: 0.0,
         of_code: 0.0,
+        rules,
     })
 }
 

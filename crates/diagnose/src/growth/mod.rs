@@ -49,10 +49,10 @@ use fathom_recording::ProcessId;
 use crate::attribution::Key;
 use crate::attribution::Path;
 use crate::confidence::Ground;
-use crate::facts::{Value, growth as facts};
+use crate::facts::{Value, growth as facts, reasons};
 use crate::sight::Sights;
 use crate::waits::Category;
-use crate::{Case, Finding, RuledOut, quantity};
+use crate::{Case, Finding, Rule, RuledOut};
 use calls::Calls;
 use each::{Each, Per};
 use lead::lead;
@@ -173,6 +173,8 @@ pub(crate) struct Growth<'a> {
     of_holders: f64,
     /// Of what grew, what findings about code that was not compiled are credited with.
     of_code: f64,
+    /// The rules whose findings it is compared with.
+    rules: &'static [&'static dyn Rule],
 }
 
 impl<'a> Growth<'a> {
@@ -182,11 +184,16 @@ impl<'a> Growth<'a> {
     }
 
     /// `None`: there is no baseline, or the context switches were not seen.
-    pub(crate) fn of(case: &Case<'a>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Option<Self> {
+    pub(crate) fn of(
+        case: &Case<'a>,
+        sights: &Sights<'_>,
+        jvms: &[ProcessId],
+        rules: &'static [&'static dyn Rule],
+    ) -> Option<Self> {
         if case.base.is_empty() {
             return None;
         }
-        let of_each = jvms.iter().filter_map(|jvm| grown(case, sights, *jvm));
+        let of_each = jvms.iter().filter_map(|jvm| grown(case, sights, *jvm, rules));
         of_each.max_by(|a, b| a.all().total_cmp(&b.all()))
     }
 
@@ -257,11 +264,8 @@ impl<'a> Growth<'a> {
             if finding.cost_ms <= most_ms {
                 continue;
             }
-            finding.why_confidence += &format!(
-                "; it makes up {} of what {} grew by, and explains no more of the loss",
-                quantity::share(share),
-                self.whose()
-            );
+            let limit = reasons::PART_OF_GROWTH.is(Value::share(share));
+            finding.why_confidence.push(limit.with("whose", Value::name(self.whose())).into());
             finding.cost_ms = most_ms;
             finding.share = case.share(most_ms);
             finding.confidence = Ground::Incomplete.at_most(finding.confidence);
@@ -297,23 +301,14 @@ impl<'a> Growth<'a> {
             words::is_of(grown.key.category, rule)
                 || (grown.cause.by_lock && words::is_of(Category::Lock, rule))
         };
-        let names = |finding: &Finding, what: &str| finding.culprit.fact().name("value") == Some(what);
-        // The JVM's lock of its list of threads is waited for where threads are started.
-        let of_starts = |finding: &Finding| {
-            finding.rule == "thread-start-slow"
-                && grown.key.category == Category::NativeLock
-                && names(finding, grown.key.place)
+        let key = &grown.key;
+        let reports = |finding: &Finding| {
+            let rule = self.rules.iter().find(|rule| rule.id() == finding.rule);
+            rule.is_some_and(|rule| rule.reports(finding, key.category, key.place))
         };
-        // Who waits for an initialiser waits for a thread, and so does who waits for what it runs.
-        let of_initialisers = |finding: &Finding| {
-            finding.rule == "class-init-slow"
-                && (matches!(grown.key.category, Category::Waiting | Category::NativeLock)
-                    || names(finding, class_of(grown.key.place)))
-        };
-        findings.iter().any(|finding| {
-            finding.process_id == self.jvm
-                && (of_rule(finding.rule) || of_starts(finding) || of_initialisers(finding))
-        })
+        findings
+            .iter()
+            .any(|finding| finding.process_id == self.jvm && (of_rule(finding.rule) || reports(finding)))
     }
 
     /// `most` findings of what grew most at most, where findings of rules explain `explained` of
@@ -448,11 +443,6 @@ fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> boo
 /// known, but at most all of their time.
 fn lost_ms(case: &Case<'_>) -> f64 {
     if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) }
-}
-
-/// The class of a method.
-fn class_of(method: &str) -> &str {
-    method.rsplit_once('.').map_or(method, |(class, _)| class)
 }
 
 fn worked(grown: &Grown<'_>) -> bool {

@@ -8,8 +8,9 @@
 use super::calls::Calls;
 use super::lead::Lead;
 use super::{Grown, Growth};
+use crate::facts::{Value, reasons};
 use crate::waits::Category;
-use crate::{Case, Finding, quantity};
+use crate::{Case, Finding, Statement};
 
 /// What of the growth a part that is new must make up to be reported together with a cause that
 /// explains most of it.
@@ -49,7 +50,7 @@ impl<'a> Growth<'a> {
         if let Some((calls, made)) = self.new_calls(case, left) {
             let (share, cost_ms) = charge(made.iter().map(|g| g.by()).sum());
             let mut finding = self.more_calls(case, calls, &made, share, cost_ms, false);
-            finding.why_confidence += &self.stays(&made);
+            finding.why_confidence.extend(self.stays(&made));
             left.retain(|g| made.iter().all(|m| m.cause != g.cause));
             second.push(finding);
         }
@@ -60,7 +61,7 @@ impl<'a> Growth<'a> {
             let (share, cost_ms) = charge(same.iter().map(|g| g.by()).sum());
             let lead = Lead { part, behind: Vec::new(), throughout: 0.0 };
             let mut finding = self.finding(case, &lead, left, share, cost_ms, false);
-            finding.why_confidence += &self.stays(&same);
+            finding.why_confidence.extend(self.stays(&same));
             left.retain(|g| g.key != part.key);
             second.push(finding);
         }
@@ -104,14 +105,8 @@ impl<'a> Growth<'a> {
         parts.iter().map(|g| g.slow - g.base).sum::<f64>() / usual.max(f64::MIN_POSITIVE)
     }
 
-    fn stays(&self, parts: &[&Grown<'_>]) -> String {
+    fn stays(&self, parts: &[&Grown<'_>]) -> Option<Statement> {
         let added = self.added(parts);
-        match added >= STAYS {
-            true => format!(
-                "; when the first cause is gone, it still adds {} to an operation's usual time",
-                quantity::share(added)
-            ),
-            false => String::new(),
-        }
+        (added >= STAYS).then(|| reasons::STAYS.is(Value::share(added)).into())
     }
 }

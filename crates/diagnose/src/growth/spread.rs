@@ -13,8 +13,8 @@ use super::callers::{an_operation, methods};
 use super::parts::Part;
 use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts};
-use crate::{Case, Fact, Finding, Layer, quantity};
+use crate::facts::{Value, checks, culprits, growth as facts, reasons};
+use crate::{Case, Fact, Finding, Layer};
 
 /// Share of the running time's growth that must lie below a method.
 const BELOW: f64 = 0.8;
@@ -133,11 +133,8 @@ impl<'a> Growth<'a> {
         let holds = lead(|g| g.holds) >= MOST && lead(|g| g.runs_more) >= MOST;
         let likely = share >= MOST && holds && !by_change && case.loss.lost_ms > 0.0;
         let ground = if likely { Ground::Incomplete } else { Ground::Fits };
-        let why = format!(
-            "what runs below it makes up {} of what {} grew by; no rule knows the mechanism",
-            quantity::share(share.min(1.0)),
-            self.whose()
-        );
+        let why = reasons::GREW_BELOW.is(Value::share(share.min(1.0)));
+        let why = why.with("whose", Value::name(self.whose()));
         let sure = ground.because(case, cost_ms, why);
         let mut finding = case.finding_by(RULE, Layer::Application, self.jvm, sure, cost_ms);
         let named = by_name(spread.parts.iter().map(|g| (short(g.key.place), g.by())), short(spread.method));

@@ -11,7 +11,7 @@ use super::measured::halves;
 use super::*;
 use crate::Confidence;
 use crate::built::Built;
-use crate::facts::{culprits, remedies};
+use crate::facts::{culprits, remedies, windows};
 use crate::intervals::Intervals;
 use crate::{Diagnosis, Options, Window, diagnose};
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
@@ -219,7 +219,9 @@ pub(super) fn without_a_series_the_windows_are_those_in_which_threads_spend_thei
     assert_eq!((finding.confidence, finding.share), (Confidence::ConsistentWith, None));
     let [window] = diagnosis.windows.slow[..] else { panic!("{:?}", diagnosis.windows) };
     assert!((window.from_ns - 20 * S).abs() <= S && (window.to_ns - 40 * S).abs() <= S, "{window:?}");
-    assert!(diagnosis.windows.how.contains("asleep in shop.Retry.backOff"), "{}", diagnosis.windows.how);
+    let changed = |how: &&crate::Statement| how.fact().find(&windows::CHANGE).is_some();
+    let changed = diagnosis.windows.how.iter().find(changed).unwrap();
+    changed.states(&windows::CHANGE, &[("doing", "asleep"), ("place", "shop.Retry.backOff")]);
 
     // The same all along is no change.
     let mut service = Service::uncounted();
@@ -256,6 +258,7 @@ pub(super) fn grew(parts: &[(Category, &'static str, f64, f64)]) -> Growth<'stat
         calls: Vec::new(),
         of_holders: 0.0,
         of_code: 0.0,
+        rules: &[],
     }
 }
 

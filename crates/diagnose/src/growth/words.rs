@@ -10,17 +10,16 @@ pub(super) use crate::quantity::of_one as time;
 use crate::waits::Category;
 use crate::{Fact, Layer, Remedy};
 
-/// Whether a rule speaks of time under a category, so that its finding already has it.
+/// Whether rules of such an id speak of time under a category, so that their findings already have
+/// it.
 pub(super) fn is_of(category: Category, rule: &str) -> bool {
     let beginnings: &[&str] = match category {
         Category::Monitor | Category::Lock => &["lock-"],
         Category::StoppedByGc | Category::AllocationStall => &["gc-", "heap-", "jvm-", "out-of-"],
-        Category::StoppedByLog => &["gc-log-write"],
         Category::StoppedToReach | Category::Stopped => &["safepoint-", "gc-", "jvm-"],
         Category::Dns => &["dns-"],
         Category::PageFault | Category::KernelFault => &["page-fault-", "memory-"],
         Category::RunQueue | Category::Throttled => &["cpu-"],
-        Category::Frozen => &["process-"],
         _ => &[],
     };
     beginnings.iter().any(|beginning| rule.starts_with(beginning))

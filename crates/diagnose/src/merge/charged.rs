@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use fathom_recording::ProcessId;
 
 use super::order::{by_cost, is_about_stops};
-use crate::facts::{Value, merged};
+use crate::facts::{Value, merged, reasons};
 use crate::intervals::Intervals;
 use crate::rules::yields;
-use crate::{Case, Evidence, Fact, Finding, quantity};
+use crate::{Case, Evidence, Fact, Finding};
 
 /// Ranks findings by what they cost and takes away what a finding before it has already been
 /// charged with.
@@ -53,13 +53,13 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
             _ => case.share(finding.cost_ms),
         };
         if finding.cost_ms < asked_ms * 0.999 {
+            let gone = Value::ms(asked_ms - finding.cost_ms);
             let already = match by.and_then(|of| kept.get(of)) {
-                Some(first) => format!("are attributed to {}, which explains the same time", first.rule),
-                None if kept.is_empty() => "are beyond what was lost above as much baseline time".to_owned(),
-                None => "are attributed to the findings before it".to_owned(),
+                Some(first) => reasons::CHARGED_TO.is(gone).with("rule", Value::name(first.rule)),
+                None if kept.is_empty() => reasons::BEYOND_THE_LOSS.is(gone),
+                None => reasons::CHARGED_BEFORE.is(gone),
             };
-            let gone = quantity::millis(asked_ms - finding.cost_ms);
-            finding.why_confidence += &format!("; {gone} of its {} {already}", quantity::millis(asked_ms));
+            finding.why_confidence.push(already.with("of", Value::ms(asked_ms)).into());
         }
         let lost_out = finding.cost_ms < asked_ms * 0.999 && !case.matters(finding.cost_ms);
         if lost_out {
@@ -98,8 +98,7 @@ pub(super) fn share_out(findings: &mut [Finding], lost_ms: f64) {
         if all_ms > lost_ms {
             finding.cost_ms *= lost_ms / all_ms;
             finding.share = finding.share.map(|share| share * lost_ms / all_ms);
-            finding.why_confidence +=
-                &format!("; {} JVMs show it, and the loss is divided among them", of_rule.len());
+            finding.why_confidence.push(reasons::DIVIDED.is(Value::count(of_rule.len())).into());
         }
     }
 }

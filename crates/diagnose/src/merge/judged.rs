@@ -4,10 +4,10 @@ use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::{ProcessId, Recording};
 
 use crate::confidence::Ground;
-use crate::facts::{Value, scope};
+use crate::facts::{Value, reasons, scope, switch_on};
 use crate::intervals::Intervals;
 use crate::sight::Sights;
-use crate::{BlindSpot, COVERED, Case, Judgement, MATTERS_SHARE, Rule, Sight, quantity};
+use crate::{BlindSpot, COVERED, Case, Judgement, MATTERS_SHARE, Rule, Sight};
 
 /// What a rule says of a JVM, judged on what is covered of what it needs to see: a finding says how
 /// much that is, and a cause that was looked for in too little is not ruled out.
@@ -32,18 +32,14 @@ pub(super) fn judge<'a>(case: &Case<'a>, sights: &Sights<'a>, rule: &dyn Rule, j
     match judgement {
         Judgement::Found(mut finding) if share > 0.0 && !whole(share) => {
             finding.covered_share = share;
-            finding.why_confidence += &format!(
-                "; judged on the {} of the slow windows that its sources cover",
-                quantity::share(share)
-            );
+            finding.why_confidence.push(reasons::COVERED.is(Value::share(share)).into());
             Judgement::Found(finding)
         }
         Judgement::Found(mut finding)
             if !base.is_empty() && base_share <= 0.0 && !rule.needs().is_empty() =>
         {
             finding.confidence = Ground::Incomplete.at_most(finding.confidence);
-            finding.why_confidence +=
-                "; nothing of it was recorded in the baseline, so what is usual is not known";
+            finding.why_confidence.push(reasons::NO_BASELINE.fact().into());
             Judgement::Found(finding)
         }
         Judgement::RuledOut { .. } if share < COVERED => not_known(case, sights, rule, jvm, share),
@@ -92,7 +88,7 @@ pub(super) fn not_known(
     Judgement::Inconclusive(BlindSpot {
         what: what.into(),
         rules: vec![rule.id().to_owned()],
-        remedy: sight.remedy(case.recording),
+        remedy: sight.remedy(case.recording).into(),
     })
 }
 
@@ -115,7 +111,7 @@ pub(super) fn too_few_samples(
                 .with("length", Value::ms(Case::length_ms(&case.slow)))
                 .into(),
             rules: vec![rule.id().to_owned()],
-            remedy: "fathom record --rate 999, or a longer slow window".into(),
+            remedy: switch_on::SAMPLE_OFTENER.fact().into(),
         })
     })
 }

@@ -2,29 +2,24 @@
 
 use crate::growth::busy_stage::STAGE_RULE;
 use crate::growth::{PACE_RULE, RULE};
-use crate::rules::{CpuTakenByOthers, HeapLeak, makes_others_grow, yields};
+use crate::rules::{self, yields};
 use crate::{Confidence, Finding, Rule};
 
 /// See [`weight_ms`].
 pub(super) const YIELDS_TO_SHARE: f64 = 0.2;
 
-/// The same of CPUs that others took where no loss was measured.
+/// The same of what may be usual, where no loss was measured.
 pub(super) const USUAL_SHARE: f64 = 0.05;
 
 /// What a finding with a mechanism must explain of what the first one does, which only grew, to
 /// come before it.
 const ABOUT: f64 = 0.8;
 
-/// Rules on what a heap that is full of what is kept brings about.
-const FOLLOW_FROM_A_LEAK: [&str; 5] =
-    ["gc-evacuation-failure", "gc-heap-too-small", "gc-allocation-stall", "out-of-memory", "jvm-stopped"];
-
 /// What a finding weighs in the order of findings, milliseconds. A cause that explains a fifth of
 /// what is only summed up as well, or of threads that sleep longer between operations, is the
-/// better answer. So is one compared with other programs on the CPUs, where no loss was measured:
-/// many machines are shared all the time, and what is usual there is not known.
+/// better answer. So is one compared with what may be usual, where no loss was measured.
 pub(crate) fn weight_ms(finding: &Finding) -> f64 {
-    let usual = finding.share.is_none() && finding.rule == CpuTakenByOthers.id();
+    let usual = finding.share.is_none() && is(finding, Rule::may_be_usual);
     let weight = if usual {
         USUAL_SHARE
     } else if yields(finding.rule) || finding.rule == PACE_RULE {
@@ -35,10 +30,14 @@ pub(crate) fn weight_ms(finding: &Finding) -> f64 {
     weight * finding.cost_ms
 }
 
+/// Whether the rule of a finding has a property.
+fn is(finding: &Finding, property: impl FnOnce(&'static dyn Rule) -> bool) -> bool {
+    rules::find(finding.rule).is_some_and(property)
+}
+
 /// Whether a finding says why the JVM was stopped.
 pub(super) fn is_about_stops(finding: &Finding) -> bool {
-    let beginnings = ["gc-", "heap-", "safepoint-", "out-of-", "process-"];
-    beginnings.iter().any(|beginning| finding.rule.starts_with(beginning))
+    is(finding, Rule::is_about_stops)
 }
 
 /// Most expensive first; of equally expensive ones the surest, then in the order of the rules. What
@@ -68,7 +67,8 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
     // Of two that explain about as much, what is proven comes before what only grew; and so does
     // what makes others grow and is as sure.
     let goes_before = |f: &Finding, first: &Finding| {
-        f.confidence == Confidence::Proven || (makes_others_grow(f.rule) && f.confidence >= first.confidence)
+        let is_as_sure = f.confidence >= first.confidence;
+        f.confidence == Confidence::Proven || (is(f, Rule::makes_others_grow) && is_as_sure)
     };
     if let [first, second, ..] = findings
         && [RULE, STAGE_RULE].contains(&first.rule)
@@ -77,13 +77,14 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
     {
         findings.swap(0, 1);
     }
-    // What a leak brings about stands behind it, and asks for other recommendations.
-    let is_leak = |f: &Finding| f.rule == HeapLeak.id() && f.confidence > Confidence::ConsistentWith;
-    if let Some(leak) = findings.iter().position(is_leak) {
-        let process = findings[leak].process_id;
-        let follows = |f: &Finding| f.process_id == process && FOLLOW_FROM_A_LEAK.contains(&f.rule);
-        if let Some(first) = findings[..leak].iter().position(follows) {
-            findings[first..=leak].rotate_right(1);
+    // What a cause brings about stands behind it, and asks for other recommendations.
+    let follows = |f: &Finding, cause: &Finding| {
+        let is_sure = cause.confidence > Confidence::ConsistentWith && cause.process_id == f.process_id;
+        is_sure && is(cause, |rule| rule.brings_about().contains(&f.rule))
+    };
+    for cause in 1..findings.len() {
+        if let Some(first) = findings[..cause].iter().position(|f| follows(f, &findings[cause])) {
+            findings[first..=cause].rotate_right(1);
         }
     }
 }

@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::source::SESSION;
 
 use super::*;
 use crate::built::Built;
-use crate::facts::{Metric, Value, merged, scope};
+use crate::facts::{Metric, Value, merged, reasons, scope, switch_on};
 use crate::{Confidence, Layer, Loss, Sight, Window};
 
 struct Named(&'static str);
@@ -33,7 +33,7 @@ impl Rule for Named {
             "blind-a" | "blind-b" => Judgement::Inconclusive(BlindSpot {
                 what: STOPS_OF.is(Value::name(case.jvm_name(jvm))).into(),
                 rules: vec![self.0.into()],
-                remedy: "-Xlog:safepoint".into(),
+                remedy: switch_on::SAFEPOINTS.fact().into(),
             }),
             _ => Judgement::RuledOut {
                 figure: NUMBER.is(Value::counted(f64::from(jvm.0))).into(),
@@ -71,7 +71,7 @@ fn with_case<T>(lost_ms: f64, test: impl FnOnce(&Case<'_>, ProcessId) -> T) -> T
 }
 
 fn finding(case: &Case<'_>, jvm: ProcessId, rule: &'static str, cost_ms: f64, s: &[(i64, i64)]) -> Finding {
-    let mut finding = case.finding(&Named(rule), jvm, (Confidence::Likely, String::new()), cost_ms);
+    let mut finding = case.finding(&Named(rule), jvm, (Confidence::Likely, Vec::new()), cost_ms);
     let window = |(from, to): &(i64, i64)| Window { from_ns: from * 1_000_000, to_ns: to * 1_000_000 };
     finding.windows = s.iter().map(window).collect();
     finding
@@ -112,7 +112,7 @@ fn the_same_cause_in_another_jvm_is_added_from_the_other_frame_and_in_the_same_o
             findings: jvms.iter().map(|jvm| finding(case, *jvm, "a", 1_000.0, &[(0, 1_000)])).collect(),
             ..Merged::default()
         };
-        let merged = with_others(of(&[jvm]), of(&[jvm, replica]), "elsewhere");
+        let merged = with_others(of(&[jvm]), of(&[jvm, replica]), &reasons::FOUND_IN_RUN);
         assert_eq!(merged.findings.iter().map(|f| f.process_id).collect::<Vec<_>>(), [jvm, replica]);
     });
 }
@@ -124,7 +124,7 @@ fn a_sum_of_stops_is_added_from_the_other_frame_only_where_they_are_not_explaine
             let of = |finding: Finding| Merged { findings: vec![finding], ..Merged::default() };
             let sum = finding(case, jvm, "jvm-stopped", 1_000.0, &[(0, 1_000)]);
             let explains = finding(case, jvm, rule, cost_ms, &[range]);
-            with_others(of(explains), of(sum), "over the whole run").findings.len()
+            with_others(of(explains), of(sum), &reasons::FOUND_IN_RUN).findings.len()
         };
         assert_eq!(ranked("gc-explicit", 900.0, (0, 900)), 1);
         assert_eq!(ranked("gc-explicit", 400.0, (0, 400)), 2, "less than half of them");
@@ -263,7 +263,7 @@ fn a_burst_that_explains_about_as_much_and_is_as_sure_comes_before_what_only_gre
         let first = |growth: Confidence, burst_ms: f64| {
             let finding = |rule: &'static str, confidence, cost_ms| Finding {
                 rule,
-                ..case.finding(&Named(rule), jvm, (confidence, String::new()), cost_ms)
+                ..case.finding(&Named(rule), jvm, (confidence, Vec::new()), cost_ms)
             };
             let mut both = [
                 finding(crate::growth::RULE, growth, 1_000.0),
@@ -282,7 +282,7 @@ fn a_burst_that_explains_about_as_much_and_is_as_sure_comes_before_what_only_gre
 fn what_a_leak_brings_about_stands_behind_it() {
     with_case(0.0, |case, jvm| {
         let finding = |rule: &'static str, confidence, cost_ms| {
-            let mut finding = case.finding(&Named(rule), jvm, (confidence, String::new()), cost_ms);
+            let mut finding = case.finding(&Named(rule), jvm, (confidence, Vec::new()), cost_ms);
             finding.rule = rule;
             finding
         };

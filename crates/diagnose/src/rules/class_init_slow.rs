@@ -10,7 +10,7 @@ use super::gc_case::{cited, summed};
 use crate::attribution::Pool;
 use crate::chain::awaits_initialiser;
 use crate::confidence::Ground;
-use crate::facts::{Fact, Value, checks, culprits, meanings, remedies, titles, waits as facts};
+use crate::facts::{Fact, Value, checks, culprits, meanings, reasons, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
@@ -51,6 +51,13 @@ impl Rule for ClassInitSlow {
 
     fn needs(&self) -> &'static [Sight] {
         &[Sight::Switches]
+    }
+
+    /// Who waits for an initialiser waits for a thread, and so does who waits for what it runs.
+    fn reports(&self, finding: &Finding, category: Category, method: &str) -> bool {
+        let class = method.rsplit_once('.').map_or(method, |(class, _)| class);
+        matches!(category, Category::Waiting | Category::NativeLock)
+            || finding.culprit.fact().name("value") == Some(class)
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
@@ -147,18 +154,9 @@ impl<'a> Waits<'a> {
         let initialiser = self.initialiser();
         let is_most = case.share(cost_ms).is_none_or(|share| share >= MOST);
         let (ground, why) = match (initialiser.is_some(), is_most) {
-            (true, true) => (
-                Ground::Waits,
-                "the scheduler saw threads wait in the JVM's initialisation of a class, and another one in its static initialiser",
-            ),
-            (true, false) => (
-                Ground::Waits,
-                "threads were seen to wait for the initialiser; it explains less than half of the loss",
-            ),
-            (false, _) => (
-                Ground::Fits,
-                "threads were seen to wait in the JVM's initialisation of a class; no stack shows who ran the initialiser",
-            ),
+            (true, true) => (Ground::Waits, &reasons::INITIALISER_SEEN),
+            (true, false) => (Ground::Waits, &reasons::INITIALISER_LESS),
+            (false, _) => (Ground::Fits, &reasons::INITIALISER_UNSEEN),
         };
         let mut finding = case.finding(rule, jvm, ground.because(case, cost_ms, why), cost_ms);
         let class = initialiser.map(|(_, class)| Value::name(class));

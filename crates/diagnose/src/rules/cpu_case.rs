@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, blind};
-use crate::facts::{Value, ruled_out, scope};
+use crate::facts::{Value, ruled_out, scope, switch_on};
 use crate::sight::left_out;
 use crate::waits::place::java_method;
 use crate::{Case, Fact, Judgement, Rule, Window, quantity};
@@ -192,10 +192,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
 
 /// What ran was not recorded. One wording for all rules, so that it is one row.
 pub(super) fn unseen(rule: &dyn Rule, case: &Case<'_>) -> Judgement {
-    let remedy = left_out(case.recording, source::CPU).unwrap_or_else(|| {
-        "fathom record, or a profile: a JFR file (jcmd PID JFR.start settings=profile), async-profiler, perf with its map"
-            .into()
-    });
+    let remedy = left_out(case.recording, source::CPU).unwrap_or_else(|| switch_on::CPU_PROFILE.fact());
     blind(rule, scope::JAVA_CODE.fact(), remedy)
 }
 

@@ -10,9 +10,8 @@ use fathom_recording::{ProcessId, Recording};
 use super::cpu_contention::{CpuContention, last_runners};
 use crate::chain::spent::Spent;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, remedies, ruled_out, titles};
-use crate::quantity::share;
-use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
+use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, ruled_out, titles};
+use crate::{Case, Fact, Finding, Judgement, Layer, Rule, Statement};
 
 use evidence::{evidence, recorder};
 
@@ -73,6 +72,11 @@ impl Rule for CpuTakenByOthers {
     }
 
     fn of_any_program(&self) -> bool {
+        true
+    }
+
+    /// Many machines are shared all the time.
+    fn may_be_usual(&self) -> bool {
         true
     }
 
@@ -224,49 +228,27 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
                 && taken.counted
                 && cost_ms.min(case.loss.lost_ms) >= PROVES_MS =>
         {
-            (
-                Ground::Itself,
-                "the kernel timed the waits and counted who ran on the CPUs; they explain half of the loss or more",
-            )
+            (Ground::Itself, &reasons::CPU_HALF)
         }
-        Some(part) if part >= FAIR_PART => {
-            (Ground::Incomplete, "the kernel timed the waits; they explain a part of the loss")
-        }
-        Some(_) => (Ground::Fits, "the kernel timed the waits; they explain a small part of the loss"),
-        None => (
-            Ground::Fits,
-            "the kernel timed the waits; what is usual on this machine, and what they cost the application, is not known",
-        ),
+        Some(part) if part >= FAIR_PART => (Ground::Incomplete, &reasons::CPU_PART),
+        Some(_) => (Ground::Fits, &reasons::CPU_SMALL_PART),
+        None => (Ground::Fits, &reasons::CPU_USUAL_UNKNOWN),
     };
     // Waits that end when a thread of the JVM's own leaves the CPU are waits for each other.
     let own = own_share(cpu);
-    let (ground, why) = match own >= AMONG_THEMSELVES {
-        true => (
-            Ground::Fits,
-            format!("{why}; but {} of the waits ended when a thread of its own left the CPU", share(own)),
-        ),
-        false => (ground, why.to_owned()),
-    };
+    let own = (own >= AMONG_THEMSELVES).then(|| reasons::CPU_OWN.is(Value::share(own)));
     let after_disk = more_after_disk(cpu);
-    let (ground, why) = match after_disk > 0.0 {
-        true => (
-            Ground::Fits,
-            format!(
-                "{why}; but {} of the waiting follows waits for a disk, {} in the baseline: who makes more such calls waits for a CPU after each",
-                share(cpu.slow.after_disk()),
-                share(cpu.slow.after_disk() - after_disk)
-            ),
-        ),
-        false => (ground, why),
-    };
+    let after_disk = (after_disk > 0.0).then(|| {
+        let share = cpu.slow.after_disk();
+        reasons::CPU_AFTER_DISK.is(Value::share(share)).over(Value::share(share - after_disk))
+    });
     // Whose children the short-lived ones are is not recorded.
-    let (ground, why) = match taken.started.is_some() {
-        true => {
-            (Ground::Fits, format!("{why}; which of the short-lived processes the JVM started is not known"))
-        }
-        false => (ground, why),
-    };
+    let whose = taken.started.is_some().then(|| reasons::CPU_CHILDREN.fact());
+    let against: Vec<Statement> =
+        [own, after_disk, whose].into_iter().flatten().map(Statement::from).collect();
+    let ground = if against.is_empty() { ground } else { Ground::Fits };
     let mut finding = case.finding(rule, cpu.jvm, ground.because(case, cost_ms, why), cost_ms);
+    finding.why_confidence.extend(against);
     let title = titles::CPU_TAKEN.is(Value::share(cpu.slow.waiting_to_run()));
     let title = title.over(cpu.base.as_ref().map(|base| Value::share(base.waiting_to_run())));
     finding.title = match (taken.is_collector(), taken.is_jvms()) {

@@ -7,7 +7,7 @@ use fathom_recording::{ProcessId, Recording};
 use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, summed};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, remedies, ruled_out, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, ruled_out, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window};
@@ -136,16 +136,8 @@ fn found(
 ) -> Finding {
     let case = cpu.case;
     let sure = match by_thread {
-        true => Ground::Itself.sure(
-            case,
-            cost_ms,
-            "the scheduler was seen to hold the threads back for lack of quota",
-        ),
-        false => Ground::Incomplete.because(
-            case,
-            cost_ms,
-            "the control group's own counters show it; which threads were stopped was not recorded",
-        ),
+        true => Ground::Itself.sure(case, cost_ms, &reasons::HELD_BACK_BY_SCHEDULER),
+        false => Ground::Incomplete.because(case, cost_ms, &reasons::COUNTED_BY_CGROUP),
     };
     let mut finding = case.finding(rule, cpu.jvm, sure, cost_ms);
     let quota = group.and_then(|group| group.quota).map(Value::cpus);

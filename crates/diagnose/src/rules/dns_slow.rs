@@ -6,7 +6,7 @@ use fathom_recording::{ProcessId, Span};
 use super::dns_case::{self, asked, timed_out};
 use super::wait_case::{Waits, unseen};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, meanings, remedies, titles, waits as facts};
+use crate::facts::{Value, checks, meanings, reasons, remedies, titles, waits as facts};
 use crate::waits::Category;
 use crate::{Case, Judgement, Layer, Rule};
 
@@ -76,7 +76,7 @@ impl Rule for DnsSlow {
             let longest = facts::LONGEST_LOOKUP.is(Value::ms(all.longest_ms()));
             return all.ruled_out(longest.with("lookups", Value::count(all.slow.len())));
         }
-        let sure = Ground::Itself.sure(case, waits.cost_ms(), "the look-ups were timed");
+        let sure = Ground::Itself.sure(case, waits.cost_ms(), &reasons::LOOKUPS_TIMED);
         let mut finding = waits.finding(self, sure);
         let (lookups, behind): (Vec<_>, Vec<_>) =
             waits.slow.iter().partition(|wait| !dns_case::is_lock(&wait.span));
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
     use crate::built::{Built, judged};
-    use crate::rules::wait_case::OTHER_SOURCES;
+    use crate::facts::switch_on;
 
     fn look_ups(ms: f64, timeouts: f64) -> Built {
         let mut built = Built::jvm("17", "G1", 10.0);
@@ -223,7 +223,7 @@ mod tests {
         assert!(matches!(watched(&others), Judgement::RuledOut { .. }));
         let Judgement::Inconclusive(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
         assert_eq!(spot.what.fact().name("unseen"), Some("names that process 7 resolves"));
-        assert_eq!(spot.remedy, OTHER_SOURCES);
+        spot.remedy.states(&switch_on::WAITS_BY_OTHERS, &[]);
         // Some that were quick say nothing of those that were not seen.
         let some =
             watched_without(look_ups(4.0, 0.0), &["names that process 7 resolves, for part of the time"]);

@@ -6,7 +6,7 @@ use fathom_recording::{ProcessId, Span};
 use super::dns_case::{self, asked, timed_out};
 use super::wait_case::{Waits, unseen};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, meanings, remedies, titles, waits as facts};
+use crate::facts::{Value, checks, meanings, reasons, remedies, titles, waits as facts};
 use crate::{Case, Judgement, Layer, Rule};
 
 /// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise,
@@ -81,12 +81,8 @@ impl Rule for DnsTimeout {
         }
         let seen = lost || waits.slow.iter().any(|w| timed_out(&w.span));
         let sure = match seen {
-            true => Ground::Itself.sure(case, waits.cost_ms(), "the lost queries were seen"),
-            false => Ground::Fits.because(
-                case,
-                waits.cost_ms(),
-                "only the length of the look-ups was seen, which fits the default time-out; strace -f -e trace=network shows the queries",
-            ),
+            true => Ground::Itself.sure(case, waits.cost_ms(), &reasons::QUERIES_LOST),
+            false => Ground::Fits.because(case, waits.cost_ms(), &reasons::ONLY_LENGTH),
         };
         let mut finding = waits.finding(self, sure);
         let of_lookups: f64 = waits.slow.iter().filter_map(|w| w.span.figure(figure::TIMEOUTS)).sum();

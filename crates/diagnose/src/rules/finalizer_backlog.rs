@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::gc_case::summed;
 use crate::confidence::Ground;
-use crate::facts::{Value, culprits, pauses, remedies, titles};
+use crate::facts::{Value, culprits, pauses, reasons, remedies, titles};
 use crate::intervals::Intervals;
 use crate::places::{Places, is_of_jdk};
 use crate::waits::Category;
@@ -46,7 +46,7 @@ pub(super) fn tell(case: &Case<'_>, jvm: ProcessId, finding: &mut Finding) {
     // That it is behind was seen, and that the heap is full; that the one fills the other follows
     // from both and was not seen itself.
     finding.confidence = Ground::Incomplete.at_most(finding.confidence);
-    finding.why_confidence += "; that what waits for the thread of finalizers is what fills the heap was not seen: a heap dump shows it";
+    finding.why_confidence.push(reasons::FINALIZERS_FILL.fact().into());
     finding.remedies.insert(0, remedies::SHORT_FINALIZER.is(Value::name(backlog.method)).into());
 }
 

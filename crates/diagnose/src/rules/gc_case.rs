@@ -9,13 +9,12 @@ use fathom_recording::{ProcessId, Span};
 use crate::burden::{self, Burden};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, remedies, ruled_out, scope};
+use crate::facts::{Value, reasons, remedies, ruled_out, scope, switch_on};
 use crate::intervals::Intervals;
 use crate::limits::{self, LONG_MS};
 use crate::waits::log_write::log_writes;
 use crate::{
-    BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Statement,
-    Window,
+    BlindSpot, Case, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Statement, Sure, Window,
 };
 
 /// How many intervals a finding marks on the timeline; more cannot be distinguished there.
@@ -65,9 +64,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
             return Err(Judgement::Inconclusive(BlindSpot {
                 what: scope::COLLECTIONS.is(Value::name(case.jvm_name(jvm))).into(),
                 rules: vec![rule.id().to_owned()],
-                remedy:
-                    "a GC log: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -Xloggc:gc.log -XX:+PrintGCDetails)"
-                        .into(),
+                remedy: switch_on::GC_LOG.fact().into(),
             }));
         }
         let touches = |windows: &Intervals, p: &Pause<'_>| windows.touches(p.span.t0_ns(), p.span.t1_ns());
@@ -139,7 +136,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         let what = scope::TOO_FEW_PAUSES.is(Value::ms(Case::union_ms(pauses, &self.case.slow)));
         let what = what.with("jvm", Value::name(self.case.jvm_name(self.jvm)));
         let what = what.with("pauses", Value::count(self.slow.len()));
-        blind(rule, what, "a log of 10 s or more under the usual load")
+        blind(rule, what, switch_on::LONGER_LOG_UNDER_LOAD.fact())
     }
 
     /// Whether the slow windows are stops and little else.
@@ -269,18 +266,12 @@ impl<'c, 'a> GcCase<'c, 'a> {
     }
 
     /// How sure a cause is that the log itself names: proven where it explains half of the loss.
-    pub(crate) fn named(&self, cost_ms: f64) -> (Confidence, String) {
-        Ground::Itself.sure(self.case, cost_ms, "the log names the cause")
+    pub(crate) fn named(&self, cost_ms: f64) -> Sure {
+        Ground::Itself.sure(self.case, cost_ms, &reasons::NAMED)
     }
 
     /// A finding with what follows from the case, its intervals marked.
-    pub(crate) fn finding(
-        &self,
-        rule: &dyn Rule,
-        sure: (Confidence, String),
-        cost_ms: f64,
-        pauses: &[Pause<'_>],
-    ) -> Finding {
+    pub(crate) fn finding(&self, rule: &dyn Rule, sure: Sure, cost_ms: f64, pauses: &[Pause<'_>]) -> Finding {
         let mut finding = self.case.finding(rule, self.jvm, sure, cost_ms);
         finding.windows = ranges(pauses.iter().map(|p| p.span));
         finding.acts = windows_of(pauses.iter().map(|p| p.span));
@@ -365,7 +356,7 @@ pub(crate) fn no_swap(case: &Case<'_>, jvm: ProcessId) -> Option<crate::Remedy> 
 }
 
 /// Nothing can be decided without what `remedy` switches on.
-pub(crate) fn blind(rule: &dyn Rule, what: impl Into<Statement>, remedy: impl Into<String>) -> Judgement {
+pub(crate) fn blind(rule: &dyn Rule, what: impl Into<Statement>, remedy: impl Into<Statement>) -> Judgement {
     Judgement::Inconclusive(BlindSpot {
         what: what.into(),
         rules: vec![rule.id().to_owned()],

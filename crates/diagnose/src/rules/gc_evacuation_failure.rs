@@ -7,7 +7,7 @@ use super::finalizer_backlog;
 use super::gc_case::{GcCase, cited, most, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, titles};
 use crate::limits::cost_little;
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule, failures};
 
@@ -158,8 +158,7 @@ fn found(
     if had_room {
         // The log names no failure, and the heap had room: what was full is something else, as the
         // permanent generation.
-        let why =
-            "the log shows the collections, and that the heap had room; why they were made it does not name";
+        let why = &reasons::HAD_ROOM;
         (finding.confidence, finding.why_confidence) = Ground::Fits.because(gc.case, cost_ms, why);
         finding.culprit = culprits::NOT_NAMED.fact().into();
         finding.meaning = meanings::FULL_WITH_ROOM.fact().into();
@@ -167,7 +166,7 @@ fn found(
     // It happened, which the log names, and slows nothing down that anybody would notice.
     if gc.case.whole_run && cut.is_empty() && cost_little(cost_ms, Case::length_ms(&gc.case.slow)) {
         finding.confidence = Ground::Fits.at_most(finding.confidence);
-        finding.why_confidence += "; it cost too little to be why anything was slow";
+        finding.why_confidence.push(reasons::COST_TOO_LITTLE.fact().into());
     }
     if usual_ms > 0.0 {
         finding.evidence.push(summed(gc.source(), pauses::USUAL_YOUNG.is(Value::ms(usual_ms))));

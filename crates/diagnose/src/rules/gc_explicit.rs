@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::gc_case::{GcCase, cited, most, several_or_long, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, titles};
 use crate::{Case, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule};
 
 /// Distance of the collections that RMI's distributed collector asks for
@@ -237,11 +237,11 @@ fn found(
     let concurrent = asked.iter().all(|p| !p.collected_old());
     let sure = match gc.named(cost_ms) {
         _ if main == Initiator::Timer => {
-            let why = "the log names no causes; they keep to a period, as no heap that fills does";
+            let why = &reasons::PERIODIC;
             Ground::Fits.because(gc.case, cost_ms, why)
         }
         (confidence, _) if concurrent && Ground::Incomplete.at_most(confidence) < confidence => {
-            let why = "the log names the cause; the collections asked for ran mostly concurrently with the application";
+            let why = &reasons::MOSTLY_CONCURRENT;
             Ground::Incomplete.because(gc.case, cost_ms, why)
         }
         named => named,

@@ -6,7 +6,9 @@ use fathom_recording::vocabulary::{fact, figure};
 use super::gc_case::{GcCase, blind, most, summed};
 use crate::collections::{CPU_MIN_REAL_S, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{
+    Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, scope, switch_on, titles,
+};
 use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping,
@@ -54,6 +56,10 @@ impl Rule for GcFirstTouch {
         &[crate::Sight::Collections]
     }
 
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
         let gc = match GcCase::of(case, jvm, self) {
             Ok(gc) => gc,
@@ -71,7 +77,7 @@ impl Rule for GcFirstTouch {
             if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
                 return Judgement::NotApplicable;
             }
-            return blind(self, scope::KERNEL_TIME.fact(), "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)");
+            return blind(self, scope::KERNEL_TIME.fact(), switch_on::GC_CPU.fact());
         }
         let heavy: Vec<Pause<'_>> = gc.slow.iter().filter(|p| kernel_heavy(p)).copied().collect();
         let kernel_ms: f64 = heavy.iter().map(kernel_part_ms).sum();
@@ -160,16 +166,9 @@ fn found(
     let disabled = gc.fact(fact::PRETOUCH).is_some_and(|p| p.eq_ignore_ascii_case("disabled"));
     let ends = cpu > 0.0 && sys / cpu <= LATER_SYS;
     let (ground, why) = if disabled && ends {
-        (
-            Ground::Incomplete,
-            "the heap is not touched before use, and kernel time falls once it has been used through",
-        )
+        (Ground::Incomplete, &reasons::UNTOUCHED)
     } else {
-        (
-            Ground::Fits,
-            "the log does not show both that the heap is not touched before use and that kernel time falls later. \
-             Proof: page faults of the collector's threads (perf trace -F all, or minor faults in /proc/PID/task)",
-        )
+        (Ground::Fits, &reasons::UNTOUCHED_NOT_SHOWN)
     };
     let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, early);
     finding.title = titles::GC_FIRST_TOUCH.is(Value::ms(cost_ms)).into();

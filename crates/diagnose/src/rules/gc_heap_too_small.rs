@@ -13,7 +13,7 @@ use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
 use crate::collections::{Pause, live_points};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, ruled_out, scope, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, reasons, ruled_out, scope, switch_on, titles};
 use crate::limits::LONG_MS;
 use crate::metrics::gc::LIVE_SHARE;
 use crate::{Case, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Rule};
@@ -217,11 +217,7 @@ fn no_cause(
     if let Some((taken, most)) = grows.filter(|_| gc.is_a_run()) {
         let what = scope::HEAP_GROWS.is(Value::share(stopped)).with("taken", Value::bytes(taken));
         let what = what.with("heap", Value::bytes(most)).with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
-        return blind(
-            rule,
-            what,
-            "the same load with -Xms equal to -Xmx, where the heap need not grow first",
-        );
+        return blind(rule, what, switch_on::HEAP_AT_ITS_SIZE.fact());
     }
     let unknown = match live {
         _ if !gc.is_a_run() => "the log covers less than 10 s",
@@ -239,9 +235,7 @@ fn no_cause(
     };
     let what = scope::HEAP_NOT_JUDGED.is(Value::share(stopped)).with("why", Value::name(unknown));
     let what = what.with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
-    let remedy =
-        "a longer log with sizes: -Xlog:gc* (JDK 8: -XX:+PrintGCDetails); the same load with a larger -Xmx";
-    blind(rule, what, remedy)
+    blind(rule, what, switch_on::LONGER_LOG_WITH_SIZES.fact())
 }
 
 /// The old generation as full collections leave it and what it has room for, bytes, where it is
@@ -325,16 +319,8 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
     let room: Vec<Pause<'_>> = gc.slow.iter().filter(|p| short.is_short(p)).copied().collect();
     let grew = allocation_grew(gc);
     let (ground, why) = match grew {
-        Some(times) => (
-            Ground::Fits,
-            format!(
-                "the application allocates {times:.1} times as much as in the baseline windows: the load grew, too"
-            ),
-        ),
-        None => (
-            Ground::Incomplete,
-            "the metrics fit; how much a larger heap helps shows only a run with one".to_owned(),
-        ),
+        Some(times) => (Ground::Fits, reasons::LOAD_GREW.is(Value::plain(times))),
+        None => (Ground::Incomplete, reasons::LARGER_HEAP_NOT_TRIED.fact()),
     };
     let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, &room);
     let title = match long {

@@ -5,7 +5,9 @@ use fathom_recording::vocabulary::{fact, figure};
 use super::gc_case::{GcCase, blind, cited, most, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{
+    Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, switch_on, titles,
+};
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of
@@ -55,7 +57,7 @@ impl Rule for GcHumongous {
             return Judgement::NotApplicable;
         }
         if !gc.slow.is_empty() && gc.slow.iter().all(|p| p.cause().is_none()) {
-            return blind(self, scope::CAUSES.fact(), "-Xlog:gc* (JDK 7: -XX:+PrintGCCause)");
+            return blind(self, scope::CAUSES.fact(), switch_on::GC_CAUSES.fact());
         }
         let starts: Vec<_> = gc.slow.iter().filter(|p| starts_cycle(p)).collect();
         let caused = gc.slow.iter().filter(|p| is_humongous(p)).count();

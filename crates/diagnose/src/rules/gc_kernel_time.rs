@@ -7,7 +7,9 @@ use super::gc_case::{GcCase, blind, most, no_swap, summed};
 use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{
+    Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, scope, switch_on, titles,
+};
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// The rule.
@@ -38,6 +40,10 @@ impl Rule for GcKernelTime {
         &[crate::Sight::Collections]
     }
 
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
         let gc = match GcCase::of(case, jvm, self) {
             Ok(gc) => gc,
@@ -52,8 +58,7 @@ impl Rule for GcKernelTime {
             if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
                 return Judgement::NotApplicable;
             }
-            let switch = "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)";
-            return blind(self, scope::KERNEL_TIME.fact(), switch);
+            return blind(self, scope::KERNEL_TIME.fact(), switch_on::GC_CPU.fact());
         }
         let heavy: Vec<Pause<'_>> = gc.slow.iter().filter(|p| kernel_heavy(p)).copied().collect();
         if !heavy.is_empty() && is_first_touch(&gc, &heavy) {
@@ -72,12 +77,7 @@ impl Rule for GcKernelTime {
 }
 
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64) -> Finding {
-    let sure = Ground::Fits.because(
-        gc.case,
-        cost_ms,
-        "the log says how long the kernel worked in pauses, and not at what. Proof: stacks of the collector's threads \
-         (fathom record, perf record -g)",
-    );
+    let sure = Ground::Fits.because(gc.case, cost_ms, &reasons::KERNEL_NOT_AT_WHAT);
     let mut finding = gc.finding(rule, sure, cost_ms, heavy);
     let sum = |of: &dyn Fn(&crate::collections::Cpu) -> f64| -> f64 {
         heavy.iter().filter_map(Pause::cpu).map(|cpu| of(&cpu)).sum()

@@ -17,10 +17,11 @@ use self::finding::found;
 use self::gaps::{GAP_MS, Seen, Wait, after_pause, within_pause};
 use super::gc_case::{GcCase, blind};
 use super::log_write;
-use crate::facts::{Value, ruled_out, scope, written as facts};
+use crate::facts::{Value, ruled_out, scope, switch_on, written as facts};
 use crate::intervals::Intervals;
 use crate::limits::stands_out;
-use crate::{Case, Judgement, Layer, Rule};
+use crate::waits::Category;
+use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// A write that does not block takes some tens of microseconds; stops in which the log was written
 /// for less than this are left out, milliseconds.
@@ -65,6 +66,14 @@ impl Rule for GcLogWriteBlocked {
 
     fn needs(&self) -> &'static [crate::Sight] {
         &[crate::Sight::Collections]
+    }
+
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
+    fn reports(&self, _finding: &Finding, category: Category, _method: &str) -> bool {
+        category == Category::StoppedByLog
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
@@ -121,7 +130,7 @@ impl Rule for GcLogWriteBlocked {
             Some(w) if w.ms >= GAP_MS && w.busy => gc.ruled_out(ruled_out::GAP_BUSY.is(Value::ms(w.ms))),
             Some(w) if w.ms >= GAP_MS && !w.idle => {
                 let gap = scope::GAP_USE.is(Value::ms(w.ms));
-                blind(self, gap, "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails), or fathom record")
+                blind(self, gap, switch_on::GC_CPU_OR_RECORD.fact())
             }
             Some(w) if w.ms >= GAP_MS => {
                 let gaps = ruled_out::GAPS_LITTLE.is(Value::ms(cost_ms));
@@ -131,11 +140,7 @@ impl Rule for GcLogWriteBlocked {
                 let gap = ruled_out::GAP_SHORT.is(Value::ms(w.ms.max(0.0)));
                 gc.ruled_out(gap.with("least", Value::ms(GAP_MS)))
             }
-            None => blind(
-                self,
-                scope::PHASES.fact(),
-                "-Xlog:gc*,safepoint (JDK 8: -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)",
-            ),
+            None => blind(self, scope::PHASES.fact(), switch_on::GC_PHASES.fact()),
         }
     }
 }

@@ -5,7 +5,9 @@ use fathom_recording::vocabulary::{fact, figure};
 use super::gc_case::{GcCase, blind, cited, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{
+    Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, scope, switch_on, titles,
+};
 use crate::{Case, Finding, Judgement, Layer, Rule};
 
 /// Share of young collections after which the survivor spaces are overrun: the threshold falls to 1
@@ -59,8 +61,7 @@ impl Rule for GcPrematurePromotion {
         let aged: Vec<Pause<'_>> =
             young.iter().filter(|p| p.span.figure(figure::TENURING_THRESHOLD).is_some()).copied().collect();
         if aged.is_empty() && !young.is_empty() {
-            let switch = "-Xlog:gc*,gc+age=trace (JDK 8: -XX:+PrintTenuringDistribution)";
-            return blind(self, scope::AGES.fact(), switch);
+            return blind(self, scope::AGES.fact(), switch_on::GC_AGES.fact());
         }
         if young.is_empty() {
             return gc.ruled_out(ruled_out::NO_YOUNG.fact());
@@ -154,7 +155,7 @@ fn garbage(pauses: &[Pause<'_>]) -> f64 {
 
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, aged: &[Pause<'_>], seen: &Seen, cost_ms: f64) -> Finding {
     let old: Vec<Pause<'_>> = gc.slow.iter().filter(|p| cleans_old(p)).copied().collect();
-    let why = "survivors are overrun and die in the old generation; how much would die with larger survivor spaces is not in the log";
+    let why = &reasons::SURVIVORS_OVERRUN;
     let sure = Ground::Incomplete.because(gc.case, cost_ms, why);
     let mut finding = gc.finding(rule, sure, cost_ms, &old);
     let title = titles::GC_PREMATURE_PROMOTION.is(Value::share(seen.collapsed));

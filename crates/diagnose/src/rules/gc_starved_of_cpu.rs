@@ -5,7 +5,9 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 use super::gc_case::{GcCase, blind, cited, most, no_swap, summed};
 use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{
+    Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, scope, switch_on, titles,
+};
 use crate::intervals::Intervals;
 use crate::limits::LONG_MS;
 use crate::waits::log_write::log_writes;
@@ -63,6 +65,10 @@ impl Rule for GcStarvedOfCpu {
         &[crate::Sight::Collections]
     }
 
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
         let gc = match GcCase::of(case, jvm, self) {
             Ok(gc) => gc,
@@ -77,7 +83,7 @@ impl Rule for GcStarvedOfCpu {
             if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
                 return Judgement::NotApplicable;
             }
-            return blind(self, scope::CPU_TIME.fact(), "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)");
+            return blind(self, scope::CPU_TIME.fact(), switch_on::GC_CPU.fact());
         }
         // A pause in which the log's own write blocked had no use for CPUs meanwhile.
         let writes = log_writes(case.recording, jvm).into_iter().map(|write| (write.t0_ns(), write.t1_ns()));
@@ -168,15 +174,8 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
     let support = support(gc);
     let swapped = swapped(gc);
     let (ground, why) = match (support.is_empty(), &swapped) {
-        (false, None) => (
-            Ground::Incomplete,
-            "other metrics point to busy CPUs too; run-queue times of the workers would prove it",
-        ),
-        _ => (
-            Ground::Fits,
-            "a heap that was swapped out prints the same figures. Proof: run-queue time of the workers (perf sched, \
-             /proc/PID/task/*/schedstat) and no major page faults",
-        ),
+        (false, None) => (Ground::Incomplete, &reasons::CPUS_BUSY_TOO),
+        _ => (Ground::Fits, &reasons::MAY_BE_SWAPPED),
     };
     let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, long);
     let title = titles::GC_STARVED_OF_CPU.is(Value::seconds(seen.cpu.cpu_s()));

@@ -16,10 +16,11 @@ use super::gc_case::{GcCase, blind, cited, summed};
 use crate::collections::{LivePoint, Pause, live_points};
 use crate::confidence::Ground;
 use crate::facts::{
-    Fact, Value, checks, culprits, live_set, meanings, pauses, remedies, scope, titles, written,
+    Fact, Value, checks, culprits, live_set, meanings, pauses, reasons, remedies, scope, switch_on, titles,
+    written,
 };
 use crate::live_set::{Growth, READINGS, Rise};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
+use crate::{Case, Finding, Judgement, Layer, Rule, Sure};
 
 /// The rise in the later half must keep this share of that in the earlier half to be called steady.
 const STEADY: f64 = 0.9;
@@ -63,6 +64,15 @@ impl Rule for HeapLeak {
         &[crate::Sight::Collections]
     }
 
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
+    /// A heap that is full of what is kept.
+    fn brings_about(&self) -> &'static [&'static str] {
+        &["gc-evacuation-failure", "gc-heap-too-small", "gc-allocation-stall", "out-of-memory", "jvm-stopped"]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
         let gc = match GcCase::of(case, jvm, self) {
             Ok(gc) => gc,
@@ -84,7 +94,7 @@ impl HeapLeak {
         let (case, jvm) = (gc.case, gc.jvm);
         let points = live_points(case.recording, jvm, None);
         let Some(heap) = gc.heap_max_bytes() else {
-            return blind(self, scope::HEAP_SIZE.fact(), "-Xlog:gc* (JDK 8: -XX:+PrintGCDetails)");
+            return blind(self, scope::HEAP_SIZE.fact(), switch_on::GC_SIZES.fact());
         };
         if points.len() < READINGS {
             return self.not_known(
@@ -114,7 +124,7 @@ impl HeapLeak {
     fn not_known(&self, (gc, dump): (&GcCase<'_, '_>, Option<&Dump<'_>>), why: Fact) -> Judgement {
         let what = live_set::NOT_KNOWN.fact().with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
         let what = with_keeper(what.with("why", Value::list([why])), dump);
-        blind(self, what, "a longer log, or jcmd PID GC.class_histogram twice, some time apart")
+        blind(self, what, switch_on::LONGER_LOG_OR_HISTOGRAMS.fact())
     }
 }
 
@@ -139,32 +149,13 @@ fn with_keeper(fact: Fact, dump: Option<&Dump<'_>>) -> Fact {
 }
 
 /// How sure it is, and why.
-fn sure(
-    gc: &GcCase<'_, '_>,
-    keeper: Option<&Keeper<'_>>,
-    at_its_end: bool,
-    cost_ms: f64,
-) -> (Confidence, String) {
+fn sure(gc: &GcCase<'_, '_>, keeper: Option<&Keeper<'_>>, at_its_end: bool, cost_ms: f64) -> Sure {
     let (ground, why) = match (keeper.map(|keeper| keeper.by), at_its_end) {
-        (Some(By::Grew(_)), true) => {
-            (Ground::Itself, "the growth goes on until the heap is full, and two dumps show what grew")
-        }
-        (Some(By::Grew(_)), false) => (
-            Ground::Incomplete,
-            "log and dumps show the same growth; a cache without a limit that is still filling looks the same until it stops",
-        ),
-        (Some(By::Suspicion), _) => (
-            Ground::Incomplete,
-            "the log shows that the heap grows, and the dump shows one that keeps much of it in many entries without a bound; a second \
-             dump would show whether this is what grows",
-        ),
-        (_, true) => (
-            Ground::Incomplete,
-            "the growth goes on until the heap is full; what holds the objects is not in a GC log",
-        ),
-        (_, false) => {
-            (Ground::Fits, "a cache without a limit that is still filling looks the same until it stops")
-        }
+        (Some(By::Grew(_)), true) => (Ground::Itself, &reasons::FULL_AND_TWO_DUMPS),
+        (Some(By::Grew(_)), false) => (Ground::Incomplete, &reasons::LOG_AND_DUMPS),
+        (Some(By::Suspicion), _) => (Ground::Incomplete, &reasons::ONE_DUMP),
+        (_, true) => (Ground::Incomplete, &reasons::GROWS_UNTIL_FULL),
+        (_, false) => (Ground::Fits, &reasons::MAY_BE_A_CACHE),
     };
     ground.because(gc.case, cost_ms, why)
 }

@@ -4,15 +4,12 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 use rustc_hash::FxHashMap;
 
-use crate::facts::{Value, scope};
+use crate::facts::{Value, scope, switch_on};
 use crate::intervals::Intervals;
 use crate::metrics::Distribution;
 use crate::{BlindSpot, Case, Evidence, Fact, Judgement, Origin, Rule, Statement, Window};
 
 /// What shows compilations.
-pub(crate) const JIT_LOG: &str = "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml \
-                                  (with less in it: -Xlog:jit+compilation=debug, JDK 8: -XX:+PrintCompilation)";
-
 /// The first so many nanoseconds of a JVM are its start-up, in which everything is compiled for the
 /// first time. Measured: a server of 23 MB of LogCompilation was done with most of it after 6 CPU
 /// seconds; on a busy machine with two CPUs that is half a minute.
@@ -76,7 +73,7 @@ impl<'c, 'a> JitCase<'c, 'a> {
             return Err(Judgement::Inconclusive(BlindSpot {
                 what: scope::COMPILATIONS.is(Value::name(case.jvm_name(jvm))).into(),
                 rules: vec![rule.id().to_owned()],
-                remedy: JIT_LOG.into(),
+                remedy: switch_on::JIT_LOG.fact().into(),
             }));
         }
         Ok(jit)

@@ -4,9 +4,11 @@
 use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::jit_case::{JIT_LOG, JitCase};
+use super::jit_case::JitCase;
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, checks, compile, culprits, meanings, remedies, scope, titles};
+use crate::facts::{
+    Metric, Value, checks, compile, culprits, meanings, reasons, remedies, scope, switch_on, titles,
+};
 use crate::intervals::Intervals;
 use crate::{BlindSpot, Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
@@ -61,7 +63,7 @@ impl Rule for JitCodeCacheFull {
                 return Judgement::Inconclusive(BlindSpot {
                     what: scope::COMPILATIONS.is(Value::name(case.jvm_name(jvm))).into(),
                     rules: vec![self.id().to_owned()],
-                    remedy: JIT_LOG.into(),
+                    remedy: switch_on::JIT_LOG.fact().into(),
                 });
             }
             let hardly = compile::CACHE_HARDLY.is(Value::count(seen.collections.len()));
@@ -135,19 +137,9 @@ fn found(
 ) -> Finding {
     let is_half = case.share(cost_ms).is_some_and(|share| share >= 0.5);
     let (ground, why) = match (&seen.disabled, is_half) {
-        (Some(_), true) => (
-            Ground::Traces,
-            "the JVM says itself that it stopped compiling, and the loss came after that; which code ran interpreted \
-             is not in the logs",
-        ),
-        (Some(_), false) => (
-            Ground::Traces,
-            "the JVM says itself that it stopped compiling; what that cost is not in the logs",
-        ),
-        (None, _) => (
-            Ground::Fits,
-            "code is thrown away for lack of room; what its compiling again cost is not in the logs",
-        ),
+        (Some(_), true) => (Ground::Traces, &reasons::STOPPED_COMPILING),
+        (Some(_), false) => (Ground::Traces, &reasons::STOPPED_COMPILING_COST),
+        (None, _) => (Ground::Fits, &reasons::CODE_THROWN_AWAY),
     };
     let mut finding = case.finding(rule, jvm, ground.because(case, cost_ms, why), cost_ms);
     let title = if seen.disabled.is_some() { &titles::COMPILER_OFF } else { &titles::CODE_CACHE_FULL };

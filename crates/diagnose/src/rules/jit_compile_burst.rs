@@ -17,11 +17,12 @@ use self::burst::{Burst, busiest, cost_ms};
 use self::finding::found;
 use self::peers::leader;
 use self::samples::Support;
-pub(crate) use self::uncompiled::Uncompiled;
+use self::uncompiled::Uncompiled;
 use super::jit_case::JitCase;
 use super::jit_deopt_loop::in_a_loop;
-use crate::facts::{Value, compile};
+use crate::facts::{Metric, Value, compile, reasons, switch_on};
 use crate::intervals::Intervals;
+use crate::rule::ShareOfCode;
 use crate::{Case, Fact, Judgement, Layer, Rule};
 
 /// A burst in a smaller part of the slow windows is judged in that part.
@@ -76,6 +77,13 @@ impl Rule for JitCompileBurst {
         &[crate::Sight::Compilations]
     }
 
+    /// What operations ran before it was compiled, which would else be reported as growth of the
+    /// methods that ran it.
+    fn slows_code<'a>(&self, case: &Case<'a>, jvm: ProcessId) -> Option<(&'static Metric, ShareOfCode<'a>)> {
+        let uncompiled = Uncompiled::of(case, jvm)?;
+        Some((&reasons::WITH_UNCOMPILED, Box::new(move |stack| uncompiled.saved(stack))))
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let jit = match JitCase::of(case, jvm, self) {
             Ok(jit) => jit,
@@ -97,7 +105,7 @@ impl Rule for JitCompileBurst {
                         .with("tasks", tasks)
                         .into(),
                     rules: vec![self.id().to_owned()],
-                    remedy: "a table of throughput or latency, or --slow and --base".into(),
+                    remedy: switch_on::SERIES_OR_WINDOWS.fact().into(),
                 });
             }
             let fact = match case.loss.measure.is_none() {

@@ -8,7 +8,7 @@ use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::JitCase;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, compile, culprits, meanings, remedies, ruled_out, titles};
+use crate::facts::{Value, checks, compile, culprits, meanings, reasons, remedies, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule};
@@ -174,15 +174,10 @@ fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cos
     let case = jit.case;
     let (worst, times) = again.methods.first().copied().unwrap_or(("", 0));
     let (ground, why) = match case.share(cost_ms) {
-        Some(share) if share >= 0.5 && case.lost_during_ms(&again.ranges).is_some() => (
-            Ground::Traces,
-            "what is compiled so often was thrown away as often, and most of the loss falls into that; why it was thrown away was \
-             not recorded",
-        ),
-        _ => (
-            Ground::Fits,
-            "what is compiled so often was thrown away as often; that the application waited for it was not seen",
-        ),
+        Some(share) if share >= 0.5 && case.lost_during_ms(&again.ranges).is_some() => {
+            (Ground::Traces, &reasons::COMPILED_OFTEN)
+        }
+        _ => (Ground::Fits, &reasons::COMPILED_OFTEN_COST),
     };
     let mut finding = case.finding(rule, jit.jvm, ground.because(case, cost_ms, why), cost_ms);
     let method = Value::name(worst);
@@ -276,14 +271,10 @@ fn found(
     let case = jit.case;
     let reasons = reasons(rounds);
     let (ground, why) = match case.share(cost_ms) {
-        Some(share) if share >= 0.5 && case.lost_during_ms(ranges).is_some() => (
-            Ground::Traces,
-            "the rounds are in the log and most of the loss falls into them; which code ran interpreted is not",
-        ),
-        _ => (
-            Ground::Fits,
-            "the rounds are in the log; that the methods are what the application waited for is not",
-        ),
+        Some(share) if share >= 0.5 && case.lost_during_ms(ranges).is_some() => {
+            (Ground::Traces, &reasons::ROUNDS)
+        }
+        _ => (Ground::Fits, &reasons::ROUNDS_COST),
     };
     let mut finding = case.finding(rule, jit.jvm, ground.because(case, cost_ms, why), cost_ms);
     let worst = rounds.loops.first().map_or(&"", |(method, _)| method);

@@ -8,7 +8,7 @@ use fathom_recording::{FrameId, FrameType, ProcessId, Recording};
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, compile, culprits, meanings, remedies, titles};
+use crate::facts::{Metric, Value, checks, compile, culprits, meanings, reasons, remedies, titles};
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Methods and callers that are named.
@@ -214,20 +214,11 @@ impl Why {
     }
 
     /// On what ground it stands, and why.
-    fn ground(&self) -> (Ground, &'static str) {
+    fn ground(&self) -> (Ground, &'static Metric) {
         match self {
-            Self::SwitchedOff(_) => (
-                Ground::Incomplete,
-                "the method runs as Java, and the flag that does so was given; how much faster it would be was not measured",
-            ),
-            Self::JdkIsOlder => (
-                Ground::Incomplete,
-                "the method runs as Java, and this JDK has no intrinsic for it; how much faster it would be was not measured",
-            ),
-            Self::NotSeen => (
-                Ground::Fits,
-                "the method runs as Java; whether this CPU supports the intrinsic was not seen",
-            ),
+            Self::SwitchedOff(_) => (Ground::Incomplete, &reasons::INTRINSIC_OFF),
+            Self::JdkIsOlder => (Ground::Incomplete, &reasons::INTRINSIC_LATER),
+            Self::NotSeen => (Ground::Fits, &reasons::INTRINSIC_UNSEEN),
         }
     }
 

@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::{fact, sample};
-use fathom_recording::{FrameType, ProcessId};
+use fathom_recording::{FrameType, ProcessId, StackId};
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
 use super::jit_case::{JitCase, name_of};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, compile, culprits, meanings, remedies, ruled_out, titles};
+use crate::facts::{
+    Metric, Value, checks, compile, culprits, meanings, reasons, remedies, ruled_out, titles,
+};
+use crate::rule::ShareOfCode;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// How long a method must have run in the interpreter to be one that is never compiled,
@@ -57,6 +60,17 @@ impl Rule for JitNeverCompiled {
 
     fn needs(&self) -> &'static [crate::Sight] {
         &[crate::Sight::CpuSamples]
+    }
+
+    /// All that is interpreted.
+    fn slows_code<'a>(&self, case: &Case<'a>, _jvm: ProcessId) -> Option<(&'static Metric, ShareOfCode<'a>)> {
+        let recording = case.recording;
+        let share = move |stack: StackId| {
+            let node = recording.stacks.get(stack.index());
+            let frame = node.and_then(|node| recording.frames.get(node.frame.index()));
+            f64::from(frame.is_some_and(|frame| frame.frame_type == FrameType::Interpreted))
+        };
+        Some((&reasons::WITH_INTERPRETED, Box::new(share)))
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
@@ -124,20 +138,10 @@ fn found(
     let no_compilers = has_no_compilers(cpu.case, jvm);
     let samples = cpu.samples_of(is_one);
     let (ground, why) = match (no_compilers, others_compiled) {
-        _ if samples < ENOUGH => (
-            Ground::Fits,
-            "it was seen in a few samples only, so that its share of the CPU time is not known well",
-        ),
-        (true, _) => (Ground::Incomplete, "the flag that switches the compilers off was given"),
-        (_, true) => (
-            Ground::Incomplete,
-            "compilations were recorded, and none of these methods; how large a method is was not seen, and how much faster its compiled code would \
-             be was not measured",
-        ),
-        (_, false) => (
-            Ground::Fits,
-            "it stayed in the interpreter for longer than any hot method does; compilations were not recorded",
-        ),
+        _ if samples < ENOUGH => (Ground::Fits, &reasons::FEW_SAMPLES),
+        (true, _) => (Ground::Incomplete, &reasons::COMPILERS_OFF),
+        (_, true) => (Ground::Incomplete, &reasons::OTHERS_COMPILED),
+        (_, false) => (Ground::Fits, &reasons::STAYED_INTERPRETED),
     };
     let mut finding = cpu.case.finding(rule, jvm, ground.because(cpu.case, cost_ms, why), cost_ms);
     let most = methods.first().map_or("", |(method, _)| *method);

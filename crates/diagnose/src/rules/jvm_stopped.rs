@@ -16,7 +16,9 @@ use super::gc_case::{blind, cited, most, no_swap, ranges, summed};
 use crate::burden::{self, Burden};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, ruled_out, scope, titles};
+use crate::facts::{
+    Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, scope, switch_on, titles,
+};
 use crate::intervals::Intervals;
 use crate::limits::LONG_MS;
 use crate::stops::{UNNAMED, name_of};
@@ -90,7 +92,7 @@ impl Rule for JvmStopped {
                     .fact()
                     .with("jvm", Value::name(case.jvm_name(jvm)))
                     .with("stopped", Value::from(stopped_for(&burden.stops.and(&slow), &slow))),
-                "a longer log",
+                switch_on::LONGER_LOG.fact(),
             ),
             // Stops that were picked are attributed by their causes, and as a share of the whole
             // run.
@@ -203,14 +205,13 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
         by_sort.sort_by(|a, b| b.1.ms.total_cmp(&a.1.ms));
     }
 
-    let why = "the log shows the stops and what they were; why they take so long it does not name";
     // In slow windows, stops that are no burden by themselves may be there by chance.
     let slow_ms = Case::length_ms(&case.slow);
     let longest = seen.stops.ranges().iter().map(|(from, to)| to.saturating_sub(*from)).max();
     let is_burden =
         seen.stops.length_ms() >= MATTERS_SHARE * slow_ms || longest.unwrap_or(0) as f64 / 1e6 >= LONG_MS;
     let ground = if is_burden { Ground::Incomplete } else { Ground::Fits };
-    let sure = ground.because(case, seen.cost_ms, why);
+    let sure = ground.because(case, seen.cost_ms, &reasons::STOPS_NAMED);
     let mut finding = case.finding(rule, jvm, sure, seen.cost_ms);
     if collections_ms * 2.0 < seen.stops.length_ms() {
         finding.layer = Layer::Safepoint;

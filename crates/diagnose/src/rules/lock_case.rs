@@ -13,11 +13,11 @@ use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, checks, locks as facts, meanings, remedies, ruled_out, titles};
+use crate::facts::{Metric, Value, checks, locks as facts, meanings, reasons, remedies, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
-use crate::{Case, Fact, Finding, Judgement, Rule, quantity};
+use crate::{Case, Fact, Finding, Judgement, Rule};
 
 /// Records cited.
 const CITED: usize = 3;
@@ -217,43 +217,21 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         Ground::Waits
     };
     let why = match &holders {
-        _ if deadlock.is_some() => {
-            "each of these threads waits for what the next one holds, and none of these waits had ended when the \
-             recording did"
-                .to_owned()
+        _ if deadlock.is_some() => reasons::DEADLOCK.fact(),
+        _ if first.class.is_empty() => reasons::STACKS_OF_SWITCHES.fact(),
+        Some(holders) if !holders.is_covered() => {
+            reasons::HOLDERS_PARTLY.is(Value::ms(holders.covered_ms)).with("of", Value::ms(holders.wanted_ms))
         }
-        _ if first.class.is_empty() => "the waits are known from the stacks of switches alone: no record of a lock says which one it was, \
-                                       and whether it was one"
-            .to_owned(),
-        Some(holders) if !holders.is_covered() => format!(
-            "the waits were measured; who held it is known for {} of the {} for which somebody waited, and what the holders did for the \
-             rest is not: a holder that is itself off the CPU causes the same waits, and so do permits that are never released",
-            quantity::millis(holders.covered_ms),
-            quantity::millis(holders.wanted_ms)
-        ),
-        Some(holders) if holders.waits_for_a_cpu() => {
-            "its holders waited for a CPU for most of the time in which others waited for them: whatever takes the CPUs causes the same waits"
-                .to_owned()
+        Some(holders) if holders.waits_for_a_cpu() => reasons::HOLDERS_WITHOUT_CPU.fact(),
+        Some(holders) if holders.is_known() => {
+            reasons::HOLDERS_KNOWN.is(Value::ms(holders.known_ms)).with("of", Value::ms(holders.held_ms))
         }
-        Some(holders) if holders.is_known() => format!(
-            "the waits were measured; what its holders did is known of {} of the {} for which they are known to have \
-             held it while others waited",
-            quantity::millis(holders.known_ms),
-            quantity::millis(holders.held_ms)
-        ),
-        _ => "the waits were measured; what its holders did meanwhile was not: a holder that is itself off the CPU \
-              (throttled, swapped, blocked on a disk) causes the same waits"
-            .to_owned(),
+        _ => reasons::HOLDERS_UNSEEN.fact(),
     };
     // What was concluded is not said as if it had been read.
     let inferred = holders.as_ref().is_some_and(|holders| holders.is_inferred);
-    let why = match inferred {
-        true => format!(
-            "{why}; the lock names no owner: whoever ended a wait is assumed to have held it from when the wait began"
-        ),
-        false => why,
-    };
     let mut finding = waits.finding(rule, ground.because(waits.case, waits.cost_ms(), why));
+    finding.why_confidence.extend(inferred.then(|| reasons::OWNER_INFERRED.fact().into()));
     let holders = holders.filter(Holders::is_known);
     let title = title(waits, &locks, first, hot, words);
     let story = holders.as_ref().filter(|holders| hot && holders.is_covered());

@@ -50,10 +50,7 @@ mod tls_not_resumed;
 mod wait_case;
 
 use crate::Rule;
-pub(crate) use cpu_taken_by_others::{CpuTakenByOthers, queueing_after_disk};
-pub(crate) use heap_leak::HeapLeak;
-pub(crate) use jit_compile_burst::{JitCompileBurst, Uncompiled};
-pub(crate) use jit_never_compiled::JitNeverCompiled;
+pub(crate) use cpu_taken_by_others::queueing_after_disk;
 
 /// All rules. Of two findings that cost the same and are equally sure, the one listed first comes
 /// first.
@@ -94,12 +91,12 @@ pub const RULES: &[&dyn Rule] = &[
     &jvm_stopped::JvmStopped,
 ];
 
-/// Whether the cause of a rule makes other code grow ([`Rule::makes_others_grow`]).
-pub(crate) fn makes_others_grow(id: &str) -> bool {
-    RULES.iter().any(|rule| rule.id() == id && rule.makes_others_grow())
+/// The rule with an id; `None` of what is found without one.
+pub(crate) fn find(id: &str) -> Option<&'static dyn Rule> {
+    RULES.iter().copied().find(|rule| rule.id() == id)
 }
 
 /// Whether a finding of a rule is only what the others leave ([`Rule::yields`]).
 pub(crate) fn yields(id: &str) -> bool {
-    RULES.iter().any(|rule| rule.id() == id && rule.yields())
+    find(id).is_some_and(Rule::yields)
 }

@@ -6,7 +6,7 @@ use fathom_recording::{ProcessId, Span};
 use super::finalizer_backlog;
 use super::gc_case::cited;
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, checks, culprits, meanings, remedies, titles, written};
+use crate::facts::{Metric, Value, checks, culprits, meanings, reasons, remedies, titles, written};
 use crate::{Case, Judgement, Layer, Remedy, Rule};
 
 /// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names, or ends.
@@ -41,6 +41,10 @@ impl Rule for OutOfMemory {
         &[crate::Sight::Collections]
     }
 
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let of = |kind: &'static str| case.recording.spans_of(kind).filter(move |w| w.process() == jvm);
         let mut said: Vec<(What, Span<'_>)> =
@@ -52,7 +56,7 @@ impl Rule for OutOfMemory {
         let Some(worst) = said.iter().map(|(what, _)| *what).min() else {
             return Judgement::NotApplicable;
         };
-        let why = "the JVM says so itself; what holds the memory is not in its log";
+        let why = &reasons::SAID_BY_JVM;
         let mut finding = case.finding(self, jvm, Ground::Incomplete.because(case, 0.0, why), 0.0);
         let times = said.iter().filter(|(what, _)| *what == worst).count();
         finding.title = worst.title().is(Value::count(times)).into();

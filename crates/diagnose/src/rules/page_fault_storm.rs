@@ -8,7 +8,7 @@ use self::words::{called, in_short, meaning, remedies};
 use super::fault_case::{Faults, PAGE};
 use super::gc_case::{WHOLE_RUN_SHARE, blind, summed};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, faults as facts, scope, titles};
+use crate::facts::{Value, checks, culprits, faults as facts, reasons, scope, switch_on, titles};
 use crate::intervals::Intervals;
 use crate::sight::left_out;
 use crate::waits::Category;
@@ -102,8 +102,7 @@ impl Rule for PageFaultStorm {
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(faults) = Faults::of(case, jvm) else {
             let left_out = left_out(case.recording, source::MEMORY);
-            let remedy = left_out
-                .unwrap_or_else(|| "fathom record (eBPF), or perf record -g with the kernel's frames".into());
+            let remedy = left_out.unwrap_or_else(|| switch_on::FAULTS.fact());
             return blind(self, scope::PAGE_FAULTS.fact(), remedy);
         };
         let cost_ms = faults.cost_ms();
@@ -177,12 +176,8 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
     let toucher = methods.first().map(|(method, _)| *method);
 
     let sure = match faults.measured {
-        true => Ground::Itself.sure(case, cost_ms, "each fault was counted and timed"),
-        false => Ground::Traces.sure(
-            case,
-            cost_ms,
-            "CPU samples show the kernel's handling of faults, which were not counted",
-        ),
+        true => Ground::Itself.sure(case, cost_ms, &reasons::FAULTS_TIMED),
+        false => Ground::Traces.sure(case, cost_ms, &reasons::FAULTS_SAMPLED),
     };
     let mut finding = case.finding(rule, jvm, sure, cost_ms);
     let all_ms: f64 = mappings.iter().map(|(_, _, ms)| *ms).sum();

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::gc_case::{cited, summed};
 use crate::attribution::Pool;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, remedies, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, titles, waits as facts};
 use crate::growth::busy_pools::takes_tasks;
 use crate::intervals::Intervals;
 use crate::places::Places;
@@ -271,7 +271,7 @@ impl<'a> Spent<'a> {
         jvm: ProcessId,
         (pool, usual, cost_ms): (Pool<'a>, f64, f64),
     ) -> Finding {
-        let why = "stacks show the waits within tasks, and the scheduler how they ended; which task waits for which was not seen";
+        let why = &reasons::WAITS_WITHIN_TASKS;
         let mut finding = case.finding(rule, jvm, Ground::Incomplete.because(case, cost_ms, why), cost_ms);
         let place = self.nested.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or(&"", |(place, _)| place);
         let usual = (!case.base.is_empty()).then(|| Value::share(usual));

@@ -6,11 +6,11 @@ use fathom_recording::vocabulary::{kind, source};
 use super::cpu_contention::CpuContention;
 use super::gc_case::{cited, summed};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, remedies, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::stack::ByStack;
 use crate::waits::{Category, frozen};
-use crate::{Case, Fact, Judgement, Layer, Rule};
+use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
 /// A stop that is worth a finding whatever it is of the whole, milliseconds: requests time out.
 const LONG_MS: f64 = 1_000.0;
@@ -50,6 +50,14 @@ impl Rule for ProcessStopped {
         true
     }
 
+    fn is_about_stops(&self) -> bool {
+        true
+    }
+
+    fn reports(&self, _finding: &Finding, category: Category, _method: &str) -> bool {
+        category == Category::Frozen
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         if !case.has(kind::SCHED_OFF, jvm) {
             return Judgement::NotApplicable;
@@ -71,7 +79,7 @@ impl Rule for ProcessStopped {
                 source: source.into(),
             };
         }
-        let why = "the scheduler saw its threads stopped in the kernel's functions for stopped tasks";
+        let why = &reasons::THREADS_STOPPED;
         let mut finding = case.finding(self, jvm, Ground::Standstill.because(case, cost_ms, why), cost_ms);
         let times = slow.ranges().len();
         let title = titles::PROCESS_STOPPED.is(Value::ms(slow.length_ms()));
@@ -130,9 +138,8 @@ impl<'a> Traced<'a> {
         (case.matters(cost_ms) && traced.added_up_ms >= LONG_MS && slow >= TRACED_SHARE).then_some(traced)
     }
 
-    fn finding(&self, rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId) -> crate::Finding {
-        let why = "the scheduler saw threads stopped in the kernel's functions for stopped tasks, not all at once; what else the tracer \
-                   costs (its own CPU time, the way through the kernel) is not included";
+    fn finding(&self, rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId) -> Finding {
+        let why = &reasons::THREADS_TRACED;
         let sure = Ground::Incomplete.because(case, self.cost_ms, why);
         let mut finding = case.finding(rule, jvm, sure, self.cost_ms);
         let by = self.by.map(Value::name);
@@ -267,7 +274,7 @@ mod tests {
     fn without_a_series_the_time_in_which_the_process_was_stopped_is_the_slow_window() {
         let recording = recording(4, 4);
         let diagnosis = crate::diagnose(&recording, &crate::Options::default()).unwrap();
-        assert_eq!(diagnosis.windows.slow.len(), 1, "{}", diagnosis.windows.how);
+        assert_eq!(diagnosis.windows.slow.len(), 1, "{:?}", diagnosis.windows.how);
         assert!((diagnosis.loss.lost_ms - 3_000.0).abs() < 1.0, "{:?}", diagnosis.loss);
         assert_eq!(diagnosis.findings[0].rule, "process-stopped");
     }

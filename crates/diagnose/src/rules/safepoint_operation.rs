@@ -12,7 +12,7 @@ use fathom_recording::{ProcessId, Span};
 use super::gc_case::{cited, median, ranges, summed, windows_of};
 use crate::burden;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, ruled_out, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, reasons, ruled_out, titles, waits as facts};
 use crate::growth::handshakes;
 use crate::intervals::Intervals;
 use crate::limits::stands_out;
@@ -241,13 +241,8 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     let of = main.all[0].of;
     let asked = asked_by(case, jvm, &main.all);
     let sure = match of.works_long {
-        true => Ground::Itself.sure(case, held.cost_ms, "the operation is named"),
-        false => Ground::Fits.because(
-            case,
-            held.cost_ms,
-            "the operation is named, and has little work of its own: that its thread waited for a CPU, for memory from \
-             swap or for a disk is as likely",
-        ),
+        true => Ground::Itself.sure(case, held.cost_ms, &reasons::OPERATION_NAMED),
+        false => Ground::Fits.because(case, held.cost_ms, &reasons::OPERATION_SMALL),
     };
     let mut finding = case.finding(rule, jvm, sure, held.cost_ms);
     let several = main.all.len() > 1;

@@ -15,7 +15,9 @@ use super::gc_starved_of_cpu::waited;
 use crate::chain::{Link, Part};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, remedies, scope, titles, waits as facts};
+use crate::facts::{
+    Value, checks, culprits, meanings, reasons, remedies, scope, switch_on, titles, waits as facts,
+};
 use crate::intervals::Intervals;
 use crate::limits::stands_out;
 use crate::quantity::plural;
@@ -114,9 +116,7 @@ impl Rule for SafepointSlowToReach {
             return Judgement::Inconclusive(BlindSpot {
                 what: scope::TIME_TO_STOP.is(Value::name(case.jvm_name(jvm))).into(),
                 rules: vec![self.id().to_owned()],
-                remedy: "safepoint lines: -Xlog:safepoint:file=gc.log (JDK 8: \
-                         -XX:+PrintGCApplicationStoppedTime)"
-                    .into(),
+                remedy: switch_on::SAFEPOINTS.fact().into(),
             });
         }
         let slow: Vec<&Wait<'_>> = waits.slow.iter().filter(|w| w.is_long()).collect();
@@ -311,35 +311,13 @@ fn found(
     let leaving = longest.leave_ms > longest.reach_ms;
     let very_late = longest.reach_ms >= VERY_LATE_MS && late.is_none();
     let (culprit, ground, why) = match (leaving, machine) {
-        (false, false) if very_late && collections_were_held_up(case, jvm) => (
-            &culprits::HELD_UP,
-            Ground::Fits,
-            "collections of this run waited for seconds or spent them in the kernel, and what held these up may well have \
-             held up threads; a loop or a copy without a poll would look the same",
-        ),
-        (true, _) => (
-            &culprits::VM_THREAD,
-            Ground::Incomplete,
-            "the log shows the time; that the VM thread did not get a CPU is what usually makes it so",
-        ),
-        (_, true) => (
-            &culprits::NO_CPU,
-            Ground::Fits,
-            "many or trivial operations are slow to reach, so it is no thread's code; the log does not show what kept \
-             the threads from running",
-        ),
-        _ if part >= THROUGHOUT => (
-            &culprits::NO_POLL,
-            Ground::Incomplete,
-            "the log shows the time lost here; waits for a CPU are shorter than these; whether it is a loop, a \
-             copy or a fault is not in the log",
-        ),
-        _ => (
-            &culprits::LATE_THREAD,
-            Ground::Incomplete,
-            "the log shows the time lost here; a few safepoints among many fast ones point at one late thread, which \
-             the log does not name",
-        ),
+        (false, false) if very_late && collections_were_held_up(case, jvm) => {
+            (&culprits::HELD_UP, Ground::Fits, &reasons::HELD_UP)
+        }
+        (true, _) => (&culprits::VM_THREAD, Ground::Incomplete, &reasons::VM_THREAD_WITHOUT_CPU),
+        (_, true) => (&culprits::NO_CPU, Ground::Fits, &reasons::TRIVIAL_ARE_SLOW),
+        _ if part >= THROUGHOUT => (&culprits::NO_POLL, Ground::Incomplete, &reasons::TIME_LOST_HERE),
+        _ => (&culprits::LATE_THREAD, Ground::Incomplete, &reasons::ONE_LATE_THREAD),
     };
     let mut finding = case.finding(rule, jvm, ground.because(case, cost_ms, why), cost_ms);
     // A stop that its window was made around is all of that window, and may be next to nothing of
@@ -356,16 +334,8 @@ fn found(
     if let Some((who, did)) = last {
         finding.culprit = culprits::LAST_IN.is(Value::name(who)).with("did", Value::name(did)).into();
         let ran_on = late.is_some_and(|late| late.ran_on);
-        finding.why_confidence = match ran_on {
-            true => {
-                "the switches of the threads name the one that came last and show that it ran on for longer than to \
-                 the next poll"
-            }
-            false => {
-                "the switches of the threads name the one that came last and show that nothing held it back"
-            }
-        }
-        .into();
+        let reason = if ran_on { &reasons::RAN_ON } else { &reasons::NOT_HELD_BACK };
+        finding.why_confidence = vec![reason.fact().into()];
     }
     finding.meaning = meanings::LAST_THREAD.fact().into();
     finding.evidence = evidence(case, waits, slow, longest, part, trivial);

@@ -8,12 +8,12 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, StrId};
 
 use super::wait_case::Waits;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, remedies, titles, waits as facts};
+use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::java_method;
 use crate::waits::queues::is_jdk;
-use crate::{Case, Judgement, Layer, Remedy, Rule};
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// A start that takes at least this long is slow, milliseconds: one on a machine with room takes a
 /// tenth to a third of one.
@@ -102,6 +102,11 @@ impl Rule for ThreadStartSlow {
         &[crate::Sight::ThreadStarts]
     }
 
+    /// The JVM's lock of its list of threads is waited for where threads are started.
+    fn reports(&self, finding: &Finding, category: Category, method: &str) -> bool {
+        category == Category::NativeLock && finding.culprit.fact().name("value") == Some(method)
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         // Those that the JVM makes for itself (compilers, collectors) keep nobody waiting.
         let by_java = |span: &Span<'_>| span.figure(figure::CALL_NS).is_some();
@@ -135,17 +140,11 @@ impl Rule for ThreadStartSlow {
         }
         // That a thread begins late is not yet that anybody waits for what it does.
         let (ground, why) = match case.share(cost_ms) {
-            Some(share) if share >= 0.5 => (
-                Ground::Waits,
-                "the starts were timed and take half of the loss or more; that work waited for them was not seen",
-            ),
-            Some(_) => (Ground::Waits, "the starts were timed; they take less than half of the loss"),
+            Some(share) if share >= 0.5 => (Ground::Waits, &reasons::STARTS_HALF),
+            Some(_) => (Ground::Waits, &reasons::STARTS_LESS),
             // Over a whole run they may have taken as long ever since it began.
-            None if case.whole_run => (
-                Ground::Fits,
-                "the starts were timed; they took as long all along, and no series shows that they cost anything",
-            ),
-            None => (Ground::Waits, "the starts were timed; no series shows what they cost the application"),
+            None if case.whole_run => (Ground::Fits, &reasons::STARTS_ALL_ALONG),
+            None => (Ground::Waits, &reasons::STARTS_COST),
         };
         let mut finding = waits.finding(self, ground.because(case, cost_ms, why));
         (finding.cost_ms, finding.share) = (cost_ms, case.share(cost_ms));
@@ -423,7 +422,7 @@ mod tests {
             panic!("not found")
         };
         assert!((finding.cost_ms - 820.0).abs() < 1.0, "8.2 s of threads in 20 × 41 ms: {}", finding.cost_ms);
-        assert_eq!(finding.confidence, Confidence::Likely, "{}", finding.why_confidence);
+        assert_eq!(finding.confidence, Confidence::Likely, "{:?}", finding.why_confidence);
     }
 
     #[test]

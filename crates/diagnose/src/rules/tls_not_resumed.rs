@@ -7,7 +7,7 @@ use fathom_recording::vocabulary::kind;
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, cpu as facts, culprits, meanings, remedies, titles};
+use crate::facts::{Value, checks, cpu as facts, culprits, meanings, reasons, remedies, titles};
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
 /// What is done only where a session is made: certificates are sent, checked and proven, keys
@@ -108,11 +108,7 @@ fn part(frames: &[Seen<'_>]) -> Option<&'static str> {
 fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Finding {
     let case = cpu.case;
     let full = in_full(cpu);
-    let sure = Ground::Traces.sure(
-        case,
-        cost_ms,
-        "samples show what only full handshakes do, and not whether the peers had a session to resume",
-    );
+    let sure = Ground::Traces.sure(case, cost_ms, &reasons::FULL_HANDSHAKES);
     let mut finding = case.finding(rule, jvm, sure, cost_ms);
     let title = titles::TLS_NOT_RESUMED.is(Value::share(cpu.share(full)));
     finding.title = cpu.with_waits(title, cost_ms, full).into();

@@ -6,13 +6,13 @@ use fathom_recording::vocabulary::{kind, label, source};
 use fathom_recording::{ProcessId, Recording, Source, Span, ThreadId, Unseen};
 
 use super::gc_case::{cited, marked, summed};
-use crate::facts::{Value, scope};
+use crate::facts::{Value, scope, switch_on};
 use crate::intervals::Intervals;
 use crate::sight::left_out;
 use crate::split_time::Parts;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
-use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Window};
+use crate::{Case, Evidence, Fact, Finding, Judgement, Origin, Rule, Statement, Sure, Window};
 
 /// In the class of a semaphore: `java.util.concurrent.Semaphore$NonfairSync`.
 const SEMAPHORE: &str = "java.util.concurrent.Semaphore";
@@ -255,7 +255,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
-    pub(crate) fn finding(&self, rule: &dyn Rule, sure: (Confidence, String)) -> Finding {
+    pub(crate) fn finding(&self, rule: &dyn Rule, sure: Sure) -> Finding {
         let mut finding = self.case.finding(rule, self.jvm, sure, self.cost_ms());
         let listed = self.slow.iter().map(|w| Window { from_ns: w.span.t0_ns(), to_ns: w.span.t1_ns() });
         // A wait goes on beyond the slow windows; the finding is about what it did to them.
@@ -406,10 +406,6 @@ pub(crate) struct Group {
     pub(crate) ms: f64,
 }
 
-/// What shows waits that a collector of `fathom record` cannot see.
-pub(crate) const OTHER_SOURCES: &str =
-    "a JFR file of the time (jcmd PID JFR.start settings=profile), or strace -f -ttt -T";
-
 /// What threads waited for was not recorded, or not all of it. One wording for all rules, so that
 /// it is one row. Where a collector of `fathom record` looked for it and missed some, another
 /// recording by it would not show more.
@@ -423,10 +419,7 @@ pub(crate) fn unseen(
     let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
     let Some(collector) = collectors(recording, kind).next() else {
         let left_out = collector(kind).and_then(|collector| left_out(recording, collector));
-        let remedy = left_out.unwrap_or_else(|| {
-            "a JFR file of the time (jcmd PID JFR.start settings=profile), fathom record, or strace -f -ttt -T"
-                .into()
-        });
+        let remedy = left_out.unwrap_or_else(|| switch_on::WAITS.fact());
         return super::gc_case::blind(rule, scope::WAITS.is(Value::name(what)), remedy);
     };
     let why: Statement = match collector.unseen.iter().find(|unseen| may_hide(unseen, pid, kind)) {
@@ -440,5 +433,5 @@ pub(crate) fn unseen(
             fact.with("collector", Value::name(&collector.name)).into()
         }
     };
-    super::gc_case::blind(rule, why, OTHER_SOURCES)
+    super::gc_case::blind(rule, why, switch_on::WAITS_BY_OTHERS.fact())
 }

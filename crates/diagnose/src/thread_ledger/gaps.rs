@@ -5,7 +5,7 @@
 //! waits, one by one       ▐████▌          ▐██▌                ▐█████▌
 //! gaps between them             ░░░░░░░░░░    ░░░░░░░░░░░░░░░░
 //!   short waits, of which only the sum is known, are spread over the gap that they were counted in
-//!   what is left ran, as far as the kernel's account of the thread, or its CPU samples, bear it out
+//!   what is left ran, as far as CPU samples of the thread bear it out
 //!   the rest of it is unknown: switches or waits that were not recorded
 //! ```
 
@@ -28,9 +28,6 @@ const MOST_PARTS: i64 = 20;
 /// (without a sample eight periods pass once in 3,000 times).
 const DEVIATIONS: f64 = 3.0;
 const PERIODS: f64 = 8.0;
-/// What the kernel's account of a thread may be behind at each reading: a running thread's is
-/// brought up to date at a tick, of which there are 100 a second at least.
-const STALE_NS: i64 = 10_000_000;
 
 /// How CPU samples were taken, where they bear out that a thread ran.
 #[derive(Clone)]
@@ -107,21 +104,16 @@ struct Row {
     samples: Vec<(i64, i64)>,
 }
 
-/// Where a gap is, and where its lists end.
+/// Where the lists of a gap end.
 struct Place {
-    ends: (i64, i64),
     ran: usize,
     samples: usize,
 }
 
 impl Row {
-    /// The gaps that may lie between two timestamps: those from the first one on that ends behind
-    /// `from`, up to `to`.
-    fn between(&self, from: i64, to: i64) -> impl Iterator<Item = Gap<'_>> {
-        let first = self.gaps.partition_point(|gap| gap.ends.1 <= from);
-        let near = self.gaps[first..].iter().take_while(move |gap| gap.ends.0 < to);
-        near.enumerate().map(move |(i, place)| {
-            let before = (first + i).checked_sub(1).map(|before| &self.gaps[before]);
+    fn gaps(&self) -> impl Iterator<Item = Gap<'_>> {
+        self.gaps.iter().enumerate().map(|(i, place)| {
+            let before = i.checked_sub(1).map(|before| &self.gaps[before]);
             let (ran, samples) = before.map_or((0, 0), |before| (before.ran, before.samples));
             Gap {
                 ran: Cow::Borrowed(&self.ran[ran..place.ran]),
@@ -194,12 +186,11 @@ pub(super) fn of(
             let spread = Intervals::of_sorted(short[first..].iter().map(|(_, part)| *part));
             row.ran.extend_from_slice(own.without(&spread).ranges());
         }
-        row.gaps.push(Place { ends, ran: row.ran.len(), samples: row.samples.len() });
+        row.gaps.push(Place { ran: row.ran.len(), samples: row.samples.len() });
     }
     let mut unknown = Vec::new();
-    let accounts = by_account(records, &row, &mut unknown);
     if let Some(sampler) = sampler {
-        by_samples(sampler, &accounts, &row, &mut unknown);
+        by_samples(sampler, &row, &mut unknown);
     }
     Gaps { short, unknown: Intervals::of(unknown) }
 }
@@ -232,25 +223,11 @@ fn spread(own: &Intervals, owed: &[(Category, i64)], short: &mut Vec<(Category, 
     }
 }
 
-/// Holds the gaps to the kernel's account of the thread; the intervals that it covers.
-fn by_account(records: &ThreadRecords<'_>, row: &Row, unknown: &mut Vec<(i64, i64)>) -> Intervals {
-    for (from, to, ran_ns) in &records.accounts {
-        let mut within: Vec<Gap<'_>> =
-            (row.between(*from, *to)).filter_map(|gap| gap.cut(&Intervals::of([(*from, *to)]))).collect();
-        let all = within.iter().fold(0, |sum: i64, gap| sum.saturating_add(gap.ns()));
-        if all > ran_ns.saturating_add(2 * STALE_NS) {
-            take(&mut within, all.saturating_sub(*ran_ns), unknown);
-        }
-    }
-    Intervals::of(records.accounts.iter().map(|(from, to, _)| (*from, *to)))
-}
-
-/// Holds the gaps that no account covers to what was sampled in each of them, and in all of them
-/// together.
-fn by_samples(sampler: &Sampler, accounts: &Intervals, row: &Row, unknown: &mut Vec<(i64, i64)>) {
-    let sampled = Intervals::of([sampler.covers]).without(accounts);
+/// Holds the gaps to what was sampled in each of them, and in all of them together.
+fn by_samples(sampler: &Sampler, row: &Row, unknown: &mut Vec<(i64, i64)>) {
+    let sampled = Intervals::of([sampler.covers]);
     let mut left = Vec::new();
-    for gap in row.between(i64::MIN, i64::MAX) {
+    for gap in row.gaps() {
         let Some(gap) = gap.cut(&sampled) else { continue };
         if gap.ns() > sampler.most_ns(gap.samples.len(), gap.weight_ns()) {
             unknown.extend(gap.unsupported().ranges());

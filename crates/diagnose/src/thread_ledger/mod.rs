@@ -5,7 +5,7 @@
 //! thread alive ─┬─ switches seen ─┬─ on the run queue ─────────────▶ waiting for a CPU
 //!               │                 ├─ off the CPU ─▶ by its stack, else by the record around it, else "cause not seen"
 //!               │                 └─ the rest ─┬─ short waits, by their sums
-//!               │                              ├─ running, as long as the kernel's account or the samples allow
+//!               │                              ├─ running, as long as the samples allow
 //!               │                              └─ unknown
 //!               └─ not seen ──────┬─ in a record (JFR, strace, a safepoint) ──▶ what it shows
 //!                                 ├─ CPU samples ──▶ running
@@ -14,8 +14,8 @@
 //!
 //! All time is attributed once ([`charge`]), so that the categories of a group add up to threads
 //! × time to the nanosecond. What samples move from one category to another never exceeds what is
-//! there. What ran for longer than the kernel accounts to a thread, to its process or than the
-//! machine has CPUs did not run: nobody saw what it did ([`gaps`], [`bounds`]).
+//! there. What ran for longer than samples allow, than the kernel accounts to its process or than
+//! the machine has CPUs did not run: nobody saw what it did ([`gaps`], [`bounds`]).
 
 mod bounds;
 mod charge;

@@ -7,10 +7,10 @@ mod waits;
 
 use super::*;
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
-use fathom_recording::vocabulary::{count, figure, kind, label, live, sample};
+use fathom_recording::vocabulary::{figure, kind, label, live, sample};
 use fathom_recording::{
-    CountRow, FrameType, Process, ProcessId, Recording, Role, SampleRow, Sampling, SeriesInfo, SeriesKind,
-    Sink, Source, SourceId, SpanRow, StackId, ThreadId,
+    FrameType, Process, ProcessId, Recording, Role, SampleRow, Sampling, SeriesInfo, SeriesKind, Sink,
+    Source, SourceId, SpanRow, StackId, ThreadId,
 };
 
 pub(super) const MS: i64 = 1_000_000;
@@ -76,16 +76,6 @@ impl Watched {
             stack,
             figures,
             ..SpanRow::new(kind, "", (from * MS, to * MS), self.process, self.source)
-        });
-    }
-
-    /// How long the kernel says that a thread ran.
-    pub(super) fn account(&mut self, thread: ThreadId, (from, to): (i64, i64), ran_ms: i64) {
-        let interval = (from * MS, to * MS);
-        self.recording.count(&CountRow {
-            thread: Some(thread),
-            total_ns: Some((ran_ms * MS) as u64),
-            ..CountRow::new(count::THREAD_CPU, "", interval, self.process, self.source, 0)
         });
     }
 

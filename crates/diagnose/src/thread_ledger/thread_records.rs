@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{count, kind};
+use fathom_recording::vocabulary::kind;
 use fathom_recording::{Recording, Sample, Span, StackId, StrId, ThreadId};
 
 use super::gaps::{Kinds, Sampler};
@@ -53,8 +53,6 @@ pub(super) struct ThreadRecords<'a> {
     pub(super) off: Vec<Span<'a>>,
     /// Whether the ends of those are in order, too.
     pub(super) ends_in_order: bool,
-    /// The kernel's accounts of it: from, to, nanoseconds on a CPU.
-    pub(super) accounts: Vec<(i64, i64, i64)>,
     /// Records of its waits.
     pub(super) waits: Vec<Span<'a>>,
     /// The same kind by kind: where its records end, and whether their ends are in order.
@@ -124,13 +122,6 @@ impl<'a> Seen<'a> {
         each(kind::THREAD_END, &mut |records, span| records.ends.push(span.t1_ns()));
         for kind in record::WAITS {
             each(kind, &mut |records, span| records.add_wait(kind, span));
-        }
-        for account in recording.counts_of(count::THREAD_CPU) {
-            let records = account.thread().and_then(|thread| of_threads.get_mut(thread.index()));
-            let Some(records) = records else { continue };
-            records.reach(account.t0_ns(), account.t1_ns());
-            let ran_ns = account.total_ns().and_then(|ns| i64::try_from(ns).ok()).unwrap_or(i64::MAX);
-            records.accounts.push((account.t0_ns(), account.t1_ns(), ran_ns));
         }
         let kinds = Kinds::of(recording);
         for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s.kind) || kinds.is_short(s.kind)) {

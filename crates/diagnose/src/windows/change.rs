@@ -22,10 +22,11 @@ use rustc_hash::FxHashMap;
 
 use crate::attribution::{Pool, lives_of_pools};
 use crate::chain::Chains;
+use crate::facts::{Value, windows as words};
 use crate::intervals::Intervals;
 use crate::places::{Places, SUMMED_WITHIN_NS, ShortWait};
 use crate::waits::Category;
-use crate::{Window, quantity, stats};
+use crate::{Fact, Window, stats};
 
 /// Length of a bin at least, nanoseconds, and how many there are at most: a bin must hold many
 /// operations.
@@ -73,8 +74,8 @@ pub(crate) struct Change {
     pub(crate) slow: Vec<Window>,
     /// The rest of what was watched, without its beginning.
     pub(crate) base: Vec<Window>,
-    /// How it was found, in words.
-    pub(crate) how: String,
+    /// How it was found.
+    pub(crate) how: Fact,
 }
 
 /// The change in which threads of a JVM spent most time in another way; `None` where context
@@ -96,15 +97,12 @@ pub(crate) fn find<'a>(recording: &'a Recording, chains: &Chains<'a>, jvms: &[Pr
     let settled = base.without(&Intervals::of([(i64::MIN / 2, settled_ns(recording, jvms, &bins))]));
     let enough = settled.length_ms() >= ENOUGH_BASE * base.length_ms();
     let base = if enough { settled } else { base }.windows();
-    let how = format!(
-        "threads of {} spent their time differently: {:.1} instead of {:.1} at a time were {} ({} of {})",
-        recording.process_name(jvm),
-        rise.level,
-        rise.usual,
-        rise.what,
-        quantity::plural(slow.len(), "interval", "intervals"),
-        quantity::millis(bins.ms() * rise.bins as f64),
-    );
+    let how = words::CHANGE.is(Value::plain(rise.level)).over(Value::plain(rise.usual));
+    let how = how.with("jvm", Value::name(recording.process_name(jvm)));
+    let how = how.with("doing", Value::name(rise.doing));
+    let how = how.with("place", (!rise.place.is_empty()).then(|| Value::name(rise.place)));
+    let how = how.with("intervals", Value::count(slow.len()));
+    let how = how.with("length", Value::ms(bins.ms() * rise.bins as f64));
     Some(Change { slow, base, how })
 }
 
@@ -220,13 +218,15 @@ impl<'a> Rows<'a> {
 }
 
 /// A part of threads' time that rises.
-struct Rise {
+struct Rise<'a> {
     runs: Runs,
     bins: usize,
     /// Threads at a time, in the runs and usually.
     level: f64,
     usual: f64,
-    what: String,
+    /// What threads did, and in which method, where that is known.
+    doing: &'static str,
+    place: &'a str,
 }
 
 /// The rise with the largest area above its usual level: its area in thread-milliseconds, and
@@ -236,7 +236,7 @@ fn in_jvm<'a>(
     chains: &Chains<'a>,
     jvm: ProcessId,
     bins: &Bins,
-) -> Option<(f64, Rise)> {
+) -> Option<(f64, Rise<'a>)> {
     let parts = parts(recording, chains, jvm, bins);
     let busy = parts.iter().filter(|((category, _), _)| *category != Category::Sleep).map(|(_, times)| times);
     let busy: f64 = busy.flatten().sum::<f64>() / (bins.ms() * bins.count as f64);
@@ -246,14 +246,12 @@ fn in_jvm<'a>(
         let (area, runs, usual) = rise(&levels, &bins.seen, least)?;
         let count: usize = runs.iter().map(|(first, end)| end - first).sum();
         let level = runs.iter().flat_map(|(first, end)| &levels[*first..*end]).sum::<f64>() / count as f64;
-        let within = if place.is_empty() { String::new() } else { format!(" in {place}") };
         let doing = match category {
             Category::Running => "running or waiting for a CPU",
             Category::RunQueue => "running less than usual, and waiting for a CPU instead",
             category => category.words(),
         };
-        let what = format!("{doing}{within}");
-        Some((area, Rise { runs, bins: count, level, usual, what }))
+        Some((area, Rise { runs, bins: count, level, usual, doing, place }))
     });
     rises.max_by(|a, b| a.0.total_cmp(&b.0))
 }

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use super::progress::Progress;
+use crate::facts::{Metric, Value, windows as words};
 use crate::intervals::Intervals;
-use crate::{FoundOn, Loss, Measure, Window, Windows};
+use crate::{Fact, FoundOn, Loss, Measure, Statement, Window, Windows};
 
 /// Share of the slow time in which threads must have been watched for the rest to be left out.
 const WATCHED_LEAST: f64 = 0.5;
@@ -37,16 +38,15 @@ pub(crate) struct Chosen {
     pub(crate) unrecorded_ms: f64,
     /// What a series covers in which a dip would have been seen and none was.
     pub(crate) steady: Option<Window>,
-    /// What the baseline is, in words, where it was not found on a series.
-    pub(super) base_is: Option<&'static str>,
+    /// What the baseline is, where it was not found on a series.
+    pub(super) base_is: Option<&'static Metric>,
     /// An interval of it that is lower than usual, by which share, and no dip.
     pub(crate) slight: Option<(Window, f64)>,
     /// Whether they were found on a series with so much noise that a fall by half would not stand
     /// out: what looks like a dip may be none.
     pub(crate) wanders: bool,
-    /// That a series has no level of which anything could be lost, as it counts no operation, in
-    /// words.
-    pub(crate) without_operations: Option<String>,
+    /// That a series has no level of which anything could be lost, as it counts no operation.
+    pub(crate) without_operations: Option<Fact>,
 }
 
 impl Chosen {
@@ -89,11 +89,8 @@ impl Chosen {
         }
         if !most(&seen, &slow) {
             self.unrecorded_ms += slow.length_ms() - seen.length_ms();
-            self.windows.how += &format!(
-                "; only the {} of {} slow time that were recorded are judged",
-                crate::quantity::millis(seen.length_ms()),
-                crate::quantity::millis(slow.length_ms())
-            );
+            let part = words::RECORDED.is(Value::ms(seen.length_ms()));
+            self.windows.how.push(part.with("of", Value::ms(slow.length_ms())).into());
         }
         (self.windows.slow, self.windows.base) = (seen.windows(), base_seen.windows());
     }
@@ -109,11 +106,8 @@ impl Chosen {
         if !(WATCHED_LEAST..JUDGED_FROM).contains(&part) || base.is_empty() {
             return;
         }
-        self.windows.how += &format!(
-            "; only the {} of {} slow time in which threads were watched are judged",
-            crate::quantity::millis(seen.length_ms()),
-            crate::quantity::millis(slow.length_ms())
-        );
+        let part = words::WATCHED.is(Value::ms(seen.length_ms()));
+        self.windows.how.push(part.with("of", Value::ms(slow.length_ms())).into());
         (self.windows.slow, self.windows.base) = (seen.windows(), base.windows());
     }
 
@@ -126,16 +120,13 @@ impl Chosen {
         if seen.is_empty() || seen.length_ns() as f64 >= nearly_all {
             return;
         }
-        self.windows.how += &format!(
-            "; only the {} that were recorded are judged",
-            crate::quantity::millis(seen.length_ms())
-        );
+        self.windows.how.push(words::RUN_RECORDED.is(Value::ms(seen.length_ms())).into());
         self.windows.slow = seen.windows();
     }
 }
 
 /// Windows of which no more is known yet.
-pub(super) fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
+pub(super) fn chosen(slow: Vec<Window>, base: Vec<Window>, how: Vec<Statement>) -> Chosen {
     let windows = Windows { slow, base, how, ..Windows::default() };
     Chosen {
         windows,

@@ -28,7 +28,8 @@ mod tests;
 mod warm_up;
 
 use super::progress::Progress;
-use crate::{Window, quantity, stats};
+use crate::facts::{Value, windows as words};
+use crate::{Statement, Window, stats};
 use apart::apart;
 use warm_up::{Until, warm_up};
 
@@ -87,8 +88,8 @@ pub struct Found {
     pub base: Vec<Window>,
     /// The warm-up, when there is one.
     pub warm_up: Option<Window>,
-    /// How, in words.
-    pub how: String,
+    /// How.
+    pub how: Vec<Statement>,
     /// The longest interval at a level that is lower than usual and no dip, with the share by which
     /// it is lower.
     pub slight: Option<(Window, f64)>,
@@ -131,7 +132,7 @@ pub fn find(progress: &Progress) -> Option<Found> {
     found.warm_up = early.warm_up;
     found.slow.splice(0..0, early.slow);
     found.base.splice(0..0, early.base);
-    found.how += &format!("; in the warm-up itself: {}", early.how);
+    found.how.push(words::IN_WARM_UP.fact().with("how", Value::from(&early.how[..])).into());
     Some(found)
 }
 
@@ -157,7 +158,7 @@ fn find_after_warm_up(progress: &Progress, until: Until) -> Option<Found> {
         let from = found.warm_up.map_or(0, |warm_up| warm_up.to_ns);
         found.base = vec![Window { from_ns: from.max(progress.window(0, 1).from_ns), ..whole(progress) }];
         (found.slow, found.would_show) = (Vec::new(), false);
-        found.how = format!("{} wavers too much for a level to be usual", progress.measured_on);
+        found.how = vec![words::NO_LEVEL.fact().with("series", Value::name(&progress.measured_on)).into()];
     }
     Some(found)
 }
@@ -236,7 +237,7 @@ fn find_apart_from_levels(
     Found {
         slow: slow_ticks.iter().map(window).collect(),
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
-        how: how(progress, &usual, slow_ticks.len(), begin) + &left_out(progress, &apart),
+        how: how(progress, &usual, slow_ticks.len(), begin, &apart),
         would_show: usual.slow_below() >= usual.level * WOULD_SHOW,
         slight: slight(levels, &usual, (ticks, begin))
             .map(|((from, to), share)| (progress.window(from, to), share)),
@@ -384,44 +385,33 @@ fn ranges(flags: &[bool], begin: usize) -> Vec<(usize, usize)> {
     found
 }
 
-/// What was lower and is no part of the slow windows, in words.
-fn left_out(progress: &Progress, apart: &[bool]) -> String {
-    let ticks = apart.iter().filter(|apart| **apart).count();
-    if ticks == 0 {
-        return String::new();
-    }
-    let length = quantity::millis(progress.window(0, ticks).length_ns() as f64 / 1e6);
-    format!("; {length} next to that, in which half as much or less was lost, are in no window")
-}
-
-fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String {
-    let n = progress.values.len();
-    let tick = quantity::millis(progress.tick_ns as f64 / 1e6);
-    let level = progress.shown(usual.level);
-    let limit = quantity::number(progress.shown(usual.slow_below()));
-    let mut how = format!(
-        "found on {} ({n} ticks of {tick}): usually {level} {unit} (standard deviation {}); ",
-        progress.measured_on,
-        quantity::share(usual.sigma / usual.level),
-        unit = progress.unit,
-        level = quantity::number(level),
-    );
-    let (beyond, level) = if progress.of_latency { ("above", "higher") } else { ("below", "lower") };
-    let by_half = if progress.of_latency { "a rise to twice the usual" } else { "a fall by half" };
+/// `begin`: ticks of warm-up; `apart`: those that were lower and are no part of the slow windows.
+fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize, apart: &[bool]) -> Vec<Statement> {
+    let unit = || Value::name(&progress.unit);
+    let length = |ticks: usize| Value::ms(progress.window(0, ticks).length_ns() as f64 / 1e6);
+    let level = words::USUAL.is(Value::of_series(progress.shown(usual.level))).with("unit", unit());
+    let level = level.with("series", Value::name(&progress.measured_on));
+    let level = level.with("ticks", Value::count(progress.values.len()));
+    let level = level.with("tick", Value::ms(progress.tick_ns as f64 / 1e6));
+    let mut how = vec![level.with("deviation", Value::share(usual.sigma / usual.level))];
     // Where the series wavers so much, no tick can stand out by itself.
-    let ticks = (usual.slow_below() > 0.0).then(|| format!("{beyond} {limit} {}", progress.unit));
-    how += &match (slow, ticks) {
-        (0, Some(ticks)) => format!("nowhere {ticks} for {MIN_TICKS} ticks"),
-        (0, None) => "it wavers too much for a dip to stand out".to_owned(),
-        (_, ticks) => format!(
-            "{} with {}a {level} level, {by_half} or a prolonged tick",
-            quantity::plural(slow, "interval", "intervals"),
-            ticks.map_or(String::new(), |ticks| format!("at least {MIN_TICKS} ticks {ticks}, ")),
-        ),
-    };
-    if begin > 0 {
-        let length = quantity::millis(progress.window(0, begin).length_ns() as f64 / 1e6);
-        how += &format!("; the first {length} are warm-up");
-    }
-    how
+    let limit = progress.shown(usual.slow_below());
+    let limit = (usual.slow_below() > 0.0).then(|| Value::of_series(limit));
+    let ticks = || Value::count(MIN_TICKS);
+    how.push(match (slow, limit) {
+        (0, Some(limit)) => {
+            let nowhere = if progress.of_latency { &words::NOWHERE_ABOVE } else { &words::NOWHERE_BELOW };
+            nowhere.is(limit).with("unit", unit()).with("ticks", ticks())
+        }
+        (0, None) => words::NO_DIP.fact(),
+        (_, limit) => {
+            let apart = if progress.of_latency { &words::HIGHER } else { &words::LOWER };
+            let apart = apart.is(Value::count(slow)).with("limit", limit);
+            apart.with("unit", unit()).with("ticks", ticks())
+        }
+    });
+    how.extend((begin > 0).then(|| words::WARM_UP.is(length(begin))));
+    let apart = apart.iter().filter(|apart| **apart).count();
+    how.extend((apart > 0).then(|| words::LEFT_OUT.is(length(apart))));
+    how.into_iter().map(Statement::from).collect()
 }

@@ -27,10 +27,11 @@ use jiff::tz::TimeZone;
 
 use crate::burden::Burden;
 use crate::chain::Chains;
+use crate::facts::{Value, windows as words};
 use crate::intervals::Intervals;
 use crate::timeline::Timeline;
 use crate::waits::stack::ByStack;
-use crate::{FoundOn, Loss, Measure, Window, Windows};
+use crate::{Fact, FoundOn, Loss, Measure, Statement, Window, Windows};
 use dips::Found;
 use progress::Progress;
 
@@ -74,8 +75,6 @@ const CHANCE: f64 = 0.01;
 
 /// How many times as many operations as usual are a larger load.
 const MORE_ASKED: f64 = 1.25;
-/// The baseline where no series shows what is usual.
-const EVERYTHING_ELSE: &str = "everything else";
 
 /// What windows may be found on where no series shows them and the user gave none: each way
 /// includes those after it.
@@ -133,7 +132,7 @@ pub(crate) fn choose<'a>(
             // More requests at once are each answered later: a load, and not a slowness. Nor is it
             // health: what a service should bear is not known.
             (Some(more), Some(found)) => {
-                found.how += &format!("; {} was higher {more}", latency.measured_on);
+                found.how.push(more.with("series", Value::name(&latency.measured_on)).into());
                 found.would_show = false;
             }
             _ => (progress, found) = (Some(latency), Some(slower)),
@@ -142,10 +141,10 @@ pub(crate) fn choose<'a>(
     let wanders = found.as_ref().is_some_and(|found| !found.slow.is_empty() && !found.would_show);
     let series = match (&found, find_on) {
         (Some(found), FindOn::Recording) if found.slow.is_empty() => {
-            format!("{}; of the warm-up the series says nothing", found.how)
+            also(&found.how, &words::WARM_UP_UNKNOWN)
         }
-        (Some(found), FindOn::Recording) => format!("{}; too much noise to trust these", found.how),
-        _ => series_without_windows(progress.as_ref()),
+        (Some(found), FindOn::Recording) => also(&found.how, &words::NOISE),
+        _ => vec![series_without_windows(progress.as_ref()).into()],
     };
     if find_on == FindOn::Recording {
         (progress, found) = (None, None);
@@ -158,13 +157,9 @@ pub(crate) fn choose<'a>(
         both
     } else if let Some((found, (window, share))) = slight.filter(|_| find_on == FindOn::Slight) {
         let base = Intervals::of_windows(&found.base).without(&Intervals::of_windows(&[window]));
-        let how = format!(
-            "{}; it was worse than usual by {} for {}: less than a dip, and looked into because its cause is found",
-            found.how,
-            crate::quantity::share(share),
-            crate::quantity::millis(window.length_ns() as f64 / 1e6)
-        );
-        chosen(vec![window], base.windows(), how)
+        let slight = words::SLIGHT.is(Value::share(share));
+        let slight = slight.with("length", Value::ms(window.length_ns() as f64 / 1e6));
+        chosen(vec![window], base.windows(), also(&found.how, slight))
     } else if slow.is_empty() {
         by_finding(recording, jvms, timeline, series, found.as_ref(), find_on, chains)
     } else {
@@ -176,12 +171,12 @@ pub(crate) fn choose<'a>(
             // A baseline alone: everything else is compared with it.
             chosen.windows.slow = slow.without(&base).windows();
             chosen.whole_run = false;
-            chosen.windows.how = "baseline given by the user, compared with everything else".into();
+            chosen.windows.how = vec![words::BASELINE_ALONE.fact().into()];
         } else {
             chosen.windows.slow = slow.without(&base).windows();
             // What was taken for the baseline before no longer is.
             chosen.base_is = None;
-            chosen.windows.how += "; baseline given by the user";
+            chosen.windows.how.push(words::BASELINE_GIVEN.fact().into());
         }
         chosen.windows.base = base.windows();
     }
@@ -189,9 +184,7 @@ pub(crate) fn choose<'a>(
         true => chosen.found_on(),
         false => FoundOn::Given,
     };
-    if let Some(base) = chosen.base_is {
-        chosen.windows.how += &format!("; baseline: {base}");
-    }
+    chosen.windows.how.extend(chosen.base_is.map(|base| base.fact().into()));
     if chosen.whole_run {
         let seen = found.as_ref().filter(|found| found.slow.is_empty() && found.would_show);
         chosen.steady = seen.zip(progress.as_ref()).map(|(found, p)| {
@@ -232,7 +225,7 @@ pub(crate) fn choose<'a>(
         chosen.loss.measured_on = progress.measured_on;
         chosen.loss.unit = progress.unit;
     }
-    chosen.windows.how += &format!("; times count from {}", timeline.zero_is);
+    chosen.windows.how.push(words::COUNTED_FROM.is(Value::name(timeline.zero_is)).into());
     Ok(chosen)
 }
 
@@ -261,29 +254,24 @@ fn both<'a>(
     {
         return None;
     }
-    let how = format!(
-        "{}; {}, and it was worse than usual by {} meanwhile",
-        found.how,
-        change.how,
-        crate::quantity::share(lower)
-    );
-    Some(chosen(change.slow, change.base, how))
+    let both = words::BOTH.is(Value::share(lower)).with("change", Value::from(change.how));
+    Some(chosen(change.slow, change.base, also(&found.how, both)))
 }
 
 fn by_hand(slow: &Intervals, timeline: &Timeline<'_>, found: Option<&Found>) -> Chosen {
     let (base, base_is) = match found {
         Some(found) => {
             let usual = Intervals::of_windows(&found.base).without(slow);
-            (usual, "where the series is at its usual level")
+            (usual, &words::BASELINE_USUAL)
         }
         None => {
             let all = Intervals::of_windows(&[timeline.covers]);
-            (all.without(slow), EVERYTHING_ELSE)
+            (all.without(slow), &words::BASELINE_ELSE)
         }
     };
     Chosen {
         base_is: Some(base_is),
-        ..chosen(slow.windows(), base.windows(), "given by the user".to_owned())
+        ..chosen(slow.windows(), base.windows(), vec![words::GIVEN.fact().into()])
     }
 }
 
@@ -305,45 +293,46 @@ fn by_finding<'a>(
     recording: &'a Recording,
     jvms: &[ProcessId],
     timeline: &Timeline<'_>,
-    series: String,
+    series: Vec<Statement>,
     found: Option<&Found>,
     find_on: FindOn,
     chains: &OnceCell<Chains<'a>>,
 ) -> Chosen {
-    let whole = |how: String| Chosen { whole_run: true, ..chosen(timeline.judged(), Vec::new(), how) };
+    let whole =
+        |how: Vec<Statement>| Chosen { whole_run: true, ..chosen(timeline.judged(), Vec::new(), how) };
     // Windows that are stops of the JVM, or in which it was stopped much.
-    let on_stops = |slow: Vec<Window>, how: &str| {
+    let on_stops = |slow: Vec<Window>, mut how: Vec<Statement>| {
         let (slow, more) = stops::with_long(recording, jvms, &slow);
         let base = stops::baseline_apart_from(&timeline.intervals(), &slow);
-        Chosen { on_stops: true, ..chosen(slow, base, format!("{how}{more}")) }
+        how.extend(more.map(Statement::from));
+        Chosen { on_stops: true, ..chosen(slow, base, how) }
     };
     if let Some((slow, how)) = kept_for(recording, timeline.covers) {
         let base = Intervals::of_windows(&[timeline.covers]).without(&slow).windows();
-        return Chosen { picked: true, base_is: Some(EVERYTHING_ELSE), ..chosen(slow.windows(), base, how) };
+        let base_is = Some(&words::BASELINE_ELSE);
+        return Chosen { picked: true, base_is, ..chosen(slow.windows(), base, vec![how.into()]) };
     }
     if let Some(found) = found.filter(|_| find_on == FindOn::Watched) {
         return Chosen {
             unrecorded_ms: Intervals::of_windows(&found.slow).length_ms(),
-            ..whole(format!(
-                "{}; threads were watched only at other times, and no log explains that slow time, so the watched \
-                 time is judged instead",
-                found.how
-            ))
+            ..whole(also(&found.how, &words::WATCHED_INSTEAD))
         };
     }
     if let Some(found) = found {
         let (kept, hardly_ms, unrecorded_ms) = recorded_enough(&found.slow, &timeline.recorded());
         let hardly = |chosen: Chosen| Chosen { unrecorded_ms, ..chosen };
         return match found.slow.is_empty() {
-            false if kept.is_empty() => hardly(whole(format!(
-                "{}; only {} of that were recorded, too little to judge, so the whole run is looked at",
-                found.how,
-                crate::quantity::millis(hardly_ms)
-            ))),
+            false if kept.is_empty() => {
+                let recorded = words::HARDLY_RECORDED.is(Value::ms(hardly_ms));
+                hardly(whole(also(&found.how, recorded)))
+            }
             false => hardly(chosen(kept, found.base.clone(), found.how.clone())),
             true => match most_stopped(recording, jvms) {
-                Some((slow, how)) => on_stops(slow, &format!("{}; {how}", found.how)),
-                None => whole(format!("no slow window, so the whole run is looked at: {}", found.how)),
+                Some((slow, stopped)) => on_stops(slow, [found.how.clone(), stopped].concat()),
+                None => {
+                    let none = words::NO_WINDOW.fact().with("how", Value::from(&found.how[..]));
+                    whole(vec![none.into()])
+                }
             },
         };
     }
@@ -354,75 +343,74 @@ fn by_finding<'a>(
     let watched = change::watches_threads(recording);
     let fewer = (watched && find_on >= FindOn::Exchanges).then(|| exchanges::find(recording, jvms)).flatten();
     if let Some((progress, found)) = fewer.filter(|(_, found)| length_ns(&found.slow) > stopped_ns) {
-        let how = format!("{series}; {}", found.how);
+        let how = [series, found.how].concat();
         return Chosen { exchanges: Some(Rc::new(progress)), ..chosen(found.slow, found.base, how) };
     }
     let changed = (watched && find_on >= FindOn::Change)
         .then(|| change::find(recording, chains.get_or_init(|| Chains::of(recording)), jvms))
         .flatten();
     if let Some(change) = changed.filter(|change| length_ns(&change.slow) > stopped_ns) {
-        let how = format!("{series}; {}", change.how);
+        let how = also(&series, change.how);
         return Chosen { by_change: true, ..chosen(change.slow, change.base, how) };
     }
     match stopped {
         Some((slow, how)) => match stops::rest_is_sick(recording, jvms, &timeline.intervals(), &slow) {
-            Some(why) => whole(format!("{how}; {why}, so the whole run is looked at")),
-            None => on_stops(slow, &how),
+            Some(sick) => whole(vec![how.into(), sick.into()]),
+            None => on_stops(slow, vec![how.into()]),
         },
         None => {
-            let none = stops::why_none(recording, jvms);
+            let none = stops::why_none(recording, jvms, &series);
             match most_stopped(recording, jvms) {
-                Some((slow, how)) => on_stops(slow, &format!("{series}, {none}; {how}")),
-                None => whole(format!("{series}, {none}: the whole run is looked at")),
+                Some((slow, stopped)) => on_stops(slow, [vec![none.into()], stopped].concat()),
+                None => whole(vec![words::WHOLE_RUN.fact().with("why", Value::from(none)).into()]),
             }
         }
     }
 }
 
-/// That so many more operations were made in slow windows than in their baseline that the load
-/// explains why each took longer, in words.
-fn more_asked(rate: &Progress, slower: &Found) -> Option<String> {
-    let (slow, base) = (rate.mean_shown(&slower.slow)?, rate.mean_shown(&slower.base)?);
-    (!rate.of_latency && base > 0.0 && slow >= MORE_ASKED * base).then(|| {
-        format!("while {:.1} times as many operations as usual were made: more was asked", slow / base)
-    })
+/// How something was found, and what is to be said of that.
+fn also(how: &[Statement], more: impl Into<Fact>) -> Vec<Statement> {
+    how.iter().cloned().chain([more.into().into()]).collect()
 }
 
-/// Why no windows were found on a series, in words.
-fn series_without_windows(progress: Option<&Progress>) -> String {
-    match progress {
-        Some(p) => p.without_operations().map_or_else(
-            || format!("{} is too short or too idle to find slow windows on", p.measured_on),
-            |none| format!("{none}: no level to find slow windows on"),
-        ),
-        None => "no series of throughput or latency to find slow windows on".to_owned(),
+/// That so many more operations were made in slow windows than in their baseline that the load
+/// explains why each took longer.
+fn more_asked(rate: &Progress, slower: &Found) -> Option<Fact> {
+    let (slow, base) = (rate.mean_shown(&slower.slow)?, rate.mean_shown(&slower.base)?);
+    let is_more = !rate.of_latency && base > 0.0 && slow >= MORE_ASKED * base;
+    is_more.then(|| words::MORE_ASKED.is(Value::plain(slow / base)))
+}
+
+/// Why no windows were found on a series.
+fn series_without_windows(progress: Option<&Progress>) -> Fact {
+    let Some(progress) = progress else { return words::NO_SERIES.fact() };
+    match progress.without_operations() {
+        Some(none) => words::NO_OPERATIONS_NO_LEVEL.fact().with("none", Value::from(none)),
+        None => words::SERIES_TOO_SHORT.fact().with("series", Value::name(&progress.measured_on)),
     }
 }
 
 /// The parts of the run in which JVMs are stopped for so much of the time that it matters, where
 /// that is not all of it.
-fn most_stopped(recording: &Recording, jvms: &[ProcessId]) -> Option<(Vec<Window>, String)> {
+fn most_stopped(recording: &Recording, jvms: &[ProcessId]) -> Option<(Vec<Window>, Vec<Statement>)> {
     let heavy = |jvm: &ProcessId| {
         let heavy = Burden::of(recording, *jvm).heavy.filter(|heavy| !heavy.whole)?;
-        let share = crate::quantity::share(heavy.share);
-        Some((
-            heavy.window,
-            format!("{} is stopped for {share} of a part of the run", recording.process_name(*jvm)),
-        ))
+        let stopped = words::MOST_STOPPED.is(Value::share(heavy.share));
+        Some((heavy.window, stopped.with("jvm", Value::name(recording.process_name(*jvm))).into()))
     };
-    let (windows, hows): (Vec<Window>, Vec<String>) = jvms.iter().filter_map(heavy).unzip();
-    (!windows.is_empty()).then(|| (Intervals::of_windows(&windows).windows(), hows.join("; ")))
+    let (windows, stopped): (Vec<Window>, Vec<Statement>) = jvms.iter().filter_map(heavy).unzip();
+    (!windows.is_empty()).then(|| (Intervals::of_windows(&windows).windows(), stopped))
 }
 
 /// What a recording was kept for (`fathom record --on-slow`): it was slow by the limits of whoever
 /// asked for it.
-fn kept_for(recording: &Recording, covers: Window) -> Option<(Intervals, String)> {
+fn kept_for(recording: &Recording, covers: Window) -> Option<(Intervals, Fact)> {
     let spans: Vec<_> = recording.spans_of(kind::SLOW).collect();
     let within = Intervals::of_windows(&[covers]);
     let slow = Intervals::of(spans.iter().map(|span| (span.t0_ns(), span.t1_ns()))).and(&within);
     let triggers: BTreeSet<&str> = spans.iter().map(|span| span.name()).collect();
     let named = triggers.into_iter().collect::<Vec<_>>().join(", ");
-    (!slow.is_empty()).then(|| (slow, format!("what was recorded as slow ({named})")))
+    (!slow.is_empty()).then(|| (slow, words::KEPT.is(Value::name(named))))
 }
 
 /// What was lost in the slow windows to stops of the JVM that was stopped most. Where the stops are

@@ -9,8 +9,9 @@
 use fathom_recording::vocabulary::{live, series};
 use fathom_recording::{Recording, Series, SeriesInfo, SeriesKind};
 
+use crate::facts::{Value, windows as words};
 use crate::intervals::Intervals;
-use crate::{Window, quantity, stats};
+use crate::{Fact, Window, stats};
 
 /// The unit of requests that a recording counts at the connections of a JVM.
 pub(crate) const REQUESTS: &str = "requests/s";
@@ -107,16 +108,16 @@ impl Progress {
         by_count.or_else(|| weighted(&|_| 1.0))
     }
 
-    /// That a series of throughput counts no operation in most of its time, in words.
-    pub(crate) fn without_operations(&self) -> Option<String> {
+    /// That a series of throughput counts no operation in most of its time.
+    pub(crate) fn without_operations(&self) -> Option<Fact> {
         let known = self.values.iter().flatten();
         let (all, none) = (known.clone().count(), known.filter(|value| **value <= 0.0).count());
         if self.of_latency || none == 0 || (none as f64) < WITHOUT_OPERATIONS * all as f64 {
             return None;
         }
-        let length = |ticks: usize| quantity::millis(self.window(0, ticks).length_ns() as f64 / 1e6);
-        let of = if none < all { format!(" of {}", length(all)) } else { String::new() };
-        Some(format!("{} counts no operation in {}{of}", self.measured_on, length(none)))
+        let length = |ticks: usize| Value::ms(self.window(0, ticks).length_ns() as f64 / 1e6);
+        let fact = words::NO_OPERATIONS.is(length(none)).with("series", Value::name(&self.measured_on));
+        Some(fact.with("of", (none < all).then(|| length(all))))
     }
 
     /// A value as it is shown, in [`Progress::unit`].

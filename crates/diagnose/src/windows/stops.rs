@@ -7,11 +7,12 @@
 use fathom_recording::{ProcessId, Recording};
 
 use crate::burden;
+use crate::facts::{Value, windows as words};
 use crate::intervals::Intervals;
 use crate::limits::{LONG_MS, MATTERS_SHARE, stands_out};
 use crate::stops::{of_jvm, standstills};
 use crate::waits::stack::ByStack;
-use crate::{Window, quantity, stats};
+use crate::{Fact, Statement, Window, stats};
 
 /// Stops from which a median is worth anything. With fewer, a stop must last [`ALONE_MS`] to be
 /// reported.
@@ -38,30 +39,28 @@ const PART_STOPPED: f64 = 0.2;
 /// … and so many times the median part.
 const PART_TIMES: f64 = 4.0;
 
-/// Why a run without slow windows has none, in words: no stop stands out, or some do in a run that
-/// is stopped so much throughout that a window around them would hide it.
-pub fn why_none(recording: &Recording, jvms: &[ProcessId]) -> String {
+/// Why a run without slow windows has none: no stop stands out, or some do in a run that is stopped
+/// so much throughout that a window around them would hide it. `series`: why no series shows any.
+pub fn why_none(recording: &Recording, jvms: &[ProcessId], series: &[Statement]) -> Fact {
+    let none = words::NO_STOP.fact().with("series", Value::from(series));
     let all = jvms.iter().map(|jvm| (of_jvm(recording, *jvm), *jvm));
     let most = all.max_by(|a, b| a.0.length_ns().cmp(&b.0.length_ns()));
-    let Some((stops, jvm)) = most else { return "and no stop that stands out".into() };
+    let Some((stops, jvm)) = most else { return none };
     let (outstanding, _) = outstanding(&stops);
     if outstanding.is_empty() {
-        return "and no stop that stands out".into();
+        return none;
     }
     // Of the time that the stops were logged over, as the finding about them has it.
     let logged = burden::intervals(recording, jvm);
     let stopped = stops.and(&logged).length_ms() / logged.length_ms().max(f64::MIN_POSITIVE);
-    format!(
-        "{} far beyond the usual, but {} is stopped for {} of the time in all",
-        quantity::plural(outstanding.len(), "stop is", "stops are"),
-        recording.process_name(jvm),
-        quantity::share(stopped)
-    )
+    let throughout = words::STOPPED_THROUGHOUT.is(Value::share(stopped)).with("series", Value::from(series));
+    let throughout = throughout.with("stops", Value::count(outstanding.len()));
+    throughout.with("jvm", Value::name(recording.process_name(jvm)))
 }
 
 /// Slow windows of JVMs within what is covered, with how they were found; `None` when nothing
 /// stands out.
-pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option<(Vec<Window>, String)> {
+pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option<(Vec<Window>, Fact)> {
     let mut found: Vec<Window> = Vec::new();
     let mut hows = Vec::new();
     let stacks = ByStack::by_frames(recording);
@@ -72,17 +71,14 @@ pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option
         let crowded =
             || crowded(&stops, covers).filter(|(windows, _)| !rest_matters(&stops, &logged, windows));
         let Some((windows, how)) = long(&stops, covers).or_else(crowded) else { continue };
-        hows.push(format!("{name}: {how}"));
+        hows.push(how.with("jvm", Value::name(name)));
         found.extend(windows);
     }
     if found.is_empty() {
         return None;
     }
     let windows = Intervals::of_windows(&found).windows();
-    Some((
-        windows,
-        format!("no series of throughput or latency; found on stops of the JVM: {}", hows.join("; ")),
-    ))
+    Some((windows, words::FOUND_ON_STOPS.fact().with("stops", Value::list(hows))))
 }
 
 /// Whether the rest of a run, without some windows, is no baseline: its stops matter, and are much
@@ -108,28 +104,22 @@ pub(super) fn baseline_apart_from(run: &Intervals, slow: &[Window]) -> Vec<Windo
     if shows { rest.windows() } else { Vec::new() }
 }
 
-/// Windows with all stops of a second and more, which are reported in any case, and what that adds,
-/// in words behind how the others were found.
+/// Windows with all stops of a second and more, which are reported in any case, and what that adds
+/// to how the others were found.
 pub(super) fn with_long(
     recording: &Recording,
     jvms: &[ProcessId],
     windows: &[Window],
-) -> (Vec<Window>, String) {
+) -> (Vec<Window>, Option<Fact>) {
     let known = Intervals::of_windows(windows);
     let is_long = |stop: &(i64, i64)| window(stop).length_ns() as f64 / 1e6 >= LONG_MS;
     let is_new = |(from, to): &(i64, i64)| known.length_within_ns(*from, *to) < to.saturating_sub(*from);
     let of = |jvm: &ProcessId| of_jvm(recording, *jvm).ranges().to_vec();
     let more: Vec<(i64, i64)> =
         jvms.iter().flat_map(of).filter(|stop| is_long(stop) && is_new(stop)).collect();
-    let words = match more.len() {
-        0 => String::new(),
-        n => format!(
-            "; {} of {} or more",
-            quantity::plural(n, "more stop", "more stops"),
-            quantity::millis(LONG_MS)
-        ),
-    };
-    (known.or(&Intervals::of(more)).windows(), words)
+    let added = words::MORE_STOPS.is(Value::count(more.len())).with("limit", Value::ms(LONG_MS));
+    let added = (!more.is_empty()).then_some(added);
+    (known.or(&Intervals::of(more)).windows(), added)
 }
 
 fn window((from_ns, to_ns): &(i64, i64)) -> Window {
@@ -149,7 +139,7 @@ fn outstanding(stops: &Intervals) -> (Vec<Window>, Vec<f64>) {
 }
 
 /// Single stops far beyond the usual.
-fn long(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
+fn long(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, Fact)> {
     let (windows, lengths) = outstanding(stops);
     let usual = stats::median(&lengths)?;
     let stopped: f64 = windows.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
@@ -159,25 +149,16 @@ fn long(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
         return None;
     }
     let longest = lengths.last().copied().unwrap_or(0.0);
-    let (these, all) =
-        (quantity::plural(windows.len(), "stop", "stops"), quantity::count(lengths.len() as f64));
+    let these = Value::count(windows.len());
     let how = match lengths.len() {
-        n if n < ENOUGH => format!(
-            "{these} of {} or more, the longest {}; too few ({all}) to know what is usual",
-            quantity::millis(ALONE_MS),
-            quantity::millis(longest),
-        ),
-        _ => format!(
-            "{these} of {all} far beyond the usual {} (median), the longest {}",
-            quantity::millis(usual),
-            quantity::millis(longest),
-        ),
+        n if n < ENOUGH => words::SOME_STOPS.is(these).with("limit", Value::ms(ALONE_MS)),
+        _ => words::LONG_STOPS.is(these).with("usual", Value::ms(usual)),
     };
-    Some((windows, how))
+    Some((windows, how.with("all", Value::count(lengths.len())).with("longest", Value::ms(longest))))
 }
 
 /// Parts of the run in which stops take much more than in the rest.
-fn crowded(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
+fn crowded(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, Fact)> {
     let part_ns = (covers.length_ns() / PARTS).max(PART_NS);
     let parts = usize::try_from(covers.length_ns() / part_ns).ok().filter(|n| *n >= 10)?;
     let at = |i: usize| covers.from_ns.saturating_add((i as i64).saturating_mul(part_ns));
@@ -189,12 +170,8 @@ fn crowded(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
     let limit = PART_STOPPED.max(PART_TIMES * usual);
     let slow: Vec<Window> = (0..parts).filter(|i| shares[*i] >= limit).map(part).collect();
     let windows = Intervals::of_windows(&slow).windows();
-    let how = format!(
-        "{} in which it was stopped for at least {} of the time, usually {}",
-        quantity::plural(windows.len(), "interval", "intervals"),
-        quantity::share(limit),
-        quantity::share(usual)
-    );
+    let how = words::CROWDED.is(Value::count(windows.len())).with("limit", Value::share(limit));
+    let how = how.with("usual", Value::share(usual));
     (!windows.is_empty()).then_some((windows, how))
 }
 
@@ -209,13 +186,13 @@ pub(super) fn rest_is_sick(
     jvms: &[ProcessId],
     run: &Intervals,
     slow: &[Window],
-) -> Option<String> {
+) -> Option<Fact> {
     let rest = run.without(&Intervals::of_windows(slow));
     let share = |jvm: &ProcessId| {
         of_jvm(recording, *jvm).and(&rest).length_ms() / rest.length_ms().max(f64::MIN_POSITIVE)
     };
     let most = jvms.iter().map(share).max_by(f64::total_cmp).filter(|share| *share >= SICK)?;
-    Some(format!("the rest of the run is stopped for {} of its time", quantity::share(most)))
+    Some(words::REST_STOPPED.is(Value::share(most)))
 }
 
 #[cfg(test)]
@@ -250,11 +227,8 @@ mod tests {
         built.pause("Pause Full", "System.gc()", 503.0, 1_320.0, &[]);
         let (jvm, recording) = (built.jvm, built.sealed());
         let (_, how) = find(&recording, &[jvm], Window { from_ns: 0, to_ns: 600_000_000_000 }).unwrap();
-        assert!(
-            how.ends_with("1 stop of 1.00 s or more, the longest 1.32 s; too few (1) to know what is usual"),
-            "{how}"
-        );
-        assert!(!how.contains("beyond the usual"), "{how}");
+        let some = how.find(&words::SOME_STOPS).unwrap();
+        assert_eq!([some.shows("value"), some.shows("longest"), some.shows("all")], ["1", "1.32 s", "1"]);
     }
 
     #[test]
@@ -271,7 +245,7 @@ mod tests {
             rest_is_sick(&recording, &[jvm], &run, &[slow])
         };
         assert_eq!(rest(200.0), None);
-        assert_eq!(rest(400.0).as_deref(), Some("the rest of the run is stopped for 69% of its time"));
+        assert_eq!(rest(400.0).map(|sick| sick.shows("value")).as_deref(), Some("69%"));
     }
 
     #[test]
@@ -286,17 +260,15 @@ mod tests {
             // What else is recorded for longer does not make the JVM be stopped for less.
             built.on_thread(kind::SYSCALL, "worker", "read", 600.0, 600_000.0);
             let (jvm, recording) = (built.jvm, built.sealed());
-            let share = burden::Burden::of(&recording, jvm).heavy.map(|heavy| quantity::share(heavy.share));
-            (why_none(&recording, &[jvm]), share.unwrap())
+            let share =
+                burden::Burden::of(&recording, jvm).heavy.map(|heavy| crate::quantity::share(heavy.share));
+            (why_none(&recording, &[jvm], &[]), share.unwrap())
         };
         let (reason, share) = why(&mut heavy.clone());
-        assert!(reason.starts_with("1 stop is far beyond the usual, but "), "{reason}");
-        assert!(
-            reason.ends_with(&format!(" is stopped for {share} of the time in all")),
-            "{reason}: {share}"
-        );
+        assert_eq!(reason.metric, &words::STOPPED_THROUGHOUT);
+        assert_eq!([reason.shows("stops"), reason.shows("value")], ["1".to_owned(), share]);
         let (reason, _) = why(&mut (0..1_000).map(|i| (f64::from(i) * 0.5, 100.0)));
-        assert_eq!(reason, "and no stop that stands out");
+        assert_eq!(reason.metric, &words::NO_STOP);
     }
 
     #[test]
@@ -320,10 +292,10 @@ mod tests {
         built.pause("Pause Full", "", 10.0, 300.0, &[]);
         built.pause("Pause Full", "", 20.0, 1_300.0, &[]);
         let (jvm, recording) = (built.jvm, built.sealed());
-        let (windows, words) = with_long(&recording, &[jvm], &[Window { from_ns: 0, to_ns: 15_000_000_000 }]);
-        assert_eq!((windows.len(), words.as_str()), (2, "; 1 more stop of 1.00 s or more"));
+        let (windows, more) = with_long(&recording, &[jvm], &[Window { from_ns: 0, to_ns: 15_000_000_000 }]);
+        assert_eq!((windows.len(), more.unwrap().number("value")), (2, Some(1.0)));
         let (same, none) = with_long(&recording, &[jvm], &windows);
-        assert_eq!((same, none.as_str()), (windows, ""));
+        assert_eq!((same, none), (windows, None));
     }
 
     #[test]

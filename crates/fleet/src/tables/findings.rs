@@ -1,5 +1,7 @@
 //! `findings`: what `fathom diagnose` says of the recording, a row each.
 
+use fathom_diagnose::Statement;
+
 use super::{Input, process};
 use crate::columns::{Cell, Rows};
 
@@ -26,7 +28,7 @@ pub(super) fn rows(input: &Input<'_>) -> Rows {
             Some(finding.cost_ms).filter(|ms| *ms > 0.0).into(),
             finding.share.into(),
             (&*finding.title).into(),
-            finding.why_confidence.as_str().into(),
+            Statement::joined(&finding.why_confidence).as_str().into(),
             Cell::Int(finding.started_ns),
         ]);
     }

@@ -74,7 +74,7 @@ pub(super) fn rows(input: &Input<'_>) -> Rows {
         cpu_ns.fold(0_i64, i64::saturating_add).into(),
         i64::try_from(lost).unwrap_or(i64::MAX).into(),
         status.into(),
-        diagnosis.headline.as_str().into(),
+        (&*diagnosis.headline).into(),
         diagnosis.seen.judged_ms.into(),
         Some(diagnosis.loss.lost_ms).filter(|_| measured).into(),
         diagnosis.loss.base_rate.into(),

@@ -5,12 +5,11 @@ use crate::vocabulary::count;
 use crate::{CountRow, Recording, SpanId};
 
 /// Kinds that are counts now, with the figures that were how often, and how long in nanoseconds.
-const COUNTS: [(&str, &str, &str); 5] = [
+const COUNTS: [(&str, &str, &str); 4] = [
     (count::SYSCALL_TOTALS, "calls", "total_ns"),
     (count::PAGE_FAULTS, "faults", "fault_ns"),
     (count::PAGE_FAULT_OFFSETS, "", ""),
     (count::MEMORY_FOREIGN, "locks", ""),
-    (count::THREAD_CPU, "", "cpu_ns"),
 ];
 
 /// Makes counts of the spans that were counts.
@@ -69,6 +68,7 @@ mod tests {
         let parent = Some(row(new(kind::GC_PAUSE, "Pause Full", (0, 9))));
         row(SpanRow {
             thread,
+            key: 3,
             figures: &[("calls", 10.0), ("total_ns", 2e9), ("failed", 1.0)],
             ..new(count::SYSCALL_TOTALS, "read", (1, 5))
         });
@@ -78,7 +78,6 @@ mod tests {
         });
         row(SpanRow { parent, ..new(kind::GC_NESTED, "", (2, 3)) });
         row(SpanRow { figures: &[("0", 3.0), ("64", 2.0)], ..new(count::PAGE_FAULT_OFFSETS, "", (1, 5)) });
-        row(SpanRow { thread, key: 3, figures: &[("cpu_ns", 4.0)], ..new(count::THREAD_CPU, "", (1, 5)) });
         write(&recording, path, Overwrite::Never).unwrap();
         std::fs::remove_file(path.join("counts.parquet")).unwrap();
         let meta = path.join("meta.json");
@@ -104,9 +103,11 @@ mod tests {
         assert_eq!(numbers(count::PAGE_FAULTS), ("heap", 0, Some(0), vec![]));
         assert_eq!(numbers(count::PAGE_FAULT_OFFSETS), ("", 5, None, vec![("0", 3.0), ("64", 2.0)]));
         assert_eq!(numbers(count::MEMORY_FOREIGN), ("ps", 4, None, vec![("locks_written", 1.0)]));
-        assert_eq!(numbers(count::THREAD_CPU), ("", 0, Some(4), vec![]));
-        let cpu = recording.counts_of(count::THREAD_CPU).next().unwrap();
-        assert_eq!((cpu.t0_ns(), cpu.t1_ns(), cpu.thread(), cpu.key()), (1, 5, Some(crate::ThreadId(0)), 3));
+        let calls = recording.counts_of(count::SYSCALL_TOTALS).next().unwrap();
+        assert_eq!(
+            (calls.t0_ns(), calls.t1_ns(), calls.thread(), calls.key()),
+            (1, 5, Some(crate::ThreadId(0)), 3)
+        );
         // The spans that are left are those that lasted, and still belong together.
         assert_eq!(recording.kinds(), [(kind::GC_NESTED, 1), (kind::GC_PAUSE, 1)]);
         let nested = recording.spans_of(kind::GC_NESTED).next().unwrap();
@@ -115,6 +116,6 @@ mod tests {
         let again = dir.path().join("again.fathom");
         write(&recording, &again, Overwrite::Never).unwrap();
         let again = open(&again).unwrap();
-        assert_eq!((again.spans.len(), again.counts.len()), (2, 5));
+        assert_eq!((again.spans.len(), again.counts.len()), (2, 4));
     }
 }

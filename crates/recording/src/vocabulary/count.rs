@@ -5,9 +5,6 @@
 /// ([`super::figure::CALLS_FROM_NS_PREFIX`]). Where many threads end within a second, their calls
 /// are summed by process, under a thread named "threads that have ended".
 pub const SYSCALL_TOTALS: &str = "syscall.totals";
-/// A thread's time on CPUs, as the kernel accounts it (`se.sum_exec_runtime`, what
-/// /proc/PID/task/TID/schedstat shows). `thread`: whose. Only the time is known: the count is 0.
-pub const THREAD_CPU: &str = "thread.cpu";
 /// Page faults, minor and major, timed from the trap to the end of its handling. `name`: the
 /// mapping ([`super::fault`]); `thread`: whose, absent for threads with few, which are summed up;
 /// figures `major`, `protect`, `in_kernel`, `timed`.

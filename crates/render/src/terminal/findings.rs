@@ -1,7 +1,7 @@
 //! The findings of a verdict: number, title, cost and share in a line; below, what it means, what
 //! shows it, what to do.
 
-use fathom_diagnose::{Diagnosis, Evidence, Finding};
+use fathom_diagnose::{Diagnosis, Evidence, Finding, Statement};
 
 use super::detail::Detail;
 use super::page::{Ink, Page};
@@ -98,7 +98,7 @@ impl Page {
         }
         self.chain(finding, detail.chain);
         if detail.explain && !finding.why_confidence.is_empty() {
-            self.field("sure?", &finding.why_confidence, Ink::Faint);
+            self.field("sure?", &Statement::joined(&finding.why_confidence), Ink::Faint);
         }
         for (i, remedy) in finding.remedies.iter().take(detail.remedies).enumerate() {
             let notes: Vec<&str> = [remedy.applies_to.as_str(), remedy.risk.as_str()]

@@ -4,7 +4,7 @@ use fathom_recording::{FrameType, ProcessId};
 
 use super::{Longest, STAGE_RULE, Stage, mainly, pools, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, growth as facts, meanings};
+use crate::facts::{Value, checks, growth as facts, meanings, reasons};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Finding, Window};
@@ -48,7 +48,7 @@ pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
     }
     let cost_ms = stage.share.0 * run.length_ms();
     let layer = words::layer(stage.key.category);
-    let why = "what the others wait for was not followed to it, and whether it was ever faster is not known";
+    let why = &reasons::STAGE_NOT_FOLLOWED;
     let sure = Ground::Fits.because(case, cost_ms, why);
     let mut finding = case.finding_by(STAGE_RULE, layer, jvm, sure, cost_ms);
     let (doing, share) = (Value::from(words::does(&stage.key)), Value::share(stage.share.0));

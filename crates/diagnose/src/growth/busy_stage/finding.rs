@@ -2,7 +2,7 @@
 
 use super::{Grown, Growth, STAGE_RULE, Stage};
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, checks, culprits, growth as facts, meanings, remedies};
+use crate::facts::{Metric, Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::{SHOWN, TIMES, words};
 use crate::{Case, Evidence, Fact, Finding, Remedy, Window};
 
@@ -23,11 +23,7 @@ impl<'a> Growth<'a> {
         let is_clear = stage.share.0 >= MAINLY * stage.busy.0 && (doing_more || fewer);
         let is_lost = case.loss.lost_ms > 0.0;
         let ground = if is_clear && is_lost { Ground::Incomplete } else { Ground::Fits };
-        let why = format!(
-            "threads that took work from others and had time to spare have none any more, and the others wait more than before; that what \
-             they wait for passes through {} was not seen itself",
-            if stage.threads.len() == 1 { "this thread" } else { "these threads" }
-        );
+        let why = reasons::STAGE_BUSY.is(Value::count(stage.threads.len()));
         let sure = ground.because(case, cost_ms, why);
         let mut finding =
             case.finding_by(STAGE_RULE, words::layer(stage.key.category), self.jvm, sure, cost_ms);

@@ -11,7 +11,7 @@ use fathom_recording::{ProcessId, Role};
 
 use super::{BY_THREADS, HELD_RULE, LONGER, SENDS};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::{Growth, LEADS};
 use crate::intervals::Intervals;
 use crate::windows::progress::Progress;
@@ -51,16 +51,8 @@ impl Growth<'_> {
         let pieces = Pieces::of(case, self.jvm).filter(|pieces| pieces.slow >= MORE_PIECES * pieces.base);
         let delayed = pieces.filter(|_| longer - by_threads >= DELAYED_ACK_MS);
         let (ground, why) = match delayed {
-            Some(_) => (
-                Ground::Incomplete,
-                "that clients wait, that threads do not and that an answer is sent in more calls was measured; the delay fits TCP's delayed \
-                 acknowledgement, which was not seen itself",
-            ),
-            None => (
-                Ground::Fits,
-                "that clients wait and that threads do not was measured; what holds the answers was not: what clients measure has the network \
-                 and their own waiting in it",
-            ),
+            Some(_) => (Ground::Incomplete, &reasons::DELAYED_ACK),
+            None => (Ground::Fits, &reasons::CLIENTS_WAIT),
         };
         let sure = ground.because(case, cost_ms, why);
         let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);

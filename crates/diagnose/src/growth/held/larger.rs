@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::live;
 
 use super::clients::sends;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::Growth;
 use crate::intervals::Intervals;
 use crate::{Case, Evidence, Finding, Layer, Window};
@@ -44,7 +44,7 @@ impl Growth<'_> {
             return None;
         }
         let lost_ms = case.loss.lost_ms;
-        let why = "what the host sends and how often the JVM sends was counted; how long clients take to take that in was not";
+        let why = &reasons::CLIENTS_NOT_TIMED;
         let sure = Ground::Fits.because(case, lost_ms, why);
         let mut finding = case.finding_by(LARGER_RULE, Layer::Application, self.jvm, sure, lost_ms);
         let sent = facts::LARGER_ANSWERS.is(Value::bytes(each)).over(Value::bytes(usual));

@@ -19,7 +19,7 @@ use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use super::{Growth, LEADS, words};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::intervals::Intervals;
 use crate::{Case, Evidence, Finding, Layer, Window, quantity};
 
@@ -104,8 +104,7 @@ impl Growth<'_> {
             let cost_ms = peer.cost_ms.min(cost_ms);
             return Some(Finding { cost_ms, share: case.share(cost_ms), ..peer });
         }
-        let why = "that the answers come late and that no thread is busy with them was measured; what holds them was not. Requests that wait for news \
-             on purpose (a long poll) look the same where there is less news, and so do requests that arrive slowly, in parts";
+        let why = &reasons::HOLDER_OF_ANSWERS;
         let sure = Ground::Fits.because(case, cost_ms, why);
         let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);
         let (now, before) = (Value::ms(slow.ms), Value::ms(base.ms));

@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use super::clients::calls_made;
 use super::{Answered, FEW, peers};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::{Each, Growth, LEADS};
 use crate::{Case, Evidence, Finding, Layer, Window};
 
@@ -105,7 +105,7 @@ impl Growth<'_> {
         if cost_ms < LEADS * lost_ms {
             return None;
         }
-        let why = "requests and operations were counted; which clients make the others, and whether an operation needs more of them, was not";
+        let why = &reasons::ASKERS_NOT_SEEN;
         let sure = Ground::Fits.because(case, cost_ms, why);
         let mut finding = case.finding_by(MORE_RULE, Layer::Network, self.jvm, sure, cost_ms);
         let connections = |asked: Asked| connects.then(|| Value::plain(asked.accepted));

@@ -18,12 +18,12 @@ use rustc_hash::FxHashSet;
 use super::{FEW, HELD_RULE, LONGER, points};
 use crate::attribution::Step;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, growth as facts, meanings, remedies};
+use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::parts::{FRAMES, Part};
-use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads, words};
+use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Confidence, Evidence, Fact, Finding, Layer, Window};
+use crate::{Case, Evidence, Fact, Finding, Layer, Sure, Window};
 
 /// The id of the finding about a peer.
 pub const PEER_RULE: &str = "peer-answers-late";
@@ -152,11 +152,7 @@ impl Growth<'_> {
             true => Ground::Incomplete,
             false => Ground::Fits,
         };
-        let why = format!(
-            "{MEASURED}; threads spend {} instead of {} on an operation, so that none of them waits for it. {LIMITS}",
-            words::time(threads),
-            words::time(usual)
-        );
+        let why = reasons::PEER_TIMED.is(Value::ms(threads)).over(Value::ms(usual));
         Some(self.of_peer(case, &peer, per, ground.because(case, cost_ms, why), cost_ms))
     }
 
@@ -169,7 +165,8 @@ impl Growth<'_> {
         let per = peer.slow.count / (self.per.by[0] + self.per.by[1]).max(f64::MIN_POSITIVE);
         let direct_ms = peer.later_ms() * per;
         // What waits for something to happen on any of its connections is an event loop, behind
-        // which others wait for such calls. Where a peer is waited for, short waits are for it, too.
+        // which others wait for such calls. Where a peer is waited for, short waits are for it,
+        // too.
         let networks = || self.worked().filter(|g| g.key.category == Category::Network);
         let of_peers: FxHashSet<&str> =
             networks().filter(|g| !g.key.target.is_empty()).map(|g| g.key.place).collect();
@@ -190,11 +187,7 @@ impl Growth<'_> {
             return None;
         }
         let ground = if peer.times() >= 2.0 { Ground::Incomplete } else { Ground::Fits };
-        let why = format!(
-            "{MEASURED}; threads wait for each other {} longer for each operation, and none of them is seen to wait for the peer: they wait behind \
-             calls that it answers. {LIMITS}",
-            words::time(behind_ms)
-        );
+        let why = reasons::BEHIND_PEER.is(Value::ms(behind_ms));
         let cost_ms = lost_ms(case) * share;
         let sure = ground.because(case, cost_ms, why);
         let mut finding = self.of_peer(case, &peer, Some(per), sure, cost_ms);
@@ -226,7 +219,7 @@ impl Growth<'_> {
         case: &Case<'_>,
         peer: &Peer<'_>,
         per: Option<f64>,
-        sure: (Confidence, String),
+        sure: Sure,
         cost_ms: f64,
     ) -> Finding {
         let id = if peer.is_late() { PEER_RULE } else { HELD_RULE };
@@ -260,10 +253,6 @@ fn over(part: &Part<'_>, address: &str) -> f64 {
     ways.map(|(_, ms)| slow(ms)).sum::<f64>() / slow(&part.ms).max(f64::MIN_POSITIVE)
 }
 
-/// How it is known, and what is not.
-const MEASURED: &str = "how long the peer's answers take was measured at the connections, from the first bytes sent to the first that came back";
-const LIMITS: &str = "Whether the peer or the network to it is slow was not seen; of several requests at a time over one connection only the first is timed";
-
 /// `per`: how many of its answers an operation needs, and what an operation is.
 fn title(peer: &Peer<'_>, per: Option<(f64, &str)>) -> Fact {
     let (slow, base) = (peer.slow, peer.base);
@@ -293,6 +282,7 @@ fn evidence(peer: &Peer<'_>, case: &Case<'_>) -> Vec<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Confidence;
     use crate::attribution::Key;
     use crate::built::{Built, whole_run};
     use crate::facts::titles;
@@ -400,7 +390,7 @@ mod tests {
         grown.grown[2].part.threads.insert(runs);
         // 800 operations in the slow time, and as many answers.
         let per = crate::growth::each::Per { each: Each::Operation, by: [400.0, 400.0, 1600.0] };
-        let sure = (Confidence::Likely, String::new());
+        let sure = (Confidence::Likely, Vec::new());
         let lock = case.finding_by("lock-contended-juc", Layer::Application, jvm, sure, 9_900.0);
         let mut findings = vec![Finding { title: lock_title().into(), ..lock }];
         let found = Growth { jvm, per, ..grown }.behind_late_peer(&case, &mut findings);

@@ -131,7 +131,7 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
             "cpu-taken-by-others",
             crate::Layer::Cpu,
             jvm,
-            (Confidence::Proven, String::new()),
+            (Confidence::Proven, Vec::new()),
             cost_ms,
         )
     };
@@ -169,13 +169,8 @@ fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_fro
     let recording = service.built.sealed();
     let case = crate::built::whole_run(&recording);
     let jvm = ProcessId(0);
-    let mut taken = case.finding_by(
-        "cpu-taken-by-others",
-        crate::Layer::Cpu,
-        jvm,
-        (Confidence::Likely, String::new()),
-        1.0,
-    );
+    let mut taken =
+        case.finding_by("cpu-taken-by-others", crate::Layer::Cpu, jvm, (Confidence::Likely, Vec::new()), 1.0);
     taken.share = Some(0.5);
     let mut growth = grew(&parts);
     growth.credit_running(&[taken]);

@@ -37,7 +37,7 @@ fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else { panic!("not found") };
     assert!((finding.cost_ms - 8_000.0).abs() < 300.0, "{}", finding.cost_ms);
-    assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
+    assert_eq!(finding.confidence, Confidence::Proven, "{:?}", finding.why_confidence);
     finding.culprit.states(&culprits::TAKER, &[("value", "python3 (3 processes)"), ("cpus", "1.60")]);
     let waits = finding.fact(&crate::facts::cpu::THREADS_WAITING);
     let ms = |name| waits.number(name).unwrap();

@@ -4,7 +4,7 @@ use super::super::gc_case::{GcCase, cited, ranges, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, remedies, titles, written as facts};
+use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, titles, written as facts};
 use crate::{Finding, Remedy, Rule};
 
 /// Findings cite as many pauses.
@@ -19,14 +19,9 @@ pub(super) fn found(
 ) -> Finding {
     waits.sort_by(|a, b| b.ms.total_cmp(&a.ms));
     let timed = seen.write_ms >= cost_ms / 2.0;
-    let why = "the lines fit a blocked write of the log; a stall of hsperfdata or of the whole process prints the same \
-               ones. Proof: kernel write() times on the log's descriptor, or the VM thread's off-CPU stack";
+    let why = &reasons::LOG_LINES_FIT;
     let sure = match timed {
-        true => Ground::Itself.sure(
-            gc.case,
-            cost_ms,
-            "the write() calls were timed in the kernel and fill the gaps",
-        ),
+        true => Ground::Itself.sure(gc.case, cost_ms, &reasons::WRITES_TIMED),
         false => Ground::Fits.because(gc.case, cost_ms, why),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &[]);

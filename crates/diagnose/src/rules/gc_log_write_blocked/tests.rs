@@ -92,7 +92,7 @@ fn a_write_timed_by_the_kernel_is_reported_and_a_fault_of_the_vm_thread_is_anoth
         stopped(kind::SCHED_OFF, Role::Vm, &["vfs_write", "balance_dirty_pages"], off),
     ] {
         let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
-        assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
+        assert!(finding.confidence >= Confidence::Likely, "{:?}", finding.why_confidence);
         let write = finding.evidence.iter().find(|e| e.source.to_string() == "strace.txt:7");
         let write = &write.unwrap_or_else(|| panic!("{:?}", finding.evidence)).fact;
         let meanwhile = write.find(&facts::WRITEBACK).unwrap_or_else(|| panic!("{write:?}"));

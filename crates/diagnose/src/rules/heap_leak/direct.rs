@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::keeper::Dump;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, remedies, titles};
+use crate::facts::{Value, checks, culprits, meanings, pauses, reasons, remedies, titles};
 use crate::rules::gc_case::{GcCase, summed};
 use crate::{Finding, Rule};
 
@@ -46,14 +46,8 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
         gc.slow.iter().filter(|p| p.cause().is_some_and(|c| c.contains("System.gc()"))).copied().collect();
     let exhausted = bytes >= super::EXHAUSTED * limit;
     let (ground, why) = match exhausted && !asked.is_empty() {
-        true => (
-            Ground::Incomplete,
-            "the limit is reached, and collections are asked for, as is done to find dead buffers",
-        ),
-        false => (
-            Ground::Fits,
-            "two dumps show that it grew, and not that it goes on; a pool of buffers that fills looks the same",
-        ),
+        true => (Ground::Incomplete, &reasons::DIRECT_LIMIT),
+        false => (Ground::Fits, &reasons::TWO_DUMPS),
     };
     // Collections that something else asks for are not attributed to buffers that are far from
     // their limit.

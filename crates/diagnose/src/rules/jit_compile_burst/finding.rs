@@ -6,9 +6,9 @@ use super::evidence::{evidence, remedies};
 use super::methods::{newly_hot, packages};
 use super::samples::Support;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, compile, meanings, titles};
+use crate::facts::{Metric, Value, checks, compile, meanings, reasons, titles};
 use crate::intervals::Intervals;
-use crate::{Case, Confidence, Finding, Rule, Window};
+use crate::{Case, Finding, Rule, Sure, Window};
 
 pub(super) fn found(
     rule: &dyn Rule,
@@ -77,7 +77,7 @@ pub(super) fn sureness(
     support: Option<&Support<'_>>,
     cost_ms: f64,
     start_up: bool,
-) -> (Confidence, String) {
+) -> Sure {
     let case = jit.case;
     let windows: Vec<Window> = match support {
         Some(support) => support.slow_windows().to_vec(),
@@ -89,47 +89,31 @@ pub(super) fn sureness(
         case.stopped_ms(jit.jvm, &case.base) * Case::length_ms(&windows)
             / Case::length_ms(&case.slow).max(1.0),
     );
-    let weak = |why: &str| Ground::Fits.because(case, cost_ms, why);
+    let weak = |why: &'static Metric| Ground::Fits.because(case, cost_ms, why);
     if start_up {
-        return weak(
-            "every JVM compiles much in its first seconds: this is expected, and ends with the start-up",
-        );
+        return weak(&reasons::START_UP);
     }
     let Some(lost_ms) = lost_ms else {
-        return weak(
-            "no series of throughput or latency shows that anything was lost; the cost is how long it lasted, and \
-             no more than compilers worked and new code ran, as far as samples show that",
-        );
+        return weak(&reasons::BURST_NO_SERIES);
     };
     if cost_ms < 0.5 * lost_ms {
         return weak(match support {
-            Some(_) => {
-                "what samples and switches show of it explains less than half of what these windows lost"
-            }
-            None => {
-                "less than half of what these windows lost was lost while tasks of the burst were under way"
-            }
+            Some(_) => &reasons::BURST_SEEN_LESS,
+            None => &reasons::BURST_LESS,
         });
     }
     if stopped_ms > 0.3 * lost_ms {
-        return weak("stops of the JVM explain a good part of the same windows");
+        return weak(&reasons::STOPS_TOO);
     }
     if bursts.iter().any(|b| b.onset_ns > b.window.from_ns.saturating_add(b.window.length_ns() / 2)) {
-        return weak("in a window the burst began only when half of it was over");
+        return weak(&reasons::BURST_LATE);
     }
     match support {
         Some(_) => {
             let is_part = Case::length_ms(&windows) < Case::length_ms(&case.slow);
-            let of = if is_part { "what was lost while most was compiled" } else { "the loss" };
-            let why = format!(
-                "samples and switches show what ran before it was compiled, and who took the CPUs; that explains half of \
-                 {of} or more"
-            );
+            let why = if is_part { &reasons::BURST_SEEN_IN_PART } else { &reasons::BURST_SEEN };
             Ground::Incomplete.because(case, cost_ms, why)
         }
-        None => weak(
-            "the burst begins with the dip and most of the loss falls into it; logs do not show which code ran interpreted, \
-             so that the new code is slow for another reason is not excluded: CPU samples (fathom record) would show it",
-        ),
+        None => weak(&reasons::BURST_FITS),
     }
 }

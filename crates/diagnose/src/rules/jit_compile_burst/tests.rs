@@ -85,7 +85,7 @@ fn sampled(by: FrameType, method: &str, compiling: f64) -> Built {
 fn samples_of_code_that_is_compiled_later_make_it_likely() {
     let built = sampled(FrameType::Interpreted, "app.shift.M7.go", 0.0);
     let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
-    assert_eq!(finding.confidence, Confidence::Likely, "{}", finding.why_confidence);
+    assert_eq!(finding.confidence, Confidence::Likely, "{:?}", finding.why_confidence);
     assert_eq!(finding.fact(&compile::UNCOMPILED).number("interpreted"), Some(1.0));
 }
 
@@ -159,7 +159,7 @@ fn compilers_that_are_busy_for_longer_than_was_asked_for_are_charged_for_all_of_
 #[test]
 fn a_burst_that_begins_with_the_dip_is_consistent_with_it_and_names_the_new_methods() {
     let Judgement::Found(finding) = judge(burst(100.2, 120), window(100, 110)) else { panic!() };
-    assert_eq!(finding.confidence, Confidence::ConsistentWith, "{}", finding.why_confidence);
+    assert_eq!(finding.confidence, Confidence::ConsistentWith, "{:?}", finding.why_confidence);
     assert_eq!(finding.facts(&compile::UNCOMPILED).count(), 0, "logs do not show what ran");
     assert_eq!(finding.facts(&compile::START_UP).count(), 0);
     assert_eq!(finding.fact(&compile::FRESH).number("value"), Some(120.0));

@@ -17,14 +17,14 @@ const SAVED_OF_INTERPRETED: f64 = 0.95;
 const SAVED_OF_C1: f64 = 0.6;
 
 /// The methods of bursts, to tell by a stack whether it is in one that is not compiled yet.
-pub(crate) struct Uncompiled<'a> {
+pub(super) struct Uncompiled<'a> {
     recording: &'a Recording,
     methods: HashSet<&'a str>,
 }
 
 impl<'a> Uncompiled<'a> {
     /// The methods of the bursts in the slow windows of a case; `None` without a burst.
-    pub(crate) fn of(case: &Case<'a>, jvm: ProcessId) -> Option<Self> {
+    pub(super) fn of(case: &Case<'a>, jvm: ProcessId) -> Option<Self> {
         let jit = JitCase::read(case, jvm);
         let looping = in_a_loop(&jit);
         let bursts: Vec<Burst<'_>> =
@@ -60,7 +60,7 @@ impl<'a> Uncompiled<'a> {
     }
 
     /// What of the time in a stack its compiled form would have saved, as a share.
-    pub(crate) fn saved(&self, stack: StackId) -> f64 {
+    pub(super) fn saved(&self, stack: StackId) -> f64 {
         self.ran_as(stack).map_or(0.0, saved)
     }
 }
