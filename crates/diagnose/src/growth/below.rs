@@ -21,8 +21,6 @@ use crate::{Case, Fact, Finding};
 const BELOW: f64 = 0.5;
 /// What of it one sort may make up at most: a method with one sort is a part of its own.
 const ONE: f64 = 0.75;
-/// How many times as much as any part alone it must explain to be reported in its place.
-const WIDER: f64 = 1.25;
 /// What of the growth below it a sort must make up to be named.
 const NAMED: f64 = 0.1;
 
@@ -60,8 +58,8 @@ struct Sums {
 }
 
 impl<'a> Growth<'a> {
-    /// The innermost method below which most of what grew lies; `None` where there is none, or one
-    /// part makes up most of that.
+    /// The innermost method below which most of what grew lies; `None` where there is none, or a
+    /// part is a cause by itself.
     pub(super) fn below<'g>(&self, case: &Case<'a>, left: &[&'g Grown<'a>]) -> Option<Below<'g, 'a>> {
         let counts = |g: &&&'g Grown<'a>| g.by() > 0.0 && !on_threads(g.key.category);
         let parts: Vec<&'g Grown<'a>> = left.iter().filter(counts).copied().collect();
@@ -79,10 +77,15 @@ impl<'a> Growth<'a> {
                 }
             });
         }
-        let of_most =
-            |(_, sums): &(&&str, &Sums)| sums.grew >= BELOW * known && sums.slow >= TIMES * sums.base;
+        let worked = left.iter().filter(|g| super::worked(g));
+        let largest = worked.map(|g| g.by()).fold(0.0, f64::max);
+        if known <= 0.0 || largest >= LEADS * self.all() {
+            return None;
+        }
+        let least = (BELOW * known).max(LEADS * self.all());
+        let of_most = |(_, sums): &(&&str, &Sums)| sums.grew >= least && sums.slow >= TIMES * sums.base;
         let away = |sums: &Sums| sums.away / sums.grew.max(f64::MIN_POSITIVE);
-        let candidates = by_method.iter().filter(of_most).filter(|_| known > 0.0);
+        let candidates = by_method.iter().filter(of_most);
         let (method, sums) =
             candidates.min_by(|a, b| away(a.1).total_cmp(&away(b.1)).then_with(|| a.0.cmp(b.0)))?;
         let grew_below = |g: &Grown<'a>| {
@@ -96,10 +99,8 @@ impl<'a> Growth<'a> {
         let mut parts: Vec<_> = parts.collect();
         parts.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cause.cmp(&b.0.cause)));
         let below = Below { method, slow: sums.slow, base: sums.base, parts };
-        let worked = left.iter().filter(|g| super::worked(g));
-        let largest = worked.map(|g| g.by()).fold(0.0, f64::max);
         let of_sorts = sorts(&below).first().is_some_and(|(_, by)| *by <= ONE * below.by());
-        (of_sorts && below.by() >= LEADS * self.all() && below.by() >= WIDER * largest).then_some(below)
+        of_sorts.then_some(below)
     }
 
     /// Of each stack of a part: slow and baseline time of an operation, with what it is credited
