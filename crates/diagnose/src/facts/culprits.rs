@@ -31,7 +31,7 @@ super::metrics! {
     PIECES = "culprit-answers-in-pieces", "answers that are sent in pieces";
     /// Answers that became larger.
     ANSWERS = "culprit-larger-answers", "the size of the answers";
-    /// Who makes requests beside the operations.
+    /// Who makes requests in addition to the operations.
     MORE_REQUESTS = "culprit-more-requests", "who makes these requests";
     /// What lies between the threads and the clients.
     OUTSIDE = "culprit-between-threads-and-clients", "a buffer, a queue, the network or the clients";

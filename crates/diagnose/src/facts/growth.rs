@@ -125,12 +125,12 @@ super::metrics! {
         "for each operation the host sends {value} instead of {baseline}, and the JVM sends more often: whoever takes that in takes longer, and asks for less";
     /// What the host sends a second.
     SENT_IN_ALL = "sent-by-the-host", "the host sends {value} a second, {baseline} in the baseline";
-    /// Requests beside the operations.
+    /// Requests in addition to the operations.
     MORE_REQUESTS = "more-requests",
         "the JVM answers {value} requests for each operation instead of {baseline}[, and accepts {connections} connections instead of {connections-baseline}]: it is asked for more than the operations show";
     /// How many requests there are.
-    REQUESTS = "requests-beside-operations",
-        "{value} requests a second, {baseline} in the baseline; beside one for each operation {beside}, {beside-baseline} in the baseline";
+    REQUESTS = "requests-and-operations",
+        "{value} requests a second, {baseline} in the baseline; in addition to one for each operation {others}, {others-baseline} in the baseline";
     /// How many connections are accepted.
     ACCEPTED = "connections-accepted", "{value} connections accepted for each operation, {baseline} in the baseline";
     /// A peer that answers late.

@@ -38,7 +38,7 @@ super::remedies! {
         "look at who reads: slow clients, or a network that is narrow or loses packets (ss -ti shows each connection's queue and windows); write without a thread that waits (asynchronous responses), or put a proxy in front that buffers responses; a limit on the time that a write may take",
         "any JDK", "a proxy needs memory or disk for what it buffers";
     SEE_WHO_ASKS = "remedy-see-who-asks",
-        "see who asks: connections of the JVM by peer (ss -tn), its access log by client and kind of request; let clients that poll wait longer or be told, and limit what one client may ask",
+        "see who asks: connections of the JVM by peer (ss -tn), its access log by client and kind of request; let clients that poll wait longer or be notified, and limit what one client may ask",
         "any JDK", "who is limited waits";
     KEEP_CONNECTIONS = "remedy-keep-connections",
         "keep connections open: a pool, HTTP keep-alive, HTTP/2; and see who closes them, the client or the peer",

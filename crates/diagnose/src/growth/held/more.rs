@@ -23,8 +23,8 @@ pub const MORE_RULE: &str = "more-requests";
 
 /// How many times as many requests there must be for each operation, …
 const EACH: f64 = 2.0;
-/// … and in a second beside one for each operation: what is asked all the time is a larger part of
-/// fewer operations, and makes none of them slower …
+/// … and in a second in addition to one for each operation: what is asked all the time is a larger
+/// part of fewer operations, and makes none of them slower …
 const BESIDE: f64 = 1.5;
 /// … by what part of all that is usually asked.
 const OF_USUAL: f64 = 0.2;
@@ -45,7 +45,7 @@ struct Asked {
     each: f64,
     /// Requests a second.
     rate: f64,
-    /// Those beside one for each operation.
+    /// Those in addition to one for each operation.
     beside: f64,
     /// Connections accepted for each operation.
     accepted: f64,
@@ -115,8 +115,8 @@ impl Growth<'_> {
         finding.culprit = culprits::MORE_REQUESTS.fact().into();
         finding.meaning = meanings::MORE_REQUESTS.fact().into();
         let rates = facts::REQUESTS.is(Value::per_second(slow.rate)).over(Value::per_second(base.rate));
-        let rates = rates.with("beside", Value::per_second(slow.beside));
-        let rates = rates.with("beside-baseline", Value::per_second(base.beside));
+        let rates = rates.with("others", Value::per_second(slow.beside));
+        let rates = rates.with("others-baseline", Value::per_second(base.beside));
         finding.evidence = vec![Evidence::summed(source::REQUESTS, rates)];
         if connects {
             let accepted = facts::ACCEPTED.is(Value::plain(slow.accepted)).over(Value::plain(base.accepted));

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Half of the workers wait in page faults and half for a peer, `(usual, slow)` milliseconds of each
-/// tenth of a second, each in a method of its own that one other method calls.
+/// Half of the workers wait in page faults and half for a peer, `(usual, slow)` milliseconds of
+/// each tenth of a second, each in a method of its own that one other method calls.
 fn diagnosis(fault: (i64, i64), network: (i64, i64)) -> Diagnosis {
     let mut service = Service::of((300.0, 100.0));
     for i in 0..3 {
