@@ -307,9 +307,10 @@ static __always_inline void switched_in(struct thread *thread, struct task_struc
 			keep_kernel_stack(thread, next);
 		return;
 	}
-	/* A long wait that was not reported yet (the thread did not return from its system call) goes first, stackless. */
+	/* A long wait that was not reported yet (the thread did not return from its system call) goes first, stackless: the stack of
+	 * the last one has where the call was made. */
 	if (thread->pending_off_ns)
-		send_event(thread, next, SCHED_WAITED, now, 0);
+		send_event(thread, next, SCHED_WITHIN, now, 0);
 	thread->pending_off_ns = off_ns;
 	thread->pending_on_ns = now;
 	thread->pending_runq_ns = runq_ns;

@@ -18,6 +18,7 @@ enum sched_event_kind {
 	SCHED_WAITED = 1, /* off the CPU for as long as the limit, or short waits that have added up to it */
 	SCHED_EXITED = 2, /* the thread has ended */
 	SCHED_MISSED = 3, /* from `off_ns` to `on_ns` a switch to or from the thread was not seen: what it did then is not known */
+	SCHED_WITHIN = 4, /* as SCHED_WAITED, in a call in which the thread has waited again since: it has not returned */
 };
 
 struct sched_event {

@@ -102,10 +102,29 @@ impl<E: 'static> Events<E> {
         self.walked(pid, record, cx)
     }
 
+    /// Where the kernel was called from, by the stack of an event; it is left there.
+    pub(crate) fn caller(
+        &self,
+        (pid, tid): (u32, u32),
+        stack_ns: u64,
+        cx: &mut Context<'_>,
+    ) -> Option<StackId> {
+        let sample = Sample::parse(self.waiting.get(&(tid, stack_ns))?)?;
+        self.placed(pid, &sample.without_kernel(), cx)
+    }
+
+    /// Whether stacks are walked at all.
+    pub(crate) fn has_stacks(&self) -> bool {
+        self.unwinder.is_some()
+    }
+
     fn walked(&self, pid: u32, record: &Record, cx: &mut Context<'_>) -> Option<StackId> {
-        let sample = Sample::parse(record)?;
+        self.placed(pid, &Sample::parse(record)?, cx)
+    }
+
+    fn placed(&self, pid: u32, sample: &Sample<'_>, cx: &mut Context<'_>) -> Option<StackId> {
         let is_jvm = cx.targets.get(pid.cast_signed()).is_some_and(|target| target.jvm);
-        self.unwinder.as_ref()?.borrow_mut().stack(&sample, is_jvm, cx.sink)
+        self.unwinder.as_ref()?.borrow_mut().stack(sample, is_jvm, cx.sink)
     }
 
     /// A stack that nobody will ask for.

@@ -101,6 +101,14 @@ fn blocks_made_durable_are_requests_of_the_jvm_with_file_and_method() {
             |s: &&fathom_recording::Span<'_>| names(&recording, s.stack()).contains(&"Syncs.makeDurable");
         assert!(syncs.iter().filter(ours).count() * 10 >= syncs.len() * 8, "{what}");
 
+        // An fsync waits for the pages to be written, then for the disk to have them: each of these
+        // waits has the stack of the call, the first ones, too.
+        let waits = recording.spans_of(kind::SCHED_OFF).filter(|s| s.label(label::SYSCALL) == Some("fsync"));
+        let waits: Vec<_> = waits.collect();
+        let placed = waits.iter().filter(ours).count();
+        let what = format!("{what}; {placed} of {} waits have their method", waits.len());
+        assert!(!waits.is_empty() && placed * 10 >= waits.len() * 9, "{what}");
+
         let whose = syncs[0].process();
         let of_it = |s: &&fathom_recording::Series| {
             s.info.name == live::DISK_IO_BYTES.name

@@ -17,13 +17,32 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use super::event::{Off, Unreported, seen_from_ns, syscall_name};
 use super::short::{self, Sum};
 use super::skeleton::types::thread;
-use super::{Sched, kernel_stack};
+use super::{Sched, Watched, kernel_stack};
 use crate::bpf::record;
 use crate::collector::Context;
 use crate::procfs;
 use crate::unwind::asleep;
 
 impl Sched {
+    /// Ends the watch of threads whose end was not reported, as where so many end that the buffer
+    /// has no room: when they were last seen.
+    pub(super) fn unwatch_ended(&mut self, cx: &mut Context<'_>) {
+        let mut left: HashMap<u32, HashSet<i32>> = HashMap::new();
+        for watched in self.threads.values() {
+            let pid = watched.pid;
+            left.entry(pid).or_insert_with(|| procfs::tasks(pid.cast_signed()).into_iter().collect());
+        }
+        // Of a process that has ended, its own end says when.
+        let has_ended = |(tid, watched): &(&u32, &Watched)| {
+            let left = &left[&watched.pid];
+            !left.is_empty() && !left.contains(&tid.cast_signed())
+        };
+        let ended = self.threads.iter().filter(has_ended).map(|(tid, watched)| (*tid, watched.last_ns));
+        for (tid, last_ns) in ended.collect::<Vec<_>>() {
+            self.unwatch(tid, last_ns, cx);
+        }
+    }
+
     /// Threads that are off the CPU at the end, as the kernel still has them: from when they were
     /// switched out, or from the start of the watch for those that never ran.
     pub(super) fn still_off(&mut self, now_ns: u64, cx: &mut Context<'_>) {

@@ -158,6 +158,11 @@ impl Event {
         self.kind == sched_event_kind::SCHED_MISSED.0
     }
 
+    /// Whether the thread has waited again since, in the same call, which had not returned.
+    pub(super) fn is_within_call(&self) -> bool {
+        self.kind == sched_event_kind::SCHED_WITHIN.0
+    }
+
     /// The state in which it was switched out, in a word.
     pub(super) fn state(&self) -> &'static str {
         state_name(self.state)

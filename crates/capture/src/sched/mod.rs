@@ -72,6 +72,8 @@ const MIN_NS: u64 = 1_000_000;
 const INSTEAD_NS: u64 = 100_000;
 /// Switches not seen that are reported as losses: more than one in so many records.
 const MISSED_ONE_IN: u64 = 1000;
+/// Waits within one call that are kept for its stack.
+const MOST_WITHIN_A_CALL: usize = 64;
 /// Events taken in one turn; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 200_000;
 
@@ -88,6 +90,8 @@ struct Watched {
     migrations: u64,
     /// Short waits whose place is not known yet.
     unplaced: Unplaced,
+    /// Waits within a call that has not returned, before the last one of it.
+    within_call: Vec<Event>,
 }
 
 impl Watched {
@@ -102,6 +106,7 @@ impl Watched {
             last_ns: since_ns,
             migrations: 0,
             unplaced: Unplaced::default(),
+            within_call: Vec::new(),
         }
     }
 }
@@ -230,12 +235,16 @@ impl Collector for Sched {
 
     fn write_unfinished(&mut self, cx: &mut Context<'_>) {
         let now_ns = monotonic_ns().max(0).cast_unsigned();
+        self.unwatch_ended(cx);
         self.still_off(now_ns, cx);
-        for watched in self.threads.values() {
+        let threads = std::mem::take(&mut self.threads);
+        for watched in threads.values() {
             let ends = (watched.since_ns, now_ns.max(watched.since_ns));
+            self.write_within_call(watched, None, cx);
             short::write(watched, watched.unplaced.sums(), None, cx);
             self.span(kind::SCHED_WATCHED, "", watched, ends, None, &[], &[], cx);
         }
+        self.threads = threads;
     }
 
     fn begin(&mut self, _cx: &mut Context<'_>) {
@@ -247,6 +256,7 @@ impl Collector for Sched {
         self.count_missed(cx);
         // What breaks down now was reported when it did.
         let _ = self.drain(cx);
+        self.unwatch_ended(cx);
         self.still_off(now_ns, cx);
         let left = cx.services.starts.take_all(None, |_| true);
         write_starts(&left, now_ns, cx);
@@ -272,8 +282,16 @@ impl Sched {
             Some(comm) => cx.thread_called(pid.cast_signed(), tid.cast_signed(), comm),
             None => cx.thread(pid.cast_signed(), tid.cast_signed()),
         };
-        let unplaced = Unplaced::default();
-        let watched = Watched { pid, process, thread, since_ns, last_ns: since_ns, migrations: 0, unplaced };
+        let watched = Watched {
+            pid,
+            process,
+            thread,
+            since_ns,
+            last_ns: since_ns,
+            migrations: 0,
+            unplaced: Unplaced::default(),
+            within_call: Vec::new(),
+        };
         self.threads.insert(tid, watched);
     }
 
@@ -295,6 +313,7 @@ impl Sched {
     /// Ends the watch of a thread.
     fn unwatch(&mut self, tid: u32, until_ns: u64, cx: &mut Context<'_>) {
         let Some(mut watched) = self.threads.remove(&tid) else { return };
+        self.write_within_call(&watched, None, cx);
         let unplaced = watched.unplaced.take();
         short::write(&watched, &unplaced, None, cx);
         let ends = (watched.since_ns, until_ns.max(watched.since_ns));
@@ -311,21 +330,19 @@ impl Sched {
         let Some(mut watched) = self.threads.remove(&event.tid) else { return };
         watched.last_ns = watched.last_ns.max(event.on_ns);
         watched.migrations += u64::from(event.migrations);
+        let has_stacks = self.events.as_ref().is_some_and(Events::has_stacks);
+        if has_stacks && event.is_within_call() && watched.within_call.len() < MOST_WITHIN_A_CALL {
+            short::take(&mut watched, event, None, cx);
+            watched.within_call.push(event.clone());
+            self.threads.insert(event.tid, watched);
+            cx.source_mut().records += 1;
+            return;
+        }
+        self.write_within_call(&watched, Some(event), cx);
+        watched.within_call.clear();
         let stack = self.stack(event, cx);
         if event.off_ns > 0 && !event.is_missed() {
-            let waker = self.wakers.name(event.waker);
-            let syscall = syscall_name(event.syscall);
-            let mut labels: Vec<(&str, &str)> = Vec::new();
-            labels.extend(syscall.map(|name| (label::SYSCALL, name)));
-            labels.extend(waker.as_ref().map(|(label, name)| (*label, name.as_str())));
-            let instead = (event.instead > 0 && event.runq_ns >= INSTEAD_NS)
-                .then(|| format!("{} ({})", event.instead_comm, event.instead));
-            labels.extend(instead.as_deref().map(|name| (label::RAN_INSTEAD, name)));
-            let mut figures = vec![(figure::RUNQ_NS, event.runq_ns as f64)];
-            let throttled_ns = event.throttled_ns;
-            figures.extend((throttled_ns > 0).then_some((figure::THROTTLED_NS, throttled_ns as f64)));
-            let ends = (event.off_ns.max(watched.since_ns), event.on_ns);
-            self.span(kind::SCHED_OFF, event.state(), &watched, ends, stack, &figures, &labels, cx);
+            self.write_wait(event, &watched, stack, cx);
         }
         short::take(&mut watched, event, stack, cx);
         cx.source_mut().records += 1;
@@ -342,6 +359,37 @@ impl Sched {
             self.unwatch(tid, event.on_ns, cx);
             cx.services.starts.ended(tid, event.on_ns);
         }
+    }
+
+    /// Writes the waits within a call that has returned, or of which no more is known. They were
+    /// called from where `last` was, which ended the call.
+    fn write_within_call(&mut self, watched: &Watched, last: Option<&Event>, cx: &mut Context<'_>) {
+        if watched.within_call.is_empty() {
+            return;
+        }
+        let caller =
+            last.and_then(|last| self.events.as_ref()?.caller((last.pid, last.tid), last.stack_ns, cx));
+        for event in &watched.within_call {
+            let is_same = last.is_some_and(|last| last.syscall == event.syscall);
+            let stack = kernel_stack(&event.kernel, caller.filter(|_| is_same), cx);
+            self.write_wait(event, watched, stack, cx);
+        }
+    }
+
+    fn write_wait(&mut self, event: &Event, watched: &Watched, stack: Option<StackId>, cx: &mut Context<'_>) {
+        let waker = self.wakers.name(event.waker);
+        let syscall = syscall_name(event.syscall);
+        let mut labels: Vec<(&str, &str)> = Vec::new();
+        labels.extend(syscall.map(|name| (label::SYSCALL, name)));
+        labels.extend(waker.as_ref().map(|(label, name)| (*label, name.as_str())));
+        let instead = (event.instead > 0 && event.runq_ns >= INSTEAD_NS)
+            .then(|| format!("{} ({})", event.instead_comm, event.instead));
+        labels.extend(instead.as_deref().map(|name| (label::RAN_INSTEAD, name)));
+        let mut figures = vec![(figure::RUNQ_NS, event.runq_ns as f64)];
+        let throttled_ns = event.throttled_ns;
+        figures.extend((throttled_ns > 0).then_some((figure::THROTTLED_NS, throttled_ns as f64)));
+        let ends = (event.off_ns.max(watched.since_ns), event.on_ns);
+        self.span(kind::SCHED_OFF, event.state(), watched, ends, stack, &figures, &labels, cx);
     }
 
     fn take_start(&mut self, event: &StartEvent, cx: &mut Context<'_>) {

@@ -98,6 +98,12 @@ impl<'a> Sample<'a> {
         (usize::from(head.frames) <= MOST_FRAMES).then_some((Self { head, stack }, behind))
     }
 
+    /// The same stack without its part in the kernel.
+    pub(crate) fn without_kernel(self) -> Self {
+        let (stack, _) = self.stack.split_at(usize::from(self.head.frames) * FRAME);
+        Self { head: StackSample { kernel_frames: 0, ..self.head }, stack }
+    }
+
     /// User frames, leaf first.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = Walked> + DoubleEndedIterator + '_ {
         let (frames, _) = self.stack.split_at(usize::from(self.head.frames) * FRAME);
