@@ -166,8 +166,8 @@ def left_out(rows):
 
 INTRODUCTION = """# How often the verdict is right
 
-Made by `lab/run score`. Faults with a known cause are put into three services: a small one of the lab's own, Jetty with
-Lucene, and H2 behind HikariCP ([lab/README.md](../lab/README.md)). Each is recorded from outside by `fathom record` while
+Made by `lab/run score`. Faults with a known cause are put into four services: a small one of the lab's own, Jetty with
+Lucene, H2 behind HikariCP, and Kafka's broker ([lab/README.md](../lab/README.md)). Each is recorded from outside by `fathom record` while
 the fault begins and ends; then `fathom diagnose` is asked. Intervals are Wilson's, at 95%.
 
 - **Top-1**: the first finding is of the rule that the truth lists, or its title or culprit names the method, lock, file or
