@@ -197,9 +197,9 @@ fn a_recording_whose_words_nobody_reads_goes_on_and_heeds_signals() {
         let ended = recorder.end();
         drop(reader);
         assert!(ended.success(), "{place}: {ended}");
-        // Two seconds or more of a CPU, looked at 99 times in each.
+        // Two seconds or more of a CPU that may be shared, looked at 99 times in each.
         let samples = open(dir.path(), &place).samples.len();
-        assert!(samples > 100, "{place}: {samples} samples");
+        assert!(samples > 30, "{place}: {samples} samples");
     }
 }
 
