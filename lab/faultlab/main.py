@@ -11,7 +11,15 @@ from pathlib import Path
 from . import always, catalogue, founding, page, rivals, score, workloads
 from .catalogue import LAB
 from .keeper import Keeper
-from .runner import RECORD_SECONDS, RESULT, Runner
+from .runner import LEAST_SECONDS, RECORD_SECONDS, RESULT, Runner
+
+
+def seconds(text):
+    """The length of a recording, in which a fault and the time before and after it have some ticks each."""
+    value = float(text)
+    if not value >= LEAST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} is less than {LEAST_SECONDS} seconds")
+    return value
 
 
 def choose(cases, args):
@@ -113,7 +121,8 @@ def main():
             command.add_argument("--java", help="release of the JDK; the newest if not given")
             command.add_argument("--anew", action="store_true", help="also run cases that were run before")
             if name == "run":
-                command.add_argument("--seconds", type=float, default=RECORD_SECONDS, help="length of each recording")
+                command.add_argument("--seconds", type=seconds, default=RECORD_SECONDS,
+                                     help=f"length of each recording, {LEAST_SECONDS} or more")
             command.add_argument("--out", default="/tmp/fathom-lab", help="folder of the recordings")
         if name == "cases":
             command.add_argument("--pages", default=str(LAB.parent / "docs/cases"), help="folder of the pages")

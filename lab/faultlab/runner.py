@@ -12,6 +12,7 @@ from pathlib import Path
 from .outside import Outside
 
 RECORD_SECONDS = 22
+LEAST_SECONDS = 5
 # The part of the recording in which the fault is on.
 FAULT_FROM, FAULT_UNTIL = 9 / 22, 16 / 22
 READY_WITHIN = 60

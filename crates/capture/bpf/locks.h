@@ -15,7 +15,7 @@ enum lock_kind {
 	LOCK_ENDED,   /* no wait, as an event alone: a thread of Java's has ended, at off_ns */
 };
 
-/* In the place of a JavaThread: the thread is none of Java's. */
+/* Stands for the JavaThread of a thread that is not a Java thread. */
 enum java_thread { NO_JAVA_THREAD = 1 };
 
 /* What locks.bpf.c and virtual_locks.bpf.c leave out, as there is too much of it. */

@@ -2,7 +2,7 @@
 //! ([`Context::kit`](crate::Context) has it for a collector):
 //!
 //! ```text
-//!   Kit: whom to look at, what is shared ── open ──▶ Opened: constants, parts left out, sizes
+//!   Kit: the recorded processes, what is shared ── open ──▶ Opened: constants, parts left out, sizes
 //!     ── load ──▶ Loaded: ring buffers, losses ── attach, or probe by probe ──▶ kept
 //! ```
 
@@ -107,7 +107,7 @@ impl<'a> Kit<'a> {
         self
     }
 
-    /// Opens it, tells it whom to look at and gives it what is shared.
+    /// Opens it and sets which processes are recorded and what is shared.
     pub(crate) fn open<B>(self, builder: B) -> Result<Opened<B::Output>, Unavailable>
     where
         B: SkelBuilder<'static>,

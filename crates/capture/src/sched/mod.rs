@@ -95,19 +95,15 @@ struct Watched {
 }
 
 impl Watched {
+    /// A thread of which nothing is known before a timestamp.
+    fn since(since_ns: u64, pid: u32, process: ProcessId, thread: ThreadId) -> Self {
+        let (unplaced, within_call) = (Unplaced::default(), Vec::new());
+        Self { pid, process, thread, since_ns, last_ns: since_ns, migrations: 0, unplaced, within_call }
+    }
+
     /// The same thread, watched anew from a timestamp on.
     fn anew(&self, since_ns: u64) -> Self {
-        let Self { pid, process, thread, .. } = *self;
-        Self {
-            pid,
-            process,
-            thread,
-            since_ns,
-            last_ns: since_ns,
-            migrations: 0,
-            unplaced: Unplaced::default(),
-            within_call: Vec::new(),
-        }
+        Self::since(since_ns, self.pid, self.process, self.thread)
     }
 }
 
@@ -282,17 +278,7 @@ impl Sched {
             Some(comm) => cx.thread_called(pid.cast_signed(), tid.cast_signed(), comm),
             None => cx.thread(pid.cast_signed(), tid.cast_signed()),
         };
-        let watched = Watched {
-            pid,
-            process,
-            thread,
-            since_ns,
-            last_ns: since_ns,
-            migrations: 0,
-            unplaced: Unplaced::default(),
-            within_call: Vec::new(),
-        };
-        self.threads.insert(tid, watched);
+        self.threads.insert(tid, Watched::since(since_ns, pid, process, thread));
     }
 
     /// Ends the watch of all threads of a process that is gone, or is another program from

@@ -25,7 +25,7 @@ pub const MORE_RULE: &str = "more-requests";
 const EACH: f64 = 2.0;
 /// … and in a second in addition to one for each operation: what is asked all the time is a larger
 /// part of fewer operations, and makes none of them slower …
-const BESIDE: f64 = 1.5;
+const OTHERS: f64 = 1.5;
 /// … by what part of all that is usually asked.
 const OF_USUAL: f64 = 0.2;
 /// What of the requests may be the JVM's own: which of the others are whose is not known then.
@@ -46,7 +46,7 @@ struct Asked {
     /// Requests a second.
     rate: f64,
     /// Those in addition to one for each operation.
-    beside: f64,
+    others: f64,
     /// Connections accepted for each operation.
     accepted: f64,
 }
@@ -55,28 +55,29 @@ impl Asked {
     /// `rate`: operations a second.
     fn of(case: &Case<'_>, jvm: ProcessId, windows: &[Window], rate: f64) -> Option<Self> {
         let answered = Answered::of(case.recording, jvm, windows)?;
-        if asked_itself(case, jvm, windows) > ITSELF * answered.count {
-            return None;
-        }
         let operations = rate * answered.counted_s;
         (operations >= FEW).then(|| Self {
             each: answered.count / operations,
             rate: answered.rate(),
-            beside: (answered.rate() - rate).max(0.0),
+            others: (answered.rate() - rate).max(0.0),
             accepted: calls_made(case, jvm, windows, &ACCEPTS) / operations,
         })
     }
 }
 
-/// Requests that the JVM made of itself.
-fn asked_itself(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
-    let calls = case.recording.spans_of(kind::SYSCALL).filter(|span| span.process() == jvm);
-    let own: FxHashSet<&str> = calls.filter_map(|span| span.label(label::OWN)).collect();
-    let answers = peers::answers(case.recording, jvm, windows);
-    answers.iter().filter(|(peer, _)| own.contains(*peer)).map(|(_, answers)| answers.count).sum()
-}
-
 impl Growth<'_> {
+    /// Whether a notable part of the requests are the JVM's own, in the slow time or before.
+    fn asks_itself(&self, case: &Case<'_>) -> bool {
+        let calls = case.recording.spans_of(kind::SYSCALL).filter(|span| span.process() == self.jvm);
+        let own: FxHashSet<&str> = calls.filter_map(|span| span.label(label::OWN)).collect();
+        [&case.slow, &case.base].into_iter().any(|windows| {
+            let answers = peers::answers(case.recording, self.jvm, windows);
+            let own = answers.iter().filter(|(peer, _)| own.contains(*peer)).map(|(_, a)| a.count);
+            let all = Answered::of(case.recording, self.jvm, windows).map_or(0.0, |answered| answered.count);
+            own.sum::<f64>() > ITSELF * all
+        })
+    }
+
     /// That more is asked than the operations that are counted; `None` where requests or operations
     /// were not counted, or findings explain nearly all: `explained`, a share of the loss.
     pub(crate) fn more_requests(&self, case: &Case<'_>, explained: f64) -> Option<Finding> {
@@ -88,13 +89,13 @@ impl Growth<'_> {
         let base = Asked::of(case, self.jvm, &case.base, base_rate)?;
         // Where fewer requests than operations are counted, as of several under way on one
         // connection, it is not known which are the others.
-        let (now, before) = if base.each < 1.0 { (slow.rate, base.rate) } else { (slow.beside, base.beside) };
-        let are_beside = now >= BESIDE * before && now - before >= OF_USUAL * base.rate;
+        let (now, before) = if base.each < 1.0 { (slow.rate, base.rate) } else { (slow.others, base.others) };
+        let are_others = now >= OTHERS * before && now - before >= OF_USUAL * base.rate;
         let connects = slow.accepted >= FEW_CONNECTIONS
             && slow.accepted * slow_rate >= CONNECTIONS * base.accepted * base_rate;
-        let are_more = slow.each >= EACH * base.each && (are_beside || connects);
+        let are_more = slow.each >= EACH * base.each && (are_others || connects);
         let (took, usual) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
-        if !are_more || took <= usual || usual <= 0.0 {
+        if !are_more || took <= usual || usual <= 0.0 || self.asks_itself(case) {
             return None;
         }
         // An operation takes so many times as long, for so many times as many requests that each
@@ -115,8 +116,8 @@ impl Growth<'_> {
         finding.culprit = culprits::MORE_REQUESTS.fact().into();
         finding.meaning = meanings::MORE_REQUESTS.fact().into();
         let rates = facts::REQUESTS.is(Value::per_second(slow.rate)).over(Value::per_second(base.rate));
-        let rates = rates.with("others", Value::per_second(slow.beside));
-        let rates = rates.with("others-baseline", Value::per_second(base.beside));
+        let rates = rates.with("others", Value::per_second(slow.others));
+        let rates = rates.with("others-baseline", Value::per_second(base.others));
         finding.evidence = vec![Evidence::summed(source::REQUESTS, rates)];
         if connects {
             let accepted = facts::ACCEPTED.is(Value::plain(slow.accepted)).over(Value::plain(base.accepted));
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_beside_the_operations_are_why_there_are_fewer_of_these() {
+    fn requests_in_addition_to_the_operations_are_why_there_are_fewer_of_these() {
         let more = finding(180.0, 400, 6.0).unwrap();
         more.title.states(
             &facts::MORE_REQUESTS,
