@@ -7,6 +7,7 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::chain::{Chains, Stop};
+use crate::facts::Value;
 use crate::intervals::Intervals;
 use crate::limits::MATTERS_SHARE;
 use crate::waits::Category;
@@ -48,6 +49,11 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
+    /// What time is judged, in words.
+    pub(crate) fn judged_time(&self) -> Value {
+        Value::name(if self.whole_run { "the time that was looked at" } else { "the slow windows" })
+    }
+
     /// What threads waited for, link by link.
     pub(crate) fn chains(&self) -> &Chains<'a> {
         self.chains.get_or_init(|| Chains::of(self.recording))

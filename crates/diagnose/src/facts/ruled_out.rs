@@ -2,9 +2,9 @@
 
 super::metrics! {
     /// No pause at all.
-    NO_PAUSE = "no-pause", "no pause in the slow windows";
+    NO_PAUSE = "no-pause", "no pause in {in}";
     /// No young collection.
-    NO_YOUNG = "no-young-collection", "no young collection in the slow windows";
+    NO_YOUNG = "no-young-collection", "no young collection in {in}";
     /// The heap was touched when the JVM started.
     PRETOUCHED = "heap-touched-before-use", "the heap is touched before it is used (Pre-touch: Enabled)";
     /// The most kernel time of a pause.
@@ -82,7 +82,7 @@ super::metrics! {
     /// Stops of the JVM.
     STOPPED = "stopped-share-and-longest", "the JVM was stopped for {value} of {of}, the longest stop {longest}";
     /// No operation.
-    NO_OPERATION = "no-vm-operation", "no operation but collections held the JVM in the slow windows";
+    NO_OPERATION = "no-vm-operation", "no operation but collections held the JVM in {in}";
     /// Operations that cost too little.
     OPERATIONS_LITTLE = "vm-operations-cost",
         "{operations|operation|operations} that are no collections held the JVM for {value} above the baseline, the longest {longest} ({operation})";

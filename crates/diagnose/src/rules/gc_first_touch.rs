@@ -69,7 +69,7 @@ impl Rule for GcFirstTouch {
             return gc.ruled_out(ruled_out::PRETOUCHED.fact());
         }
         if gc.slow.is_empty() {
-            return gc.ruled_out(ruled_out::NO_PAUSE.fact());
+            return gc.none(&ruled_out::NO_PAUSE);
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
             // ZGC and Shenandoah work concurrently with the application and log no CPU time of

@@ -125,7 +125,7 @@ impl Rule for GcLocker {
             return Judgement::Found(Box::new(finding));
         }
         if young == 0 {
-            return gc.ruled_out(ruled_out::NO_YOUNG.fact());
+            return gc.none(&ruled_out::NO_YOUNG);
         }
         let fact = ruled_out::LOCKER_LITTLE.is(Value::ms(cost_ms)).with("young", Value::count(young));
         let fact = fact.with("collections", Value::count(by_locker.len()));

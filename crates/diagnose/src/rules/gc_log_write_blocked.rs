@@ -85,7 +85,7 @@ impl Rule for GcLogWriteBlocked {
             return gc.ruled_out(ruled_out::LOG_ASYNC.fact());
         }
         if gc.slow.is_empty() && !case.has(kind::SAFEPOINT, jvm) {
-            return gc.ruled_out(ruled_out::NO_PAUSE.fact());
+            return gc.none(&ruled_out::NO_PAUSE);
         }
         let mut waits: Vec<Wait<'_>> = gc.slow.iter().filter_map(within_pause).collect();
         waits.extend(after_pause(&gc));

@@ -64,7 +64,7 @@ impl Rule for GcPrematurePromotion {
             return blind(self, scope::AGES.fact(), switch_on::GC_AGES.fact());
         }
         if young.is_empty() {
-            return gc.ruled_out(ruled_out::NO_YOUNG.fact());
+            return gc.none(&ruled_out::NO_YOUNG);
         }
         let seen = Seen::of(&gc, &aged);
         let cost_ms = gc.excess_ms(cleans_old);

@@ -70,7 +70,7 @@ impl Rule for SafepointOperation {
         if handshakes::made_more(case, jvm).is_some() {
             return Judgement::NotApplicable;
         }
-        Judgement::RuledOut { figure: held.figure().into(), source: held.source(case, jvm) }
+        Judgement::RuledOut { figure: held.figure(case).into(), source: held.source(case, jvm) }
     }
 }
 
@@ -167,8 +167,10 @@ impl<'a> Held<'a> {
         adds_up || (self.cost_ms > 0.0 && long)
     }
 
-    fn figure(&self) -> Fact {
-        let Some(longest) = self.longest() else { return ruled_out::NO_OPERATION.fact() };
+    fn figure(&self, case: &Case<'_>) -> Fact {
+        let Some(longest) = self.longest() else {
+            return ruled_out::NO_OPERATION.fact().with("in", case.judged_time());
+        };
         let fact = ruled_out::OPERATIONS_LITTLE.is(Value::ms(self.cost_ms));
         let fact = fact.with("operations", Value::count(self.slow.len()));
         fact.with("longest", Value::ms(longest.ms())).with("operation", Value::name(longest.name))
