@@ -18,8 +18,9 @@ static __always_inline void lost_many(__u32 kind, __u64 many)
 	__u32 zero = 0;
 	struct losses *of_cpu = bpf_map_lookup_elem(&losses, &zero);
 
-	if (of_cpu && kind < MOST_LOSSES)
-		of_cpu->of[kind] += many;
+	/* A kind that has no place is not lost silently. */
+	if (of_cpu)
+		of_cpu->of[kind < MOST_LOSSES ? kind : LOST_EVENT] += many;
 }
 
 static __always_inline void lost(__u32 kind)

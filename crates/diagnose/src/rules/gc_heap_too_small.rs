@@ -77,7 +77,7 @@ impl Rule for GcHeapTooSmall {
          one follows at once; or the young generation is so small that it fills many times a second.\n\n\
          **Evidence.** Collections for lack of room (not those that somebody asked for, nor for metaspace, humongous \
          objects or native code) stop the application for 5% of the time or more, and the live set is 70% of \
-         the largest heap or more, or full collections leave 90% of the old generation in use (75% where they follow each other within half a second) in a heap that has grown to three \
+         the largest heap or more, or the last full collections left as much, or full collections leave 90% of the old generation in use (75% where they follow each other within half a second) in a heap that has grown to three \
          quarters of its maximum, or does not grow in a hundred of them, or young collections follow each other within half a second in a young generation \
          of at most 15% of the heap. Five full collections of a second or more that leave 70% of the heap in use and follow each other within a minute are one too, \
          whatever they take of the run.\n\n\

@@ -61,7 +61,8 @@ impl Rule for JvmStopped {
          of CMS that ran on one CPU is reported as such.\n\n\
          **Evidence.** Over a run of 10 s or more (of 5 s where 20 stops or more were logged, of 1 s where 50 were), or over a part of it, stops take 5% of the time or more; or a stop \
          lasts a second or more; or stops stand out of a run of which they take 2% or more in all. Where slow windows are given or found on a series, stops must take 5% of what was lost \
-         there, above what they take in the baseline.\n\n\
+         there, above what they take in the baseline; where they take less than 5% of the windows themselves and none lasts a second, \
+         they are *consistent with* it at most.\n\n\
          **Confounders.** Findings that explain the same time are attributed first; what they leave is attributed here, and \
          where that is too little to matter the sum is in the evidence of the first of them.\n\n\
          **Ruled out** by the share of the time stopped and the longest stop. `fathom gc` grades by the same limits."
