@@ -192,5 +192,6 @@ fn a_file_that_another_process_wrote_is_written_back_with_its_path_and_writer() 
         s.value.iter().zip(&s.dt_ns).map(|(rate, dt)| rate * *dt as f64 / 1e9).sum()
     };
     let bytes: f64 = recording.series.iter().filter(by_dd).map(sum).sum();
-    assert!(bytes >= 21.0 * mib - 1.0, "{bytes}");
+    // The interval in which the recording ends is cut there, and with it a part of its bytes.
+    assert!(bytes >= 20.0 * mib && bytes < 21.0 * mib + 1.0, "{bytes}");
 }
