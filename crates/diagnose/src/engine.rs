@@ -358,6 +358,7 @@ fn judge<'a>(
         merge::by_cost(&mut merged.findings);
         limited.extend(too_small.iter().map(|row| row.rule.clone()));
         merged.ruled_out.extend(too_small);
+        growth.credit_new_places();
         growth.credit_disk(queueing_after_disk(&case, growth.jvm()));
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);

@@ -78,8 +78,9 @@ impl<'a> Growth<'a> {
             });
         }
         let worked = left.iter().filter(|g| super::worked(g));
-        let largest = worked.map(|g| g.by()).fold(0.0, f64::max);
-        if known <= 0.0 || largest >= LEADS * self.all() {
+        let largest = worked.max_by(|a, b| a.by().total_cmp(&b.by()))?;
+        // That threads wait for a CPU where they do something new is no cause by itself.
+        if known <= 0.0 || (largest.by() >= LEADS * self.all() && !self.is_anew(largest)) {
             return None;
         }
         let least = (BELOW * known).max(LEADS * self.all());
@@ -131,9 +132,10 @@ impl<'a> Growth<'a> {
         let why = why.with("whose", Value::name(self.whose()));
         let sure = ground.because(case, cost_ms, why);
         let sorts = sorts(below);
-        // Threads wait for a CPU after what they did otherwise.
-        let main = sorts.iter().find(|(category, _)| *category != Category::RunQueue);
-        let main = main.map_or(Category::RunQueue, |(category, _)| *category);
+        // Threads wait for a CPU after what they did otherwise, and that by its own time.
+        let others = below.parts.iter().filter(|(g, _)| g.key.category != Category::RunQueue);
+        let main = others.max_by(|(a, _), (b, _)| (a.slow - a.base).total_cmp(&(b.slow - b.base)));
+        let main = main.map_or(Category::RunQueue, |(g, _)| g.key.category);
         let mut finding = case.finding_by(RULE, words::layer(main), self.jvm, sure, cost_ms);
         let one = |(category, by): &(Category, f64)| {
             let sort = words::doing(&crate::attribution::Key { category: *category, place: "", target: "" });

@@ -15,6 +15,9 @@ use crate::{Case, Finding};
 
 /// How many times of its usual time a method must take for threads to have hardly been in it.
 const NEW_TIMES: f64 = 10.0;
+/// What of the waiting for a CPU in such a method another thing in it must make up to be why
+/// threads wait there.
+const WHY: f64 = 0.05;
 
 impl<'a> Growth<'a> {
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
@@ -23,10 +26,7 @@ impl<'a> Growth<'a> {
     /// a CPU because of that.
     pub(crate) fn credit_running(&mut self, findings: &[Finding]) {
         let new_places = self.new_places();
-        let follows = |g: &Grown<'_>| {
-            let is_new = g.slow >= NEW_TIMES * g.base && new_places.contains(g.key.place);
-            g.key.category == Category::RunQueue && !is_new
-        };
+        let follows = |g: &Grown<'_>| g.key.category == Category::RunQueue && !queues_anew(g, &new_places);
         let runs = || self.grown.iter().filter(|g| g.key.category.is_running());
         let queues = || self.grown.iter().filter(|g| follows(g));
         let (ran, usual) = (runs().map(|g| g.slow).sum::<f64>(), runs().map(|g| g.base).sum::<f64>());
@@ -48,14 +48,36 @@ impl<'a> Growth<'a> {
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     }
 
+    /// Credits what threads do most in a method in which they hardly did anything before with the
+    /// waiting for a CPU there.
+    pub(crate) fn credit_new_places(&mut self) {
+        let new_places = self.new_places();
+        for queue in 0..self.grown.len() {
+            let (place, by) = (self.grown[queue].key.place, self.grown[queue].by());
+            let is_why = |g: &Grown<'_>| {
+                does_something(g) && g.key.place == place && !g.cause.by_lock && g.slow - g.base >= WHY * by
+            };
+            let grew = |at: &usize| self.grown[*at].slow - self.grown[*at].base;
+            let own = (0..self.grown.len()).filter(|at| is_why(&self.grown[*at]));
+            let most = own.max_by(|a, b| grew(a).total_cmp(&grew(b)));
+            if let Some(most) = most.filter(|_| queues_anew(&self.grown[queue], &new_places)) {
+                self.grown[queue].credit -= by;
+                self.grown[most].credit += by;
+            }
+        }
+        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    }
+
+    /// Whether threads wait for a CPU in a method in which they hardly did anything before.
+    pub(super) fn is_anew(&self, part: &Grown<'_>) -> bool {
+        queues_anew(part, &self.new_places())
+    }
+
     /// Methods in which threads hardly did anything before. That they wait for a CPU there comes
     /// with what they do there, and not with what they run elsewhere.
     fn new_places(&self) -> BTreeSet<&'a str> {
-        let does = |g: &&Grown<'_>| {
-            !matches!(g.key.category, Category::RunQueue | Category::Idle | Category::Recorder)
-        };
         let mut places: BTreeMap<&'a str, (f64, f64)> = BTreeMap::new();
-        for g in self.grown.iter().filter(does).filter(|g| !g.key.place.is_empty()) {
+        for g in self.grown.iter().filter(|g| does_something(g) && !g.key.place.is_empty()) {
             let sums = places.entry(g.key.place).or_default();
             *sums = (sums.0 + g.slow, sums.1 + g.base);
         }
@@ -136,4 +158,15 @@ impl<'a> Growth<'a> {
             finding.why_confidence.push(what.is(cost).into());
         }
     }
+}
+
+/// Whether threads are at work in a part, or wait for anything but a CPU.
+fn does_something(part: &Grown<'_>) -> bool {
+    !matches!(part.key.category, Category::RunQueue | Category::Idle | Category::Recorder)
+}
+
+/// Whether threads wait for a CPU in one of these methods, and hardly did before.
+fn queues_anew(part: &Grown<'_>, places: &BTreeSet<&str>) -> bool {
+    let is_new = part.slow >= NEW_TIMES * part.base && places.contains(part.key.place);
+    part.key.category == Category::RunQueue && !part.cause.by_lock && is_new
 }

@@ -38,3 +38,24 @@ fn what_is_nearly_all_of_one_sort_is_a_part_of_its_own() {
     let one = diagnosis((2, 80), (2, 8));
     assert_eq!(found(&one).title.fact().find(&facts::SPENT_BELOW), None);
 }
+
+/// Threads wait for the disk in a method that they were hardly in before, and after that for a CPU,
+/// for longer.
+#[test]
+fn waiting_for_a_cpu_where_threads_do_something_new_is_of_what_they_do_there() {
+    let mut service = Service::of((300.0, 100.0));
+    let force = [("ext4_sync_file", FrameType::Kernel), ("shop.Log.force", FrameType::C2)];
+    for i in 0..4 {
+        let thread = service.thread(&format!("writer-{i}"));
+        let stack = service.stack(&force);
+        for tenth in (0..600).filter(|tenth| is_slow(tenth / 10)) {
+            let ends = (tenth * 100, tenth * 100 + 90);
+            service.span(kind::SCHED_OFF, thread, ends, Some(stack), (&[(figure::RUNQ_NS, 60e6)], &[]));
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let first = &diagnosis.findings[0];
+    first.title.states(&facts::DOING, &[("value", "waiting for the disk"), ("place", "shop.Log.force")]);
+    first.remedies[0].change.states(&remedies::LOOK_AT_FILE, &[]);
+    assert!(first.share.is_some_and(|share| share > 0.8), "{:?}", first.share);
+}
