@@ -81,23 +81,29 @@ pub(super) fn running(recording: &Recording, stacks: &ByStack, role: Role, sampl
         (_, Role::Jit) => Category::Jit,
         (Some(FrameType::Interpreted), _) => Category::Interpreted,
         (Some(FrameType::C1), _) => Category::C1,
-        (Some(FrameType::C2 | FrameType::Stub), _) => Category::C2,
-        // An inlined frame is as compiled as the frame that it was inlined into.
-        (Some(FrameType::Inlined), _) => compiled_by(recording, sample),
+        (Some(FrameType::C2), _) => Category::C2,
+        // An inlined frame is as compiled as the frame that it was inlined into, and a stub works
+        // for the code that calls it.
+        (Some(FrameType::Inlined), _) => code_of(recording, sample).unwrap_or(Category::C2),
+        (Some(FrameType::Stub), _) => code_of(recording, sample).unwrap_or(Category::Jvm),
         (Some(FrameType::Jvm), _) => Category::Jvm,
         (Some(FrameType::Native), _) => Category::Native,
         (Some(FrameType::Unknown) | None, _) => Category::Running,
     }
 }
 
-pub(super) fn compiled_by(recording: &Recording, sample: &Taken) -> Category {
+/// How the Java code of a sample runs whose innermost frames are inlined or stubs; `None` where
+/// they are called by no Java code, or no caller is known.
+fn code_of(recording: &Recording, sample: &Taken) -> Option<Category> {
     let mut at = sample.stack();
-    while let Some(node) = at.and_then(|stack| recording.stacks.get(stack.index())) {
-        match recording.frames.get(node.frame.index()).map(|f| f.frame_type) {
-            Some(FrameType::Inlined) => at = node.parent,
-            Some(FrameType::C1) => return Category::C1,
-            _ => break,
+    loop {
+        let node = recording.stacks.get(at?.index())?;
+        match recording.frames.get(node.frame.index())?.frame_type {
+            FrameType::Inlined | FrameType::Stub => at = node.parent,
+            FrameType::Interpreted => return Some(Category::Interpreted),
+            FrameType::C1 => return Some(Category::C1),
+            FrameType::C2 => return Some(Category::C2),
+            _ => return None,
         }
     }
-    Category::C2
 }

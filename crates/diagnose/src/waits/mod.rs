@@ -23,11 +23,11 @@ use serde::Serialize;
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
-    /// On a CPU, in interpreted Java.
+    /// On a CPU, in interpreted Java. Here as below with the stubs that such code calls.
     Interpreted,
-    /// On a CPU, in code of C1.
+    /// On a CPU, in code of C1, inlined methods included.
     C1,
-    /// On a CPU, in code of C2 or another top-tier compiler, inlined methods and stubs included.
+    /// On a CPU, in code of C2 or another top-tier compiler, inlined methods included.
     C2,
     /// On a CPU, in the JVM's own code, on a thread that is neither a collector's nor a compiler's.
     Jvm,

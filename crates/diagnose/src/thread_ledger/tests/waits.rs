@@ -49,6 +49,27 @@ fn a_watched_thread_is_charged_by_its_stacks_and_its_queue_and_runs_the_rest() {
 }
 
 #[test]
+fn a_stub_runs_for_the_code_that_calls_it() {
+    let mut jvm = Watched::new();
+    let worker = jvm.thread("worker-1", Role::App);
+    let stub = (FrameType::Stub, "vtable chunks");
+    let inlined = (FrameType::Inlined, "shop.Order.price");
+    let stacks = [
+        jvm.stack(&[(FrameType::C1, "shop.Orders.total"), inlined, stub]),
+        jvm.stack(&[(FrameType::C2, "shop.Orders.total"), stub]),
+        jvm.stack(&[(FrameType::Interpreted, "shop.Orders.total"), stub]),
+        jvm.stack(&[(FrameType::Jvm, "JavaCalls::call_helper"), stub]),
+    ];
+    jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
+    for (at, stack) in (100..).step_by(200).zip(stacks) {
+        jvm.sample(sample::CPU, worker, at, stack, 10);
+    }
+    let ledger = jvm.ledger((0, 1000), By::Thread);
+    let categories = [Category::C1, Category::C2, Category::Interpreted, Category::Jvm];
+    assert_eq!(categories.map(|category| ms(&ledger.groups[0], category)), [250.0; 4]);
+}
+
+#[test]
 fn a_thread_whose_switches_were_not_recorded_is_unknown_but_for_its_records_and_samples() {
     let mut jvm = Watched::new();
     let worker = jvm.thread("worker-1", Role::App);
