@@ -64,14 +64,20 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
     {
         findings[place..=sum].sort_by_key(|f| (!is_about_stops(f), !yields(f.rule)));
     }
-    // Of two that explain about as much, what is proven comes before what only grew; and so does
-    // what makes others grow and is as sure.
-    let goes_before = |f: &Finding, first: &Finding| {
-        let is_as_sure = f.confidence >= first.confidence;
-        f.confidence == Confidence::Proven || (is(f, Rule::makes_others_grow) && is_as_sure)
+    // Of two that explain about as much, what is proven comes before what only grew, and so does
+    // what makes others grow and is as sure; what is only consistent with that comes after it.
+    let grew = |f: &Finding| [RULE, STAGE_RULE].contains(&f.rule);
+    let makes_others_grow = |f: &Finding| is(f, Rule::makes_others_grow);
+    let is_sure = |f: &Finding| f.confidence > Confidence::ConsistentWith;
+    let goes_before = |f: &Finding, first: &Finding| match (grew(first), grew(f)) {
+        (true, false) => {
+            f.confidence == Confidence::Proven
+                || (makes_others_grow(f) && is_sure(f) && f.confidence >= first.confidence)
+        }
+        (false, true) => makes_others_grow(first) && !is_sure(first),
+        _ => false,
     };
     if let [first, second, ..] = findings
-        && [RULE, STAGE_RULE].contains(&first.rule)
         && goes_before(second, first)
         && weight_ms(second) >= ABOUT * weight_ms(first)
     {
