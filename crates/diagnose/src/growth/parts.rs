@@ -214,7 +214,7 @@ pub(super) fn of<'a>(
     let application = chains.application_threads(jvm);
     let lives = lives_of_pools(chains, jvm);
     let mut attribution = Attribution::of(chains);
-    use Category::{NativeLock, TimedWait, Waiting};
+    use Category::{NativeLock, RunQueue, TimedWait, Waiting};
     let (most, least) = match kept {
         Kept::AtWork => (MOST_FOLLOWED / FEWER, LEAST_FOLLOWED / FEWER),
         _ => (MOST_FOLLOWED, LEAST_FOLLOWED),
@@ -263,6 +263,9 @@ pub(super) fn of<'a>(
             // So it is with one that looks after something every so often.
             TimedWait if !works => !without_background || !part.is_habit(&lengths_ms),
             Waiting | NativeLock if !works => !without_background || !is_alike(&part.ms, &lengths_ms),
+            // Where CPUs are all busy, threads that do operations run and wait for as long as ever,
+            // and do fewer of them when each takes more.
+            RunQueue if works || at_work.is_empty() => true,
             _ => !without_background || !part.is_background(&lengths_ms),
         };
         own_parts.retain(|key, part| !is_of_jdk_alone(key) && stays(key, part));

@@ -330,3 +330,28 @@ fn all_that_runs_longer_in_a_method_that_is_never_compiled_is_of_its_finding() {
     let of: Vec<_> = diagnosis.findings.iter().map(|f| (f.rule, f.named())).collect();
     assert_eq!(of, [("jit-never-compiled", "shop.Tariff.price")], "{:#?}", diagnosis.findings);
 }
+
+/// Threads that run and wait for a CPU for as long as ever, on a machine with no CPU to spare, and
+/// do fewer operations as each takes more.
+#[test]
+fn waiting_for_a_cpu_grows_with_what_an_operation_runs_where_all_cpus_are_busy() {
+    let mut service = Service::of((300.0, 60.0));
+    let usual = [("shop.Cart.add", FrameType::C2)];
+    let counts = [
+        ("java.util.concurrent.ConcurrentLinkedQueue.size", FrameType::C2),
+        ("shop.Gauge.update", FrameType::C2),
+    ];
+    for i in 0..4 {
+        let name = format!("worker-{i}");
+        let thread = service.thread(&name);
+        for tenth in 0..600_i64 {
+            service.queued(thread, (tenth * 100, tenth * 100 + 90));
+            let frames: &[_] = if is_slow(tenth / 10) && tenth % 5 != 0 { &counts } else { &usual };
+            service.built.on_cpu(&name, frames, tenth as f64 / 10.0 + 0.09, 10.0);
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let finding = &diagnosis.findings[0];
+    finding.title.states(&facts::DOING, &[("value", "running"), ("place", "shop.Gauge.update")]);
+    assert!(finding.share.is_some_and(|share| share > 0.8), "{finding:#?}");
+}
