@@ -20,6 +20,7 @@ use fathom_recording::vocabulary::{kind, sample};
 use fathom_recording::{ProcessId, Recording};
 use rustc_hash::FxHashMap;
 
+use super::rise::{LASTS, Runs, rise};
 use crate::attribution::{Pool, lives_of_pools};
 use crate::chain::Chains;
 use crate::facts::{Value, windows as words};
@@ -34,19 +35,14 @@ const BIN_NS: i64 = 500_000_000;
 const MOST_BINS: i64 = 240;
 /// Bins of a recording at least: fewer have no usual level.
 const FEWEST_BINS: usize = 16;
-/// Bins that a change lasts at least.
-const LASTS: usize = 3;
 /// By how many threads at a time a part must rise, and by what share of those that are usually held
 /// up or run.
 const RISES_THREADS: f64 = 0.25;
 const RISES_SHARE: f64 = 0.1;
 /// So many threads are enough, however many others wait for whatever they always wait for.
 const RISES_ENOUGH: f64 = 2.0;
-/// By what it must rise above its own usual level, relatively: work that grows by a fifth does so
-/// in each of its parts.
-const RISES_TIMES: f64 = 1.5;
-/// And above its own scatter, in median absolute deviations.
-const RISES_SCATTER: f64 = 6.0;
+/// Threads that come after the first part of the recording, as its bins over this, are new.
+const NEW_AFTER: usize = 5;
 
 /// CPUs that compilers take of a bin, and how many times their median, while a program warms
 /// up; in this first part of the time at most.
@@ -256,36 +252,6 @@ fn in_jvm<'a>(
     rises.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Bins from a first one to the one behind the last.
-type Runs = Vec<(usize, usize)>;
-
-/// Runs of bins in which a level is far above its median, with their area above it and the median.
-/// Only bins that were `seen` count. As half of them lie below the median, a change takes half of
-/// the time at most.
-fn rise(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
-    let known = || levels.iter().zip(seen).filter(|(_, seen)| **seen).map(|(level, _)| *level);
-    let usual = stats::median(&stats::sorted(known()))?;
-    let scatter = stats::median(&stats::sorted(known().map(|level| (level - usual).abs())))?;
-    let limit = (usual + least).max(usual * RISES_TIMES).max(usual + RISES_SCATTER * scatter);
-    let mut runs = Runs::new();
-    for bin in (0..levels.len()).filter(|bin| seen[*bin] && levels[*bin] > limit) {
-        match runs.last_mut() {
-            // A single bin below the limit, as where a tick of something else falls, does not end a
-            // run.
-            Some((_, end)) if bin == *end || (bin == *end + 1 && seen[*end]) => *end = bin + 1,
-            _ => runs.push((bin, bin + 1)),
-        }
-    }
-    runs.retain(|(first, end)| end - first >= LASTS);
-    // What begins with the recording may be a program that warms up, unless the same comes again.
-    if runs.iter().all(|(first, _)| *first < LASTS) {
-        return None;
-    }
-    let area: f64 =
-        runs.iter().flat_map(|(first, end)| &levels[*first..*end]).map(|level| level - usual).sum();
-    Some((area, runs, usual))
-}
-
 fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins: &Bins) -> ByPart<'a> {
     let mut rows = Rows { bins: bins.count, rows: Vec::new(), known: FxHashMap::default(), last: None };
     let mut places = Places::of_recording(recording);
@@ -294,7 +260,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
     let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
     let empty = || vec![0.0; bins.count];
     let lives = lives_of_pools(chains, jvm);
-    let settled_ns = bins.window(0, LASTS).to_ns;
+    let settled_ns = bins.window(0, LASTS.max(bins.count / NEW_AFTER)).to_ns;
     for thread in chains.application_threads(jvm) {
         // Nobody waited for threads that were not there, whatever they sleep for; who waits for
         // them now does so in another part.
@@ -392,36 +358,6 @@ pub(crate) fn watched(recording: &Recording) -> Intervals {
 mod tests {
     use super::*;
     use crate::built::{Built, jit_task};
-
-    #[test]
-    fn a_level_that_rises_for_some_bins_is_found_and_one_that_wavers_is_not() {
-        let mut levels: Vec<f64> = (0..40).map(|bin| 0.1 * f64::from(bin % 3)).collect();
-        let seen = [true; 40];
-        assert!(rise(&levels, &seen, 0.5).is_none());
-        levels[20..28].iter_mut().for_each(|level| *level += 6.0);
-        let (area, runs, usual) = rise(&levels, &seen, 0.5).unwrap();
-        assert_eq!(runs, [(20, 28)]);
-        assert!((area - 48.0).abs() < 1.0 && usual <= 0.1, "{area} {usual}");
-        // Two bins are a short time, and what begins with the recording is its warm-up.
-        let mut short = vec![0.0; 40];
-        short[20..22].fill(6.0);
-        assert!(rise(&short, &seen, 0.5).is_none());
-        let mut early = vec![0.0; 40];
-        early[0..8].fill(6.0);
-        assert!(rise(&early, &seen, 0.5).is_none());
-        let mut again = early.clone();
-        again[25..30].fill(6.0);
-        assert_eq!(rise(&again, &seen, 0.5).unwrap().1, [(0, 8), (25, 30)]);
-        let mut most = vec![0.0; 40];
-        most[10..39].fill(6.0);
-        assert!(rise(&most, &seen, 0.5).is_none(), "that is the usual level");
-        // Where nobody looked for most of the time, the rest is what is usual.
-        let mut late = vec![0.0; 40];
-        late[25..40].fill(6.0);
-        assert!(rise(&late, &seen, 0.5).is_some());
-        let seen: Vec<bool> = (0..40).map(|bin| bin >= 25).collect();
-        assert!(rise(&late, &seen, 0.5).is_none());
-    }
 
     #[test]
     fn threads_are_kept_from_running_as_far_as_they_wait_for_a_cpu_instead() {

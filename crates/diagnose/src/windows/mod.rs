@@ -7,6 +7,7 @@ pub(crate) mod dips;
 mod exchanges;
 mod fewer;
 pub(crate) mod progress;
+mod rise;
 pub(crate) mod spec;
 pub(crate) mod stops;
 #[cfg(test)]
