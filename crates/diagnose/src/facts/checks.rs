@@ -147,6 +147,8 @@ super::metrics! {
         "in the safepoint log no \"Reaching safepoint\" above {value:.0} ms and no \"Leaving safepoint\" above {leaving:.0} ms under the same load";
     FEWER_COMPILATIONS = "check-fewer-compilations",
         "after a warm-up of the path, the log shows fewer than {value:.0} compile tasks a second in the window, and the throughput keeps its level";
+    NOT_REDEFINED = "check-not-redefined",
+        "under the same load no safepoint is for RedefineClasses (fathom gc, -Xlog:safepoint)";
     NOT_COMPILED_AGAIN = "check-not-compiled-again",
         "under the same load no method is compiled {value:.0} times (fathom jit)";
     REASONS_NAMED = "check-reasons-named",

@@ -8,6 +8,9 @@ super::metrics! {
         "{value|method|methods} not compiled before; most expensive to compile: {methods}";
     /// One of them.
     METHOD = "method-first-compiled", "{value}";
+    /// Methods that had been compiled before classes were redefined.
+    COMPILED_AGAIN = "methods-compiled-again-after-redefinition",
+        "{value|method|methods} compiled again after {times|redefinition of classes|redefinitions of classes}";
     /// Compilations by tier.
     TIERS = "compilations-by-tier", "{parts}; {value} of them on-stack replacements of running loops";
     /// Compilations by compiler, where tiers are not known.

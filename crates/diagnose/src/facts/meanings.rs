@@ -97,6 +97,8 @@ super::metrics! {
         "What becomes hot at the same time is compiled at the same time, and the compiler threads take the CPUs that the application's threads wait for.";
     QUEUE_FOR_C2 = "meaning-queue-for-c2",
         "New code runs interpreted, then in C1's profiled code, until C2 has compiled it; when much becomes hot at the same time it queues up for the few compiler threads.";
+    REDEFINED = "meaning-classes-redefined",
+        "When an agent, a profiler or a debugger redefines classes of a running JVM, the compiled code that depends on them is thrown away, the first time all of it. Methods run interpreted, are profiled and compiled anew.";
     DEOPT_LOOP = "meaning-deopt-loop",
         "An assumption that the compiler makes about the method keeps failing. Each time it runs interpreted until it has been profiled and compiled anew.";
     INTRINSIC = "meaning-intrinsic",

@@ -148,6 +148,9 @@ super::metrics! {
         "{value|method|methods} became hot at once: their compilation took the application's CPUs";
     /// New code that ran before it was compiled.
     BURST = "jit-compile-burst", "{value|method|methods} became hot at once and ran slow until compiled";
+    /// Code that redefinitions of classes threw away.
+    REDEFINED = "jit-compile-burst-redefined",
+        "{times|redefinition of classes|redefinitions of classes}[, asked for by {asked-by},] threw away the code of {value|method|methods}, which ran slow until compiled again";
     /// The compiler is off.
     COMPILER_OFF = "jit-code-cache-full-compiler-off", "the code cache is full and the compiler is switched off";
     /// Code is thrown away for lack of room.

@@ -6,6 +6,7 @@ mod evidence;
 mod finding;
 mod methods;
 mod peers;
+mod redefined;
 mod samples;
 #[cfg(test)]
 mod tests;
@@ -64,7 +65,8 @@ impl Rule for JitCompileBurst {
          samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
          **Confounders.** A collection at the same time: the finding says how long the JVM was stopped in the window, \
          and is only *consistent with* when stops explain a good part. Another process taking the CPUs: slow \
-         code everywhere, but no new methods in the queue. A method compiled again and again is `jit-deopt-loop` and \
+         code everywhere, but no new methods in the queue. Code that was thrown away because classes were \
+         redefined is said to be that, with who asked. A method compiled again and again is `jit-deopt-loop` and \
          does not count, an \
          empty queue with slow code `jit-code-cache-full`. Start-up: in the first 30 s of a JVM (less where the series \
          has kept its usual level for 5 s), or before the series has reached its level, it is reported as start-up, and \

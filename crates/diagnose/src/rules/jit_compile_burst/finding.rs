@@ -4,6 +4,7 @@ use super::super::jit_case::{JitCase, Task};
 use super::burst::{BURST_PER_S, Burst};
 use super::evidence::{evidence, remedies};
 use super::methods::{newly_hot, packages};
+use super::redefined::Redefined;
 use super::samples::Support;
 use crate::confidence::Ground;
 use crate::facts::{Metric, Value, checks, compile, meanings, reasons, titles};
@@ -57,6 +58,9 @@ pub(super) fn found(
         checks::C1_ALONE.fact().into(),
         checks::FEWER_COMPILATIONS.is(Value::per_second(BURST_PER_S)).into(),
     ];
+    if let Some(redefined) = Redefined::of(jit, bursts) {
+        redefined.say(jit, &mut finding);
+    }
     finding
 }
 

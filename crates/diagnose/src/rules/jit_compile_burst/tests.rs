@@ -2,6 +2,7 @@
 
 use crate::facts::culprits;
 use fathom_recording::FrameType;
+use fathom_recording::vocabulary::{kind, label};
 
 use super::*;
 use crate::built::{Built, jit_task};
@@ -357,4 +358,27 @@ fn a_jvm_that_follows_another_is_not_the_cause() {
     let Judgement::RuledOut { figure, .. } = judged else { panic!("{judged:?}") };
     let leads = figure.fact().find(&compile::LEADER).unwrap_or_else(|| panic!("{figure:?}"));
     assert_eq!((leads.number("value"), leads.name("jvm")), (Some(150.0), Some("App")));
+}
+
+/// A worker whose methods are compiled, and again after each of two redefinitions of classes.
+#[test]
+fn code_that_redefined_classes_threw_away_is_told_from_new_code() {
+    let redefined = |operation: &str| {
+        let mut built = sampled(FrameType::Interpreted, "app.shift.M7.go", 0.0);
+        for i in 0..120 {
+            let tier = if i % 3 == 0 { 4 } else { 3 };
+            jit_task(&mut built, &format!("app.shift.M{i}.go()"), 20.0 + 0.1 * f64::from(i), 0.0, 20.0, tier);
+        }
+        for at_s in [99.9, 104.0] {
+            built.span(kind::VM_OPERATION, operation, at_s, 20.0, &[], &[(label::CALLER, "agent-rules")]);
+        }
+        let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!("{operation}") };
+        finding
+    };
+    let finding = redefined("RedefineClasses");
+    let culprit = [("value", "RedefineClasses"), ("asked-by", "agent-rules")];
+    finding.culprit.states(&culprits::OPERATION, &culprit);
+    let again = finding.fact(&compile::COMPILED_AGAIN);
+    assert_eq!((again.number("value"), again.number("times")), (Some(120.0), Some(2.0)));
+    assert!(redefined("ThreadDump").culprit.fact().find(&culprits::OPERATION).is_none());
 }
