@@ -260,21 +260,25 @@ fn rows_are_merged_by_rule_and_by_what_to_switch_on() {
 #[test]
 fn a_burst_that_explains_about_as_much_and_is_as_sure_comes_before_what_only_grew() {
     with_case(0.0, |case, jvm| {
-        let first = |growth: Confidence, burst_ms: f64| {
+        let first = |growth: Confidence, burst: Confidence, burst_ms: f64| {
             let finding = |rule: &'static str, confidence, cost_ms| Finding {
                 rule,
                 ..case.finding(&Named(rule), jvm, (confidence, Vec::new()), cost_ms)
             };
             let mut both = [
                 finding(crate::growth::RULE, growth, 1_000.0),
-                finding("jit-compile-burst", Confidence::ConsistentWith, burst_ms),
+                finding("jit-compile-burst", burst, burst_ms),
             ];
             by_cost(&mut both);
             both[0].rule
         };
-        assert_eq!(first(Confidence::ConsistentWith, 900.0), "jit-compile-burst");
-        assert_eq!(first(Confidence::ConsistentWith, 700.0), crate::growth::RULE);
-        assert_eq!(first(Confidence::Likely, 900.0), crate::growth::RULE);
+        use Confidence::{ConsistentWith, Likely};
+        assert_eq!(first(ConsistentWith, Likely, 900.0), "jit-compile-burst");
+        assert_eq!(first(Likely, Likely, 900.0), "jit-compile-burst");
+        assert_eq!(first(ConsistentWith, Likely, 700.0), crate::growth::RULE);
+        // New code is always compiled: where that is but possible, what it does is the answer.
+        assert_eq!(first(ConsistentWith, ConsistentWith, 1_200.0), crate::growth::RULE);
+        assert_eq!(first(ConsistentWith, ConsistentWith, 1_400.0), "jit-compile-burst");
     });
 }
 

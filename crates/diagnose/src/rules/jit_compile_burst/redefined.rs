@@ -1,6 +1,6 @@
 //! Bursts that compile what had been compiled: classes were redefined, which throws away the code
-//! that depends on them, the first time that of all methods (VM_RedefineClasses::flush_dependent_code
-//! in jvmtiRedefineClasses.cpp, JDK 8 to 25).
+//! that depends on them, the first time that of all methods
+//! (VM_RedefineClasses::flush_dependent_code in jvmtiRedefineClasses.cpp, JDK 8 to 25).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
