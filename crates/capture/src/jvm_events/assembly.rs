@@ -60,9 +60,19 @@ struct Gc {
     full: bool,
     /// Collections that began within it and have not ended.
     nested: u32,
+    /// The young collection before it within the same, and its end.
+    young: Option<Box<(Gc, i64)>>,
     before: BTreeMap<String, i64>,
     after: BTreeMap<String, i64>,
     committed: BTreeMap<String, i64>,
+}
+
+impl Gc {
+    /// A young one that begins.
+    fn at(t0_ns: i64) -> Self {
+        let (before, after, committed) = Default::default();
+        Self { t0_ns, full: false, nested: 0, young: None, before, after, committed }
+    }
 }
 
 struct Compile {
@@ -164,7 +174,10 @@ impl Assembly {
             Kind::GcBegin if self.is_in_operation(record) => self.gc_begin(record),
             Kind::GcEnd if self.is_in_operation(record) => self.gc_end(record, cx),
             Kind::GcBegin | Kind::GcEnd => {}
-            Kind::PoolBegin => self.pool(record, true),
+            Kind::PoolBegin => {
+                self.full_begin(record);
+                self.pool(record, true);
+            }
             Kind::PoolEnd => self.pool(record, false),
             Kind::CompileBegin => {
                 if self.compiles.len() < MAX_COMPILES {
@@ -228,16 +241,7 @@ impl Assembly {
                 gc.nested += 1;
                 gc.full |= full;
             }
-            None => {
-                self.gc = Some(Gc {
-                    t0_ns: record.t_ns,
-                    full,
-                    nested: 0,
-                    before: BTreeMap::new(),
-                    after: BTreeMap::new(),
-                    committed: BTreeMap::new(),
-                });
-            }
+            None => self.gc = Some(Gc { full, ..Gc::at(record.t_ns) }),
         }
     }
 
@@ -248,6 +252,15 @@ impl Assembly {
             self.gc = Some(gc);
             return;
         }
+        let cause = cause(record);
+        if let Some((young, end_ns)) = gc.young.take().map(|young| *young) {
+            self.pause(young, end_ns, cause.as_deref(), cx);
+        }
+        self.pause(gc, record.t_ns, cause.as_deref(), cx);
+    }
+
+    /// Writes a collection as a pause.
+    fn pause(&mut self, mut gc: Gc, end_ns: i64, cause: Option<&str>, cx: &mut Context<'_>) {
         let Some(operation) = &mut self.operation else { return };
         operation.collected = true;
         let name = names::pause(&operation.name, gc.full);
@@ -256,10 +269,23 @@ impl Assembly {
             figures.push((figure::FULL, 1.0));
         }
         self.pools.extend(std::mem::take(&mut gc.after));
-        let times = (cx.clock.epoch_ns(gc.t0_ns), cx.clock.epoch_ns(record.t_ns));
-        let cause = cause(record);
-        let labels: Vec<_> = cause.iter().map(|cause| (label::CAUSE, cause.as_str())).collect();
+        let times = (cx.clock.epoch_ns(gc.t0_ns), cx.clock.epoch_ns(end_ns));
+        let labels: Vec<_> = cause.iter().map(|cause| (label::CAUSE, *cause)).collect();
         self.write(cx, kind::GC_PAUSE, &name, times, None, &figures, &labels);
+    }
+
+    /// Parallel's and Serial's operations collect the young generation and, where that is not
+    /// enough, the whole heap, within one collection as the probes report it; a log has two. The
+    /// manager of the pools tells them apart.
+    fn full_begin(&mut self, record: &Record) {
+        let begins = |gc: &Gc| !gc.full && gc.nested == 0 && names::collects_all(&record.text(0));
+        let Some(gc) = self.gc.take_if(|gc| begins(gc)) else { return };
+        let mut full = Gc { full: true, ..Gc::at(gc.t0_ns) };
+        if !gc.after.is_empty() {
+            full.t0_ns = record.t_ns;
+            full.young = Some(Box::new((gc, record.t_ns)));
+        }
+        self.gc = Some(full);
     }
 
     /// Manager and pool; initial, used, committed and largest size.

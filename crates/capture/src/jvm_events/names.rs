@@ -37,6 +37,16 @@ const PAUSES: [(&str, &str); 24] = [
 const OUTSIDE_THE_HEAP: [&str; 5] =
     ["CodeHeap ", "CodeCache", "Code Cache", "Metaspace", "Compressed Class Space"];
 
+/// Managers of the pools of collections of the whole heap that begin within a young one
+/// (psParallelCompact.cpp and parallelScavengeHeap.cpp, genCollectedHeap.cpp and serialHeap.cpp, JDK
+/// 8 to 25).
+const OF_ALL: [&str; 2] = ["PS MarkSweep", "MarkSweepCompact"];
+
+/// Whether the collections of a manager are of the whole heap.
+pub fn collects_all(manager: &str) -> bool {
+    OF_ALL.contains(&manager)
+}
+
 /// Whether a memory pool is a part of the heap.
 pub fn is_of_the_heap(pool: &str) -> bool {
     OUTSIDE_THE_HEAP.iter().all(|name| !pool.starts_with(name))

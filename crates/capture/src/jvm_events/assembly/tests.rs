@@ -85,6 +85,44 @@ fn a_collection_that_reports_the_young_part_alone_says_nothing_of_the_heap() {
     assert_eq!(heaps, [true, false]);
 }
 
+/// Parallel's operation: the young generation, then all of the heap.
+#[test]
+fn a_full_collection_within_a_young_one_is_a_pause_of_its_own() {
+    use Kind::*;
+    let pool = |kind, at, manager, pool, used| record(kind, at, 7, &[manager, pool], &[0, used, 90 * MB, 0]);
+    let operation = ["ParallelGCFailedAllocation"];
+    let (young, all) = ("PS Scavenge", "PS MarkSweep");
+    let (eden, old) = ("PS Eden Space", "PS Old Gen");
+    let begin = [record(OperationBegin, 100, 7, &operation, &[0]), record(GcBegin, 110, 7, &[], &[0])];
+    let scavenge = [pool(PoolBegin, 120, young, eden, 50 * MB), pool(PoolEnd, 180, young, eden, 0)];
+    let compact = [
+        pool(PoolBegin, 190, all, eden, 0),
+        pool(PoolBegin, 191, all, old, 80 * MB),
+        pool(PoolEnd, 490, all, eden, 0),
+        pool(PoolEnd, 491, all, old, 30 * MB),
+    ];
+    let end = [
+        record(GcEnd, 500, 7, &["No GC", "Allocation Failure"], &[]),
+        record(OperationEnd, 510, 7, &operation, &[0]),
+    ];
+    let pauses = |parts: &[&[Record]]| {
+        let recording = recorded(&parts.concat());
+        let pauses = recording.spans_of(kind::GC_PAUSE);
+        let shown =
+            pauses.map(|p| (p.name().to_owned(), p.duration_ns(), p.figure(figure::HEAP_AFTER_BYTES)));
+        shown.collect::<Vec<_>>()
+    };
+    let full = |ns| ("Pause Full".to_owned(), ns, Some((30 * MB) as f64));
+    let both = pauses(&[&begin, &scavenge, &compact, &end]);
+    assert_eq!(both, [("Pause Young".to_owned(), 80, None), full(310)]);
+    let recording = recorded(&[&begin[..], &scavenge, &compact, &end].concat());
+    let causes = recording.spans_of(kind::GC_PAUSE).map(|p| p.label(label::CAUSE));
+    assert!(causes.eq([Some("Allocation Failure"); 2]));
+    // Where the young generation is not tried first.
+    assert_eq!(pauses(&[&begin, &compact, &end]), [full(390)]);
+    assert_eq!(pauses(&[&begin, &scavenge, &end]).len(), 1);
+}
+
 #[test]
 fn of_a_library_without_probes_a_collection_has_its_cause_and_a_compilation_its_tier() {
     use Kind::*;
