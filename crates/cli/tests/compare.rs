@@ -241,6 +241,7 @@ fn causes_of_both_sides_are_what_the_diagnosis_of_each_finds() {
 
 /// A run of each is recorded behind those that count, and the recordings are compared.
 #[test]
+#[ignore = "make test-long"]
 fn a_profile_compares_one_more_run_of_each() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
