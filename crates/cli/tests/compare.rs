@@ -203,6 +203,93 @@ fn a_command_that_fails_or_gives_no_figure_ends_it_with_what_it_said() {
     assert!(said(&alone).contains("one command alone"), "{}", said(&alone));
 }
 
+/// Hours of runs are not lost for a variant that fails.
+#[test]
+fn a_variant_that_fails_is_named_and_what_was_run_before_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    // Fails when it runs for the third time.
+    let command = "echo {x} >> {x}.txt; test $(wc -l < {x}.txt) != {x}";
+    let options = ["compare", "--warmup", "0", "--runs", "5", "--out", "runs.json", "--matrix", "x=3,9"];
+    let failed = fathom(dir.path(), &[&options[..], &["--", command]].concat());
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(said(&failed).contains("x=3: echo 3 >> 3.txt"), "{}", said(&failed));
+    let kept = json(dir.path(), &["compare", "runs.json"]);
+    assert_eq!((&kept["ended_early"], &kept["runs"]), (&true.into(), &2.into()), "{kept}");
+}
+
+/// Two logs of which the diagnosis of one finds what that of the other does not.
+#[test]
+fn causes_of_both_sides_are_what_the_diagnosis_of_each_finds() {
+    let fixture = |name: &str| format!("{}/../ingest/fixtures/unified/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (a, b) = (fixture("g1-17.log.zst"), fixture("g1-25.log.zst"));
+    let dir = tempfile::tempdir().unwrap();
+    let causes = &json(dir.path(), &["compare", &a, &b])["causes"];
+    let rules = |of: &Value| -> Vec<String> {
+        of.as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap().to_owned()).collect()
+    };
+    for (path, side) in [(&a, "of_first"), (&b, "new")] {
+        let alone = json(dir.path(), &["diagnose", path]);
+        assert_eq!(rules(&causes[side]), rules(&alone["findings"]), "{causes}");
+    }
+    let output = fathom(dir.path(), &["compare", &a, &b]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("new in B: gc-evacuation-failure"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    let window = json(dir.path(), &["compare", &a, &b, "--window", "0s..1s"]);
+    assert!(window["causes"].is_null(), "a window is not diagnosed");
+}
+
+/// A run of each is recorded behind those that count, and the recordings are compared.
+#[test]
+#[ignore = "make test-long"]
+fn a_profile_compares_one_more_run_of_each() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        if jdks::compile(dir.path(), 11, &["Sums"]).is_none() {
+            return;
+        }
+        let Some((_, home)) = jdks::of(&[17, 25]).into_iter().next() else { return };
+        let commands = ["", "-XX:-UseMontgomerySquareIntrinsic"].map(|flag| {
+            java(&home, dir.path(), &format!("-XX:+UnlockDiagnosticVMOptions {flag} Sums large 30000"))
+        });
+        let report = json_before(
+            dir.path(),
+            &["--runs", "3", "--warmup", "0", "--metric", "cpu", "--profile", "why", "--html", "page.html"],
+            &[&commands[0], "--", &commands[1]],
+        );
+        assert_eq!(report["commands"][0]["runs"], 3, "the recorded run does not count: {report}");
+        let profile = &report["profile"];
+        assert_eq!(profile["of"], serde_json::json!(["why/1-A.fathom", "why/2-B.fathom"]), "{report}");
+        let known = profile["known_changes"].as_array().unwrap();
+        assert!(known.iter().any(|c| c["id"] == "JDK-8130150"), "{profile}");
+        let page = in_page(&dir.path().join("page.html"));
+        assert_eq!(&page["recordings"], profile);
+        assert_eq!(page["runs"]["commands"], report["commands"]);
+    });
+}
+
+#[test]
+fn scores_of_specjvm_are_compared_benchmark_by_benchmark() {
+    let dir = tempfile::tempdir().unwrap();
+    let said_by = |compress: f64| {
+        format!(
+            "printf 'Iteration 1 (5s) result: 1 ops/m\\nScore on compress: {compress} ops/m\\nScore on sunflow: 50.5 ops/m\\n'"
+        )
+    };
+    let report = json_before(
+        dir.path(),
+        &["--runs", "5", "--metric", "specjvm"],
+        &[&said_by(172.15), "--", &said_by(150.0)],
+    );
+    let verdicts = report["comparisons"].as_array().unwrap().iter();
+    let verdicts: Vec<_> = verdicts.map(|c| [c["figure"].as_str(), c["verdict"].as_str()]).collect();
+    assert_eq!(
+        verdicts,
+        [[Some("compress"), Some("slower")], [Some("sunflow"), Some("no_difference")]],
+        "{report}"
+    );
+}
+
 #[test]
 fn an_interrupt_ends_what_runs_and_tells_of_what_was_done() {
     let dir = tempfile::tempdir().unwrap();
@@ -315,7 +402,10 @@ fn an_intrinsic_that_is_missing_shows_in_frames_and_flags_of_flight_recordings()
                 flags["second"].as_str().unwrap().contains(off[0]) && flags["first"].is_null(),
                 "{flags}"
             );
-            assert!(report["known_changes"].as_array().unwrap().is_empty(), "it is one release");
+            // It is one release: what is named is what the flags switch off.
+            let known = report["known_changes"].as_array().unwrap();
+            assert_eq!((known.len(), &known[0]["id"]), (1, &Value::from("JDK-8130150")), "{known:?}");
+            assert_eq!(known[0]["in_both"], true, "{known:?}");
             let same = json(dir.path(), &["compare", "with.jfr", "with.jfr"]);
             assert!(same["frames"]["moved"].as_array().unwrap().is_empty(), "{}", same["frames"]);
             assert_eq!(same["differing"].as_array().unwrap().len(), 0, "{same}");
@@ -360,6 +450,12 @@ fn files_that_tell_nothing_of_each_other_are_refused() {
     assert!(said(&alone).contains("give two files to compare"), "{}", said(&alone));
     let missing = fathom(dir.path(), &["compare", "a.csv", "b.csv"]);
     assert_eq!(missing.status.code(), Some(2));
+    std::fs::write(dir.path().join("jmh.json"), r#"[{"jmhVersion":"1.37","benchmark":"a.B.x"}]"#).unwrap();
+    let mixed = fathom(dir.path(), &["compare", "jmh.json", "a.csv"]);
+    assert!(said(&mixed).contains("jmh.json: results of JMH; two recordings"), "{}", said(&mixed));
+    fathom(dir.path(), &["compare", "--runs", "1", "--out", "runs.json", "--", "true", "--", "true"]);
+    let saved = fathom(dir.path(), &["compare", "runs.json", "a.csv"]);
+    assert!(said(&saved).contains("runs.json: runs saved by --out are judged alone"), "{}", said(&saved));
     let both = fathom(dir.path(), &["compare", "a.csv", "--", "true", "--", "true"]);
     assert!(said(&both).contains("either files or commands"), "{}", said(&both));
 }

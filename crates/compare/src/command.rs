@@ -37,6 +37,11 @@ impl Command {
         Some(Self { label: label.to_owned(), text, words })
     }
 
+    /// The text, with the label where that says which of many variants it is.
+    pub(crate) fn named(&self) -> String {
+        if self.label.len() > 2 { format!("{}: {}", self.label, self.text) } else { self.text.clone() }
+    }
+
     /// The same for the operating system.
     pub(crate) fn process(&self) -> process::Command {
         let mut command = process::Command::new(self.words.first().map_or("", String::as_str));

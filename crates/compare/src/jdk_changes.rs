@@ -4,7 +4,8 @@
 //! The list is in `data/jdk_changes.json`. Each entry names releases that have the change,
 //! frames or flags in which it shows, and its primary source. An entry matches when one side has it
 //! and the other has not; it is reported as *touching* what changed when one of its frames moved or
-//! one of its flags is on a command line, and otherwise only counted.
+//! one of its flags is on a command line, and otherwise only counted. It matches as well where both
+//! sides have it and an option that switches it is on one command line, or has another value there.
 
 use std::sync::LazyLock;
 
@@ -28,6 +29,10 @@ pub struct Change {
     /// Flags and system properties that it is about.
     #[serde(default)]
     pub flags: Vec<String>,
+    /// How options begin that switch it on or off, against what is usual with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(as = "Option<_>", optional))]
+    pub switches: Vec<String>,
     /// Feature releases of which some updates have it, and nobody has looked up which: of these
     /// nothing is said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,6 +51,8 @@ pub struct Match {
     pub change: &'static Change,
     /// Whether the second side has it; else the first.
     pub second_has_it: bool,
+    /// Whether both releases have it, and flags that switch it differ: those are what it touches.
+    pub in_both: bool,
     /// Frames that moved, and flags on a command line, that it is about; empty where it only lies
     /// between the releases.
     pub touches: Vec<String>,
@@ -115,28 +122,45 @@ pub fn all() -> &'static [Change] {
     &ALL
 }
 
-/// Those that lie between two releases, the ones that touch what changed first: command lines, or
-/// the frames that moved, by name.
+/// Those that lie between two releases or are switched by flags that differ, the ones that touch
+/// what changed first: command lines, or the frames that moved, by name.
 pub fn matching(releases: [Option<String>; 2], arguments: &[String; 2], moved: &[&str]) -> Vec<Match> {
     let parsed = releases.each_ref().map(|r| r.as_deref().and_then(Release::of));
     let [Some(first), Some(second)] = parsed else { return Vec::new() };
-    let lies_between = |change: &&Change| {
-        let known = [first, second].iter().all(|release| !change.unsure.contains(&release.feature));
-        known && change.is_in(first) != change.is_in(second)
+    let is_known =
+        |change: &&Change| [first, second].iter().all(|release| !change.unsure.contains(&release.feature));
+    let matched = |change: &'static Change| match [first, second].map(|release| change.is_in(release)) {
+        [false, false] => None,
+        [true, true] => {
+            let mut touches: Vec<String> = Vec::new();
+            for switch in &change.switches {
+                let [a, b] = arguments.each_ref().map(|a| begun_with(a, switch).collect::<Vec<_>>());
+                if a != b {
+                    touches.extend(a.into_iter().chain(b).map(str::to_owned));
+                }
+            }
+            let found = Match { change, second_has_it: true, in_both: true, touches };
+            (!found.touches.is_empty()).then_some(found)
+        }
+        [_, second_has_it] => {
+            let shows = change.frames.iter();
+            let shows = shows.filter_map(|part| moved.iter().find(|name| name.contains(part.as_str())));
+            let flags = change.flags.iter().filter(|flag| arguments.iter().any(|a| names_flag(a, flag)));
+            let mut touches: Vec<String> = shows.map(|name| (*name).to_owned()).collect();
+            touches.extend(flags.cloned());
+            touches.sort_unstable();
+            touches.dedup();
+            Some(Match { change, second_has_it, in_both: false, touches })
+        }
     };
-    let found = all().iter().filter(lies_between).map(|change| {
-        let shows =
-            change.frames.iter().filter_map(|part| moved.iter().find(|name| name.contains(part.as_str())));
-        let flags = change.flags.iter().filter(|flag| arguments.iter().any(|a| names_flag(a, flag)));
-        let mut touches: Vec<String> = shows.map(|name| (*name).to_owned()).collect();
-        touches.extend(flags.cloned());
-        touches.sort_unstable();
-        touches.dedup();
-        Match { change, second_has_it: change.is_in(second), touches }
-    });
-    let mut found: Vec<Match> = found.collect();
+    let mut found: Vec<Match> = all().iter().filter(is_known).filter_map(matched).collect();
     found.sort_by_key(|m| m.touches.is_empty());
     found
+}
+
+/// Options of a command line that begin so.
+fn begun_with<'a>(arguments: &'a str, switch: &'a str) -> impl Iterator<Item = &'a str> {
+    arguments.split_whitespace().filter(move |word| word.starts_with(switch))
 }
 
 /// Whether a command line has a flag or a system property: "-XX:+UseBiasedLocking",
@@ -178,6 +202,8 @@ mod tests {
                 !change.since.is_empty() && change.since.iter().all(|s| Release::of(s).is_some()),
                 "{change:?}"
             );
+            let is_of_it = |switch: &String| change.flags.iter().any(|flag| names_flag(switch, flag));
+            assert!(change.switches.iter().all(is_of_it), "{change:?}");
             assert!(change.what.len() > 30 && !change.what.ends_with('.'), "{change:?}");
         }
     }
@@ -190,6 +216,7 @@ mod tests {
             what: String::new(),
             frames: Vec::new(),
             flags: Vec::new(),
+            switches: Vec::new(),
             unsure: Vec::new(),
             url: String::new(),
         };
@@ -215,5 +242,24 @@ mod tests {
         let same = [Some("17.0.15+6".to_owned()), Some("17.0.15+6".to_owned())];
         assert!(matching(same, &none, &moved).is_empty());
         assert!(matching([None, releases()[1].clone()], &none, &[]).is_empty());
+    }
+
+    /// The intrinsic that one side goes without, and the handshakes that it does not resume: one
+    /// release, another flag.
+    #[test]
+    fn a_change_of_both_is_named_where_a_flag_that_switches_it_differs() {
+        let ids = |release: &str, flags: [&str; 2]| -> Vec<&str> {
+            let found = matching([0, 1].map(|_| Some(release.to_owned())), &flags.map(str::to_owned), &[]);
+            assert!(found.iter().all(|m| m.in_both && !m.touches.is_empty()), "{found:?}");
+            found.iter().map(|m| m.change.id.as_str()).collect()
+        };
+        let without = "-Xmx1g -XX:-UseMontgomeryMultiplyIntrinsic";
+        assert_eq!(ids("25.0.3+9", [without, "-Xmx1g"]), ["JDK-8130150"]);
+        assert_eq!(ids("17.0.15+6", ["", "-Djdk.tls.useExtendedMasterSecret=false"]), ["JDK-8148421"]);
+        assert!(ids("25.0.3+9", [without, without]).is_empty(), "the same on both sides");
+        assert!(ids("8u74", ["", "-Djdk.tls.useExtendedMasterSecret=false"]).is_empty(), "neither has it");
+        // Biased locking is off by default since 15: a flag that brings it back undoes that.
+        assert_eq!(ids("17.0.15+6", ["-XX:+UseBiasedLocking", ""]), ["JEP 374"]);
+        assert!(ids("17.0.15+6", ["-XX:-UseBiasedLocking", ""]).is_empty(), "as it is by default");
     }
 }

@@ -7,6 +7,7 @@
 //! a seed that is written down: the same runs give the same verdict.
 
 pub mod benchmarks;
+pub mod causes;
 pub mod command;
 mod error;
 pub mod flags;

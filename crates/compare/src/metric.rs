@@ -17,6 +17,8 @@ use crate::running::{Usage, tail};
 const MOST_PRINTED: u64 = 256 << 20;
 /// A longer line is cut, bytes: a program may print one that never ends.
 const LONGEST_LINE: u64 = 1 << 20;
+/// More benchmarks than SPECjvm has, so that no output fills the memory.
+const MOST_SCORES: usize = 200;
 /// Numbers taken from one run at most.
 const MOST_VALUES: usize = 1_000_000;
 
@@ -35,6 +37,8 @@ pub enum Metric {
         /// Whether more is better.
         higher_is_better: bool,
     },
+    /// The scores that SPECjvm2008 prints, benchmark by benchmark.
+    Specjvm,
     /// Operations per second of a table that the command writes.
     Throughput {
         /// The file.
@@ -54,13 +58,14 @@ impl FromStr for Metric {
         match text.split_once('=') {
             None if text == "wall" => Ok(Self::Wall),
             None if text == "cpu" => Ok(Self::Cpu),
+            None if text == "specjvm" => Ok(Self::Specjvm),
             Some(("number", pattern)) => {
                 Regex::new(pattern).map_err(|e| format!("{pattern}: {e}"))?;
                 Ok(Self::Number { pattern: pattern.to_owned(), higher_is_better: false })
             }
             Some(("throughput", file)) => Ok(Self::Throughput { file: file.into() }),
             Some(("jmh", file)) => Ok(Self::Jmh { file: file.into() }),
-            _ => Err("one of wall, cpu, number=REGEX, throughput=FILE, jmh=FILE".to_owned()),
+            _ => Err("one of wall, cpu, number=REGEX, specjvm, throughput=FILE, jmh=FILE".to_owned()),
         }
     }
 }
@@ -105,6 +110,7 @@ impl Metric {
             Self::Wall => "wall time".to_owned(),
             Self::Cpu => "CPU time".to_owned(),
             Self::Number { pattern, .. } => format!("numbers matching /{pattern}/"),
+            Self::Specjvm => "scores of SPECjvm".to_owned(),
             Self::Throughput { file } => format!("throughput in {}", file.display()),
             Self::Jmh { file } => format!("benchmarks in {}", file.display()),
         }
@@ -129,6 +135,7 @@ impl Metric {
                 }
                 figure("", "", *higher_is_better, values)
             }
+            Self::Specjvm => scores(printed),
             Self::Throughput { file } => figure("", "ops/s", true, throughput(file)?),
             Self::Jmh { file } => {
                 let benchmarks = jmh::read(file).map_err(|e| e.to_string())?;
@@ -138,32 +145,77 @@ impl Metric {
     }
 }
 
-/// The numbers of what a run printed that a pattern finds, line by line.
-fn numbers(pattern: &str, printed: &Path) -> Result<Vec<f64>, String> {
-    let pattern = Regex::new(pattern).map_err(|e| e.to_string())?;
+/// Calls something for each line of what a run printed, until it has seen enough.
+fn lines(printed: &Path, mut of: impl FnMut(&str) -> Result<bool, String>) -> Result<(), String> {
     let file = File::open(printed).map_err(|e| e.to_string())?;
     let mut input = BufReader::new(file.take(MOST_PRINTED));
-    let (mut values, mut line) = (Vec::new(), Vec::new());
-    while values.len() < MOST_VALUES {
+    let mut line = Vec::new();
+    loop {
         line.clear();
-        if input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|e| e.to_string())? == 0 {
-            break;
-        }
-        let text = String::from_utf8_lossy(&line);
-        for found in pattern.captures_iter(&text) {
-            let Some(number) = found.get(1).or(found.get(0)) else { continue };
-            let number = number.as_str().trim();
-            // Thousands may be divided by commas; a decimal comma is not distinguished from
-            // it, and refused.
-            let value = number.parse().or_else(|_| number.replace(',', "").parse::<f64>());
-            match value {
-                Ok(value) if value.is_finite() => values.push(value),
-                _ => return Err(format!("{number:?}, which /{pattern}/ matched, is not a number")),
-            }
+        let read = input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
+        if read.map_err(|e| e.to_string())? == 0 || !of(&String::from_utf8_lossy(&line))? {
+            return Ok(());
         }
     }
+}
+
+/// The numbers of what a run printed that a pattern finds, line by line.
+fn numbers(pattern: &str, printed: &Path) -> Result<Vec<f64>, String> {
+    let regex = Regex::new(pattern).map_err(|e| e.to_string())?;
+    let mut values = Vec::new();
+    lines(printed, |line| {
+        for found in regex.captures_iter(line) {
+            let Some(found) = found.get(1).or(found.get(0)) else { continue };
+            let value = number(found.as_str());
+            let wrong = || format!("{:?}, which /{pattern}/ matched, is not a number", found.as_str().trim());
+            values.push(value.ok_or_else(wrong)?);
+        }
+        Ok(values.len() < MOST_VALUES)
+    })?;
     values.truncate(MOST_VALUES);
     Ok(values)
+}
+
+/// "12.5" and "1,012.5"; a comma before other than three digits is a decimal one, and refused:
+/// without it the number would be another.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let whole = text.split('.').next().unwrap_or(text);
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or_default();
+    let is_divided = groups.clone().count() > 0 && (1..=3).contains(&first.trim_start_matches('-').len());
+    let value = match is_divided && groups.all(|group| group.len() == 3) {
+        true => text.replace(',', "").parse::<f64>(),
+        false => text.parse(),
+    };
+    value.ok().filter(|value| value.is_finite())
+}
+
+/// What SPECjvm2008 prints of each benchmark and of all: "Score on compress: 312.02 ops/m",
+/// "Noncompliant composite result: 98.5 ops/m".
+fn scores(printed: &Path) -> Result<Vec<Measurement>, String> {
+    let mut found: Vec<Measurement> = Vec::new();
+    lines(printed, |line| {
+        let line = line.trim();
+        let of_one = line.strip_prefix("Score on ").and_then(|rest| rest.split_once(": "));
+        let of_all = line.split_once("omposite result: ").map(|(_, score)| ("composite", score));
+        let Some((name, score)) = of_one.or(of_all) else { return Ok(true) };
+        let (score, unit) = score.split_once(' ').unwrap_or((score, ""));
+        if let Some(value) = number(score) {
+            let (name, unit) = (name.to_owned(), unit.trim().to_owned());
+            match found.iter_mut().find(|measurement| measurement.name == name) {
+                Some(again) => again.values.push(value),
+                None => {
+                    found.push(Measurement { name, unit, higher_is_better: true, values: vec![value] });
+                }
+            }
+        }
+        Ok(found.len() < MOST_SCORES)
+    })?;
+    if found.is_empty() {
+        return Err(format!("printed no \"Score on …: …\" of SPECjvm; last:\n{}", tail(printed)));
+    }
+    Ok(found)
 }
 
 /// The throughput of a table, summed over its instances tick by tick.
@@ -196,6 +248,34 @@ mod tests {
         assert_eq!(found(r"\d+\.\d+", "a 1.5 b 2.5"), Ok(vec![1.5, 2.5]));
         assert_eq!(found("nothing", text), Ok(vec![]));
         assert!(found("(run)", text).unwrap_err().contains("is not a number"));
+    }
+
+    /// "12,5" is no 125: compared with "13", B would seem to take a tenth of the time.
+    #[test]
+    fn a_decimal_comma_is_refused_and_one_between_thousands_is_not() {
+        assert_eq!(found(r"(\S+) ms", "12,345 ms\n1,234,567.5 ms\n"), Ok(vec![12_345.0, 1_234_567.5]));
+        for text in ["12,5 ms", "1234,567 ms", "1,2345 ms", ",500 ms"] {
+            assert!(found(r"(\S+) ms", text).unwrap_err().contains("is not a number"), "{text}");
+        }
+    }
+
+    #[test]
+    fn scores_of_specjvm_are_by_benchmark() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = "  Iteration 1 (240 seconds) result: 309.00 ops/m\n\n  Valid run!\n  Score on compress: 312.02 ops/m\n\
+                    \n  Score on scimark.fft.large: 1,020.5 ops/m\n  Noncompliant composite result: 98.5 ops/m\n";
+        std::fs::write(file.path(), text).unwrap();
+        let scores = scores(file.path()).unwrap();
+        let told = scores.iter().map(|s| (s.name.as_str(), s.unit.as_str(), s.values.as_slice()));
+        let expected = [
+            ("compress", "ops/m", [312.02].as_slice()),
+            ("scimark.fft.large", "ops/m", &[1020.5]),
+            ("composite", "ops/m", &[98.5]),
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+        assert!(scores.iter().all(|s| s.higher_is_better));
+        std::fs::write(file.path(), "Error\n").unwrap();
+        assert!(super::scores(file.path()).unwrap_err().contains("Error"));
     }
 
     #[test]

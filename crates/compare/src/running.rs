@@ -92,7 +92,7 @@ pub fn run(command: &Command, printed: &Path, stop: &Stop) -> Result<Option<Usag
     let errors = out.try_clone().map_err(io)?;
     let mut process = command.process();
     process.stdin(Stdio::null()).stdout(out).stderr(errors).process_group(0);
-    let start = |cause| CompareError::Start { command: command.text.clone(), cause };
+    let start = |cause| CompareError::Start { command: command.named(), cause };
     let began = {
         // Held while it starts: a signal meanwhile finds either nothing begun or the group of what
         // runs.
@@ -128,9 +128,7 @@ pub fn run(command: &Command, printed: &Path, stop: &Stop) -> Result<Option<Usag
     }
     match failure(status) {
         None => Ok(Some(usage)),
-        Some(status) => {
-            Err(CompareError::Failed { command: command.text.clone(), status, tail: tail(printed) })
-        }
+        Some(status) => Err(CompareError::Failed { command: command.named(), status, tail: tail(printed) }),
     }
 }
 

@@ -38,7 +38,7 @@ impl Words {
         match metric {
             Metric::Wall => Self::Time,
             Metric::Cpu => Self::Cpu,
-            Metric::Throughput { .. } => Self::Work,
+            Metric::Throughput { .. } | Metric::Specjvm => Self::Work,
             Metric::Number { .. } => Self::Value,
             Metric::Jmh { .. } => Self::of_unit(measurement),
         }

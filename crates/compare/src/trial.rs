@@ -42,12 +42,17 @@ pub struct Progress {
     pub left: Option<Duration>,
 }
 
+/// A run failed: what was run until then, and why nothing is run any more.
+#[derive(Debug)]
+pub struct Failed {
+    /// The runs before it.
+    pub runs: Runs,
+    /// What failed.
+    pub error: CompareError,
+}
+
 /// Runs the commands until a look has a verdict, the plan is done, or the user stops it.
-pub fn run(plan: &Plan, stop: &Stop, mut report: impl FnMut(Progress)) -> Result<Runs, CompareError> {
-    let counted = plan.looks.last().map_or(0, |look| look.blocks);
-    let blocks = order(plan.commands.len(), plan.warmup + counted, plan.seed);
-    let dir = tempfile::tempdir().map_err(|e| CompareError::io(&std::env::temp_dir(), e))?;
-    let printed = dir.path().join("printed");
+pub fn run(plan: &Plan, stop: &Stop, report: impl FnMut(Progress)) -> Result<Runs, Box<Failed>> {
     let mut runs = Runs {
         schema: SCHEMA.to_owned(),
         began_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
@@ -60,26 +65,45 @@ pub fn run(plan: &Plan, stop: &Stop, mut report: impl FnMut(Progress)) -> Result
         runs: Vec::new(),
         ended_early: false,
     };
+    match run_all(plan, stop, report, &mut runs) {
+        Ok(()) => Ok(runs),
+        Err(error) => {
+            runs.ended_early = true;
+            Err(Box::new(Failed { runs, error }))
+        }
+    }
+}
+
+fn run_all(
+    plan: &Plan,
+    stop: &Stop,
+    mut report: impl FnMut(Progress),
+    runs: &mut Runs,
+) -> Result<(), CompareError> {
+    let counted = plan.looks.last().map_or(0, |look| look.blocks);
+    let blocks = order(plan.commands.len(), plan.warmup + counted, plan.seed);
+    let dir = tempfile::tempdir().map_err(|e| CompareError::io(&std::env::temp_dir(), e))?;
+    let printed = dir.path().join("printed");
     for (number, block) in blocks.iter().enumerate() {
         for (place, command) in block.iter().copied().enumerate() {
             let all = blocks.len() * plan.commands.len();
-            report(Progress { done: runs.runs.len(), all, command, left: left(&runs, &blocks) });
+            report(Progress { done: runs.runs.len(), all, command, left: left(runs, &blocks) });
             let Some(run) = one(plan, command, &printed, stop)? else {
                 runs.ended_early = true;
-                return Ok(runs);
+                return Ok(());
             };
             runs.runs.push(Run { block: number, place, ..run });
         }
         let done = number + 1 - plan.warmup.min(number + 1);
         let last = done == counted;
         if !last && plan.looks.iter().any(|look| look.blocks == done) {
-            let judged = judge(&runs, &plan.judging);
+            let judged = judge(runs, &plan.judging);
             if judged.comparisons.iter().all(|c| c.verdict != Verdict::CannotTell) {
                 break;
             }
         }
     }
-    Ok(runs)
+    Ok(())
 }
 
 /// One run; `None`: the user asked for the end.
@@ -98,7 +122,7 @@ fn one(plan: &Plan, command: usize, printed: &Path, stop: &Stop) -> Result<Optio
     let figures = plan
         .metric
         .of(&usage, printed)
-        .map_err(|why| CompareError::NoFigure { command: run.text.clone(), why })?;
+        .map_err(|why| CompareError::NoFigure { command: run.named(), why })?;
     Ok(Some(Run { block: 0, place: 0, command, usage, figures }))
 }
 

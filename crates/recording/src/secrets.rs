@@ -121,7 +121,8 @@ fn mask_word(word: &str, out: &mut String) -> bool {
         let is_parameter = name_from > 0 && matches!(name.as_bytes()[name_from - 1], b'?' | b'&' | b';');
         out.push_str(&rest[..=at]);
         if is_secret(&name[name_from..]) {
-            out.push_str("***");
+            // A switch is no secret: jdk.tls.useExtendedMasterSecret=false.
+            out.push_str(if matches!(value, "true" | "false") { value } else { "***" });
             // Agents take lists of options: the next one follows a comma. A comma within a secret
             // must not expose the rest of it, so that only "name=value" counts as the next option.
             if let Some(end) = value.find(['&', ';']).filter(|_| is_parameter) {
@@ -208,6 +209,13 @@ mod tests {
         );
         assert_eq!(kept("jdbc:pg://me:word@host eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9 n1"), "n1");
         assert_eq!(program_arguments(["--token", "a b"].into_iter()), "--token");
+    }
+
+    #[test]
+    fn a_switch_is_no_secret_whatever_its_name() {
+        let line = "-Djdk.tls.useExtendedMasterSecret=false -Dkey.check=true";
+        assert_eq!(masked(line), line);
+        assert_eq!(masked("-Ddb.pass=true crime -Xmx1g"), "-Ddb.pass=true -Xmx1g", "its end may be one");
     }
 
     #[test]

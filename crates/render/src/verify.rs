@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use fathom_compare::verify::{Cause, Cost, VerifyReport};
+use fathom_compare::causes::{Cause, Cost};
+use fathom_compare::verify::VerifyReport;
 use fathom_diagnose::quantity;
 
 use crate::printable;

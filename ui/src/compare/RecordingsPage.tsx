@@ -3,6 +3,7 @@
 import type { FlamePage } from "../flame/decode";
 import { duration } from "../format";
 import type { Condition, KnownChange, RecordingsReport } from "../generated/compare";
+import { CausesOfBoth } from "./CausesOfBoth";
 import { Flames } from "./Flames";
 import { FrameChanges } from "./FrameChanges";
 import { Ledger, SideBySide } from "./Measures";
@@ -46,6 +47,7 @@ export function RecordingsPage({
         <FrameChanges costs={report.costs} shares={report.frames} />
         <Flames page={flames} theme={theme} />
         <SideBySide measures={report.measures} />
+        {report.causes && <CausesOfBoth causes={report.causes} />}
         <Changes changes={report.known_changes} conditions={report.conditions} />
         <section>
           <p class="quiet">
@@ -101,7 +103,8 @@ function Conditions({ conditions }: { conditions: Condition[] }) {
 }
 
 function Changes({ changes, conditions }: { changes: KnownChange[]; conditions: Condition[] }) {
-  const touching = changes.filter((c) => c.touches.length > 0);
+  const switched = changes.filter((c) => c.in_both);
+  const touching = changes.filter((c) => c.touches.length > 0 && !c.in_both);
   const others = changes.filter((c) => c.touches.length === 0);
   const known = conditions.find((c) => c.what === "JDK")?.same ?? null;
   const none =
@@ -115,7 +118,7 @@ function Changes({ changes, conditions }: { changes: KnownChange[]; conditions: 
       <a href={c.url} rel="noreferrer">
         {c.id}
       </a>{" "}
-      (in {c.second_has_it ? "B" : "A"}, since {c.since.join(", ")}): {c.what}.
+      ({c.in_both ? "in both" : c.second_has_it ? "in B" : "in A"}, since {c.since.join(", ")}): {c.what}.
       {c.touches.length > 0 && (
         <>
           {" "}
@@ -127,7 +130,13 @@ function Changes({ changes, conditions }: { changes: KnownChange[]; conditions: 
   return (
     <section data-section="changes">
       <h2>Changes of the JDK between the two</h2>
-      {changes.length === 0 && <p class="quiet">{none}</p>}
+      {touching.length + others.length === 0 && <p class="quiet">{none}</p>}
+      {switched.length > 0 && (
+        <>
+          <h3>In both, and switched by flags that differ</h3>
+          <ul class="cmp-list">{switched.map(one)}</ul>
+        </>
+      )}
       {touching.length > 0 && (
         <>
           <h3>That touch what changed</h3>

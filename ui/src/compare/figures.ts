@@ -61,7 +61,10 @@ export const WORDS: Record<Verdict, string> = {
 export const CHANGES: Record<Change, { word: string; means: string }> = {
   new: { word: "new", means: "A has nothing of it" },
   gone: { word: "gone", means: "B has nothing of it" },
-  moved: { word: "moved", means: "with all that it calls it does not differ that way: the cost moved between the two" },
+  moved: {
+    word: "moved",
+    means: "the cost is in another frame: with all that it calls, or with what calls it, it does not differ that way",
+  },
   more: { word: "more", means: "it costs more, also with what it calls" },
   less: { word: "less", means: "it costs less, also with what it calls" },
 };

@@ -1,6 +1,51 @@
 // Generated from the code: `FATHOM_BLESS=1 cargo test -p fathom-render typescript`.
 
+import type { Confidence } from "./diagnosis";
+
 export const COMPARE_SCHEMA = "fathom.compare-page/1" as const;
+
+/** A finding of the first side, and what became of it on the second. */
+export type Cause = {
+  /** Its rule. */
+  rule: string;
+  /** Its title on the first side. */
+  title: string;
+  /** Who. */
+  culprit: string;
+  /** How sure the first side is. */
+  confidence: Confidence;
+  /** What became of it. */
+  state: CauseState;
+  /** Why that is reported. */
+  why: string;
+  /** What it cost; absent where that is not known. */
+  before: CauseCost | null;
+  /** What it costs now; absent where it is not found, or that is not known. */
+  after: CauseCost | null;
+};
+
+/** What a cause costs. */
+export type CauseCost = {
+  /** Lost milliseconds of each second that was recorded. */
+  ms_per_s: number;
+  /** Lost milliseconds for each operation; absent where they are not counted on both sides. */
+  ms_per_operation: number | null;
+  /** Lost milliseconds in all. */
+  ms: number;
+};
+
+/** What became of a cause. */
+export type CauseState = "gone" | "smaller" | "same" | "larger" | "not-known";
+
+/** What the diagnoses of both sides find. */
+export type Causes = {
+  /** Each diagnosis in a sentence. */
+  headlines: [string, string];
+  /** Findings of the first side, and what became of them on the second. */
+  of_first: Array<Cause>;
+  /** Findings of the second that the first has not. */
+  new: Array<NewCause>;
+};
 
 /** What became of a frame's cost. */
 export type Change = "new" | "gone" | "moved" | "more" | "less";
@@ -119,6 +164,8 @@ export type Host = {
 export type KnownChange = {
   /** Whether the second side has it; else the first. */
   second_has_it: boolean;
+  /** Whether both releases have it, and flags that switch it differ: those are what it touches. */
+  in_both: boolean;
   /**
    * Frames that moved, and flags on a command line, that it is about; empty where it only lies
    * between the releases.
@@ -137,6 +184,8 @@ export type KnownChange = {
   frames: Array<string>;
   /** Flags and system properties that it is about. */
   flags: Array<string>;
+  /** How options begin that switch it on or off, against what is usual with it. */
+  switches?: Array<string>;
   /**
    * Feature releases of which some updates have it, and nobody has looked up which: of these
    * nothing is said.
@@ -194,6 +243,25 @@ export type MovedFrame = {
   change: Change;
 };
 
+/** A finding of the second side that the first has not. */
+export type NewCause = {
+  /** Its rule. */
+  rule: string;
+  /** Its title. */
+  title: string;
+  /** Who. */
+  culprit: string;
+  /** How sure. */
+  confidence: Confidence;
+  /** What it costs, milliseconds of each second; absent where that is not known. */
+  ms_per_s: number | null;
+  /**
+   * Whether the first side was able to show it: it is new then, and else only seen for the first
+   * time.
+   */
+  before_saw: boolean;
+};
+
 export type Page = {
   schema: string;
   version: string;
@@ -226,8 +294,10 @@ export type RecordingsReport = {
    * where operations are not counted on both.
    */
   costs: Frames | null;
-  /** Changes of the JDK between the two releases that touch what changed. */
+  /** Changes of the JDK between the two releases, and those that a flag of one side switches. */
   known_changes: Array<KnownChange>;
+  /** What the diagnoses of both sides find; absent where they were not asked for. */
+  causes: Causes | null;
 };
 
 /** The result of the runs. */

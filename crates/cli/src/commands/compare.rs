@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
@@ -10,15 +11,21 @@ use fathom_compare::Verdict;
 use fathom_compare::judge::{Judging, Report, judge};
 use fathom_compare::matrix::Axis;
 use fathom_compare::metric::Metric;
+use fathom_compare::recordings::{Asked, RecordingsReport};
 use fathom_compare::runs::Runs;
 use fathom_compare::{benchmarks, jmh};
 use fathom_diagnose::WindowSpec;
+use serde::Serialize;
 
+use super::record::duration;
 use crate::exit::Outcome;
 use crate::output::{print_fitted, print_json, write_file};
 
 mod files;
+mod profile;
 mod running;
+
+use profile::Explained;
 
 /// Arguments of `fathom compare`.
 #[derive(clap::Args, Debug)]
@@ -33,17 +40,20 @@ lies within --margin), cannot tell (with the number of runs that would suffice).
 
 Two recordings, logs or flight recordings are checked for what makes them hard to compare (host, JDK, flags, heap, \
 load), then for what changed: collections, compilations, what threads spent their time on, system calls, frames of \
-the CPU samples. The result holds for these two runs: only more runs show how much runs differ by themselves.",
+the CPU samples; then for causes, by the diagnosis of each and by known changes of the JDK. The result holds for these two runs: only more runs show how much runs differ by themselves.",
     after_long_help = "Examples:
   fathom compare -- 'java -jar old.jar' -- 'java -jar new.jar'     10 runs of each, wall time
   fathom compare --runs 6..30 -- ./a.sh -- ./b.sh                  ends as soon as the result is known
   fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh      CPU time; 3% do not matter
   fathom compare --metric 'number=took (\\d+) ms' -- ./a.sh -- ./b.sh   numbers that they print
   fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- …   forks alternately
+  fathom compare --profile why -- 'java -jar old.jar' -- 'java -jar new.jar'   and what changed
+  fathom compare --metric specjvm -- 'java -jar SPECjvm2008.jar compress' -- …   scores by benchmark
   fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:+UseZGC' -- '{jdk} {flags} -cp app.jar Main'
   fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json
   fathom compare old.fathom new.fathom        what changed between recordings, GC logs, JFR files
   fathom compare old.fathom new.fathom --html page.html    one page, with a differential flame graph
+  fathom compare gc-old.log gc-new.log --long-pause 50ms   how many pauses break a limit of yours
   fathom compare x.fathom x.fathom --window 20s..60s --window 80s..120s   two windows of one recording
   fathom compare jmh-old.json jmh-new.json    benchmark by benchmark, the fork as the unit"
 )]
@@ -60,8 +70,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "inputs")]
     warmup: usize,
     /// The metric to compare: wall, cpu (user and system time with all children), number=REGEX (its
-    /// first group in the command's output), throughput=FILE.csv or jmh=FILE.json (which each run
-    /// writes)
+    /// first group in the command's output), specjvm (the scores that SPECjvm2008 prints),
+    /// throughput=FILE.csv or jmh=FILE.json (which each run writes)
     #[arg(long, value_name = "METRIC", default_value = "wall", conflicts_with = "inputs")]
     metric: Metric,
     /// With number=REGEX: more is better
@@ -77,6 +87,10 @@ pub struct Args {
         conflicts_with = "commands"
     )]
     window: Vec<WindowSpec>,
+    /// With two recordings: count the pauses that take at least this long (20ms, 1s) in place of
+    /// those of 200ms and 500ms; may be given several times
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "commands")]
+    long_pause: Vec<Duration>,
     /// The largest difference that does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = margin)]
     margin: f64,
@@ -94,6 +108,10 @@ pub struct Args {
     /// Save all runs to a file that can be read again
     #[arg(short, long, value_name = "FILE.json", conflicts_with = "inputs")]
     out: Option<PathBuf>,
+    /// Record one more run of each command into this folder, outside of the timing, and compare
+    /// the recordings of the baseline and of the command that differs most
+    #[arg(long, value_name = "FOLDER", conflicts_with = "inputs")]
+    profile: Option<PathBuf>,
     /// Exit status 1 when a command is slower than the baseline, or when that cannot be
     /// excluded
     #[arg(long, value_name = "WHEN", value_enum)]
@@ -108,6 +126,15 @@ pub struct Args {
     /// The commands, separated by --: each one string, or several words
     #[arg(last = true, value_name = "COMMAND")]
     commands: Vec<String>,
+}
+
+/// What `--json` prints of runs.
+#[derive(Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'a RecordingsReport>,
 }
 
 /// `--fail-on`.
@@ -135,7 +162,11 @@ impl Args {
             _ => bail!("either files or commands are compared, not both"),
         };
         let report = judge(&runs, &judging);
-        self.show(&report)?;
+        let explained = match &self.profile {
+            Some(folder) if !runs.ended_early => profile::explained(&runs, &report, folder, self.margin)?,
+            _ => None,
+        };
+        self.show(&report, explained.as_ref())?;
         Ok(self.outcome(report.comparisons.iter().map(|c| c.verdict)))
     }
 
@@ -144,12 +175,21 @@ impl Args {
         if is(first, jmh::is_one) && is(second, jmh::is_one) {
             ensure!(self.window.is_empty(), "JMH results have no timeline: --window is for recordings");
             let report = benchmarks::compare([first, second], self.margin)?;
-            self.show(&report)?;
+            self.show(&report, None)?;
             return Ok(self.outcome(report.comparisons.iter().map(|c| c.verdict)));
         }
-        let (report, sampled) = files::recordings(first, second, &self.window, self.margin)?;
+        for path in [first, second] {
+            let of_one_kind = "two recordings, logs or flight recordings are compared, or two results of JMH";
+            ensure!(!is(path, jmh::is_one), "{}: results of JMH; {of_one_kind}", path.display());
+            ensure!(!is(path, Runs::is_one), "{}: runs saved by --out are judged alone", path.display());
+        }
+        let mut asked = Asked { margin: self.margin, ..Asked::default() };
+        if !self.long_pause.is_empty() {
+            asked.long_pauses_ms = self.long_pause.iter().map(|limit| limit.as_secs_f64() * 1e3).collect();
+        }
+        let (report, sampled) = files::recordings(first, second, &self.window, asked)?;
         if let Some(path) = &self.html {
-            files::page(&report, &sampled, path)?;
+            files::page(None, &report, &sampled, path)?;
         }
         if self.json {
             print_json(&report)?;
@@ -159,11 +199,23 @@ impl Args {
         Ok(self.outcome(std::iter::once(report.verdict.verdict)))
     }
 
-    fn show(&self, report: &Report) -> Result<()> {
+    fn show(&self, report: &Report, explained: Option<&Explained>) -> Result<()> {
         if let Some(path) = &self.html {
-            write_file(path, |out| fathom_render::compare::page_of_runs(report, out))?;
+            match explained {
+                Some(Explained { report: compared, sampled }) => {
+                    files::page(Some(report), compared, sampled, path)?;
+                }
+                None => write_file(path, |out| fathom_render::compare::page_of_runs(report, out))?,
+            }
         }
-        if self.json { print_json(report) } else { print_fitted(&fathom_render::compare::runs(report)) }
+        if self.json {
+            return print_json(&Printed { report, profile: explained.map(|explained| &explained.report) });
+        }
+        let mut text = fathom_render::compare::runs(report);
+        if let Some(explained) = explained {
+            text.push_str(&format!("\nOne more run of each, recorded\n\n{}", explained.text()));
+        }
+        print_fitted(&text)
     }
 
     fn outcome(&self, mut verdicts: impl Iterator<Item = Verdict>) -> Outcome {

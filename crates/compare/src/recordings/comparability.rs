@@ -65,13 +65,17 @@ pub(super) fn conditions(recordings: [&Recording; 2]) -> Vec<Condition> {
     add("JVMs", jvms.map(|n| Some(n.to_string())), Some(jvms[0] == jvms[1]));
     for (what, key) in FACTS {
         let values = recordings.map(|r| all(r, key));
-        // What one side does not have is not a difference.
-        let same = values.iter().all(|v| !v.is_empty()).then(|| values[0] == values[1]);
-        if same.is_some() || values.iter().any(|v| !v.is_empty()) || ALWAYS.contains(&what) {
-            let bytes = key.ends_with("_bytes");
-            let listed =
-                |v: BTreeSet<String>| v.iter().map(|v| shown(v, bytes)).collect::<Vec<_>>().join(", ");
-            add(what, values.map(|v| (!v.is_empty()).then(|| listed(v))), same);
+        let bytes = key.ends_with("_bytes");
+        let listed = |v: BTreeSet<String>| {
+            let listed = v.iter().map(|v| shown(v, bytes)).collect::<Vec<_>>().join(", ");
+            (!listed.is_empty()).then_some(listed)
+        };
+        let values = values.map(listed);
+        // What one side does not have is not a difference, and neither is what only sources round
+        // otherwise: a log has memory in megabytes.
+        let same = values.iter().all(Option::is_some).then(|| values[0] == values[1]);
+        if same.is_some() || values.iter().any(Option::is_some) || ALWAYS.contains(&what) {
+            add(what, values, same);
         }
     }
     let flags = recordings.map(options);

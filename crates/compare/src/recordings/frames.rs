@@ -3,8 +3,8 @@
 
 use fathom_diagnose::Window;
 use fathom_diagnose::stacks::{
-    Base, Comparison, Errors, Flame, HALF_INTERVAL, Normalisation, Selection, Shape, TopFrame, Verdict,
-    flame, kinds, top,
+    Base, Comparison, Errors, Flame, HALF_INTERVAL, NodeType, Normalisation, Selection, Shape, TopFrame,
+    Verdict, flame, kinds, top,
 };
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::sample;
@@ -69,9 +69,9 @@ pub enum Change {
     New,
     /// The second side has nothing of it.
     Gone,
-    /// Its own cost differs, and with all that it calls it does not, or not in this direction: the
-    /// cost moved between the frame and what it calls, as when a call is inlined on one side
-    /// alone.
+    /// Its own cost differs, and with all that it calls it does not, or not in this direction; or
+    /// what calls it costs as much as before. The cost is in another frame, as when a method has
+    /// another name or is inlined on one side alone.
     Moved,
     /// It costs more, also with what it calls.
     More,
@@ -149,7 +149,7 @@ fn frames(flame: &Flame) -> Option<Frames> {
         (true, "cycles") => ("cycles/op", 1.0),
         (true, _) => ("samples/op", 1.0),
     };
-    let costs = Costs { flame, comparison, scale };
+    let costs = Costs { flame, comparison, scale, nodes: outermost_nodes(flame) };
     let (mut moved, mut judged) = (Vec::new(), 0);
     for frame in top(&flame.tree) {
         let i = frame.frame as usize;
@@ -181,6 +181,20 @@ struct Costs<'a> {
     flame: &'a Flame,
     comparison: &'a Comparison,
     scale: f64,
+    /// Of each frame.
+    nodes: Vec<Vec<u32>>,
+}
+
+/// The nodes of each frame, without those that it calls itself from.
+fn outermost_nodes(flame: &Flame) -> Vec<Vec<u32>> {
+    let tree = &flame.tree;
+    let mut nodes = vec![Vec::new(); tree.frames.len()];
+    for (node, recursive) in tree.recursive().into_iter().enumerate().skip(1) {
+        if !recursive {
+            nodes[tree.frame[node] as usize].push(node as u32);
+        }
+    }
+    nodes
 }
 
 impl Costs<'_> {
@@ -197,6 +211,53 @@ impl Costs<'_> {
         [-HALF_INTERVAL, HALF_INTERVAL].map(|n| self.cost(difference + n * error))
     }
 
+    /// Whether most of what a frame costs more or less, with all that it calls, is made good below
+    /// the nearest caller that both sides have (the cost shifts of FBDetect, SOSP 2024): the
+    /// interval of that caller's difference leaves no room for half of it.
+    fn is_only_elsewhere(&self, frame: usize) -> bool {
+        let (mut elsewhere, mut all) = (0.0, 0.0);
+        for node in self.nodes[frame].iter().map(|node| *node as usize) {
+            let cost = self.difference_of(node).abs();
+            all += cost;
+            let Some(caller) = self.common_caller(node) else { continue };
+            let error = self.comparison.nodes.of_total.get(caller).copied().unwrap_or(f64::NAN);
+            let most = self.difference_of(caller).abs() + HALF_INTERVAL * error;
+            if most < 0.5 * cost * self.rest_of(caller) {
+                elsewhere += cost;
+            }
+        }
+        elsewhere > 0.5 * all
+    }
+
+    /// What a node with all below it costs more than in the baseline.
+    fn difference_of(&self, node: usize) -> f64 {
+        self.flame.tree.total_weight[node] as f64 - self.scaled(&self.comparison.base_total, node)
+    }
+
+    fn common_caller(&self, node: usize) -> Option<usize> {
+        let tree = &self.flame.tree;
+        let is_on_both = |node: usize| tree.total_weight[node] > 0 && self.comparison.base_total[node] > 0;
+        let mut at = tree.parent[node] as usize;
+        while at != 0 && tree.node_type[at] != NodeType::Group {
+            if is_on_both(at) {
+                return Some(at);
+            }
+            at = tree.parent[at] as usize;
+        }
+        None
+    }
+
+    /// How much of a cost that is new shows in its caller. Where shares are compared it makes all
+    /// others smaller, what else the caller calls as well.
+    fn rest_of(&self, caller: usize) -> f64 {
+        match self.comparison.normalisation {
+            Normalisation::Share => {
+                1.0 - self.flame.tree.total_weight[caller] as f64 / self.comparison.denominators[0]
+            }
+            Normalisation::Wall | Normalisation::Operation => 1.0,
+        }
+    }
+
     fn frame(&self, frame: &TopFrame, difference: f64, error: f64, verdict: Verdict) -> Option<MovedFrame> {
         let (c, i) = (self.comparison, frame.frame as usize);
         let named = self.flame.tree.frames.get(i)?;
@@ -206,6 +267,7 @@ impl Costs<'_> {
         let total_error = c.frames.of_total.get(i).copied().unwrap_or(f64::NAN);
         let of_all = Errors::judge(of_total, total_error, c.frames.total_limit);
         let change = match (verdict, of_all) {
+            _ if self.is_only_elsewhere(i) => Change::Moved,
             _ if baseline_total == 0.0 => Change::New,
             _ if frame.total_weight == 0 => Change::Gone,
             (own, all) if own == all => {

@@ -26,8 +26,6 @@ const SHORTEST_NS: i64 = 2_000_000_000;
 /// With fewer pauses on both sides most segments have none, and a test between segments says
 /// nothing.
 const FEWEST_PAUSES: usize = 2 * SEGMENTS;
-/// Pauses of at least so many milliseconds are counted.
-const LONG_MS: [f64; 2] = [200.0, 500.0];
 /// System calls, and categories of the ledger, that took less than this of a second in each second
 /// are not reported.
 const LEAST: f64 = 0.001;
@@ -93,8 +91,12 @@ impl Side<'_> {
     }
 }
 
-/// All metrics that both sides have.
-pub(super) fn measures(recordings: [&Recording; 2], windows: [Option<Window>; 2]) -> Vec<Measure> {
+/// All metrics that both sides have. `long_ms`: pauses of so many milliseconds are counted.
+pub(super) fn measures(
+    recordings: [&Recording; 2],
+    windows: [Option<Window>; 2],
+    long_ms: &[f64],
+) -> Vec<Measure> {
     let [Some(a), Some(b)] = windows else { return Vec::new() };
     let [a, b] = [(recordings[0], a), (recordings[1], b)]
         .map(|(recording, window)| Side { recording, segments: cut(window) });
@@ -103,7 +105,7 @@ pub(super) fn measures(recordings: [&Recording; 2], windows: [Option<Window>; 2]
     if let [Some(first), Some(second)] = &operations {
         found.add("throughput", "operations", "1/s", &first.rates(), &second.rates());
     }
-    found.collections();
+    found.collections(long_ms);
     found.spans(kind::SAFEPOINT, "safepoint", "safepoints");
     found.spans(kind::JIT_COMPILE, "jit", "compilations");
     found.by_name(kind::SYSCALL, "syscalls", "system call");
@@ -144,7 +146,7 @@ impl Found<'_> {
     }
 
     /// Pauses, outermost only, as `fathom gc` counts them.
-    fn collections(&mut self) {
+    fn collections(&mut self, long_ms: &[f64]) {
         let pauses = [self.a, self.b].map(|side| {
             let jvms = (0..side.recording.processes.len() as u32).map(ProcessId);
             let pauses = jvms.flat_map(|jvm| collections::pauses(side.recording, jvm, None));
@@ -177,8 +179,8 @@ impl Found<'_> {
         let of = |f: fn(&[f64]) -> f64| lengths.each_ref().map(|l| f(l));
         self.whole("gc.total", "pauses in all", "ms", of(|l| l.iter().sum()));
         self.whole("gc.longest", "longest pause", "ms", of(|l| l.iter().copied().fold(0.0, f64::max)));
-        for limit in LONG_MS {
-            let count = lengths.each_ref().map(|l| l.iter().filter(|ms| **ms >= limit).count() as f64);
+        for limit in long_ms {
+            let count = lengths.each_ref().map(|l| l.iter().filter(|ms| *ms >= limit).count() as f64);
             self.whole(
                 &format!("gc.over_{limit}_ms"),
                 &format!("pauses of {limit} ms or more"),

@@ -11,7 +11,7 @@ mod measures;
 mod tests;
 
 use fathom_diagnose::stacks::Normalisation;
-use fathom_diagnose::{MATTERS_SHARE, Window};
+use fathom_diagnose::{Diagnosis, MATTERS_SHARE, Window};
 use fathom_recording::Recording;
 use serde::Serialize;
 
@@ -19,6 +19,7 @@ pub use comparability::{Condition, Differing};
 pub use frames::{Change, Frames, MovedFrame, Sampled};
 pub use measures::Measure;
 
+use crate::causes::{Cause, New, Sides, causes, new_ones};
 use crate::interval::Estimate;
 use crate::judge::ALPHA;
 use crate::metric::Measurement;
@@ -54,37 +55,72 @@ pub struct RecordingsReport {
     /// Frames whose CPU time per operation differs; absent where a side has no CPU samples, or
     /// where operations are not counted on both.
     pub costs: Option<Frames>,
-    /// Changes of the JDK between the two releases that touch what changed.
+    /// Changes of the JDK between the two releases, and those that a flag of one side switches.
     pub known_changes: Vec<crate::jdk_changes::Match>,
+    /// What the diagnoses of both sides find; absent where they were not asked for.
+    pub causes: Option<Causes>,
 }
 
-/// Compares two recordings. `margin`: the share of difference that does not matter.
-pub fn compare(of: [String; 2], recordings: [Recording; 2], margin: f64) -> RecordingsReport {
-    compare_within(of, recordings, [None, None], margin)
+/// What the diagnoses of both sides find.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Causes {
+    /// Each diagnosis in a sentence.
+    pub headlines: [String; 2],
+    /// Findings of the first side, and what became of them on the second.
+    pub of_first: Vec<Cause>,
+    /// Findings of the second that the first has not.
+    pub new: Vec<New>,
 }
 
-/// The same of a window of each, where one is given.
-pub fn compare_within(
-    of: [String; 2],
-    recordings: [Recording; 2],
-    within: [Option<Window>; 2],
-    margin: f64,
-) -> RecordingsReport {
-    compare_sampled(of, recordings, within, margin).0
+impl RecordingsReport {
+    /// Adds what the diagnoses of both sides find.
+    pub fn explained_by(&mut self, diagnoses: [&Diagnosis; 2]) {
+        let throughput = self.measures.iter().find(|m| m.id == "throughput");
+        let rates = throughput.map(|m| [m.first, m.second]);
+        let sides = Sides { diagnoses, names: ["A", "B"], covers_s: self.covers_s, rates };
+        self.causes = Some(Causes {
+            headlines: diagnoses.map(|d| d.headline.to_string()),
+            of_first: causes(sides),
+            new: new_ones(sides),
+        });
+    }
+}
+
+/// What two recordings are compared by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// A window of each, where not all of it is compared.
+    pub within: [Option<Window>; 2],
+    /// The share of difference that does not matter.
+    pub margin: f64,
+    /// Pauses of so many milliseconds or more are counted.
+    pub long_pauses_ms: Vec<f64>,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self { within: [None, None], margin: 0.01, long_pauses_ms: vec![200.0, 500.0] }
+    }
+}
+
+/// Compares two recordings.
+pub fn compare(of: [String; 2], recordings: [Recording; 2], asked: &Asked) -> RecordingsReport {
+    compare_sampled(of, recordings, asked).0
 }
 
 /// The same, with the samples of both, of which flame graphs are drawn.
 pub fn compare_sampled(
     of: [String; 2],
     [first, second]: [Recording; 2],
-    within: [Option<Window>; 2],
-    margin: f64,
+    asked: &Asked,
 ) -> (RecordingsReport, Sampled) {
+    let within = asked.within;
     let windows = [within[0].or_else(|| covered(&first)), within[1].or_else(|| covered(&second))];
-    let mut measures = measures::measures([&first, &second], windows);
+    let mut measures = measures::measures([&first, &second], windows, &asked.long_pauses_ms);
     let tests: Vec<f64> = measures.iter().map(|m| m.held.map_or(f64::NAN, |h| h.p_value)).collect();
     measures.iter_mut().zip(discoveries(&tests)).for_each(|(measure, differs)| measure.differs = differs);
-    let (verdict_of, verdict) = verdict(&measures, margin);
+    let (verdict_of, verdict) = verdict(&measures, asked.margin);
     let conditions = comparability::conditions([&first, &second]);
     let differing = comparability::differing(&conditions);
     let releases = [&first, &second].map(comparability::release);
@@ -108,6 +144,7 @@ pub fn compare_sampled(
         frames,
         costs,
         known_changes,
+        causes: None,
     };
     (report, sampled)
 }

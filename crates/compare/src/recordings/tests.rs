@@ -6,7 +6,7 @@ use fathom_recording::{
     Source, SourceId, SpanRow,
 };
 
-use super::{Change, compare};
+use super::{Asked, Change, RecordingsReport};
 use crate::verdict::Verdict;
 
 /// Tens of milliseconds after which a call comes, always the same, never in step.
@@ -51,6 +51,10 @@ fn recording(version: &str, arguments: &str, operations: f64, futexes: u64, read
     recording
 }
 
+fn compare(of: [String; 2], recordings: [Recording; 2]) -> RecordingsReport {
+    super::compare(of, recordings, &Asked::default())
+}
+
 fn of() -> [String; 2] {
     ["a".to_owned(), "b".to_owned()]
 }
@@ -59,7 +63,7 @@ fn of() -> [String; 2] {
 fn what_was_changed_differs_and_what_was_not_does_not() {
     let first = recording("17.0.15+6", "-Xmx1g", 500.0, 20, 40);
     let second = recording("25.0.3+9", "-Xmx2g", 400.0, 40, 40);
-    let report = compare(of(), [first, second], 0.01);
+    let report = compare(of(), [first, second]);
     let differ = |id: &str| report.measures.iter().find(|m| m.id == id).map(|m| m.differs);
     assert_eq!(differ("throughput"), Some(true));
     assert_eq!((differ("syscalls.futex"), differ("syscalls.read")), (Some(true), Some(false)));
@@ -76,7 +80,7 @@ fn what_was_changed_differs_and_what_was_not_does_not() {
 #[test]
 fn a_recording_against_itself_differs_in_nothing() {
     let same = || recording("17.0.15+6", "-Xmx1g", 500.0, 20, 40);
-    let report = compare(of(), [same(), same()], 0.01);
+    let report = compare(of(), [same(), same()]);
     assert_eq!(report.verdict.verdict, Verdict::NoDifference);
     assert!(report.measures.iter().all(|m| !m.differs) && report.differing.is_empty(), "{report:?}");
     assert!(report.known_changes.is_empty());
@@ -89,13 +93,13 @@ fn nothing_against_something_says_that_it_cannot_tell() {
         recording.seal();
         recording
     };
-    let report = compare(of(), [empty(), recording("17", "", 1.0, 1, 1)], 0.01);
+    let report = compare(of(), [empty(), recording("17", "", 1.0, 1, 1)]);
     assert_eq!((report.verdict.verdict, report.measures.len()), (Verdict::CannotTell, 0));
     assert_eq!(
         report.verdict.sentence,
         "B against A: cannot tell; neither operations nor enough pauses of both are known"
     );
-    assert_eq!(compare(of(), [empty(), empty()], 0.01).covers_s, [0.0, 0.0]);
+    assert_eq!(compare(of(), [empty(), empty()]).covers_s, [0.0, 0.0]);
 }
 
 /// Of 32 s with 100 operations each: frames with so many samples of 10 ms a second, those of two
@@ -136,12 +140,13 @@ fn cost_of_an_operation_is_new_gone_more_or_only_moved() {
         &[("work", None, 60), ("caller", None, 30), ("callee", Some("caller"), 10), ("new", None, 9)],
         400,
     );
-    let report = compare(of(), [first, second], 0.01);
+    let report = compare(of(), [first, second]);
     let costs = report.costs.as_ref().unwrap();
     assert_eq!((costs.unit, costs.differ), ("ms/op", 5), "{costs:?}");
     let of = |name: &str| costs.moved.iter().find(|f| f.name == name).unwrap();
     let changes = ["work", "caller", "callee", "old", "new"].map(|name| of(name).change);
-    assert_eq!(changes, [Change::More, Change::Moved, Change::Less, Change::Gone, Change::New]);
+    // What "caller" costs with all that it calls is the same.
+    assert_eq!(changes, [Change::More, Change::Moved, Change::Moved, Change::Gone, Change::New]);
     assert_eq!(costs.moved[0].name, "work", "what differs most comes first");
     // 20 and 60 samples of 10 ms in each second with 100 operations.
     let work = of("work");
@@ -157,15 +162,51 @@ fn cost_of_an_operation_is_new_gone_more_or_only_moved() {
     assert!(low < 2.1 && 2.0 < high && low > 1.5, "{calls:?}");
 }
 
+/// A method that has another name, and one that is called by nothing new: below the same caller,
+/// whose cost tells them apart.
+#[test]
+fn a_renamed_frame_is_no_new_cost_and_a_frame_more_is() {
+    let side = |callee: &'static str, more: &[(&'static str, Option<&'static str>, u64)]| {
+        let both = [("other", None, 30), ("caller", None, 4), (callee, Some("caller"), 20)];
+        sampled(&[both.as_slice(), more].concat(), 1)
+    };
+    let changes = |second: Recording| {
+        let report = compare(of(), [side("before", &[]), second]);
+        [report.costs, report.frames].map(|frames| {
+            let moved = frames.unwrap().moved;
+            moved.into_iter().map(|f| (f.name, f.change)).collect::<std::collections::BTreeMap<_, _>>()
+        })
+    };
+    for renamed in changes(side("after", &[])) {
+        assert_eq!((renamed["before"], renamed["after"]), (Change::Moved, Change::Moved), "{renamed:?}");
+    }
+    for added in changes(side("before", &[("after", Some("caller"), 12)])) {
+        assert_eq!(added["after"], Change::New, "{added:?}");
+    }
+}
+
 #[test]
 fn what_a_side_does_not_tell_is_neither_the_same_nor_another() {
     let mut silent = recording("17", "", 1.0, 1, 1);
     silent.processes[0].facts.remove(fact::CPUS);
-    let report = compare(of(), [silent, recording("17", "", 1.0, 1, 1)], 0.01);
+    let report = compare(of(), [silent, recording("17", "", 1.0, 1, 1)]);
     let of = |what: &str| report.conditions.iter().find(|c| c.what == what).unwrap();
     assert_eq!((of("JDK").same, of("CPUs").same, of("memory").same), (Some(true), None, None));
     assert_eq!((of("CPUs").first.as_deref(), of("CPUs").second.as_deref()), (None, Some("2")));
     assert!(report.differing.is_empty(), "{report:?}");
+}
+
+/// A flight recording has memory in bytes, and a log in megabytes.
+#[test]
+fn memory_that_sources_round_otherwise_is_the_same() {
+    let with = |bytes: &str| {
+        let mut recording = recording("17", "", 1.0, 1, 1);
+        recording.processes[0].facts.insert(fact::MEMORY_BYTES.to_owned(), bytes.to_owned());
+        recording
+    };
+    let differing = |a: &str, b: &str| compare(of(), [with(a), with(b)]).differing;
+    assert!(differing("25281679360", "25281167360").is_empty());
+    assert_eq!(differing("25281679360", "8589934592")[0].what, "memory");
 }
 
 /// A class that only one side waits for counts as no wait on the other, where both have the same
@@ -188,7 +229,7 @@ fn a_lock_of_one_side_alone_is_told_where_the_other_was_looked_at_alike() {
         recording
     };
     let compared = |format: &str| {
-        let report = compare(of(), [recording("17", "", 100.0, 1, 1), waiting(format)], 0.01);
+        let report = compare(of(), [recording("17", "", 100.0, 1, 1), waiting(format)]);
         report.measures.into_iter().find(|m| m.id == "locks.monitor.org.example.Shelf")
     };
     let shelf = compared("").unwrap();
@@ -212,6 +253,31 @@ fn extreme_times_do_no_harm() {
         recording.seal();
         recording
     };
-    let report = compare(of(), [extreme([i64::MIN, i64::MAX]), extreme([0, 0])], 0.01);
+    let report = compare(of(), [extreme([i64::MIN, i64::MAX]), extreme([0, 0])]);
     assert!(report.covers_s[0] > report.covers_s[1]);
+}
+
+/// Two pauses, of 60 and of 250 ms: by the limits that are usual, and by one of the user's.
+#[test]
+fn pauses_are_counted_over_the_limit_that_was_asked_for() {
+    let paused = || {
+        let mut recording = recording("17", "", 1.0, 1, 1);
+        for (at_s, ms) in [(3, 60), (9, 250)] {
+            let t0_ns = at_s * 1_000_000_000;
+            let span = (t0_ns, t0_ns + ms * 1_000_000);
+            recording.span(&SpanRow::new(kind::GC_PAUSE, "Pause Young", span, ProcessId(0), SourceId(0)));
+        }
+        recording.seal();
+        recording
+    };
+    let over = |asked: &Asked| {
+        let report = super::compare(of(), [paused(), paused()], asked);
+        let counts = report.measures.into_iter().filter(|m| m.id.starts_with("gc.over_"));
+        counts.map(|m| (m.id, m.first)).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let count = |id: &str, n: f64| (id.to_owned(), n);
+    let usual = [count("gc.over_200_ms", 1.0), count("gc.over_500_ms", 0.0)];
+    assert_eq!(over(&Asked::default()), usual.clone().into());
+    let asked = Asked { long_pauses_ms: vec![50.0], ..Asked::default() };
+    assert_eq!(over(&asked), [count("gc.over_50_ms", 2.0)].into());
 }

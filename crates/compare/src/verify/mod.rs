@@ -11,28 +11,24 @@
 //! A cause is gone only where AFTER was able to show it and rules it out; what AFTER did not look
 //! at is not known.
 //!
-//! Limits. The result holds for these two runs. A cause is known again by its rule and its
-//! culprit: one that moved to another place is gone there and new here.
+//! Limits. The result holds for these two runs.
 
-mod causes;
 mod gains;
 #[cfg(test)]
 mod tests;
 
-use fathom_diagnose::{Confidence, Diagnosis, Measure, Options, Status, WindowError, diagnose, quantity};
+use fathom_diagnose::{Diagnosis, Measure, Options, Status, WindowError, diagnose, quantity};
 use fathom_recording::Recording;
 use serde::Serialize;
 
-pub use causes::{Cause, Cost, State};
 pub use gains::Gain;
 
-use crate::recordings::{self, Differing, RecordingsReport};
+use crate::causes::{self, Cause, New, Sides, State};
+use crate::recordings::{self, Asked, Differing, RecordingsReport};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.verify/1";
 
-/// Share of the difference that does not matter, for what is compared.
-const MARGIN: f64 = 0.01;
 /// A finding that costs less than this part of the most expensive one does not decide whether it is
 /// fixed.
 const DECIDES: f64 = 0.2;
@@ -85,23 +81,6 @@ pub struct Side {
     pub measured_on: String,
 }
 
-/// A cause of AFTER that BEFORE has not.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct New {
-    /// Its rule.
-    pub rule: &'static str,
-    /// Its title.
-    pub title: String,
-    /// Who.
-    pub culprit: String,
-    /// How sure.
-    pub confidence: Confidence,
-    /// What it costs, milliseconds of each second; absent where that is not known.
-    pub ms_per_s: Option<f64>,
-    /// Whether BEFORE was able to show it: it is new then, and else only seen for the first time.
-    pub before_saw: bool,
-}
-
 /// What came of a fix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VerifyReport {
@@ -130,7 +109,7 @@ pub struct VerifyReport {
 /// Diagnoses both sides and compares them.
 pub fn verify(of: [String; 2], [before, after]: [Recording; 2]) -> Result<VerifyReport, WindowError> {
     let diagnoses = [diagnose(&before, &Options::default())?, diagnose(&after, &Options::default())?];
-    let compared = recordings::compare(of.clone(), [before, after], MARGIN);
+    let compared = recordings::compare(of.clone(), [before, after], &Asked::default());
     Ok(judged(of, &diagnoses, &compared))
 }
 
@@ -138,7 +117,9 @@ pub fn verify(of: [String; 2], [before, after]: [Recording; 2]) -> Result<Verify
 fn judged(of: [String; 2], [before, after]: &[Diagnosis; 2], compared: &RecordingsReport) -> VerifyReport {
     let throughput = compared.measures.iter().find(|m| m.id == "throughput");
     let rates = throughput.map(|m| [m.first, m.second]);
-    let mut causes = causes::causes([before, after], compared.covers_s, rates);
+    let sides =
+        Sides { diagnoses: [before, after], names: ["BEFORE", "AFTER"], covers_s: compared.covers_s, rates };
+    let mut causes = causes::causes(sides);
     let mut not_known = Vec::new();
     if let Some(why) = other_program(compared).or_else(|| less_load(rates)) {
         // What did not act may not have had the occasion.
@@ -157,7 +138,7 @@ fn judged(of: [String; 2], [before, after]: &[Diagnosis; 2], compared: &Recordin
             before.loss.measured_on
         ));
     }
-    let new = causes::new_ones([before, after], compared.covers_s[1]);
+    let new = causes::new_ones(sides);
     let gains = gains::gains(before, compared);
     let fell = fell(&gains);
     not_known.extend(fell.map(|why| why.to_owned()));

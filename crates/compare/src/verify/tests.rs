@@ -3,6 +3,7 @@
 use fathom_diagnose::Confidence;
 
 use super::*;
+use crate::causes::Cost;
 
 fn cause(state: State, ms_per_s: f64) -> Cause {
     let cost = (ms_per_s > 0.0).then_some(Cost { ms_per_s, ms_per_operation: None, ms: ms_per_s });

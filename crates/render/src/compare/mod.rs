@@ -1,5 +1,6 @@
 //! `fathom compare` and `fathom flags` in the terminal, and the page of a comparison.
 
+mod causes;
 mod flags;
 pub(crate) mod page;
 mod recordings;

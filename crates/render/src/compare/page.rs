@@ -27,15 +27,16 @@ pub(crate) struct Page<'a> {
     runs: Option<&'a Report>,
 }
 
-/// Writes the page of two recordings. `flames`: the second compared with the first, the kind that
-/// is shown first in front.
+/// Writes the page of two recordings. `runs`: those of the commands that were recorded, where there
+/// are any; `flames`: the second compared with the first, the kind that is shown first in front.
 pub fn page_of_recordings(
     report: &RecordingsReport,
+    runs: Option<&Report>,
     flames: &[Flame],
     about: &About,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    written(Some(report), None, out, |out| script(flames, about, out))
+    written(Some(report), runs, out, |out| script(flames, about, out))
 }
 
 /// Writes the page of commands that were run, or of JMH results.
@@ -62,7 +63,7 @@ fn written<W: Write>(
 
 #[cfg(test)]
 mod tests {
-    use fathom_compare::recordings::compare_sampled;
+    use fathom_compare::recordings::{Asked, compare_sampled};
     use fathom_diagnose::stacks::Normalisation;
     use fathom_recording::vocabulary::{fact, sample, series};
     use fathom_recording::{
@@ -114,11 +115,11 @@ mod tests {
     fn page(name: &str) -> (String, RecordingsReport) {
         let of = [name.to_owned(), "b".to_owned()];
         let (report, sampled) =
-            compare_sampled(of, [recording(name, 16), recording(name, 32)], [None, None], 0.01);
+            compare_sampled(of, [recording(name, 16), recording(name, 32)], &Asked::default());
         let flames = sampled.flames(Normalisation::Operation);
         let about = About::of(sampled.recording(), "a and b".into(), String::new(), false);
         let mut out = Vec::new();
-        page_of_recordings(&report, &flames, &about, &mut out).unwrap();
+        page_of_recordings(&report, None, &flames, &about, &mut out).unwrap();
         (String::from_utf8(out).unwrap(), report)
     }
 

@@ -1,8 +1,10 @@
 //! Two recordings in the terminal: what makes them hard to compare, the verdict, what changed.
 
+use fathom_compare::jdk_changes::Match;
 use fathom_compare::recordings::{Change, Frames, Measure, RecordingsReport};
 use fathom_diagnose::quantity;
 
+use super::causes::causes;
 use super::runs::paragraph;
 use crate::printable;
 use crate::tables::{section, shortened, table};
@@ -13,6 +15,8 @@ const MOST_SAME: usize = 12;
 const MOST: usize = 30;
 /// Columns of a name.
 const NAME: usize = 46;
+/// Columns of a frame's, next to costs of an operation.
+const FRAME: usize = 36;
 
 /// The report as text of at most 100 columns.
 pub fn recordings(report: &RecordingsReport) -> String {
@@ -47,6 +51,9 @@ pub fn recordings(report: &RecordingsReport) -> String {
         frames(&mut out, found);
     }
     changes(&mut out, report);
+    if let Some(found) = &report.causes {
+        causes(&mut out, found);
+    }
     out.push('\n');
     paragraph(
         &mut out,
@@ -88,7 +95,7 @@ fn frames(out: &mut String, frames: &Frames) {
         };
         let [low, high] = frame.difference.map(signed);
         rows.add_row([
-            shortened(&frame.name, NAME),
+            shortened(&frame.name, FRAME),
             value(frame.first, frames.unit),
             value(frame.second, frames.unit),
             format!("{low} and {high}{}", if shares { " points" } else { "" }),
@@ -113,21 +120,16 @@ fn frames(out: &mut String, frames: &Frames) {
 
 /// Changes of the JDK: those that touch what changed in words, the others in a line.
 fn changes(out: &mut String, report: &RecordingsReport) {
-    let (touching, others): (Vec<_>, Vec<_>) =
-        report.known_changes.iter().partition(|m| !m.touches.is_empty());
-    if !touching.is_empty() {
-        out.push_str("\nKnown changes of the JDK between the two that touch what changed\n");
-    }
-    for found in touching {
-        let side = if found.second_has_it { "B" } else { "A" };
-        let text = format!(
-            "{} (in {side}): {}; seen here: {}. {}",
-            found.change.id,
-            found.change.what,
-            printable(&found.touches.join(", ")),
-            found.change.url
-        );
-        paragraph(out, &text, "  ");
+    let (switched, between): (Vec<_>, Vec<_>) = report.known_changes.iter().partition(|m| m.in_both);
+    let (touching, others): (Vec<_>, Vec<_>) = between.into_iter().partition(|m| !m.touches.is_empty());
+    for (title, found) in [
+        ("Known changes of the JDK between the two that touch what changed", touching),
+        ("Known changes of the JDK in both, which flags that differ switch", switched),
+    ] {
+        if !found.is_empty() {
+            out.push_str(&format!("\n{title}\n"));
+        }
+        found.into_iter().for_each(|change| one(out, change));
     }
     if !others.is_empty() {
         let ids: Vec<&str> = others.iter().map(|m| m.change.id.as_str()).collect();
@@ -138,6 +140,22 @@ fn changes(out: &mut String, report: &RecordingsReport) {
             "  ",
         );
     }
+}
+
+fn one(out: &mut String, found: &Match) {
+    let side = match (found.in_both, found.second_has_it) {
+        (true, _) => "",
+        (false, true) => " (in B)",
+        (false, false) => " (in A)",
+    };
+    let text = format!(
+        "{}{side}: {}; seen here: {}. {}",
+        found.change.id,
+        found.change.what,
+        printable(&found.touches.join(", ")),
+        found.change.url
+    );
+    paragraph(out, &text, "  ");
 }
 
 /// What became of a frame, where it is more than a difference.

@@ -82,17 +82,28 @@ pub(super) fn run(args: &Args, commands: &[String], judging: &Judging) -> Result
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    let runs = runs?;
-    if let Some(path) = &args.out {
-        write_file(path, |out| {
-            serde_json::to_writer(&mut *out, &runs)?;
-            out.write_all(b"\n")
-        })?;
-    }
+    let runs = match runs {
+        Ok(runs) => runs,
+        Err(failed) => {
+            // Hours of runs are not lost for one that failed.
+            keep(&failed.runs, args.out.as_deref())?;
+            return Err(failed.error.into());
+        }
+    };
+    keep(&runs, args.out.as_deref())?;
     if runs.ended_early {
         eprintln!("fathom: interrupted; this is the result of the runs that were done");
     }
     Ok(runs)
+}
+
+/// Saves runs, where that was asked for.
+fn keep(runs: &Runs, path: Option<&Path>) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    write_file(path, |out| {
+        serde_json::to_writer(&mut *out, runs)?;
+        out.write_all(b"\n")
+    })
 }
 
 /// Commands as they were typed, divided by `--`.

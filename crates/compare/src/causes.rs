@@ -1,11 +1,12 @@
-//! What became of each cause: found again by rule and culprit, ruled out, or not to be seen in
-//! AFTER.
+//! What became of each cause that the diagnosis of one side finds: found again on the other side by
+//! rule and culprit, ruled out there, or not to be seen.
+//!
+//! Limits. A cause is known again by its rule and its culprit: one that moved to another place is
+//! gone there and new here.
 
 use fathom_diagnose::facts::Value;
 use fathom_diagnose::{Confidence, Diagnosis, Fact, Finding, Layer, Sight, Status, quantity};
 use serde::Serialize;
-
-use super::New;
 
 /// Costs that differ by less than this, relatively, are the same: what a cause costs in two runs of
 /// the same program with the same fault in it differs by a tenth to a fifth.
@@ -15,9 +16,10 @@ const SEEN: f64 = 0.8;
 
 /// What became of a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "CauseState"))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// AFTER could have shown it, and it is not there.
+    /// The other side could have shown it, and it is not there.
     Gone,
     /// It costs less.
     Smaller,
@@ -25,7 +27,7 @@ pub enum State {
     Same,
     /// It costs more.
     Larger,
-    /// AFTER cannot tell.
+    /// The other side cannot tell.
     NotKnown,
 }
 
@@ -44,6 +46,7 @@ impl State {
 
 /// What a cause costs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "CauseCost"))]
 pub struct Cost {
     /// Lost milliseconds of each second that was recorded.
     pub ms_per_s: f64,
@@ -53,16 +56,17 @@ pub struct Cost {
     pub ms: f64,
 }
 
-/// A finding of BEFORE, and what became of it.
+/// A finding of the first side, and what became of it on the second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Cause {
     /// Its rule.
     pub rule: &'static str,
-    /// Its title in BEFORE.
+    /// Its title on the first side.
     pub title: String,
     /// Who.
     pub culprit: String,
-    /// How sure BEFORE is.
+    /// How sure the first side is.
     pub confidence: Confidence,
     /// What became of it.
     pub state: State,
@@ -74,19 +78,46 @@ pub struct Cause {
     pub after: Option<Cost>,
 }
 
-/// What became of the findings of BEFORE. `rates`: operations per second, where both have them.
-pub(super) fn causes(
-    [before, after]: [&Diagnosis; 2],
-    covers_s: [f64; 2],
-    rates: Option<[f64; 2]>,
-) -> Vec<Cause> {
-    let cost = |side: usize, ms: f64| cost(ms, covers_s[side], rates.map(|rates| rates[side]));
+/// A finding of the second side that the first has not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "NewCause"))]
+pub struct New {
+    /// Its rule.
+    pub rule: &'static str,
+    /// Its title.
+    pub title: String,
+    /// Who.
+    pub culprit: String,
+    /// How sure.
+    pub confidence: Confidence,
+    /// What it costs, milliseconds of each second; absent where that is not known.
+    pub ms_per_s: Option<f64>,
+    /// Whether the first side was able to show it: it is new then, and else only seen for the first
+    /// time.
+    pub before_saw: bool,
+}
+
+/// Two diagnoses, and what their sides are called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sides<'a> {
+    pub(crate) diagnoses: [&'a Diagnosis; 2],
+    pub(crate) names: [&'static str; 2],
+    /// The time that each covers.
+    pub(crate) covers_s: [f64; 2],
+    /// Operations per second, where both have them.
+    pub(crate) rates: Option<[f64; 2]>,
+}
+
+/// What became of the findings of the first side.
+pub(crate) fn causes(sides: Sides<'_>) -> Vec<Cause> {
+    let [before, after] = sides.diagnoses;
+    let cost = |side: usize, ms: f64| cost(ms, sides.covers_s[side], sides.rates.map(|rates| rates[side]));
     let became = |found: &Finding| {
         let again: Vec<&Finding> = after.findings.iter().filter(|f| is_same(found, f)).collect();
         let (was, is) = (cost(0, found.cost_ms), cost(1, again.iter().map(|f| f.cost_ms).sum()));
         let (state, why) = match again.first() {
             Some(again) => (compared(was, is), format!("found again: {}", again.title)),
-            None => not_found(found, [before, after]),
+            None => not_found(found, sides),
         };
         Cause {
             rule: found.rule,
@@ -102,15 +133,16 @@ pub(super) fn causes(
     before.findings.iter().map(became).collect()
 }
 
-/// Findings of AFTER that BEFORE has not.
-pub(super) fn new_ones([before, after]: [&Diagnosis; 2], covers_s: f64) -> Vec<New> {
+/// Findings of the second side that the first has not.
+pub(crate) fn new_ones(sides: Sides<'_>) -> Vec<New> {
+    let [before, after] = sides.diagnoses;
     let is_new = |found: &&Finding| !before.findings.iter().any(|old| is_same(old, found));
     let new = |found: &Finding| New {
         rule: found.rule,
         title: found.title.to_string(),
         culprit: found.culprit.to_string(),
         confidence: found.confidence,
-        ms_per_s: cost(found.cost_ms, covers_s, None).map(|cost| cost.ms_per_s),
+        ms_per_s: cost(found.cost_ms, sides.covers_s[1], None).map(|cost| cost.ms_per_s),
         before_saw: blind(before, found).is_none(),
     };
     after.findings.iter().filter(is_new).map(new).collect()
@@ -164,36 +196,38 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     parts.filter(|part| !part.is_empty() && !part.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// A finding that is not in AFTER: gone where AFTER rules it out, or shows all that BEFORE did and
-/// loses nothing.
-fn not_found(found: &Finding, [before, after]: [&Diagnosis; 2]) -> (State, String) {
+/// A finding that the second side has not: gone where that side rules it out, or shows all that the
+/// first did and loses nothing.
+fn not_found(found: &Finding, sides: Sides<'_>) -> (State, String) {
+    let ([before, after], [first, second]) = (sides.diagnoses, sides.names);
     if let Some(why) = blind(after, found) {
         return (State::NotKnown, why);
     }
     // Another culprit of the same rule: the rule looked, and did not find this one.
     if let Some(other) = after.findings.iter().find(|f| f.rule == found.rule) {
-        return (State::Gone, format!("AFTER finds the same cause with another culprit: {}", other.title));
+        return (State::Gone, format!("{second} finds the same cause with another culprit: {}", other.title));
     }
     let is_ruled_out = |rule: &str| rule == found.rule || (rule == "gc" && found.layer == Layer::Gc);
     if let Some(out) = after.ruled_out.iter().find(|out| is_ruled_out(&out.rule)) {
-        return (State::Gone, format!("AFTER rules it out: {}", out.figure));
+        return (State::Gone, format!("{second} rules it out: {}", out.figure));
     }
     if let Some(missing) = unseen(before, after) {
-        return (State::NotKnown, format!("AFTER does not show {missing}, which BEFORE does"));
+        return (State::NotKnown, format!("{second} does not show {missing}, which {first} does"));
     }
     let lost = after.loss.lost_ms;
     match after.status {
-        Status::Healthy => (State::Gone, "AFTER shows what BEFORE does, and lost nothing".into()),
+        Status::Healthy => (State::Gone, format!("{second} shows what {first} does, and lost nothing")),
         Status::Found if after.findings.iter().any(|f| f.share.is_some_and(|share| share >= SEEN)) => {
-            (State::Gone, "other causes explain nearly all that AFTER lost".into())
+            (State::Gone, format!("other causes explain nearly all that {second} lost"))
         }
-        _ if lost > 0.0 => {
-            (State::NotKnown, format!("AFTER lost {}, not all of which is explained", quantity::millis(lost)))
-        }
+        _ if lost > 0.0 => (
+            State::NotKnown,
+            format!("{second} lost {}, not all of which is explained", quantity::millis(lost)),
+        ),
         _ if !after.loss.measured_on.is_empty() => {
-            (State::Gone, format!("{} shows no loss in AFTER", after.loss.measured_on))
+            (State::Gone, format!("{} shows no loss in {second}", after.loss.measured_on))
         }
-        _ => (State::NotKnown, "AFTER neither rules it out nor measures a loss".into()),
+        _ => (State::NotKnown, format!("{second} neither rules it out nor measures a loss")),
     }
 }
 
@@ -207,7 +241,7 @@ fn blind(side: &Diagnosis, found: &Finding) -> Option<String> {
     Some(format!("not seen there: {}{remedy}", spot.what))
 }
 
-/// The first of what BEFORE shows and AFTER does not.
+/// The first of what one side shows and the other does not.
 fn unseen(before: &Diagnosis, after: &Diagnosis) -> Option<Sight> {
     let share = |side: &Diagnosis, what: Sight| {
         side.seen.sights.iter().find(|sight| sight.what == what).map_or(0.0, |sight| sight.share)
