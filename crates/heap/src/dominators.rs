@@ -103,7 +103,7 @@ impl Tree {
 }
 
 /// Calls back for every reference, in the order of the objects.
-fn each_reference(graph: &impl Graph, mut each: impl FnMut(u32, u32)) {
+pub fn each_reference(graph: &impl Graph, mut each: impl FnMut(u32, u32)) {
     let mut all = Vec::new();
     for first in (0..graph.objects()).step_by(TOGETHER as usize) {
         graph.together(first, &mut all);

@@ -131,6 +131,10 @@ impl Paths {
         let mut roots: Vec<RootKind> = heap.roots.iter().filter(|r| r.node == root).map(|r| r.kind).collect();
         roots.sort_unstable();
         roots.dedup();
+        // Held because nothing refers to it in a dump that is cut off.
+        if roots.is_empty() {
+            roots.push(RootKind::Unknown);
+        }
         let thread =
             heap.threads.iter().any(|thread| thread.node == root).then(|| heap.thread_name(root)).flatten();
         let mut steps = Vec::new();

@@ -12,9 +12,11 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::HeapError;
+use crate::bits::Bits;
 use crate::classes::{Classes, Field, is_hidden, java_name};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
+use crate::dominators::each_reference;
 use crate::file::DumpFile;
 use crate::heap::{Heap, Root, Thread};
 use crate::kinds::{Kind, Kinds};
@@ -81,7 +83,7 @@ pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Resu
     let rows = build.connect(referents);
     let Build { scan, damage, held, roots, threads, mirrors, extra, .. } = build;
     let Scan { texts, addresses, kinds, classes, frames, .. } = scan;
-    Ok(Heap {
+    let mut heap = Heap {
         storage,
         header,
         damage,
@@ -98,7 +100,23 @@ pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Resu
         mirrors,
         extra,
         file,
-    })
+    };
+    if heap.damage.truncated {
+        hold_what_nothing_refers_to(&mut heap);
+    }
+    Ok(heap)
+}
+
+/// JDK 17 writes the roots last (JDK 21 first), and what refers to an object may be missing, too.
+/// Of a dump whose end is missing, what nothing refers to counts as held: so what is there is shown
+/// with what it keeps, and not as garbage.
+fn hold_what_nothing_refers_to(heap: &mut Heap) {
+    let mut referred = Bits::none(heap.storage, heap.len() as usize);
+    each_reference(heap, |_, to| referred.add(to));
+    let alone = (0..heap.len()).filter(|node| !referred.has(*node));
+    heap.held.extend(alone);
+    heap.held.sort_unstable();
+    heap.held.dedup();
 }
 
 /// A heap that is being put together.

@@ -133,6 +133,11 @@ impl Oops {
         self.klass_base.wrapping_add(narrow << self.klass_shift)
     }
 
+    /// Where classes begin that compressed pointers lead to; `None`: pointers are not compressed.
+    pub(crate) fn first_klass(&self) -> Option<u64> {
+        (self.compressed_klass || self.compact_headers).then_some(self.klass_base)
+    }
+
     /// The form of references within objects: compressed, coloured, base and shift.
     pub(crate) fn references(&self) -> (bool, bool, u64, u32) {
         (self.compressed_oops, self.coloured, self.oop_base, self.oop_shift)

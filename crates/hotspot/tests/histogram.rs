@@ -4,10 +4,8 @@
 
 mod jvm;
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use fathom_hotspot::Vm;
 use fathom_hotspot::attach::Attach;
@@ -27,38 +25,45 @@ enum Meanwhile {
     Allocates,
     /// A collection of the whole heap, after which the program creates its objects again.
     Collects,
+    /// The JVM ends.
+    Ends,
 }
 
 /// Memory of a JVM in which something happens between the reading of its regions and the pass
 /// through them.
 struct Eventful {
     truth: Arc<ProcessMemory>,
-    jvm: RefCell<Jvm>,
     heap: std::ops::Range<u64>,
     meanwhile: Meanwhile,
+    state: Mutex<State>,
+}
+
+struct State {
+    jvm: Jvm,
     /// In this many more passes.
-    walks: Cell<u32>,
+    walks: u32,
     /// Windows of this pass. No address is read twice in one.
-    windows: RefCell<HashSet<u64>>,
+    windows: HashSet<u64>,
 }
 
 impl Memory for Eventful {
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
         if into.len() >= A_WINDOW && self.heap.contains(&address) {
-            let first = self.windows.borrow().is_empty();
-            let again = !self.windows.borrow_mut().insert(address);
-            if (first || again) && self.walks.get() > 0 {
-                self.walks.set(self.walks.get() - 1);
-                self.windows.borrow_mut().clear();
-                self.windows.borrow_mut().insert(address);
-                let mut jvm = self.jvm.borrow_mut();
+            // Whoever reads next, as well, waits until it has happened.
+            let mut state = self.state.lock().unwrap();
+            let first = state.windows.is_empty();
+            let again = !state.windows.insert(address);
+            if (first || again) && state.walks > 0 {
+                state.walks -= 1;
+                state.windows = HashSet::from([address]);
                 match self.meanwhile {
                     Meanwhile::Nothing => {}
-                    Meanwhile::Allocates => jvm.say("m"),
+                    Meanwhile::Allocates => state.jvm.say("m"),
                     Meanwhile::Collects => {
-                        Attach::to(jvm.pid()).unwrap().jcmd("GC.run").unwrap();
-                        jvm.say("n");
+                        Attach::to(state.jvm.pid()).unwrap().jcmd("GC.run").unwrap();
+                        state.jvm.say("n");
                     }
+                    Meanwhile::Ends => state.jvm.kill(),
                 }
             }
         }
@@ -66,18 +71,24 @@ impl Memory for Eventful {
     }
 }
 
-fn walked(jdk: &Jdk, collector: &str, meanwhile: Meanwhile, walks: u32) -> Option<(Histogram, Histogram)> {
+type Truth = Vm<Arc<ProcessMemory>>;
+
+/// A JVM with 128 MB of young objects, and the same in whose memory something happens.
+fn eventful(
+    jdk: &Jdk,
+    collector: &str,
+    meanwhile: Meanwhile,
+    walks: u32,
+) -> Option<(Truth, Vm<Arc<Eventful>>)> {
     // Nothing leaves the young generation by itself.
     let jvm = Jvm::start(jdk, &[collector, "-Xmx256m", "-Xms256m", "-Xmn128m"], &["Young"])?;
     let truth = Vm::open(jvm.pid()).unwrap();
     let heap = HeapBounds::read(&truth).unwrap().heap.unwrap();
-    let memory = Rc::new(Eventful {
+    let memory = Arc::new(Eventful {
         truth: truth.memory.clone(),
-        jvm: RefCell::new(jvm),
         heap,
         meanwhile,
-        walks: Cell::new(walks),
-        windows: RefCell::default(),
+        state: Mutex::new(State { jvm, walks, windows: HashSet::new() }),
     });
     let vm = Vm {
         memory,
@@ -85,9 +96,14 @@ fn walked(jdk: &Jdk, collector: &str, meanwhile: Meanwhile, walks: u32) -> Optio
         structs: truth.structs.clone(),
         release: truth.release.clone(),
     };
+    Some((truth, vm))
+}
+
+fn walked(jdk: &Jdk, collector: &str, meanwhile: Meanwhile, walks: u32) -> Option<(Histogram, Histogram)> {
+    let (truth, vm) = eventful(jdk, collector, meanwhile, walks)?;
     let histogram = read(&vm, 1).unwrap();
     assert_eq!(
-        vm.memory.walks.get(),
+        vm.memory.state.lock().unwrap().walks,
         walks.saturating_sub(histogram.walks),
         "{jdk:?} {collector} {meanwhile:?}"
     );
@@ -146,5 +162,16 @@ fn where_a_collection_runs_in_every_pass_what_moved_is_reported() {
         let what = format!("JDK {} {collector}: {} of {} B", jdk.release, seen.moved_bytes, seen.read_bytes);
         assert_eq!(seen.walks, 3, "{what}");
         assert!(seen.moved_bytes > seen.read_bytes / 100 && seen.moved_bytes <= seen.read_bytes, "{what}");
+    });
+}
+
+#[test]
+fn a_jvm_that_ends_while_its_heap_is_walked_is_an_error_at_once() {
+    each(|jdk, collector| {
+        let Some((_, vm)) = eventful(jdk, collector, Meanwhile::Ends, 1) else { return };
+        let begun = std::time::Instant::now();
+        assert!(read(&vm, 1).is_err(), "JDK {} {collector}", jdk.release);
+        let took = begun.elapsed();
+        assert!(took.as_secs() < 20, "JDK {} {collector}: {took:?}", jdk.release);
     });
 }

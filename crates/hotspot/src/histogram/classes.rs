@@ -1,5 +1,7 @@
 //! The class of an object, from its header, and its size.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use crate::flags::{Flags, Value};
@@ -14,6 +16,8 @@ const SLOW_PATH: i32 = 1;
 const ALIGNMENTS: std::ops::RangeInclusive<u64> = 8..=256;
 /// The most classes; a real JVM has thousands.
 const MOST: usize = 1 << 22;
+/// Slots for the classes asked for last, as bits.
+const SLOT_BITS: u32 = 12;
 
 /// How large objects are.
 pub(super) struct Sizes {
@@ -51,6 +55,7 @@ impl Sizes {
     }
 
     /// `oopDesc::size_given_klass` (src/hotspot/share/oops/oop.inline.hpp).
+    #[inline]
     pub(super) fn size(&self, layout_helper: i32, header: &[u8; 24], mirror: Option<u32>) -> Option<u64> {
         let size = match (layout_helper, mirror) {
             (_, Some(words)) => u64::from(words) * 8,
@@ -65,65 +70,98 @@ impl Sizes {
                 header + elements
             }
         };
-        let size = size.next_multiple_of(self.alignment);
+        // A power of two: without a division.
+        let size = size.checked_add(self.alignment - 1)? & !(self.alignment - 1);
         (size >= 8).then_some(size)
     }
 }
 
-struct Class {
-    name: String,
-    layout_helper: i32,
-    is_mirror: bool,
+/// A class that occurred.
+#[derive(Clone, Copy)]
+pub(super) struct Class {
+    /// In the order in which they occurred.
+    pub(super) number: u32,
+    pub(super) layout_helper: i32,
+    pub(super) is_mirror: bool,
 }
+
+/// Room for the archive of classes, which lies in front of the others: that of the JDK has 13 MB,
+/// one of an application some hundred.
+const ARCHIVE: u64 = 1 << 30;
 
 /// Classes that occurred.
 pub(super) struct Classes<'a, M> {
     memory: &'a M,
     oops: Oops,
+    /// Where compressed pointers lead to: what else is taken for one mostly leads elsewhere, which
+    /// is cheaper to see than to look up.
+    within: Range<u64>,
     layout_helper: crate::layout::Field,
-    known: FxHashMap<u64, Option<u32>>,
-    all: Vec<Class>,
-    last: (u64, Option<u32>),
+    known: FxHashMap<u64, Option<Class>>,
+    /// What was asked for last in each slot: a few classes are most objects.
+    recent: Vec<(u64, Option<Class>)>,
+    /// The address of each `Klass`, and its name.
+    all: Vec<(u64, String)>,
 }
 
 impl<'a, M: Memory> Classes<'a, M> {
     pub(super) fn new(vm: &'a Vm<M>, flags: &Flags) -> Result<Self> {
+        let oops = Oops::new(vm, flags)?;
+        let room = match flags.get("CompressedClassSpaceSize").map(|flag| &flag.value) {
+            Some(Value::Unsigned(room)) => *room,
+            _ => u64::MAX,
+        };
+        // Pointers that count from 0 may lead to a room anywhere.
+        let within = match oops.first_klass().filter(|first| *first > 0) {
+            Some(first) => first..first.saturating_add(room).saturating_add(ARCHIVE),
+            None => 0..u64::MAX,
+        };
         Ok(Self {
             memory: &vm.memory,
-            oops: Oops::new(vm, flags)?,
+            oops,
+            within,
             layout_helper: ObjectLayout::of(vm.source())?.layout_helper,
             known: FxHashMap::default(),
+            recent: vec![(0, None); 1 << SLOT_BITS],
             all: Vec::new(),
-            last: (0, None),
         })
     }
 
     /// The class that a header names; `None` where it names no class.
-    pub(super) fn class(&mut self, header: &[u8; 24]) -> Option<u32> {
+    #[inline]
+    pub(super) fn class(&mut self, header: &[u8; 24]) -> Option<Class> {
         let word = |at: usize| Some(u64::from_le_bytes(header.get(at..at + 8)?.try_into().ok()?));
         let klass = self.oops.klass_of_header([word(0)?, word(8)?]);
-        if klass == self.last.0 {
-            return self.last.1;
+        // The upper bits of a product depend on all bits of its factors.
+        let slot = (klass.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOT_BITS)) as usize;
+        let (recent, class) = self.recent[slot];
+        if recent == klass {
+            return class;
         }
-        let found = match self.known.get(&klass) {
-            Some(known) => *known,
-            None => {
-                let class = self.read(klass).filter(|_| self.all.len() < MOST);
-                let number = class.map(|class| {
-                    self.all.push(class);
-                    self.all.len() as u32 - 1
-                });
-                if self.known.len() < 4 * MOST {
-                    self.known.insert(klass, number);
-                }
-                number
-            }
-        };
-        self.last = (klass, found);
-        found
+        if !self.within.contains(&klass) {
+            return None;
+        }
+        let class = self.look_up(klass);
+        self.recent[slot] = (klass, class);
+        class
     }
 
-    fn read(&self, klass: u64) -> Option<Class> {
+    fn look_up(&mut self, klass: u64) -> Option<Class> {
+        if let Some(known) = self.known.get(&klass) {
+            return *known;
+        }
+        let class = self.read(klass).filter(|_| self.all.len() < MOST);
+        let class = class.map(|(name, class)| {
+            self.all.push((klass, name));
+            class
+        });
+        if self.known.len() < 4 * MOST {
+            self.known.insert(klass, class);
+        }
+        class
+    }
+
+    fn read(&self, klass: u64) -> Option<(String, Class)> {
         if klass == 0 || !klass.is_multiple_of(8) || !self.oops.is_class(self.memory, klass) {
             return None;
         }
@@ -131,18 +169,17 @@ impl<'a, M: Memory> Classes<'a, M> {
         let internal = self.oops.klass_name(self.memory, klass).ok()?;
         let is_mirror = internal == "java/lang/Class";
         let name = crate::locks::external_name(&internal);
-        (layout_helper != 0 || is_mirror).then_some(Class { name, layout_helper, is_mirror })
+        let class = Class { number: self.all.len() as u32, layout_helper, is_mirror };
+        (layout_helper != 0 || is_mirror).then_some((name, class))
     }
 
-    pub(super) fn name(&self, class: u32) -> &str {
-        self.all.get(class as usize).map_or("?", |class| &class.name)
+    /// The address of the `Klass` of a number.
+    pub(super) fn klass(&self, number: u32) -> u64 {
+        self.all.get(number as usize).map_or(0, |(klass, _)| *klass)
     }
 
-    pub(super) fn layout_helper(&self, class: u32) -> i32 {
-        self.all.get(class as usize).map_or(0, |class| class.layout_helper)
-    }
-
-    pub(super) fn is_mirror(&self, class: u32) -> bool {
-        self.all.get(class as usize).is_some_and(|class| class.is_mirror)
+    /// The name of each by the address of its `Klass`.
+    pub(super) fn names(self) -> impl Iterator<Item = (u64, String)> {
+        self.all.into_iter()
     }
 }

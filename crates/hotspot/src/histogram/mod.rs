@@ -13,31 +13,34 @@
 //! more than a hundredth of what was read lay in regions whose objects moved, the heap is read
 //! again.
 //!
-//! Of a large heap a part is read: ranges drawn at random, from which the whole is estimated with a
-//! confidence interval.
+//! Ranges are read by two threads. Of a large heap as much is read as there is time for: ranges in
+//! random order, from which the whole is estimated with a confidence interval.
 
 mod classes;
 mod spaces;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use self::classes::{Classes, Sizes};
 use self::spaces::{Extent, Spaces};
+use self::walk::Walk;
 use crate::flags::Flags;
 use crate::memory::Memory;
 use crate::{Error, Result, Vm};
 
-/// Bytes that are read at a time.
-const WINDOW: u64 = 8 << 20;
-/// The most bytes that are read of a large heap.
-const SAMPLED: u64 = 768 << 20;
 /// Heaps up to this size are read whole.
 const WHOLE: u64 = 1 << 30;
+/// The fewest bytes that are read of a larger one.
+const SAMPLED: u64 = 768 << 20;
+/// More of it is read for so long: with what comes before and behind, less than two seconds.
+const TIME: Duration = Duration::from_millis(1500);
+/// Threads that read: more would take CPUs from the program that is looked at.
+const AT_ONCE: usize = 2;
 /// The unit of sampling where a space is not made of regions.
 const PIECE: u64 = 4 << 20;
-/// This many objects in a row must be valid where reading begins in the middle of a range.
-const IN_A_ROW: usize = 6;
 /// The most passes over a heap: in one that collects all the time, more passes do not help.
 const MOST_WALKS: u32 = 3;
 /// A pass is good when at most one in this many bytes moved meanwhile.
@@ -91,22 +94,20 @@ struct Piece {
     end_of_space: u64,
 }
 
-/// The content of one piece by class: objects and bytes.
-type Counts = BTreeMap<u32, (u64, u64)>;
+/// Objects and bytes by class, which the address of its `Klass` identifies.
+type Counts = BTreeMap<u64, (u64, u64)>;
 
-struct Walk<'a, M> {
-    memory: &'a M,
-    sizes: Sizes,
-    classes: Classes<'a, M>,
-    gaps: &'a BTreeMap<u64, u64>,
+/// What was read.
+struct Counted {
+    /// Of each piece that was read, its number and content.
+    pieces: Vec<(usize, Counts)>,
+    names: BTreeMap<u64, String>,
     skipped: u64,
     reserved: u64,
-    window: Vec<u8>,
-    window_at: u64,
 }
 
 /// Reads the content of the heap. `seed` selects the ranges of a large one.
-pub fn read<M: Memory>(vm: &Vm<M>, seed: u64) -> Result<Histogram> {
+pub fn read<M: Memory + Sync>(vm: &Vm<M>, seed: u64) -> Result<Histogram> {
     let flags = Flags::read(vm)?;
     let mut spaces = Spaces::read(vm, &flags)?;
     let mut best: Option<Histogram> = None;
@@ -130,39 +131,28 @@ fn moved_share(histogram: &Histogram) -> f64 {
 }
 
 /// One pass over the ranges, and the state of the regions and spaces after it.
-fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Result<(Histogram, Spaces)> {
-    let length = |at: &Range<u64>| at.end - at.start;
+fn once<M: Memory + Sync>(
+    vm: &Vm<M>,
+    flags: &Flags,
+    spaces: Spaces,
+    seed: u64,
+) -> Result<(Histogram, Spaces)> {
     let ranges = &spaces.ranges;
     let used: u64 = ranges.iter().map(|range| length(&range.at)).sum();
-    let mut walk = Walk {
-        memory: &vm.memory,
-        sizes: Sizes::of(vm, flags)?,
-        classes: Classes::new(vm, flags)?,
-        gaps: &spaces.gaps,
-        skipped: 0,
-        reserved: 0,
-        window: Vec::new(),
-        window_at: 0,
-    };
+    let mut first = Walk::new(vm, flags, &spaces.gaps)?;
     let mut whole = Counts::new();
     // Bytes that were read of each range.
     let mut read = vec![0; ranges.len()];
     for (number, range) in ranges.iter().enumerate().filter(|(_, range)| range.one_object) {
         read[number] = length(&range.at);
-        walk.one_object(&range.at, &mut whole);
+        whole.extend(first.one_object(&range.at, &whole));
     }
     let parted = || ranges.iter().enumerate().filter(|(_, range)| !range.one_object);
     let mut pieces: Vec<Piece> = parted().flat_map(|(number, range)| pieces_of(number, range)).collect();
-    let parted_bytes: u64 = pieces.iter().map(|piece| length(&piece.at)).sum();
-    let part = used > WHOLE && parted_bytes > SAMPLED;
-    if part {
+    let all: u64 = pieces.iter().map(|piece| length(&piece.at)).sum();
+    let until = (used > WHOLE && all > SAMPLED).then(|| Instant::now() + TIME);
+    if until.is_some() {
         shuffle(&mut pieces, seed);
-        let mut sum = 0;
-        let enough = pieces.iter().position(|piece| {
-            sum += length(&piece.at);
-            sum > SAMPLED
-        });
-        pieces.truncate(enough.unwrap_or(pieces.len()).max(2));
     } else {
         // Whole spaces, of which the next begins where the one before ends.
         let piece = |(number, range): (usize, &Extent)| Piece {
@@ -173,29 +163,69 @@ fn once<M: Memory>(vm: &Vm<M>, flags: &Flags, spaces: Spaces, seed: u64) -> Resu
         };
         pieces = parted().map(piece).collect();
     }
-    let mut counted: Vec<(u64, Counts)> = Vec::with_capacity(pieces.len());
-    for piece in &pieces {
-        let mut counts = Counts::new();
-        walk.piece(piece, &mut counts);
-        read[piece.range] += length(&piece.at);
-        counted.push((length(&piece.at), counts));
+    let walks = (1..AT_ONCE).map(|_| Walk::new(vm, flags, &spaces.gaps)).collect::<Result<Vec<_>>>()?;
+    let counted = count(std::iter::once(first).chain(walks), &pieces, until);
+    let of_pieces: Vec<(u64, &Counts)> =
+        counted.pieces.iter().map(|(piece, counts)| (length(&pieces[*piece].at), counts)).collect();
+    for (piece, _) in &counted.pieces {
+        read[pieces[*piece].range] += length(&pieces[*piece].at);
     }
-    let sampled: u64 = counted.iter().map(|(bytes, _)| bytes).sum();
-    let rows = rows(&walk.classes, &whole, &counted, part.then_some((parted_bytes, sampled)));
-    let (skipped_bytes, reserved_bytes) = (walk.skipped, walk.reserved);
+    let sampled: u64 = of_pieces.iter().map(|(bytes, _)| bytes).sum();
+    let rows = rows(&counted.names, &whole, &of_pieces, (sampled < all).then_some((all, sampled)));
     let later = Spaces::read(vm, flags)?;
     let moved = spaces.moved(&later).into_iter().zip(&read).filter_map(|(moved, read)| moved.then_some(read));
     let histogram = Histogram {
         collector: spaces.collector,
         used_bytes: used,
         read_bytes: read.iter().sum(),
-        skipped_bytes,
-        reserved_bytes,
+        skipped_bytes: counted.skipped,
+        reserved_bytes: counted.reserved,
         moved_bytes: moved.sum(),
         walks: 1,
         rows,
     };
     Ok((histogram, later))
+}
+
+fn length(at: &Range<u64>) -> u64 {
+    at.end - at.start
+}
+
+/// Reads pieces in their order, side by side: all of them, or at least [`SAMPLED`] bytes and no new
+/// one when time is up.
+fn count<'a, M: Memory + Sync + 'a>(
+    walks: impl Iterator<Item = Walk<'a, M>>,
+    pieces: &[Piece],
+    until: Option<Instant>,
+) -> Counted {
+    let (next, begun) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let run = |mut walk: Walk<'a, M>| {
+        let mut of_pieces = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(piece) = pieces.get(number) else { break };
+            let enough = begun.fetch_add(length(&piece.at), Ordering::Relaxed) >= SAMPLED;
+            if enough && until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
+            of_pieces.push((number, walk.piece(piece)));
+        }
+        (of_pieces, walk)
+    };
+    let mut counted = Counted { pieces: Vec::new(), names: BTreeMap::new(), skipped: 0, reserved: 0 };
+    std::thread::scope(|scope| {
+        let run = &run;
+        let threads: Vec<_> = walks.map(|walk| scope.spawn(move || run(walk))).collect();
+        for thread in threads {
+            // A panic in one is a panic here.
+            let (of_pieces, walk) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            counted.pieces.extend(of_pieces);
+            counted.skipped += walk.skipped;
+            counted.reserved += walk.reserved;
+            counted.names.extend(walk.names());
+        }
+    });
+    counted
 }
 
 /// Divides a range into pieces.
@@ -222,21 +252,21 @@ fn shuffle(pieces: &mut [Piece], seed: u64) {
 
 /// Classes by bytes; where a part of the heap was read, the whole is estimated by its size, and the
 /// interval from the variance between the pieces.
-fn rows<M: Memory>(
-    classes: &Classes<'_, M>,
+fn rows(
+    names: &BTreeMap<u64, String>,
     whole: &Counts,
-    counted: &[(u64, Counts)],
+    counted: &[(u64, &Counts)],
     part: Option<(u64, u64)>,
 ) -> Vec<Row> {
-    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-    for (class, (instances, bytes)) in counted.iter().flat_map(|(_, counts)| counts) {
+    let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+    for (class, (instances, bytes)) in counted.iter().flat_map(|(_, counts)| *counts) {
         let sum = sums.entry(*class).or_default();
         *sum = (sum.0 + *instances as f64, sum.1 + *bytes as f64);
     }
     let (all, sampled) = part.unwrap_or((1, 1));
     let scale = all as f64 / sampled.max(1) as f64;
     let n = counted.len() as f64;
-    let error = |class: u32, bytes: f64| {
+    let error = |class: u64, bytes: f64| {
         // A ratio estimate: bytes of the class to bytes of the piece (Cochran, Sampling Techniques,
         // 6.4).
         let ratio = bytes / sampled.max(1) as f64;
@@ -254,7 +284,7 @@ fn rows<M: Memory>(
         .map(|(class, (instances, bytes))| {
             let (more, more_bytes) = whole.get(&class).copied().unwrap_or_default();
             Row {
-                class: classes.name(class).to_owned(),
+                class: names.get(&class).map_or("?", String::as_str).to_owned(),
                 instances: instances * scale + more as f64,
                 bytes: bytes * scale + more_bytes as f64,
                 bytes_within: if part.is_some() { error(class, bytes) } else { 0.0 },
@@ -263,116 +293,4 @@ fn rows<M: Memory>(
         .collect();
     rows.sort_by(|a, b| b.bytes.total_cmp(&a.bytes).then_with(|| a.class.cmp(&b.class)));
     rows
-}
-
-impl<M: Memory> Walk<'_, M> {
-    /// The bytes from an address on, as far as they are in the window, which is moved if they are
-    /// not.
-    fn bytes(&mut self, at: u64, length: usize, end: u64) -> Option<&[u8]> {
-        let from = at.checked_sub(self.window_at).map(|from| from as usize);
-        if from.is_none_or(|from| from + length > self.window.len()) {
-            if at + length as u64 > end {
-                return None;
-            }
-            self.window_at = at;
-            self.window.resize((end - at).min(WINDOW) as usize, 0);
-            if self.memory.read(at, &mut self.window).is_err() {
-                self.window.clear();
-                return None;
-            }
-        }
-        let from = (at - self.window_at) as usize;
-        self.window.get(from..from + length)
-    }
-
-    /// The class and size of the object at an address.
-    fn object(&mut self, at: u64, end: u64) -> Option<(u32, u64)> {
-        let header = self.sizes.header_bytes();
-        let bytes = self.bytes(at, header.min((end - at) as usize), end)?;
-        let mut words = [0; 24];
-        words.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        let class = self.classes.class(&words)?;
-        let mirror = match self.classes.is_mirror(class) {
-            true => {
-                let bytes = self.bytes(at + self.sizes.mirror_size_at, 4, end)?;
-                Some(u32::from_le_bytes(bytes.try_into().ok()?))
-            }
-            false => None,
-        };
-        let size = self.sizes.size(self.classes.layout_helper(class), &words, mirror)?;
-        (at + size <= end).then_some((class, size))
-    }
-
-    fn one_object(&mut self, at: &Range<u64>, counts: &mut Counts) {
-        // It is longer than its first region.
-        match self.object(at.start, u64::MAX >> 1) {
-            Some((class, size)) => add(counts, class, size),
-            None => self.skipped += at.end - at.start,
-        }
-        self.window.clear();
-    }
-
-    fn piece(&mut self, piece: &Piece, counts: &mut Counts) {
-        let end = piece.end_of_space;
-        // What is in it may have changed since it was read for another piece.
-        self.window.clear();
-        let mut at = match piece.begins {
-            true => piece.at.start,
-            false => match self.next_valid(piece.at.start, piece.at.end, end) {
-                Some(at) => at,
-                None => return,
-            },
-        };
-        while at < piece.at.end {
-            if let Some(behind) = self.gaps.get(&at).copied() {
-                self.reserved += behind.min(end) - at;
-                at = behind;
-                continue;
-            }
-            match self.object(at, end) {
-                Some((class, size)) => {
-                    add(counts, class, size);
-                    at += size;
-                }
-                None => {
-                    let next = self.next_valid(at + 8, piece.at.end, end).unwrap_or(piece.at.end);
-                    self.skipped += next - at;
-                    at = next;
-                }
-            }
-        }
-    }
-
-    /// The next address from which several objects in a row are valid.
-    fn next_valid(&mut self, from: u64, until: u64, end: u64) -> Option<u64> {
-        let mut at = from;
-        while at < until {
-            if let Some((_, behind)) = self.gaps.range(..=at).next_back().filter(|(_, behind)| **behind > at)
-            {
-                at = *behind;
-                continue;
-            }
-            let mut next = at;
-            let mut sound = 0;
-            while sound < IN_A_ROW && next < end {
-                if let Some(behind) = self.gaps.get(&next) {
-                    next = *behind;
-                    continue;
-                }
-                let Some((_, size)) = self.object(next, end) else { break };
-                next += size;
-                sound += 1;
-            }
-            if sound == IN_A_ROW || sound > 0 && next >= end {
-                return Some(at);
-            }
-            at += 8;
-        }
-        None
-    }
-}
-
-fn add(counts: &mut Counts, class: u32, size: u64) {
-    let sum = counts.entry(class).or_default();
-    *sum = (sum.0 + 1, sum.1 + size);
 }

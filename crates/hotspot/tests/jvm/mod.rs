@@ -134,6 +134,12 @@ impl Jvm {
         self.wait_for("done");
     }
 
+    /// Ends it from outside.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// The process.
     pub fn pid(&self) -> u32 {
         self.child.id()

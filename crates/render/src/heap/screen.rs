@@ -148,7 +148,7 @@ fn damage(screen: &Screen) -> Vec<String> {
     let mut notes = Vec::new();
     if damage.truncated {
         notes.push(
-            "the file is truncated: what was read before that is shown, and what is reachable may look unreachable"
+            "the file is truncated: what was read before that is shown, and what nothing in it refers to counts as held, as what held it may be missing"
                 .to_owned(),
         );
     }
