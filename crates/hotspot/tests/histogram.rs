@@ -4,8 +4,8 @@
 
 mod jvm;
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 
 use fathom_hotspot::Vm;
 use fathom_hotspot::attach::Attach;
@@ -35,6 +35,8 @@ struct Eventful {
     truth: Arc<ProcessMemory>,
     heap: std::ops::Range<u64>,
     meanwhile: Meanwhile,
+    /// Who asks for the histogram, and reads the regions between passes; others go through them.
+    asks: ThreadId,
     state: Mutex<State>,
 }
 
@@ -42,20 +44,20 @@ struct State {
     jvm: Jvm,
     /// In this many more passes.
     walks: u32,
-    /// Windows of this pass. No address is read twice in one.
-    windows: HashSet<u64>,
+    /// Whether regions were read since the last window of a pass.
+    between: bool,
 }
 
 impl Memory for Eventful {
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
-        if into.len() >= A_WINDOW && self.heap.contains(&address) {
-            // Whoever reads next, as well, waits until it has happened.
-            let mut state = self.state.lock().unwrap();
-            let first = state.windows.is_empty();
-            let again = !state.windows.insert(address);
-            if (first || again) && state.walks > 0 {
+        // Whoever reads next, as well, waits until it has happened.
+        let mut state = self.state.lock().unwrap();
+        if std::thread::current().id() == self.asks {
+            state.between = true;
+        } else if into.len() >= A_WINDOW && self.heap.contains(&address) && state.between {
+            state.between = false;
+            if state.walks > 0 {
                 state.walks -= 1;
-                state.windows = HashSet::from([address]);
                 match self.meanwhile {
                     Meanwhile::Nothing => {}
                     Meanwhile::Allocates => state.jvm.say("m"),
@@ -67,6 +69,7 @@ impl Memory for Eventful {
                 }
             }
         }
+        drop(state);
         self.truth.read(address, into)
     }
 }
@@ -88,7 +91,8 @@ fn eventful(
         truth: truth.memory.clone(),
         heap,
         meanwhile,
-        state: Mutex::new(State { jvm, walks, windows: HashSet::new() }),
+        asks: std::thread::current().id(),
+        state: Mutex::new(State { jvm, walks, between: true }),
     });
     let vm = Vm {
         memory,
