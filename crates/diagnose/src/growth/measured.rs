@@ -68,8 +68,9 @@ pub(super) fn grown<'a>(
     let waited: f64 = grown.iter().filter(|g| on_threads(g.key.category) && worked(g)).map(Grown::by).sum();
     grown.retain(|g| !g.part.is_new || g.key.category != Category::Sleep || g.by() <= waited);
     carriers::credit(case, jvm, &frames, &mut grown);
-    if per.each.is_counted() {
-        without_polls(&mut grown, &lengths_ms);
+    match per.each.is_counted() {
+        true => without_polls(&mut grown, &lengths_ms),
+        false => queue_where_they_run(&mut grown),
     }
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     Some(Growth {
@@ -84,6 +85,27 @@ pub(super) fn grown<'a>(
         of_code: 0.0,
         rules,
     })
+}
+
+/// Credits methods with the waiting for a CPU of which nobody recorded where it was: a thread that
+/// runs is taken off its CPU most often where it runs most. Where operations are counted, it is
+/// what each of them waits longer for.
+fn queue_where_they_run(grown: &mut [Grown<'_>]) {
+    let is_nowhere = |g: &Grown<'_>| g.key.category == Category::RunQueue && g.key.place.is_empty();
+    let sum = |of: &dyn Fn(&Grown<'_>) -> bool| {
+        grown.iter().filter(|g| of(g)).fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base))
+    };
+    let (queued, ran) = (sum(&is_nowhere), sum(&|g| g.key.category.is_running()));
+    if ran.0 <= 0.0 || ran.1 <= 0.0 {
+        return;
+    }
+    for g in grown {
+        if is_nowhere(g) {
+            g.credit -= g.by();
+        } else if g.key.category.is_running() {
+            g.credit += queued.0 * g.slow / ran.0 - queued.1 * g.base / ran.1;
+        }
+    }
 }
 
 /// Takes the growth from threads that sleep as long each time as in the baseline, and slept much of

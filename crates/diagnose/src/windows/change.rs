@@ -255,7 +255,7 @@ fn in_jvm<'a>(
 fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins: &Bins) -> ByPart<'a> {
     let mut rows = Rows { bins: bins.count, rows: Vec::new(), known: FxHashMap::default(), last: None };
     let mut places = Places::of_recording(recording);
-    let (mut ran, mut queued) = (vec![0.0; bins.count], vec![0.0; bins.count]);
+    let [mut ran, mut queued, mut nowhere] = [(); 3].map(|()| vec![0.0; bins.count]);
     let mut sampled: BTreeMap<&'a str, Vec<f64>> = BTreeMap::new();
     let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
     let empty = || vec![0.0; bins.count];
@@ -278,7 +278,8 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
                 own.ranges().iter().for_each(|(from, to)| bins.add(&mut ran, *from, *to));
                 continue;
             }
-            if category == Category::RunQueue {
+            let is_queue = category == Category::RunQueue;
+            if is_queue {
                 own.ranges().iter().for_each(|(from, to)| bins.add(&mut queued, *from, *to));
             }
             let asked = category;
@@ -302,7 +303,8 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
                 next += of_category[next..].iter().take_while(|wait| wait.t_ns < *to).count();
                 let soon = |wait: &&&ShortWait<'_>| wait.t_ns.saturating_sub(*to) <= SUMMED_WITHIN_NS;
                 let place = of_category.get(next).filter(soon).map_or("", |wait| wait.place);
-                bins.add(rows.of(category, place), *from, *to);
+                let is_nowhere = is_queue && place.is_empty();
+                bins.add(if is_nowhere { &mut nowhere } else { rows.of(category, place) }, *from, *to);
             }
         }
         for sample in chains.samples(thread).iter().filter(|sample| kinds.contains(&Some(sample.kind))) {
@@ -313,19 +315,19 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
     }
     let mut parts = rows.finish();
     // Running time is known from the switches; samples show only how it is split, in each bin for
-    // itself.
+    // itself. A thread that runs is taken off its CPU most often where it runs most.
     let mut all = vec![0.0; bins.count];
     for weights in sampled.values() {
         all.iter_mut().zip(weights).for_each(|(all, weight)| *all += weight);
     }
     for bin in 0..bins.count {
         if all[bin] <= 0.0 {
-            parts.entry((Category::Running, "")).or_insert_with(empty)[bin] += ran[bin];
+            parts.entry((Category::Running, "")).or_insert_with(empty)[bin] += ran[bin] + nowhere[bin];
             continue;
         }
         for (place, weights) in sampled.iter().filter(|(_, weights)| weights[bin] > 0.0) {
             let times = parts.entry((Category::Running, place)).or_insert_with(empty);
-            times[bin] += ran[bin] * weights[bin] / all[bin];
+            times[bin] += (ran[bin] + nowhere[bin]) * weights[bin] / all[bin];
         }
     }
     parts.insert((Category::RunQueue, ""), kept_from_running(&ran, &queued, &bins.seen));

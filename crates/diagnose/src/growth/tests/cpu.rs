@@ -331,11 +331,8 @@ fn all_that_runs_longer_in_a_method_that_is_never_compiled_is_of_its_finding() {
     assert_eq!(of, [("jit-never-compiled", "shop.Tariff.price")], "{:#?}", diagnosis.findings);
 }
 
-/// Threads that run and wait for a CPU for as long as ever, on a machine with no CPU to spare, and
-/// do fewer operations as each takes more.
-#[test]
-fn waiting_for_a_cpu_grows_with_what_an_operation_runs_where_all_cpus_are_busy() {
-    let mut service = Service::of((300.0, 60.0));
+/// Four threads on a machine with no CPU to spare, which run something else in the slow time.
+fn starved(mut service: Service) -> Diagnosis {
     let usual = [("shop.Cart.add", FrameType::C2)];
     let counts = [
         ("java.util.concurrent.ConcurrentLinkedQueue.size", FrameType::C2),
@@ -350,8 +347,24 @@ fn waiting_for_a_cpu_grows_with_what_an_operation_runs_where_all_cpus_are_busy()
             service.built.on_cpu(&name, frames, tenth as f64 / 10.0 + 0.09, 10.0);
         }
     }
-    let diagnosis = service.diagnosis();
+    service.diagnosis()
+}
+
+/// Threads that run and wait for a CPU for as long as ever, and do fewer operations as each takes
+/// more.
+#[test]
+fn waiting_for_a_cpu_grows_with_what_an_operation_runs_where_all_cpus_are_busy() {
+    let diagnosis = starved(Service::of((300.0, 60.0)));
     let finding = &diagnosis.findings[0];
     finding.title.states(&facts::DOING, &[("value", "running"), ("place", "shop.Gauge.update")]);
     assert!(finding.share.is_some_and(|share| share > 0.8), "{finding:#?}");
+}
+
+/// The same where nobody counts operations, which cannot be told from more of them.
+#[test]
+fn threads_wait_for_a_cpu_where_they_run() {
+    let diagnosis = starved(Service::uncounted());
+    let finding = &diagnosis.findings[0];
+    finding.title.states(&facts::RUNS, &[("place", "shop.Gauge.update")]);
+    assert_eq!(finding.confidence, Confidence::ConsistentWith);
 }
