@@ -38,8 +38,8 @@ const OUTSIDE_THE_HEAP: [&str; 5] =
     ["CodeHeap ", "CodeCache", "Code Cache", "Metaspace", "Compressed Class Space"];
 
 /// Managers of the pools of collections of the whole heap that begin within a young one
-/// (psParallelCompact.cpp and parallelScavengeHeap.cpp, genCollectedHeap.cpp and serialHeap.cpp, JDK
-/// 8 to 25).
+/// (psParallelCompact.cpp and parallelScavengeHeap.cpp, genCollectedHeap.cpp and serialHeap.cpp,
+/// JDK 8 to 25).
 const OF_ALL: [&str; 2] = ["PS MarkSweep", "MarkSweepCompact"];
 
 /// Whether the collections of a manager are of the whole heap.

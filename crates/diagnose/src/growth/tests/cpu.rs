@@ -360,7 +360,7 @@ fn waiting_for_a_cpu_grows_with_what_an_operation_runs_where_all_cpus_are_busy()
     assert!(finding.share.is_some_and(|share| share > 0.8), "{finding:#?}");
 }
 
-/// The same where nobody counts operations, which cannot be told from more of them.
+/// The same where nobody counts operations.
 #[test]
 fn threads_wait_for_a_cpu_where_they_run() {
     let diagnosis = starved(Service::uncounted());
