@@ -256,7 +256,7 @@ fn what_grew_between_two_dumps_is_reported_by_where_it_is_kept() {
 }
 
 #[test]
-fn a_dump_does_not_overwrite_and_says_how_long_the_jvm_is_going_to_stand_and_stood() {
+fn a_dump_does_not_overwrite_and_says_before_and_after_how_long_the_jvm_is_stopped() {
     let classes = tempfile::tempdir().unwrap();
     let Some(home) = jdks::compile(classes.path(), 8, &["Holders"]) else { return };
     let dumped = dumped(&home, classes.path(), "healthy", &[]);
@@ -266,7 +266,8 @@ fn a_dump_does_not_overwrite_and_says_how_long_the_jvm_is_going_to_stand_and_sto
     let other = ["heap", "-p", &dumped.program.pid(), "--dump", "other.hprof"];
     let done = live::fathom(dumped.dir.path(), &other);
     let said = live::said(&done);
-    let (before, behind) = (said.find("its threads stand while"), said.find("its threads were stopped for"));
+    let (before, behind) =
+        (said.find("its threads are stopped while"), said.find("its threads were stopped for"));
     assert!(before.is_some() && before < behind, "{said}");
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(dumped.dir.path().join("other.hprof")).unwrap().permissions().mode();

@@ -266,13 +266,13 @@ mod tests {
                     \n  Score on scimark.fft.large: 1,020.5 ops/m\n  Noncompliant composite result: 98.5 ops/m\n";
         std::fs::write(file.path(), text).unwrap();
         let scores = scores(file.path()).unwrap();
-        let told = scores.iter().map(|s| (s.name.as_str(), s.unit.as_str(), s.values.as_slice()));
+        let shown = scores.iter().map(|s| (s.name.as_str(), s.unit.as_str(), s.values.as_slice()));
         let expected = [
             ("compress", "ops/m", [312.02].as_slice()),
             ("scimark.fft.large", "ops/m", &[1020.5]),
             ("composite", "ops/m", &[98.5]),
         ];
-        assert_eq!(told.collect::<Vec<_>>(), expected);
+        assert_eq!(shown.collect::<Vec<_>>(), expected);
         assert!(scores.iter().all(|s| s.higher_is_better));
         std::fs::write(file.path(), "Error\n").unwrap();
         assert!(super::scores(file.path()).unwrap_err().contains("Error"));

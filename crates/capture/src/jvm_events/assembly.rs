@@ -276,7 +276,7 @@ impl Assembly {
 
     /// Parallel's and Serial's operations collect the young generation and, where that is not
     /// enough, the whole heap, within one collection as the probes report it; a log has two. The
-    /// manager of the pools tells them apart.
+    /// manager of the pools distinguishes them.
     fn full_begin(&mut self, record: &Record) {
         let begins = |gc: &Gc| !gc.full && gc.nested == 0 && names::collects_all(&record.text(0));
         let Some(gc) = self.gc.take_if(|gc| begins(gc)) else { return };

@@ -163,7 +163,7 @@ fn cost_of_an_operation_is_new_gone_more_or_only_moved() {
 }
 
 /// A method that has another name, and one that is called by nothing new: below the same caller,
-/// whose cost tells them apart.
+/// whose cost distinguishes them.
 #[test]
 fn a_renamed_frame_is_no_new_cost_and_a_frame_more_is() {
     let side = |callee: &'static str, more: &[(&'static str, Option<&'static str>, u64)]| {

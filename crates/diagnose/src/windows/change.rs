@@ -41,7 +41,7 @@ const RISES_THREADS: f64 = 0.25;
 const RISES_SHARE: f64 = 0.1;
 /// So many threads are enough, however many others wait for whatever they always wait for.
 const RISES_ENOUGH: f64 = 2.0;
-/// Threads that come after the first part of the recording, as its bins over this, are new.
+/// Threads that begin after the first fifth of the recording are new.
 const NEW_AFTER: usize = 5;
 
 /// CPUs that compilers take of a bin, and how many times their median, while a program warms

@@ -1,7 +1,7 @@
 //! A dump of a running JVM, by its own `GC.heap_dump` through the attach protocol.
 //!
-//! The JVM stands from the first byte to the last: that is HotSpot's way. How long that may be is
-//! printed before, what it was is printed behind. The file is the JVM's to write, as its user and
+//! The JVM is stopped from the first byte to the last: that is HotSpot's way. How long that may be
+//! is printed before, how long it was after. The file is the JVM's to write, as its user and
 //! in its mount namespace; whether there is room for it is looked up before.
 
 use std::path::{Path, PathBuf};
@@ -110,14 +110,14 @@ fn has_room(attach: &Attach, pid: u32, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Says how long the JVM is going to stand.
+/// Says how long the JVM is going to be stopped.
 fn announce(pid: u32, bytes: Option<u64>, per_cpu: f64) {
-    let meanwhile = "its threads stand while it collects the heap and writes";
+    let meanwhile = "its threads are stopped while it collects the heap and writes the dump";
     let Some(bytes) = bytes else {
         eprintln!("fathom: JVM {pid}: {meanwhile}; for how long is not known (it publishes no counters)");
         return;
     };
-    let (least, most) = stands(bytes, per_cpu);
+    let (least, most) = stopped_s(bytes, per_cpu);
     let seconds = |s: f64| fathom_diagnose::quantity::seconds(s);
     let size = fathom_diagnose::quantity::bytes(bytes as f64);
     eprintln!(
@@ -127,9 +127,9 @@ fn announce(pid: u32, bytes: Option<u64>, per_cpu: f64) {
     );
 }
 
-/// Seconds that a JVM stands, at least and at most, for so many bytes of objects, where so many
-/// threads of the machine want each CPU.
-fn stands(bytes: u64, per_cpu: f64) -> (f64, f64) {
+/// Seconds for which a JVM is stopped, at least and at most, for so many bytes of objects, where so
+/// many threads of the machine want each CPU.
+fn stopped_s(bytes: u64, per_cpu: f64) -> (f64, f64) {
     (bytes as f64 / WRITES.end, grown(bytes) as f64 / WRITES.start * per_cpu.max(1.0))
 }
 
@@ -138,7 +138,7 @@ fn busy() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
-/// A counter of all spaces of the heap: what they have in use, as counted behind the last
+/// A counter of all spaces of the heap: what they have in use, as counted after the last
 /// collection, or their capacity.
 fn sum(pid: u32, attach: &Attach, counter: &str) -> Option<u64> {
     let counters = perf_data::read(pid, attach.status()).ok()??;
@@ -164,10 +164,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_larger_heap_and_a_busy_machine_make_a_jvm_stand_longer() {
-        let (least, most) = stands(1_000_000_000, 0.5);
+    fn a_larger_heap_and_a_busy_machine_stop_a_jvm_for_longer() {
+        let (least, most) = stopped_s(1_000_000_000, 0.5);
         assert_eq!((least, most), (4.0, 37.5));
-        assert_eq!(stands(1_000_000_000, 8.0), (4.0, 300.0));
-        assert!(stands(2_000_000_000, 1.0).0 > least);
+        assert_eq!(stopped_s(1_000_000_000, 8.0), (4.0, 300.0));
+        assert!(stopped_s(2_000_000_000, 1.0).0 > least);
     }
 }
