@@ -217,6 +217,16 @@ fn a_variant_that_fails_is_named_and_what_was_run_before_is_kept() {
     assert_eq!((&kept["ended_early"], &kept["runs"]), (&true.into(), &2.into()), "{kept}");
 }
 
+#[test]
+fn a_folder_for_profiles_that_cannot_be_made_is_refused_before_anything_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let refused = fathom(dir.path(), &["compare", "--profile", "file", "--", "touch ran", "--", "touch ran"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains("file: File exists"), "{}", said(&refused));
+    assert!(!dir.path().join("ran").exists());
+}
+
 /// Two logs of which the diagnosis of one finds what that of the other does not.
 #[test]
 fn causes_of_both_sides_are_what_the_diagnosis_of_each_finds() {

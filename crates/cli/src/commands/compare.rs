@@ -150,6 +150,9 @@ impl Args {
     /// Compares.
     pub fn run(self) -> Result<Outcome> {
         let judging = Judging { margin: self.margin, drop_warm_up: !self.keep_warm_up };
+        if let Some(folder) = &self.profile {
+            profile::prepare(folder)?;
+        }
         let runs = match (self.inputs.as_slice(), self.commands.as_slice()) {
             ([], []) => bail!("nothing to compare: fathom compare -- 'COMMAND A' -- 'COMMAND B'"),
             ([], commands) => running::run(&self, commands, &judging)?,

@@ -25,6 +25,11 @@ impl Explained {
     }
 }
 
+/// Makes the folder, before anything is run: hours of runs are not lost for its name.
+pub(super) fn prepare(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())
+}
+
 /// Records a run of each command into a folder and compares the two that differ most. `None`, and a
 /// word on standard error, where that does not work: the verdict on the runs stands.
 pub(super) fn explained(
@@ -33,7 +38,6 @@ pub(super) fn explained(
     folder: &Path,
     margin: f64,
 ) -> Result<Option<Explained>> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let mut recorded = Vec::new();
     for (n, command) in runs.commands.iter().enumerate() {
         let path = folder.join(format!("{}-{}.fathom", n + 1, name_of(&command.label)));
