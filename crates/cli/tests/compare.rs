@@ -217,16 +217,6 @@ fn a_variant_that_fails_is_named_and_what_was_run_before_is_kept() {
     assert_eq!((&kept["ended_early"], &kept["runs"]), (&true.into(), &2.into()), "{kept}");
 }
 
-#[test]
-fn a_folder_for_profiles_that_cannot_be_made_is_refused_before_anything_runs() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("file"), "").unwrap();
-    let refused = fathom(dir.path(), &["compare", "--profile", "file", "--", "touch ran", "--", "touch ran"]);
-    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
-    assert!(said(&refused).contains("file: File exists"), "{}", said(&refused));
-    assert!(!dir.path().join("ran").exists());
-}
-
 /// Two logs of which the diagnosis of one finds what that of the other does not.
 #[test]
 fn causes_of_both_sides_are_what_the_diagnosis_of_each_finds() {
@@ -466,6 +456,10 @@ fn files_that_tell_nothing_of_each_other_are_refused() {
     fathom(dir.path(), &["compare", "--runs", "1", "--out", "runs.json", "--", "true", "--", "true"]);
     let saved = fathom(dir.path(), &["compare", "runs.json", "a.csv"]);
     assert!(said(&saved).contains("runs.json: runs saved by --out are judged alone"), "{}", said(&saved));
+    let ran = ["--profile", "jmh.json", "--", "touch ran", "--", "touch ran"];
+    let refused = fathom(dir.path(), &[&["compare"][..], &ran].concat());
+    assert!(said(&refused).contains("jmh.json: File exists"), "{}", said(&refused));
+    assert!(!dir.path().join("ran").exists(), "before anything runs");
     let both = fathom(dir.path(), &["compare", "a.csv", "--", "true", "--", "true"]);
     assert!(said(&both).contains("either files or commands"), "{}", said(&both));
 }
