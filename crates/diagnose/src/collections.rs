@@ -3,12 +3,16 @@
 //!
 //! One place for these answers, so that `fathom gc` and the verdict never count differently.
 
+mod live_points;
+
 use std::collections::{HashMap, HashSet};
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Recording, Span, SpanId, StrId};
 
 use crate::Window;
+
+pub use live_points::{LivePoint, live_estimate, live_points, live_points_of};
 
 /// Pauses shorter than this have CPU times too coarse to divide by: the log prints them in steps
 /// of 10 ms, so that at 50 ms the error is a fifth.
@@ -57,6 +61,9 @@ struct Called {
     young: bool,
     prepares_mixed: bool,
     cleanup: bool,
+    /// Whether it is a young collection whose name says no more than that, as of a JVM that was
+    /// watched from outside: a mixed one is called so, too.
+    unnamed: bool,
 }
 
 impl Called {
@@ -71,6 +78,7 @@ impl Called {
                 || name.starts_with("GC ("),
             prepares_mixed: mixed || name.contains("Prepare Mixed"),
             cleanup: name.contains("leanup"),
+            unnamed: name == "Pause Young",
         }
     }
 }
@@ -101,6 +109,12 @@ impl<'a> Pause<'a> {
     /// Whether it is a young collection that took old regions with it (G1).
     pub fn is_mixed(&self) -> bool {
         self.called.mixed
+    }
+
+    /// Whether its name does not say what kind of young collection it is, and the old generation
+    /// was smaller after it: where a cycle has just ended, a mixed one.
+    fn is_mixed_unnamed(&self) -> bool {
+        self.called.unnamed && self.is_young() && self.old_growth_bytes().is_some_and(|grown| grown < 0.0)
     }
 
     /// Whether it evacuated the young generation and left the old one alone.
@@ -274,111 +288,6 @@ fn touches(span: &Span<'_>, window: Option<Window>) -> bool {
         span.overlap_ns(w.from_ns, w.to_ns) > 0
             || (span.t0_ns() == span.t1_ns() && (w.from_ns..w.to_ns).contains(&span.t0_ns()))
     })
-}
-
-/// The heap in use after a collection of the old generation: what the application really holds on
-/// to.
-#[derive(Clone, Copy)]
-pub struct LivePoint<'a> {
-    /// When the collection ended, nanoseconds.
-    pub t_ns: i64,
-    /// Heap in use, bytes.
-    pub bytes: f64,
-    /// The collection.
-    pub span: Span<'a>,
-}
-
-/// Heap after each collection that also cleaned the old generation, in order of time: full
-/// collections, the last mixed collection of each series (G1; where a cycle is followed by none,
-/// the young collection after it), whole cycles of ZGC and Shenandoah, and for CMS the old
-/// generation as the first young collection after a sweep finds it, with the young generation's
-/// survivors.
-///
-/// Heap after a young collection alone is not used: it rises between old collections in every
-/// healthy program.
-pub fn live_points<'a>(
-    recording: &'a Recording,
-    jvm: ProcessId,
-    window: Option<Window>,
-) -> Vec<LivePoint<'a>> {
-    live_points_of(&pauses(recording, jvm, window), recording, jvm, window)
-}
-
-/// [`live_points`] for one who has the [`pauses`] already: of a large log they are many megabytes.
-pub fn live_points_of<'a>(
-    all: &[Pause<'a>],
-    recording: &'a Recording,
-    jvm: ProcessId,
-    window: Option<Window>,
-) -> Vec<LivePoint<'a>> {
-    let after = |span: Span<'a>| {
-        let bytes = span.figure(figure::HEAP_AFTER_BYTES)?;
-        Some(LivePoint { t_ns: span.t1_ns(), bytes, span })
-    };
-    let mut points: Vec<LivePoint<'a>> = Vec::new();
-    for (i, pause) in all.iter().enumerate() {
-        let last_mixed = pause.is_mixed() && !all.get(i + 1).is_some_and(Pause::is_mixed);
-        if pause.collected_old() || last_mixed {
-            points.extend(after(pause.span));
-        }
-        // A cycle of G1 that found nothing worth a mixed collection: all that is old is in use, but
-        // for what was allocated there since (a humongous object).
-        if pause.called.cleanup
-            && let Some(next) = all.get(i + 1).filter(|p| p.is_young() && !p.called.prepares_mixed)
-        {
-            let left = pause.span.figure(figure::HEAP_AFTER_BYTES).unwrap_or(f64::INFINITY);
-            points.extend(after(next.span).map(|point| LivePoint { bytes: point.bytes.min(left), ..point }));
-        }
-    }
-    let mut cycles: HashMap<StrId, Cycle> = HashMap::new();
-    for span in of_kind(recording, kind::GC_CONCURRENT, jvm, window) {
-        let cycle = *cycles.entry(span.name_id()).or_insert_with(|| Cycle::of(span.name()));
-        if cycle == Cycle::Whole {
-            points.extend(after(span));
-        } else if cycle == Cycle::Sweep {
-            let behind = all.partition_point(|p| p.span.t0_ns() < span.t1_ns());
-            let next = all[behind..].iter().find(|p| p.is_young());
-            points.extend(next.and_then(|p| live_before(p, span)));
-        }
-    }
-    points.sort_by_key(|p| p.t_ns);
-    points
-}
-
-/// What the name of concurrent work says of the old generation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cycle {
-    /// A cycle that looked at the whole heap: ZGC's collections, the major ones where it is
-    /// generational, and the last concurrent clean-up of Shenandoah, the only line of its cycle
-    /// with sizes.
-    Whole,
-    /// CMS gave back what it found dead.
-    Sweep,
-    /// Neither.
-    Other,
-}
-
-impl Cycle {
-    fn of(name: &str) -> Self {
-        let whole = (name.starts_with("Garbage Collection") || name.starts_with("Major Collection"))
-            || (name.starts_with("Concurrent cleanup") && !name.contains("Young"));
-        let sweep = name.contains("oncurrent-sweep") || name.contains("oncurrent Sweep");
-        match (whole, sweep) {
-            (true, _) => Self::Whole,
-            (false, true) => Self::Sweep,
-            (false, false) => Self::Other,
-        }
-    }
-}
-
-/// After a sweep of CMS: old generation as the next young collection finds it, plus what survives
-/// that.
-fn live_before<'a>(next: &Pause<'a>, sweep: Span<'a>) -> Option<LivePoint<'a>> {
-    let f = |key| next.span.figure(key);
-    let old = f(figure::OLD_BEFORE_BYTES)
-        .or_else(|| Some(f(figure::HEAP_BEFORE_BYTES)? - f(figure::YOUNG_BEFORE_BYTES)?))?;
-    let bytes = old + f(figure::YOUNG_AFTER_BYTES).unwrap_or(0.0);
-    Some(LivePoint { t_ns: sweep.t1_ns(), bytes, span: next.span })
 }
 
 /// Two lists that are in order of their start as one that is; of those that start at once, `a`'s

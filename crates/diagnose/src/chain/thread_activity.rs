@@ -37,6 +37,9 @@ const STORAGE: [&str; 11] = [
 /// percpu-rwsem).
 const FROZEN: [&str; 2] = ["percpu_rwsem_wait", "__percpu_down_read"];
 
+/// What a thread of the JVM or of its collector does in a stop that waits for another of them.
+const AWAITS_THE_JVM: &str = "waiting for another thread of the JVM";
+
 /// A thing that a thread did.
 pub(super) struct Doing<'a> {
     pub(super) category: Category,
@@ -346,17 +349,20 @@ impl<'a> Chains<'a> {
         let place =
             self.java_method(span.stack(), is_own).map_or(String::new(), |name| format!(" in {name}"));
         let with = record::target(span).map_or(String::new(), |with| format!(" on {with}"));
-        let what = format!("{}{with}{place}", category.words());
         let role = self.recording.threads[thread.index()].role;
         let waker = || self.woken_by(thread, span).filter(|other| *other != thread);
+        let is_the_jvms = matches!(role, Role::Gc | Role::Vm);
+        let words = match category {
+            Category::Idle if is_the_jvms && waker().is_some() => AWAITS_THE_JVM,
+            _ => category.words(),
+        };
+        let what = format!("{words}{with}{place}");
         let next = match category {
             _ if category.is_stopped() => Next::Stop,
             Category::Disk | Category::PageFault => return self.storage(category, what, span.stack()),
             Category::RunQueue => return (category, category.words().to_owned(), Next::Cpu),
             // What the JVM's own threads wait for in a stop is what another of them does.
-            Category::Idle if matches!(role, Role::Gc | Role::Vm) => {
-                waker().map_or(ends(EndKey::Choice), Next::Thread)
-            }
+            Category::Idle if is_the_jvms => waker().map_or(ends(EndKey::Choice), Next::Thread),
             Category::NativeLock | Category::Waiting | Category::Monitor | Category::Lock => {
                 waker().map_or_else(|| ended_by_interrupt(span), Next::Thread)
             }

@@ -71,6 +71,8 @@ super::metrics! {
         "fathom gc shows \"CPU used in pauses\" at 50% or more";
     RUN_QUEUE_IN_COLLECTIONS = "check-run-queue-in-collections",
         "vmstat 1: the run queue (r) is no longer than the number of CPUs while collections run; swap (si, so) is 0";
+    COLLECTOR_GETS_CPUS = "check-collector-gets-cpus",
+        "fathom ledger --by role: the GC threads wait for a CPU for less of their time than they run";
     NO_GROWTH_OF_LIVE_SET = "check-no-growth-of-live-set",
         "after the fix, fathom gc shows no sure growth of the live set";
     SAME_DIRECT_BUFFERS = "check-same-direct-buffers",

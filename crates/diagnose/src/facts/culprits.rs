@@ -75,6 +75,7 @@ super::metrics! {
     FIRST_TOUCH = "culprit-heap-not-touched", "the heap's memory, touched for the first time during collections";
     /// What keeps collectors from their CPUs.
     NO_CPU_OR_SWAP = "culprit-cpus-or-swap", "whatever else runs on the CPUs (other processes, a CPU quota, the hypervisor), or swap";
+    TAKEN_CPUS = "culprit-taken-cpus", "whatever else runs on the CPUs (other processes, a CPU quota, the hypervisor)";
     /// A file that the JVM writes.
     WRITES = "culprit-log", "writes to {value}";
     /// What most of the stops were.

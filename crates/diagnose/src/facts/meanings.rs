@@ -43,6 +43,8 @@ super::metrics! {
         "Objects that would die soon are moved to the old generation, and the costly collections of that have to remove them.";
     COLLECTOR_HARDLY_RAN = "meaning-collector-hardly-ran",
         "The collector hardly ran while the application waited for it. Consistent with that: no CPU for its threads, a heap that was swapped out, a disk or file system that blocked the JVM.";
+    COLLECTOR_WAITED = "meaning-collector-waited",
+        "While the application is stopped, the collector's threads are ready to run and others have the CPUs. On CPUs that are free the same collections take a fraction of the time.";
     LIVE_SET_GROWS = "meaning-live-set-grows",
         "After each collection more memory stays in use. Collections come more often and free less, until the application does little else or fails with an OutOfMemoryError.";
     DIRECT_BUFFERS = "meaning-direct-buffers",

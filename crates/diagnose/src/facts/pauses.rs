@@ -96,7 +96,7 @@ super::metrics! {
     LIVE_SET_ABOUT = "live-set-estimate", "live set about {value} of a heap of {heap}";
     /// The size of the young generation.
     YOUNG_SIZE = "young-generation",
-        "young generation {value} ({share} of the heap), a young collection every {interval}, where most of their time went";
+        "young generation {value} ({share} of the heap), full again {interval} after a collection, where most of their time went";
     /// Time that threads waited for memory which the collector had not freed yet.
     STALLS = "allocation-stalls",
         "{stalls|stall|stalls} of {threads|thread|threads}, {value} over all threads; at least one thread waited for {throughout} of the windows";
@@ -105,6 +105,9 @@ super::metrics! {
     /// CPU time of pauses that waited.
     STARVED = "starved-pauses",
         "{pauses|pause|pauses} of {least} or more: {value} of CPU ({kernel} of it in the kernel) in {paused} of wall time[, {efficiency} of what the workers could use; a quiet machine gives {usual} or more]";
+    /// How long the collector's threads ran in pauses, and could have, milliseconds over threads.
+    COLLECTOR_READY = "collector-ready",
+        "in {pauses|pause|pauses} of {paused} in all, the collector's {threads|thread|threads} ran for {value} and waited for a CPU for {waited}";
     /// A load above the number of CPUs.
     HOST_LOAD = "host-load", "load of the machine {value:.1} on {cpus:.0} CPUs";
     /// Safepoints that were late though their operations have nothing to do with collections.

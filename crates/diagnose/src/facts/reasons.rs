@@ -150,6 +150,10 @@ super::metrics! {
         "the method runs as Java; whether this CPU supports the intrinsic was not seen";
     CPUS_BUSY_TOO = "reason-cpus-busy-too",
         "other metrics point to busy CPUs too; run-queue times of the workers would prove it";
+    COLLECTOR_TIMED = "reason-collector-timed",
+        "each wait of the collector's threads for a CPU was timed; how long the pauses are with CPUs that are free, only a run with them shows";
+    COLLECTIONS_EXPLAINED = "reason-collections-explained",
+        "each wait of the collector's threads for a CPU was timed; but there are too many collections for another reason, which is a finding of its own: CPUs that are short make each of them longer";
     MAY_BE_SWAPPED = "reason-may-be-swapped",
         "a heap that was swapped out prints the same figures. Proof: run-queue time of the workers (perf sched, /proc/PID/task/*/schedstat) and no major page faults";
     FAULTS_TIMED = "reason-faults-timed", "each fault was counted and timed";

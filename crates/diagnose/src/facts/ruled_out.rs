@@ -50,7 +50,7 @@ super::metrics! {
     GROWS = "live-set-grows", "the live set keeps growing: a larger heap would only delay what heap-leak describes";
     /// A heap with room.
     HAS_ROOM = "heap-has-room",
-        "collections took {value} of the time, but the live set is {live} of the heap[, and the young generation of {young} fills every {interval}]";
+        "collections took {value} of the time, but the live set is {live} of the heap[, and the young generation of {young} is full {interval} after a collection]";
     /// Pauses for humongous objects.
     HUMONGOUS_LITTLE = "humongous-cost",
         "{caused} of {pauses|pause was|pauses were} for humongous objects ({share} of the starts of concurrent cycles), {value}";
@@ -76,6 +76,9 @@ super::metrics! {
     /// CPU time of pauses that worked.
     STARVED_LITTLE = "starved-pauses-cost",
         "{pauses|pause|pauses} of 50 ms or more used {cpu} of CPU in {paused}[, {efficiency} of what their workers could have used] ({value} wasted)";
+    /// How little the collector's threads waited for a CPU.
+    COLLECTOR_GOT_CPUS = "collector-got-cpus",
+        "the collector's threads waited for a CPU for {value} of the time in which they could run ({cost} of the pauses)";
     /// No pause that is long enough.
     NO_LONG_PAUSE = "no-long-pause",
         "no pause of 50 ms or more in which the collector was at work[: {pauses|pause|pauses} used {cpu} of CPU in {paused}, in steps of 10 ms, too coarse to judge shorter pauses by]";

@@ -65,7 +65,7 @@ super::metrics! {
         "{share} of {cycles|concurrent cycle|concurrent cycles} started for objects of half a region or more: {value} of pauses";
     /// Collections for lack of room in the heap, or in one of its generations.
     GC_HEAP_TOO_SMALL = "gc-heap-too-small",
-        "collections take {value} of the time[: {live} of the heap of {heap} stays in use][: {old-left} of the {old} of the old generation stay in use after full ones][: the young generation of {young} fills every {interval}]";
+        "collections take {value} of the time[: {live} of the heap of {heap} stays in use][: {old-left} of the {old} of the old generation stay in use after full ones][: the young generation of {young} is full {interval} after a collection]";
     /// The same where the length of full collections matters, not their share of the run.
     GC_HEAP_TOO_SMALL_LONG = "gc-heap-too-small-by-length",
         "{value|full collection|full collections} of a second or more[: {live} of the heap of {heap} stays in use]";
@@ -75,6 +75,9 @@ super::metrics! {
     /// Pauses that waited for their CPUs.
     GC_STARVED_OF_CPU = "gc-starved-of-cpu",
         "collections [got {efficiency} of the CPU time that they could use|waited for more than they worked]: {value} of CPU in {paused} of pauses";
+    /// The same as the scheduler shows it, of the time in which the collector's threads could run.
+    GC_WAITED_FOR_CPU = "gc-waited-for-cpu",
+        "collections waited for a CPU: in {paused} of pauses, the collector's threads waited for {value} of the time in which they could run";
     /// Threads that waited for memory.
     GC_ALLOCATION_STALL = "gc-allocation-stall",
         "allocation stalls: threads waited {stalls|time|times} for memory that the collector had not freed yet, {value} in all";

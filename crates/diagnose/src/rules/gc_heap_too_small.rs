@@ -9,7 +9,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::finalizer_backlog;
 use super::gc_case::{GcCase, SEVERAL, blind, cited, median, most, summed};
-use super::gc_starved_of_cpu::waited;
+use super::gc_cpu::{Ready, waited};
 use super::heap_leak;
 use crate::collections::{Pause, live_points};
 use crate::confidence::Ground;
@@ -354,6 +354,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         let fact = pauses::LIVE_SET.is(Value::bytes(live)).with("heap", Value::bytes(heap));
         finding.evidence.push(summed(gc.source(), fact));
     }
+    finding.evidence.extend(starved(gc, &room).map(|ready| ready.evidence(&room)));
     if let Some(young) = young {
         let fact = pauses::YOUNG_SIZE.is(Value::bytes(young.size)).with("share", Value::share(young.share));
         let fact = fact.with("interval", Value::seconds(young.interval_s));
@@ -368,6 +369,12 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
     finding.verify = vec![if long { &checks::NO_LONG_FULL } else { &checks::LITTLE_STOPPED }.fact().into()];
     finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
     finding
+}
+
+/// How the collector's threads waited for a CPU in some pauses, where that was for longer than they
+/// ran.
+fn starved<'a>(gc: &GcCase<'_, 'a>, pauses: &[Pause<'a>]) -> Option<Ready> {
+    Ready::of(gc, pauses.iter()).filter(Ready::is_starved)
 }
 
 /// How many times as much is allocated per second as in the baseline windows, when that is a good

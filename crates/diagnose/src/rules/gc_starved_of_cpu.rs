@@ -1,8 +1,11 @@
 //! `gc-starved-of-cpu`: collections last long because their workers get no CPU.
 
+mod scheduler;
+
 use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, blind, cited, most, no_swap, summed};
+use super::gc_cpu::{STARVED, waited};
 use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
 use crate::confidence::Ground;
 use crate::facts::{
@@ -13,9 +16,6 @@ use crate::limits::LONG_MS;
 use crate::waits::log_write::log_writes;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule};
 
-/// CPU ÷ (wall × workers) over the long pauses. A quiet machine gives 0.6 to 0.95; below one half
-/// the workers waited longer than they worked. Measured on two CPUs with a load of 20: 0.15.
-const STARVED: f64 = 0.5;
 /// What the workers would have reached on a quiet machine: the lower end of what was measured
 /// there, so that the cost is not overstated.
 const USUAL: f64 = 0.6;
@@ -52,13 +52,15 @@ impl Rule for GcStarvedOfCpu {
          **Evidence.** Over the pauses of 50 ms or more (CPU times come in steps of 10 ms), CPU time is less than \
          half of wall time × workers, while the work phases fill the pause; where the log does not print how many workers \
          there were, pauses that used less than half a CPU, which is too little for one. Five of them, or one of a \
-         second or more.\n\n\
+         second or more. In a recording of the scheduler, without CPU times in the log: the collector's threads waited for a CPU \
+         for longer than they ran.\n\n\
          **Confounders.** A blocked log write leaves a gap *outside* the phases: such pauses are left out. Memory \
          touched for the first time costs *kernel* time: such pauses are left out too. A heap that was swapped out \
          prints the same figures; the log alone cannot distinguish it, so the verdict is *consistent with*, unless \
          something else points to the CPUs: operations that have nothing to do are late to reach their \
-         safepoint as well, ZGC prints the machine's load, or the JVM has more workers than CPUs. Proof: the \
-         run-queue time of the workers, and no major page faults."
+         safepoint as well, ZGC prints the machine's load, or the JVM has more workers than CPUs. The \
+         scheduler's record of the workers tells it apart. Where there are too many collections for another reason as well, \
+         it is *consistent with* at most."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -78,6 +80,9 @@ impl Rule for GcStarvedOfCpu {
             return gc.none(&ruled_out::NO_PAUSE);
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
+            if let Some(judgement) = scheduler::judge(self, &gc) {
+                return judgement;
+            }
             // ZGC and Shenandoah work concurrently with the application and log no CPU time of
             // their pauses.
             if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
@@ -138,16 +143,6 @@ fn no_long_pause(gc: &GcCase<'_, '_>) -> Fact {
     let sum = |of: fn(&Cpu) -> f64| Value::seconds(figures.iter().map(of).sum());
     let used = none.with("pauses", Value::count(figures.len())).with("cpu", sum(Cpu::cpu_s));
     used.with("paused", sum(|cpu| cpu.real_s))
-}
-
-/// Whether so little CPU was used that a single worker would have waited for more than it worked.
-fn used_little(cpu: Cpu) -> bool {
-    cpu.cpu_s() < STARVED * cpu.real_s
-}
-
-/// Whether a pause waited for more of its time than it worked, however many workers it had.
-pub(super) fn waited(pause: &Pause<'_>) -> bool {
-    pause.cpu().is_some_and(|cpu| cpu.real_s >= CPU_MIN_REAL_S && used_little(cpu))
 }
 
 /// Whether writes of the log took so much of a pause that what is left would not be short of CPU

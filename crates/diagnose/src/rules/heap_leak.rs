@@ -13,7 +13,7 @@ use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
 use super::finalizer_backlog;
 use super::gc_case::{GcCase, blind, cited, summed};
-use crate::collections::{LivePoint, Pause, live_points};
+use crate::collections::{LivePoint, Pause, live_estimate, live_points};
 use crate::confidence::Ground;
 use crate::facts::{
     Fact, Value, checks, culprits, live_set, meanings, pauses, reasons, remedies, scope, switch_on, titles,
@@ -262,9 +262,7 @@ fn unknown_keeper(gc: &GcCase<'_, '_>) -> Vec<crate::Remedy> {
 /// The share of the largest heap that stays in use: the median of the last readings.
 pub(super) fn live_share(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
     let points = live_points(gc.case.recording, gc.jvm, None);
-    let last = points.iter().rev().take(READINGS).map(|p| p.bytes);
-    let heap = gc.heap_max_bytes()?;
-    (!points.is_empty()).then(|| (super::gc_case::median(last), heap))
+    Some((live_estimate(&points)?, gc.heap_max_bytes()?))
 }
 
 /// Whether the live set rises as a leak does.

@@ -12,6 +12,7 @@ mod fault_case;
 mod finalizer_backlog;
 mod gc_allocation_stall;
 mod gc_case;
+mod gc_cpu;
 mod gc_evacuation_failure;
 mod gc_explicit;
 mod gc_first_touch;

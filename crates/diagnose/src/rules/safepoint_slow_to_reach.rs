@@ -10,8 +10,8 @@ use fathom_recording::vocabulary::{figure, kind, source};
 use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::no_swap;
+use super::gc_cpu::waited;
 use super::gc_first_touch::kernel_heavy;
-use super::gc_starved_of_cpu::waited;
 use crate::chain::{Link, Part};
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;

@@ -1,6 +1,8 @@
 //! Threads of native libraries without work. A thread that a library started itself (a compaction
 //! of RocksDB, a worker of OpenBLAS), with no frame of Java or of the JVM on its stack, waits on a
-//! condition variable for its next piece of work, as a thread of a Java pool does at its queue.
+//! condition variable for its next piece of work, as a thread of a Java pool does at its queue. It
+//! does so near the beginning of its stack: deeper down it is within a piece of work, and waits for
+//! something else (a rate limiter, a colleague).
 
 use fathom_recording::{FrameType, Recording};
 
@@ -11,11 +13,18 @@ const CONDITION: &str = "pthread_cond_";
 /// Where threads begin: without it a stack is truncated, and what lies further out is not known.
 const BEGINNINGS: [&str; 3] = ["start_thread", "clone3", "__clone"];
 
+/// Frames between the beginning of a thread and its wait for work: the loop of a pool, its
+/// wrappers, the library's own wait. RocksDB has 6 of them there, and 16 and more to a wait within
+/// its work.
+const MOST_FRAMES: usize = 8;
+
 /// What a stack has shown so far, from its outermost frame on.
 #[derive(Clone, Copy)]
 struct Native {
     /// Whether it is whole, and all of its frames are of native code or of the kernel.
     is_all: bool,
+    /// Frames without those of the condition variable.
+    depth: usize,
     waits: bool,
 }
 
@@ -33,6 +42,7 @@ pub(super) fn at_rest(recording: &Recording, categories: &mut [Category]) {
                 Some(callers) => callers.is_all && (of_native || of_kernel),
                 None => of_native && BEGINNINGS.contains(&name),
             },
+            depth: callers.map_or(0, |callers| callers.depth + usize::from(!callers.waits)),
             waits: callers.is_some_and(|callers| callers.waits)
                 || (of_native && name.trim_start_matches('_').starts_with(CONDITION)),
         };
@@ -40,6 +50,7 @@ pub(super) fn at_rest(recording: &Recording, categories: &mut [Category]) {
         if let Some(category) = categories.get_mut(i)
             && own.is_all
             && own.waits
+            && own.depth <= MOST_FRAMES
             && *category == Category::NativeLock
         {
             *category = Category::Idle;
@@ -68,6 +79,12 @@ mod tests {
         let pool = ("rocksdb::ThreadPoolImpl::Impl::BGThread", Native);
         let (start, clone) = (("start_thread", Native), ("clone3", Native));
         assert_eq!(category(&[futex, wait, pool, start, clone]), Category::Idle);
+        // Within its work it waits for something else.
+        let work =
+            ["GenericRateLimiter::Request", "Flush", "Append", "WriteBlock", "Add", "BuildTable", "Run"];
+        let limited =
+            [vec![futex, wait], work.map(|f| (f, Native)).to_vec(), vec![pool, start, clone]].concat();
+        assert_eq!(category(&limited), Category::NativeLock);
         // A mutex, a call of Java's, the JVM's own code, and a truncated stack are not rest.
         let mutex = ("pthread_mutex_lock", Native);
         assert_eq!(category(&[futex, mutex, pool, start, clone]), Category::NativeLock);

@@ -26,10 +26,6 @@ pub const LIVE_SHARE: (f64, f64) = (0.70, 0.85);
 /// Promoted as a share of allocated. Most objects die young; where a tenth does not, the old
 /// generation fills at a tenth of the allocation rate and old collections follow.
 const PROMOTED: Limits = Limits { fine: 0.10, watch: 0.30 };
-/// Readings of the live set that its estimate is the median of, so that one odd collection does not
-/// decide.
-const LIVE_READINGS: usize = 5;
-
 /// Bytes allocated and the seconds that this was seen over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Allocated {
@@ -131,7 +127,7 @@ fn promotion(scope: &Scope<'_>, allocated: Option<Allocated>) -> [Metric; 2] {
 }
 
 fn live_set(scope: &Scope<'_>, live: &[LivePoint<'_>], capacity: Option<f64>) -> Vec<Metric> {
-    let estimate = estimate(live);
+    let estimate = collections::live_estimate(live);
     // A log joined of those of two JVMs has sizes beyond the heap that it states.
     let heap = scope.fact_number(fact::HEAP_MAX_BYTES).into_iter().chain(capacity).reduce(f64::max);
     let share = estimate.zip(heap).filter(|(_, h)| *h > 0.0).map(|(e, h)| e / h);
@@ -151,13 +147,6 @@ fn live_set(scope: &Scope<'_>, live: &[LivePoint<'_>], capacity: Option<f64>) ->
             }),
         live_trend(scope, live, heap),
     ]
-}
-
-/// Median of the last few readings.
-fn estimate(live: &[LivePoint<'_>]) -> Option<f64> {
-    let mut last: Vec<f64> = live.iter().rev().take(LIVE_READINGS).map(|p| p.bytes).collect();
-    last.sort_by(f64::total_cmp);
-    last.get(last.len() / 2).copied()
 }
 
 fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> Metric {

@@ -3,6 +3,7 @@
 use fathom_recording::vocabulary::figure;
 
 use super::super::gc_case::GcCase;
+use super::super::gc_cpu::Ready;
 use super::{FEW_YOUNG, for_room};
 use crate::collections::Pause;
 use crate::failures::ran_out;
@@ -27,6 +28,9 @@ pub(super) struct Young {
     /// Whether its collections ran out of room: a full heap leaves none for a young generation
     /// (`gc-evacuation-failure`).
     ran_out: bool,
+    /// Whether G1 made it small itself, as it does where pauses are longer than it is asked for:
+    /// those of a collector that has no CPU are.
+    shrunk: bool,
 }
 
 impl Young {
@@ -41,11 +45,13 @@ impl Young {
         let size = median_of_time(young.iter().filter_map(|p| Some((size_of_young(p)?, p.ms()))));
         let share = size / gc.heap_max_bytes()?;
         let ran_out = young.iter().filter(|p| ran_out(p)).count() * 10 > young.len();
-        (size > 0.0 && young.len() > FEW_YOUNG).then_some(Self { size, share, interval_s, ran_out })
+        let is_g1 = || gc.collector().is_some_and(|collector| collector == "G1");
+        let shrunk = is_g1() && Ready::of(gc, young.iter().copied()).is_some_and(|ready| ready.is_starved());
+        (size > 0.0 && young.len() > FEW_YOUNG).then_some(Self { size, share, interval_s, ran_out, shrunk })
     }
 
     pub(super) fn is_small(&self) -> bool {
-        !self.ran_out && self.interval_s <= CLOSE_S && self.share <= YOUNG
+        !self.ran_out && !self.shrunk && self.interval_s <= CLOSE_S && self.share <= YOUNG
     }
 }
 

@@ -1,0 +1,104 @@
+//! What the scheduler shows of the collector's threads: for pauses whose record has no CPU times,
+//! as that of a live recording.
+
+use super::PAUSES;
+use crate::collections::Pause;
+use crate::confidence::Ground;
+use crate::facts::{Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, titles};
+use crate::limits::LONG_MS;
+use crate::rules::gc_case::{GcCase, cited, most};
+use crate::rules::gc_cpu::Ready;
+use crate::rules::gc_heap_too_small::GcHeapTooSmall;
+use crate::{Finding, Judgement, Rule};
+
+/// By how much longer a pause was for the waiting of the collector's threads, milliseconds.
+fn wasted_ms<'a>(gc: &GcCase<'_, 'a>, pause: &Pause<'a>) -> f64 {
+    Ready::of(gc, std::iter::once(pause)).map_or(0.0, |ready| pause.ms() * ready.waited_share())
+}
+
+/// What the scheduler says of a JVM whose pauses have no CPU times; `None` where it was not
+/// watched.
+pub(super) fn judge(rule: &dyn Rule, gc: &GcCase<'_, '_>) -> Option<Judgement> {
+    let ready = Ready::of(gc, gc.slow.iter())?;
+    let wasted: f64 = gc.slow.iter().map(|p| wasted_ms(gc, p)).sum();
+    let usual: f64 = gc.base_of(|_| true).iter().map(|p| wasted_ms(gc, p)).sum();
+    let cost_ms = gc.case.excess_ms(wasted, usual);
+    let longest = gc.slow.iter().map(Pause::ms).fold(0.0, f64::max);
+    let enough = gc.slow.len() >= PAUSES || longest >= LONG_MS;
+    if !enough || !ready.is_starved() || !gc.matters(cost_ms) {
+        let fact = ruled_out::COLLECTOR_GOT_CPUS.is(Value::share(ready.waited_share()));
+        return Some(gc.ruled_out(fact.with("cost", Value::ms(cost_ms))));
+    }
+    Some(Judgement::Found(Box::new(found(rule, gc, &ready, cost_ms))))
+}
+
+fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, ready: &Ready, cost_ms: f64) -> Finding {
+    // Where the collections themselves are too many, CPUs that are short make each of them longer.
+    let too_many = matches!(GcHeapTooSmall.judge(gc.case, gc.jvm), Judgement::Found(_));
+    let (ground, why) = match too_many {
+        true => (Ground::Fits, &reasons::COLLECTIONS_EXPLAINED),
+        false => (Ground::Incomplete, &reasons::COLLECTOR_TIMED),
+    };
+    let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, &gc.slow);
+    let paused = Value::ms(gc.slow.iter().map(Pause::ms).sum());
+    let title = titles::GC_WAITED_FOR_CPU.is(Value::share(ready.waited_share()));
+    finding.title = title.with("paused", paused).into();
+    finding.culprit = culprits::TAKEN_CPUS.fact().into();
+    finding.meaning = meanings::COLLECTOR_WAITED.fact().into();
+    finding.evidence.push(ready.evidence(&gc.slow));
+    let longest = most(&gc.slow, |pause| wasted_ms(gc, pause));
+    finding.evidence.extend(longest.into_iter().map(|p| cited(&p.span, pauses::pause(p))));
+    finding.remedies = vec![remedies::CPUS_FOR_COLLECTOR.remedy(), remedies::WORKERS_BY_CPUS.remedy()];
+    finding.verify = vec![checks::COLLECTOR_GETS_CPUS.fact().into()];
+    finding
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::vocabulary::{figure, kind};
+    use fathom_recording::{Role, Sink, SourceId, SpanRow};
+
+    use super::*;
+    use crate::Confidence;
+    use crate::built::{Built, judged};
+    use crate::rules::gc_starved_of_cpu::GcStarvedOfCpu;
+
+    /// Forty pauses of 300 ms of a JVM whose two collector threads waited for a CPU for so long in
+    /// each.
+    fn pauses(waited_ms: i64) -> Built {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let threads = [11, 12].map(|tid| built.recording.thread(built.jvm, Some(tid), "GC Thread", Role::Gc));
+        for i in 0..40 {
+            let at = f64::from(i) * 1.4;
+            built.pause("Pause Young", "G1 Evacuation Pause", at, 300.0, &[]);
+            let from = (at * 1e9) as i64;
+            for thread in threads {
+                let mut row = |kind: &'static str, ends: (i64, i64), figures: &[(&str, f64)]| {
+                    let thread = Some(thread);
+                    let row =
+                        SpanRow { thread, figures, ..SpanRow::new(kind, "", ends, built.jvm, SourceId(0)) };
+                    built.recording.span(&row);
+                };
+                let waited_ns = waited_ms * 1_000_000;
+                row(kind::SCHED_WATCHED, (from, from + 1_400_000_000), &[]);
+                row(kind::SCHED_OFF, (from, from + waited_ns), &[(figure::RUNQ_NS, waited_ns as f64)]);
+                row(kind::SCHED_OFF, (from + 300_000_000, from + 1_400_000_000), &[]);
+            }
+        }
+        built
+    }
+
+    #[test]
+    fn a_collector_whose_threads_waited_for_a_cpu_is_starved_without_cpu_times_in_the_log() {
+        let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &pauses(270).sealed()) else { panic!() };
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert!((finding.cost_ms - 40.0 * 270.0).abs() < 100.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn one_whose_threads_ran_is_not() {
+        let judgement = judged(&GcStarvedOfCpu, &pauses(60).sealed());
+        let Judgement::RuledOut { figure, .. } = judgement else { panic!("{judgement:?}") };
+        assert_eq!(figure.fact().metric, &ruled_out::COLLECTOR_GOT_CPUS);
+    }
+}
