@@ -30,6 +30,12 @@ impl<'a> Chains<'a> {
         at_last.or_else(|| self.thread_named(self.last_switch(thread, span)?.label(label::WAKER)?))
     }
 
+    /// The thread of the same process that a time off the CPU was ended by.
+    pub(crate) fn woke(&self, off: &Span<'_>) -> Option<ThreadId> {
+        let waker = self.thread_named(off.label(label::WAKER)?)?;
+        (self.recording.threads[waker.index()].process == off.process()).then_some(waker)
+    }
+
     /// The wait for a lock that went on after the switch at the end of a span: whoever was woken
     /// did not get it, and waited again.
     fn woken_in_vain(&self, thread: ThreadId, span: &Span<'_>) -> Option<Span<'a>> {

@@ -3,8 +3,11 @@
 //! ```text
 //! waits of a lock ─┬─ the owner at the beginning of each ─┐
 //!                  └─ whose wait ended, and so got it ────┴─▶ who held it, until another one does, it queues again, has nothing
-//!                                                             to do, or is seen outside of the method in which it took it
+//!                                                             to do, wakes the next one, or is seen outside of the method
+//!                                                             in which it took it
 //! ```
+
+mod handed_over;
 
 use std::collections::BTreeMap;
 
@@ -12,17 +15,20 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{Recording, StackId, StrId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::handed_over::let_go_ns;
 use super::lock_identity::Lock;
 use super::wait_case::Waits;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::waits::place::{NO_PLACE, Seen, java_method, place, seen_within};
 
-/// From a timestamp on, somebody holds a lock, or somebody queues for it.
+/// From a timestamp on, somebody holds a lock, or somebody queues for it, or it is let go.
+#[derive(Default)]
 struct Event<'a> {
     at_ns: i64,
     holder: Option<ThreadId>,
     waiter: Option<ThreadId>,
+    let_go: bool,
     /// The method in which the holder took it, where that is known: it is seen on its stacks until
     /// it lets go.
     place: Option<&'a str>,
@@ -58,7 +64,9 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
         let list = events.entry(object).or_default();
         let owner = chains.owner(&span).filter(|owner| Some(*owner) != span.thread());
         let owner = owner.filter(|owner| !waits_itself(owner, span.t0_ns()));
-        list.push(Event { at_ns: span.t0_ns(), holder: owner, waiter: span.thread(), place: None });
+        list.push(Event { at_ns: span.t0_ns(), holder: owner, waiter: span.thread(), ..Event::default() });
+        let let_go = let_go_ns(chains, &span).filter(|_| lock.is_exclusive() && !lock.several);
+        list.extend(let_go.map(|at_ns| Event { at_ns, let_go: true, ..Event::default() }));
         let is_cut = span.label(fathom_recording::vocabulary::label::CUT).is_some();
         let got = span.thread().filter(|_| lock.is_exclusive() && !is_cut);
         list.extend(got.map(|thread| {
@@ -70,21 +78,21 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
                 kind::LOCK_MONITOR => java_method(recording, span.stack(), waits),
                 _ => Some(place(recording, span.stack(), &[])).filter(|place| *place != NO_PLACE),
             };
-            Event { at_ns: span.t1_ns(), holder: Some(thread), waiter: None, place }
+            Event { at_ns: span.t1_ns(), holder: Some(thread), place, ..Event::default() }
         }));
     }
     let mut held: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
     let mut releases = Releases::new(waits.case.recording, chains, lock.is_monitor(waits));
     for (object, mut list) in events {
-        list.sort_by_key(|event| (event.at_ns, event.holder, event.waiter));
+        list.sort_by_key(|event| (event.at_ns, !event.let_go, event.holder, event.waiter));
         let wanted = Intervals::of(wanted.remove(&object).unwrap_or_default());
         let mut now: Option<Held<'_>> = None;
         let end = wanted.ranges().last().map_or(0, |s| s.1);
-        let last = Event { at_ns: end, holder: None, waiter: None, place: None };
-        for Event { at_ns, holder, waiter, place } in list.into_iter().chain([last]) {
+        let last = Event { at_ns: end, ..Event::default() };
+        for Event { at_ns, holder, waiter, let_go, place } in list.into_iter().chain([last]) {
             let queues_again = now.is_some_and(|(thread, ..)| waiter == Some(thread));
             let changes = holder.is_some_and(|holder| now.is_none_or(|(thread, ..)| thread != holder));
-            if !(queues_again || changes || at_ns == end) {
+            if !(queues_again || changes || let_go || at_ns == end) {
                 continue;
             }
             if let Some((thread, from, place)) = now.take() {
