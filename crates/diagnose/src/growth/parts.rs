@@ -58,6 +58,8 @@ const FEWER: usize = 5;
 const REACHED: f64 = 0.5;
 /// What of the baseline a pool must have lived in to have been there.
 const WAS_THERE: f64 = 0.1;
+/// What of a thread's time in the baseline may be unknown for the rest to be compared with.
+const SEEN: f64 = 0.5;
 /// Waits that ended from which on a rate can be given.
 const FEW: usize = 2;
 
@@ -233,12 +235,16 @@ pub(super) fn of<'a>(
         let mut own_parts = ByKey::default();
         let short = places.of_short_waits(chains, thread);
         let named = chains.naming(thread);
+        let (mut base_ms, mut base_unseen_ms) = (0.0, 0.0);
         for (frame, windows) in frames.iter().enumerate() {
             for category in Category::ALL {
                 let own = by_category[category.index()].and(windows);
                 if frame != BASE {
                     lived_ms += own.length_ms();
                     unseen_ms += if category == Category::Unknown { own.length_ms() } else { 0.0 };
+                } else {
+                    base_ms += own.length_ms();
+                    base_unseen_ms += if category == Category::Unknown { own.length_ms() } else { 0.0 };
                 }
                 if own.is_empty() || category == Category::Unknown {
                     continue;
@@ -268,7 +274,10 @@ pub(super) fn of<'a>(
             RunQueue if works || at_work.is_empty() => true,
             _ => !without_background || !part.is_background(&lengths_ms),
         };
-        own_parts.retain(|key, part| !is_of_jdk_alone(key) && stays(key, part));
+        // Of a thread that was not seen in the baseline (it waited from before the recording on),
+        // nothing that it waits for is known to be more than before.
+        let was_seen = works || base_unseen_ms <= SEEN * base_ms;
+        own_parts.retain(|key, part| was_seen && !is_of_jdk_alone(key) && stays(key, part));
         own_parts.values_mut().filter(|_| is_new && !works).for_each(|part| part.is_new = true);
         let causes = own_parts.into_iter().flat_map(|(key, part)| attributed(key, part, thread));
         all.extend(causes.map(|(cause, part)| (pool, cause, part)));

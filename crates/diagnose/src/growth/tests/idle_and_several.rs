@@ -1,5 +1,7 @@
 //! Threads that look after something every so often, and waits for one resource by many names.
 
+use fathom_recording::{Sampling, Source};
+
 use super::*;
 
 #[test]
@@ -41,6 +43,42 @@ fn a_pool_that_always_waits_for_time_outs_and_does_no_operations_is_no_part_of_t
     // Who waits for time-outs more often when less is done; and who had never done so.
     assert!(!charged(60));
     assert!(charged(0));
+}
+
+/// The main thread slept from before the recording on: of its first wait there is no record, and its
+/// second begins when the service becomes slow.
+#[test]
+fn what_a_thread_that_was_not_seen_in_the_baseline_waits_for_is_no_growth() {
+    let sleep = [("futex_wait", FrameType::Kernel), ("java.lang.Thread.sleep", FrameType::C2)];
+    let sleep = [&sleep[..], &[("shop.Main.main", FrameType::C2)]].concat();
+    let charged = |seen_before: bool| {
+        let mut service = Service::of((300.0, 60.0));
+        for i in 0..4 {
+            let name = format!("worker-{i}");
+            let thread = service.thread(&name);
+            service.off(thread, &READ, (30, 80), &[(label::PEER, "10.0.0.7:5432")]);
+            for tenth in 0..600 {
+                let ran_ms = if is_slow(i64::from(tenth) / 10) { 5.0 } else { 40.0 };
+                let at = f64::from(tenth) / 10.0 + 0.09;
+                service.built.on_cpu(&name, &[("shop.Cart.add", FrameType::C2)], at, ran_ms);
+            }
+        }
+        let sampling =
+            Sampling { event: "cpu-clock".into(), unit: "ns".into(), rate_hz: 100, period: Some(10_000_000) };
+        let covers_ns = Some((0, 60 * S));
+        let sampler = Source { sampling: Some(sampling), covers_ns, ..Source::default() };
+        service.built.recording.add_source(sampler);
+        let main = service.thread("main");
+        let stack = service.stack(&sleep);
+        if seen_before {
+            let frames = [("futex_wait", FrameType::Kernel), ("shop.Main.start", FrameType::C2)];
+            let start = service.stack(&frames);
+            service.row(kind::SCHED_OFF, main, (0, 20_000), Some(start), &[]);
+        }
+        service.row(kind::SCHED_OFF, main, (20_000, 40_000), Some(stack), &[]);
+        service.diagnosis().account.iter().any(|charge| charge.to.contains("shop.Main.main"))
+    };
+    assert_eq!([charged(true), charged(false)], [true, false]);
 }
 
 #[test]
