@@ -45,8 +45,8 @@ fn a_pool_that_always_waits_for_time_outs_and_does_no_operations_is_no_part_of_t
     assert!(charged(0));
 }
 
-/// The main thread slept from before the recording on: of its first wait there is no record, and its
-/// second begins when the service becomes slow.
+/// The main thread slept from before the recording on: of its first wait there is no record, and
+/// its second begins when the service becomes slow.
 #[test]
 fn what_a_thread_that_was_not_seen_in_the_baseline_waits_for_is_no_growth() {
     let sleep = [("futex_wait", FrameType::Kernel), ("java.lang.Thread.sleep", FrameType::C2)];
