@@ -51,6 +51,8 @@ const SHORT: f64 = 0.2;
 /// Share of the waits of another pool that a pool must have ended in the baseline to be what that
 /// one waits for.
 const ENDS: f64 = 0.5;
+/// Sleeps of up to this length, milliseconds, in the mean, are those between two looks at a queue.
+const LOOKS_AGAIN_MS: f64 = 10.0;
 /// How many times as long as usual a thread may wait for a CPU for as much running.
 const DEPRIVED: f64 = 1.5;
 
@@ -136,11 +138,15 @@ pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
 }
 
 /// The longest of slow windows, where it makes up half of them: in a short one next to it something
-/// else may have acted.
+/// else may have acted. Of it the middle half: where a window was found, its ends are uncertain,
+/// and a stage that has work for all of it has work for the middle.
 fn mostly(windows: &[Window]) -> Vec<Window> {
     let all: i64 = windows.iter().map(Window::length_ns).sum();
     match windows.iter().max_by_key(|window| window.length_ns()) {
-        Some(longest) if 2 * longest.length_ns() >= all => vec![*longest],
+        Some(longest) if 2 * longest.length_ns() >= all => {
+            let quarter = longest.length_ns() / 4;
+            vec![Window { from_ns: longest.from_ns + quarter, to_ns: longest.to_ns - quarter }]
+        }
         _ => windows.to_vec(),
     }
 }
@@ -290,13 +296,14 @@ fn mainly<'a>(
 
 impl<'a> Growth<'a> {
     /// What grew because others wait for a stage: waits for threads, those that were followed to a
-    /// connection of nobody in particular, and the stage's own part.
+    /// connection of nobody in particular, short sleeps between two looks at a full queue, and the
+    /// stage's own part.
     pub(super) fn behind<'g>(&self, stage: &Stage<'a>, left: &[&'g Grown<'a>]) -> Vec<&'g Grown<'a>> {
         let is_behind = |g: &&&'g Grown<'a>| {
             let followed =
                 g.key.category == Category::Network && g.key.target.is_empty() && g.way().is_some();
             g.key.category != Category::Idle
-                && (on_threads(g.key.category) || followed || self.is_own(stage, g))
+                && (on_threads(g.key.category) || followed || looks_again(g) || self.is_own(stage, g))
         };
         left.iter().filter(is_behind).copied().collect()
     }
@@ -311,6 +318,15 @@ impl<'a> Growth<'a> {
     fn is_own(&self, stage: &Stage<'a>, grown: &Grown<'a>) -> bool {
         grown.key == stage.key && grown.part.threads.iter().any(|id| stage.threads.contains(id))
     }
+}
+
+/// Whether it is sleeping for so short a time that it can only be to look again for something.
+fn looks_again(grown: &Grown<'_>) -> bool {
+    let (ended, ms) =
+        (grown.part.ended[0] + grown.part.ended[1], grown.part.ended_ms[0] + grown.part.ended_ms[1]);
+    let sleeps = matches!(grown.key.category, Category::Sleep | Category::TimedWait);
+    // Where none was long enough to be recorded one by one, all were short.
+    sleeps && ms <= LOOKS_AGAIN_MS * ended as f64
 }
 
 #[cfg(test)]

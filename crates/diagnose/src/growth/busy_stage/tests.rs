@@ -27,12 +27,29 @@ const WRITE: [(&str, fathom_recording::FrameType); 4] = [
     ("java.io.FileOutputStream.write", C2),
     ("shop.Journal.write", C2),
 ];
+/// Between two looks at a ring that is full.
+const POLL: [(&str, fathom_recording::FrameType); 3] = [
+    ("futex_wait", Kernel),
+    ("java.util.concurrent.locks.LockSupport.parkNanos", C2),
+    ("shop.Ring.next", C2),
+];
+
 /// Six sessions that wait for most of each tenth of a second, and `writers` that write for the
 /// given part of it, usually and while it is slow, and wait for work else, brought by `woken_by`;
 /// `left`: how many of them there are while it is slow.
 fn diagnosis(writers: i64, left: i64, write_ms: (i64, i64), woken_by: &str) -> Diagnosis {
+    waiting((&GET, 98), (writers, left), write_ms, woken_by)
+}
+
+/// The same of sessions that wait so, for so many milliseconds at a time while it is slow.
+fn waiting(
+    (wait, each_ms): (&[(&str, fathom_recording::FrameType)], i64),
+    (writers, left): (i64, i64),
+    write_ms: (i64, i64),
+    woken_by: &str,
+) -> Diagnosis {
     let mut service = Service::of((300.0, 60.0));
-    let get = service.stack(&GET);
+    let get = service.stack(wait);
     let (take, write) = (service.stack(&TAKE), service.stack(&WRITE));
     let named = |service: &mut Service, tid: i64, name: &str, to_ms: i64| {
         let thread = service.built.recording.thread(service.built.jvm, Some(tid), name, Role::App);
@@ -42,9 +59,14 @@ fn diagnosis(writers: i64, left: i64, write_ms: (i64, i64), woken_by: &str) -> D
     for i in 0..6 {
         let session = named(&mut service, 100 + i, &format!("session-{i}"), 60_000);
         for tenth in 0..600 {
-            let length = if is_slow(tenth / 10) { 98 } else { 40 };
             // Who ended the wait is not known, as of virtual threads.
-            service.row(kind::SCHED_OFF, session, (tenth * 100, tenth * 100 + length), Some(get), &[]);
+            let mut waits = |from: i64, to: i64| {
+                service.row(kind::SCHED_OFF, session, (tenth * 100 + from, tenth * 100 + to), Some(get), &[]);
+            };
+            match is_slow(tenth / 10) {
+                true => (0..98 / each_ms).for_each(|i| waits(i * each_ms, (i + 1) * each_ms)),
+                false => waits(0, 40),
+            }
         }
     }
     for i in 0..writers {
@@ -84,6 +106,16 @@ fn the_stage_that_never_waits_for_work_any_more_is_what_the_others_wait_for() {
         .states(&facts::BUSY_STAGE, &[("who", "thread journal-0 is"), ("value", "97%"), ("baseline", "30%")]);
     assert!(stage.culprit.fact().name("value").unwrap().contains("/run/audit.pipe"), "{stage:#?}");
     assert!(stage.share.is_some_and(|share| share > 0.9), "{stage:#?}");
+}
+
+#[test]
+fn who_sleeps_between_two_looks_at_a_full_queue_waits_for_the_stage_that_empties_it() {
+    let polled = |each_ms| waiting((&POLL, each_ms), (1, 1), (30, 97), "session-3 (103)");
+    let looks_again = polled(7);
+    assert_eq!(looks_again.findings[0].rule, STAGE_RULE, "{looks_again:#?}");
+    // A sleep of a tenth of a second is one that the code wants.
+    let sleeps = polled(98);
+    assert_ne!(sleeps.findings[0].rule, STAGE_RULE, "{sleeps:#?}");
 }
 
 #[test]
