@@ -150,6 +150,8 @@ super::metrics! {
         "the method runs as Java; whether this CPU supports the intrinsic was not seen";
     CPUS_BUSY_TOO = "reason-cpus-busy-too",
         "other metrics point to busy CPUs too; run-queue times of the workers would prove it";
+    VIRTUAL_THREADS_AT_A_TIME = "reason-virtual-threads-at-a-time",
+        "the waits were measured; how many of these virtual threads there were at a time is not known, and so they may cost far less";
     COLLECTOR_TIMED = "reason-collector-timed",
         "each wait of the collector's threads for a CPU was timed; how long the pauses are with CPUs that are free, only a run with them shows";
     COLLECTIONS_EXPLAINED = "reason-collections-explained",

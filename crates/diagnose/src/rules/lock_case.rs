@@ -210,7 +210,11 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let without_cpu = |holders: &Holders| holders.is_covered() && holders.waits_for_a_cpu();
     let ground = if deadlock.is_some() {
         Ground::Standstill
-    } else if first.class.is_empty() || holders.as_ref().is_some_and(without_cpu) || !hot {
+    } else if first.class.is_empty()
+        || holders.as_ref().is_some_and(without_cpu)
+        || !hot
+        || waits.may_cost_little()
+    {
         // Time that stacks alone attribute to a lock: nothing shows which one it is.
         Ground::Fits
     } else {
@@ -219,6 +223,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let why = match &holders {
         _ if deadlock.is_some() => reasons::DEADLOCK.fact(),
         _ if first.class.is_empty() => reasons::STACKS_OF_SWITCHES.fact(),
+        _ if waits.may_cost_little() => reasons::VIRTUAL_THREADS_AT_A_TIME.fact(),
         Some(holders) if !holders.is_covered() => {
             reasons::HOLDERS_PARTLY.is(Value::ms(holders.covered_ms)).with("of", Value::ms(holders.wanted_ms))
         }

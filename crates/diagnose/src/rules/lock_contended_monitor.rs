@@ -112,6 +112,25 @@ mod tests {
         assert!((finding.cost_ms - 54_000.0).abs() < 100.0, "{}", finding.cost_ms);
     }
 
+    /// Virtual threads of which each waits once and shortly: how many there are at a time nobody
+    /// knows, and for most of the time none waits.
+    #[test]
+    fn waits_of_virtual_threads_that_may_cost_little_are_no_more_than_consistent() {
+        let confidence = |each_ms: f64| {
+            let mut built = Built::jvm("25", "G1", 60.0);
+            built.watched("carrier", 60.0);
+            for request in 0..600 {
+                let name = format!("virtual thread #{request}");
+                built.on_thread(kind::LOCK_MONITOR, &name, "shop.Cart", f64::from(request) / 10.0, each_ms);
+            }
+            match judged(&LockContendedMonitor, &built.sealed()) {
+                Judgement::Found(finding) => finding.confidence,
+                judgement => panic!("{judgement:?}"),
+            }
+        };
+        assert_eq!([10.0, 60.0].map(confidence), [Confidence::ConsistentWith, Confidence::Likely]);
+    }
+
     #[test]
     fn a_wait_during_a_stop_of_the_jvm_is_not_the_locks() {
         let mut built = contended(2, 0.01);

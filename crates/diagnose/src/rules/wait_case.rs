@@ -209,10 +209,34 @@ impl<'c, 'a> Waits<'c, 'a> {
 
     /// What the waits cost the threads that waited, in wall time: their time above the baseline's,
     /// per thread that lived at a time. What a thread would have done meanwhile is taken to be
-    /// worth what it does otherwise; an upper bound where others did its work.
+    /// worth what it does otherwise; an upper bound where others did its work. It is no more than
+    /// the time in which anybody waited: of virtual threads that live for one request each, how
+    /// many there were at a time is not known.
     pub(crate) fn cost_ms(&self) -> f64 {
         let each = self.case.excess_ms(self.total_ms(), self.base_ms) / self.at_a_time();
-        each.max(self.attributed_ms)
+        each.min(self.any_ms() + self.unlisted_ms()).max(self.attributed_ms)
+    }
+
+    /// Whether it is mainly virtual threads that waited, nobody did for most of the time, and no
+    /// series shows what was lost: then what they cost may be far less than the longest that it can
+    /// be.
+    pub(crate) fn may_cost_little(&self) -> bool {
+        let is_virtual = |wait: &&Wait<'_>| {
+            let thread = wait.span.thread().and_then(|id| self.case.recording.threads.get(id.index()));
+            thread.is_some_and(|thread| thread.tid.is_none())
+        };
+        let virtual_ms: f64 = self.slow.iter().filter(is_virtual).map(|w| w.ms).sum();
+        let watched = self.case.recording.spans_of(kind::SCHED_WATCHED).next().is_some();
+        self.case.lost_by.is_empty()
+            && watched
+            && 2.0 * virtual_ms > self.total_ms()
+            && 2.0 * self.any_ms() < Case::length_ms(&self.case.slow)
+    }
+
+    /// Time of the slow windows in which any thread is recorded to have waited, milliseconds.
+    fn any_ms(&self) -> f64 {
+        let ranges = self.slow.iter().map(|w| (w.span.t0_ns(), w.span.t1_ns()));
+        Case::union_ms(ranges, &self.case.slow)
     }
 
     /// Waits put together by a key, the most expensive first.
