@@ -44,7 +44,7 @@ test-ui:
 test-long: export FATHOM_TEST_NOTES = $(CURDIR)/target/test-notes.txt
 test-long: setup ## tests that take a minute each, which `make test` leaves out
 	@mkdir -p target && rm -f $(FATHOM_TEST_NOTES)
-	$(CARGO) test --workspace -j $(JOBS) $(addprefix --test ,agent compare computing heap_leaks heap_live jdk_changes jmh symbols) -- --ignored; \
+	$(CARGO) test --workspace -j $(JOBS) $(addprefix --test ,agent jvm symbols) -- --ignored; \
 	  passed=$$?; scripts/test-notes.sh $(FATHOM_TEST_NOTES); exit $$passed
 
 # 700 MB of packages, and minutes of starting servers: not a part of `make test`.

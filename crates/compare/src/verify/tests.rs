@@ -1,4 +1,5 @@
-//! Verdicts on causes put together by hand; those on real logs are in crates/cli/tests/verify.rs.
+//! Verdicts on causes put together by hand; those on real logs are in
+//! crates/cli/tests/jvm/verify.rs.
 
 use fathom_diagnose::Confidence;
 

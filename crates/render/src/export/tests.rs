@@ -1,5 +1,5 @@
 //! Every format holds the same totals. Their own programs' readers are asked in
-//! crates/cli/tests/exports.rs.
+//! crates/cli/tests/files/exports.rs.
 
 use std::io::Read;
 
