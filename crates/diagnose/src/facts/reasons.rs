@@ -154,6 +154,8 @@ super::metrics! {
         "the waits were measured; how many of these virtual threads there were at a time is not known, and so they may cost far less";
     COLLECTOR_TIMED = "reason-collector-timed",
         "each wait of the collector's threads for a CPU was timed; how long the pauses are with CPUs that are free, only a run with them shows";
+    LITTLE_OF_THE_RUN = "reason-little-of-the-run",
+        "each wait of the collector's threads for a CPU was timed; it is little of the whole run, and no series shows that anything was slow then";
     COLLECTIONS_EXPLAINED = "reason-collections-explained",
         "each wait of the collector's threads for a CPU was timed; but there are too many collections for another reason, which is a finding of its own: CPUs that are short make each of them longer";
     MAY_BE_SWAPPED = "reason-may-be-swapped",

@@ -15,8 +15,10 @@ use crate::{Evidence, Fact};
 const SEVERAL: f64 = 1.5;
 /// What of them must be left at most.
 const LEFT: f64 = 0.6;
-/// How many times as long, or as short, as usual each may take.
+/// How many times as long as usual each may take, …
 const AS_EVER: f64 = 1.3;
+/// … and how many times as short: those that are left have the peer to themselves.
+const SHORTER: f64 = 2.0;
 
 /// How many threads at a time do something, slow and in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,13 +33,21 @@ impl Growth<'_> {
     pub(super) fn fewer(&self, grown: &Grown<'_>) -> Option<Fewer> {
         // What a waiting thread is charged with is the time of another one.
         let waited = grown.part.waited_ms();
-        let own = |frame: usize| (grown.part.ms[frame] - waited[frame]).max(0.0);
+        // Of short waits, which are known by their sums, nobody knows at which peer or file.
+        let is_same = |g: &&Grown<'_>| {
+            g.key.category == grown.key.category && g.key.place == grown.key.place && g.cause != grown.cause
+        };
+        let unnamed: Vec<_> = self.grown.iter().filter(|g| is_same(g) && g.key.target.is_empty()).collect();
+        let own = |frame: usize| {
+            let unnamed = unnamed.iter().map(|g| g.part.ms[frame] - g.part.waited_ms()[frame]);
+            (grown.part.ms[frame] - waited[frame] + unnamed.sum::<f64>()).max(0.0)
+        };
         let [first, second, base_ms] = self.lengths_ms;
         let at_a_time = [(own(0) + own(1)) / (first + second), own(BASE) / base_ms];
         let operations = [self.per.by[0] + self.per.by[1], self.per.by[BASE]];
         let each_ms = [(own(0) + own(1)) / operations[0], own(BASE) / operations[1]];
         let waits_ms = (waited[0] + waited[1]) / operations[0] - waited[BASE] / operations[1];
-        let is_as_ever = each_ms[0] <= AS_EVER * each_ms[1] && each_ms[1] <= AS_EVER * each_ms[0];
+        let is_as_ever = each_ms[0] <= AS_EVER * each_ms[1] && each_ms[1] <= SHORTER * each_ms[0];
         let is_narrower = at_a_time[1] >= SEVERAL && at_a_time[0] <= LEFT * at_a_time[1];
         let grew_by_waits = waits_ms >= MOST * grown.by();
         (self.per.each.is_counted() && is_as_ever && is_narrower && grew_by_waits)

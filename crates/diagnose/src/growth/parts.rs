@@ -26,6 +26,7 @@ use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::places::{Places, SUMMED_WITHIN_NS, ShortWait, is_of_jdk};
 use crate::waits::Category;
+use crate::waits::replies::awaits_result;
 use reached::{is_reached, reached};
 use running::{Ran, ms_of, on_cpu, running, sampled};
 use split::attributed;
@@ -268,15 +269,22 @@ pub(super) fn of<'a>(
             Category::Sleep => works || !without_background || !is_alike(&part.ms, &lengths_ms),
             // So it is with one that looks after something every so often.
             TimedWait if !works => !without_background || !part.is_habit(&lengths_ms),
-            Waiting | NativeLock if !works => !without_background || !is_alike(&part.ms, &lengths_ms),
+            Waiting | NativeLock if !works && !is_asked_for(recording, part) => {
+                !without_background || !is_alike(&part.ms, &lengths_ms)
+            }
             // Where CPUs are all busy, threads that do operations run and wait for as long as ever,
             // and do fewer of them when each takes more.
             RunQueue if works || at_work.is_empty() => true,
             _ => !without_background || !part.is_background(&lengths_ms),
         };
         // Of a thread that was not seen in the baseline (it waited from before the recording on),
-        // nothing that it waits for is known to be more than before.
+        // nothing that it waits for is known to be more than before; of one that was seen in part,
+        // the rest is taken to have been like that.
         let was_seen = works || base_unseen_ms <= SEEN * base_ms;
+        let seen_ms = if works { base_ms } else { base_ms - base_unseen_ms };
+        if seen_ms > 0.0 {
+            own_parts.values_mut().for_each(|part| part.ms[BASE] *= base_ms / seen_ms);
+        }
         own_parts.retain(|key, part| was_seen && !is_of_jdk_alone(key) && stays(key, part));
         own_parts.values_mut().filter(|_| is_new && !works).for_each(|part| part.is_new = true);
         let causes = own_parts.into_iter().flat_map(|(key, part)| attributed(key, part, thread));
@@ -302,6 +310,13 @@ pub(super) fn of<'a>(
     let threads = parts.by_cause.values().flat_map(|part| &part.threads);
     parts.threads = threads.collect::<FxHashSet<_>>().len();
     parts
+}
+
+/// Whether it is mainly waiting for results that the thread has asked for.
+fn is_asked_for(recording: &Recording, part: &Part<'_>) -> bool {
+    let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
+    let most = part.by_stack.iter().max_by(|a, b| slow(a.1).total_cmp(&slow(b.1)).then(b.0.cmp(a.0)));
+    most.is_some_and(|(stack, _)| awaits_result(recording, *stack))
 }
 
 /// Whether a pool was hardly there in the baseline.

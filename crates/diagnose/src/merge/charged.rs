@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fathom_recording::ProcessId;
 
-use super::order::{by_cost, is_about_stops};
+use super::order::{by_cost, is_about_stops, is_sure, may_be_usual};
 use crate::facts::{Value, merged, reasons};
 use crate::intervals::Intervals;
 use crate::rules::yields;
@@ -23,7 +23,10 @@ use crate::{Case, Evidence, Fact, Finding};
 pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> {
     share_out(&mut findings, case.loss.lost_ms);
     by_cost(&mut findings);
-    findings.sort_by_key(|finding| yields(finding.rule));
+    // What may be usual, and is compared with nothing, takes no time from a cause that is surer.
+    let is_vague = |f: &Finding| case.base.is_empty() && may_be_usual(f) && !is_sure(f);
+    let any_sure = findings.iter().any(is_sure);
+    findings.sort_by_key(|finding| (yields(finding.rule), any_sure && is_vague(finding)));
     let mut left_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { f64::INFINITY };
     let mut claims: Vec<Claim> = Vec::new();
     let mut kept: Vec<Finding> = Vec::new();

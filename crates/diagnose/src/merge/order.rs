@@ -19,7 +19,7 @@ const ABOUT: f64 = 0.8;
 /// what is only summed up as well, or of threads that sleep longer between operations, is the
 /// better answer. So is one compared with what may be usual, where no loss was measured.
 pub(crate) fn weight_ms(finding: &Finding) -> f64 {
-    let usual = finding.share.is_none() && is(finding, Rule::may_be_usual);
+    let usual = finding.share.is_none() && may_be_usual(finding);
     let weight = if usual {
         USUAL_SHARE
     } else if yields(finding.rule) || finding.rule == PACE_RULE {
@@ -33,6 +33,16 @@ pub(crate) fn weight_ms(finding: &Finding) -> f64 {
 /// Whether the rule of a finding has a property.
 fn is(finding: &Finding, property: impl FnOnce(&'static dyn Rule) -> bool) -> bool {
     rules::find(finding.rule).is_some_and(property)
+}
+
+/// Whether what a finding describes may be so at other times as well.
+pub(super) fn may_be_usual(finding: &Finding) -> bool {
+    is(finding, Rule::may_be_usual)
+}
+
+/// Whether a finding is more than consistent with what was seen.
+pub(super) fn is_sure(finding: &Finding) -> bool {
+    finding.confidence > Confidence::ConsistentWith
 }
 
 /// Whether a finding says why the JVM was stopped.
@@ -68,7 +78,6 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
     // what makes others grow and is as sure; what is only consistent with that comes after it.
     let grew = |f: &Finding| [RULE, STAGE_RULE].contains(&f.rule);
     let makes_others_grow = |f: &Finding| is(f, Rule::makes_others_grow);
-    let is_sure = |f: &Finding| f.confidence > Confidence::ConsistentWith;
     let goes_before = |f: &Finding, first: &Finding| match (grew(first), grew(f)) {
         (true, false) => {
             f.confidence == Confidence::Proven
@@ -85,8 +94,8 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
     }
     // What a cause brings about stands behind it, and asks for other recommendations.
     let follows = |f: &Finding, cause: &Finding| {
-        let is_sure = cause.confidence > Confidence::ConsistentWith && cause.process_id == f.process_id;
-        is_sure && is(cause, |rule| rule.brings_about().contains(&f.rule))
+        let of_it = is_sure(cause) && cause.process_id == f.process_id;
+        of_it && is(cause, |rule| rule.brings_about().contains(&f.rule))
     };
     for cause in 1..findings.len() {
         if let Some(first) = findings[..cause].iter().position(|f| follows(f, &findings[cause])) {

@@ -105,6 +105,20 @@ fn the_same_pause_is_charged_to_one_finding() {
 }
 
 #[test]
+fn what_may_be_usual_takes_no_time_from_a_surer_cause_where_nothing_is_compared() {
+    with_case(20_000.0, |case, jvm| {
+        let first = |confidence: Confidence| {
+            let mut taken = finding(case, jvm, "cpu-taken-by-others", 16_000.0, &[(0, 20_000)]);
+            taken.confidence = confidence;
+            let lock = finding(case, jvm, "lock-contended-juc", 15_000.0, &[(0, 20_000)]);
+            rank(vec![taken, lock], case)[0].rule
+        };
+        assert_eq!(first(Confidence::ConsistentWith), "lock-contended-juc");
+        assert_eq!(first(Confidence::Likely), "cpu-taken-by-others");
+    });
+}
+
+#[test]
 fn the_same_cause_in_another_jvm_is_added_from_the_other_frame_and_in_the_same_one_it_is_not() {
     with_case(2_000.0, |case, jvm| {
         let replica = ProcessId(jvm.0 + 1);

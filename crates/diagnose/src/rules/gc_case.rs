@@ -130,6 +130,11 @@ impl<'c, 'a> GcCase<'c, 'a> {
         burden::shows_share(logged.length_ns(), self.all.len())
     }
 
+    /// For how long the JVM was logged, milliseconds.
+    pub(crate) fn logged_ms(&self) -> f64 {
+        burden::intervals(self.case.recording, self.jvm).length_ms()
+    }
+
     /// That there are collections, and too few, or in too short a time, to judge their share of it.
     pub(crate) fn too_few(&self, rule: &dyn Rule) -> Judgement {
         let pauses = self.slow.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));

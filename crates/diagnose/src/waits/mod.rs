@@ -11,6 +11,7 @@ pub(crate) mod place;
 mod polls;
 pub(crate) mod queues;
 pub(crate) mod record;
+pub(crate) mod replies;
 pub(crate) mod stack;
 
 pub use at_rest::is_at_rest;

@@ -9,7 +9,7 @@ use crate::limits::LONG_MS;
 use crate::rules::gc_case::{GcCase, cited, most};
 use crate::rules::gc_cpu::Ready;
 use crate::rules::gc_heap_too_small::GcHeapTooSmall;
-use crate::{Finding, Judgement, Rule};
+use crate::{Finding, Judgement, MATTERS_SHARE, Rule};
 
 /// By how much longer a pause was for the waiting of the collector's threads, milliseconds.
 fn wasted_ms<'a>(gc: &GcCase<'_, 'a>, pause: &Pause<'a>) -> f64 {
@@ -35,9 +35,14 @@ pub(super) fn judge(rule: &dyn Rule, gc: &GcCase<'_, '_>) -> Option<Judgement> {
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, ready: &Ready, cost_ms: f64) -> Finding {
     // Where the collections themselves are too many, CPUs that are short make each of them longer.
     let too_many = matches!(GcHeapTooSmall.judge(gc.case, gc.jvm), Judgement::Found(_));
-    let (ground, why) = match too_many {
-        true => (Ground::Fits, &reasons::COLLECTIONS_EXPLAINED),
-        false => (Ground::Incomplete, &reasons::COLLECTOR_TIMED),
+    let longest = gc.slow.iter().map(Pause::ms).fold(0.0, f64::max);
+    // Where only the stops show what was slow, they must be much of the whole run: a part of it in
+    // which more work is done has more collections.
+    let is_much = !gc.on_stops() || longest >= LONG_MS || cost_ms >= MATTERS_SHARE * gc.logged_ms();
+    let (ground, why) = match (too_many, is_much) {
+        (true, _) => (Ground::Fits, &reasons::COLLECTIONS_EXPLAINED),
+        (_, false) => (Ground::Fits, &reasons::LITTLE_OF_THE_RUN),
+        _ => (Ground::Incomplete, &reasons::COLLECTOR_TIMED),
     };
     let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, &gc.slow);
     let paused = Value::ms(gc.slow.iter().map(Pause::ms).sum());
