@@ -40,6 +40,9 @@ const FROZEN: [&str; 2] = ["percpu_rwsem_wait", "__percpu_down_read"];
 /// What a thread of the JVM or of its collector does in a stop that waits for another of them.
 const AWAITS_THE_JVM: &str = "waiting for another thread of the JVM";
 
+/// What a thread does that has no work until the time comes that it has set: a scheduler's.
+const UNTIL_A_TIME: &str = "idle until a time that it had set";
+
 /// A thing that a thread did.
 pub(super) struct Doing<'a> {
     pub(super) category: Category,
@@ -354,6 +357,7 @@ impl<'a> Chains<'a> {
         let is_the_jvms = matches!(role, Role::Gc | Role::Vm);
         let words = match category {
             Category::Idle if is_the_jvms && waker().is_some() => AWAITS_THE_JVM,
+            Category::Idle if span.label(label::INTERRUPT) == Some(interrupt::TIMER) => UNTIL_A_TIME,
             _ => category.words(),
         };
         let what = format!("{words}{with}{place}");

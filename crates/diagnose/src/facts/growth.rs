@@ -47,6 +47,11 @@ super::metrics! {
     /// The same, with what each takes in the baseline.
     AT_A_TIME = "threads-at-a-time",
         "without those that wait: {each!} an operation, {each-baseline!} in the baseline; {value:.1} threads at a time, {baseline:.1} in the baseline";
+    /// Waits that last as long as Linux holds an acknowledgement back.
+    DELAYED_ACKS = "delayed-acknowledgements",
+        "{value} of these waits last 40 to 50 ms, and Linux holds an acknowledgement back for 40: as where a request is written in pieces (Nagle's algorithm)";
+    /// Threads that wait for one answer all the time.
+    UNANSWERED = "unanswered", "{value|thread has|threads have} had no answer for up to {longest}";
     /// Operations of the JVM that ask each of its threads.
     HANDSHAKES = "handshakes-made", "the JVM makes {handshake} {value:.0} times a second instead of {baseline:.0}";
     /// The same, with their number.

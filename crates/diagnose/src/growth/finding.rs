@@ -3,6 +3,7 @@
 use fathom_recording::StackId;
 use fathom_recording::vocabulary::{fact, kind, label};
 
+use super::answers::Answers;
 use super::callers::{Callers, mostly_in};
 use super::carriers::has_carried;
 use super::lead::Lead;
@@ -146,6 +147,13 @@ impl<'a> Growth<'a> {
             also.push(fewer.in_title());
             finding.evidence.insert(0, fewer.evidence());
             finding.remedies.insert(0, remedies::FIND_LOST_PERMITS.remedy());
+        }
+        if key.category == Category::Network
+            && let Some(answers) = Answers::of(case, part)
+        {
+            also.push(answers.in_title());
+            finding.evidence.insert(1.min(finding.evidence.len()), answers.evidence());
+            finding.remedies.insert(0, answers.remedy());
         }
         let handshakes = handshakes::made_more(case, jvm).filter(|_| key.category == Category::Stopped);
         if let Some(handshakes) = handshakes {

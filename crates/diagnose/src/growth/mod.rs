@@ -17,6 +17,7 @@
 //! Limits. The baseline must be there and seen by the same sources. Of several JVMs only that in
 //! which most grew is looked at.
 
+mod answers;
 mod attributed;
 mod below;
 pub(crate) mod busy_pools;

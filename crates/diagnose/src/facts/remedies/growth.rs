@@ -7,6 +7,12 @@ super::remedies! {
     TCP_NODELAY = "remedy-tcp-nodelay",
         "TCP_NODELAY at the connections that answer: Socket.setTcpNoDelay(true), StandardSocketOptions.TCP_NODELAY; in Netty childOption(ChannelOption.TCP_NODELAY, true)",
         "any JDK", "more and smaller packets where many small writes are made";
+    ASK_AT_ONCE = "remedy-ask-at-once",
+        "write a request in one call (a BufferedOutputStream with one flush(), a gathering write), or TCP_NODELAY at the connections that ask: Socket.setTcpNoDelay(true)",
+        "any JDK", "";
+    TIME_OUT_FOR_ANSWERS = "remedy-time-out-for-answers",
+        "a limit on the time that an answer may take (Socket.setSoTimeout, the timeout of an HttpRequest, the driver's socket time-out), and a new connection after it: see with ss -tn whether the peer still knows of these",
+        "any JDK", "a call that would have been answered late fails";
     LOOK_BETWEEN = "remedy-look-between",
         "look at what lies between: buffers that are not flushed, queues before pools, timers and rate limits, the network (ss -ti), the clients",
         "any JDK", "";

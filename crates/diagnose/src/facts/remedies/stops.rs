@@ -68,7 +68,7 @@ super::remedies! {
         "take class histograms rarely; jcmd PID GC.class_histogram -all and jmap -histo without :live collect nothing first",
         "any JDK", "garbage is counted too";
     FEWER_STACKS = "remedy-fewer-stacks",
-        "take stacks less often, of fewer threads and frames (ThreadMXBean.getThreadInfo(ids, depth))",
+        "take stacks less often, of fewer threads and frames (ThreadMXBean.getThreadInfo(ids, depth)), and without the synchronizers that threads own, for which the JVM walks its whole heap (dumpAllThreads(…, true), jstack -l)",
         "any JDK", "";
     NO_LIST_OF_LOCKS = "remedy-no-list-of-locks",
         "no list of java.util.concurrent locks (jstack -l, jcmd Thread.print -l, dumpAllThreads(…, true)): the JVM looks through the whole heap for them",
