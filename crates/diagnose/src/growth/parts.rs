@@ -16,6 +16,7 @@
 
 mod reached;
 mod running;
+mod short;
 mod split;
 
 use fathom_recording::{ProcessId, Recording, StackId, ThreadId};
@@ -296,6 +297,7 @@ pub(super) fn of<'a>(
             parts.by_cause.entry(cause).or_default().merge(part);
         }
     }
+    short::named(&mut parts.by_cause);
     if kept == Kept::AtWork && ran_ms.iter().all(|ms| *ms <= 0.0) {
         ran.values().for_each(|weights| (0..FRAMES).for_each(|f| ran_ms[f] += weights[f] / 1e6));
     }
