@@ -78,6 +78,8 @@ super::metrics! {
         "only {value} of that were recorded, too little to judge, so the whole run is looked at";
     WATCHED_INSTEAD = "watched-time-instead",
         "threads were watched only at other times, and no log explains that slow time, so the watched time is judged instead";
+    RECORDED_ALONE = "recorded-level-alone",
+        "all of the recording is below the usual level of the series, so what was recorded is compared with itself alone: usually {value} {unit}";
     RECORDED = "slow-time-recorded", "only the {value} of {of} slow time that were recorded are judged";
     RUN_RECORDED = "run-recorded", "only the {value} that were recorded are judged";
     WATCHED = "slow-time-watched", "only the {value} of {of} slow time in which threads were watched are judged";

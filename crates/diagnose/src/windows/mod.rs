@@ -7,6 +7,7 @@ pub(crate) mod dips;
 mod exchanges;
 mod fewer;
 pub(crate) mod progress;
+mod recorded;
 mod rise;
 pub(crate) mod spec;
 pub(crate) mod stops;
@@ -121,6 +122,13 @@ pub(crate) fn choose<'a>(
     let usable = |series: &fathom_recording::Series| timeline.usable(series);
     let mut progress = Progress::of(recording, usable);
     let mut found = progress.as_ref().and_then(dips::find);
+    let within = progress
+        .as_ref()
+        .zip(found.as_ref())
+        .and_then(|(progress, found)| recorded::instead(progress, found, &timeline.recorded()));
+    if let Some((part, dips)) = within {
+        (progress, found) = (Some(part), Some(dips));
+    }
     // A service of which as much is asked as ever shows its trouble in the latency alone.
     if found.as_ref().is_none_or(|found| found.slow.is_empty())
         && let Some((latency, slower)) =
