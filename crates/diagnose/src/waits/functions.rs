@@ -47,6 +47,13 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Category)] = &[
     // gcLocker.cpp: memory is there only after a collection, which native code that holds an array
     // keeps from beginning.
     (Native, &["GCLocker::*", "GC_locker::*"], Category::AllocationStall),
+    // Concurrent collectors that are too late hold up who allocates (shenandoahHeap.cpp,
+    // shenandoahPacer.cpp, zPageAllocator.cpp).
+    (
+        Native,
+        &["ShenandoahHeap::allocate_memory*", "ShenandoahPacer::*", "ZPageAllocator::alloc_page*"],
+        Category::AllocationStall,
+    ),
     (Kernel, &["exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"], Category::PageFault),
     (Native, &["getaddrinfo", "__GI_getaddrinfo", "getnameinfo", "gethostbyname*"], Category::Dns),
     // The native methods that call those, where the C library's frames could not be walked.
@@ -67,6 +74,8 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Category)] = &[
         &["java.net.InetAddress$NameServiceAddresses.get", "java.net.InetAddress.checkLookupTable"],
         Category::Dns,
     ),
+    // XNIO (Undertow) waits at a selector until a connection takes or brings something.
+    (Java, &["org.xnio.nio.SelectorUtils.await*"], Category::Network),
     (
         Java,
         &[
@@ -229,3 +238,30 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Category)] = &[
     (Kernel, &["do_sys_poll", "do_poll", "poll_schedule_timeout*", "do_select"], Category::Network),
     (Kernel, &["futex_wait*", "do_futex"], Category::NativeLock),
 ];
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::FrameType::{self, C2, Jvm, Kernel};
+
+    use super::Category;
+    use crate::built::Built;
+    use crate::waits::stack::ByStack;
+
+    fn category(innermost_first: &[(&str, FrameType)]) -> Category {
+        let mut built = Built::jvm("25", "Shenandoah", 1.0);
+        let stack = built.stack(innermost_first);
+        ByStack::of(&built.sealed()).category(stack)
+    }
+
+    #[test]
+    fn a_wait_for_memory_or_for_room_to_send_is_no_lock_and_no_rest() {
+        let allocates = ("ShenandoahHeap::allocate_memory", Jvm);
+        let memory = [("futex_wait", Kernel), allocates, ("shop.Feed.add", C2)];
+        assert_eq!(category(&memory), Category::AllocationStall);
+        let selector = [("ep_poll", Kernel), ("sun.nio.ch.EPollSelectorImpl.doSelect", C2)];
+        let awaits = ("org.xnio.nio.SelectorUtils.await", C2);
+        let writes = [&selector[..], &[awaits, ("shop.Download.document", C2)]].concat();
+        assert_eq!(category(&writes), Category::Network);
+        assert_eq!(category(&selector), Category::Idle);
+    }
+}
