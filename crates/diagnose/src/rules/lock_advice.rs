@@ -16,7 +16,11 @@ pub(crate) fn of(class: &str, held: bool) -> Vec<&'static Metric> {
             true => [&remedies::RETURN_EARLY, &remedies::GIVE_BACK, &remedies::MORE_PERMITS],
             false => [&remedies::GIVE_BACK, &remedies::RETURN_EARLY, &remedies::MORE_PERMITS],
         };
-        return unfair.into_iter().chain(permits).collect();
+        // Where it is known what is done with them, that is what takes the time.
+        return match held {
+            true => permits.into_iter().chain(unfair).collect(),
+            false => unfair.into_iter().chain(permits).collect(),
+        };
     }
     if is("ReadWriteLock") {
         let unfair = unfair(&remedies::UNFAIR_READ_WRITE);
@@ -45,7 +49,9 @@ mod tests {
         let locks = "java.util.concurrent.locks.";
         assert_eq!(first(&format!("{locks}ReentrantLock$FairSync")), &remedies::UNFAIR_LOCK);
         assert_eq!(first(&format!("{locks}ReentrantReadWriteLock$FairSync")), &remedies::UNFAIR_READ_WRITE);
-        assert_eq!(first("java.util.concurrent.Semaphore$FairSync"), &remedies::UNFAIR_SEMAPHORE);
+        let fair = |held| of("java.util.concurrent.Semaphore$FairSync", held);
+        assert_eq!(fair(false).first(), Some(&&remedies::UNFAIR_SEMAPHORE));
+        assert_eq!(fair(true).last(), Some(&&remedies::UNFAIR_SEMAPHORE));
         let unfair = [
             "java.util.concurrent.Semaphore$NonfairSync".to_owned(),
             format!("{locks}ReentrantLock$NonfairSync"),

@@ -8,6 +8,7 @@
 //! ```
 
 mod handed_over;
+mod permits;
 
 use std::collections::BTreeMap;
 
@@ -106,6 +107,13 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
             }
             now = holder.map(|holder| (holder, at_ns, place));
         }
+    }
+    let permits = permits::holders(lock, waits);
+    let length_ns = |held: &BTreeMap<ThreadId, Vec<(i64, i64)>>| {
+        Intervals::of(held.values().flatten().copied()).length_ns()
+    };
+    if length_ns(&permits) > length_ns(&held) {
+        held = permits;
     }
     let held: BTreeMap<ThreadId, Intervals> =
         held.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect();
