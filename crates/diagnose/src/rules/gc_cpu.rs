@@ -1,7 +1,7 @@
 //! Whether a collector had the CPUs that it could use: by the CPU times of a log's pauses, else by
 //! what the scheduler shows of its threads.
 
-use fathom_recording::vocabulary::source;
+use fathom_recording::vocabulary::{kind, source};
 use fathom_recording::{Role, ThreadId};
 
 use super::gc_case::{GcCase, summed};
@@ -37,6 +37,8 @@ impl Ready {
         gc: &GcCase<'_, 'a>,
         pauses: impl Iterator<Item = &'p Pause<'a>>,
     ) -> Option<Self> {
+        // Of a log alone nothing is to be looked for, however long it is.
+        gc.case.recording.spans_of(kind::SCHED_WATCHED).next()?;
         let chains = gc.case.chains();
         let threads = gc.case.recording.threads.iter().enumerate();
         let own = threads.filter(|(_, thread)| thread.process == gc.jvm && thread.role == Role::Gc);
