@@ -18,6 +18,8 @@ use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Finding, Window};
 
+/// What a part must have grown by, of what the first one did, to be shown.
+const NOISE: f64 = 0.02;
 /// Functions that make a connection, of the kernel and the JDK.
 const CONNECTS: [&str; 5] = [
     "inet_stream_connect",
@@ -76,7 +78,7 @@ impl<'a> Growth<'a> {
         let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.cause == g.cause);
         let evidence = grown
             .iter()
-            .filter(|g| g.by() > 0.0 && (worked(g) || is_behind(g)))
+            .filter(|g| g.by() > NOISE * lead.part.by() && (worked(g) || is_behind(g)))
             .take(SHOWN)
             .map(|g| g.evidence(case.jvm_name(jvm), per.each));
         let mut evidence: Vec<Evidence> = evidence.collect();
