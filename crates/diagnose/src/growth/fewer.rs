@@ -33,15 +33,7 @@ impl Growth<'_> {
     pub(super) fn fewer(&self, grown: &Grown<'_>) -> Option<Fewer> {
         // What a waiting thread is charged with is the time of another one.
         let waited = grown.part.waited_ms();
-        // Of short waits, which are known by their sums, nobody knows at which peer or file.
-        let is_same = |g: &&Grown<'_>| {
-            g.key.category == grown.key.category && g.key.place == grown.key.place && g.cause != grown.cause
-        };
-        let unnamed: Vec<_> = self.grown.iter().filter(|g| is_same(g) && g.key.target.is_empty()).collect();
-        let own = |frame: usize| {
-            let unnamed = unnamed.iter().map(|g| g.part.ms[frame] - g.part.waited_ms()[frame]);
-            (grown.part.ms[frame] - waited[frame] + unnamed.sum::<f64>()).max(0.0)
-        };
+        let own = |frame: usize| (grown.part.ms[frame] - waited[frame]).max(0.0);
         let [first, second, base_ms] = self.lengths_ms;
         let at_a_time = [(own(0) + own(1)) / (first + second), own(BASE) / base_ms];
         let operations = [self.per.by[0] + self.per.by[1], self.per.by[BASE]];

@@ -59,7 +59,7 @@ impl Rule for GcStarvedOfCpu {
          prints the same figures; the log alone cannot distinguish it, so the verdict is *consistent with*, unless \
          something else points to the CPUs: operations that have nothing to do are late to reach their \
          safepoint as well, ZGC prints the machine's load, or the JVM has more workers than CPUs. The \
-         scheduler's record of the workers tells it apart. Where there are too many collections for another reason as well, \
+         scheduler's record of the workers distinguishes it. Where there are too many collections for another reason as well, \
          it is *consistent with* at most."
     }
 

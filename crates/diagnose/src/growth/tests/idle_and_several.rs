@@ -4,6 +4,19 @@ use fathom_recording::{Sampling, Source};
 
 use super::*;
 
+/// A worker that asks a peer for its operations, for longer while the service is slow, and runs for
+/// less of the time then.
+fn worker(service: &mut Service, i: usize) {
+    let name = format!("worker-{i}");
+    let thread = service.thread(&name);
+    service.off(thread, &READ, (30, 80), &[(label::PEER, "10.0.0.7:5432")]);
+    for tenth in 0..600 {
+        let ran_ms = if is_slow(i64::from(tenth) / 10) { 5.0 } else { 40.0 };
+        let at = f64::from(tenth) / 10.0 + 0.09;
+        service.built.on_cpu(&name, &[("shop.Cart.add", FrameType::C2)], at, ran_ms);
+    }
+}
+
 #[test]
 fn a_pool_that_always_waits_for_time_outs_and_does_no_operations_is_no_part_of_them() {
     let poll = [
@@ -21,14 +34,7 @@ fn a_pool_that_always_waits_for_time_outs_and_does_no_operations_is_no_part_of_t
     let charged = |habit_ms: i64| {
         let mut service = Service::of((300.0, 60.0));
         for i in 0..4 {
-            let name = format!("worker-{i}");
-            let thread = service.thread(&name);
-            service.off(thread, &READ, (30, 80), &[(label::PEER, "10.0.0.7:5432")]);
-            for tenth in 0..600 {
-                let ran_ms = if is_slow(i64::from(tenth) / 10) { 5.0 } else { 40.0 };
-                let at = f64::from(tenth) / 10.0 + 0.09;
-                service.built.on_cpu(&name, &[("shop.Cart.add", FrameType::C2)], at, ran_ms);
-            }
+            worker(&mut service, i);
             let poller = service.thread(&format!("poller-{i}"));
             service.off(poller, &poll, (habit_ms, 90), &[]);
             let rest = service.stack(&rest);
@@ -53,16 +59,7 @@ fn what_a_thread_that_was_not_seen_in_the_baseline_waits_for_is_no_growth() {
     let sleep = [&sleep[..], &[("shop.Main.main", FrameType::C2)]].concat();
     let charged = |seen_before: bool| {
         let mut service = Service::of((300.0, 60.0));
-        for i in 0..4 {
-            let name = format!("worker-{i}");
-            let thread = service.thread(&name);
-            service.off(thread, &READ, (30, 80), &[(label::PEER, "10.0.0.7:5432")]);
-            for tenth in 0..600 {
-                let ran_ms = if is_slow(i64::from(tenth) / 10) { 5.0 } else { 40.0 };
-                let at = f64::from(tenth) / 10.0 + 0.09;
-                service.built.on_cpu(&name, &[("shop.Cart.add", FrameType::C2)], at, ran_ms);
-            }
-        }
+        (0..4).for_each(|i| worker(&mut service, i));
         let sampling =
             Sampling { event: "cpu-clock".into(), unit: "ns".into(), rate_hz: 100, period: Some(10_000_000) };
         let covers_ns = Some((0, 60 * S));
