@@ -32,7 +32,8 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// In some pauses of a JVM; `None` where the scheduler was not watched.
+    /// In some pauses of a JVM; `None` where the scheduler was not watched, or most of
+    /// their time was not seen.
     pub(super) fn of<'p, 'a: 'p>(
         gc: &GcCase<'_, 'a>,
         pauses: impl Iterator<Item = &'p Pause<'a>>,
@@ -44,7 +45,7 @@ impl Ready {
         let own = threads.filter(|(_, thread)| thread.process == gc.jvm && thread.role == Role::Gc);
         let own: Vec<_> = own.filter_map(|(i, _)| chains.by_category(ThreadId(i as u32))).collect();
         let ranges: Vec<_> = pauses.map(|p| (p.span.t0_ns(), p.span.t1_ns())).collect();
-        let mut ready = Self::default();
+        let (mut ready, mut unseen_ms) = (Self::default(), 0.0);
         for by_category in &own {
             let (mut ran_ns, mut waited_ns) = (0, 0);
             for category in Category::ALL {
@@ -53,6 +54,7 @@ impl Ready {
                     || ranges.iter().map(|(from, to)| intervals.length_within_ns(*from, *to)).sum::<i64>();
                 match category {
                     Category::RunQueue | Category::Throttled => waited_ns += ns(),
+                    Category::Unknown => unseen_ms += ns() as f64 / 1e6,
                     _ if category.is_running() => ran_ns += ns(),
                     _ => {}
                 }
@@ -61,7 +63,9 @@ impl Ready {
             ready.ran_ms += ran_ns as f64 / 1e6;
             ready.waited_ms += waited_ns as f64 / 1e6;
         }
-        (ready.threads > 0).then_some(ready)
+        // Of what nobody saw nothing is known, neither that they waited nor that they did not.
+        let is_seen = unseen_ms <= ready.ran_ms + ready.waited_ms;
+        (ready.threads > 0 && is_seen).then_some(ready)
     }
 
     /// What the threads waited of the time in which they could run.

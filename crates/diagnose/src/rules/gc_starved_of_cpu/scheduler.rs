@@ -61,7 +61,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, ready: &Ready, cost_ms: f64) -> F
 #[cfg(test)]
 mod tests {
     use fathom_recording::vocabulary::{figure, kind};
-    use fathom_recording::{Role, Sink, SourceId, SpanRow};
+    use fathom_recording::{Role, Sampling, Sink, Source, SourceId, SpanRow};
 
     use super::*;
     use crate::Confidence;
@@ -105,5 +105,17 @@ mod tests {
         let judgement = judged(&GcStarvedOfCpu, &pauses(60).sealed());
         let Judgement::RuledOut { figure, .. } = judgement else { panic!("{judgement:?}") };
         assert_eq!(figure.fact().metric, &ruled_out::COLLECTOR_GOT_CPUS);
+    }
+
+    /// By samples of the CPUs, the threads ran for none of the time in which no switch was seen.
+    #[test]
+    fn of_a_collector_that_nobody_saw_it_is_not_known() {
+        let mut built = pauses(1);
+        let sampling =
+            Sampling { event: "cpu-clock".into(), unit: "ns".into(), rate_hz: 100, period: Some(10_000_000) };
+        let covers_ns = Some((0, 60_000_000_000));
+        built.recording.add_source(Source { sampling: Some(sampling), covers_ns, ..Source::default() });
+        let judgement = judged(&GcStarvedOfCpu, &built.sealed());
+        assert!(matches!(judgement, Judgement::Inconclusive(_)), "{judgement:?}");
     }
 }
