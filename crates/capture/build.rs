@@ -34,6 +34,8 @@ fn main() {
             .obj(out.join(format!("{name}.bpf.o")))
             .clang(&clang)
             .clang_args(arguments())
+            // A literal of 1.5 million numbers takes seconds to format and to compile.
+            .reference_obj(true)
             .build_and_generate(&skeleton);
         if let Err(error) = built {
             panic!(
@@ -42,7 +44,7 @@ fn main() {
             );
         }
         let generated = std::fs::read_to_string(&skeleton).expect("it was just written");
-        let whole = readable(&generated) + &constants(&generated);
+        let whole = readable(&generated, &name) + &constants(&generated);
         std::fs::write(&skeleton, whole).expect("it was just written");
     }
 }
@@ -50,7 +52,20 @@ fn main() {
 /// Lets the structs of a skeleton that are made of nothing but numbers be read from bytes and
 /// written as such (`src/bpf/record.rs`). That this is sound is for the compiler to find: it
 /// refuses what `zerocopy` cannot derive.
-fn readable(skeleton: &str) -> String {
+fn readable(skeleton: &str, object: &str) -> String {
+    // What user space never reads, and what it knows by the types of `tables` alone
+    // (`src/unwind/shared.rs`): to derive these for each object would take half of the time that
+    // the crate takes to be checked.
+    const KERNELS_OWN: [&str; 4] = ["bpf_perf_event_data", "license", "pt_regs", "walk"];
+    const OF_TABLES: [&str; 7] = [
+        "code_heap",
+        "code_mapping",
+        "jvm_code",
+        "jvm_field",
+        "process_code",
+        "row_page",
+        "unwind_row",
+    ];
     const NUMBERS: [&str; 8] = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"];
     const STRUCT: &str = "pub struct ";
     const DERIVED: &str =
@@ -81,12 +96,17 @@ fn readable(skeleton: &str) -> String {
             break;
         }
     }
-    let is_known = |line: &str| {
+    let is_read = |name: &str| {
+        known.contains(name)
+            && !KERNELS_OWN.contains(&name)
+            && (object == "tables" || !OF_TABLES.contains(&name))
+    };
+    let is_derived = |line: &str| {
         line.trim_start()
             .strip_prefix(STRUCT)
-            .is_some_and(|rest| known.contains(rest.trim_end_matches(" {\n")))
+            .is_some_and(|rest| is_read(rest.trim_end_matches(" {\n")))
     };
-    let derived = |line: &str| if is_known(line) { format!("{DERIVED}{line}") } else { line.to_owned() };
+    let derived = |line: &str| if is_derived(line) { format!("{DERIVED}{line}") } else { line.to_owned() };
     skeleton.split_inclusive('\n').map(derived).collect()
 }
 
