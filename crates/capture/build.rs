@@ -57,15 +57,8 @@ fn readable(skeleton: &str, object: &str) -> String {
     // (`src/unwind/shared.rs`): to derive these for each object would take half of the time that
     // the crate takes to be checked.
     const KERNELS_OWN: [&str; 4] = ["bpf_perf_event_data", "license", "pt_regs", "walk"];
-    const OF_TABLES: [&str; 7] = [
-        "code_heap",
-        "code_mapping",
-        "jvm_code",
-        "jvm_field",
-        "process_code",
-        "row_page",
-        "unwind_row",
-    ];
+    const OF_TABLES: [&str; 7] =
+        ["code_heap", "code_mapping", "jvm_code", "jvm_field", "process_code", "row_page", "unwind_row"];
     const NUMBERS: [&str; 8] = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"];
     const STRUCT: &str = "pub struct ";
     const DERIVED: &str =
@@ -102,9 +95,7 @@ fn readable(skeleton: &str, object: &str) -> String {
             && (object == "tables" || !OF_TABLES.contains(&name))
     };
     let is_derived = |line: &str| {
-        line.trim_start()
-            .strip_prefix(STRUCT)
-            .is_some_and(|rest| is_read(rest.trim_end_matches(" {\n")))
+        line.trim_start().strip_prefix(STRUCT).is_some_and(|rest| is_read(rest.trim_end_matches(" {\n")))
     };
     let derived = |line: &str| if is_derived(line) { format!("{DERIVED}{line}") } else { line.to_owned() };
     skeleton.split_inclusive('\n').map(derived).collect()

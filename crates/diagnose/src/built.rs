@@ -6,6 +6,7 @@ use fathom_recording::{
     Source, SourceId, SpanId, SpanRow, StackId,
 };
 
+use crate::known::Known;
 use crate::{Case, Judgement, Loss, Rule, Window};
 
 /// A recording under construction. Times are seconds, lengths milliseconds.
@@ -285,7 +286,7 @@ pub fn whole_run(recording: &Recording) -> Case<'_> {
         lost_by: Vec::new(),
         exchanges: None,
         attributed: std::rc::Rc::default(),
-        chains: Default::default(),
+        known: Known::shared(recording),
     }
 }
 
@@ -307,7 +308,7 @@ pub fn slow_and_base(recording: &Recording, slow: (i64, i64), base: (i64, i64), 
         lost_by,
         exchanges: None,
         attributed: std::rc::Rc::default(),
-        chains: Default::default(),
+        known: Known::shared(recording),
     }
 }
 

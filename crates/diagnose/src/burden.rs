@@ -92,6 +92,8 @@ pub(crate) struct Heavy {
 pub(crate) struct Burden {
     /// All stops: collections and safepoints, what they share once.
     pub(crate) stops: Intervals,
+    /// When collections and stops were logged: see [`intervals`].
+    pub(crate) logged: Intervals,
     /// The run, or the part of it that is stopped most, where that matters.
     pub(crate) heavy: Option<Heavy>,
     /// Whether the run is long enough to be judged, and its stops take no more of it than a healthy
@@ -105,7 +107,7 @@ impl Burden {
         let logged = intervals(recording, jvm);
         let heavy = heavy(&stops, &logged);
         let quiet = is_quiet(&stops, &logged);
-        Self { stops, heavy, quiet }
+        Self { stops, logged, heavy, quiet }
     }
 
     /// The stops of a second or more.

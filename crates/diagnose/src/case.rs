@@ -1,6 +1,5 @@
 //! A case: a recording with its windows, and the few questions that rules ask of it.
 
-use std::cell::OnceCell;
 use std::rc::Rc;
 
 use fathom_recording::vocabulary::kind;
@@ -9,6 +8,7 @@ use fathom_recording::{ProcessId, Recording, Span};
 use crate::chain::{Chains, Stop};
 use crate::facts::Value;
 use crate::intervals::Intervals;
+use crate::known::Known;
 use crate::limits::MATTERS_SHARE;
 use crate::waits::Category;
 use crate::windows::progress::Progress;
@@ -43,9 +43,8 @@ pub struct Case<'a> {
     pub(crate) exchanges: Option<Rc<Progress>>,
     /// What of the loss operations spent on what, where they are counted.
     pub(crate) attributed: Rc<Attributed>,
-    /// Chains of the recording, made when a rule first asks for one; cases of one recording share
-    /// them.
-    pub(crate) chains: Rc<OnceCell<Chains<'a>>>,
+    /// What cases of one recording share.
+    pub(crate) known: Rc<Known<'a>>,
 }
 
 impl<'a> Case<'a> {
@@ -56,7 +55,7 @@ impl<'a> Case<'a> {
 
     /// What threads waited for, link by link.
     pub(crate) fn chains(&self) -> &Chains<'a> {
-        self.chains.get_or_init(|| Chains::of(self.recording))
+        self.known.chains()
     }
 
     /// The same case with its windows and its loss cut to some intervals: those that a source
@@ -90,7 +89,7 @@ impl<'a> Case<'a> {
             lost_by,
             exchanges: self.exchanges.clone(),
             attributed: Rc::new(self.attributed.scaled(kept.min(1.0))),
-            chains: Rc::clone(&self.chains),
+            known: Rc::clone(&self.known),
         }
     }
 
@@ -326,7 +325,7 @@ mod tests {
             lost_by: Vec::new(),
             exchanges: None,
             attributed: Rc::default(),
-            chains: Rc::default(),
+            known: Known::shared(recording),
         }
     }
 

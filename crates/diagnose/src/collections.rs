@@ -28,28 +28,9 @@ pub struct Pause<'a> {
     nested_full: bool,
     /// Whether the log says that it collected the old generation, by its name or otherwise.
     collected_old: bool,
-    words: Words,
-}
-
-/// The ids of the words that every rule asks of every pause: found once for all of them.
-#[derive(Clone, Copy)]
-struct Words {
-    user_s: Option<StrId>,
-    sys_s: Option<StrId>,
-    real_s: Option<StrId>,
-    workers: Option<StrId>,
-}
-
-impl Words {
-    fn of(recording: &Recording) -> Self {
-        let id = |word: &str| recording.strings.find(word);
-        Self {
-            user_s: id(figure::USER_S),
-            sys_s: id(figure::SYS_S),
-            real_s: id(figure::REAL_S),
-            workers: id(figure::WORKERS),
-        }
-    }
+    // What every rule asks of every pause is looked up once.
+    cause: Option<&'a str>,
+    cpu: Option<Cpu>,
 }
 
 /// What the name of a pause says. A long log has few names and many pauses, so each name is read
@@ -91,7 +72,7 @@ impl<'a> Pause<'a> {
 
     /// The cause that the log names: "G1 Evacuation Pause".
     pub fn cause(&self) -> Option<&'a str> {
-        self.span.label(label::CAUSE)
+        self.cause
     }
 
     /// Whether the log calls it, or a collection nested in it, a full one. One stop is one full
@@ -129,13 +110,7 @@ impl<'a> Pause<'a> {
 
     /// CPU seconds and wall seconds as its CPU line prints them.
     pub fn cpu(&self) -> Option<Cpu> {
-        let figure = |word: Option<StrId>| self.span.figure_by_id(word?);
-        Some(Cpu {
-            user_s: figure(self.words.user_s)?,
-            sys_s: figure(self.words.sys_s)?,
-            real_s: figure(self.words.real_s).unwrap_or(self.ms() / 1e3),
-            workers: figure(self.words.workers).filter(|w| *w >= 1.0),
-        })
+        self.cpu
     }
 
     /// What the old generation grew by, bytes; negative when it shrank. Old values where the log
@@ -190,6 +165,20 @@ pub struct Cpu {
 }
 
 impl Cpu {
+    /// Of the pauses of a recording.
+    fn of(recording: &Recording) -> impl Fn(&Span<'_>) -> Option<Self> + use<> {
+        let keys = [figure::USER_S, figure::SYS_S, figure::REAL_S, figure::WORKERS];
+        let [user_s, sys_s, real_s, workers] = keys.map(|key| recording.figure_of(key));
+        move |pause| {
+            Some(Self {
+                user_s: user_s(pause)?,
+                sys_s: sys_s(pause)?,
+                real_s: real_s(pause).unwrap_or(pause.duration_ns() as f64 / 1e9),
+                workers: workers(pause).filter(|w| *w >= 1.0),
+            })
+        }
+    }
+
     /// User and kernel mode together, seconds.
     pub fn cpu_s(&self) -> f64 {
         self.user_s + self.sys_s
@@ -242,7 +231,7 @@ pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Windo
         .filter_map(|nested| nested.parent())
         .collect();
     let full = recording.figure_of(figure::FULL);
-    let words = Words::of(recording);
+    let (cause, cpu) = (recording.label_of(label::CAUSE), Cpu::of(recording));
     let mut names: HashMap<StrId, Called> = HashMap::new();
     let mut last: Option<(StrId, Called)> = None;
     of_kind(recording, kind::GC_PAUSE, jvm, window)
@@ -255,7 +244,8 @@ pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Windo
             last = Some((name, called));
             let nested_full = with_full.contains(&span.id);
             let collected_old = nested_full || called.full || full(&span).is_some_and(|v| v > 0.0);
-            Pause { span, called, nested_full, collected_old, words }
+            let cause = cause(&span).map(|cause| recording.strings.get(cause));
+            Pause { span, called, nested_full, collected_old, cause, cpu: cpu(&span) }
         })
         .collect()
 }
@@ -263,12 +253,13 @@ pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Windo
 /// Pauses of a JVM whose records are truncated, so far as they name a failure or are full: their
 /// length is not known, and they are in no sum.
 pub fn cut_off(recording: &Recording, jvm: ProcessId) -> Vec<Pause<'_>> {
-    let words = Words::of(recording);
+    let cpu = Cpu::of(recording);
     of_kind(recording, kind::GC_CUT, jvm, None)
         .map(|span| {
             let called = Called::of(span.name());
             let collected_old = called.full || span.figure(figure::FULL).is_some_and(|v| v > 0.0);
-            Pause { span, called, nested_full: false, collected_old, words }
+            let cause = span.label(label::CAUSE);
+            Pause { span, called, nested_full: false, collected_old, cause, cpu: cpu(&span) }
         })
         .collect()
 }

@@ -1,6 +1,8 @@
 //! The collector as a whole, ruled out by one metric: whoever sees a slow JVM asks about GC first,
 //! and the metrics of single rules do not answer that.
 
+use std::rc::Rc;
+
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
 
@@ -9,7 +11,7 @@ use crate::facts::scope::OF_THE_LOSS;
 use crate::intervals::Intervals;
 use crate::ledger::STOPPED_BY_GC;
 use crate::sight::Sights;
-use crate::{COVERED, Case, LedgerRow, RuledOut, Sight, collections};
+use crate::{COVERED, Case, LedgerRow, RuledOut, Sight};
 
 /// The name of the row: no rule, but all of the collector's together.
 const ROW: &str = "gc";
@@ -36,7 +38,7 @@ pub(crate) fn ruled_out(
     if seen < COVERED * slow.length_ns() as f64 || case.matters(excess_ms) || !case.has(kind::GC_PAUSE, jvm) {
         return None;
     }
-    let pauses = collections::pauses(case.recording, jvm, None);
+    let pauses = Rc::clone(&case.known.stops(jvm).pauses);
     let log = pauses.first().and_then(|p| case.recording.sources.get(p.span.source().index()));
     Some(RuledOut {
         rule: ROW.to_owned(),

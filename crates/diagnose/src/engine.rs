@@ -4,18 +4,17 @@ mod blind_spots;
 mod credited;
 mod inputs;
 
-use std::cell::OnceCell;
 use std::rc::Rc;
 
 pub use blind_spots::is_summed;
 use fathom_recording::{ProcessId, Recording};
 
 use crate::Rule;
-use crate::burden::{self, Burden};
-use crate::chain::Chains;
+use crate::burden;
 use crate::facts::{Metric, Value, headlines, reasons, windows as words};
 use crate::growth::{self, Growth, demand, held};
 use crate::intervals::Intervals;
+use crate::known::Known;
 use crate::merge::Merged;
 use crate::rules::{self, RULES, queueing_after_disk};
 use crate::sight::Sights;
@@ -57,11 +56,11 @@ const SMALL_PART: f64 = 2.0;
 pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, WindowError> {
     let timeline = Timeline::of(recording);
     let (jvms, unplaced) = timeline.jvms();
-    let chains = Rc::new(OnceCell::new());
+    let known = Rc::new(Known::of(recording));
     let sights = Sights::of(recording);
     let judge_on = |find_on: FindOn| -> Result<_, WindowError> {
-        let chosen = windows::choose(recording, &jvms, &timeline, options, find_on, &chains)?;
-        let judged = judge(recording, &sights, &jvms, &timeline, &chosen, &chains);
+        let chosen = windows::choose(recording, &jvms, &timeline, options, find_on, &known)?;
+        let judged = judge(recording, &sights, &jvms, &timeline, &chosen, &known);
         Ok((chosen, judged))
     };
     let (mut chosen, mut judged) = judge_on(FindOn::Exchanges)?;
@@ -294,7 +293,7 @@ fn judge<'a>(
     jvms: &[ProcessId],
     timeline: &Timeline<'_>,
     chosen: &Chosen,
-    chains: &Rc<OnceCell<Chains<'a>>>,
+    known: &Rc<Known<'a>>,
 ) -> Judged<'a> {
     let mut case = Case {
         recording,
@@ -307,7 +306,7 @@ fn judge<'a>(
         lost_by: chosen.lost_by.clone(),
         exchanges: chosen.exchanges.clone(),
         attributed: Rc::default(),
-        chains: Rc::clone(chains),
+        known: Rc::clone(known),
     };
     let windows = chosen.windows.clone();
     // Stops were picked for being stops: that they grew says nothing.
@@ -408,7 +407,7 @@ fn judge<'a>(
         lost_by: Vec::new(),
         exchanges: None,
         attributed: Rc::default(),
-        chains: Rc::clone(&case.chains),
+        known: Rc::clone(&case.known),
     };
     let mut whole = merge::judge_all(&whole_case, sights, jvms, RULES);
     whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
@@ -420,7 +419,7 @@ fn judge<'a>(
     };
     whole.findings.retain(|finding| !refuted(finding));
     let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);
-    let quiet = |jvm: &ProcessId| Burden::of(recording, *jvm).quiet;
+    let quiet = |jvm: &ProcessId| case.known.stops(*jvm).burden.quiet;
     // Stops that are few, and short enough for nobody to notice, are no loss that asks for an
     // explanation.
     if merged.findings.is_empty() && jvms.iter().all(quiet) {

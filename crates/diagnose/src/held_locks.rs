@@ -6,6 +6,7 @@
 use fathom_recording::{ProcessId, Recording};
 
 use crate::chain::{Chains, HeldLocks};
+use crate::known::Known;
 use crate::rules::{lock_contended_juc, lock_contended_monitor, lock_holders, lock_identity};
 use crate::waits::place::NO_PLACE;
 use crate::{Case, Loss, Window};
@@ -27,11 +28,10 @@ impl<'a> Chains<'a> {
             lost_by: Vec::new(),
             exchanges: None,
             attributed: std::rc::Rc::default(),
-            chains: std::rc::Rc::new(chains.into()),
+            known: std::rc::Rc::new(Known::with_chains(recording, chains)),
         };
         let held_locks = held_locks(&case);
-        let cell = case.chains;
-        let chains = std::rc::Rc::try_unwrap(cell).ok().and_then(std::cell::OnceCell::into_inner);
+        let chains = std::rc::Rc::try_unwrap(case.known).ok().and_then(Known::into_chains);
         chains.unwrap_or_else(|| Self::of(recording)).knowing(held_locks)
     }
 }

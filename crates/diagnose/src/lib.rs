@@ -19,6 +19,7 @@ mod growth;
 mod headline;
 mod held_locks;
 mod intervals;
+mod known;
 mod ledger;
 mod limits;
 mod live_set;

@@ -7,6 +7,7 @@ use fathom_recording::vocabulary::source::SESSION;
 use super::*;
 use crate::built::Built;
 use crate::facts::{Metric, Value, merged, reasons, scope, switch_on};
+use crate::known::Known;
 use crate::{Confidence, Layer, Loss, Sight, Window};
 
 struct Named(&'static str);
@@ -64,7 +65,7 @@ fn with_case<T>(lost_ms: f64, test: impl FnOnce(&Case<'_>, ProcessId) -> T) -> T
             lost_by: Vec::new(),
             exchanges: None,
             attributed: std::rc::Rc::default(),
-            chains: Default::default(),
+            known: Known::shared(&recording),
         },
         jvm,
     )

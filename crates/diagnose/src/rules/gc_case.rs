@@ -6,7 +6,7 @@ use std::rc::Rc;
 use fathom_recording::vocabulary::{fact, kind, live};
 use fathom_recording::{ProcessId, Span};
 
-use crate::burden::{self, Burden};
+use crate::burden;
 use crate::collections::{self, Pause};
 use crate::confidence::Ground;
 use crate::facts::{Metric, Value, reasons, remedies, ruled_out, scope, switch_on};
@@ -58,9 +58,10 @@ pub(crate) struct GcCase<'c, 'a> {
 impl<'c, 'a> GcCase<'c, 'a> {
     /// The collections of a JVM. Without any trace of collections the judgement is inconclusive.
     pub(crate) fn of(case: &'c Case<'a>, jvm: ProcessId, rule: &dyn Rule) -> Result<Self, Judgement> {
-        let all = Rc::new(collections::pauses(case.recording, jvm, None));
-        let known = |key| case.recording.processes.get(jvm.index()).and_then(|p| p.fact(key)).is_some();
-        if all.is_empty() && !case.has(kind::GC_CONCURRENT, jvm) && !known(fact::COLLECTOR) {
+        let known = case.known.stops(jvm);
+        let all = Rc::clone(&known.pauses);
+        let is_known = |key| case.recording.processes.get(jvm.index()).and_then(|p| p.fact(key)).is_some();
+        if all.is_empty() && !case.has(kind::GC_CONCURRENT, jvm) && !is_known(fact::COLLECTOR) {
             return Err(Judgement::Inconclusive(BlindSpot {
                 what: scope::COLLECTIONS.is(Value::name(case.jvm_name(jvm))).into(),
                 rules: vec![rule.id().to_owned()],
@@ -77,7 +78,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         };
         let (slow, base) = (within(&case.slow), within(&case.base));
         let longest_slow_ns = slow.iter().map(|p| p.span.duration_ns()).max().unwrap_or(0);
-        let quiet = case.found_on_stops && Burden::of(case.recording, jvm).quiet;
+        let quiet = case.found_on_stops && known.burden.quiet;
         Ok(Self { case, jvm, all, slow, longest_slow_ns, base, quiet })
     }
 
@@ -126,13 +127,12 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// Whether the JVM was logged for long enough for shares of its time.
     pub(crate) fn is_a_run(&self) -> bool {
-        let logged = burden::intervals(self.case.recording, self.jvm);
-        burden::shows_share(logged.length_ns(), self.all.len())
+        burden::shows_share(self.case.known.stops(self.jvm).burden.logged.length_ns(), self.all.len())
     }
 
     /// For how long the JVM was logged, milliseconds.
     pub(crate) fn logged_ms(&self) -> f64 {
-        burden::intervals(self.case.recording, self.jvm).length_ms()
+        self.case.known.stops(self.jvm).burden.logged.length_ms()
     }
 
     /// That there are collections, and too few, or in too short a time, to judge their share of it.
@@ -184,7 +184,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
     /// The windows that shares of time are given of: the slow ones, or the whole run where those
     /// were picked for being stops.
     pub(crate) fn shared_of(&self) -> Vec<Window> {
-        let run = self.picked().then(|| burden::intervals(self.case.recording, self.jvm).windows());
+        let run = self.picked().then(|| self.case.known.stops(self.jvm).burden.logged.windows());
         run.filter(|windows| !windows.is_empty()).unwrap_or_else(|| self.case.slow.clone())
     }
 

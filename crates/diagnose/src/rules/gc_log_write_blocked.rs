@@ -87,8 +87,6 @@ impl Rule for GcLogWriteBlocked {
         if gc.slow.is_empty() && !case.has(kind::SAFEPOINT, jvm) {
             return gc.none(&ruled_out::NO_PAUSE);
         }
-        let mut waits: Vec<Wait<'_>> = gc.slow.iter().filter_map(within_pause).collect();
-        waits.extend(after_pause(&gc));
         let written = log_write::in_stops(case, jvm, &case.slow, WRITTEN_MS);
         // Where the call itself was seen, what the log leaves to guess is not needed.
         let filled = Intervals::of((written.iter()).map(|(stop, ..)| (stop.t0_ns(), stop.t1_ns())));
@@ -100,7 +98,17 @@ impl Rule for GcLogWriteBlocked {
                 |(stop, ..): &&log_write::Written<'_>| stop.overlap_ns(w.span.t0_ns(), w.span.t1_ns()) > 0;
             written.iter().filter(its).map(|(_, ms, ..)| ms).sum()
         };
-        waits.retain(|w| timed_ms(w) < FILLED * w.ms);
+        // Of the short ones, hundreds of thousands in a long log, the longest is kept.
+        let (mut waits, mut short): (Vec<Wait<'_>>, Option<Wait<'_>>) = Default::default();
+        let all = gc.slow.iter().filter_map(within_pause).chain(after_pause(&gc));
+        for wait in all.filter(|w| timed_ms(w) < FILLED * w.ms) {
+            if wait.ms >= GAP_MS {
+                waits.push(wait);
+            } else if short.as_ref().is_none_or(|short| wait.ms >= short.ms) {
+                short = Some(wait);
+            }
+        }
+        waits.extend(short);
         waits.extend(written.into_iter().map(|(span, ms, call, how)| Wait {
             span,
             ms,

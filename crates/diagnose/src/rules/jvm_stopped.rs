@@ -14,7 +14,7 @@ use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::{blind, cited, most, no_swap, ranges, summed};
 use crate::burden::{self, Burden};
-use crate::collections::{self, CPU_MIN_REAL_S, Pause};
+use crate::collections::{CPU_MIN_REAL_S, Pause};
 use crate::confidence::Ground;
 use crate::facts::{
     Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, scope, switch_on, titles,
@@ -77,17 +77,18 @@ impl Rule for JvmStopped {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let burden = Burden::of(case.recording, jvm);
+        let known = case.known.stops(jvm);
+        let burden = &known.burden;
         let slow = Intervals::of_windows(&case.slow);
         if burden.stops.is_empty() || slow.is_empty() {
             return Judgement::NotApplicable;
         }
         let measured = !case.whole_run && !case.lost_by.is_empty();
-        let found = if measured { in_windows(case, &burden) } else { over_run(case, &burden) };
+        let found = if measured { in_windows(case, burden) } else { over_run(case, burden) };
         match found {
             Some(seen) => Judgement::Found(Box::new(finding(self, case, jvm, &seen))),
             // What takes that much is not ruled out because it was seen for a short time only.
-            None if is_fragment(case, jvm, &burden) => blind(
+            None if is_fragment(case, burden) => blind(
                 self,
                 scope::STOPS_OF_FRAGMENT
                     .fact()
@@ -111,9 +112,9 @@ impl Rule for JvmStopped {
 
 /// Whether a JVM was logged for too short a time to know what share of its run stops take, and
 /// they took much of that.
-fn is_fragment(case: &Case<'_>, jvm: ProcessId, burden: &Burden) -> bool {
-    let logged = burden::intervals(case.recording, jvm);
-    let is_much = burden.stops.and(&logged).length_ms() >= MATTERS_SHARE * logged.length_ms();
+fn is_fragment(case: &Case<'_>, burden: &Burden) -> bool {
+    let logged = &burden.logged;
+    let is_much = burden.stops.and(logged).length_ms() >= MATTERS_SHARE * logged.length_ms();
     case.lost_by.is_empty()
         && is_much
         && !burden::shows_share(logged.length_ns(), burden.stops.ranges().len())
@@ -144,18 +145,19 @@ struct Sort {
 /// Stops by name and cause, those that took longest together first. Safepoints are listed where no
 /// collection fills them.
 fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(String, Sort)> {
-    let mut sorts: BTreeMap<String, Sort> = BTreeMap::new();
+    let mut sorts: BTreeMap<(&str, Option<&str>), Sort> = BTreeMap::new();
     for span in spans {
         let cause = span.label(label::CAUSE).filter(|cause| !span.name().contains(cause));
-        let name = match cause {
-            Some(cause) => format!("{}, {cause}", span.name()),
-            None => name_of(&span).to_owned(),
-        };
+        let name = cause.map_or_else(|| name_of(&span), |_| span.name());
         let ms = span.duration_ns() as f64 / 1e6;
-        let sort = sorts.entry(name).or_default();
+        let sort = sorts.entry((name, cause)).or_default();
         *sort = Sort { count: sort.count + 1, ms: sort.ms + ms, longest_ms: sort.longest_ms.max(ms) };
     }
-    let mut sorts: Vec<_> = sorts.into_iter().collect();
+    let words = |(name, cause): (&str, Option<&str>)| match cause {
+        Some(cause) => format!("{name}, {cause}"),
+        None => name.to_owned(),
+    };
+    let mut sorts: Vec<_> = sorts.into_iter().map(|(sort, took)| (words(sort), took)).collect();
     sorts.sort_by(|a, b| b.1.ms.total_cmp(&a.1.ms));
     sorts
 }
@@ -189,8 +191,8 @@ fn without_collections<'a>(
 
 fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Finding {
     let touches = |span: &Span<'_>| seen.stops.touches(span.t0_ns(), span.t1_ns());
-    let all = collections::pauses(case.recording, jvm, None);
-    let pauses: Vec<Pause<'_>> = all.into_iter().filter(|p| touches(&p.span)).collect();
+    let known = case.known.stops(jvm);
+    let pauses: Vec<Pause<'_>> = known.pauses.iter().filter(|p| touches(&p.span)).copied().collect();
     let collected = Intervals::of(pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns())));
     let safepoints = case.recording.spans_of(kind::SAFEPOINT).filter(|s| s.process() == jvm && touches(s));
     let other = without_collections(safepoints, &pauses);

@@ -13,7 +13,7 @@ use super::gc_case::no_swap;
 use super::gc_cpu::waited;
 use super::gc_first_touch::kernel_heavy;
 use crate::chain::{Link, Part};
-use crate::collections::{self, Pause};
+use crate::collections::Pause;
 use crate::confidence::Ground;
 use crate::facts::{
     Value, checks, culprits, meanings, reasons, remedies, scope, switch_on, titles, waits as facts,
@@ -361,7 +361,7 @@ fn found(
 /// what held them up may have held up others.
 fn collections_were_held_up(case: &Case<'_>, jvm: ProcessId) -> bool {
     let held_up = |p: &Pause<'_>| p.ms() >= VERY_LATE_MS && (kernel_heavy(p) || waited(p));
-    collections::pauses(case.recording, jvm, None).iter().any(held_up)
+    case.known.stops(jvm).pauses.iter().any(held_up)
 }
 
 fn evidence(

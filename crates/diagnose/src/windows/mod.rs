@@ -19,7 +19,6 @@ use chosen::chosen;
 pub(crate) use fewer::fewer_requests;
 pub use spec::{Clock, Options, TimestampSpec, WindowError, WindowSpec};
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -27,10 +26,9 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording};
 use jiff::tz::TimeZone;
 
-use crate::burden::Burden;
-use crate::chain::Chains;
 use crate::facts::{Value, windows as words};
 use crate::intervals::Intervals;
+use crate::known::Known;
 use crate::timeline::Timeline;
 use crate::waits::stack::ByStack;
 use crate::{Fact, FoundOn, Loss, Measure, Statement, Window, Windows};
@@ -108,7 +106,7 @@ pub(crate) fn choose<'a>(
     timeline: &Timeline<'_>,
     options: &Options,
     find_on: FindOn,
-    chains: &OnceCell<Chains<'a>>,
+    known: &Known<'a>,
 ) -> Result<Chosen, WindowError> {
     let clock = clock(timeline, options.zone.clone());
     let given = |specs: &[WindowSpec]| -> Result<Intervals, WindowError> {
@@ -160,7 +158,7 @@ pub(crate) fn choose<'a>(
     }
     let slight = found.as_ref().and_then(|found| Some((found, found.slight?)));
     let both = (find_on == FindOn::Both)
-        .then(|| both(recording, jvms, progress.as_ref().zip(found.as_ref()), chains))
+        .then(|| both(recording, jvms, progress.as_ref().zip(found.as_ref()), known))
         .flatten();
     let mut chosen = if let Some(both) = both {
         both
@@ -170,7 +168,7 @@ pub(crate) fn choose<'a>(
         let slight = slight.with("length", Value::ms(window.length_ns() as f64 / 1e6));
         chosen(vec![window], base.windows(), also(&found.how, slight))
     } else if slow.is_empty() {
-        by_finding(recording, jvms, timeline, series, found.as_ref(), find_on, chains)
+        by_finding(recording, jvms, timeline, series, found.as_ref(), find_on, known)
     } else {
         by_hand(&slow, timeline, found.as_ref())
     };
@@ -244,13 +242,13 @@ fn both<'a>(
     recording: &'a Recording,
     jvms: &[ProcessId],
     series: Option<(&Progress, &Found)>,
-    chains: &OnceCell<Chains<'a>>,
+    known: &Known<'a>,
 ) -> Option<Chosen> {
     let (progress, found) = series.filter(|(_, found)| found.slow.is_empty())?;
     if !change::watches_threads(recording) {
         return None;
     }
-    let change = change::find(recording, chains.get_or_init(|| Chains::of(recording)), jvms)?;
+    let change = change::find(recording, known.chains(), jvms)?;
     let warm_up = Intervals::of_windows(found.warm_up.as_slice());
     let ticks = |windows: &[Window]| -> Vec<f64> {
         let windows = Intervals::of_windows(windows).without(&warm_up).windows();
@@ -305,7 +303,7 @@ fn by_finding<'a>(
     series: Vec<Statement>,
     found: Option<&Found>,
     find_on: FindOn,
-    chains: &OnceCell<Chains<'a>>,
+    known: &Known<'a>,
 ) -> Chosen {
     let whole =
         |how: Vec<Statement>| Chosen { whole_run: true, ..chosen(timeline.judged(), Vec::new(), how) };
@@ -336,7 +334,7 @@ fn by_finding<'a>(
                 hardly(whole(also(&found.how, recorded)))
             }
             false => hardly(chosen(kept, found.base.clone(), found.how.clone())),
-            true => match most_stopped(recording, jvms) {
+            true => match most_stopped(recording, jvms, known) {
                 Some((slow, stopped)) => on_stops(slow, [found.how.clone(), stopped].concat()),
                 None => {
                     let none = words::NO_WINDOW.fact().with("how", Value::from(&found.how[..]));
@@ -345,7 +343,7 @@ fn by_finding<'a>(
             },
         };
     }
-    let stopped = stops::find(recording, jvms, timeline.covers);
+    let stopped = stops::find(recording, jvms, timeline.covers, known);
     // What held threads up for longer than the JVM was stopped is the larger loss.
     let length_ns = |windows: &[Window]| Intervals::of_windows(windows).length_ns();
     let stopped_ns = stopped.as_ref().map_or(0, |(slow, _)| length_ns(slow));
@@ -356,7 +354,7 @@ fn by_finding<'a>(
         return Chosen { exchanges: Some(Rc::new(progress)), ..chosen(found.slow, found.base, how) };
     }
     let changed = (watched && find_on >= FindOn::Change)
-        .then(|| change::find(recording, chains.get_or_init(|| Chains::of(recording)), jvms))
+        .then(|| change::find(recording, known.chains(), jvms))
         .flatten();
     if let Some(change) = changed.filter(|change| length_ns(&change.slow) > stopped_ns) {
         let how = also(&series, change.how);
@@ -368,8 +366,8 @@ fn by_finding<'a>(
             None => on_stops(slow, vec![how.into()]),
         },
         None => {
-            let none = stops::why_none(recording, jvms, &series);
-            match most_stopped(recording, jvms) {
+            let none = stops::why_none(recording, jvms, &series, known);
+            match most_stopped(recording, jvms, known) {
                 Some((slow, stopped)) => on_stops(slow, [vec![none.into()], stopped].concat()),
                 None => whole(vec![words::WHOLE_RUN.fact().with("why", Value::from(none)).into()]),
             }
@@ -401,9 +399,13 @@ fn series_without_windows(progress: Option<&Progress>) -> Fact {
 
 /// The parts of the run in which JVMs are stopped for so much of the time that it matters, where
 /// that is not all of it.
-fn most_stopped(recording: &Recording, jvms: &[ProcessId]) -> Option<(Vec<Window>, Vec<Statement>)> {
+fn most_stopped(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    known: &Known<'_>,
+) -> Option<(Vec<Window>, Vec<Statement>)> {
     let heavy = |jvm: &ProcessId| {
-        let heavy = Burden::of(recording, *jvm).heavy.filter(|heavy| !heavy.whole)?;
+        let heavy = known.stops(*jvm).burden.heavy.filter(|heavy| !heavy.whole)?;
         let stopped = words::MOST_STOPPED.is(Value::share(heavy.share));
         Some((heavy.window, stopped.with("jvm", Value::name(recording.process_name(*jvm))).into()))
     };

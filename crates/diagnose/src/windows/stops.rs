@@ -6,9 +6,10 @@
 
 use fathom_recording::{ProcessId, Recording};
 
-use crate::burden;
+use crate::burden::shows_share;
 use crate::facts::{Value, windows as words};
 use crate::intervals::Intervals;
+use crate::known::Known;
 use crate::limits::{LONG_MS, MATTERS_SHARE, stands_out};
 use crate::stops::{of_jvm, standstills};
 use crate::waits::stack::ByStack;
@@ -41,7 +42,12 @@ const PART_TIMES: f64 = 4.0;
 
 /// Why a run without slow windows has none: no stop stands out, or some do in a run that is stopped
 /// so much throughout that a window around them would hide it. `series`: why no series shows any.
-pub fn why_none(recording: &Recording, jvms: &[ProcessId], series: &[Statement]) -> Fact {
+pub(crate) fn why_none(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    series: &[Statement],
+    known: &Known<'_>,
+) -> Fact {
     let none = words::NO_STOP.fact().with("series", Value::from(series));
     let all = jvms.iter().map(|jvm| (of_jvm(recording, *jvm), *jvm));
     let most = all.max_by(|a, b| a.0.length_ns().cmp(&b.0.length_ns()));
@@ -51,8 +57,8 @@ pub fn why_none(recording: &Recording, jvms: &[ProcessId], series: &[Statement])
         return none;
     }
     // Of the time that the stops were logged over, as the finding about them has it.
-    let logged = burden::intervals(recording, jvm);
-    let stopped = stops.and(&logged).length_ms() / logged.length_ms().max(f64::MIN_POSITIVE);
+    let logged = &known.stops(jvm).burden.logged;
+    let stopped = stops.and(logged).length_ms() / logged.length_ms().max(f64::MIN_POSITIVE);
     let throughout = words::STOPPED_THROUGHOUT.is(Value::share(stopped)).with("series", Value::from(series));
     let throughout = throughout.with("stops", Value::count(outstanding.len()));
     throughout.with("jvm", Value::name(recording.process_name(jvm)))
@@ -60,16 +66,23 @@ pub fn why_none(recording: &Recording, jvms: &[ProcessId], series: &[Statement])
 
 /// Slow windows of JVMs within what is covered, with how they were found; `None` when nothing
 /// stands out.
-pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option<(Vec<Window>, Fact)> {
+pub(crate) fn find(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    covers: Window,
+    known: &Known<'_>,
+) -> Option<(Vec<Window>, Fact)> {
     let mut found: Vec<Window> = Vec::new();
     let mut hows = Vec::new();
     let stacks = ByStack::by_frames(recording);
     for jvm in jvms {
         let name = recording.process_name(*jvm);
         let stops = standstills(recording, &stacks, *jvm);
-        let logged = burden::intervals(recording, *jvm);
-        let crowded =
-            || crowded(&stops, covers).filter(|(windows, _)| !rest_matters(&stops, &logged, windows));
+        let known = known.stops(*jvm);
+        let crowded = || {
+            crowded(&stops, covers)
+                .filter(|(windows, _)| !rest_matters(&stops, &known.burden.logged, windows))
+        };
         let Some((windows, how)) = long(&stops, covers).or_else(crowded) else { continue };
         hows.push(how.with("jvm", Value::name(name)));
         found.extend(windows);
@@ -84,7 +97,7 @@ pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option
 /// Whether the rest of a run, without some windows, is no baseline: its stops matter, and are much
 /// compared with those of the windows.
 fn rest_matters(stops: &Intervals, logged: &Intervals, windows: &[Window]) -> bool {
-    if !burden::shows_share(logged.length_ns(), stops.ranges().len()) {
+    if !shows_share(logged.length_ns(), stops.ranges().len()) {
         return false;
     }
     let windows = Intervals::of_windows(windows);
@@ -209,7 +222,7 @@ mod tests {
         }
         let (jvm, recording) = (built.jvm, built.sealed());
         let covers = Window { from_ns: 0, to_ns: 600_000_000_000 };
-        let (windows, _) = find(&recording, &[jvm], covers)?;
+        let (windows, _) = find(&recording, &[jvm], covers, &Known::of(&recording))?;
         Some(windows.iter().map(|w| (w.from_ns as f64 / 1e9, w.length_ns() as f64 / 1e6)).collect())
     }
 
@@ -226,7 +239,8 @@ mod tests {
         let mut built = Built::jvm("17", "G1", 600.0);
         built.pause("Pause Full", "System.gc()", 503.0, 1_320.0, &[]);
         let (jvm, recording) = (built.jvm, built.sealed());
-        let (_, how) = find(&recording, &[jvm], Window { from_ns: 0, to_ns: 600_000_000_000 }).unwrap();
+        let covers = Window { from_ns: 0, to_ns: 600_000_000_000 };
+        let (_, how) = find(&recording, &[jvm], covers, &Known::of(&recording)).unwrap();
         let some = how.find(&words::SOME_STOPS).unwrap();
         assert_eq!([some.shows("value"), some.shows("longest"), some.shows("all")], ["1", "1.32 s", "1"]);
     }
@@ -260,9 +274,9 @@ mod tests {
             // What else is recorded for longer does not make the JVM be stopped for less.
             built.on_thread(kind::SYSCALL, "worker", "read", 600.0, 600_000.0);
             let (jvm, recording) = (built.jvm, built.sealed());
-            let share =
-                burden::Burden::of(&recording, jvm).heavy.map(|heavy| crate::quantity::share(heavy.share));
-            (why_none(&recording, &[jvm], &[]), share.unwrap())
+            let known = Known::of(&recording);
+            let share = known.stops(jvm).burden.heavy.map(|heavy| crate::quantity::share(heavy.share));
+            (why_none(&recording, &[jvm], &[], &known), share.unwrap())
         };
         let (reason, share) = why(&mut heavy.clone());
         assert_eq!(reason.metric, &words::STOPPED_THROUGHOUT);

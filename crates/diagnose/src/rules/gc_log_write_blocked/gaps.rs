@@ -33,28 +33,30 @@ pub(super) struct Wait<'a> {
     pub(super) call: Option<(Span<'a>, Fact)>,
 }
 
-/// The gap within a pause ([`Pause::gap`]).
+/// The gap within a pause ([`Pause::gap`]). How it was spent is known of long ones alone.
 pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
-    let span = pause.span;
-    let Gap { ms, idle, busy, between_lines } = pause.gap()?;
-    let how = match between_lines {
-        true => {
-            facts::GAP.is(Value::ms(ms)).with("line", span.figure(figure::IDLE_GAP_LINE).map(Value::counted))
-        }
-        false => {
-            facts::PHASES.is(Value::ms(ms)).with("phases", span.figure(figure::PHASES_SUM_MS).map(Value::ms))
-        }
+    let gap = pause.gap()?;
+    let how = if gap.ms < GAP_MS { facts::GAP.fact() } else { how(pause, &gap) };
+    Some(Wait { span: pause.span, ms: gap.ms, idle: gap.idle, busy: gap.busy, how, call: None })
+}
+
+fn how(pause: &Pause<'_>, gap: &Gap) -> Fact {
+    let figure = |key| pause.span.figure(key);
+    let ms = Value::ms(gap.ms);
+    let how = match gap.between_lines {
+        true => facts::GAP.is(ms).with("line", figure(figure::IDLE_GAP_LINE).map(Value::counted)),
+        false => facts::PHASES.is(ms).with("phases", figure(figure::PHASES_SUM_MS).map(Value::ms)),
     };
     let cpu = pause.cpu().map(|cpu| Value::seconds(cpu.cpu_s()));
-    let how = how.with("pause", Value::ms(pause.ms())).with("cpu", cpu);
-    Some(Wait { span, ms, idle, busy, how, call: None })
+    how.with("pause", Value::ms(pause.ms())).with("cpu", cpu)
 }
 
 /// Safepoints that held the threads longer than the collections in them: the last lines of a
 /// collection are written after its time is taken and before the threads run again.
 pub(super) fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
     let mut waits = Vec::new();
-    for stop in gc.case.spans_in(kind::SAFEPOINT, gc.jvm, &gc.case.slow) {
+    let long = |stop: &Span<'_>| stop.duration_ns() as f64 / 1e6 >= GAP_MS;
+    for stop in gc.case.spans_in(kind::SAFEPOINT, gc.jvm, &gc.case.slow).filter(long) {
         let ns = |key| stop.figure(key).unwrap_or(0.0);
         let whole_ns = stop.duration_ns() as f64;
         let around_ns = ns(figure::REACH_NS) + ns(figure::CLEANUP_NS) + ns(figure::LEAVE_NS);

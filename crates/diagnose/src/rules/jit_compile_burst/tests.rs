@@ -6,6 +6,7 @@ use fathom_recording::vocabulary::{kind, label};
 
 use super::*;
 use crate::built::{Built, jit_task};
+use crate::known::Known;
 use crate::{Confidence, Finding, Loss, Window};
 
 const S: i64 = 1_000_000_000;
@@ -31,7 +32,7 @@ fn judge(built: Built, slow: Window) -> Judgement {
         lost_by,
         exchanges: None,
         attributed: std::rc::Rc::default(),
-        chains: Default::default(),
+        known: Known::shared(&recording),
     };
     JitCompileBurst.judge(&case, jvm)
 }
@@ -351,7 +352,7 @@ fn a_jvm_that_follows_another_is_not_the_cause() {
         lost_by: Vec::new(),
         exchanges: None,
         attributed: std::rc::Rc::default(),
-        chains: Default::default(),
+        known: Known::shared(&recording),
     };
     assert!(matches!(JitCompileBurst.judge(&case, leader), Judgement::Found(_)));
     let judged = JitCompileBurst.judge(&case, follower);
