@@ -1,7 +1,7 @@
 //! What was looked at, for how long, and what the largest parts of the time were: what a verdict
 //! says where no rule names the cause.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Recording};
@@ -22,6 +22,9 @@ const NAMED: usize = 4;
 const WINDOWS: usize = 20;
 /// The group of the ledger of threads that does the application's work.
 pub(crate) const APPLICATION: &str = "application threads";
+/// A thread that sleeps for as much of its time, in the slow windows and in the baseline, wakes up
+/// at intervals of its own: no operation waits for it.
+const TIMER: f64 = 0.9;
 /// All running time as one part: which layer it is, samples say, and often there are few.
 const RUNNING: &str = "running";
 
@@ -57,7 +60,8 @@ pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId])
 
 /// What the application's threads did but for having no work, by how much it grew for each
 /// operation above the baseline, else by its share, or by how much it is where there is no
-/// baseline. Sleep is part of it: who sleeps between retries is waited for.
+/// baseline. Sleep is part of it, but for that of threads that hardly do anything else: who sleeps
+/// between retries is waited for.
 pub(crate) fn threads(case: &Case<'_>) -> Vec<Part> {
     let mut parts = application(case, |category| category == Category::Idle);
     let by = |part: &Part| match (part.per_operation_ms, part.base_per_operation_ms) {
@@ -127,19 +131,26 @@ fn application(case: &Case<'_>, left_out: impl Fn(Category) -> bool) -> Vec<Part
     let slow = longest(&case.slow);
     let base = longest(&case.base);
     let all: Vec<Window> = slow.iter().chain(&base).copied().collect();
-    let over_time = case.chains().over_time(&all, &[By::Role]);
+    let over_time = case.chains().over_time(&all, &[By::Role, By::Thread]);
+    let (of_slow, of_base) = over_time.split_at(slow.len().min(over_time.len()));
+    let timers = timers(of_slow, of_base);
     let sum = |windows: &[Vec<Vec<GroupLedger>>]| {
         let mut sums: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
-        for group in windows.iter().flatten().flatten().filter(|group| group.name == APPLICATION) {
+        for group in of(windows, 0).filter(|group| group.name == APPLICATION) {
             let sum = sums.entry(group.process.clone()).or_default();
             for spent in group.spent.iter().filter(|spent| !left_out(spent.category)) {
                 *sum.entry(words(spent.category)).or_default() += spent.ms;
             }
         }
+        for group in of(windows, 1).filter(|group| timers.contains(&key(group))) {
+            let asleep = sums.get_mut(&group.process).and_then(|sum| sum.get_mut(Category::Sleep.words()));
+            if let Some(ms) = asleep {
+                *ms = (*ms - asleep_ms(group)).max(0.0);
+            }
+        }
         sums
     };
-    let (slow_sums, base_sums) = over_time.split_at(slow.len().min(over_time.len()));
-    let (slow_sums, base_sums) = (sum(slow_sums), sum(base_sums));
+    let (slow_sums, base_sums) = (sum(of_slow), sum(of_base));
     let done = operations_of(case.recording, &slow);
     let usually_done = operations_of(case.recording, &base);
     let of_process = |(process, spent): (&String, &BTreeMap<String, f64>)| -> Vec<Part> {
@@ -163,6 +174,36 @@ fn application(case: &Case<'_>, left_out: impl Fn(Category) -> bool) -> Vec<Part
     // One process: parts of several would be shares of different wholes in one sentence.
     let grown = |parts: &Vec<Part>| parts.iter().map(growth).filter(|g| *g > 0.0).sum::<f64>();
     slow_sums.iter().map(of_process).max_by(|a, b| grown(a).total_cmp(&grown(b))).unwrap_or_default()
+}
+
+/// The groups of some windows by one of the ways in which their threads were grouped.
+fn of(windows: &[Vec<Vec<GroupLedger>>], by: usize) -> impl Iterator<Item = &GroupLedger> {
+    windows.iter().filter_map(move |groups| groups.get(by)).flatten()
+}
+
+fn key(group: &GroupLedger) -> (&str, &str) {
+    (&group.process, &group.name)
+}
+
+fn asleep_ms(group: &GroupLedger) -> f64 {
+    group.spent.iter().filter(|spent| spent.category == Category::Sleep).map(|spent| spent.ms).sum()
+}
+
+/// The threads that sleep for nearly all of their time, slow or not.
+fn timers<'a>(
+    slow: &'a [Vec<Vec<GroupLedger>>],
+    base: &'a [Vec<Vec<GroupLedger>>],
+) -> BTreeSet<(&'a str, &'a str)> {
+    let that_sleep = |windows: &'a [Vec<Vec<GroupLedger>>]| -> BTreeSet<_> {
+        let mut times: BTreeMap<_, (f64, f64)> = BTreeMap::new();
+        for group in of(windows, 1) {
+            let (asleep, all) = times.entry(key(group)).or_default();
+            (*asleep, *all) = (*asleep + asleep_ms(group), *all + group.thread_ms);
+        }
+        times.retain(|_, (asleep, all)| *asleep > TIMER * *all);
+        times.into_keys().collect()
+    };
+    that_sleep(slow).intersection(&that_sleep(base)).copied().collect()
 }
 
 /// The same where there is no baseline, of the JVM whose threads worked most: by what they waited

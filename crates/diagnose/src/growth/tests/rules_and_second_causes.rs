@@ -85,6 +85,9 @@ fn a_thread_that_polls_and_finds_less_to_do_is_no_cause_next_to_another_one() {
 /// of 20 ms.
 fn held_up(read: (i64, i64)) -> Diagnosis {
     let mut service = Service::of((300.0, 6.0));
+    // Wakes up at intervals of its own, slow or not.
+    let timer = service.thread("statistics");
+    service.off(timer, &SLEEP, (98, 98), &[]);
     for i in 0..6 {
         let thread = service.thread(&format!("worker-{i}"));
         service.off(thread, &SLEEP, (0, 80), &[]);
