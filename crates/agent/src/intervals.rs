@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use fathom_capture::Output;
 use fathom_capture::slow::SlowSamples;
+use fathom_recording::quantity;
 use fathom_recording::vocabulary::live::{self, Word};
 use fathom_recording::{
     CountRow, FrameId, FrameType, Identity, Process, ProcessId, RecordingError, Role, SampleRow, SeriesId,
@@ -124,7 +125,10 @@ impl Making {
         let dropped = self.spool.fill().dropped;
         if dropped > 0 {
             notes.push(Unseen {
-                what: format!("{dropped} recordings of this host, since its spool was made"),
+                what: format!(
+                    "{} recordings of this host, since its spool was made",
+                    quantity::count(dropped as f64)
+                ),
                 why:
                     "the place could not be reached for so long that the oldest were dropped for lack of room"
                         .into(),

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fathom_recording::SpanRow;
+use fathom_recording::quantity;
 use fathom_recording::vocabulary::kind;
 
 use crate::bpf::remedy_of_uprobe;
@@ -320,8 +321,9 @@ fn too_many(group: &Group, pid: i32, per_s: f64, pause: Duration) -> Unavailable
     Unavailable {
         what: format!("{} of pid {pid}, for part of the time", group.what),
         why: format!(
-            "there were {per_s:.0} a second, and each hit of a probe costs microseconds: taken off for {} s, and longer \
+            "there were {} a second, and each hit of a probe costs microseconds: taken off for {} s, and longer \
              each time",
+            quantity::count(per_s),
             pause.as_secs()
         ),
         remedy: group.instead.into(),

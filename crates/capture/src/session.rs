@@ -12,7 +12,7 @@
 
 use std::time::{Duration, Instant};
 
-use fathom_recording::{Check, ClockBasis, Placement, Source, SourceId};
+use fathom_recording::{Check, ClockBasis, Placement, Source, SourceId, quantity};
 
 use crate::clock::monotonic_ns;
 use crate::error::CaptureError;
@@ -379,7 +379,7 @@ impl Session {
         });
         if foreign > 0 {
             own.unseen.push(Unavailable {
-                what: format!("processes that match: {foreign} more"),
+                what: format!("processes that match: {} more", quantity::count(foreign as f64)),
                 why: "this user may not look into them".into(),
                 remedy: "run fathom as root (sudo)".into(),
             });

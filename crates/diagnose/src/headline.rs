@@ -121,21 +121,20 @@ fn input(diagnosis: &Diagnosis) -> &'static str {
 fn parts(diagnosis: &Diagnosis) -> Option<Value> {
     let largest = diagnosis.seen.largest.iter();
     let (threads, stops): (Vec<&Part>, Vec<&Part>) = largest.partition(|part| part.of == APPLICATION);
-    let named = |name: &str| (!name.is_empty()).then(|| Value::name(name));
     let part = |metric: &'static Metric, part: &Part| {
         metric.is(Value::share(part.share)).with("what", Value::name(&part.what))
     };
     let stop = |stop: &&Part| {
         let stops = part(&words::PART_STOPS, stop).with("process", Value::name(&stop.process));
-        stops.with("detail", named(&stop.detail))
+        stops.with("detail", Value::named(&stop.detail))
     };
     let mut parts: Vec<Fact> = stops.iter().map(stop).collect();
     if let Some(first) = threads.first() {
         let whole_ms = if first.share > 0.0 { first.ms / first.share } else { 0.0 };
         let one = |of: &&Part| part(&words::PART, of).over(of.base_share.map(Value::share));
-        let whole = words::PART_THREADS.is(Value::ms(whole_ms)).with("process", named(&first.process));
+        let whole = words::PART_THREADS.is(Value::ms(whole_ms)).with("process", Value::named(&first.process));
         parts.push(whole.with("parts", Value::list(threads.iter().map(one))));
-        let detail = threads.iter().find_map(|part| named(&part.detail));
+        let detail = threads.iter().find_map(|part| Value::named(&part.detail));
         parts.extend(detail.map(|detail| words::PART_DETAIL.is(detail)));
     }
     (!parts.is_empty()).then(|| Value::list(parts))
@@ -150,7 +149,7 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> Fact {
     let alike =
         diagnosis.findings.iter().filter(|f| f.rule == finding.rule && f.process_id != finding.process_id);
     let others: BTreeSet<ProcessId> = alike.clone().map(|f| f.process_id).collect();
-    let process = (!finding.process.is_empty()).then(|| Value::name(&finding.process));
+    let process = Value::named(&finding.process);
     let who = Fact { value: process, ..words::WHO.fact() };
     let who = who.with("others", (!others.is_empty()).then(|| Value::count(others.len())));
     let judged_ms = diagnosis.seen.judged_ms;

@@ -31,6 +31,7 @@ mod merge_threads;
 mod move_rows;
 mod narrow;
 mod process_names;
+pub mod quantity;
 mod recording;
 mod ring;
 mod roles;

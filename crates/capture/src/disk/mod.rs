@@ -12,6 +12,7 @@ mod written;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 
+use fathom_recording::quantity;
 use fathom_recording::vocabulary::{figure, kind, label, live};
 use fathom_recording::{ProcessId, SpanRow, StackId, ThreadId};
 
@@ -115,8 +116,8 @@ fn unreported(requests: u64, files: u64) -> impl Iterator<Item = Unavailable> {
         (requests, "slow requests to disks", "disk.io.*"),
         (files, "large files that were written back", live::DISK_WRITTEN_BACK.name),
     ];
-    all.into_iter().filter(|(count, ..)| *count > 0).map(|(count, what, series)| Unavailable {
-        what: format!("each of {count} {what}"),
+    all.into_iter().filter(|(n, ..)| *n > 0).map(|(n, what, series)| Unavailable {
+        what: format!("each of {} {what}", quantity::count(n as f64)),
         why: "there were more than are listed one by one".into(),
         remedy: format!("nothing to do: the series {series} of the time have them"),
     })

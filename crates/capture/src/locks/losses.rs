@@ -1,5 +1,7 @@
 //! What was left out and what was lost, as the source says it.
 
+use fathom_recording::quantity;
+
 use super::LockWaits;
 use super::skeleton::types::lock_loss;
 use crate::event_stacks::Events;
@@ -11,7 +13,7 @@ impl LockWaits {
         let of = |kind: lock_loss| self.events.as_ref().map_or(0, |events| events.left_out(kind.0));
         let (without_stack, of_work) = self.virtual_threads.limits();
         let often = "their threads sleep thousands of times a second, and are not asked each time what for";
-        let many = "there were more than 1000 a second on a CPU";
+        let many = "there were more than 1,000 a second on a CPU";
         /// Waits for work, below.
         const OF_WORK: usize = 3;
         let limits = [
@@ -28,13 +30,13 @@ impl LockWaits {
                 many,
             ),
         ];
-        for (i, (count, what, why)) in limits.into_iter().enumerate().filter(|(_, (count, ..))| *count > 0) {
+        for (i, (n, what, why)) in limits.into_iter().enumerate().filter(|(_, (n, ..))| *n > 0) {
             let remedy = match i {
                 OF_WORK => "nothing to do: the scheduler's collector has their time",
                 _ => "fathom record --min with a longer time: fewer are asked for",
             };
             cx.unseen(Unavailable {
-                what: format!("{count} {what}"),
+                what: format!("{} {what}", quantity::count(n as f64)),
                 why: why.into(),
                 remedy: remedy.into(),
             });

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use fathom_hotspot::Vm;
 use fathom_hotspot::locks::Locks;
 use fathom_hotspot::virtual_threads::VirtualThread;
+use fathom_recording::quantity;
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{Role, SpanRow, StackId};
 use libbpf_rs::MapCore;
@@ -401,8 +402,9 @@ impl VirtualThreads {
                         let samples = self.samples.entry(*pid).or_insert_with(Samples::new);
                         let reads = jvms.get(pid).map_or(Ok(false), |jvm| samples.prepare(jvm.vm()));
                         let off = format!(
-                            "with {what} of virtual threads, there were {per_s:.0} hits of probes a second, and each costs \
+                            "with {what} of virtual threads, there were {} hits of probes a second, and each costs \
                              microseconds: taken off for {} s, and longer each time",
+                            quantity::count(per_s),
                             pause.as_secs()
                         );
                         let (which, why) = match reads {

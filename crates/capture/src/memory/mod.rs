@@ -19,6 +19,7 @@ mod record;
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 
+use fathom_recording::quantity;
 use fathom_recording::vocabulary::{count, fault, kind, label, sample};
 use fathom_recording::{CountRow, FrameType, ProcessId, SampleRow, SpanRow, StackId};
 
@@ -172,9 +173,9 @@ impl Memory {
                 "page faults' times, and which of them took long: they are taken to be as long as others",
             ),
         ];
-        for (count, what) in limits.into_iter().filter(|(count, _)| *count > SOME_UNTIMED) {
+        for (n, what) in limits.into_iter().filter(|(n, _)| *n > SOME_UNTIMED) {
             cx.unseen(Unavailable {
-                what: format!("{count} {what}"),
+                what: format!("{} {what}", quantity::count(n as f64)),
                 why: "there were more page faults a second than can be looked at one by one".into(),
                 remedy: "nothing to do: counts and times stand for all of them".into(),
             });

@@ -21,6 +21,7 @@ mod sockets;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use fathom_recording::quantity;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{SpanRow, StackId};
 use libbpf_rs::{Link, MapCore, UprobeOpts};
@@ -153,14 +154,17 @@ impl Collector for Network {
         let stackless = self.events.as_ref().map_or(0, stackless);
         if stackless > 0 {
             cx.unseen(Unavailable {
-                what: format!("stacks of {stackless} connections and look-ups"),
+                what: format!("stacks of {} connections and look-ups", quantity::count(stackless as f64)),
                 why: "there were too many a second".into(),
                 remedy: String::new(),
             });
         }
         if self.ended > 0 {
             cx.unseen(Unavailable {
-                what: format!("names looked up by short-lived children ({})", self.ended),
+                what: format!(
+                    "names looked up by short-lived children ({})",
+                    quantity::count(self.ended as f64)
+                ),
                 why: "they ended before a probe was set".into(),
                 remedy: String::new(),
             });
@@ -212,8 +216,9 @@ impl Network {
                     cx.unseen(Unavailable {
                         what: format!("names that process {pid} resolves, for part of the time"),
                         why: format!(
-                            "there were {per_s:.0} a second, and each hit of a probe costs microseconds: taken off for \
+                            "there were {} a second, and each hit of a probe costs microseconds: taken off for \
                              {} s, and longer each time",
+                            quantity::count(per_s),
                             pause.as_secs()
                         ),
                         remedy: String::new(),

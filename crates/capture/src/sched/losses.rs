@@ -1,5 +1,7 @@
 //! What was left out and what was lost, as the source says it.
 
+use fathom_recording::quantity;
+
 use super::skeleton::types::sched_loss;
 use super::{MISSED_ONE_IN, Sched};
 use crate::clock::monotonic_ns;
@@ -13,9 +15,10 @@ impl Sched {
         if short > 0 {
             cx.unseen(Unavailable {
                 what: format!(
-                    "{short} waits one by one: they were short, and are in the sums of short waits"
+                    "{} waits one by one: they were short, and are in the sums of short waits",
+                    quantity::count(short as f64)
                 ),
-                why: "there were more than 1000 a second on a CPU".into(),
+                why: "there were more than 1,000 a second on a CPU".into(),
                 remedy: "nothing to do; fathom record --min sets from which length on waits are listed"
                     .into(),
             });
@@ -53,7 +56,7 @@ impl Sched {
         if without_stack > 0 {
             cx.unseen(Unavailable {
                 what: "stacks of some of the threads' starts".into(),
-                why: "more than 2000 per second per CPU are not walked".into(),
+                why: "more than 2,000 a second on a CPU are not walked".into(),
                 remedy: "flame graphs of CPU samples show who starts threads".into(),
             });
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fathom_recording::quantity;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Check, ProcessId, SourceId, SpanRow};
 
@@ -102,8 +103,11 @@ impl Incident {
 
     /// What was slow, in one line: the longest of each trigger.
     pub fn summary(&self) -> String {
-        let one = |(trigger, (count, longest)): (&String, &(u64, Slow))| {
-            let times = if *count > 1 { format!(" ({count} times, the longest)") } else { String::new() };
+        let one = |(trigger, (n, longest)): (&String, &(u64, Slow))| {
+            let times = match *n {
+                0..=1 => String::new(),
+                n => format!(" ({} times, the longest)", quantity::count(n as f64)),
+            };
             format!("{trigger}: {} {}{times}", length(longest.length_ns()), longest.what)
         };
         self.triggers.iter().map(one).collect::<Vec<_>>().join("; ")
@@ -117,11 +121,12 @@ impl Incident {
     /// The same for the recording, apart from what was asked for and dropped.
     pub fn checks(&self, settings: &OnSlow, stand: &Stand) -> Vec<Check> {
         let mut checks: Vec<Check> = (self.triggers.iter())
-            .map(|(trigger, (count, longest))| Check {
+            .map(|(trigger, (n, longest))| Check {
                 claim: format!("kept for {trigger}"),
                 holds: true,
                 detail: format!(
-                    "{count} times; the longest: {} {}",
+                    "{} times; the longest: {} {}",
+                    quantity::count(*n as f64),
                     length(longest.length_ns()),
                     longest.what
                 ),
@@ -250,6 +255,6 @@ mod tests {
         let mut incident = Incident::new(Duration::ZERO, Duration::ZERO, i64::MIN);
         (0..10_000).for_each(|i| incident.add(&trigger, slow(i, i + S + i)));
         assert_eq!(incident.rows(SourceId(0), || ProcessId(0)).len(), MOST_REPORTED);
-        assert!(incident.summary().contains("10000 times"), "{}", incident.summary());
+        assert!(incident.summary().contains("10,000 times"), "{}", incident.summary());
     }
 }

@@ -29,7 +29,7 @@ use std::time::Duration;
 use fathom_recording::{
     Bounds, Check, ClockBasis, CountRow, Excerpt, FrameId, FrameType, Identity, Placement, Process,
     ProcessId, RecordingError, Ring, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId, SpanId,
-    SpanRow, StackId, ThreadId, Unseen,
+    SpanRow, StackId, ThreadId, Unseen, quantity,
 };
 
 use crate::error::CaptureError;
@@ -275,14 +275,14 @@ impl SlowSamples {
                 what: format!("the first {:.1} s of what was to be kept", missing_ns as f64 / 1e9),
                 why: format!(
                     "there is more than fits into memory ({} rows were dropped so far)",
-                    dropped.rows
+                    quantity::count(dropped.rows as f64)
                 ),
                 remedy: "fathom record --memory with more, or --min with a longer time".into(),
             });
         }
         if dropped.stacks > 0 {
             own.unseen.push(Unseen {
-                what: format!("stacks of {} rows", dropped.stacks),
+                what: format!("stacks of {} rows", quantity::count(dropped.stacks as f64)),
                 why: "they had been forgotten to keep memory bounded".into(),
                 remedy: String::new(),
             });

@@ -34,6 +34,7 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
+use fathom_recording::quantity;
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{SpanRow, StackId};
 use libbpf_rs::{Iter, Link, MapCore, MapFlags};
@@ -370,9 +371,9 @@ impl Syscalls {
                 "there were too many a second",
             ),
         ];
-        for (count, what, why) in limits.into_iter().filter(|(count, ..)| *count > 0) {
+        for (n, what, why) in limits.into_iter().filter(|(n, ..)| *n > 0) {
             cx.unseen(Unavailable {
-                what: format!("{count} {what}"),
+                what: format!("{} {what}", quantity::count(n as f64)),
                 why: why.to_owned(),
                 remedy: most.to_owned(),
             });

@@ -152,11 +152,11 @@ super::metrics! {
     NOT_REDEFINED = "check-not-redefined",
         "under the same load no safepoint is for RedefineClasses (fathom gc, -Xlog:safepoint)";
     NOT_COMPILED_AGAIN = "check-not-compiled-again",
-        "under the same load no method is compiled {value:.0} times (fathom jit)";
+        "under the same load no method is compiled {value} times (fathom jit)";
     REASONS_NAMED = "check-reasons-named",
         "a LogCompilation file names the reason of each deoptimisation";
     NOT_MADE_NOT_ENTRANT = "check-not-made-not-entrant",
-        "under the same load no method is made not entrant {value:.0} times within the window (grep make_not_entrant in the LogCompilation file)";
+        "under the same load no method is made not entrant {value} times within the window (grep make_not_entrant in the LogCompilation file)";
     NO_FRAME_OF_ITS_OWN = "check-no-frame-of-its-own",
         "fathom record again: {value} is no longer compiled by C2 as a frame of its own (fathom flame --top)";
     LEDGER_WITHOUT = "check-ledger-without",

@@ -18,7 +18,7 @@ super::metrics! {
     /// Some of them.
     PART = "compilations", "{value} {of}";
     /// How long tasks waited for a compiler thread.
-    QUEUE = "compile-queue", "waits in the queue: {compilers*; }; up to {value:.0} tasks waiting";
+    QUEUE = "compile-queue", "waits in the queue: {compilers*; }; up to {value} tasks waiting";
     /// The same of one compiler: 95th percentile, median and maximum.
     QUEUE_OF = "compile-queue-of-a-compiler", "{compiler} p50 {p50}, p95 {value}, max {max} (baseline p95 {baseline})";
     /// How busy compiler threads were.
@@ -73,7 +73,7 @@ super::metrics! {
     /// What was lost after the code cache was full: too little to matter.
     CACHE_LOST = "lost-after-code-cache-full", "the code cache was full {full|time|times}, but {value} was lost after that";
     /// The release from which on the JDK has an intrinsic for a method, and the release that ran.
-    SINCE = "intrinsic-since-jdk", "JDK {value:.0} and later have an intrinsic for {method}; this is JDK {jdk}";
+    SINCE = "intrinsic-since-jdk", "JDK {value#} and later have an intrinsic for {method}; this is JDK {jdk}";
     /// The share of the windows in which the JVM was stopped.
     STOPPED = "stopped-share", "collections and other safepoints stopped it for {value} of these windows, {baseline} of the baseline";
     /// The code cache had no room.
@@ -103,9 +103,9 @@ super::metrics! {
     /// Why code was thrown away.
     REASONS = "deoptimisation-reasons", "reasons: {reasons}";
     /// One reason, with how often.
-    REASON = "deoptimisation-reason", "{reason} ({value:.0})";
+    REASON = "deoptimisation-reason", "{reason} ({value})";
     /// Traps of one place.
-    TRAPS = "uncommon-traps", "{value|trap|traps}: {reason}[ at bytecode {bytecode:.0}], in {method}";
+    TRAPS = "uncommon-traps", "{value|trap|traps}: {reason}[ at bytecode {bytecode#}], in {method}";
     /// Methods that the compiler no longer takes.
     NOT_COMPILABLE = "methods-not-compilable", "{value|method|methods} {value?was|were} given up for compilation";
     /// CPU time in methods that have an intrinsic, as compiled Java code.

@@ -51,10 +51,10 @@ super::metrics! {
     /// The process of a finding, and how many other JVMs show the same.
     WHO = "found-in", "[ in {value}][, and the same in {others|other JVM|other JVMs}]";
     /// Slow windows, the longest first.
-    AT = "at-windows", "at [{windows*, } and {more:.0} more|{windows* and }]";
+    AT = "at-windows", "at [{windows*, } and {more} more|{windows* and }]";
     WINDOW = "window", "{from}–{to} s";
     /// Windows that come back in a beat.
-    PERIODIC = "windows-periodic", "for {value} s in every {every} s ({times:.0} times, {from}–{to} s)";
+    PERIODIC = "windows-periodic", "for {value} s in every {every} s ({times} times, {from}–{to} s)";
     /// A part of the time: stops of a JVM.
     PART_STOPS = "part-stops", "{value} {process} was {what}[: {detail}]";
     /// Parts of the application threads' time.

@@ -108,7 +108,7 @@ super::metrics! {
     SWITCHED_OFF = "meaning-switched-off",
         "Here that was switched off explicitly";
     IN_LATER_JDK = "meaning-in-later-jdk",
-        "JDK {value:.0} and later have it";
+        "JDK {value#} and later have it";
     NOT_SEEN = "meaning-not-seen",
         "Here it does not: the flag is off, or the JDK or the CPU does not support it";
     ONE_AT_A_TIME = "meaning-one-at-a-time",

@@ -86,7 +86,7 @@ super::metrics! {
         "{value|pause|pauses} with cause G1 Humongous Allocation; humongous is what has {size} or more";
     /// Humongous regions before and after a collection.
     HUMONGOUS_REGIONS = "humongous-regions",
-        "humongous regions {value:.0} before the collection, {after:.0} after it";
+        "humongous regions {value} before the collection, {after} after it";
     /// The share of the time that collections for lack of room took.
     FOR_ROOM = "collections-for-room",
         "{collections|collection|collections} for lack of room, {paused} in all, {value} of the time";
@@ -109,12 +109,12 @@ super::metrics! {
     COLLECTOR_READY = "collector-ready",
         "in {pauses|pause|pauses} of {paused} in all, the collector's {threads|thread|threads} ran for {value} and waited for a CPU for {waited}";
     /// A load above the number of CPUs.
-    HOST_LOAD = "host-load", "load of the machine {value:.1} on {cpus:.0} CPUs";
+    HOST_LOAD = "host-load", "load of the machine {value:.1} on {cpus} CPUs";
     /// Safepoints that were late though their operations have nothing to do with collections.
     LATE_SAFEPOINTS = "late-safepoints",
         "{value} other safepoints were late too: {longest} to reach \"{operation}\"";
     /// More workers than CPUs.
-    WORKERS = "collector-threads", "{value:.0} collector threads on {cpus:.0} CPUs";
+    WORKERS = "collector-threads", "{value} collector threads on {cpus} CPUs";
     /// How much of the swap was free.
     SWAP_FREE = "swap-free", "only {value} of the swap was free at the start: the heap may have been swapped out";
     /// Growth of the live set, bytes a minute, with its interval and halves, whether it is steady

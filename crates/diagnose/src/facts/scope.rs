@@ -78,5 +78,5 @@ super::metrics! {
     /// No recorded process is a JVM.
     NO_JVM = "no-jvm", "causes within a JVM: none of the recorded processes is one";
     /// Several things that one change makes visible.
-    SEVERAL = "several-unseen", "{what*; }[; and {more:.0} more]";
+    SEVERAL = "several-unseen", "{what*; }[; and {more} more]";
 }

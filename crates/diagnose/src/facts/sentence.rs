@@ -38,7 +38,7 @@ impl Fact {
 
     /// What stands for one pair of braces.
     fn put(&self, key: &str) -> Option<String> {
-        let end = key.find(['|', '?', '*', ':', '!', '@']).unwrap_or(key.len());
+        let end = key.find(['|', '?', '*', ':', '!', '#', '@']).unwrap_or(key.len());
         let (name, how) = key.split_at(end);
         let value = self.named(name)?;
         let plain = |digits| value.words(digits, ", ");
@@ -47,6 +47,7 @@ impl Fact {
             Some('?') => noun(value, how.get(1..)?)?.to_owned(),
             Some('*') => value.words(None, how.get(1..)?),
             Some('!') => quantity::of_one(value.number()?),
+            Some('#') => format!("{:.0}", value.number()?),
             // A title may go on to say why.
             Some('@') => {
                 let (title, who) = (plain(None), self.named(how.get(1..)?)?.words(None, ", "));
@@ -95,6 +96,13 @@ mod tests {
     fn a_template_is_filled_and_names_are_not_read_as_templates() {
         assert_eq!(pauses(1).sentence(), "1 pause of 2.50 s, 1.2; it waited for gc{value}[0].log");
         assert_eq!(pauses(3).sentence(), "3 pauses of 2.50 s, 1.2; each waited for gc{value}[0].log");
+    }
+
+    #[test]
+    fn numbers_that_count_have_groups_of_three_and_others_do_not() {
+        static OPS: Metric = Metric::new("test-operations", "{value} of {value:.1} a second at line {line#}");
+        let ops = OPS.is(Value::counted(12_345.25)).with("line", Value::counted(12_345.0));
+        assert_eq!(ops.sentence(), "12,345 of 12,345.2 a second at line 12345");
     }
 
     #[test]

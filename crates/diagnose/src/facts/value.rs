@@ -111,6 +111,11 @@ impl Value {
         Self::Name(name.into())
     }
 
+    /// A name, where there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        (!name.is_empty()).then(|| Self::name(name))
+    }
+
     /// The parts of something.
     pub fn list(parts: impl IntoIterator<Item = Fact>) -> Self {
         Self::List(parts.into_iter().collect())
@@ -144,7 +149,7 @@ impl Value {
     /// them.
     pub(super) fn words(&self, digits: Option<usize>, between: &str) -> String {
         match (self, digits) {
-            (Self::Number(n, _), Some(digits)) => format!("{n:.digits$}"),
+            (Self::Number(n, _), Some(digits)) => quantity::grouped(*n, digits),
             (Self::Number(n, unit), None) => match unit {
                 Unit::Count => quantity::count(*n),
                 Unit::Share => quantity::share(*n),

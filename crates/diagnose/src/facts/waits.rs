@@ -8,7 +8,7 @@ super::metrics! {
     LOOKUPS_OF = "lookups-of-a-name", "{name} ({value})";
     /// DNS queries that ran into their time-out.
     TIMED_OUT = "dns-queries-timed-out",
-        "{value:.0} {value?query|queries} ran into {value?its|their} time-out; {threads|thread|threads} waited {waited} in all";
+        "{value|query|queries} ran into {value?its|their} time-out; {threads|thread|threads} waited {waited} in all";
     /// Look-ups none of whose queries timed out, as the recorder saw.
     NO_TIME_OUT = "lookups-without-time-out",
         "no query of {value|look-up|look-ups} timed out; the longest took {longest}[, {unanswered} of them without an answer when the recording ended]";
@@ -27,17 +27,17 @@ super::metrics! {
     /// A query of a look-up that was not recorded.
     QUERY = "dns-query-wait", "{value} for an answer of [{peer}|a resolver]";
     /// One start of a thread.
-    START = "thread-start", "{value} until {thread} ran";
+    START = "thread-start", "{value} until [{thread}|the new thread] ran";
     /// The longest of starts of threads.
     LONGEST_START = "longest-thread-start", "the longest of {starts|start of a thread|starts of threads} took {value}";
     /// Starts of threads that took long, and what they spent the time on.
-    SLOW_STARTS = "slow-thread-starts", "{value:.0} of {starts|start of a thread|starts of threads} took {least} or more, {total} in all: {parts}";
+    SLOW_STARTS = "slow-thread-starts", "{value} of {starts|start of a thread|starts of threads} took {least} or more, {total} in all: {parts}";
     /// A part of these starts.
     START_PART = "thread-start-part", "{value} {part}";
     /// Where threads were started.
     STARTED_BY = "threads-started-by", "started by {sites}";
     /// One of these places.
-    STARTED_AT = "threads-started-at", "{site} ({value:.0} of them)";
+    STARTED_AT = "threads-started-at", "{site} ({value} of them)";
     /// Time in which most threads of the application were stopped by a signal or the freezer.
     FROZEN = "process-stopped",
         "most threads of the application were stopped at once for {value}, in as much time of the baseline for {baseline}";
@@ -65,7 +65,7 @@ super::metrics! {
     /// The operations of these.
     SLOW_FOR = "slow-safepoint-operations", "slow for {operations}";
     /// One of these operations.
-    SLOW_OPERATION = "slow-safepoint-operation", "{operation} ({value:.0})";
+    SLOW_OPERATION = "slow-safepoint-operation", "{operation} ({value})";
     /// Time to safepoint of one, and time to leave it.
     REACH = "time-to-safepoint", "{operation}: {value} to stop, {leave} to be let go, {total} in all";
     /// VM operations of one sort that held the JVM, and who asked for them.

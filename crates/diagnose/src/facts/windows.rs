@@ -11,18 +11,18 @@ super::metrics! {
     KEPT = "recorded-as-slow", "what was recorded as slow ({value})";
     /// The usual level of a series.
     USUAL = "series-usual-level",
-        "found on {series} ({ticks:.0} ticks of {tick}): usually {value} {unit} (standard deviation {deviation})";
+        "found on {series} ({ticks} ticks of {tick}): usually {value} {unit} (standard deviation {deviation})";
     /// No tick of it stands out.
-    NOWHERE_BELOW = "series-nowhere-below", "nowhere below {value} {unit} for {ticks:.0} ticks";
+    NOWHERE_BELOW = "series-nowhere-below", "nowhere below {value} {unit} for {ticks} ticks";
     /// The same of a latency.
-    NOWHERE_ABOVE = "series-nowhere-above", "nowhere above {value} {unit} for {ticks:.0} ticks";
+    NOWHERE_ABOVE = "series-nowhere-above", "nowhere above {value} {unit} for {ticks} ticks";
     NO_DIP = "series-wavers", "it wavers too much for a dip to stand out";
     /// Intervals of a lower level.
     LOWER = "series-lower",
-        "{value|interval|intervals} with [at least {ticks:.0} ticks below {limit} {unit}, ]a lower level, a fall by half or a prolonged tick";
+        "{value|interval|intervals} with [at least {ticks} ticks below {limit} {unit}, ]a lower level, a fall by half or a prolonged tick";
     /// The same of a latency.
     HIGHER = "series-higher",
-        "{value|interval|intervals} with [at least {ticks:.0} ticks above {limit} {unit}, ]a higher level, a rise to twice the usual or a prolonged tick";
+        "{value|interval|intervals} with [at least {ticks} ticks above {limit} {unit}, ]a higher level, a rise to twice the usual or a prolonged tick";
     WARM_UP = "series-warm-up", "the first {value} are warm-up";
     /// What was lower and is no part of the slow windows.
     LEFT_OUT = "series-left-out", "{value} next to that, in which half as much or less was lost, are in no window";

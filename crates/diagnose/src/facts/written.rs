@@ -27,7 +27,7 @@ super::metrics! {
     WRITER = "writer-of-files", "{writer} ({value})";
     /// A gap within a pause.
     GAP = "gap-in-pause",
-        "nothing was done for {value}[ before line {line:.0}] in a pause of {pause} with [{cpu} of CPU|no CPU times]";
+        "nothing was done for {value}[ before line {line#}] in a pause of {pause} with [{cpu} of CPU|no CPU times]";
     /// What the phases of a pause account for.
     PHASES = "phases-of-pause",
         "phases account for {phases} of a pause of {pause} with [{cpu} of CPU|no CPU times]";

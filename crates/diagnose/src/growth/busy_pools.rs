@@ -88,7 +88,7 @@ pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<
     let share = quantity::share(1.0 - spent.idle / spent.lived);
     let (who, them) = match spent.threads {
         1 => (format!("{}, the only thread of its pool,", spent.name), "it"),
-        threads => (format!("the {threads} threads of {}-#", pool.name), "them"),
+        n => (format!("the {} threads of {}-#", quantity::count(n as f64), pool.name), "them"),
     };
     Some(format!("{who} had work for {share} of the time: work handed to {them} queues up"))
 }

@@ -72,7 +72,7 @@ impl<'a> Growth<'a> {
         let several = waiting.or(together).filter(|(most, _)| *most > 1 && sender.is_none());
         let behind = several.map(|(most, first)| {
             let behind = facts::BEHIND.is(Value::count(most)).with("threads", Value::count(threads));
-            behind.with("place", words::named(first.place))
+            behind.with("place", Value::named(first.place))
         });
         let worked = |g: &&&Grown<'_>| g.key.category != Category::Idle;
         let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.cause == g.cause);

@@ -70,18 +70,13 @@ pub(super) fn does(key: &Key<'_>) -> Fact {
         Category::Recorder => ("running fathom's own eBPF programs", ""),
         _ => ("running", ""),
     };
-    let shown = named(key.target).filter(|_| !target.is_empty());
-    facts::DOING.is(Value::name(what)).with(target, shown).with("place", named(key.place))
+    let shown = Value::named(key.target).filter(|_| !target.is_empty());
+    facts::DOING.is(Value::name(what)).with(target, shown).with("place", Value::named(key.place))
 }
 
 /// The same in words.
 pub(super) fn doing(key: &Key<'_>) -> String {
     does(key).sentence()
-}
-
-/// A name, where there is one.
-pub(super) fn named(name: &str) -> Option<Value> {
-    (!name.is_empty()).then(|| Value::name(name))
 }
 
 /// Who or what: the peer, the file, else the method.
@@ -147,7 +142,7 @@ pub(super) fn event_for(cause: &Cause<'_>, way: Option<&Path<'_>>, own: &str) ->
     let selects = cause.key.category == Category::Network && cause.key.target.is_empty();
     let pool = cause.other.filter(|pool| selects && !pool.name.is_empty())?;
     let process = Some(pool.process).filter(|process| *process != own).map(Value::name);
-    let answer = facts::ANSWER.fact().with("place", named(first.key.place));
+    let answer = facts::ANSWER.fact().with("place", Value::named(first.key.place));
     Some(answer.with("thread", Value::name(pool.name)).with("process", process))
 }
 
@@ -163,7 +158,7 @@ pub(super) fn grown(
         return amount(&facts::WAITS_FOR_ANSWER, amounts, each).with("answer", Value::from(answer));
     }
     if !each.is_counted() && way.is_none() && cause.key.category.is_running() {
-        return amount(&facts::RUNS, amounts, each).with("place", named(cause.key.place));
+        return amount(&facts::RUNS, amounts, each).with("place", Value::named(cause.key.place));
     }
     // A wait in a queue for such a thread is longer than what that thread does once.
     let metric = if way.is_some() { &facts::WAITS_FOR_THREAD } else { &facts::SPENDS };
@@ -181,7 +176,7 @@ pub(super) fn calls_again(calls: &Calls<'_>) -> Fact {
 /// The line of a finding about more calls.
 pub(super) fn more_calls(calls: &Calls<'_>, place: &str, caller: Option<&str>, took: (f64, f64)) -> Fact {
     let made = of_calls(&facts::MORE_CALLS, calls).over(Value::plain(calls.base));
-    let made = made.with("call", Value::name(calls.name)).with("place", named(place));
+    let made = made.with("call", Value::name(calls.name)).with("place", Value::named(place));
     let made = made.with("caller", caller.map(Value::name));
     match calls.each.is_counted() {
         true => made.with("took", Value::ms(took.0)).with("took-baseline", Value::ms(took.1)),

@@ -11,7 +11,7 @@ use super::cpu_contention::{CpuContention, last_runners};
 use crate::chain::spent::Spent;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, ruled_out, titles};
-use crate::{Case, Fact, Finding, Judgement, Layer, Rule, Statement};
+use crate::{Case, Fact, Finding, Judgement, Layer, Rule, Statement, quantity};
 
 use evidence::{evidence, recorder};
 
@@ -153,7 +153,7 @@ impl Taken {
         let mut by: Vec<(String, f64)> = (cpu.takers().into_iter())
             .map(|(name, count, ms)| match count {
                 1 => (name.to_owned(), ms),
-                _ => (format!("{name} ({count} processes)"), ms),
+                n => (format!("{name} ({} processes)", quantity::count(n as f64)), ms),
             })
             .collect();
         let named: f64 = by.iter().map(|(_, ms)| ms).sum();

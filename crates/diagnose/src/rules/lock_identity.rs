@@ -180,7 +180,7 @@ impl Lock {
 
     /// The same as data.
     pub(crate) fn culprit(&self) -> Fact {
-        let class = (!self.class.is_empty()).then(|| Value::name(&self.class));
+        let class = Value::named(&self.class);
         Fact { value: class, ..culprits::LOCK.fact() }.with("place", self.place().map(Value::name))
     }
 

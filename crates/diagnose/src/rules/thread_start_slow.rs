@@ -183,7 +183,7 @@ impl Rule for ThreadStartSlow {
             .map(|(site, g)| facts::STARTED_AT.is(Value::count(g.count)).with("site", Value::name(site)));
         finding.evidence.push(waits.summed(facts::STARTED_BY.fact().with("sites", Value::list(sites))));
         finding.evidence.extend(
-            waits.longest(CITED, |span| facts::START.fact().with("thread", Value::name(span.name()))),
+            waits.longest(CITED, |span| facts::START.fact().with("thread", Value::named(span.name()))),
         );
         finding.remedies = most.remedies();
         finding.verify =
@@ -372,6 +372,20 @@ mod tests {
         assert_eq!(most(&queued), Some(Part::RunQueue.words()));
         let cloned = found(&starts(100.0, 99.0, 98.0, 0.1).sealed());
         assert_eq!(most(&cloned), Some(Part::Clone.words()));
+    }
+
+    #[test]
+    fn a_thread_without_a_name_is_not_named() {
+        let cited = |name: &str| {
+            let mut built = Built::jvm("17", "G1", 10.0);
+            for i in 0..20 {
+                let figures = [(figure::CALL_NS, 1e6), (figure::TO_JAVA_NS, 99e6)];
+                built.span(kind::THREAD_STARTUP, name, f64::from(i) * 0.5, 100.0, &figures, &[]);
+            }
+            let found = found(&built.sealed());
+            found.facts(&facts::START).map(|start| start.name("thread").map(str::to_owned)).next()
+        };
+        assert_eq!((cited("mailer"), cited("")), (Some(Some("mailer".into())), Some(None)));
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub(crate) fn find<'a>(recording: &'a Recording, chains: &Chains<'a>, jvms: &[Pr
     let how = words::CHANGE.is(Value::plain(rise.level)).over(Value::plain(rise.usual));
     let how = how.with("jvm", Value::name(recording.process_name(jvm)));
     let how = how.with("doing", Value::name(rise.doing));
-    let how = how.with("place", (!rise.place.is_empty()).then(|| Value::name(rise.place)));
+    let how = how.with("place", Value::named(rise.place));
     let how = how.with("intervals", Value::count(slow.len()));
     let how = how.with("length", Value::ms(bins.ms() * rise.bins as f64));
     Some(Change { slow, base, how })

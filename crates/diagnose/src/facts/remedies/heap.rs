@@ -152,7 +152,7 @@ super::remedies! {
         "a larger -Xmx, on a machine or in a container with more memory",
         "any JDK", "this one has {value}";
     LARGER_REGIONS = "remedy-larger-regions",
-        "[-XX:G1HeapRegionSize={value:.0}m: objects below {limit} are then ordinary|a larger -XX:G1HeapRegionSize]",
+        "[-XX:G1HeapRegionSize={value#}m: objects below {limit} are then ordinary|a larger -XX:G1HeapRegionSize]",
         "G1; up to 32m, since JDK 18 up to 512m", "fewer, coarser regions: keep at least a thousand or so";
     PERM_SIZE = "remedy-perm-size",
         "-XX:PermSize=N -XX:MaxPermSize=N[, N above the {value} in use]",

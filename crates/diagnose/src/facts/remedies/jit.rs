@@ -50,7 +50,7 @@ super::remedies! {
         "leave out {value}",
         "the JVM's arguments", "if it was given because of a bug, that must be fixed in this JDK first";
     LATER_JDK = "remedy-later-jdk",
-        "a JDK from {value:.0} on",
+        "a JDK from {value#} on",
         "the host or the image", "an update";
     SEE_FLAG = "remedy-see-flag",
         "see whether it is on: java -XX:+UnlockDiagnosticVMOptions -XX:+PrintFlagsFinal -version | grep {value}",

@@ -1,4 +1,5 @@
-//! Numbers in words: one way to write a time, a size, a rate and a share wherever a verdict speaks.
+//! Numbers in words: one way to write a time, a size, a rate, a count and a share wherever
+//! something is said of a recording.
 //!
 //! Sizes count in 1024s and are written "MB" and "GB", because that is what the JVM's own logs and
 //! flags mean by M and G; a reader who compares the two must find the same number.
@@ -78,13 +79,19 @@ pub fn share(share: f64) -> String {
 
 /// A count in groups of three: "1,234,567".
 pub fn count(n: f64) -> String {
-    let digits = format!("{:.0}", n.abs());
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    grouped(n, 0)
+}
+
+/// A number in groups of three, with so many digits behind the point: "1,234.50".
+pub fn grouped(n: f64, digits: usize) -> String {
+    let written = format!("{:.digits$}", n.abs());
+    let whole = written.find('.').unwrap_or(written.len());
+    let mut grouped = String::with_capacity(written.len() + whole / 3 + 1);
     if n < 0.0 {
         grouped.push('-');
     }
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+    for (i, digit) in written.chars().enumerate() {
+        if i > 0 && i < whole && (whole - i).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -180,6 +187,7 @@ mod tests {
     #[test]
     fn counts_are_grouped_by_three() {
         assert_eq!([7.0, 1234.0, 149110.0, -1234567.0].map(count), ["7", "1,234", "149,110", "-1,234,567"]);
+        assert_eq!([1.25, 999.96, 4106.25].map(|n| grouped(n, 1)), ["1.2", "1,000.0", "4,106.2"]);
         assert_eq!(plural(1, "pause", "pauses"), "1 pause");
     }
 }
