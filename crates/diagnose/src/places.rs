@@ -1,6 +1,6 @@
 //! The method of the application in which a thread was, by its stack.
 
-use fathom_recording::{FrameType, Recording, StackId, ThreadId};
+use fathom_recording::{Recording, StackFrame, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::chain::Chains;
@@ -78,23 +78,16 @@ impl<'a> Places<'a> {
         if let Some(known) = self.known.get(&stack) {
             return *known;
         }
-        let (mut at, mut outermost, mut queues) = (Some(stack), "", false);
-        let mut found = None;
-        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
-            let Some(frame) = self.recording.frames.get(node.frame.index()) else { break };
-            use FrameType::{C1, C2, Inlined, Interpreted};
-            if matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined) {
-                let name = self.recording.strings.get(frame.name);
-                if outermost.is_empty() || !name.starts_with(RUN) {
-                    outermost = name;
-                }
-                if !is_of_jdk(name) {
-                    found = Some(name);
-                    break;
-                }
-                queues |= is_of_queue(name);
+        let (mut outermost, mut queues, mut found) = ("", false, None);
+        for name in self.recording.frames_of(stack).filter(StackFrame::is_java).map(|frame| frame.name()) {
+            if outermost.is_empty() || !name.starts_with(RUN) {
+                outermost = name;
             }
-            at = node.parent;
+            if !is_of_jdk(name) {
+                found = Some(name);
+                break;
+            }
+            queues |= is_of_queue(name);
         }
         let place = found.unwrap_or(outermost);
         *self.known.entry(stack).or_insert((place, queues))

@@ -134,10 +134,7 @@ impl<'s> Out<'s> {
         let mut node = None;
         for frame in frames.skip(count.saturating_sub(DEEPEST)) {
             let (name, frame_type) = frame_of(frame);
-            self.java |= matches!(
-                frame_type,
-                FrameType::Interpreted | FrameType::C1 | FrameType::C2 | FrameType::Inlined
-            );
+            self.java |= frame_type.is_java();
             let module = if frame_type == FrameType::Kernel { "kernel" } else { "" };
             let frame = self.sink.frame(&name, module, frame_type, -1);
             node = Some(self.sink.stack(node, frame));

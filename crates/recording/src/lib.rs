@@ -56,7 +56,7 @@ pub use error::RecordingError;
 pub use identity::{Identity, ServiceFrom};
 pub use ids::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 pub use jvm_text::jvm_text;
-pub use recording::{Count, Recording, Sink, Span};
+pub use recording::{Count, Recording, Sink, Span, StackFrame};
 pub use ring::{Bounds, Dropped, Excerpt, Ring};
 pub use roles::Role;
 pub use samples::{Frame, FrameType, Sample, SampleRow, Samples, StackNode};

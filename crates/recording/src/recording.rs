@@ -7,6 +7,7 @@
 mod by_kind;
 mod count;
 mod span;
+mod stack_frame;
 
 use rustc_hash::FxHashMap;
 
@@ -24,6 +25,7 @@ use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, Thre
 use by_kind::ByKind;
 pub use count::Count;
 pub use span::Span;
+pub use stack_frame::StackFrame;
 
 /// How many spans back to look for one of the same kind, which probably has the same figures: a
 /// pause, its safepoint and what is concurrent with them alternate.

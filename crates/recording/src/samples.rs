@@ -30,6 +30,13 @@ pub enum FrameType {
     Unknown,
 }
 
+impl FrameType {
+    /// Whether it is a Java method, however it runs.
+    pub fn is_java(self) -> bool {
+        matches!(self, Self::Interpreted | Self::C1 | Self::C2 | Self::Inlined)
+    }
+}
+
 /// A frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {

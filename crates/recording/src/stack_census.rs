@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::vocabulary::frame;
-use crate::{FrameType, Recording, Role, StackId};
+use crate::{Recording, Role, StackId};
 
 /// Stacks of CPU samples, counted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,11 +73,8 @@ fn shapes(recording: &Recording) -> Vec<Shape> {
             Some(parent) => shapes.get(parent.index()).copied().unwrap_or_default(),
             None => Shape { root: Some(StackId(i as u32)), java: false },
         };
-        let frame_type = recording.frames.get(node.frame.index()).map(|frame| frame.frame_type);
-        let java = matches!(
-            frame_type,
-            Some(FrameType::Interpreted | FrameType::C1 | FrameType::C2 | FrameType::Inlined)
-        );
+        let frame = recording.frames.get(node.frame.index());
+        let java = frame.is_some_and(|frame| frame.frame_type.is_java());
         shapes.push(Shape { root: above.root, java: above.java || java });
     }
     shapes
@@ -87,7 +84,7 @@ fn shapes(recording: &Recording) -> Vec<Shape> {
 mod tests {
     use super::*;
     use crate::vocabulary::sample;
-    use crate::{Process, SampleRow, Sink, Source};
+    use crate::{FrameType, Process, SampleRow, Sink, Source};
 
     #[test]
     fn java_samples_are_complete_or_truncated_for_a_reason() {

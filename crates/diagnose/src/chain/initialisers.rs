@@ -3,26 +3,14 @@
 
 use fathom_recording::{Recording, StackId};
 
-use crate::waits::queues::is_java;
-
 /// The function in which they wait (oops/instanceKlass.cpp).
 const INITIALISES: &str = "InstanceKlass::initialize";
 
 /// Whether a stack waits for a class to be initialised: the JVM does so below the innermost Java
 /// frame. The frame is further out on the stack of who runs the initialiser itself.
 pub(crate) fn awaits_initialiser(recording: &Recording, stack: Option<StackId>) -> bool {
-    let mut at = stack;
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let Some(frame) = recording.frames.get(node.frame.index()) else { return false };
-        if is_java(frame.frame_type) {
-            return false;
-        }
-        if recording.strings.get(frame.name).starts_with(INITIALISES) {
-            return true;
-        }
-        at = node.parent;
-    }
-    false
+    let mut below_java = recording.frames_of(stack).take_while(|frame| !frame.is_java());
+    below_java.any(|frame| frame.name().starts_with(INITIALISES))
 }
 
 #[cfg(test)]

@@ -42,14 +42,13 @@ mod walk;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId, StrId, ThreadId};
+use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackFrame, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::intervals::Intervals;
 use crate::thread_ledger::{self, By, ByCategory, GroupLedger, ThreadIntervals, Weight};
 use crate::waits::Category;
-use crate::waits::queues::is_java;
 use crate::waits::stack::ByStack;
 use crate::{Window, quantity};
 
@@ -385,23 +384,16 @@ impl<'a> Chains<'a> {
     /// innermost frame says what it is: the kernel's and the JVM's others would take the place of
     /// the methods that led there.
     fn frames(&self, stack: Option<StackId>) -> Vec<String> {
-        let mut all: Vec<(&str, FrameType)> = Vec::new();
-        let mut at = stack;
-        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
-            at = node.parent;
-            let Some(frame) = self.recording.frames.get(node.frame.index()) else { continue };
-            all.push((self.recording.strings.get(frame.name), frame.frame_type));
-        }
-        match all.iter().position(|(_, frame_type)| is_java(*frame_type)) {
+        let mut all: Vec<StackFrame<'_>> = self.recording.frames_of(stack).collect();
+        match all.iter().position(StackFrame::is_java) {
             Some(first) if first > 1 => drop(all.drain(1..first)),
             Some(_) => {}
             None => {
-                let kernel =
-                    all.iter().take_while(|(_, frame_type)| *frame_type == FrameType::Kernel).count();
+                let kernel = all.iter().take_while(|frame| frame.frame_type() == FrameType::Kernel).count();
                 all.drain(kernel.min(KERNEL_FRAMES)..kernel);
             }
         }
-        all.into_iter().take(FRAMES).map(|(name, _)| name.to_owned()).collect()
+        all.into_iter().take(FRAMES).map(|frame| frame.name().to_owned()).collect()
     }
 
     /// The thread of which a text says "name (id)", as switches name who woke a thread.

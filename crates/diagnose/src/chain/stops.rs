@@ -246,15 +246,7 @@ impl<'a> Chains<'a> {
     /// Whether a thread waits for an operation that it has asked for: it holds nobody up, and
     /// blocks for the safepoint only when it happens to wake up meanwhile.
     fn has_asked(&self, stack: Option<StackId>) -> bool {
-        let mut at = stack;
-        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
-            let frame = self.recording.frames.get(node.frame.index());
-            if frame.is_some_and(|frame| self.recording.strings.get(frame.name) == "VMThread::execute") {
-                return true;
-            }
-            at = node.parent;
-        }
-        false
+        self.recording.frames_of(stack).any(|frame| frame.name() == "VMThread::execute")
     }
 
     fn last_in(&self, jvm: ProcessId, cut: &Cut<'a>) -> Option<LastIn> {

@@ -399,17 +399,9 @@ impl<'a> Chains<'a> {
     }
 
     fn has_frame(&self, stack: Option<StackId>, beginnings: &[&str]) -> bool {
-        let mut at = stack;
-        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
-            let frame = self.recording.frames.get(node.frame.index());
-            let of_kernel = frame.filter(|frame| frame.frame_type == FrameType::Kernel);
-            let name = of_kernel.map_or("", |frame| self.recording.strings.get(frame.name));
-            if beginnings.iter().any(|beginning| name.starts_with(beginning)) {
-                return true;
-            }
-            at = node.parent;
-        }
-        false
+        let frames = self.recording.frames_of(stack);
+        let mut kernel = frames.filter(|frame| frame.frame_type() == FrameType::Kernel);
+        kernel.any(|frame| beginnings.iter().any(|beginning| frame.name().starts_with(beginning)))
     }
 
     /// The innermost Java method of a stack, beyond those that `skip` picks.

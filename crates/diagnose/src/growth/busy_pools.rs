@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::{FrameType, ProcessId, Recording, StackId, ThreadId};
+use fathom_recording::{ProcessId, Recording, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::attribution::Pool;
@@ -106,19 +106,8 @@ pub(crate) fn takes_tasks(
 }
 
 fn is_of_executor(recording: &Recording, stack: StackId) -> bool {
-    use FrameType::{C1, C2, Inlined, Interpreted};
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index());
-        let is_java =
-            |frame: &&fathom_recording::Frame| matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined);
-        let name = frame.filter(is_java).map(|frame| recording.strings.get(frame.name));
-        if name.is_some_and(|name| RUNNERS.contains(&name.split('(').next().unwrap_or(name))) {
-            return true;
-        }
-        at = node.parent;
-    }
-    false
+    let runs = |name: &str| RUNNERS.contains(&name.split('(').next().unwrap_or(name));
+    recording.frames_of(stack).any(|frame| frame.is_java() && runs(frame.name()))
 }
 
 #[cfg(test)]

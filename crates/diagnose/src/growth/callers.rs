@@ -1,22 +1,12 @@
 //! From where a part of an operation's time is called, where that is new: the method at which the
 //! change begins, above the one that the time is spent in.
 
-use fathom_recording::{FrameType, Recording, StackId};
+use fathom_recording::{Recording, StackId};
 use rustc_hash::FxHashMap;
 
 use super::Per;
 use super::parts::{BASE, FRAMES, Part};
 use crate::places::is_of_jdk;
-
-/// Frames of a stack, the innermost first.
-pub(super) fn frames_of(recording: &Recording, stack: StackId) -> impl Iterator<Item = (&str, FrameType)> {
-    let node = |stack: &StackId| recording.stacks.get(stack.index());
-    let stacks = std::iter::successors(Some(stack), move |stack| node(stack)?.parent);
-    stacks.filter_map(move |stack| {
-        let frame = recording.frames.get(recording.stacks.get(stack.index())?.frame.index())?;
-        Some((recording.strings.get(frame.name), frame.frame_type))
-    })
-}
 
 /// Share of a part's slow time that must have a caller on its stack.
 const CALLED_MOSTLY: f64 = 0.8;
@@ -102,11 +92,10 @@ pub(super) fn an_operation(ms: &[f64; FRAMES], per: &Per) -> (f64, f64) {
 /// The application's methods of a stack, each once, the innermost first. The JVM makes up the names
 /// of lambdas' classes anew in each run.
 pub(super) fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
-    use FrameType::{C1, C2, Inlined, Interpreted};
     let mut methods: Vec<&str> = Vec::new();
-    for (name, by) in frames_of(recording, stack) {
-        let is_java = matches!(by, Interpreted | C1 | C2 | Inlined);
-        if is_java && !is_of_jdk(name) && !name.contains("$$Lambda") && !methods.contains(&name) {
+    for frame in recording.frames_of(stack) {
+        let name = frame.name();
+        if frame.is_java() && !is_of_jdk(name) && !name.contains("$$Lambda") && !methods.contains(&name) {
             methods.push(name);
         }
     }
@@ -125,7 +114,7 @@ pub(super) fn mostly_in<'a>(
     for (stack, ms) in &part.by_stack {
         let slow = ms[0] + ms[1];
         all += slow;
-        let frames = frames_of(recording, *stack).map(|(name, _)| name);
+        let frames = recording.frames_of(*stack).map(|frame| frame.name());
         let called = frames.take_while(|name| *name != place).filter(|name| is_of_jdk(name));
         if let Some(called) = called.last() {
             *calls.entry(called).or_default() += slow;
@@ -137,6 +126,8 @@ pub(super) fn mostly_in<'a>(
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::FrameType;
+
     use super::*;
     use crate::built::Built;
 

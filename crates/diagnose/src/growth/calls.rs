@@ -14,7 +14,7 @@ use fathom_recording::vocabulary::{count, kind};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::callers::{Callers, frames_of};
+use super::callers::Callers;
 use super::parts::{BASE, FRAMES, Part};
 use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, words};
 use crate::confidence::Ground;
@@ -204,10 +204,10 @@ impl<'a> Calls<'a> {
 
     /// Whether a stack is in a call of the family.
     fn is_in(&self, recording: &Recording, stack: StackId) -> bool {
-        frames_of(recording, stack).any(|(name, by)| {
+        recording.frames_of(stack).any(|frame| {
             // The kernel's functions: ksys_read, __x64_sys_read, __sys_recvfrom.
-            let call = name.rsplit_once("sys_").map(|(_, call)| call);
-            by == FrameType::Kernel && call.is_some_and(|call| self.family.contains(&call))
+            let call = frame.name().rsplit_once("sys_").map(|(_, call)| call);
+            frame.frame_type() == FrameType::Kernel && call.is_some_and(|call| self.family.contains(&call))
         })
     }
 }

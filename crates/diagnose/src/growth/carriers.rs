@@ -115,13 +115,5 @@ fn is_carrier(case: &Case<'_>, id: ThreadId, carries: &mut FxHashMap<StackId, bo
 
 /// Whether a stack is that of a virtual thread on its carrier.
 pub(super) fn has_carried(case: &Case<'_>, stack: StackId) -> bool {
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| case.recording.stacks.get(id.index())) {
-        let frame = case.recording.frames.get(node.frame.index());
-        if frame.is_some_and(|frame| case.recording.strings.get(frame.name).starts_with(CARRIED)) {
-            return true;
-        }
-        at = node.parent;
-    }
-    false
+    case.recording.frames_of(stack).any(|frame| frame.name().starts_with(CARRIED))
 }

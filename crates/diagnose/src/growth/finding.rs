@@ -222,21 +222,12 @@ fn pins(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
 
 /// Whether most of a wait for the network is one for a connection to be made.
 fn connecting(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
-    let connects = |mut at: Option<StackId>| {
-        while let Some(node) = at.and_then(|id| case.recording.stacks.get(id.index())) {
-            let frame = case.recording.frames.get(node.frame.index());
-            let name = frame.map_or("", |frame| case.recording.strings.get(frame.name));
-            if CONNECTS.iter().any(|function| name.ends_with(function)) {
-                return true;
-            }
-            at = node.parent;
-        }
-        false
-    };
+    let is_connect = |name: &str| CONNECTS.iter().any(|function| name.ends_with(function));
+    let connects = |stack: StackId| case.recording.frames_of(stack).any(|frame| is_connect(frame.name()));
     let (mut all, mut connecting) = (0.0, 0.0);
     for (stack, ms) in &part.by_stack {
         all += ms[0] + ms[1];
-        connecting += if connects(Some(*stack)) { ms[0] + ms[1] } else { 0.0 };
+        connecting += if connects(*stack) { ms[0] + ms[1] } else { 0.0 };
     }
     key.category == Category::Network && connecting > 0.5 * all
 }

@@ -1,7 +1,7 @@
 //! Whether a wait for the network is one for room to send: the other side takes in slowly what is
 //! written.
 
-use fathom_recording::FrameType::{C1, C2, Inlined, Interpreted, Kernel};
+use fathom_recording::FrameType::Kernel;
 use fathom_recording::{Recording, StackId};
 
 use super::parts::Part;
@@ -25,13 +25,12 @@ pub(super) fn sender<'a>(case: &Case<'a>, part: &Part<'_>) -> Option<&'a str> {
 }
 
 fn writes(recording: &Recording, stack: Option<StackId>) -> Option<&str> {
-    let (mut at, mut java, mut kernel_sends) = (stack, 0, false);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index())?;
-        let name = recording.strings.get(frame.name);
-        match frame.frame_type {
+    let (mut java, mut kernel_sends) = (0, false);
+    for frame in recording.frames_of(stack) {
+        let name = frame.name();
+        match frame.frame_type() {
             Kernel => kernel_sends |= SENDS.contains(&name),
-            Interpreted | C1 | C2 | Inlined if !WAITS.iter().any(|package| name.starts_with(package)) => {
+            by if by.is_java() && !WAITS.iter().any(|package| name.starts_with(package)) => {
                 let (class, method) = name.rsplit_once('.').unwrap_or(("", name));
                 if kernel_sends || (is_writing(method) && is_of_output(class)) {
                     return Some(name);
@@ -43,7 +42,6 @@ fn writes(recording: &Recording, stack: Option<StackId>) -> Option<&str> {
             }
             _ => {}
         }
-        at = node.parent;
     }
     None
 }
@@ -68,6 +66,7 @@ fn is_of_output(class: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::FrameType::{C2, Interpreted};
     use fathom_recording::{FrameType, Sink};
 
     use super::*;

@@ -224,16 +224,8 @@ impl<'a> Waits<'a> {
 
 /// The class whose static initialiser is the innermost one on a stack, where the thread runs it.
 fn initialises(case: &Case<'_>, stack: StackId) -> Option<String> {
-    let recording = case.recording;
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let name = recording.strings.get(recording.frames.get(node.frame.index())?.name);
-        if let Some(class) = name.split('(').next().and_then(|name| name.strip_suffix(INITIALISER)) {
-            return Some(class.to_owned());
-        }
-        at = node.parent;
-    }
-    None
+    let class = |name: &str| Some(name.split('(').next()?.strip_suffix(INITIALISER)?.to_owned());
+    case.recording.frames_of(stack).find_map(|frame| class(frame.name()))
 }
 
 #[cfg(test)]

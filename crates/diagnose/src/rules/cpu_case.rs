@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{sample, source};
-use fathom_recording::{FrameType, ProcessId, Recording, Sample, SourceId, StackId, ThreadId};
+use fathom_recording::{FrameType, ProcessId, Recording, Sample, SourceId, StackFrame, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::cpu_contention::CpuContention;
@@ -206,12 +206,8 @@ pub(crate) fn sharing<'s>(parts: impl Iterator<Item = &'s f64> + Clone) -> f64 {
 /// The frames of a stack, the innermost first.
 fn unroll<'a>(recording: &'a Recording, stack: StackId, frames: &mut Vec<Seen<'a>>) {
     frames.clear();
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let Some(frame) = recording.frames.get(node.frame.index()) else { break };
-        frames.push(Seen { name: recording.strings.get(frame.name), by: frame.frame_type });
-        at = node.parent;
-    }
+    let seen = |frame: StackFrame<'a>| Seen { name: frame.name(), by: frame.frame_type() };
+    frames.extend(recording.frames_of(stack).map(seen));
     let mut by = FrameType::Unknown;
     for frame in frames.iter_mut().rev() {
         if frame.by != FrameType::Inlined {

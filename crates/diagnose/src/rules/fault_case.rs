@@ -250,12 +250,10 @@ fn sampled<'a>(recording: &'a Recording, jvm: ProcessId, windows: &[Window]) -> 
 /// Whether CPU samples of the JVM have frames of the kernel at all.
 fn shows_the_kernel(recording: &Recording, jvm: ProcessId) -> bool {
     let cpu = recording.strings.find(sample::CPU);
-    let kernel = |stack: StackId| {
-        let frame =
-            recording.stacks.get(stack.index()).and_then(|node| recording.frames.get(node.frame.index()));
-        frame.is_some_and(|frame| frame.frame_type == FrameType::Kernel)
+    let in_kernel = |stack: Option<StackId>| {
+        recording.frames_of(stack).next().is_some_and(|frame| frame.frame_type() == FrameType::Kernel)
     };
-    recording.samples.iter().any(|s| Some(s.kind) == cpu && s.process == jvm && s.stack.is_some_and(kernel))
+    recording.samples.iter().any(|s| Some(s.kind) == cpu && s.process == jvm && in_kernel(s.stack))
 }
 
 fn add_up<'s>(sums: impl Iterator<Item = &'s Sum>) -> Sum {
@@ -275,19 +273,10 @@ fn overlap(from_ns: i64, to_ns: i64, windows: &[Window]) -> f64 {
 }
 
 fn name(recording: &Recording, stack: StackId) -> Option<&str> {
-    let node = recording.stacks.get(stack.index())?;
-    Some(recording.strings.get(recording.frames.get(node.frame.index())?.name))
+    Some(recording.frames_of(stack).next()?.name())
 }
 
 /// The innermost function that is not the kernel's.
 fn function(recording: &Recording, stack: Option<StackId>) -> Option<&str> {
-    let mut at = stack;
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index())?;
-        if frame.frame_type != FrameType::Kernel {
-            return Some(recording.strings.get(frame.name));
-        }
-        at = node.parent;
-    }
-    None
+    Some(recording.frames_of(stack).find(|frame| frame.frame_type() != FrameType::Kernel)?.name())
 }

@@ -140,15 +140,12 @@ fn asker<'a>(gc: &GcCase<'_, 'a>) -> Option<(bool, Option<&'a str>)> {
 /// Whether a stack asks for a collection: for lack of direct memory, and whose code that is.
 fn asks(recording: &Recording, stack: StackId) -> Option<(bool, Option<&str>)> {
     let (mut found, mut direct) = (false, false);
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let name = recording.strings.get(recording.frames.get(node.frame.index())?.name);
+    for name in recording.frames_of(stack).map(|frame| frame.name()) {
         direct |= name == DIRECT;
         found |= direct || ASKS.contains(&name);
         if found && name.contains('.') && !PLATFORM.iter().any(|of| name.starts_with(of)) {
             return Some((direct, Some(name)));
         }
-        at = node.parent;
     }
     found.then_some((direct, None))
 }

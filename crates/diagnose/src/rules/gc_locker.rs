@@ -202,15 +202,7 @@ fn waits_in(name: &str) -> bool {
 }
 
 fn is_below(recording: &Recording, stack: Option<StackId>) -> bool {
-    let mut at = stack;
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index());
-        if frame.is_some_and(|frame| waits_in(recording.strings.get(frame.name))) {
-            return true;
-        }
-        at = node.parent;
-    }
-    false
+    recording.frames_of(stack).any(|frame| waits_in(frame.name()))
 }
 
 /// Whether the JVM says that it could not allocate because of native code: it collects everything,

@@ -165,7 +165,7 @@ fn used(recording: &Recording, jvm: ProcessId) -> BTreeSet<&'static str> {
     let Some(kind) = recording.strings.find(sample::CPU) else { return BTreeSet::new() };
     let own = recording.samples.iter().filter(|s| s.kind == kind && s.process == jvm);
     let leaves: HashSet<FrameId> =
-        own.filter_map(|s| Some(recording.stacks.get(s.stack?.index())?.frame)).collect();
+        own.filter_map(|s| Some(recording.frames_of(s.stack).next()?.id())).collect();
     leaves
         .into_iter()
         .filter_map(|frame| recording.frames.get(frame.index()))

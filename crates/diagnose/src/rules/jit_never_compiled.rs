@@ -66,9 +66,8 @@ impl Rule for JitNeverCompiled {
     fn slows_code<'a>(&self, case: &Case<'a>, _jvm: ProcessId) -> Option<(&'static Metric, ShareOfCode<'a>)> {
         let recording = case.recording;
         let share = move |stack: StackId| {
-            let node = recording.stacks.get(stack.index());
-            let frame = node.and_then(|node| recording.frames.get(node.frame.index()));
-            f64::from(frame.is_some_and(|frame| frame.frame_type == FrameType::Interpreted))
+            let innermost = recording.frames_of(stack).next();
+            f64::from(innermost.is_some_and(|frame| frame.frame_type() == FrameType::Interpreted))
         };
         Some((&reasons::WITH_INTERPRETED, Box::new(share)))
     }
@@ -111,11 +110,9 @@ fn lasting<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeMap<&'a str, i64> {
     let Some(kind) = recording.strings.find(sample::CPU) else { return BTreeMap::new() };
     let mut seen: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
     for sample in recording.samples.iter().filter(|s| s.kind == kind && s.process == jvm) {
-        let Some(node) = sample.stack.and_then(|id| recording.stacks.get(id.index())) else { continue };
-        let Some(frame) = recording.frames.get(node.frame.index()) else { continue };
-        if frame.frame_type == FrameType::Interpreted {
-            let name = recording.strings.get(frame.name);
-            let ends = seen.entry(name).or_insert((sample.t_ns, sample.t_ns));
+        let Some(frame) = recording.frames_of(sample.stack).next() else { continue };
+        if frame.frame_type() == FrameType::Interpreted {
+            let ends = seen.entry(frame.name()).or_insert((sample.t_ns, sample.t_ns));
             *ends = (ends.0.min(sample.t_ns), ends.1.max(sample.t_ns));
         }
     }

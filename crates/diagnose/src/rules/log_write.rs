@@ -89,15 +89,9 @@ fn longest_of<'a>(case: &Case<'a>, stop: &Span<'a>, own: &[Span<'a>], ms: f64) -
 
 /// What a writer that was switched out waited for, and the function of the kernel that shows it.
 fn waited_for<'a>(case: &Case<'a>, write: &Span<'_>) -> Option<(&'static str, &'a str)> {
-    let mut names = Vec::new();
-    let mut at = write.stack();
-    while let Some(node) = at.and_then(|id| case.recording.stacks.get(id.index())) {
-        let frame = case.recording.frames.get(node.frame.index())?;
-        if frame.frame_type == FrameType::Kernel {
-            names.push(case.recording.strings.get(frame.name));
-        }
-        at = node.parent;
-    }
+    let frames = case.recording.frames_of(write.stack());
+    let kernel = frames.filter(|frame| frame.frame_type() == FrameType::Kernel);
+    let names: Vec<&str> = kernel.map(|frame| frame.name()).collect();
     WAITED_FOR.iter().find_map(|(beginning, what)| {
         names.iter().find(|name| name.starts_with(beginning)).map(|name| (*what, *name))
     })

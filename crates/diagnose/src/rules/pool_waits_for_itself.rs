@@ -249,16 +249,13 @@ fn is_work(category: Category) -> bool {
 
 /// Whether a thread of a pool waits for a result within one of its tasks.
 fn waits_within_task(recording: &Recording, stack: StackId) -> bool {
-    let (mut at, mut waits) = (Some(stack), false);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let Some(frame) = recording.frames.get(node.frame.index()) else { return false };
-        let name = recording.strings.get(frame.name);
+    let mut waits = false;
+    for name in recording.frames_of(stack).map(|frame| frame.name()) {
         let name = name.split('(').next().unwrap_or(name);
         if waits && RUNNERS.contains(&name) {
             return true;
         }
         waits |= RESULTS.contains(&name);
-        at = node.parent;
     }
     false
 }

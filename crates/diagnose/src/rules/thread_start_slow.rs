@@ -317,13 +317,10 @@ impl<'a> Cutter<'a> {
 /// Whether a stack waits for a lock of the JVM where a thread is put on its list or taken from it
 /// (`Threads_lock`, in jvm.cpp and threads.cpp of JDK 8 to 25).
 fn waits_for_the_list(recording: &Recording, stack: StackId) -> bool {
-    let (mut lock, mut list, mut at) = (false, false, Some(stack));
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index());
-        let name = frame.map_or("", |frame| recording.strings.get(frame.name));
+    let (mut lock, mut list) = (false, false);
+    for name in recording.frames_of(stack).map(|frame| frame.name()) {
         lock |= ["Mutex::lock", "Monitor::lock", "Monitor::ILock"].iter().any(|of| name.starts_with(of));
         list |= ["JVM_StartThread", "Threads::add", "Threads::remove"].contains(&name);
-        at = node.parent;
     }
     lock && list
 }

@@ -1,7 +1,7 @@
 //! Which samples a call tree is made of.
 
 use fathom_recording::vocabulary::fact;
-use fathom_recording::{FrameType, Process, ProcessId, Recording, Role, StackId, ThreadId};
+use fathom_recording::{Process, ProcessId, Recording, Role, StackId, ThreadId};
 use regex_lite::Regex;
 
 use crate::Window;
@@ -84,11 +84,8 @@ impl Selection {
             .frames
             .iter()
             .map(|frame| {
-                let java = matches!(
-                    frame.frame_type,
-                    FrameType::Interpreted | FrameType::C1 | FrameType::C2 | FrameType::Inlined
-                );
-                java && self.packages.iter().any(|p| is_in(recording.strings.get(frame.name), p))
+                frame.frame_type.is_java()
+                    && self.packages.iter().any(|p| is_in(recording.strings.get(frame.name), p))
             })
             .collect();
         let mut chosen: Vec<bool> = Vec::new();

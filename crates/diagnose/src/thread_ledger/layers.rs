@@ -69,9 +69,8 @@ pub(super) fn shift(spent_ns: &mut [i64; CATEGORIES], from: Category, to: Catego
 /// The layer of a CPU sample: that of its innermost frame; collectors and compilers by their
 /// threads.
 pub(super) fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Taken) -> Category {
-    let leaf = sample.stack().and_then(|stack| recording.stacks.get(stack.index()));
-    let frame = leaf.and_then(|node| recording.frames.get(node.frame.index()));
-    match (frame.map(|f| f.frame_type), role) {
+    let innermost = recording.frames_of(sample.stack()).next();
+    match (innermost.map(|frame| frame.frame_type()), role) {
         (Some(FrameType::Kernel), _) if stacks.is_in_recorder(sample.stack()) => Category::Recorder,
         (Some(FrameType::Kernel), _) if stacks.category(sample.stack()) == Category::PageFault => {
             Category::KernelFault
@@ -95,15 +94,11 @@ pub(super) fn running(recording: &Recording, stacks: &ByStack, role: Role, sampl
 /// How the Java code of a sample runs whose innermost frames are inlined or stubs; `None` where
 /// they are called by no Java code, or no caller is known.
 fn code_of(recording: &Recording, sample: &Taken) -> Option<Category> {
-    let mut at = sample.stack();
-    loop {
-        let node = recording.stacks.get(at?.index())?;
-        match recording.frames.get(node.frame.index())?.frame_type {
-            FrameType::Inlined | FrameType::Stub => at = node.parent,
-            FrameType::Interpreted => return Some(Category::Interpreted),
-            FrameType::C1 => return Some(Category::C1),
-            FrameType::C2 => return Some(Category::C2),
-            _ => return None,
-        }
+    let mut types = recording.frames_of(sample.stack()).map(|frame| frame.frame_type());
+    match types.find(|by| !matches!(by, FrameType::Inlined | FrameType::Stub))? {
+        FrameType::Interpreted => Some(Category::Interpreted),
+        FrameType::C1 => Some(Category::C1),
+        FrameType::C2 => Some(Category::C2),
+        _ => None,
     }
 }

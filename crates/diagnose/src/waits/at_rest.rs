@@ -9,7 +9,6 @@
 use fathom_recording::{FrameType, Recording, Role, Sink, StackId};
 
 use super::Category;
-use super::queues::is_java;
 use super::stack::ByStack;
 
 /// Methods that run a task of a pool: what stands above them on a stack is the task.
@@ -34,7 +33,7 @@ pub fn is_at_rest(frames: &[(&str, FrameType)], role: Role) -> bool {
         return false;
     }
     let runs_task = |(name, frame_type): &(&str, FrameType)| {
-        is_java(*frame_type) && (RUN_TASKS.contains(name) || name.ends_with(RUNS_TASKS))
+        frame_type.is_java() && (RUN_TASKS.contains(name) || name.ends_with(RUNS_TASKS))
     };
     !(stacks.takes_from_queue(stack) && frames.iter().any(runs_task))
 }

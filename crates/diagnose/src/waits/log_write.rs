@@ -84,16 +84,8 @@ fn by_stops<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
 }
 
 fn has_logging(recording: &Recording, stack: StackId) -> bool {
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index());
-        let name = frame.map_or("", |frame| recording.strings.get(frame.name));
-        if LOGGING.iter().any(|beginning| name.starts_with(beginning)) {
-            return true;
-        }
-        at = node.parent;
-    }
-    false
+    let logs = |name: &str| LOGGING.iter().any(|beginning| name.starts_with(beginning));
+    recording.frames_of(stack).any(|frame| logs(frame.name()))
 }
 
 /// Whether the command line names a file as a log: "-Xlog:gc*:file=gc.log", "-Xloggc:gc.log". The

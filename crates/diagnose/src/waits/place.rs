@@ -1,7 +1,7 @@
 //! Where a stack is in Java: the innermost method, and the place at which the application takes
 //! a lock.
 
-use fathom_recording::{Recording, StackId};
+use fathom_recording::{Recording, StackFrame, StackId};
 
 /// Packages of the JDK: what the application called stands beyond them.
 const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.graalvm."];
@@ -15,17 +15,8 @@ pub(crate) fn java_method(
     stack: Option<StackId>,
     skip: impl Fn(&str) -> bool,
 ) -> Option<&str> {
-    use fathom_recording::FrameType::{C1, C2, Inlined, Interpreted};
-    let mut at = stack;
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index())?;
-        let name = recording.strings.get(frame.name);
-        if matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined) && !skip(name) {
-            return Some(name);
-        }
-        at = node.parent;
-    }
-    None
+    let mut methods = recording.frames_of(stack).filter(StackFrame::is_java).map(|frame| frame.name());
+    methods.find(|name| !skip(name))
 }
 
 /// What a stack says of a method.
@@ -39,20 +30,14 @@ pub(crate) enum Seen {
 
 /// Whether a stack is within a method.
 pub(crate) fn seen_within(recording: &Recording, stack: StackId, method: &str) -> Seen {
-    use fathom_recording::FrameType::{C1, C2, Inlined, Interpreted};
-    if java_method(recording, Some(stack), |_| false).is_none() {
-        return Seen::Unknown;
-    }
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let Some(frame) = recording.frames.get(node.frame.index()) else { break };
-        let is_java = matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined);
-        if is_java && recording.strings.get(frame.name) == method {
+    let mut seen = Seen::Unknown;
+    for java in recording.frames_of(stack).filter(StackFrame::is_java) {
+        if java.name() == method {
             return Seen::Within;
         }
-        at = node.parent;
+        seen = Seen::Outside;
     }
-    Seen::Outside
+    seen
 }
 
 /// The place that a stack takes a lock at: the first method of the application, else of whoever is

@@ -17,7 +17,7 @@
 //! at one address; of signals each address has a thread of its own.
 
 use fathom_recording::vocabulary::{interrupt, kind, label};
-use fathom_recording::{FrameId, FrameType, Recording, StackId, StrId, ThreadId};
+use fathom_recording::{FrameId, Recording, StackId, StrId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::polls::Polls;
@@ -55,17 +55,12 @@ pub(super) struct Sites {
 pub(super) fn is_application(recording: &Recording, frame: FrameId) -> bool {
     let Some(frame) = recording.frames.get(frame.index()) else { return false };
     let name = recording.strings.get(frame.name);
-    is_java(frame.frame_type) && name.contains('.') && !is_jdk(name)
+    frame.frame_type.is_java() && name.contains('.') && !is_jdk(name)
 }
 
 /// Whether a method is one of the JDK's.
 pub(crate) fn is_jdk(name: &str) -> bool {
     JDK.iter().any(|package| name.starts_with(package))
-}
-
-/// Whether a frame is a Java method.
-pub(crate) fn is_java(frame_type: FrameType) -> bool {
-    matches!(frame_type, FrameType::Interpreted | FrameType::C1 | FrameType::C2 | FrameType::Inlined)
 }
 
 /// Where the application calls a queue: its method, and how many of its and the JDK's methods lie
@@ -78,17 +73,14 @@ struct Site {
 
 fn site(recording: &Recording, stack: StackId) -> Option<Site> {
     let mut found: Option<Site> = None;
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index())?;
+    for frame in recording.frames_of(stack) {
         match &mut found {
-            Some(site) if is_java(frame.frame_type) => site.depth += 1,
-            None if is_application(recording, node.frame) => {
-                found = Some(Site { method: frame.name, depth: 1 });
+            Some(site) if frame.is_java() => site.depth += 1,
+            None if is_application(recording, frame.id()) => {
+                found = Some(Site { method: frame.name_id(), depth: 1 });
             }
             _ => {}
         }
-        at = node.parent;
     }
     found
 }

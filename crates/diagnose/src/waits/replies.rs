@@ -5,8 +5,6 @@
 
 use fathom_recording::{Recording, StackId};
 
-use super::queues::is_java;
-
 /// Parts of the names of classes whose result is waited for: those of the JDK, Guava, Netty,
 /// Vert.x, Pekko, Scala and others.
 const RESULTS: [&str; 4] = ["Future", "Promise", "CountDownLatch", "CompletionStage"];
@@ -15,16 +13,7 @@ const WAITS: [&str; 5] = ["get", "join", "await", "sync", "block"];
 
 /// Whether a method of a stack waits for a result.
 pub(crate) fn awaits_result(recording: &Recording, stack: StackId) -> bool {
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index());
-        let java = frame.filter(|frame| is_java(frame.frame_type));
-        if java.is_some_and(|frame| is_wait(recording.strings.get(frame.name))) {
-            return true;
-        }
-        at = node.parent;
-    }
-    false
+    recording.frames_of(stack).any(|frame| frame.is_java() && is_wait(frame.name()))
 }
 
 /// Whether a method, with its class before the last dot, waits for a result.

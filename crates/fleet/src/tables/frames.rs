@@ -96,17 +96,9 @@ pub(super) fn rows(input: &Input<'_>) -> Rows {
 
 /// The methods of a stack, innermost first, each once.
 fn methods(recording: &Recording, stack: Option<StackId>) -> Vec<StrId> {
-    let (mut methods, mut seen, mut next) = (Vec::new(), FxHashSet::default(), stack);
-    for _ in 0..DEEPEST {
-        let Some(node) = next.and_then(|id| recording.stacks.get(id.index())) else { break };
-        if let Some(frame) = recording.frames.get(node.frame.index())
-            && seen.insert(frame.name)
-        {
-            methods.push(frame.name);
-        }
-        next = node.parent;
-    }
-    methods
+    let mut seen = FxHashSet::default();
+    let names = recording.frames_of(stack).take(DEEPEST).map(|frame| frame.name_id());
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// The methods of each kind that are listed by name.

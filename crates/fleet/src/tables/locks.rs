@@ -1,7 +1,7 @@
 //! `locks`: waits for locks, by minute, class of the lock and place.
 
 use fathom_recording::vocabulary::kind;
-use fathom_recording::{FrameType, Recording, StackId};
+use fathom_recording::{Recording, StackId};
 
 use super::{Input, process, sums};
 use crate::columns::{Cell, Rows};
@@ -39,19 +39,7 @@ pub(super) fn rows(input: &Input<'_>) -> Rows {
 
 /// The innermost Java method of a stack that is not the class library's.
 fn place(recording: &Recording, stack: Option<StackId>) -> Option<&str> {
-    let mut next = stack;
-    for _ in 0..DEEPEST {
-        let node = recording.stacks.get(next?.index())?;
-        let frame = recording.frames.get(node.frame.index())?;
-        let java = matches!(
-            frame.frame_type,
-            FrameType::Interpreted | FrameType::C1 | FrameType::C2 | FrameType::Inlined
-        );
-        let name = recording.strings.get(frame.name);
-        if java && !JDK.iter().any(|package| name.starts_with(package)) {
-            return Some(name);
-        }
-        next = node.parent;
-    }
-    None
+    let mut java = recording.frames_of(stack).take(DEEPEST).filter(|frame| frame.is_java());
+    let of_jdk = |name: &str| JDK.iter().any(|package| name.starts_with(package));
+    Some(java.find(|frame| !of_jdk(frame.name()))?.name())
 }

@@ -67,13 +67,8 @@ impl Names {
     /// Frames of a stack, innermost first.
     pub fn frames(&self, stack: Option<StackId>, most: usize) -> Vec<(String, FrameType)> {
         let known = stack.filter(|stack| self.has(*stack));
-        let mut at = known.map(|stack| StackId(stack.0 - self.first_stack));
-        let mut frames = Vec::new();
-        while let Some(node) = at.map(|id| self.inner.stacks[id.index()]).filter(|_| frames.len() < most) {
-            let frame = self.inner.frames[node.frame.index()];
-            frames.push((self.inner.strings.get(frame.name).to_owned(), frame.frame_type));
-            at = node.parent;
-        }
-        frames
+        let stack = known.map(|stack| StackId(stack.0 - self.first_stack));
+        let frames = self.inner.frames_of(stack).take(most);
+        frames.map(|frame| (frame.name().to_owned(), frame.frame_type())).collect()
     }
 }

@@ -15,7 +15,7 @@ use fathom_capture::methods::{
     Times, Way,
 };
 use fathom_recording::vocabulary::{figure, kind};
-use fathom_recording::{Recording, Span, StackId};
+use fathom_recording::{Recording, Span, StackFrame, StackId};
 
 /// The first slice: it says how often the methods are called, before any call is traced.
 const FIRST: Duration = Duration::from_secs(1);
@@ -330,18 +330,11 @@ fn colons(name: &str) -> String {
 
 /// Frames of a stack with their lines, innermost first.
 fn frames(recording: &Recording, stack: Option<StackId>) -> Vec<String> {
-    let mut frames = Vec::new();
-    let mut next = stack;
-    while let Some(node) = next.map(|id| recording.stacks[id.index()]) {
-        if frames.len() >= MOST_FRAMES {
-            break;
-        }
-        let frame = &recording.frames[node.frame.index()];
-        let name = recording.strings.get(frame.name);
-        frames.push(if frame.line > 0 { format!("{name}:{}", frame.line) } else { name.to_owned() });
-        next = node.parent;
-    }
-    frames
+    let shown = |frame: StackFrame<'_>| match frame.line() {
+        ..=0 => frame.name().to_owned(),
+        line => format!("{}:{line}", frame.name()),
+    };
+    recording.frames_of(stack).take(MOST_FRAMES).map(shown).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fathom_recording::{Frame, FrameType, Recording, StackId};
+use fathom_recording::{FrameType, Recording, StackFrame, StackId};
 use fathom_render::printable;
 use serde_json::{Value, json};
 
@@ -25,40 +25,28 @@ pub fn tag(frame_type: FrameType) -> &'static str {
     }
 }
 
-/// Frames of a stack, innermost first.
-pub fn frames(names: &Recording, stack: Option<StackId>) -> impl Iterator<Item = &Frame> {
-    let mut at = stack;
-    std::iter::from_fn(move || {
-        let node = names.stacks.get(at?.index())?;
-        at = node.parent;
-        names.frames.get(node.frame.index())
-    })
-}
-
 /// The innermost Java method.
 pub fn java_method(names: &Recording, stack: Option<StackId>) -> Option<&str> {
-    use FrameType::{C1, C2, Inlined, Interpreted};
-    let frame = frames(names, stack).find(|f| matches!(f.frame_type, Interpreted | C1 | C2 | Inlined))?;
-    Some(names.strings.get(frame.name))
+    Some(names.frames_of(stack).find(StackFrame::is_java)?.name())
 }
 
 /// The names of all frames, a line each.
 pub fn all_names(names: &Recording, stack: Option<StackId>) -> String {
-    let list: Vec<&str> = frames(names, stack).map(|frame| names.strings.get(frame.name)).collect();
+    let list: Vec<&str> = names.frames_of(stack).map(|frame| frame.name()).collect();
     list.join("\n")
 }
 
 /// Adds a stack to a text, a line a frame.
 pub fn write(out: &mut String, names: &Recording, stack: StackId, most: usize, indent: &str) {
-    let mut left = frames(names, Some(stack));
+    let mut left = names.frames_of(stack);
     for frame in left.by_ref().take(most) {
-        let name = printable(names.strings.get(frame.name)).into_owned();
-        let place = match (frame.line, names.strings.get(frame.module)) {
+        let name = printable(frame.name()).into_owned();
+        let place = match (frame.line(), frame.module()) {
             (line, _) if line >= 0 => format!(":{line}"),
             (_, "" | "kernel") => String::new(),
             (_, module) => format!(" ({})", printable(module)),
         };
-        let _ = writeln!(out, "{indent}{:<4}{name}{place}", tag(frame.frame_type));
+        let _ = writeln!(out, "{indent}{:<4}{name}{place}", tag(frame.frame_type()));
     }
     match left.count() {
         0 => {}
@@ -70,13 +58,13 @@ pub fn write(out: &mut String, names: &Recording, stack: StackId, most: usize, i
 
 /// For machines.
 pub fn json(names: &Recording, stack: Option<StackId>) -> Value {
-    let one = |frame: &Frame| {
+    let one = |frame: StackFrame<'_>| {
         json!({
-            "name": names.strings.get(frame.name),
-            "module": names.strings.get(frame.module),
-            "type": frame.frame_type,
-            "line": (frame.line >= 0).then_some(frame.line),
+            "name": frame.name(),
+            "module": frame.module(),
+            "type": frame.frame_type(),
+            "line": (frame.line() >= 0).then_some(frame.line()),
         })
     };
-    frames(names, stack).map(one).collect()
+    names.frames_of(stack).map(one).collect()
 }

@@ -69,16 +69,7 @@ pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
 /// Whether a time off the CPU is one in which the thread gives something to the kernel, and not one
 /// in which it may have nothing to do: reading a pipe that nobody writes to looks as busy.
 fn hands_to_kernel(case: &Case<'_>, (thread, from, to): Longest) -> bool {
-    let recording = case.recording;
-    let mut at = case.chains().off_between(thread, from, to).next().and_then(|span| span.stack());
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index());
-        let of_kernel = frame.filter(|frame| frame.frame_type == FrameType::Kernel);
-        let name = of_kernel.map_or("", |frame| recording.strings.get(frame.name));
-        if ["write", "sync", "lock_file"].iter().any(|part| name.contains(part)) {
-            return true;
-        }
-        at = node.parent;
-    }
-    false
+    let stack = case.chains().off_between(thread, from, to).next().and_then(|span| span.stack());
+    let mut kernel = case.recording.frames_of(stack).filter(|frame| frame.frame_type() == FrameType::Kernel);
+    kernel.any(|frame| ["write", "sync", "lock_file"].iter().any(|part| frame.name().contains(part)))
 }

@@ -13,7 +13,7 @@
 //! count; where none are, the place is reported as that of all objects of the class.
 
 use fathom_recording::vocabulary::{frame, sample};
-use fathom_recording::{Frame, FrameId, FrameType, ProcessId, Recording, StackId};
+use fathom_recording::{FrameId, FrameType, ProcessId, Recording, StackFrame, StackId};
 use rustc_hash::FxHashMap;
 
 use super::keeper::Keeper;
@@ -123,14 +123,15 @@ pub(super) fn place(recording: &Recording, jvm: ProcessId, keeper: &Keeper<'_>) 
     let by_weight = |a: &(FrameId, (f64, usize, StackId)), b: &(FrameId, (f64, usize, StackId))| {
         a.1.0.total_cmp(&b.1.0).then_with(|| b.0.cmp(&a.0))
     };
-    let (frame, (sum, samples, from)) = places.into_iter().max_by(by_weight)?;
-    let stack: Vec<String> = frames(recording, from)
-        .filter(|(_, frame)| frame::cut_reason(recording.strings.get(frame.name)).is_none())
+    let (_, (sum, samples, from)) = places.into_iter().max_by(by_weight)?;
+    let stack: Vec<String> = recording
+        .frames_of(from)
+        .filter(|frame| frame::cut_reason(frame.name()).is_none())
         .take(SHOWN)
-        .map(|(_, frame)| line_of(recording, frame))
+        .map(line_of)
         .collect();
     Some(Place {
-        method: line_of(recording, recording.frames.get(frame.index())?),
+        method: line_of(recording.frames_of(from).next()?),
         stack,
         share: sum / all.max(1.0),
         samples,
@@ -149,15 +150,14 @@ impl Wanted<'_> {
 
     /// Whether a stack allocates what is wanted, and where.
     fn on(&self, recording: &Recording, stack: StackId) -> Option<Match> {
-        let name = |frame: &Frame| recording.strings.get(frame.name);
         let mut is_it = false;
         let mut place: Option<Match> = None;
         let mut owners = 0;
         let mut inner: Option<(StackId, FrameId)> = None;
-        for (at, (stack, frame)) in frames(recording, stack).take(DEEPEST).enumerate() {
-            let called = name(frame);
+        for (at, frame) in recording.frames_of(stack).take(DEEPEST).enumerate() {
+            let called = frame.name();
             // What allocates puts the class where the innermost frame is.
-            if at == 0 && frame.frame_type == FrameType::Unknown && frame.line < 0 {
+            if at == 0 && frame.frame_type() == FrameType::Unknown && frame.line() < 0 {
                 is_it |= called == self.class;
                 continue;
             }
@@ -165,14 +165,13 @@ impl Wanted<'_> {
                 (is_it, place) = (true, None);
                 continue;
             }
-            let java = !matches!(frame.frame_type, FrameType::Native | FrameType::Jvm | FrameType::Kernel);
-            let id = recording.stacks.get(stack.index())?.frame;
-            inner = inner.or(java.then_some((stack, id)));
+            let java = !matches!(frame.frame_type(), FrameType::Native | FrameType::Jvm | FrameType::Kernel);
+            inner = inner.or(java.then_some((frame.stack(), frame.id())));
             for (bit, owner) in self.owners.iter().enumerate() {
                 owners |= u64::from(called.starts_with(owner.as_str())) << bit;
             }
             if place.is_none() && java && !is_of_jdk(called) {
-                place = Some(Match { from: stack, frame: id, owners: 0 });
+                place = Some(Match { from: frame.stack(), frame: frame.id(), owners: 0 });
             }
         }
         let place = place.or(inner.map(|(from, frame)| Match { from, frame, owners: 0 }));
@@ -180,17 +179,9 @@ impl Wanted<'_> {
     }
 }
 
-/// Frames of a stack, the innermost first.
-fn frames(recording: &Recording, stack: StackId) -> impl Iterator<Item = (StackId, &Frame)> {
-    let parent = |stack: &StackId| recording.stacks.get(stack.index())?.parent;
-    let stacks = std::iter::successors(Some(stack), parent);
-    stacks.filter_map(|stack| {
-        let node = recording.stacks.get(stack.index())?;
-        Some((stack, recording.frames.get(node.frame.index())?))
-    })
-}
-
-fn line_of(recording: &Recording, frame: &Frame) -> String {
-    let name = recording.strings.get(frame.name);
-    if frame.line > 0 { format!("{name}:{}", frame.line) } else { name.to_owned() }
+fn line_of(frame: StackFrame<'_>) -> String {
+    match frame.line() {
+        ..=0 => frame.name().to_owned(),
+        line => format!("{}:{line}", frame.name()),
+    }
 }

@@ -43,20 +43,11 @@ impl<'a> Uncompiled<'a> {
     /// Whether a stack is in code that was not what C2 makes of it later: interpreted, or C1's, of
     /// a method that was compiled.
     pub(super) fn ran_as(&self, stack: StackId) -> Option<FrameType> {
-        let mut at = Some(stack);
-        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
-            let frame = self.recording.frames.get(node.frame.index())?;
-            match frame.frame_type {
-                // What was inlined runs as what it was inlined into does.
-                FrameType::Inlined => at = node.parent,
-                FrameType::Interpreted | FrameType::C1 => {
-                    let name = name_of(self.recording.strings.get(frame.name));
-                    return self.methods.contains(name).then_some(frame.frame_type);
-                }
-                _ => return None,
-            }
-        }
-        None
+        // What was inlined runs as what it was inlined into does.
+        let mut frames = self.recording.frames_of(stack);
+        let frame = frames.find(|frame| frame.frame_type() != FrameType::Inlined)?;
+        let is_uncompiled = matches!(frame.frame_type(), FrameType::Interpreted | FrameType::C1);
+        (is_uncompiled && self.methods.contains(name_of(frame.name()))).then_some(frame.frame_type())
     }
 
     /// What of the time in a stack its compiled form would have saved, as a share.
