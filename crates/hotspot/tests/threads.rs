@@ -7,8 +7,7 @@ mod jvm;
 use std::collections::BTreeMap;
 
 use fathom_hotspot::Vm;
-use fathom_hotspot::code_cache::CodeCache;
-use fathom_hotspot::symbols::Symbolizer;
+use fathom_hotspot::symbols::Objects;
 use fathom_hotspot::threads::{ThreadState, Threads};
 use fathom_recording::Role;
 use jvm::Jvm;
@@ -112,7 +111,7 @@ fn what_a_compiler_compiles_is_named_while_it_does() {
         let Some(jvm) = Jvm::start(&jdk, &options, &["Busy"]) else { return };
         let vm = Vm::open(jvm.pid()).unwrap();
         let mut threads = Threads::new(&vm).unwrap();
-        let mut symbols = Symbolizer::new(vm.clone(), CodeCache::read(&vm).unwrap()).unwrap();
+        let objects = Objects::new(vm.clone()).unwrap();
         let compilers: Vec<_> =
             threads.all(&vm).unwrap().into_iter().filter(|t| t.role == Role::Jit).collect();
         let mut seen: BTreeMap<u32, String> = BTreeMap::new();
@@ -121,7 +120,7 @@ fn what_a_compiler_compiles_is_named_while_it_does() {
             for compiler in &compilers {
                 let Ok(Some(task)) = threads.compiling(&vm, compiler) else { continue };
                 assert_eq!(task.level, 4);
-                if let Ok(method) = symbols.method_at(task.method) {
+                if let Ok(method) = objects.method(task.method) {
                     seen.insert(task.compile_id, method.full_name());
                 }
             }

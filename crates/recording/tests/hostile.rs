@@ -217,6 +217,20 @@ fn a_recording_of_a_later_schema_says_so() {
 }
 
 #[test]
+fn a_recording_of_a_schema_that_never_was_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = written(dir.path());
+    let meta = fs::read_to_string(path.join("meta.json")).unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&meta).unwrap();
+    for version in [0.into(), (-1).into(), serde_json::Value::Null] {
+        json["schema_version"] = version;
+        fs::write(path.join("meta.json"), json.to_string()).unwrap();
+        let error = open(&path).unwrap_err();
+        assert!(matches!(&error, RecordingError::NotARecording { .. }), "{error}");
+    }
+}
+
+#[test]
 fn what_is_no_recording_is_neither_opened_nor_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let precious = dir.path().join("precious");

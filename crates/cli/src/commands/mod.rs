@@ -83,7 +83,8 @@ pub enum Command {
     Verify(verify::Args),
     /// Compare the flags of two JVMs: what differs, who set it, and what it is for
     Flags(flags::Args),
-    /// Collect rows of many recordings in one place, and query them with DuckDB or ClickHouse
+    /// Collect rows of many recordings in one place, and query them with DuckDB, ClickHouse,
+    /// Spark or Trino
     Fleet(fleet::Args),
     /// Show what is in a recording or in files: sources, time covered, losses, checks
     Info(info::Args),

@@ -308,11 +308,6 @@ impl<M: Memory> Symbolizer<M> {
         Ok(named)
     }
 
-    /// The method at an address (a `Method*`).
-    pub fn method_at(&mut self, method: u64) -> std::result::Result<Method, Lost> {
-        Ok(self.method(method, None)?.method.clone())
-    }
-
     /// The frame of a pc in a stub, an adapter, an intrinsic or any blob that has no Java method of
     /// its own.
     pub fn stub(&mut self, pc: u64) -> std::result::Result<JavaFrame, Lost> {

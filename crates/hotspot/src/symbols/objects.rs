@@ -14,7 +14,7 @@ pub const TASK_BYTES: usize = 128;
 /// What a compiler thread compiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compiling {
-    /// The `Method*`; see [`super::Symbolizer::method_at`].
+    /// The `Method*`; see [`Objects::method`].
     pub method: u64,
     /// Number of the compilation.
     pub compile_id: u32,

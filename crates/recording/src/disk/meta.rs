@@ -129,7 +129,8 @@ impl Meta {
         if value.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
             return Err(none(format!("its {FILE} does not describe one")));
         }
-        let version = value.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+        let version = value.get("schema_version").and_then(serde_json::Value::as_u64).filter(|n| *n > 0);
+        let version = version.ok_or_else(|| none(format!("its {FILE} names no schema version")))?;
         let found = u32::try_from(version).unwrap_or(u32::MAX);
         if found > SCHEMA_VERSION {
             let tool = value.get("tool").and_then(|t| t.as_str()).unwrap_or("an unnamed tool").to_owned();
