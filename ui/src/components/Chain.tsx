@@ -1,4 +1,5 @@
-// Below a finding: what was waited for, link by link, and the longest stop cut into its parts. Each time is a link to its place.
+// Below a finding: what was waited for, link by link, and the longest stop cut into its parts. Each
+// time is a link to its place.
 
 import type { Page } from "../context";
 import { durationMs, share } from "../format";

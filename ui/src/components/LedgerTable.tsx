@@ -1,4 +1,5 @@
-// Time by category, of a window and of what it is compared with: each time with its share, below it where there is little room.
+// Time by category, of a window and of what it is compared with: each time with its share, below it
+// where there is little room.
 
 import type { JSX } from "preact";
 

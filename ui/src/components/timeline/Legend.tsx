@@ -1,4 +1,5 @@
-// What the colours of a lane mean: beside it, or below it where the names of its rows stand beside it.
+// What the colours of a lane mean: beside it, or below it where the names of its
+// rows stand beside it.
 
 import { useMemo } from "preact/hooks";
 import { categoryLook, swatchOf } from "../../categories";
