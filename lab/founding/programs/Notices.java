@@ -4,7 +4,8 @@ import java.util.concurrent.Executors;
 
 /**
  * Each order is told to sixteen parties at once, when notices are switched on.
- * Arguments: table of the throughput; {@code threads} for a new thread for each notice, {@code pool} for threads that are kept.
+ * Arguments: table of the throughput; {@code threads} for a new thread for each notice,
+ * {@code pool} for threads that are kept.
  */
 public final class Notices {
     private static final int PARTIES = 16;

@@ -16,7 +16,10 @@ final class Switch {
         return on;
     }
 
-    /** Says that the program is ready and follows standard input, whose end is the end of the program. */
+    /**
+     * Says that the program is ready and follows standard input, whose end is
+     * the end of the program.
+     */
     static void follow(Listener listener) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
