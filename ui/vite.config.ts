@@ -1,7 +1,7 @@
 import { viteSingleFile } from "vite-plugin-singlefile";
 import { defineConfig } from "vitest/config";
 
-/** Pages beside the report, which is built first. */
+/** Pages next to the report, which is built first. */
 const OTHERS = ["flame", "compare", "heap"];
 
 // One HTML file with everything in it: a page has to open from a disk, in a mail, without a

@@ -40,7 +40,7 @@ export interface PanelProps {
   onHelp: () => void;
 }
 
-/** The element of a panel: its heading, with `head` beside it, over what it shows. */
+/** The element of a panel: its heading, with `head` next to it, over what it shows. */
 export function PanelSection({
   panel,
   head,

@@ -40,7 +40,7 @@ export class SpanIndex {
 
   /**
    * Share of the row that a duration fills. The square root lets short ones be
-   * seen beside the longest.
+   * seen next to the longest.
    */
   heightOf(durationNs: number): number {
     return Math.max(0.1, Math.sqrt(durationNs / this.longestNs));

@@ -53,7 +53,7 @@ export function stateLane(over: LedgerOverTime | null): StateLane | null {
   };
 }
 
-/** How long most slices are: of time that was not recorded there are long ones beside them. */
+/** How long most slices are: of time that was not recorded there are long ones next to them. */
 export function usualSlice(edges: Float64Array): number {
   const lengths = Float64Array.from(edges.subarray(1), (to, i) => to - edges[i]).sort();
   return lengths[lengths.length >> 1] ?? 0;

@@ -3,7 +3,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Each order is told to sixteen parties at once, when notices are switched on.
+ * Sixteen parties are notified of each order at once, when notices are switched on.
  * Arguments: table of the throughput; {@code threads} for a new thread for each notice,
  * {@code pool} for threads that are kept.
  */

@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Whether the fault is on: told by lines of standard input, {@code on} and {@code off}. */
+/** Whether the fault is on: said by lines of standard input, {@code on} and {@code off}. */
 final class Switch {
     /** What is done when the fault begins, and when it ends. */
     interface Listener {

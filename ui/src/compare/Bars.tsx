@@ -1,4 +1,4 @@
-// Small pictures beside a figure: A above B, and the difference with its interval around zero.
+// Small pictures next to a figure: A above B, and the difference with its interval around zero.
 
 import type { Two } from "./model";
 

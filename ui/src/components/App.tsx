@@ -77,7 +77,7 @@ export function App({ page, following }: { page: Page; following: Following }) {
       }
       const timeline = document.getElementById("timeline");
       const box = timeline?.getBoundingClientRect();
-      // Beside the verdict it is in sight already.
+      // Next to the verdict it is in sight already.
       if (timeline && box && (box.top > innerHeight * 0.6 || box.bottom < innerHeight * 0.2)) {
         timeline.scrollIntoView({ behavior: motion(), block: "start" });
       }

@@ -12,7 +12,7 @@ export interface Spent {
 export interface LedgerLine {
   category: string;
   swatch: JSX.Element;
-  /** What is said beside the category. */
+  /** What is said next to the category. */
   aside?: string;
   spent: Spent;
   base: Spent | null;

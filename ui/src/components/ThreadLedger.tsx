@@ -1,4 +1,4 @@
-// What threads spent the window on, beside the baseline: one bar for each group,
+// What threads spent the window on, compared with the baseline: one bar for each group,
 // cut into categories.
 
 import { useMemo } from "preact/hooks";

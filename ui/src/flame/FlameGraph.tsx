@@ -40,7 +40,7 @@ export interface FlameGraphProps {
 }
 
 const FONT = "12px Inter, ui-sans-serif, system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-/** What fits a sheet of A4 beside the rest of its section, CSS pixels. */
+/** What fits a sheet of A4 together with the rest of its section, CSS pixels. */
 const PAPER_HEIGHT = 860;
 /** The search runs when typing has come to rest. */
 const REST_MS = 120;

@@ -135,7 +135,7 @@ class Places {
   }
 }
 
-/** What a base has that does not change while windows are brushed beside it. */
+/** What a base has that does not change while windows are brushed next to it. */
 interface BaseSide {
   chosen: Chosen;
   places: Places;

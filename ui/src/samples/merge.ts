@@ -74,7 +74,7 @@ export function recursion(tree: Merged): Uint8Array {
       at = first[at + 1];
       continue;
     }
-    // Up until there is one beside it.
+    // Up until there is one next to it.
     for (;;) {
       above[name[at]]--;
       if (next[at] >= 0) {

@@ -3,7 +3,7 @@ import java.io.InputStreamReader;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Calls a method as often as it is told on standard input, and counts by itself:
+ * Calls a method as often as standard input says, and counts by itself:
  *
  * <pre>
  *   warm N          calls it N times, as fast as it can

@@ -5,7 +5,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 /**
  * Waits for locks that are known by construction: for each kind of lock an owner that holds it for
  * a time, asleep, and a waiter that wants it meanwhile and measures how long it took. Begins when
- * it is told to; says of each wait when it began, milliseconds of the epoch, and how many
+ * it is asked to; says of each wait when it began, milliseconds of the epoch, and how many
  * nanoseconds it took.
  */
 public class Locks {

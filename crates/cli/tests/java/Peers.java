@@ -6,7 +6,7 @@ import java.net.UnknownHostException;
 
 /**
  * Connects to a server of its own, and to a port where none is any more, and resolves a
- * name that is in /etc/hosts and one that cannot be asked for, when it is told to. Says
+ * name that is in /etc/hosts and one that cannot be asked for, when it is asked to. Says
  * with whom it connects.
  */
 public class Peers {

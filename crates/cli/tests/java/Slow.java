@@ -6,7 +6,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Does nothing until it is told to: "gc", "lock MS" (one thread holds a monitor, another waits for
+ * Does nothing until it is asked to: "gc", "lock MS" (one thread holds a monitor, another waits for
  * it), "threads MS" (a hundred more for a while), "pool N" (so many threads without a task), "ask
  * MS" (one of them has a task that waits for an answer), "quit".
  */
