@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What rustfmt, clippy and Biome do not check: Rust files of at most 500 lines, comments within 100
 columns, the field's words in comments, strings and documents (docs/glossary.md), that no rule makes up
-how sure it is or words of its own, and that modules of a crate do not use each other in a circle (circles.py).
+how sure it is or words of its own, and that modules do not use each other in a circle (circles.py).
 
 Diagrams, tables and blocks of code in comments may be wider.
 """
@@ -105,11 +105,6 @@ def faults(path):
             yield f"{path}:{number}: a comment of {width} columns, more than {COLUMNS}"
 
 
-def in_circles(crate):
-    for circle in circles.circles(circles.uses(f"crates/{crate}/src")):
-        yield f"crates/{crate}: these use each other in a circle: {', '.join(sorted(circle))}"
-
-
 def main():
     listed = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], text=True).split("\n")
     listed = [path for path in listed if os.path.exists(path)]
@@ -119,7 +114,7 @@ def main():
     found = [fault for path in sources for fault in faults(path)]
     found += [fault for path in prose for fault in foreign_words(path)]
     found += [fault for path in rust for fault in made_up(path)]
-    found += [fault for crate in sorted(os.listdir("crates")) for fault in in_circles(crate)]
+    found += [fault for crate in sorted(os.listdir("crates")) for fault in circles.faults(crate)]
     print("\n".join(found) or f"house: {len(sources)} source files and {len(prose)} files of prose are in order")
     return 1 if found else 0
 
