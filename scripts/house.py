@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What rustfmt, clippy and Biome do not check: Rust files of at most 500 lines, comments within 100
 columns, the field's words in comments, strings and documents (docs/glossary.md), that no rule makes up
-how sure it is or words of its own, and that modules do not use each other in a circle (circles.py).
+how sure it is or words of its own, that each schema of JSON stands in docs/json.md, and that modules do not
+use each other in a circle (circles.py).
 
 Diagrams, tables and blocks of code in comments may be wider.
 """
@@ -46,6 +47,8 @@ DOCUMENTS = re.compile(r"^(README|ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md$|^doc
 # Written by people, and what of it is not looked at for words: tests in Rust, which quote others.
 SOURCES = re.compile(r"^(?!ui/src/generated/).*\.(rs|[ch]|java|tsx?|mjs|css)$")
 QUOTING = re.compile(r"^(?!crates/[^/]+/src/).*\.rs$")
+SCHEMA = re.compile(r"\"(fathom\.[a-z-]+/\d+)\"")
+SCHEMAS = "docs/json.md"
 TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{.*", re.M | re.S)
 # What finds causes: how sure it is follows from its ground, by the policy of confidence.rs.
 FINDERS = re.compile(r"^crates/diagnose/src/((rules|growth|operations)/(?!(.*/)?tests(/|\.rs$))|vm_operations\.rs$)")
@@ -105,6 +108,15 @@ def faults(path):
             yield f"{path}:{number}: a comment of {width} columns, more than {COLUMNS}"
 
 
+def not_described(sources):
+    known = open(SCHEMAS, encoding="utf-8").read()
+    for path in sources:
+        text = TESTS.sub("", open(path, encoding="utf-8").read())
+        for schema in sorted(set(SCHEMA.findall(text))):
+            if f"`{schema}`" not in known:
+                yield f"{path}: {schema} does not stand in {SCHEMAS}"
+
+
 def main():
     listed = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], text=True).split("\n")
     listed = [path for path in listed if os.path.exists(path)]
@@ -115,6 +127,7 @@ def main():
     found += [fault for path in prose for fault in foreign_words(path)]
     found += [fault for path in rust for fault in made_up(path)]
     found += [fault for crate in sorted(os.listdir("crates")) for fault in circles.faults(crate)]
+    found += not_described(path for path in rust if not QUOTING.match(path))
     print("\n".join(found) or f"house: {len(sources)} source files and {len(prose)} files of prose are in order")
     return 1 if found else 0
 
