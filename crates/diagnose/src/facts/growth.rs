@@ -57,6 +57,8 @@ super::metrics! {
     /// The same, with their number.
     HANDSHAKES_COUNTED = "handshakes-counted",
         "{count} × {handshake} in the slow windows: {value:.1} a second, {baseline:.1} in the baseline";
+    /// By which methods of libraries one of the application comes to where the time is spent.
+    THROUGH = "called-through", "called through {methods}";
     /// Connections that are opened, of an operation or a second.
     CONNECTIONS = "connections-opened",
         "[each {noun} opens {value} connections|{value} connections are opened a second] instead of [{baseline}|none]";

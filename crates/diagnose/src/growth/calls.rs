@@ -58,6 +58,8 @@ const CONNECT: &str = "connect";
 /// How many times as many calls an operation must make, and how many more.
 const TIMES: f64 = 3.0;
 const MORE: f64 = 3.0;
+/// The same of connections: most operations need none of their own.
+const MORE_CONNECTS: f64 = 0.5;
 /// The same a second, where operations are not counted.
 const MORE_PER_S: f64 = 100.0;
 /// How many times as many the threads must make in a second: a thread that polls makes as many as
@@ -111,7 +113,11 @@ pub(super) fn grown<'a>(
         let family = family_of(name)?;
         let (rate, usual) = a_second(by_thread.values(), &lengths_ms);
         let (slow, base) = each_one(by_thread.values(), per, &lengths_ms);
-        let more = if per.each.is_counted() { MORE } else { MORE_PER_S };
+        let more = match per.each.is_counted() {
+            true if family.contains(&CONNECT) => MORE_CONNECTS,
+            true => MORE,
+            false => MORE_PER_S,
+        };
         let grew = slow >= TIMES * base && slow >= base + more && rate >= MORE_A_SECOND * usual;
         grew.then_some(Calls { name, family, each: per.each, slow, base, by_thread })
     };

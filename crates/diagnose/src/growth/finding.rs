@@ -104,7 +104,15 @@ impl<'a> Growth<'a> {
         let sure = ground.because(case, cost_ms, why);
         let mut finding = case.finding_by(rule, words::layer(key.category), jvm, sure, cost_ms);
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), per);
-        let caller = callers.new_one(&[part], per, key.place);
+        let way_from_own = callers.way_from_own(&[part], per, key.place, case.jvm_name(jvm));
+        let (own, through) =
+            way_from_own.split_last().map_or((None, &[][..]), |(own, way)| (Some(*own), way));
+        let caller = callers.new_one(&[part], per, key.place).or(own);
+        if !through.is_empty() {
+            let through: Vec<&str> = through.iter().rev().copied().collect();
+            let fact = facts::THROUGH.fact().with("methods", Value::name(through.join(" → ")));
+            evidence.push(Evidence::summed("stacks", fact));
+        }
         let mut also: Vec<Fact> = connects.map(words::connections).into_iter().chain(behind).collect();
         let growth = match sender {
             Some(sender) => {
@@ -184,8 +192,10 @@ impl<'a> Growth<'a> {
             checks::SAME_PARTS.fact().into(),
         ];
         finding.windows = marked(case, part);
+        // What a thread that runs waits for now and then is another matter.
         finding.chain = part
             .longest
+            .filter(|_| !key.category.is_running())
             .map(|(_, thread, from_ns, to_ns)| case.chains().of_thread(thread, Window { from_ns, to_ns }));
         finding
     }

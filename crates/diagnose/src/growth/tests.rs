@@ -290,6 +290,8 @@ pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for
     assert_eq!((opened.rule, opened.named()), (RULE, "10.0.0.7:5432"), "{opened:#?}");
     opened.title.states(&facts::CONNECTIONS, &[("value", "6.0")]);
     opened.remedies[0].change.states(&remedies::KEEP_CONNECTIONS, &[]);
+    // One for each operation is many where none was opened.
+    diagnosis(13).findings[0].title.states(&facts::CONNECTIONS, &[("value", "1.0")]);
     let kept = &diagnosis(1).findings[0];
     assert_eq!(kept.title.fact().find(&facts::CONNECTIONS), None);
 }
