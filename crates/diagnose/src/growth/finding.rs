@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::{fact, kind, label};
 
 use super::answers::Answers;
 use super::callers::{Callers, mostly_in};
+use super::calls::Calls;
 use super::carriers::has_carried;
 use super::lead::Lead;
 use super::parts::Part;
@@ -94,7 +95,8 @@ impl<'a> Growth<'a> {
         }
         // Each new connection takes a round trip and whatever the peer does to accept it, and waits
         // on it follow from that.
-        let connects = self.calls.iter().find(|c| c.connects() && key.category == Category::Network);
+        let connects =
+            self.calls.iter().find(|c| c.more_a_second && c.connects() && key.category == Category::Network);
         evidence.extend(connects.map(|calls| {
             Evidence::summed("connections and system calls, counted", words::connections(calls))
         }));
@@ -141,10 +143,11 @@ impl<'a> Growth<'a> {
         let others_wait = way.is_some() || !lead.behind.is_empty();
         finding.meaning = words::meaning(key.category, others_wait && sender.is_none()).fact().into();
         finding.evidence = evidence;
+        let connecting = connecting(case, key, part);
         finding.remedies = connects.map(|_| remedies::KEEP_CONNECTIONS.remedy()).into_iter().collect();
         match sender {
             Some(_) => finding.remedies.push(remedies::TAKE_IN_FASTER.remedy()),
-            None if connecting(case, key, part) => finding.remedies = vec![remedies::CONNECT_ONCE.remedy()],
+            None if connecting => finding.remedies = vec![remedies::CONNECT_ONCE.remedy()],
             None => finding.remedies.push(words::remedy(key.category)),
         }
         if pins(case, key, part) {
@@ -158,7 +161,20 @@ impl<'a> Growth<'a> {
             finding.evidence.insert(0, fewer.evidence());
             finding.remedies.insert(0, remedies::FIND_LOST_PERMITS.remedy());
         }
+        if connecting {
+            also.push(facts::CONNECTING.fact());
+        }
+        let more = |calls: &Calls<'a>| calls.asked_more(case, &self.per, &self.lengths_ms, lead.part);
+        if let Some(asked) = self.calls.iter().filter(|calls| !calls.more_a_second).find_map(more) {
+            also.push(words::asked_more(&asked));
+            finding.evidence.insert(
+                1.min(finding.evidence.len()),
+                Evidence::summed("system calls, counted by the second", words::counted(&asked)),
+            );
+            finding.remedies.insert(0, remedies::ASK_ONCE.remedy());
+        }
         if key.category == Category::Network
+            && !connecting
             && let Some(answers) = Answers::of(case, part)
         {
             also.push(answers.in_title());
