@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What rustfmt and clippy do not check: Rust files of at most 500 lines, comments within 100 columns,
-the field's words in comments, strings and documents (docs/glossary.md), that no rule makes up how
-sure it is or words of its own, and that modules of a crate do not use each other in a circle (circles.py).
+"""What rustfmt, clippy and Biome do not check: Rust files of at most 500 lines, comments within 100
+columns, the field's words in comments, strings and documents (docs/glossary.md), that no rule makes up
+how sure it is or words of its own, that each schema of JSON stands in docs/json.md, and that modules do not
+use each other in a circle (circles.py).
 
 Diagrams, tables and blocks of code in comments may be wider.
 """
@@ -14,9 +15,13 @@ import circles
 
 MOST_LINES = 500
 COLUMNS = 100
-COMMENT = re.compile(r"^\s*//[/!]? ?(.*)$")
+TAB = 8
+# Of a line the comment that it ends with, and the inside of one that goes on over lines.
+LINE_COMMENT = re.compile(r"^(?:.*?\s)??//[/!]?(?:\s(.*))?$")
+BLOCK_COMMENT = re.compile(r"^(?:.*?\s)??/\*+(?:\s(.*))?$")
+IN_BLOCK = re.compile(r"^\s*(?:\*(?!/) ?)?(.*)$")
 # Lines of a drawing; more than one space within a line; quotes and links, which cannot be broken.
-MAY_BE_WIDE = re.compile(r"[─│└├▶▼┐┘┤]|\S {2,}\S|https?://|\S{60}|`[^`]{60}|^\s*\|")
+MAY_BE_WIDE = re.compile(r"[─│└├▶▼┐┘┤]|\S {2,}\S|https?://|\S{60}|^[^`]*(`[^`]*`[^`]*)*`[^`]{60}|^\s*\|")
 
 # Words that the field does not use, each with the one that it does.
 FIELD_WORDS = {
@@ -36,10 +41,14 @@ FIELD_WORDS = {
 FOREIGN = re.compile(r"(?<![\w-])(" + "|".join(FIELD_WORDS) + r")(?![\w-])", re.IGNORECASE)
 # Names that others gave, identifiers, and keys of a published schema.
 QUOTED = re.compile(r"trace processor|`[^`]*`|\bstretches(?=\")")
-# Comments and strings of Rust; a character and what is neither are passed over.
+# Comments and strings; a character and what is neither are passed over.
 PROSE = re.compile(r"""//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'""", re.S)
 DOCUMENTS = re.compile(r"^(README|ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md$|^docs/.*\.md$")
-SOURCES = re.compile(r"^crates/[^/]+/src/.*\.rs$")
+# Written by people, and what of it is not looked at for words: tests in Rust, which quote others.
+SOURCES = re.compile(r"^(?!ui/src/generated/).*\.(rs|[ch]|java|tsx?|mjs|css)$")
+QUOTING = re.compile(r"^(?!crates/[^/]+/src/).*\.rs$")
+SCHEMA = re.compile(r"\"(fathom\.[a-z-]+/\d+)\"")
+SCHEMAS = "docs/json.md"
 TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{.*", re.M | re.S)
 # What finds causes: how sure it is follows from its ground, by the policy of confidence.rs.
 FINDERS = re.compile(r"^crates/diagnose/src/((rules|growth|operations)/(?!(.*/)?tests(/|\.rs$))|vm_operations\.rs$)")
@@ -51,7 +60,7 @@ WORDS = re.compile(r"\b(?:Remedy \{(?=\s*change:)|TEXT\b|Metric(?:::new\(| \{(?=
 def foreign_words(path):
     text = open(path, encoding="utf-8").read()
     whole = [(0, text)]
-    prose = [(found.start(), found[0]) for found in PROSE.finditer(text)] if path.endswith(".rs") else whole
+    prose = whole if path.endswith(".md") else [(found.start(), found[0]) for found in PROSE.finditer(text)]
     for at, part in prose:
         part = QUOTED.sub(lambda quoted: " " * len(quoted[0]), part)
         for word in FOREIGN.finditer(part):
@@ -70,36 +79,56 @@ def made_up(path):
             yield f"{path}:{number}: {found[0]}; {instead}"
 
 
+def comments(lines):
+    """Number, line and text of each line that is a comment or ends with one; None for the text of others."""
+    in_block = False
+    for number, line in enumerate(lines, 1):
+        comment = IN_BLOCK.match(line) if in_block else LINE_COMMENT.match(line)
+        if not in_block and not comment:
+            comment = BLOCK_COMMENT.match(line)
+            in_block = bool(comment)
+        if in_block and "*/" in line:
+            in_block = False
+        yield number, line, (comment[1] or "") if comment else None
+
+
 def faults(path):
     lines = open(path, encoding="utf-8").read().splitlines()
-    if len(lines) > MOST_LINES:
+    if len(lines) > MOST_LINES and path.endswith(".rs"):
         yield f"{path}: {len(lines)} lines, more than {MOST_LINES}"
     fenced = False
-    for number, line in enumerate(lines, 1):
-        comment = COMMENT.match(line)
-        if not comment:
+    for number, line, comment in comments(lines):
+        if comment is None:
             fenced = False
             continue
-        if comment[1].startswith("```"):
+        if comment.startswith("```"):
             fenced = not fenced
-        if len(line) > COLUMNS and not fenced and not MAY_BE_WIDE.search(comment[1]):
-            yield f"{path}:{number}: a comment of {len(line)} columns, more than {COLUMNS}"
+        width = len(line.expandtabs(TAB))
+        if width > COLUMNS and not fenced and not MAY_BE_WIDE.search(comment):
+            yield f"{path}:{number}: a comment of {width} columns, more than {COLUMNS}"
 
 
-def in_circles(crate):
-    for circle in circles.circles(circles.uses(f"crates/{crate}/src")):
-        yield f"crates/{crate}: these use each other in a circle: {', '.join(sorted(circle))}"
+def not_described(sources):
+    known = open(SCHEMAS, encoding="utf-8").read()
+    for path in sources:
+        text = TESTS.sub("", open(path, encoding="utf-8").read())
+        for schema in sorted(set(SCHEMA.findall(text))):
+            if f"`{schema}`" not in known:
+                yield f"{path}: {schema} does not stand in {SCHEMAS}"
 
 
 def main():
     listed = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], text=True).split("\n")
+    listed = [path for path in listed if os.path.exists(path)]
     rust = [path for path in listed if path.endswith(".rs")]
-    prose = [path for path in listed if (DOCUMENTS.match(path) or SOURCES.match(path)) and os.path.exists(path)]
-    found = [fault for path in rust for fault in faults(path)]
+    sources = [path for path in listed if SOURCES.match(path)]
+    prose = [path for path in listed if DOCUMENTS.match(path)] + [s for s in sources if not QUOTING.match(s)]
+    found = [fault for path in sources for fault in faults(path)]
     found += [fault for path in prose for fault in foreign_words(path)]
     found += [fault for path in rust for fault in made_up(path)]
-    found += [fault for crate in sorted(os.listdir("crates")) for fault in in_circles(crate)]
-    print("\n".join(found) or f"house: {len(rust)} Rust files and {len(prose)} files of prose are in order")
+    found += [fault for crate in sorted(os.listdir("crates")) for fault in circles.faults(crate)]
+    found += not_described(path for path in rust if not QUOTING.match(path))
+    print("\n".join(found) or f"house: {len(sources)} source files and {len(prose)} files of prose are in order")
     return 1 if found else 0
 
 

@@ -1,11 +1,12 @@
 import { viteSingleFile } from "vite-plugin-singlefile";
 import { defineConfig } from "vitest/config";
 
-/** Pages beside the report, which is built first. */
+/** Pages next to the report, which is built first. */
 const OTHERS = ["flame", "compare", "heap"];
 
-// One HTML file with everything in it: a page has to open from a disk, in a mail, without a network. There is one build
-// for each page, chosen by `--mode`: one file cannot share its scripts with another.
+// One HTML file with everything in it: a page has to open from a disk, in a mail, without a
+// network. There is one build for each page, chosen by `--mode`: one file cannot share its
+// scripts with another.
 export default defineConfig(({ mode }) => ({
   plugins: [viteSingleFile({ removeViteModuleLoader: true })],
   build: {

@@ -1,6 +1,9 @@
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Allocates from two threads, keeping one object in eight for a while, with a humongous array now and then. */
+/**
+ * Allocates from two threads, keeping one object in eight for a while, with a
+ * humongous array now and then.
+ */
 public final class AllocationLoad {
   private static volatile Object sink;
 

@@ -2,7 +2,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 
-/** Threads whose stacks differ in depth and shape, with locks, exceptions and allocation: what fills a flight recording. */
+/**
+ * Threads whose stacks differ in depth and shape, with locks, exceptions and allocation: what
+ * fills a flight recording.
+ */
 public final class DistinctStacks {
   private static final Object[] LOCKS = new Object[8];
 

@@ -55,8 +55,8 @@ public final class GcToolKitCount {
   }
 
   /**
-   * {@code GcToolKitCount G1|Generational LOG}. One aggregator bound to two sources returns early with a part of the data,
-   * so the collector is named.
+   * {@code GcToolKitCount G1|Generational LOG}. One aggregator bound to two sources returns early
+   * with a part of the data, so the collector is named.
    */
   public static void main(String[] args) throws Exception {
     Count count = args[0].equals("G1") ? new G1() : new Generational();

@@ -22,12 +22,14 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Programs that make the kernel or the JVM do one thing very often, and count it themselves. Arguments: which, how many events a
- * second over all threads (0: as many as the machine makes), how many threads.
+ * Programs that make the kernel or the JVM do one thing very often, and count it themselves.
+ * Arguments: which, how many events a second over all threads (0: as many as the machine
+ * makes), how many threads.
  *
- * <p>A line of standard input is a number of seconds to work for; the answer is a line: {@code turn}, operations a second, median
- * and 99th percentile of an operation in nanoseconds, then what the program knows of itself as {@code name=number}. It never
- * rests between operations: between its events it computes, for as long as makes the asked rate when nobody watches. What
+ * <p>A line of standard input is a number of seconds to work for; the answer is a line:
+ * {@code turn}, operations a second, median and 99th percentile of an operation in nanoseconds,
+ * then what the program knows of itself as {@code name=number}. It never rests between operations:
+ * between its events it computes, for as long as makes the asked rate when nobody watches. What
  * watching takes is thus missing in the operations, and not taken out of idle time.
  */
 public class EventLoads {
@@ -49,7 +51,10 @@ public class EventLoads {
         final long[] took = new long[1 << 20];
         final long[] known = new long[Known.values().length];
         int operations;
-        /** How long it took to touch pages for the first time, batch by batch, as many as there is room for. */
+        /**
+         * How long it took to touch pages for the first time, batch by batch, as many
+         * as there is room for.
+         */
         final long[] touched = new long[1 << 17];
         int touches;
         /** Where its computing has got to. */
@@ -59,7 +64,10 @@ public class EventLoads {
             known[what.ordinal()] += amount;
         }
 
-        /** Notes a wait that the program has measured itself: its count, and the three figures behind it. */
+        /**
+         * Notes a wait that the program has measured itself: its count, and the
+         * three figures behind it.
+         */
         void waited(Known count, long ns) {
             int at = count.ordinal();
             known[at] += 1;
@@ -85,7 +93,10 @@ public class EventLoads {
         void run(Tally tally) throws Exception;
     }
 
-    /** A thread of a load: its operations are timed, or it only makes the others' possible, until they are done. */
+    /**
+     * A thread of a load: its operations are timed, or it only makes the others' possible,
+     * until they are done.
+     */
     record Actor(String name, boolean timed, Operation operation) {}
 
     interface Load {
@@ -128,7 +139,10 @@ public class EventLoads {
         System.exit(0);
     }
 
-    /** Computes between events for what is left of their time; locks are held for times of their own. */
+    /**
+     * Computes between events for what is left of their time; locks are held for times of their
+     * own.
+     */
     static void calibrate(Load load) throws Exception {
         if (rate == 0 || load instanceof Locks) {
             turn(load, 3_000_000_000L, new long[Known.values().length], new StringBuilder());
@@ -144,7 +158,8 @@ public class EventLoads {
             }
             spin = (System.nanoTime() - begin) / 2000.0 / most;
         }
-        // From what was measured to what is wanted, a few times over: caches and compiled code change on the way.
+        // From what was measured to what is wanted, a few times over: caches and compiled
+        // code change on the way.
         double wanted = threads * 1e9 / rate;
         for (int i = 0; i < 5; i++) {
             long[] known = new long[Known.values().length];
@@ -156,7 +171,10 @@ public class EventLoads {
         }
     }
 
-    /** A thread that lives as long as the program, as some tools see only threads that were there before them. */
+    /**
+     * A thread that lives as long as the program, as some tools see only threads that
+     * were there before them.
+     */
     static final class Worker extends Thread {
         final Actor actor;
         final SynchronousQueue<Long> begin = new SynchronousQueue<>(), end = new SynchronousQueue<>();
@@ -185,7 +203,10 @@ public class EventLoads {
 
     static final List<Worker> workers = new ArrayList<>();
 
-    /** Works; how long that took, what was known by the threads together, and how fast they were, in words. */
+    /**
+     * Works; how long that took, what was known by the threads together, and how fast
+     * they were, in words.
+     */
     static long turn(Load load, long length, long[] known, StringBuilder said) throws Exception {
         done = false;
         if (workers.isEmpty()) {
@@ -276,7 +297,10 @@ public class EventLoads {
         tally.add(Known.FAULTS, sign * (Long.parseLong(behindName[7]) + Long.parseLong(behindName[9])));
     }
 
-    /** Writes of a byte that go nowhere, and one thread that receives from a peer which sends every five milliseconds. */
+    /**
+     * Writes of a byte that go nowhere, and one thread that receives from a peer which sends
+     * every five milliseconds.
+     */
     static final class Calls implements Load {
         private final List<FileChannel> files = new ArrayList<>();
         private final DatagramChannel receiver, sender;
@@ -331,8 +355,8 @@ public class EventLoads {
     }
 
     /**
-     * A monitor and a lock, four threads each, held for 20 µs of computing, once in 128 times for 4 ms asleep; then 60 µs of
-     * rest. The rate is what comes of it.
+     * A monitor and a lock, four threads each, held for 20 µs of computing, once in 128 times for
+     * 4 ms asleep; then 60 µs of rest. The rate is what comes of it.
      */
     static final class Locks implements Load {
         private static final long HOLD_NS = 20_000, LONG_HOLD_NS = 4_000_000, REST_NS = 60_000;
@@ -430,7 +454,10 @@ public class EventLoads {
         }
     }
 
-    /** Pairs of threads that wake each other in turn: one by LockSupport, the next by a queue without room. */
+    /**
+     * Pairs of threads that wake each other in turn: one by LockSupport, the next by
+     * a queue without room.
+     */
     static final class Switches implements Load {
         private final List<Runnable> endings = new ArrayList<>();
 

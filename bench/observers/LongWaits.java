@@ -5,7 +5,10 @@ import jdk.jfr.consumer.RecordedClass;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
-/** What a flight recording says of waits for locks: {@code kind count nanoseconds}, a line each; of all, and of those from a millisecond on. */
+/**
+ * What a flight recording says of waits for locks: {@code kind count nanoseconds}, a line each; of
+ * all, and of those from a millisecond on.
+ */
 public class LongWaits {
     /** Parked for a lock, not at rest. */
     private static final String LOCK = "java.util.concurrent.locks.ReentrantLock$NonfairSync";

@@ -17,8 +17,9 @@ import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
 /**
- * Programs to be profiled. Arguments: which, then for how many seconds, or "fixed" and how many operations: then the CPU time
- * of the threads that worked is printed, which says what a profiler takes away whatever else the machine does.
+ * Programs to be profiled. Arguments: which, then for how many seconds, or "fixed" and how many
+ * operations: then the CPU time of the threads that worked is printed, which says what a profiler
+ * takes away whatever else the machine does.
  */
 public class Loads {
     static volatile long sink;
@@ -68,7 +69,10 @@ public class Loads {
         System.exit(0);
     }
 
-    /** Works when it is asked to: a line of standard input is a number of seconds; rests otherwise, with all of its code compiled. */
+    /**
+     * Works when it is asked to: a line of standard input is a number of seconds; rests otherwise,
+     * with all of its code compiled.
+     */
     static void turns(Runnable operation, int threads) throws Exception {
         var process = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         System.out.println("ready");

@@ -31,8 +31,8 @@ pub fn any_input(data: &[u8]) {
     holds(recording);
 }
 
-/// Takes `data` for rows of all kinds that collectors and readers write: windows, rules, ledgers and
-/// chains see what no file that is read as bytes leads to.
+/// Takes `data` for rows of all kinds that collectors and readers write: windows, rules, ledgers
+/// and chains see what no file that is read as bytes leads to.
 pub fn live_rows(data: &[u8]) {
     holds(live_rows::recording(data));
 }

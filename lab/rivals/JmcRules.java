@@ -19,8 +19,9 @@ import org.openjdk.jmc.flightrecorder.rules.TypedResult;
 import org.openjdk.jmc.flightrecorder.rules.util.RulesToolkit;
 
 /**
- * All rules of JDK Mission Control on a flight recording: {@code JmcRules FILE [FROM_MS TO_MS]}, one line a result
- * that has a score, the highest first: score, severity, rule, summary, explanation, with tabs in between.
+ * All rules of JDK Mission Control on a flight recording: {@code JmcRules FILE [FROM_MS TO_MS]},
+ * one line a result that has a score, the highest first: score, severity, rule, summary,
+ * explanation, with tabs in between.
  */
 public final class JmcRules {
     public static void main(String[] args) throws Exception {

@@ -4,7 +4,10 @@ import org.netbeans.lib.profiler.heap.Heap;
 import org.netbeans.lib.profiler.heap.HeapFactory;
 import org.netbeans.lib.profiler.heap.Instance;
 
-/** Prints the objects that keep most, as the heap library of NetBeans computes it: address, retained, shallow, class. */
+/**
+ * Prints the objects that keep most, as the heap library of NetBeans computes it: address,
+ * retained, shallow, class.
+ */
 public class NetBeansRetained {
   public static void main(String[] args) throws Exception {
     long begun = System.nanoTime();

@@ -1,8 +1,8 @@
 // Turns the built pages into the templates that the binary carries: crates/render/assets/*.html.
 //
-// Adds the content security policy: nothing may be loaded from anywhere, and only the script and the styles that were
-// built may run, known by their hashes. `--check` compares instead of writing; CI runs it so that the committed templates
-// are those that the sources give.
+// Adds the content security policy: nothing may be loaded from anywhere, and only the script and
+// the styles that were built may run, known by their hashes. `--check` compares instead of writing;
+// CI runs it so that the committed templates are those that the sources give.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

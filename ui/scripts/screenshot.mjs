@@ -1,11 +1,13 @@
 // Pictures of a report for README and docs: node scripts/screenshot.mjs REPORT.html OUT-DIR
 //
-// Writes report-light.png and report-dark.png: the verdict and the timeline at its side, as a wide screen shows them. The pictures in
-// docs/images are of fathom-demo/report.html that `fathom demo` leaves on an idle machine. With ONLY=SELECTOR
-// it writes that part of the page alone, as report-recording.png or NAME=FILE, light, 980 pixels of it: ONLY=#timeline of
-// `fathom record -p PID` of ui/test/java/Orders.java (java Orders 60 DIR), with its throughput.csv. PAGE=heap writes heap-light.png and
-// heap-dark.png: WIDTH=1500 HEIGHT=980 of `fathom heap -p PID --dump shop.hprof --html shop.html` of ui/test/java/Shop.java (java Shop
-// 20000 x), KEYS='ArrowDown …' pressed before.
+// Writes report-light.png and report-dark.png: the verdict and the timeline at its side, as a wide
+// screen shows them. The pictures in docs/images are of fathom-demo/report.html that `fathom demo`
+// leaves on an idle machine. With ONLY=SELECTOR it writes that part of the page alone, as
+// report-recording.png or NAME=FILE, light, 980 pixels of it: ONLY=#timeline of
+// `fathom record -p PID` of ui/test/java/Orders.java (java Orders 60 DIR), with its throughput.csv.
+// PAGE=heap writes heap-light.png and heap-dark.png: WIDTH=1500 HEIGHT=980 of `fathom heap -p PID
+// --dump shop.hprof --html shop.html` of ui/test/java/Shop.java (java Shop 20000 x),
+// KEYS='ArrowDown …' pressed before.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -53,7 +55,8 @@ for (const scheme of only ? ["light"] : ["light", "dark"]) {
     };
     await page.screenshot({ path, clip });
   } else await page.screenshot({ path, fullPage: process.env.FULL === "1" });
-  // A third of the size with 96 colours, and no difference to see; ImageMagick is not needed otherwise.
+  // A third of the size with 96 colours, and no difference to see; ImageMagick is
+  // not needed otherwise.
   const smaller = spawnSync("convert", [path, "+dither", "-colors", "96", "-define", "png:compression-level=9", path]);
   if (smaller.error) console.error(`${path}: left large, ImageMagick's convert is not here`);
 }

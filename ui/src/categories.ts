@@ -1,5 +1,5 @@
-// How the categories of the ledger look: running in the colours of the flame graph (stronger, as no text stands on them), waiting hatched, so that the two are
-// distinct without colour.
+// How the categories of the ledger look: running in the colours of the flame graph (stronger, as no
+// text stands on them), waiting hatched, so that the two are distinct without colour.
 
 export interface CategoryLook {
   /** A colour of style/base.css. */

@@ -1,4 +1,5 @@
-// Who waited for whom: from a wait to the thread that it names, to what that thread waited for at the time, and on.
+// Who waited for whom: from a wait to the thread that it names, to what that thread waited for
+// at the time, and on.
 
 import type { Page } from "./context";
 import { duration } from "./format";

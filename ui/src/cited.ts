@@ -3,12 +3,15 @@
 import { lowerBound } from "./decimate";
 import type { Lanes } from "./model";
 
-/** Nanoseconds since 1970 are beyond what a number holds to the last one: moments of the verdict are that far off. */
+/**
+ * Nanoseconds since 1970 are beyond what a number holds to the last one: moments of the
+ * verdict are that far off.
+ */
 const OFF_NS = 1000;
 
 /**
- * The lane with a span that begins at a moment. Of several the one whose span is of the line that is cited ("gc.log:42"), else
- * of the source; null where there is none.
+ * The lane with a span that begins at a moment. Of several the one whose span is of the line that
+ * is cited ("gc.log:42"), else of the source; null where there is none.
  */
 export function laneOf(lanes: Lanes, t: number, source: string): string | null {
   let best: { id: string; fits: number } | null = null;

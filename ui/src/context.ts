@@ -1,4 +1,5 @@
-// What the parts of the page share: the diagnosis, the lanes, the view, and what lies under the pointer.
+// What the parts of the page share: the diagnosis, the lanes, the view, and what
+// lies under the pointer.
 
 import { laneOf } from "./cited";
 import { lowerBound } from "./decimate";
@@ -25,7 +26,10 @@ export interface Detail {
   ref?: { lane: SpanLane; index: number };
 }
 
-/** A lane as the timeline asks it. Times are nanoseconds from the origin; `y` is pixels from the plot's top. */
+/**
+ * A lane as the timeline asks it. Times are nanoseconds from the origin; `y` is pixels
+ * from the plot's top.
+ */
 export interface LaneHandle {
   describe(t: number, y: number, perPixel: number): Detail | null;
   /** The span after (or before) a moment, for the keyboard; null for lines. */
@@ -35,7 +39,10 @@ export interface LaneHandle {
 export class Page {
   readonly handles = new Map<string, LaneHandle>();
   readonly state = new State();
-  /** Samples of the windows named by the key in full, where `samples` are thinned and a server has them. */
+  /**
+   * Samples of the windows named by the key in full, where `samples` are thinned
+   * and a server has them.
+   */
   exact: { key: string; table: SampleTable } | null = null;
 
   constructor(
@@ -143,14 +150,20 @@ export class Page {
     return this.diagnosis.wall_clock ? wallClock(t + this.lanes.originNs) : "";
   }
 
-  /** A link that shows a moment with some time around it, in the lane that has a span of then: of the source named, if any. */
+  /**
+   * A link that shows a moment with some time around it, in the lane that has a span of then: of
+   * the source named, if any.
+   */
   linkTo(atNs: number, source = ""): string {
     const at = (atNs - this.diagnosis.zero_ns) / 1e9;
     const around = this.around(atNs);
     return placeToHash({ from: at - around, to: at + around, at, lane: laneOf(this.lanes, this.toLane(atNs), source) });
   }
 
-  /** A link that shows a window with a fifth of its length on either side, and makes everything be about it. */
+  /**
+   * A link that shows a window with a fifth of its length on either side, and makes
+   * everything be about it.
+   */
   linkToWindow(window: Window): string {
     const from = (window.from_ns - this.diagnosis.zero_ns) / 1e9;
     const to = (window.to_ns - this.diagnosis.zero_ns) / 1e9;
@@ -158,7 +171,10 @@ export class Page {
     return write({ view: { from: from - margin, to: to + margin }, at: null, choice: { windows: [{ from, to }] } });
   }
 
-  /** Seconds to show on either side of a moment: half the window that it lies in, else a fortieth of the whole. */
+  /**
+   * Seconds to show on either side of a moment: half the window that it lies in, else a
+   * fortieth of the whole.
+   */
   private around(atNs: number): number {
     const { slow, base } = this.diagnosis.windows;
     const window = [...slow, ...base].find((w) => w.from_ns <= atNs && atNs < w.to_ns);

@@ -19,7 +19,10 @@ export interface Curve {
   top: number;
 }
 
-/** What shows progress best: throughput, else requests of an access log, else the first series of the application. */
+/**
+ * What shows progress best: throughput, else requests of an access log, else the first
+ * series of the application.
+ */
 export function progressLane(groups: Group[]): LineLane | null {
   const lanes = groups
     .filter((group) => group.name === "Application")

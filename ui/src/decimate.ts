@@ -1,4 +1,5 @@
-// Lines with more points than pixels: the lowest and the highest of each pixel column, so that no spike is lost.
+// Lines with more points than pixels: the lowest and the highest of each pixel column, so
+// that no spike is lost.
 
 /** Index of the first element that is not before `t`. */
 export function lowerBound(sorted: Float64Array, t: number): number {
@@ -12,7 +13,10 @@ export function lowerBound(sorted: Float64Array, t: number): number {
   return low;
 }
 
-/** Values of one line in rows that all lines share: null is a gap, undefined is "nothing to say here". */
+/**
+ * Values of one line in rows that all lines share: null is a gap, undefined is
+ * "nothing to say here".
+ */
 export type Row = number | null | undefined;
 
 /** How many points of a line lie in a range, with one beyond each end. */
@@ -20,7 +24,10 @@ function reach(t: Float64Array, from: number, to: number): [number, number] {
   return [Math.max(0, lowerBound(t, from) - 1), Math.min(t.length, lowerBound(t, to) + 1)];
 }
 
-/** The points of the range with one beyond each of its ends, when they are few enough to be drawn one by one. */
+/**
+ * The points of the range with one beyond each of its ends, when they are few enough to
+ * be drawn one by one.
+ */
 export function raw(
   line: { t: Float64Array; v: Float64Array },
   from: number,
@@ -34,9 +41,10 @@ export function raw(
 }
 
 /**
- * Many points in as many rows as there are pixels: two for each of `columns` (and for what lies just beyond either
- * end), the lowest and the highest value in the order in which they came. A column of gaps alone stays a gap.
- * All lines share the rows, so that drawing costs the same for few points and for millions.
+ * Many points in as many rows as there are pixels: two for each of `columns` (and for what lies
+ * just beyond either end), the lowest and the highest value in the order in which they came. A
+ * column of gaps alone stays a gap. All lines share the rows, so that drawing costs the same for
+ * few points and for millions.
  */
 export function decimate(
   lines: { t: Float64Array; v: Float64Array }[],

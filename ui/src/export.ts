@@ -1,6 +1,8 @@
-// What of the window can be taken along without a server: stacks for other viewers, tables for spreadsheets.
+// What of the window can be taken along without a server: stacks for other viewers,
+// tables for spreadsheets.
 //
-// Each form is made piece by piece, because a single string of a million samples is more than a browser wants to hold.
+// Each form is made piece by piece, because a single string of a million samples is more than a
+// browser wants to hold.
 
 import type { Page } from "./context";
 import { lowerBound } from "./decimate";
@@ -38,7 +40,9 @@ class Pieces {
   }
 }
 
-/** Stacks with their weights, root first, one a line: flamegraph.pl, inferno and speedscope read it. */
+/**
+ * Stacks with their weights, root first, one a line: flamegraph.pl, inferno and speedscope read it.
+ */
 export function folded(data: FlameData): string[] {
   const path = paths(data);
   const out = new Pieces();

@@ -1,4 +1,5 @@
-// Figures as people read them. Units always stand with them; a narrow no-break space keeps both on one line.
+// Figures as people read them. Units always stand with them; a narrow no-break space
+// keeps both on one line.
 
 const NB = "\u202f";
 
@@ -47,7 +48,9 @@ export function count(value: number): string {
   return signed(Math.round(value).toString()).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
-/** A value of a line or a fact with its unit. Bytes become MB and GB as the JVM means them (1024s). */
+/**
+ * A value of a line or a fact with its unit. Bytes become MB and GB as the JVM means them (1024s).
+ */
 export function quantity(value: number, unit: string): string {
   if (!Number.isFinite(value)) return "–";
   if (unit === "share") return share(value);

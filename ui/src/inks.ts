@@ -1,5 +1,6 @@
-// Which colour and height each class of span has. The colours are those of Okabe and Ito, which people with any
-// kind of colour vision distinguish; heights, caps and the words in legend and details say the same without colour.
+// Which colour and height each class of span has. The colours are those of Okabe and Ito, which
+// people with any kind of colour vision distinguish; heights, caps and the words in legend and
+// details say the same without colour.
 
 import { categoryLook, isQuiet } from "./categories";
 

@@ -1,5 +1,5 @@
-// Addresses: "#t=100..110&at=105.2&w=115..125&b=20..110&k=cpu". Times are seconds from the diagnosis' zero, which a reader
-// can write by hand. What an address does not name stays as it is.
+// Addresses: "#t=100..110&at=105.2&w=115..125&b=20..110&k=cpu". Times are seconds from the
+// diagnosis' zero, which a reader can write by hand. What an address does not name stays as it is.
 
 import { type Choice, STACK_VIEWS } from "./state";
 import type { Range } from "./view";

@@ -88,7 +88,8 @@ async function start(): Promise<void> {
         (answers) => show({ answers }),
       );
     }
-    // In the first frame observers report which lanes are in sight; two on, everything there has been painted: what the browser test measures.
+    // In the first frame observers report which lanes are in sight; two on, everything there has
+    // been painted: what the browser test measures.
     const frames = (n: number, then: () => void): void =>
       void requestAnimationFrame(() => (n > 1 ? frames(n - 1, then) : then()));
     frames(3, () => performance.mark("fathom-ready"));

@@ -1,5 +1,5 @@
-// The lanes of the timeline as the page draws them: what ../generated/lanes.ts says of them, with numbers in place of columns.
-// Times count from `originNs`.
+// The lanes of the timeline as the page draws them: what ../generated/lanes.ts says of them, with
+// numbers in place of columns. Times count from `originNs`.
 
 import type * as written from "./generated/lanes";
 import type { SampleLane } from "./samples/lane";
@@ -19,7 +19,10 @@ export interface LineLane extends Omit<written.LineLane, "lines"> {
   lines: Line[];
 }
 
-/** A value or a string that a span carries, for the details. Strings are indices into the lanes' strings, 1-based; 0 is none. */
+/**
+ * A value or a string that a span carries, for the details. Strings are indices into the lanes'
+ * strings, 1-based; 0 is none.
+ */
 export type Fact = Decoded<written.Named, "values">;
 
 type SpanColumns = "t0" | "duration" | "cls" | "row" | "name" | "source" | "line" | "stack" | "thread";
@@ -38,7 +41,10 @@ export interface Group extends Omit<written.Group, "lanes"> {
   lanes: Lane[];
 }
 
-/** How often something happened in intervals of time, and how long all of it took; in order of their start. */
+/**
+ * How often something happened in intervals of time, and how long all of it took; in
+ * order of their start.
+ */
 export type Counted = Decoded<written.Counted, "t0" | "duration" | "name" | "thread" | "count" | "time">;
 
 export type LedgerGrouping = Decoded<written.Grouping, "spent">;

@@ -1,5 +1,5 @@
-// A part of the report, as the page knows it: where it stands, when there is something to show, which keys and files it brings.
-// The list of all is panels.ts.
+// A part of the report, as the page knows it: where it stands, when there is something to show,
+// which keys and files it brings. The list of all is panels.ts.
 
 import type { ComponentChildren, FunctionComponent } from "preact";
 
@@ -11,7 +11,9 @@ export interface Panel {
   id: string;
   /** Its heading, and what the help sheet calls it. */
   title: string;
-  /** With the verdict, which is read from top to bottom, or with the timeline, which stays in sight. */
+  /**
+   * With the verdict, which is read from top to bottom, or with the timeline, which stays in sight.
+   */
   side: "say" | "show";
   /** Whether a page has something for it; where not, it is left out. */
   shows: (page: Page) => boolean;
@@ -38,7 +40,7 @@ export interface PanelProps {
   onHelp: () => void;
 }
 
-/** The element of a panel: its heading, with `head` beside it, over what it shows. */
+/** The element of a panel: its heading, with `head` next to it, over what it shows. */
 export function PanelSection({
   panel,
   head,

@@ -1,4 +1,5 @@
-// The panels of the report, in the order in which they stand on the page. A new one is a file and a line here.
+// The panels of the report, in the order in which they stand on the page. A new one is a
+// file and a line here.
 
 import { heatmap } from "./components/Heatmap";
 import { inputs } from "./components/Inputs";

@@ -1,6 +1,7 @@
 // The lanes as they are in the page: base64 of raw deflate of
 //   u32 (little endian) length of the header · header (JSON) · columns, one after the other.
-// Columns are what is big: delta-coded times, small integers, 32-bit floats. Written by crates/render/src/payload.rs.
+// Columns are what is big: delta-coded times, small integers, 32-bit floats. Written by
+// crates/render/src/payload.rs.
 
 import { type Header, LANES_SCHEMA, type Named, type Lane as Written } from "./generated/lanes";
 import type { Column } from "./generated/payload";

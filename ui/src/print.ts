@@ -1,16 +1,21 @@
-// On paper: light, as wide as a sheet, with every canvas drawn for that width, also those below the fold. A browser lays its
-// sheets out right after `beforeprint`, whether the page's own button, a key or the browser's menu began it, so all of this happens
-// within that event.
+// On paper: light, as wide as a sheet, with every canvas drawn for that width, also those below the
+// fold. A browser lays its sheets out right after `beforeprint`, whether the page's own button, a
+// key or the browser's menu began it, so all of this happens within that event.
 
 import { options } from "preact";
 
 type Drawer = (asSheet: boolean) => void;
 
-/** What sets the colours, and what draws with them, when the page becomes a sheet or a screen again. */
+/**
+ * What sets the colours, and what draws with them, when the page becomes a sheet or a screen again.
+ */
 const painters = new Set<Drawer>();
 const drawers = new Set<Drawer>();
 
-/** Has `drawer` called when the page is laid out as a sheet, and again when it is a screen's. Returns how to stop. */
+/**
+ * Has `drawer` called when the page is laid out as a sheet, and again when it is a screen's.
+ * Returns how to stop.
+ */
 export function onPaper(drawer: Drawer): () => void {
   drawers.add(drawer);
   return () => void drawers.delete(drawer);

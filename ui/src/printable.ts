@@ -1,4 +1,5 @@
-// Names come from logs. Controls and marks that turn text around are shown as their code, never obeyed.
+// Names come from logs. Controls and marks that turn text around are shown as
+// their code, never obeyed.
 
 // The same characters as crates/render/src/printable.rs.
 const ACTIVE =

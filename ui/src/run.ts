@@ -18,7 +18,10 @@ function extent(windows: Window[], originNs: number): Range | null {
   };
 }
 
-/** All that can be shown: the whole run; where inputs that could not be placed lie years apart, the windows that were looked at. */
+/**
+ * All that can be shown: the whole run; where inputs that could not be placed lie years apart, the
+ * windows that were looked at.
+ */
 export function homeOf({ windows }: Diagnosis, { from, to, originNs }: Lanes): Range {
   const looked = extent([...windows.slow, ...windows.base], originNs);
   if (to - from < MONTH_NS || looked === null) return { from, to: Math.max(to, from + 1e6) };
@@ -27,8 +30,8 @@ export function homeOf({ windows }: Diagnosis, { from, to, originNs }: Lanes): R
 }
 
 /**
- * What is shown first: the time that was recorded, with the windows of the verdict. A wait may have begun long before anybody
- * looked, and a series go on after.
+ * What is shown first: the time that was recorded, with the windows of the verdict. A wait may have
+ * begun long before anybody looked, and a series go on after.
  */
 export function openingOf(diagnosis: Diagnosis, lanes: Lanes): Range {
   const home = homeOf(diagnosis, lanes);

@@ -1,4 +1,5 @@
-// The data of a page that came from `fathom serve`: asked for in parts, and again while the recording grows.
+// The data of a page that came from `fathom serve`: asked for in parts, and again while
+// the recording grows.
 
 import type { Page } from "./context";
 import type { Diagnosis } from "./generated/diagnosis";
@@ -50,8 +51,10 @@ export async function fetchParts(): Promise<Parts> {
 /** Looks that in a row get no answer before the server counts as gone: it may be busy reading. */
 const GONE_AFTER = 3;
 
-/** Calls back with each version of the data that there is after the first, until the recording is finished, and with whether the
- *  server still answers whenever that changes. */
+/**
+ * Calls back with each version of the data that there is after the first, until the recording is
+ * finished, and with whether the server still answers whenever that changes.
+ */
 export function follow(
   first: ServerState,
   onState: (state: ServerState) => Promise<void>,

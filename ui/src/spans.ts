@@ -5,7 +5,9 @@ import type { SpanLane } from "./model";
 
 /** What is asked of a lane again and again, computed once. */
 export class SpanIndex {
-  /** The latest end among all spans up to and including each: not falling, so it can be searched. */
+  /**
+   * The latest end among all spans up to and including each: not falling, so it can be searched.
+   */
   private readonly latestEnd: Float64Array;
   /** The longest duration on the lane. */
   readonly longestNs: number;
@@ -36,7 +38,10 @@ export class SpanIndex {
     return this.lane.rows.length <= 1 && this.longestNs > 0;
   }
 
-  /** Share of the row that a duration fills. The square root lets short ones be seen beside the longest. */
+  /**
+   * Share of the row that a duration fills. The square root lets short ones be
+   * seen next to the longest.
+   */
   heightOf(durationNs: number): number {
     return Math.max(0.1, Math.sqrt(durationNs / this.longestNs));
   }
@@ -60,7 +65,10 @@ export class SpanIndex {
     return found < 0 ? null : { index: found, others: count - 1 };
   }
 
-  /** Spans that touch the range, the longest `limit` of them, in order of time, and how many there are. */
+  /**
+   * Spans that touch the range, the longest `limit` of them, in order of time,
+   * and how many there are.
+   */
   longest(from: number, to: number, limit: number): { indices: number[]; total: number } {
     const { t0, duration } = this.lane;
     const [first, last] = this.candidates(from, to);
@@ -76,14 +84,18 @@ export class SpanIndex {
   }
 }
 
-/** A rectangle to fill: `[x, x + width)` in pixels, its row, its class, its part, the longest duration behind it. */
+/**
+ * A rectangle to fill: `[x, x + width)` in pixels, its row, its class, its part, the
+ * longest duration behind it.
+ */
 export type Fill = (x: number, width: number, row: number, cls: number, part: number, longestNs: number) => void;
 
 /**
- * Calls `fill` for what is visible: spans side by side in one pixel column become one, so that the number of
- * rectangles is bounded by the width of the canvas and not by the number of spans.
+ * Calls `fill` for what is visible: spans side by side in one pixel column become one, so that the
+ * number of rectangles is bounded by the width of the canvas and not by the number of spans.
  *
- * `part` is the part of a span (-1 when it is not cut into parts; the number of parts for the rest).
+ * `part` is the part of a span (-1 when it is not cut into parts; the number of
+ * parts for the rest).
  */
 export function layout(index: SpanIndex, from: number, to: number, pixels: number, fill: Fill): void {
   const { lane } = index;

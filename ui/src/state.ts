@@ -1,5 +1,5 @@
-// What the reader has chosen: the window that everything is about, what it is compared with, and how it is shown. All of
-// it is in the address, so that a view can be linked.
+// What the reader has chosen: the window that everything is about, what it is compared with, and
+// how it is shown. All of it is in the address, so that a view can be linked.
 
 import type { Normalisation } from "./samples/significance";
 import type { Range } from "./view";
@@ -23,7 +23,10 @@ export interface Choice {
   heat: string;
   /** What the table lists, "lane:grouping"; empty: the first. */
   table: string;
-  /** How the table's rows are ordered: number of the column and "d" (falling) or "a"; empty: as the table begins. */
+  /**
+   * How the table's rows are ordered: number of the column and "d" (falling) or "a"; empty:
+   * as the table begins.
+   */
   sort: string;
   /** What the first column of the table's rows has to hold. */
   filter: string;
@@ -35,7 +38,9 @@ export interface Choice {
   inverted: boolean;
   /** What is searched for in the flame graph. */
   search: string;
-  /** Lanes folded (false) or unfolded by hand, by id; "table:" and the id for the table of a lane. */
+  /**
+   * Lanes folded (false) or unfolded by hand, by id; "table:" and the id for the table of a lane.
+   */
   folds: Record<string, boolean>;
   /** Ids of the lanes of groups whose order was changed, in their new order. */
   order: string[];

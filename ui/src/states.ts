@@ -1,4 +1,5 @@
-// What each thread did over time, on a CPU by layer and waiting by cause: the ledger's slices as a lane.
+// What each thread did over time, on a CPU by layer and waiting by cause: the
+// ledger's slices as a lane.
 
 import { isQuiet } from "./categories";
 import type { LedgerGrouping, LedgerOverTime } from "./model";
@@ -52,15 +53,15 @@ export function stateLane(over: LedgerOverTime | null): StateLane | null {
   };
 }
 
-/** How long most slices are: of time that was not recorded there are long ones beside them. */
+/** How long most slices are: of time that was not recorded there are long ones next to them. */
 export function usualSlice(edges: Float64Array): number {
   const lengths = Float64Array.from(edges.subarray(1), (to, i) => to - edges[i]).sort();
   return lengths[lengths.length >> 1] ?? 0;
 }
 
 /**
- * The groups that have rows: those that worked or waited in the slow windows before idle ones; pool by
- * pool in the order of the pools' first threads, each pool in the order of names.
+ * The groups that have rows: those that worked or waited in the slow windows before idle ones; pool
+ * by pool in the order of the pools' first threads, each pool in the order of names.
  */
 function rowsOf(grouping: LedgerGrouping, nameOf: (group: number) => string): number[] {
   const { groups } = grouping;
@@ -84,8 +85,9 @@ export function usedCategories(lane: StateLane): number[] {
 }
 
 /**
- * What fills each of `full` steps of height in every slice of every row, from the ground up: the place of a category in
- * `order`, 255 for nothing. Made once, because a slice is wider than a pixel on any screen and drawing need only repeat it.
+ * What fills each of `full` steps of height in every slice of every row, from the ground up: the
+ * place of a category in `order`, 255 for nothing. Made once, because a slice is wider than a pixel
+ * on any screen and drawing need only repeat it.
  */
 export function levels(lane: StateLane, order: number[], full: number): Uint8Array {
   const H = lane.categories.length;

@@ -92,7 +92,9 @@ export interface CountRow {
   baseTimeNs: number | null;
 }
 
-/** Counts of a window by name or thread; an interval that lies in it in part counts for that part. */
+/**
+ * Counts of a window by name or thread; an interval that lies in it in part counts for that part.
+ */
 export function countRows(table: Counted, windows: Range[], base: Range[], key: (i: number) => string): CountRow[] {
   const rows = new Map<string, CountRow>();
   const add = (ranges: Range[], into: (row: CountRow, count: number, time: number) => void): void => {

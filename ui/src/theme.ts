@@ -1,4 +1,5 @@
-// Light and dark. Colours live in style/base.css; canvases ask for them here, resolved for the theme of the moment.
+// Light and dark. Colours live in style/base.css; canvases ask for them here, resolved for the
+// theme of the moment.
 
 export type Theme = "auto" | "light" | "dark";
 
@@ -30,7 +31,10 @@ export function storedTheme(): Theme {
   }
 }
 
-/** Sets the theme on the page; `changed` is called when the colours are others than before, also by the system. */
+/**
+ * Sets the theme on the page; `changed` is called when the colours are others than
+ * before, also by the system.
+ */
 export function applyTheme(theme: Theme): void {
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;

@@ -8,7 +8,10 @@ import { applyTheme, storedTheme, storeTheme, type Theme } from "./theme";
 const NEXT: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
 const NAMES: Record<Theme, string> = { auto: "as the system", light: "light", dark: "dark" };
 
-/** Its name, what changes whenever colours do, and the step to the next. `changed` is called when canvases have to draw again. */
+/**
+ * Its name, what changes whenever colours do, and the step to the next. `changed` is called when
+ * canvases have to draw again.
+ */
 export function useTheme(changed?: () => void): { name: string; paint: string; next: () => void } {
   const [theme, setTheme] = useState<Theme>(storedTheme);
   const [painted, setPainted] = useState(0);

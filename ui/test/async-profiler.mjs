@@ -1,4 +1,5 @@
-// A recording of async-profiler of a million samples, for comparing viewers. Profiler and converter come from Maven Central.
+// A recording of async-profiler of a million samples, for comparing viewers. Profiler and converter
+// come from Maven Central.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -20,7 +21,10 @@ function fromMaven({ artifact, version }) {
   return join(homedir(), `.m2/repository/tools/profiler/${artifact}/${version}/${artifact}-${version}.jar`);
 }
 
-/** Runs Orders.java under the profiler and puts what it wrote together until there are enough samples; says why it cannot. */
+/**
+ * Runs Orders.java under the profiler and puts what it wrote together until there are enough
+ * samples; says why it cannot.
+ */
 export function recordWithAsyncProfiler(folder, fathom) {
   try {
     const [profiler, converter] = [fromMaven(PROFILER), fromMaven(CONVERTER)];

@@ -1,10 +1,14 @@
-// Opens a page several times, brushes it and pans over it, and measures how long each took by the clock and as CPU of its thread.
+// Opens a page several times, brushes it and pans over it, and measures how long each took by the
+// clock and as CPU of its thread.
 
 const ROUNDS = 5;
 const FRAMES = 120;
 /** What the page is to reach, milliseconds. */
 const GOALS = { open: 1500, brush: 150, frame: 1000 / 60 };
-/** A frame cannot be shorter by the clock than the screen's; what the clock adds by itself is no miss. */
+/**
+ * A frame cannot be shorter by the clock than the screen's; what the clock adds
+ * by itself is no miss.
+ */
 const CLOCK_MS = 0.4;
 
 /** Brushes: what, from and to as shares of the timeline, whether of the baseline. */
@@ -89,7 +93,10 @@ async function brushes(page, cpu, figure, served) {
   await page.evaluate(() => {
     const at = (type, x, y, shiftKey) =>
       new PointerEvent(type, { clientX: x, clientY: y, button: 0, bubbles: true, shiftKey });
-    /** From the release of the button until everything has been computed, laid out and handed to the screen. */
+    /**
+     * From the release of the button until everything has been computed, laid out and
+     * handed to the screen.
+     */
     globalThis.brushed = (x0, x1, y, shift) =>
       new Promise((done) => {
         const start = performance.now();

@@ -1,12 +1,14 @@
-// How the page bears large recordings, beside its goals and beside other viewers: node test/bench.mjs [page] [serve] [rivals]
+// How the page bears large recordings, compared with its goals and with other viewers: node
+// test/bench.mjs [page] [serve] [rivals]
 //
-// Three parts, all of them when none is named; each says how loaded the machine is, because what the clock measures is measured of
-// the machine as well:
+// Three parts, all of them when none is named; each says how loaded the machine is, because what
+// the clock measures is measured of the machine as well:
 //   page    1 000 000 samples and 200 000 spans in a file
 //   serve   10 000 000 samples and 200 000 spans through `fathom serve`
 //   rivals  a recording of async-profiler in fathom's report, in speedscope and in async-profiler's own heatmap (rivals.mjs)
-// Builds what it measures in release mode; FATHOM names a binary, REPORT a page that is there, SAMPLES and SPANS other sizes.
-// Fails on the size of the page alone: the others depend on the machine.
+// Builds what it measures in release mode; FATHOM names a binary, REPORT a page that is
+// there, SAMPLES and SPANS other sizes. Fails on the size of the page alone: the others
+// depend on the machine.
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -37,7 +39,7 @@ const head = (text) => console.log(`\n${text} (load ${loadavg()[0].toFixed(1)} o
 const missed = [];
 let goals = 0;
 
-/** Prints a figure beside its goal. */
+/** Prints a figure next to its goal. */
 function figure({ what, goal = null, unit = "ms", values, more = "" }) {
   const sorted = values.slice().sort((a, b) => a - b);
   const [least, middle, most] = [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted[sorted.length - 1]];

@@ -1,9 +1,10 @@
 // Drives the real page in a real browser: node test/browser.mjs
 //
-// Builds a report of a made-up recording (200 000 spans, 100 000 points, 200 000 samples, hostile names), opens it from its file, and
-// checks what no unit test can: that it loads nothing, that it can be moved by mouse, keys and links, that axe finds
-// nothing serious in light and dark. How long things take is printed and never asserted: that is of the machine, and
-// `npm run bench` holds it against its goals. Skips, loudly, where there is no Chromium.
+// Builds a report of a made-up recording (200 000 spans, 100 000 points, 200 000 samples, hostile
+// names), opens it from its file, and checks what no unit test can: that it loads nothing, that it
+// can be moved by mouse, keys and links, that axe finds nothing serious in light and dark. How long
+// things take is printed and never asserted: that is of the machine, and `npm run bench` compares
+// it with its goals. Skips, loudly, where there is no Chromium.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -381,8 +382,8 @@ const tests = {
       "nothing lies over the text",
     );
     assert.ok(await page.locator("h1").isVisible());
-    // What a printed sheet shows is what stands there right after `beforeprint`, in the listener after the page's own: every lane,
-    // scrolled to or not, drawn for the width of the sheet.
+    // What a printed sheet shows is what stands there right after `beforeprint`, in the listener
+    // after the page's own: every lane, scrolled to or not, drawn for the width of the sheet.
     await page.evaluate(() =>
       addEventListener("beforeprint", () => {
         const drawn = (canvas) => {

@@ -1,10 +1,12 @@
 // Drives the pages of `fathom compare --html` in a real browser: node test/compare.mjs
 //
-// A program (Dearer.java) is run twice under the JVM's flight recorder, the second time with one method that costs sixteen times as much,
-// and both recordings are compared; then commands that print numbers are compared in turns and as a matrix. Checked is what no unit
-// test can: that the page loads nothing and says nothing in the console, that the method that was changed stands first, that its sums
-// are those of --json, that hostile names stay text, that axe finds nothing serious. FATHOM names a binary; without it one is built.
-// Skips, loudly, where there is no Chromium or no JDK. PAGES=folder takes pages that are there.
+// A program (Dearer.java) is run twice under the JVM's flight recorder, the second time with one
+// method that costs sixteen times as much, and both recordings are compared; then commands that
+// print numbers are compared in turns and as a matrix. Checked is what no unit test can: that the
+// page loads nothing and says nothing in the console, that the method that was changed stands
+// first, that its sums are those of --json, that hostile names stay text, that axe finds nothing
+// serious. FATHOM names a binary; without it one is built. Skips, loudly, where there is no
+// Chromium or no JDK. PAGES=folder takes pages that are there.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -121,7 +123,8 @@ const tests = {
     pair = JSON.parse(readFileSync(join(folder, "pair.json"), "utf8"));
     const page = await open("pair.html");
     assert.equal(await page.locator("h1").innerText(), pair.verdict.sentence);
-    // A busy machine may leave open which of the two runs did more; the cost of a method it does not.
+    // A busy machine may leave open which of the two runs did more; the cost of
+    // a method it does not.
     assert.equal(await page.locator("[data-verdict]").first().getAttribute("data-verdict"), pair.verdict.verdict);
     assert.notEqual(pair.verdict.verdict, "faster");
     const rows = page.locator("[data-table=frames] tbody tr");

@@ -1,5 +1,5 @@
-// What an example of the workspace prints. EXAMPLES names a folder in which it was built before, as `cargo test` does; else it is
-// built here, which takes minutes.
+// What an example of the workspace prints. EXAMPLES names a folder in which it was built before, as
+// `cargo test` does; else it is built here, which takes minutes.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,8 +1,8 @@
 // What the Firefox Profiler reads from a file: node test/firefox.mjs FILE
 //
-// Loads the profile with the profiler's own importer and profile logic, as its npm package of a command line carries them,
-// and prints per thread its functions (self and total, in the profile's weight), its markers, and the counters. Run by
-// crates/cli/tests/exports.rs.
+// Loads the profile with the profiler's own importer and profile logic, as its npm package of a
+// command line carries them, and prints per thread its functions (self and total, in the profile's
+// weight), its markers, and the counters. Run by crates/cli/tests/exports.rs.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,9 +1,10 @@
 // Drives the real flame-graph page in a real browser: node test/flame.mjs
 //
-// Builds a page of a made-up recording (100 000 samples of stacks up to 40 deep, a comparison of its halves, hostile
-// names), opens it from its file, and checks what no unit test can: that it loads nothing, that mouse and keys reach
-// everything, that search, inversion and comparison say what they should, that axe finds nothing serious; how long
-// redraws take is printed. Skips, loudly, where there is no Chromium. FLAME=page.html takes a page that is there.
+// Builds a page of a made-up recording (100 000 samples of stacks up to 40 deep, a comparison of
+// its halves, hostile names), opens it from its file, and checks what no unit test can: that it
+// loads nothing, that mouse and keys reach everything, that search, inversion and comparison say
+// what they should, that axe finds nothing serious; how long redraws take is printed. Skips,
+// loudly, where there is no Chromium. FLAME=page.html takes a page that is there.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

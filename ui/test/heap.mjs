@@ -1,9 +1,12 @@
-// Drives the page of `fathom heap --html` in a real browser, with the dump of a real JVM: node test/heap.mjs
+// Drives the page of `fathom heap --html` in a real browser, with the dump of a real
+// JVM: node test/heap.mjs
 //
-// Dumps a small shop (java/Shop.java), makes its page, and checks what no unit test can: that it says what the terminal says, that no
-// byte is lost in it and no value is in it, that mouse and keys zoom, search and show the ways from the roots, that axe finds nothing
-// serious. Skips, loudly, where there is no Chromium or no JDK. FATHOM names a binary; without it one is built. HEAP=page.html opens
-// a page that is there and says how long that took: `java Shop 1000000 x` makes a dump of 12 million objects.
+// Dumps a small shop (java/Shop.java), makes its page, and checks what no unit test can: that it
+// says what the terminal says, that no byte is lost in it and no value is in it, that mouse and
+// keys zoom, search and show the ways from the roots, that axe finds nothing serious. Skips,
+// loudly, where there is no Chromium or no JDK. FATHOM names a binary; without it one is built.
+// HEAP=page.html opens a page that is there and says how long that took: `java Shop 1000000 x`
+// makes a dump of 12 million objects.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";

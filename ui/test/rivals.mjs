@@ -1,9 +1,11 @@
-// The report beside other viewers of the same samples: node test/rivals.mjs RECORDING.jfr [JFR-CONVERTER.jar]
+// The report compared with other viewers of the same samples: node test/rivals.mjs
+// RECORDING.jfr [JFR-CONVERTER.jar]
 //
-// Makes fathom's report, speedscope's page with the same samples thread by thread, and async-profiler's heatmap (its
-// converter is on Maven Central, tools.profiler:jfr-converter), and opens each in Chromium ROUNDS times, in turn. Printed are
-// the size, the time and the page's CPU until it has been drawn and rests, and the same for a drag over a tenth of the run
-// where there is something to drag over. FATHOM names the binary. `npm run bench` makes the recording itself.
+// Makes fathom's report, speedscope's page with the same samples thread by thread, and
+// async-profiler's heatmap (its converter is on Maven Central, tools.profiler:jfr-converter), and
+// opens each in Chromium ROUNDS times, in turn. Printed are the size, the time and the page's CPU
+// until it has been drawn and rests, and the same for a drag over a tenth of the run where there is
+// something to drag over. FATHOM names the binary. `npm run bench` makes the recording itself.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -81,8 +83,10 @@ function viewersOf({ fathom, folder, recording, converter }) {
   return viewers;
 }
 
-/** Until the page's thread has let two frames pass without being late: what had to be computed and drawn is there. On a
- *  machine on which every frame is late, ten seconds. */
+/**
+ * Until the page's thread has let two frames pass without being late: what had to be computed and
+ * drawn is there. On a machine on which every frame is late, ten seconds.
+ */
 const rest = (tab) =>
   tab.evaluate(
     () =>
@@ -122,7 +126,8 @@ export async function compareViewers({ browser, print, ...how }) {
       if (viewer.plot) {
         const box = await tab.locator(viewer.plot).first().boundingBox();
         const y = box.y + Math.min(box.height / 2, 40);
-        // The release of the button is what makes viewers compute: the time from it until the page rests.
+        // The release of the button is what makes viewers compute: the time from it
+        // until the page rests.
         const [from, middle, to] = viewer.drag.map((share) => box.x + box.width * share);
         await tab.mouse.move(from, y);
         await tab.mouse.down();

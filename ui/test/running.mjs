@@ -1,11 +1,14 @@
-// Runs tests in a browser, one after another: each begins without a page and ends without a word in the console.
+// Runs tests in a browser, one after another: each begins without a page and ends without a
+// word in the console.
 
 import assert from "node:assert/strict";
 
 /**
- * Runs them all, says of each how it ended, closes the browser and ends the process with 1 where any failed.
+ * Runs them all, says of each how it ended, closes the browser and ends the process
+ * with 1 where any failed.
  *
- * `tests` has functions by title, `problems` collects what the browser's console says, `atEnd` clears up.
+ * `tests` has functions by title, `problems` collects what the browser's console
+ * says, `atEnd` clears up.
  */
 export async function runAll(tests, { browser, problems, atEnd }) {
   let failed = 0;

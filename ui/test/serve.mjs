@@ -1,9 +1,10 @@
 // Drives the page of `fathom serve` in a real browser: node test/serve.mjs
 //
-// First with logs that are finished: the address opens, a brush moves what is shown, and whoever does not know the key, comes
-// under another name or from another site is refused. Then with a JVM (Orders.java) that is recorded meanwhile: the page
-// follows, keeps what was selected, and says so when the recording has ended. FATHOM names a binary; without it one is built.
-// Skips, loudly, where there is no Chromium, no JDK or no right to record.
+// First with logs that are finished: the address opens, a brush moves what is shown, and whoever
+// does not know the key, comes under another name or from another site is refused. Then with a JVM
+// (Orders.java) that is recorded meanwhile: the page follows, keeps what was selected, and says so
+// when the recording has ended. FATHOM names a binary; without it one is built. Skips, loudly,
+// where there is no Chromium, no JDK or no right to record.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -69,7 +70,8 @@ async function open(address) {
 }
 
 async function brush(page, from, to) {
-  // A page that follows a recording may be drawn anew between two movements of the mouse: then once more.
+  // A page that follows a recording may be drawn anew between two movements of the
+  // mouse: then once more.
   await eventually(async () => {
     const axis = await page.locator(".axis-plot").boundingBox();
     const plot = page.locator(".lane-plot").first();
@@ -168,7 +170,8 @@ const tests = {
     await following.waitFor();
     const ends = [await end(page)];
     await brush(page, 0.2, 0.6);
-    // Both ends in seconds. The zero that they count from is placed by clocks, which later readings may move by microseconds.
+    // Both ends in seconds. The zero that they count from is placed by clocks, which later readings
+    // may move by microseconds.
     const chosen = async () =>
       (await page.innerText("[data-chosen=window]"))
         .match(/\d+\.\d+(?=\s+s\b)/g)

@@ -1,7 +1,7 @@
 // What speedscope reads from a file: node test/speedscope.mjs FILE
 //
-// Opens the page that the npm package carries, hands it the file, and prints the rows of its sandwich view (frame, total,
-// self) as text. Run by crates/cli/tests/exports.rs.
+// Opens the page that the npm package carries, hands it the file, and prints the rows of its
+// sandwich view (frame, total, self) as text. Run by crates/cli/tests/exports.rs.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

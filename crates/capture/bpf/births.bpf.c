@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Children of what is recorded: recorded from their first instruction on, however short they live, as they are entered here
- * and not when somebody next looks at /proc.
+ * Children of what is recorded: recorded from their first instruction on, however short they live,
+ * as they are entered here and not when somebody next looks at /proc.
  */
 #include <linux/bpf.h>
 #include "namespace.h"
@@ -10,7 +10,8 @@
 #include "births.h"
 #include "losses.h"
 
-/* Whether every process is reported, as it may match what was asked for; else the recorded ones and their children. */
+/* Whether every process is reported, as it may match what was asked for; else the recorded
+ * ones and their children. */
 const volatile __u8 report_all = 0;
 
 struct {

@@ -15,7 +15,8 @@ struct birth {
 	__u32 pid;
 	__u32 parent; /* of BIRTH_FORK */
 	__u32 kind;
-	__u32 heir;   /* 1: of BIRTH_FORK, the parent is recorded, and so is the child from here on */
+	__u32 heir;   /* 1: of BIRTH_FORK, the parent is recorded, and so is the child
+	               * from here on */
 	char comm[16];
 };
 

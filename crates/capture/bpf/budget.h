@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* How much of a kind of work a CPU does within a window of time: to walk a stack takes ten microseconds. Kinds are the program's. */
+/* How much of a kind of work a CPU does within a window of time: to walk a stack takes ten
+ * microseconds. Kinds are the program's. */
 #ifndef FATHOM_BUDGET_H
 #define FATHOM_BUDGET_H
 

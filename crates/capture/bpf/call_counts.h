@@ -38,8 +38,8 @@ static __always_inline __u32 power_of(__u64 ns)
 	return power < CALL_LENGTHS ? power : CALL_LENGTHS - 1;
 }
 
-/* The total of a thread's calls of a number and an end; NULL when there is no room for one more. `used`: where the thread remembers what
- * it has entries for, if it is the one that runs. */
+/* The total of a thread's calls of a number and an end; NULL when there is no room for one more.
+ * `used`: where the thread remembers what it has entries for, if it is the one that runs. */
 static __always_inline struct call_total *total_of(struct call_key *key, __u32 pid, struct used_calls *used)
 {
 	struct call_total *total = bpf_map_lookup_elem(&totals, key);
@@ -129,7 +129,8 @@ static __always_inline void begin_run(struct call_run *run, struct caller *calle
 	run->ticks = bpf_jiffies64();
 }
 
-/* Calls that a thread has made in its last run; 0 when another's came in between, and it is not known. */
+/* Calls that a thread has made in its last run; 0 when another's came in between,
+ * and it is not known. */
 static __always_inline __u32 made_in_run(struct call_run *run, struct caller *caller)
 {
 	if (!run || run->kernel_tid != caller->kernel_tid || run->ticks != caller->ticks || run->left > caller->run)

@@ -10,7 +10,8 @@
 
 enum call_end {
 	CALL_DONE,
-	CALL_AGAIN, /* interrupted, timed out or not ready: EINTR, EAGAIN, ETIMEDOUT, EINPROGRESS and those that restart it */
+	CALL_AGAIN, /* interrupted, timed out or not ready: EINTR, EAGAIN, ETIMEDOUT, EINPROGRESS
+	             * and those that restart it */
 	CALL_FAILED,
 	CALL_ENDS,
 };

@@ -2,14 +2,15 @@
 /*
  * Calls of threads that have ended, kept by process. Part of syscalls.bpf.c.
  *
- * User space reads the totals once a second and gives back the room of threads that are gone. A program whose threads live for
- * milliseconds fills it faster than that, and the calls of all others would be lost. So from as many entries on as user space says, a
- * thread that ends adds its own to those of its process and gives their room back itself:
+ * User space reads the totals once a second and gives back the room of threads that are gone. A
+ * program whose threads live for milliseconds fills it faster than that, and the calls of all
+ * others would be lost. So from as many entries on as user space says, a thread that ends adds its
+ * own to those of its process and gives their room back itself:
  *
  *   thread, call, end ──▶ thread ends, many entries ──▶ its process (OF_ENDED), call, end
  *
- * The last thread of a process keeps its own, as there would be as many. What user space has written of a thread before is among
- * what its process gets: src/syscalls/totals.rs.
+ * The last thread of a process keeps its own, as there would be as many. What user space has
+ * written of a thread before is among what its process gets: src/syscalls/totals.rs.
  */
 
 static __always_inline bool are_many(void)
@@ -43,14 +44,16 @@ struct fold {
 	__u32 left; /* entries that stay */
 };
 
-/* Moves one entry of a thread to its process. A reading meanwhile sees it in neither, and nothing is written twice. */
+/* Moves one entry of a thread to its process. A reading meanwhile sees it in neither, and
+ * nothing is written twice. */
 static long fold_entry(__u32 i, void *context)
 {
 	struct fold *fold = context;
 	struct scratch *s = scratch();
 	__u64 at = i;
 
-	/* What is compared is what is looked up: the verifier knows no bound of another copy of it. */
+	/* What is compared is what is looked up: the verifier knows no bound of another copy of
+	 * it. */
 	asm volatile("" : "+r"(at));
 	if (at >= MOST_USED || at >= fold->used->count || !s)
 		return 1;

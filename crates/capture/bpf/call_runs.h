@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
 /*
- * Calls of hot threads that are counted and no more, by whoever meets them first: dispatcher.bpf.c, or syscalls.bpf.c without it.
+ * Calls of hot threads that are counted and no more, by whoever meets them first: dispatcher.bpf.c,
+ * or syscalls.bpf.c without it.
  *
- * To look up what is kept of a thread, on the way in and out, and the total of its call, costs three times what counting it does.
- * So behind a call that was timed, the CPU remembers the thread for the next few calls (a run), and counts them where they
- * are made:
+ * To look up what is kept of a thread, on the way in and out, and the total of its call, costs
+ * three times what counting it does. So behind a call that was timed, the CPU remembers the thread
+ * for the next few calls (a run), and counts them where they are made:
  *
  *   timed call returns ──▶ run begins ──▶ enters, returns: + 1 ──▶ … ──▶ the last of the run, or time went by ──▶ looked at in full
  *
- * A run ends with the tick of the kernel's clock in which it began: a call that was entered within it and does not end in its place
- * (it outlasts two ticks, or its thread was switched out and others ran) began within a tick of where the last timed one ended.
+ * A run ends with the tick of the kernel's clock in which it began: a call that was entered within
+ * it and does not end in its place (it outlasts two ticks, or its thread was switched out and
+ * others ran) began within a tick of where the last timed one ended.
  */
 #ifndef FATHOM_CALL_RUNS_H
 #define FATHOM_CALL_RUNS_H
@@ -25,7 +27,8 @@ struct call_run {
 	__u32 kernel_tid;
 	__u32 pid;
 	__u32 tid;
-	__u32 kept;       /* calls that are not in the totals yet, all of this number and end: user space reads them at the end */
+	__u32 kept;       /* calls that are not in the totals yet, all of this number and end: user
+	                   * space reads them at the end */
 	__u16 nr;
 	__u16 end;
 	__u16 left;       /* calls to come */
@@ -61,8 +64,8 @@ static __always_inline __u64 *hot_deaths(void)
 	return bpf_map_lookup_elem(&deaths, &zero);
 }
 
-/* Whether a run is that of the thread whose registers are there, which costs less than to ask who it is. One that becomes another
- * program is counted as what it was until the run is over. */
+/* Whether a run is that of the thread whose registers are there, which costs less than to ask who
+ * it is. One that becomes another program is counted as what it was until the run is over. */
 static __always_inline bool is_run_of(struct call_run *run, void *regs)
 {
 	__u64 *died;
@@ -80,7 +83,8 @@ static __always_inline bool enters_in_run(struct call_run *run, void *regs)
 	return true;
 }
 
-/* Whether a call that returns is one of a run, short, and like those that are kept; then it is counted. */
+/* Whether a call that returns is one of a run, short, and like those that are
+ * kept; then it is counted. */
 static __always_inline bool returns_in_run(struct call_run *run, void *regs, __u16 nr, __s64 result)
 {
 	if (!is_run_of(run, regs) || !run->is_within)

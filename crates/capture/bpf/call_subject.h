@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What a system call was on: the file or the peer behind its descriptor, the path or the address it names. Part of
- * syscalls.bpf.c. */
+/* What a system call was on: the file or the peer behind its descriptor, the path or the address it
+ * names. Part of syscalls.bpf.c. */
 
 /* fs/pipe.c, net/socket.c and fs/anon_inodes.c: include/uapi/linux/magic.h */
 #define ANON_INODE_MAGIC 0x09041934
@@ -54,7 +54,8 @@ static long path_step(__u32 i, void *context)
 		struct mount___fathom *mount = (void *)inside - within;
 		struct mount___fathom *above = BPF_CORE_READ(mount, mnt_parent);
 
-		/* The root of a namespace, or of a file system that is mounted nowhere (pipes, memfd). */
+		/* The root of a namespace, or of a file system that is mounted
+		 * nowhere (pipes, memfd). */
 		if (above == mount || dentry != top || !above)
 			goto whole;
 		w->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
@@ -192,8 +193,8 @@ static __always_inline __u64 argument_of(struct call_event *event, __u8 index_pl
 	return i < 6 ? event->argument[i] : 0;
 }
 
-/* What a call of a thread was on; false when a call on that is not reported. `own`: it is the current thread, whose memory
- * can be read. */
+/* What a call of a thread was on; false when a call on that is not reported. `own`: it is the
+ * current thread, whose memory can be read. */
 static __always_inline bool read_call(struct scratch *s, struct task_struct___files *task, struct pt_regs___fathom *regs,
 				      struct call_shape *shape, bool own)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* How many entries the totals of calls have, and which of them are a thread's, so that it can give them back (call_folds.h). Part of
- * syscalls.bpf.c. */
+/* How many entries the totals of calls have, and which of them are a thread's, so that it can give
+ * them back (call_folds.h). Part of syscalls.bpf.c. */
 
-/* Calls and ends of a thread that are remembered. A thread that makes more of them gets no room back by itself. */
+/* Calls and ends of a thread that are remembered. A thread that makes more of them gets no
+ * room back by itself. */
 #define MOST_USED 40
 
 /* By enum call_entries. Those that are given back here are not among those that were made. */

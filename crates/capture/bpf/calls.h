@@ -2,17 +2,19 @@
 /*
  * System calls on their way in and out, handed from program to program by tail calls.
  *
- * A program on a tracepoint costs some 60 ns a hit before it has done anything (measured on a nested virtual machine), and
- * collectors have seven for system calls, most of them for a few calls only. So dispatcher.bpf.c alone hangs on the tracepoints and
- * jumps to whoever put itself into a slot:
+ * A program on a tracepoint costs some 60 ns a hit before it has done anything (measured on
+ * a nested virtual machine), and collectors have seven for system calls, most of them for a
+ * few calls only. So dispatcher.bpf.c alone hangs on the tracepoints and jumps to whoever
+ * put itself into a slot:
  *
  *   sys_enter ──▶ slot of the call (memory, disk) ──▶ CALL_SLOT_EVERY (syscalls)
  *   sys_exit ──▶ slot of the call (locks, disk, sched) ──▶ CALL_SLOT_WAITS (sched) ──▶ CALL_SLOT_EVERY (syscalls)
  *
- * Of a thread that makes very many calls, most are counted before the jump to CALL_SLOT_WAITS or CALL_SLOT_EVERY (call_runs.h).
+ * Of a thread that makes very many calls, most are counted before the jump to CALL_SLOT_WAITS or
+ * CALL_SLOT_EVERY (call_runs.h).
  *
- * A jump into an empty slot goes on behind it. A program that hangs on its tracepoint itself has slots of its own that are
- * empty, and ends there. Filled by src/bpf/dispatcher.rs.
+ * A jump into an empty slot goes on behind it. A program that hangs on its tracepoint itself has
+ * slots of its own that are empty, and ends there. Filled by src/bpf/dispatcher.rs.
  */
 #ifndef FATHOM_CALLS_H
 #define FATHOM_CALLS_H

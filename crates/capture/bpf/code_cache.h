@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The blobs of a HotSpot code cache: which one holds an address, and what in a stack can be a return address into it. */
+/* The blobs of a HotSpot code cache: which one holds an address, and what in a stack can be a
+ * return address into it. */
 #ifndef FATHOM_CODE_CACHE_H
 #define FATHOM_CODE_CACHE_H
 
@@ -87,7 +88,8 @@ VERIFIED_ONCE int find_blob(struct walk *w, const struct jvm_code *jvm, __u64 at
 }
 
 /*
- * Whether the word at `pc` is preceded by a call: 2 when it calls into [low, high), 1 when what it calls is not known.
+ * Whether the word at `pc` is preceded by a call: 2 when it calls into [low, high), 1 when what
+ * it calls is not known.
  */
 VERIFIED_ONCE int call_before(__u64 pc, __u64 low, __u64 high)
 {
@@ -101,7 +103,8 @@ VERIFIED_ONCE int call_before(__u64 pc, __u64 low, __u64 high)
 		return target >= low && target < high ? 2 : 0;
 	}
 	if (b[13] == 0x41 && b[14] == 0xff && (b[15] & 0xf8) == 0xd0) { /* call r8…r15 */
-		if (b[3] == 0x49 && (b[4] & 0xf8) == 0xb8) { /* … that was loaded with a number just before */
+		/* … that was loaded with a number just before */
+		if (b[3] == 0x49 && (b[4] & 0xf8) == 0xb8) {
 			__u64 target = 0;
 
 			for (int i = 7; i >= 0; i--)
@@ -124,8 +127,9 @@ VERIFIED_ONCE int call_before(__u64 pc, __u64 low, __u64 high)
 }
 
 /*
- * Whether a word is a return address into Java code. The interpreter does not call methods: it pushes where they are to
- * return to, an entry of its own, and jumps (InterpreterMacroAssembler::jump_from_interpreted).
+ * Whether a word is a return address into Java code. The interpreter does not call methods: it
+ * pushes where they are to return to, an entry of its own, and jumps
+ * (InterpreterMacroAssembler::jump_from_interpreted).
  */
 VERIFIED_ONCE int returns_to_java(const struct jvm_code *jvm, __u64 pc)
 {
@@ -155,8 +159,9 @@ static long scan_step(__u32 i, void *context)
 }
 
 /*
- * Looks up the stack for a return address behind a call into [low, high). A value that merely lies in the code cache is
- * not enough: dead slots are full of return addresses of calls that returned long ago.
+ * Looks up the stack for a return address behind a call into [low, high). A value that
+ * merely lies in the code cache is not enough: dead slots are full of return addresses of
+ * calls that returned long ago.
  */
 VERIFIED_ONCE int scan_stack(struct walk *w, const struct jvm_code *jvm, __u64 low, __u64 high)
 {

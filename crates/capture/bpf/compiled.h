@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Frames of nmethods: within the body, in the prologue and the epilogue, and at their ends by deoptimisation. */
+/* Frames of nmethods: within the body, in the prologue and the epilogue, and at their
+ * ends by deoptimisation. */
 #ifndef FATHOM_COMPILED_H
 #define FATHOM_COMPILED_H
 
@@ -89,8 +90,8 @@ VERIFIED_ONCE int walk_prologue(struct walk *w, __u64 complete, __u32 frame_word
 }
 
 /*
- * The youngest frame where its method returns: add rsp, N; pop rbp; poll; ret. Gives 0 where the frame is whole, 1 where
- * the return address is on top, 2 where the caller's rbp is.
+ * The youngest frame where its method returns: add rsp, N; pop rbp; poll; ret. Gives 0 where the
+ * frame is whole, 1 where the return address is on top, 2 where the caller's rbp is.
  */
 VERIFIED_ONCE int epilogue(struct walk *w, __u32 frame_words)
 {
@@ -102,7 +103,8 @@ VERIFIED_ONCE int epilogue(struct walk *w, __u32 frame_words)
 		return 0;
 	int added_before_pop = (b[3] == 0x48 && b[4] == 0x83 && b[5] == 0xc4) || (b[0] == 0x48 && b[1] == 0x81 && b[2] == 0xc4);
 	int added_before_pc = (b[4] == 0x48 && b[5] == 0x83 && b[6] == 0xc4) || (b[1] == 0x48 && b[2] == 0x81 && b[3] == 0xc4);
-	/* cmp rsp, [r15 + n] and mov r10, [r15 + n]: the polls since JDK 16 and of JDK 10 to 15; test eax, [rip + n] before. */
+	/* cmp rsp, [r15 + n] and mov r10, [r15 + n]: the polls since JDK 16 and of JDK 10 to 15;
+	 * test eax, [rip + n] before. */
 	int poll_next = (b[9] == 0x49 && b[10] == 0x3b && b[11] == 0xa7) || (b[9] == 0x4d && b[10] == 0x8b && b[11] == 0x97)
 			|| (b[9] == 0x85 && b[10] == 0x05) || b[9] == 0xc3;
 
@@ -122,7 +124,8 @@ VERIFIED_ONCE int epilogue(struct walk *w, __u32 frame_words)
 		return 1;
 	if (b[8] == 0x85 && b[9] == 0x05 && b[14] == 0xc3)
 		return 1;
-	/* Behind the method, where a return that was stopped goes: lea r10, [rip + n]; mov [r15 + n], r10; jmp handler. */
+	/* Behind the method, where a return that was stopped goes: lea r10, [rip + n];
+	 * mov [r15 + n], r10; jmp handler. */
 	if (b[8] == 0x4c && b[9] == 0x8d && b[10] == 0x15 && b[15] == 0x4d && b[16] == 0x89 && b[17] == 0x97)
 		return 1;
 	if (b[8] == 0x4d && b[9] == 0x89 && b[10] == 0x97 && b[1] == 0x4c && b[2] == 0x8d && b[3] == 0x15)
@@ -164,7 +167,8 @@ VERIFIED_ONCE int walk_compiled(struct walk *w, const struct jvm_code *jvm)
 	}
 	push_frame(w, FRAME_COMPILED, w->blob, ((pc - w->blob) & 0xffffffff) | compile_id << 32);
 	if (frame_words == 0 && w->exact) {
-		/* An intrinsic of method handles (invokeBasic, linkToStatic …) goes on to its target by a jump. */
+		/* An intrinsic of method handles (invokeBasic, linkToStatic …) goes on to
+		 * its target by a jump. */
 		__u64 top;
 
 		if (read_word(w->sp, &top))
@@ -189,7 +193,8 @@ VERIFIED_ONCE int walk_compiled(struct walk *w, const struct jvm_code *jvm)
 		return CUT_STACK_UNREADABLE;
 	if (in_code_cache(jvm, saved[1]))
 		return go_on(w, saved[1], cfa, saved[0]);
-	/* Barrier stubs behind a method save registers around a call: its frame lies higher than it should. */
+	/* Barrier stubs behind a method save registers around a call: its frame lies
+	 * higher than it should. */
 	if (scan_stack(w, jvm, begin, w->blob + size))
 		return go_on_saved(w, w->scan_found + 8);
 	return CUT_COMPILED_CALLER;

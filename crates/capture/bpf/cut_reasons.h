@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Why the walk of a stack ended. One line a reason, in the order of their numbers; src/unwind/reasons.rs reads this
- * file, so that programs and users have one list. The text is what users see.
+ * Why the walk of a stack ended. One line a reason, in the order of their numbers;
+ * src/unwind/reasons.rs reads this file, so that programs and users have one list. The
+ * text is what users see.
  */
 CUT(WHOLE, "whole")
 CUT(NO_USER_STACK, "kernel thread")

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
- * Requests to block devices, of the whole host, with what of the page cache's writing holds others up.
+ * Requests to block devices, of the whole host, with what of the page cache's
+ * writing holds others up.
  *
  *   block_io_start ──▶ block_rq_issue ──▶ block_rq_complete ──▶ counted by device, kind and issuer; slow ones reported
  *     (by whom)  queue              device
  *
- * Requests end in an interrupt, which may come while another program here runs: what it reports goes through a ring of its
- * own and never through the scratch of a walk.
+ * Requests end in an interrupt, which may come while another program here runs: what it reports
+ * goes through a ring of its own and never through the scratch of a walk.
  */
 #include "unwind_port.h"
 #include "unwind.h"
@@ -84,11 +85,13 @@ struct {
 	__type(value, struct disk_counts);
 } totals SEC(".maps");
 
-/* A second of files that are written back, on four CPUs that report all they may: while others are attached, nobody reads. */
+/* A second of files that are written back, on four CPUs that report all they may: while others are
+ * attached, nobody reads. */
 #define EVENT_BYTES (4 << 20)
 #include "events.h"
 
-/* Commits by journal, writeback by its control block, that of a file by its inode: when they began. */
+/* Commits by journal, writeback by its control block, that of a file by its
+ * inode: when they began. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -126,7 +129,8 @@ static __always_inline struct under_way *begins(struct request___disk *rq)
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	struct under_way fresh = {.begun_ns = bpf_ktime_get_ns(), .pid = pid_of(task), .tid = tid_of(task)};
 
-	/* The kernel's own threads are known by their names: who dirtied what they write is not known. */
+	/* The kernel's own threads are known by their names: who dirtied what
+	 * they write is not known. */
 	fresh.target = !(task->flags & TASK_IS_KERNEL_THREAD) && is_recorded(fresh.pid);
 	bpf_get_current_comm(fresh.comm, sizeof(fresh.comm));
 	if (bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY)) {
@@ -316,8 +320,9 @@ int BPF_PROG(on_commit_end, struct journal_s___disk *journal)
 
 #include "writeback.h"
 
-/* The arguments behind `wb` and `dtc`: thresh, bg_thresh, dirty, bdi_thresh … differ by kernel; `pause` is the last but
- * one of all of them up to 6.18, and dirtied ones before it are counts. Where it stands is user space's to find out. */
+/* The arguments behind `wb` and `dtc`: thresh, bg_thresh, dirty, bdi_thresh … differ by kernel;
+ * `pause` is the last but one of all of them up to 6.18, and dirtied ones before it are counts.
+ * Where it stands is user space's to find out. */
 const volatile __u32 pause_argument = 0;
 
 SEC("tp_btf/balance_dirty_pages")

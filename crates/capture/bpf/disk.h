@@ -9,11 +9,14 @@
 
 /* What user space asks for. */
 struct disk_config {
-	__u64 min_ns;   /* requests, commits, writeback and syncs of at least this length are reported one by one */
+	__u64 min_ns;   /* requests, commits, writeback and syncs of at least this length
+	                 * are reported one by one */
 	__u64 jiffy_ns; /* a tick of the kernel's clock */
 	__u64 page_bytes;
-	__u64 large_bytes; /* files of which as much was written back at once are reported one by one, however short it took */
-	__u32 most;     /* requests reported one by one, and files, for each CPU and tenth of a second */
+	__u64 large_bytes; /* files of which as much was written back at once are reported one by
+	                    * one, however short it took */
+	__u32 most;     /* requests reported one by one, and files, for each CPU
+	                 * and tenth of a second */
 	__u32 pad;
 };
 
@@ -51,7 +54,8 @@ enum disk_what {
 	DISK_WRITEBACK = 3, /* `number`: enum wb_reason of include/linux/backing-dev-defs.h */
 	DISK_THROTTLE = 4,  /* a thread that writes is made to wait for writeback */
 	DISK_SYNC = 5,      /* `number`: the system call; `inode`, `fd`: of which file */
-	DISK_FILE = 6,      /* a file written back: struct disk_file; `number`: whether somebody waits (enum writeback_sync_modes) */
+	DISK_FILE = 6,      /* a file written back: struct disk_file; `number`: whether somebody
+	                     * waits (enum writeback_sync_modes) */
 };
 
 struct disk_event {
@@ -85,14 +89,16 @@ struct file_name {
 	char bytes[DISK_FILE_NAME];
 };
 
-/* A file that was written back: `bytes`, `inode` and `dev` of the event are its own, `name` is the device. */
+/* A file that was written back: `bytes`, `inode` and `dev` of the event are its own,
+ * `name` is the device. */
 struct disk_file {
 	struct disk_event event;
 	struct disk_writer writer; /* no name: not seen */
 	__u8 metadata;             /* it is a block device's own */
 	__u8 cut;                  /* folders above are missing in `names` */
 	__u16 pad;
-	struct file_name names[DISK_NAMES]; /* its own name, then those of the folders up to the root of the file system */
+	struct file_name names[DISK_NAMES]; /* its own name, then those of the folders up to the
+	                                     * root of the file system */
 };
 
 /* What was written back is summed by device and by who wrote to the file last. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
-/* The only programs on the tracepoints of system calls and of switches: see calls.h and switches.h. */
+/* The only programs on the tracepoints of system calls and of switches: see
+ * calls.h and switches.h. */
 #include <linux/bpf.h>
 #include "kernel.h"
 #include <bpf/bpf_tracing.h>

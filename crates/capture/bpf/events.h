@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The ring buffer of a program's events. Included where EVENT_BYTES says how large it is: a power of two. */
+/* The ring buffer of a program's events. Included where EVENT_BYTES says how large
+ * it is: a power of two. */
 #ifndef FATHOM_EVENTS_H
 #define FATHOM_EVENTS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What stands behind a descriptor of the current thread: the kernel's types for it, by name (CO-RE). */
+/* What stands behind a descriptor of the current thread: the kernel's types for
+ * it, by name (CO-RE). */
 #ifndef FATHOM_FILES_H
 #define FATHOM_FILES_H
 

@@ -6,8 +6,9 @@
  *   pc in the interpreter ─▶ fp
  *
  * Facts: src/hotspot/share/{memory/heap,code/codeBlob,code/nmethod}.hpp, cpu/x86/{frame_x86,macroAssembler_x86,
- * sharedRuntime_x86_64,c1_FrameMap_x86}.*. A compiled frame, from its stack pointer up: locals …, caller's rbp, return
- * address; all callers of Java code are in the code cache too, the stub that the JVM calls Java through among them.
+ * sharedRuntime_x86_64,c1_FrameMap_x86}.*. A compiled frame, from its stack pointer up: locals …,
+ * caller's rbp, return address; all callers of Java code are in the code cache too, the stub that
+ * the JVM calls Java through among them.
  */
 #ifndef FATHOM_HOTSPOT_H
 #define FATHOM_HOTSPOT_H

@@ -80,7 +80,8 @@ VERIFIED_ONCE int walk_interpreter_edge(struct walk *w, const struct jvm_code *j
 		    || (w->row.fp && read_word(w->sp + w->row.cfa + 8 * (__s64)w->row.fp, &fp)))
 			return CUT_STACK_UNREADABLE;
 	}
-	/* The caller's stack pointer may be where the stack pointer is: the return address is in a register then. */
+	/* The caller's stack pointer may be where the stack pointer is: the return address
+	 * is in a register then. */
 	if (!in_code_cache(jvm, pc) || sp < w->sp || sp - w->sp > LARGEST_FRAME)
 		return CUT_INTERPRETED_FRAME;
 	w->pc = pc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
-/* Remembers what each CPU does besides its thread: see interrupts.h. They run at each interrupt of the host, and store a word. */
+/* Remembers what each CPU does besides its thread: see interrupts.h. They run at each interrupt of
+ * the host, and store a word. */
 #include <linux/bpf.h>
 #include "kernel.h"
 #include <bpf/bpf_tracing.h>
@@ -40,7 +41,8 @@ int BPF_PROG(device_ends)
 	return in_interrupt(0);
 }
 
-/* What a CPU has put off until it may interrupt itself: readers of perf's and eBPF's buffers are woken there. */
+/* What a CPU has put off until it may interrupt itself: readers of perf's and eBPF's
+ * buffers are woken there. */
 SEC("tp_btf/irq_work_entry")
 int BPF_PROG(work_begins)
 {

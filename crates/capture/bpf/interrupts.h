@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
 /*
- * What a CPU does besides its thread: handles an interrupt, or what interrupts leave for later (a softirq).
+ * What a CPU does besides its thread: handles an interrupt, or what interrupts leave
+ * for later (a softirq).
  *
  *   hrtimer, irq_handler, irq_work: entry ──▶ hard ──▶ exit ──▶ 0        ─┐
  *   softirq: entry ──▶ soft ──▶ exit ──▶ 0                                ├─▶ sched_waking: who wakes
  *   netif_rx ──▶ queued ──▶ entry of NET_RX ──▶ for_thread ──▶ exit ──▶ 0 ─┘
  *
- * A thread that is woken meanwhile was not woken by the one that happens to run there. The count that the kernel itself keeps of this,
- * __preempt_count, is a variable of each CPU that programs are refused on many kernels.
+ * A thread that is woken meanwhile was not woken by the one that happens to run there. The count
+ * that the kernel itself keeps of this, __preempt_count, is a variable of each CPU that programs
+ * are refused on many kernels.
  *
- * What a thread sends to a socket of its own host is received in a softirq that runs at once in its place, within the call that sends:
- * there the thread did wake the receiver. The kernel puts such a packet on the CPU's own queue (netif_rx), which no interface
- * with a device behind it does, and no softirq comes in between, as they are off until the packet is sent. Packets of a device that
- * wait at that moment are received on the way, and pass for the thread's.
+ * What a thread sends to a socket of its own host is received in a softirq that runs at once in its
+ * place, within the call that sends: there the thread did wake the receiver. The kernel puts such a
+ * packet on the CPU's own queue (netif_rx), which no interface with a device behind it does, and no
+ * softirq comes in between, as they are off until the packet is sent. Packets of a device that wait
+ * at that moment are received on the way, and pass for the thread's.
  *
- * Interrupts by which CPUs signal each other something (call_function, reschedule) are left out: they are the most frequent ones,
- * and wake nobody, but leave that to softirqs or to the CPU that sent them.
+ * Interrupts by which CPUs signal each other something (call_function, reschedule) are left
+ * out: they are the most frequent ones, and wake nobody, but leave that to softirqs or to
+ * the CPU that sent them.
  *
- * Written by interrupts.bpf.c, one map for all programs of a recording. Read by src/bpf/interrupts.rs.
+ * Written by interrupts.bpf.c, one map for all programs of a recording. Read by
+ * src/bpf/interrupts.rs.
  */
 #ifndef FATHOM_INTERRUPTS_H
 #define FATHOM_INTERRUPTS_H
@@ -27,7 +32,8 @@
 #include "kernel.h"
 #include "types.h"
 
-/* What stands for a thread's id where an interrupt woke: ids of threads are below 2^22 (include/linux/threads.h). */
+/* What stands for a thread's id where an interrupt woke: ids of threads are below 2^22
+ * (include/linux/threads.h). */
 enum waker { NO_THREAD = 1U << 31 };
 #define WOKEN_BY(kind, number) (NO_THREAD | (kind) << 24 | ((number) & 0xffff))
 
@@ -93,8 +99,8 @@ static __always_inline __u32 waker_of(struct task_struct___fathom *woken)
 	return tid_of(current);
 }
 
-/* A CPU that goes from one thread to another is in no interrupt. Where softirqs can lose the CPU (PREEMPT_RT), they run in
- * threads of their own, which are named then. */
+/* A CPU that goes from one thread to another is in no interrupt. Where softirqs can lose the CPU
+ * (PREEMPT_RT), they run in threads of their own, which are named then. */
 static __always_inline void leave_interrupts(void)
 {
 	struct interrupts *own = own_interrupts();

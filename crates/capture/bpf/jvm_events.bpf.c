@@ -2,13 +2,13 @@
 /*
  * HotSpot's own probes (USDT), one program for all of them.
  *
- * Arguments of a probe are strings first, each as address and length, then numbers (hotspot.d of the JDK), so that two
- * counts describe it:
+ * Arguments of a probe are strings first, each as address and length, then numbers (hotspot.d of
+ * the JDK), so that two counts describe it:
  *
  *   cookie = kind | strings << 8 | numbers << 12 | causes << 16 | slot << 32
  *
- * With `causes`, the strings are those of the JVM's counters sun.gc.cause and sun.gc.lastCause at that moment: no probe
- * gives the cause of a collection.
+ * With `causes`, the strings are those of the JVM's counters sun.gc.cause and sun.gc.lastCause at
+ * that moment: no probe gives the cause of a collection.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -137,8 +137,9 @@ int jvm_probe(struct pt_regs *ctx)
 }
 
 /*
- * A function of a libjvm without probes, called or returning. Its first argument is an object of the JVM: with a number, the
- * first word of it, which shows its class, and with two its address, too; with a string, its bytes.
+ * A function of a libjvm without probes, called or returning. Its first argument is an object of
+ * the JVM: with a number, the first word of it, which shows its class, and with two its address,
+ * too; with a string, its bytes.
  */
 SEC("uprobe")
 int jvm_function(struct pt_regs *ctx)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What a probe of a JVM reports, as it comes through the ring buffer. Read by src/jvm_events/record.rs. */
+/* What a probe of a JVM reports, as it comes through the ring buffer. Read by
+ * src/jvm_events/record.rs. */
 #ifndef FATHOM_JVM_EVENTS_H
 #define FATHOM_JVM_EVENTS_H
 
 #include "types.h"
 
-/* Strings of a probe, and how much of each is kept: names of generated classes and signatures can be very long. */
+/* Strings of a probe, and how much of each is kept: names of generated classes and
+ * signatures can be very long. */
 #define JVM_EVENT_STRINGS 4
 #define JVM_EVENT_STRING_BYTES 128
 #define JVM_EVENT_NUMBERS 4

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * A stack that could not be walked, sent as it lies in memory. A JVM that starts makes its libraries, code cache and stubs
- * faster than user space can read them, more so where fathom gets no CPU; the stacks of that time are walked later.
+ * A stack that could not be walked, sent as it lies in memory. A JVM that starts makes its
+ * libraries, code cache and stubs faster than user space can read them, more so where fathom gets
+ * no CPU; the stacks of that time are walked later.
  */
 #ifndef FATHOM_KEEP_H
 #define FATHOM_KEEP_H
 
 #include "sampler.h"
 
-/* Where so much waits, no stack is kept: a part of the ring buffer is for samples that were walked. */
+/* Where so much waits, no stack is kept: a part of the ring buffer is for
+ * samples that were walked. */
 const volatile __u32 most_kept_data = 0;
 
-/* One for each CPU, as many as user space sets: maps that are per CPU by themselves hold 32 KB at most. */
+/* One for each CPU, as many as user space sets: maps that are per CPU by
+ * themselves hold 32 KB at most. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -60,7 +63,8 @@ static __always_inline int may_be_walked_later(const struct walk *w)
 	}
 }
 
-/* Sends the stack in the place of the sample. 0 when it did not: it is not wanted, or there is no room. */
+/* Sends the stack in the place of the sample. 0 when it did not: it is not wanted,
+ * or there is no room. */
 static __always_inline int keep_stack(void *ctx, const struct walk *w)
 {
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
@@ -83,8 +87,8 @@ static __always_inline int keep_stack(void *ctx, const struct walk *w)
 	take_registers(kept->head.registers, regs);
 	kept->head.from = regs->sp - RED_ZONE;
 	kept->head.bytes = 0;
-	/* Behind the first stack of a process there may be anything. Where that is not known (the kernel is just changing the
-	 * mappings), what can be read is taken. */
+	/* Behind the first stack of a process there may be anything. Where that is not known (the
+	 * kernel is just changing the mappings), what can be read is taken. */
 	if (bpf_find_vma((void *)task, regs->sp, take_end, &end, 0))
 		end = ~0ull;
 	kept->head.end = end;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* How many waits for locks a CPU looks into, and walks the stacks of (locks.h says why there is a limit). */
+/* How many waits for locks a CPU looks into, and walks the stacks of (locks.h says
+ * why there is a limit). */
 #ifndef FATHOM_LOCK_BUDGET_H
 #define FATHOM_LOCK_BUDGET_H
 

@@ -15,7 +15,8 @@ static __always_inline __u64 word_at(__u64 address)
 	return word;
 }
 
-/* Generational ZGC: the address begins above the one bit that is set of bits 12 to 15 (zAddress.hpp). */
+/* Generational ZGC: the address begins above the one bit that is set of bits 12
+ * to 15 (zAddress.hpp). */
 static __always_inline __u64 uncoloured(const struct lock_jvm *jvm, __u64 oop)
 {
 	__u64 colour = oop >> 12 & 0xf;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
- * Which lock a thread waits for, read out of the JVM's memory at the time when the thread goes to sleep: then it is its
- * own memory, and what stands in it is true.
+ * Which lock a thread waits for, read out of the JVM's memory at the time when the thread goes to
+ * sleep: then it is its own memory, and what stands in it is true.
  *
  *   futex(): switched out ──▶ monitor? Object.wait? parked? mutex? whose? ──▶ woken: by whom
  *            back from the call ──▶ long enough: stack, event
  *
- * Of a thread that sleeps very often (locks.h) it is read when it is back from a long sleep: its own memory still says what it
- * waited for, but the lock says who holds it by then.
+ * Of a thread that sleeps very often (locks.h) it is read when it is back from a long sleep: its
+ * own memory still says what it waited for, but the lock says who holds it by then.
  */
 #include "unwind_port.h"
 #include "unwind.h"
@@ -163,7 +163,8 @@ static __always_inline void ask(__u32 pid, __u32 tid, __u64 now)
 	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
-/* When the thread that runs on a CPU was switched to: that is when a wait ended that it returns from. */
+/* When the thread that runs on a CPU was switched to: that is when a wait ended
+ * that it returns from. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -182,7 +183,8 @@ static __always_inline struct done done_by(struct task_struct___fathom *task)
 	return done;
 }
 
-/* Whether a thread that goes to sleep did something else since its last wait: that one is over then, whatever it waits for now. */
+/* Whether a thread that goes to sleep did something else since its last wait: that one is over
+ * then, whatever it waits for now. */
 static __always_inline bool did_else(const struct done *then, struct task_struct___fathom *task)
 {
 	struct done now = done_by(task);
@@ -303,8 +305,8 @@ static __always_inline bool is_held(const struct lock_event *wait)
 	return wait->kind == LOCK_MONITOR || wait->kind == LOCK_NATIVE || (wait->kind == LOCK_PARK && wait->owner);
 }
 
-/* Whether a wait for a lock that is over is reported: each for one that is held, as they make up what a lock costs; for work the
- * longer ones, where there are many. */
+/* Whether a wait for a lock that is over is reported: each for one that is held, as they make up
+ * what a lock costs; for work the longer ones, where there are many. */
 static __always_inline bool is_worth_reporting(struct lock_event *wait, bool is_longer, __u64 now)
 {
 	/* Its stack was sent with the first sleep. */

@@ -6,12 +6,14 @@
 #include "types.h"
 
 enum lock_kind {
-	LOCK_NONE,    /* no wait for a lock; as an event: a thread of a JVM of which is not known whether it is Java's */
+	LOCK_NONE,    /* no wait for a lock; as an event: a thread of a JVM of which is not known
+	               * whether it is Java's */
 	LOCK_MONITOR, /* to enter a Java monitor */
 	LOCK_WAIT,    /* in Object.wait */
 	LOCK_PARK,    /* parked, with a blocker that is known */
 	LOCK_NATIVE,  /* a mutex of the C library */
-	LOCK_LATER,   /* not asked yet: its thread sleeps so often that it is asked when it was long, at the end */
+	LOCK_LATER,   /* not asked yet: its thread sleeps so often that it is asked when it
+	               * was long, at the end */
 	LOCK_ENDED,   /* no wait, as an event alone: a thread of Java's has ended, at off_ns */
 };
 
@@ -29,11 +31,11 @@ NAMED(lock_loss);
 NAMED(java_thread);
 
 /*
- * To find out what a thread waits for takes some 0.4 µs, as much as putting it to sleep, and to walk its stack ten. A thread whose
- * last sleeps were not reported, as they were short, is asked at once only as long as a CPU has asked fewer than this in a window.
- * The same holds, when its sleep is over, for one that slept for long enough to be reported but not where many do (pace.h). All
+ * To find out what a thread waits for takes some 0.4 µs, as much as putting it to sleep, and to
+ * walk its stack ten. A thread whose last sleeps were not reported, as they were short, is asked at
+ * once only as long as a CPU has asked fewer than this in a window. The same holds, when its sleep
+ * is over, for one that slept for long enough to be reported but not where many do (pace.h). All
  * others are always asked.
- * always.
  */
 #define BRIEF_SLEEPS 16
 #define BUDGET_WINDOW_NS 10000000ULL
@@ -41,8 +43,9 @@ NAMED(java_thread);
 /* Waits for locks that somebody holds, reported with their stack. */
 #define WALKED_IN_A_WINDOW 10
 /*
- * A thread that is woken within the lock's own function looks, spins and sleeps again: that is one wait. HotSpot spins 5000 times at
- * most (Knob_SpinLimit of objectMonitor.cpp), 0.1 to 0.3 ms. One that ran for longer on a CPU had got the lock and lost it again.
+ * A thread that is woken within the lock's own function looks, spins and sleeps again: that is one
+ * wait. HotSpot spins 5000 times at most (Knob_SpinLimit of objectMonitor.cpp), 0.1 to 0.3 ms. One
+ * that ran for longer on a CPU had got the lock and lost it again.
  */
 #define SPINS_NS 500000
 
@@ -84,12 +87,16 @@ struct lock_event {
 	__u32 tid;
 	__u32 waker;     /* who woke it: waker_of (interrupts.h); 0: nobody */
 	__u32 kind;
-	__u32 owner_tid; /* thread id of the owner, if the owner is a JavaThread; of a mutex as it says; 0: not known */
-	__u16 apart;     /* it did something else since the wait that was reported before: it had got what it waited for */
+	__u32 owner_tid; /* thread id of the owner, if the owner is a JavaThread; of a mutex as
+	                  * it says; 0: not known */
+	__u16 apart;     /* it did something else since the wait that was reported before: it had
+	                  * got what it waited for */
 	__u8 slept;      /* it has slept in futex() for something else since this one */
 	__u8 goes_on;    /* the sleep before was reported, and this one is of the same wait */
-	__u32 brief;     /* sleeps of it before this one, one behind the other, that were too short to be reported */
-	__u32 later;     /* what it was for was read at its end; who held it at its beginning is not known */
+	__u32 brief;     /* sleeps of it before this one, one behind the other, that were too
+	                  * short to be reported */
+	__u32 later;     /* what it was for was read at its end; who held it at its
+	                  * beginning is not known */
 	struct done done;
 };
 

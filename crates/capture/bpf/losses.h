@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* How many of what a program has left out, by enum loss and its own that goes on with it: of all kinds in one, for one look. */
+/* How many of what a program has left out, by enum loss and its own that goes on with it: of all
+ * kinds in one, for one look. */
 #ifndef FATHOM_LOSSES_H
 #define FATHOM_LOSSES_H
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
- * Page faults of the targets (memory_faults.h), what holds them up for memory (memory_stalls.h), and what they and others ask
- * of their address space (memory_space.h). Here is what these share.
+ * Page faults of the targets (memory_faults.h), what holds them up for memory (memory_stalls.h),
+ * and what they and others ask of their address space (memory_space.h). Here is what these share.
  *
  *   page_fault_user, _kernel ──▶ when, why ──┐
  *                                            ▼
  *   page-faults-min, -maj (at its end) ──▶ how long, in which mapping ──▶ counted by thread and mapping
  *                                            └─▶ one in n, n following the rate: with the whole stack
  *
- * The software event comes when the fault is done, once for each that the kernel counts in /proc/PID/stat, with interrupts
- * on, so that the mapping can be looked at; a thread mostly faults in the mapping of its last fault, which spares the look.
- * Faults that end in a signal (null checks and polls of the JVM) have no such event and are not reported.
+ * The software event comes when the fault is done, once for each that the kernel counts in
+ * /proc/PID/stat, with interrupts on, so that the mapping can be looked at; a thread mostly faults
+ * in the mapping of its last fault, which spares the look. Faults that end in a signal (null checks
+ * and polls of the JVM) have no such event and are not reported.
  *
- * Threads are found by a table that is indexed by the low bits of their ids: two that share a place lose a time or a look,
- * never a count.
+ * Threads are found by a table that is indexed by the low bits of their ids: two that share a place
+ * lose a time or a look, never a count.
  */
 #include "unwind_port.h"
 #include "unwind.h"

@@ -9,13 +9,14 @@
 
 /* What user space asks for. */
 struct memory_config {
-	__u64 min_ns;           /* stalls and faults of at least this length are reported one by one */
+	__u64 min_ns;           /* stalls and faults of at least this length are reported one by
+	                         * one */
 	__u32 samples_a_window; /* of faults, for each CPU */
 	__u32 pad;
 };
 
-/* In a storm not each fault comes to the program. (The kernel leaves the period in the event as it was when a period of one is
- * set, so that user space sets it here.) */
+/* In a storm not each fault comes to the program. (The kernel leaves the period in the event as it
+ * was when a period of one is set, so that user space sets it here.) */
 struct fault_look {
 	__u64 one_in;        /* each that comes stands for so many; 0: for itself */
 	__u64 timed_from_ns; /* what is kept of faults that began before is not true */
@@ -59,7 +60,8 @@ enum memory_what {
 	MEMORY_COMPACTION = 5,  /* it moved pages to get a large one */
 	MEMORY_MAP_LOCK = 6,    /* it waited for the lock of its address space */
 	MEMORY_OOM = 7,         /* `argument` was chosen to be killed for lack of memory */
-	MEMORY_SLOW_MINOR = 8,  /* a minor fault that took long: a frozen file system, or one that makes room first */
+	MEMORY_SLOW_MINOR = 8,  /* a minor fault that took long: a frozen file system, or one
+	                         * that makes room first */
 };
 
 NAMED(memory_what);

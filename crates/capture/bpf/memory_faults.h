@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* Page faults: when each began, in which mapping it was, how long it took, and which are sent with their stack. Part of
- * memory.bpf.c. */
+/* Page faults: when each began, in which mapping it was, how long it took, and which are sent with
+ * their stack. Part of memory.bpf.c. */
 
 #define MAX_PLACES 32768
 #define WINDOW_NS 100000000ull
@@ -106,8 +106,9 @@ static __noinline struct fault_counts *another_place(struct slot *slot, __u64 ad
 	slot->map_start = seen.start;
 	slot->map_end = seen.end;
 	if (!seen.end) {
-		/* Whoever changes the address space, or waits to, is in the way of a look, for long where it is preempted:
-		 * user space looks later, at the first address of each range of 2 MB. */
+		/* Whoever changes the address space, or waits to, is in the way of a look,
+		 * for long where it is preempted: user space looks later, at the first
+		 * address of each range of 2 MB. */
 		key.start = (address & ~0x1fffffULL) | 1;
 		seen.start = address;
 	}
@@ -127,9 +128,10 @@ static __noinline struct fault_counts *another_place(struct slot *slot, __u64 ad
 	return bpf_map_lookup_elem(&places, &key);
 }
 
-/* How many faults a sample of this one stands for; 0: it is not sampled. Of each run of n faults one is taken, by chance, so
- * that no pattern of the program falls in step with it, and so that a count is off by no more than what a few runs hold
- * (each fault by its own chance would be off by the root of their number). n follows the rate of the window before. */
+/* How many faults a sample of this one stands for; 0: it is not sampled. Of each run of n faults
+ * one is taken, by chance, so that no pattern of the program falls in step with it, and so that a
+ * count is off by no more than what a few runs hold (each fault by its own chance would be off by
+ * the root of their number). n follows the rate of the window before. */
 static __always_inline __u32 sampled(__u64 now)
 {
 	__u32 zero = 0, most = config.samples_a_window;

@@ -46,7 +46,8 @@ static __always_inline void count_foreign(struct mm_struct___memory *mm, bool wr
 	}
 }
 
-/* What a process asks of its address space. The calls are those of SPACE_CALLS in src/memory/program.rs. */
+/* What a process asks of its address space. The calls are those of SPACE_CALLS in
+ * src/memory/program.rs. */
 static __always_inline int count_space_call(struct pt_regs___fathom *regs, long number)
 {
 	__u64 bytes = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What holds a thread up for memory: reclaim, compaction, the lock of its address space, and the want of memory that ends a
- * process. Part of memory.bpf.c; what another process does to an address space is in memory_space.h. */
+/* What holds a thread up for memory: reclaim, compaction, the lock of its address space, and the
+ * want of memory that ends a process. Part of memory.bpf.c; what another process does to an address
+ * space is in memory_space.h. */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Calls of compiled Java methods: a hardware breakpoint stands on the entry of each, and this runs at every hit, in the trap
- * of the thread that calls.
+ * Calls of compiled Java methods: a hardware breakpoint stands on the entry of each, and this runs
+ * at every hit, in the trap of the thread that calls.
  *
  *   entry hit ─▶ patched, or not in use any more? ─▶ counted as replaced: the call goes on to other code
  *            └─▶ the caller's frame is walked ─▶ calls[caller, thread] + 1
@@ -92,7 +92,8 @@ static __always_inline struct armed *armed_at(__u64 ip)
 	return NULL;
 }
 
-/* jmp rel32: what HotSpot writes over the verified entry of code that is not to be entered any more. No prologue begins so. */
+/* jmp rel32: what HotSpot writes over the verified entry of code that is not to be entered any
+ * more. No prologue begins so. */
 #define PATCHED 0xe9
 
 /* Whether a call that enters here is sent on to other code. */

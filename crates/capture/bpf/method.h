@@ -7,7 +7,8 @@
 
 enum method_limit {
 	BREAKPOINTS = 4,     /* that a CPU has (DR0 to DR3) */
-	MOST_ENTRIES = 2048, /* that are armed one after the other, as code is compiled anew: each has a number of its own */
+	MOST_ENTRIES = 2048, /* that are armed one after the other, as code is compiled anew: each
+	                      * has a number of its own */
 	/* Times are counted by powers of two of nanoseconds, each in four parts. */
 	TIME_OCTAVES = 40,
 	TIME_PARTS = 4,
@@ -20,7 +21,8 @@ struct armed {
 	__u64 state;      /* where the state of its nmethod stands */
 	__u64 returns_to; /* calls that return there are timed; 0: none. Of a return: 0 */
 	__u32 entry;      /* number of the entry, or of the return */
-	__u32 round;      /* grows with each place that is timed; of an entry: that of `returns_to` */
+	__u32 round;      /* grows with each place that is timed; of an entry:
+	                   * that of `returns_to` */
 	__u32 is_return;
 	__u32 pad;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Ids of processes and threads as fathom's own pid namespace has them: those that /proc shows to it. The kernel's own are
- * those of the first namespace. (bpf_get_ns_current_pid_tgid knows the current task alone, and only one whose innermost
- * namespace it is: no JVM in a container of its own.)
+ * Ids of processes and threads as fathom's own pid namespace has them: those that /proc shows
+ * to it. The kernel's own are those of the first namespace. (bpf_get_ns_current_pid_tgid
+ * knows the current task alone, and only one whose innermost namespace it is: no JVM in a
+ * container of its own.)
  */
 #ifndef FATHOM_NAMESPACE_H
 #define FATHOM_NAMESPACE_H
@@ -20,7 +21,8 @@ const volatile __u64 pidns_ino = 0;
 /* MAX_PID_NS_LEVEL of include/linux/pid_namespace.h. */
 #define MOST_NAMESPACES 32
 
-/* A struct pid has a number in its namespace and in each one around it. 0: it is not seen from fathom's. */
+/* A struct pid has a number in its namespace and in each one around it. 0: it is
+ * not seen from fathom's. */
 static __always_inline __u32 number_of(struct pid___fathom *pid)
 {
 	__u32 level = BPF_CORE_READ(pid, level), offset = bpf_core_field_offset(struct pid___fathom, numbers);
@@ -39,8 +41,9 @@ static __always_inline bool in_first_namespace(void)
 	return !pidns_ino || pidns_ino == FIRST_PID_NAMESPACE;
 }
 
-/* Id of a process; 0: not seen from fathom's namespace. The fields of a task are read in place, which takes a pointer that the
- * verifier knows for one: an argument of a tracepoint, or the current task. */
+/* Id of a process; 0: not seen from fathom's namespace. The fields of a task are read in
+ * place, which takes a pointer that the verifier knows for one: an argument of a tracepoint,
+ * or the current task. */
 static __always_inline __u32 pid_of(struct task_struct___fathom *task)
 {
 	return in_first_namespace() ? (__u32)task->tgid : number_of(BPF_CORE_READ(task, group_leader, thread_pid));

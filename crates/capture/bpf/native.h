@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Frames of code with unwind rows: native code by its .eh_frame, stubs and the interpreter by what was decoded. */
+/* Frames of code with unwind rows: native code by its .eh_frame, stubs and the interpreter
+ * by what was decoded. */
 #ifndef FATHOM_NATIVE_H
 #define FATHOM_NATIVE_H
 
 #include "walk.h"
 
-/* Finds the row of an address within w->map: one look at its page of code, then some steps among the page's rows. */
+/* Finds the row of an address within w->map: one look at its page of code, then some steps
+ * among the page's rows. */
 VERIFIED_ONCE int find_row(struct walk *w, __u64 at)
 {
 	if (!w)
@@ -41,7 +43,8 @@ VERIFIED_ONCE int find_row(struct walk *w, __u64 at)
 	return 0;
 }
 
-/* A ucontext, as __restore_rt finds it: offsets of the registers from the stack pointer (x86-64 uapi asm/ucontext.h). */
+/* A ucontext, as __restore_rt finds it: offsets of the registers from the stack pointer (x86-64
+ * uapi asm/ucontext.h). */
 #define UCONTEXT_REGISTERS 40
 enum { UC_R8, UC_R9, UC_R10, UC_R11, UC_R12, UC_R13, UC_R14, UC_R15, UC_RDI, UC_RSI, UC_RBP, UC_RBX, UC_RDX, UC_RAX, UC_RCX,
        UC_RSP, UC_RIP, UC_WORDS };
@@ -95,7 +98,8 @@ VERIFIED_ONCE int apply_row(struct walk *w)
 	case ROW_SIGNAL:
 		return walk_signal_frame(w);
 	case ROW_NONE:
-		/* Hand-written code without tables, such as SpinPause in libjvm, calls nothing and pushes nothing. */
+		/* Hand-written code without tables, such as SpinPause in libjvm, calls
+		 * nothing and pushes nothing. */
 		if (!w->exact)
 			return CUT_NO_ROW;
 		cfa = w->sp + 8;

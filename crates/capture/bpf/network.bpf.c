@@ -5,8 +5,9 @@
  *   connect: SYN sent (on its thread: who, stack) ──▶ established, refused, timed out or closed (wherever) ──▶ reported
  *   look-up: getaddrinfo entered (name, stack)    ──▶ one of its return instructions                    ──▶ reported
  *
- * A return is caught at the instructions that return and not by a return probe: those put another return address on the
- * stack, at which the stack of every sample and wait within the look-up would end.
+ * A return is caught at the instructions that return and not by a return probe: those put
+ * another return address on the stack, at which the stack of every sample and wait within
+ * the look-up would end.
  */
 #include "unwind_port.h"
 #include "unwind.h"
@@ -55,7 +56,8 @@ struct {
 static const struct network_event no_event = {};
 static const struct network_again none_again = {};
 
-/* The stack of the current thread, where there are not too many; its stamp, by which the event names it. */
+/* The stack of the current thread, where there are not too many; its stamp, by
+ * which the event names it. */
 static __always_inline __u64 stack_of_event(void *ctx)
 {
 	__u64 stamp = may_spend(0, bpf_ktime_get_ns(), SECOND_NS, config.most_stacks) ? send_stack(ctx, false) : 0;

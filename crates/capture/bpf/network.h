@@ -33,7 +33,8 @@ struct network_event {
 	__u64 stack_ns;  /* stamp of the stack that was sent before; 0: none */
 	__u32 pid;
 	__u32 tid;
-	__s32 result;    /* of a connection: its error, as the kernel has it; of a look-up: that of getaddrinfo(3) */
+	__s32 result;    /* of a connection: its error, as the kernel has it; of a look-up:
+	                  * that of getaddrinfo(3) */
 	__u8 kind;
 	__u8 nonblocking;
 	__u8 established;
@@ -49,7 +50,8 @@ struct network_again {
 	__u64 segments;
 	__u64 inode; /* of its socket; 0: its program has closed it */
 	struct socket_ends ends;
-	__u32 pid;   /* whose it is, where the connection is still being made; 0: user space finds out */
+	__u32 pid;   /* whose it is, where the connection is still being made; 0:
+	              * user space finds out */
 };
 
 #endif

@@ -2,13 +2,15 @@
 /*
  * From which length on waits are reported one by one.
  *
- * To report a wait costs some ten microseconds, nearly all of it the walk of its stack: nothing at a thousand a second, a third of a
- * CPU at thirty thousand, which is what a pool of 64 threads makes that are given work every millisecond. So each CPU reports
- * waits from the configured length on while they are few, and doubles that length while they are too many:
+ * To report a wait costs some ten microseconds, nearly all of it the walk of its stack: nothing at
+ * a thousand a second, a third of a CPU at thirty thousand, which is what a pool of 64 threads
+ * makes that are given work every millisecond. So each CPU reports waits from the configured length
+ * on while they are few, and doubles that length while they are too many:
  *
  *   reported in a window > MOST ──▶ twice as long      reported in a window < MOST / 4 ──▶ half as long, down to what is configured
  *
- * The long ones are reported all the same; what becomes of the others is up to the program, and how many they were is counted.
+ * The long ones are reported all the same; what becomes of the others is up to the program, and how
+ * many they were is counted.
  */
 #ifndef FATHOM_PACE_H
 #define FATHOM_PACE_H

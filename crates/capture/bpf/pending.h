@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
 /*
- * Whether the thread that runs on a CPU has something to report when its call returns: known to sched.bpf.c when it is switched
- * to, so that the calls of threads that have nothing to report, which are nearly all, need no look-up among its threads.
+ * Whether the thread that runs on a CPU has something to report when its call returns: known to
+ * sched.bpf.c when it is switched to, so that the calls of threads that have nothing to report,
+ * which are nearly all, need no look-up among its threads.
  */
 #ifndef FATHOM_PENDING_H
 #define FATHOM_PENDING_H

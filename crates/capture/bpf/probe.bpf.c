@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
- * Probes that a user asks for: a function of a library, entered or returned from; a USDT probe; a tracepoint of the
- * kernel. Each hit is reported with its arguments and its stack.
+ * Probes that a user asks for: a function of a library, entered or returned from; a USDT probe; a
+ * tracepoint of the kernel. Each hit is reported with its arguments and its stack.
  */
 #include <linux/ptrace.h>
 #include "unwind_port.h"

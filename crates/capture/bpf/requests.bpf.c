@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
- * How long requests take that a JVM answers, by what comes and goes over the connections that it accepted:
+ * How long requests take that a JVM answers, by what comes and goes over the
+ * connections that it accepted:
  *
  *   first bytes are read ──▶ the connection's request has begun ──▶ first bytes are sent ──▶ counted by process, with the time between
  *
- * The time between belongs to no thread: a request that is in a queue, waits for a timer or is answered by another thread counts
- * as one that a thread worked on.
+ * The time between belongs to no thread: a request that is in a queue, waits for a timer or is
+ * answered by another thread counts as one that a thread worked on.
  *
- * And how long its peers take to answer, over the connections that it made, whether or not a thread waits for them:
+ * And how long its peers take to answer, over the connections that it made, whether or not a
+ * thread waits for them:
  *
  *   first bytes are sent ──▶ the exchange has begun ──▶ first bytes of the answer arrive ──▶ the JVM reads them: counted by peer
  *
@@ -55,7 +57,8 @@ struct {
 	__type(value, __u8);
 } watched SEC(".maps");
 
-/* Ports on which a process listens, (id << 16) | port: a connection whose own port is one of them was accepted. */
+/* Ports on which a process listens, (id << 16) | port: a connection whose own port is one
+ * of them was accepted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
@@ -84,8 +87,9 @@ struct {
 static const struct answered none = {};
 static const struct peer_answers no_answers = {};
 
-/* The process whose request or answer this is; 0: of none that is watched, or no connection that it accepted. Every read and write of a
- * socket on the host comes by here, so that the fields are read in place: the verifier knows the socket for one. */
+/* The process whose request or answer this is; 0: of none that is watched, or no connection that it
+ * accepted. Every read and write of a socket on the host comes by here, so that the fields are read
+ * in place: the verifier knows the socket for one. */
 static __always_inline __u32 server(struct sock___fathom *sk)
 {
 	__u16 family = sk->__sk_common.skc_family;

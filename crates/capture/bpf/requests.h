@@ -21,7 +21,8 @@ struct peer {
 /* Answers that a peer gave since user space last took them. */
 struct peer_answers {
 	__u64 count;
-	__u64 total_ns; /* from the first bytes that were sent to the first of each answer that arrived */
+	__u64 total_ns; /* from the first bytes that were sent to the first of
+	                 * each answer that arrived */
 	__u64 unread_ns; /* from then until they were read */
 };
 

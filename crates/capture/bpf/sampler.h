@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* A sample of the current thread: whether it is wanted, its stack, and the way to user space. For programs of any type. */
+/* A sample of the current thread: whether it is wanted, its stack, and the way to user space. For
+ * programs of any type. */
 #ifndef FATHOM_SAMPLER_H
 #define FATHOM_SAMPLER_H
 
@@ -13,15 +14,16 @@ const volatile __u8 all_processes = 0;
 /* Data that waits in the ring buffer before user space is woken. */
 #define WAKE_BYTES (256 << 10)
 
-/* Its pages belong to fathom, which has it mapped twice over: a stack of 50 frames takes 1 KB of it. For CPU samples, user space
- * sets another size. */
+/* Its pages belong to fathom, which has it mapped twice over: a stack of 50 frames takes 1 KB of
+ * it. For CPU samples, user space sets another size. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } samples SEC(".maps");
 
-/* One for each CPU: a program of a perf event or a tracepoint is not interrupted by another one of its own object
- * but by an NMI, which only hardware cycles are, and those have an object to themselves (cpu.bpf.c). */
+/* One for each CPU: a program of a perf event or a tracepoint is not interrupted by another one of
+ * its own object but by an NMI, which only hardware cycles are, and those have an object to
+ * themselves (cpu.bpf.c). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -29,7 +31,8 @@ struct {
 	__type(value, struct walk);
 } walks SEC(".maps");
 
-/* Whether a process is one that is recorded. 0, which is the idle thread and what fathom's namespace does not show, is not. */
+/* Whether a process is one that is recorded. 0, which is the idle thread and what fathom's
+ * namespace does not show, is not. */
 static __always_inline bool is_recorded(__u32 pid)
 {
 	return pid && pid != own_pid && (all_processes || bpf_map_lookup_elem(&targets, &pid));
@@ -115,7 +118,8 @@ static __always_inline void walk_current(struct walk *w)
 	walk_stack(w);
 }
 
-/* Where kernel frames go: behind those that were walked. The struct has room for both at their most. */
+/* Where kernel frames go: behind those that were walked. The struct has room for both at their
+ * most. */
 static __always_inline void *behind_frames(struct walk *w)
 {
 	__u32 frames = w->sample.frames;
@@ -125,7 +129,8 @@ static __always_inline void *behind_frames(struct walk *w)
 	return (char *)w->frame + frames * sizeof(struct walked_frame);
 }
 
-/* Sends what was walked, with so many bytes of kernel frames behind it. 0 where there is no room, or else its stamp. */
+/* Sends what was walked, with so many bytes of kernel frames behind it. 0 where there is no
+ * room, or else its stamp. */
 static __always_inline __u64 send_walked(struct walk *w, __u64 kernel_bytes, __u64 flags)
 {
 	__u32 frames = w->sample.frames;
@@ -140,7 +145,8 @@ static __always_inline __u64 send_walked(struct walk *w, __u64 kernel_bytes, __u
 	return bpf_ringbuf_output(&samples, &w->sample, size, flags) ? 0 : w->sample.t_ns;
 }
 
-/* Sends the user stack of the current thread, for an event that names it by the stamp returned here; 0 where it has none. */
+/* Sends the user stack of the current thread, for an event that names it by the stamp returned
+ * here; 0 where it has none. */
 static __always_inline __u64 send_user_stack(void)
 {
 	struct walk *w = begin_sample(SAMPLE_WAIT);

@@ -7,13 +7,15 @@
  *             short: added to what is owed ◀─────────────────────────────┤
  *             long: kept until the thread is back in its own context ◀───┘
  *
- * What is long enough follows the number of waits (pace.h). Every event reports what is owed, so that it is known when it was spent.
- * Where it was spent, only the stack of a short wait says, which is taken when they have added up: a thread that idles between requests
- * waits long, and its short waits are those of the requests.
+ * What is long enough follows the number of waits (pace.h). Every event reports what is owed, so
+ * that it is known when it was spent. Where it was spent, only the stack of a short wait says,
+ * which is taken when they have added up: a thread that idles between requests waits long, and its
+ * short waits are those of the requests.
  *
- * A wait is reported when the thread that waited returns from its system call: its user stack is still that of the wait, its
- * memory is mapped, and only waits that are worth reporting pay for a stack. The kernel's part of the stack is taken when the
- * thread is switched in, while its frames are still there. Waits outside of system calls (page faults, preemption) are reported at once,
+ * A wait is reported when the thread that waited returns from its system call: its user stack is
+ * still that of the wait, its memory is mapped, and only waits that are worth reporting pay for a
+ * stack. The kernel's part of the stack is taken when the thread is switched in, while its frames
+ * are still there. Waits outside of system calls (page faults, preemption) are reported at once,
  * without a user stack.
  */
 #include "unwind_port.h"
@@ -32,8 +34,9 @@
 
 #define MAX_THREADS 65536
 #define PREEMPTED (1U << 31)
-/* What is owed is reported at the latest when its first wait is this old, nanoseconds, however little it is: it is reported as one
- * sum, and it must be known when the time of a thread was spent. */
+/* What is owed is reported at the latest when its first wait is this old, nanoseconds,
+ * however little it is: it is reported as one sum, and it must be known when the time
+ * of a thread was spent. */
 #define OWED_FOR_NS 100000000ULL
 /* arch/x86/entry/syscalls/syscall_64.tbl */
 #define NR_CLONE 56
@@ -72,7 +75,8 @@ static __always_inline struct thread *thread_of(struct task_struct___fathom *tas
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 	__u32 zero = 0;
 
-	/* A thread that has reported its end switches a few times more: it must not be entered again, as its id goes to another. */
+	/* A thread that has reported its end switches a few times more: it must not be entered
+	 * again, as its id goes to another. */
 	if (thread || !tid || (BPF_CORE_READ(task, flags) & TASK_EXITS) || !is_target(kin))
 		return thread;
 	struct thread *fresh = bpf_map_lookup_elem(&blank, &zero);
@@ -128,7 +132,8 @@ static __always_inline void send_event(struct thread *thread, struct task_struct
 	thread->owed_count = thread->owed_migrations = 0;
 }
 
-/* The system call that a thread is in: its saved registers hold the number; exceptions and interrupts leave -1 there. */
+/* The system call that a thread is in: its saved registers hold the number; exceptions and
+ * interrupts leave -1 there. */
 static __always_inline __s32 syscall_of(struct task_struct___fathom *task)
 {
 	struct pt_regs___fathom *regs = (void *)bpf_task_pt_regs((void *)task);
@@ -136,8 +141,9 @@ static __always_inline __s32 syscall_of(struct task_struct___fathom *task)
 	return (__s32)BPF_CORE_READ(regs, orig_ax);
 }
 
-/* How long the threads of a group's run queue were held back for lack of quota, as the kernel's own statistics have it
- * (cpu.stat.local): the one measure of it, as no tracepoint reports when quota comes back. */
+/* How long the threads of a group's run queue were held back for lack of quota, as the
+ * kernel's own statistics have it (cpu.stat.local): the one measure of it, as no tracepoint
+ * reports when quota comes back. */
 static __always_inline __u64 throttled_so_far(__u64 at)
 {
 	struct cfs_rq___fathom *group = (void *)at;
@@ -146,7 +152,8 @@ static __always_inline __u64 throttled_so_far(__u64 at)
 	return BPF_CORE_READ(group, throttled_clock_self_time) + (since && now > since ? now - since : 0);
 }
 
-/* Remembers the run queue of a thread that could run and does not, where its group may be throttled. */
+/* Remembers the run queue of a thread that could run and does not, where its
+ * group may be throttled. */
 static __always_inline void watch_quota(struct thread *thread, struct task_struct___sched *task)
 {
 	thread->group = 0;
@@ -162,11 +169,12 @@ static __always_inline void watch_quota(struct thread *thread, struct task_struc
 
 /* Reports that a switch was not seen, between the last one that was and now.
  *
- * The kernel raises every switch that it counts, but for one machine on which this was looked into (6.18 of a small virtual machine):
- * there no tracepoint at all is raised by the threads of process 1, neither for these programs nor for perf. So a switch from one of
- * them is not seen, and the thread that is switched to seems to be off the CPU until it is switched from. All switches that were missed
- * there followed one to a thread of process 1, on the same CPU; no run of a program was refused (recursion_misses) and no look-up
- * in `threads` failed. */
+ * The kernel raises every switch that it counts, but for one machine on which this was looked into
+ * (6.18 of a small virtual machine): there no tracepoint at all is raised by the threads of process
+ * 1, neither for these programs nor for perf. So a switch from one of them is not seen, and the
+ * thread that is switched to seems to be off the CPU until it is switched from. All switches that
+ * were missed there followed one to a thread of process 1, on the same CPU; no run of a program was
+ * refused (recursion_misses) and no look-up in `threads` failed. */
 static __always_inline void send_missed(struct thread *thread, struct task_struct___fathom *task, __u64 missed, __u64 now)
 {
 	lost_many(MISSED_SWITCH, missed);
@@ -184,7 +192,8 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, bool
 
 	if (!thread)
 		return;
-	/* The kernel has counted this one. One that is off the CPU as far as is known was switched to unseen. */
+	/* The kernel has counted this one. One that is off the CPU as far as is known
+	 * was switched to unseen. */
 	__u64 switches = prev->nvcsw + prev->nivcsw, missed = switches - thread->switches - 1 + !!thread->off_ns;
 
 	if (thread->switches && missed)
@@ -223,7 +232,8 @@ static __always_inline void send_ran(struct thread *thread, struct task_struct__
 	report_start(&event);
 }
 
-/* What the end of a wait means for the start of a thread: a child runs for the first time, or its parent has been woken by it. */
+/* What the end of a wait means for the start of a thread: a child runs for the first time, or its
+ * parent has been woken by it. */
 static __always_inline void report_wait_of_start(struct thread *thread, struct task_struct___fathom *task, __u64 off_ns, __u64 now)
 {
 	struct starting *start = &thread->start;
@@ -242,9 +252,10 @@ static __always_inline void report_wait_of_start(struct thread *thread, struct t
 	}
 }
 
-/* Whether the short wait that ended last gives its stack to those before it: when they add up to a sum that is drawn anew each time, between
- * nothing and twice the length from which waits are reported one by one. So waits that take turns get as many stacks as they have of the time;
- * with a fixed sum the one that happens to complete it would get all. */
+/* Whether the short wait that ended last gives its stack to those before it: when they add up to a
+ * sum that is drawn anew each time, between nothing and twice the length from which waits are
+ * reported one by one. So waits that take turns get as many stacks as they have of the time; with a
+ * fixed sum the one that happens to complete it would get all. */
 static __always_inline bool owes_enough(const struct thread *thread, __u64 from_ns)
 {
 	return thread->owed_count && thread->unplaced_ns >= from_ns * thread->places_from >> 15;
@@ -307,8 +318,8 @@ static __always_inline void switched_in(struct thread *thread, struct task_struc
 			keep_kernel_stack(thread, next);
 		return;
 	}
-	/* A long wait that was not reported yet (the thread did not return from its system call) goes first, stackless: the stack of
-	 * the last one has where the call was made. */
+	/* A long wait that was not reported yet (the thread did not return from its system call)
+	 * goes first, stackless: the stack of the last one has where the call was made. */
 	if (thread->pending_off_ns)
 		send_event(thread, next, SCHED_WITHIN, now, 0);
 	thread->pending_off_ns = off_ns;
@@ -368,7 +379,8 @@ int BPF_PROG(on_waking, struct task_struct___fathom *task)
 	return 0;
 }
 
-/* The user stack of the wait, with the kernel's part as it was during the wait; its stamp, by which the event names it. */
+/* The user stack of the wait, with the kernel's part as it was during the wait; its stamp, by
+ * which the event names it. */
 static __always_inline __u64 send_stack(struct thread *thread)
 {
 	struct walk *w = begin_sample(SAMPLE_WAIT);
@@ -421,7 +433,8 @@ static __always_inline int call_returns(void)
 	bool is_much = has_waited(thread, pace && pace->from_ns ? pace->from_ns : config.min_ns), has_made = thread->start.is_made;
 	bool is_wait = is_much || owes_for_long(thread, now);
 
-	/* The child returns from clone(), too. Where the switch to it was not seen (send_missed), it has run for microseconds by now. */
+	/* The child returns from clone(), too. Where the switch to it was not seen (send_missed),
+	 * it has run for microseconds by now. */
 	if (thread->start.parent)
 		send_ran(thread, task, now);
 
@@ -488,13 +501,15 @@ static __always_inline void begin_start(struct thread *child, __u32 tid, struct 
 	thread->start.is_made = 1;
 }
 
-/* A new thread of a target, or the first one of a target's child: it can run, and waits for its first turn. */
+/* A new thread of a target, or the first one of a target's child: it can run, and
+ * waits for its first turn. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct___fathom *parent, struct task_struct___fathom *child)
 {
 	__u32 tid = tid_of(child);
 
-	/* User space enters those that sleep, and one may have ended before it did: its number is another's now. */
+	/* User space enters those that sleep, and one may have ended before it did: its
+	 * number is another's now. */
 	bpf_map_delete_elem(&threads, &tid);
 	struct thread *thread = thread_of(child, parent);
 

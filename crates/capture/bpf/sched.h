@@ -9,16 +9,20 @@
 
 /* What user space asks for. */
 struct sched_config {
-	__u64 min_ns; /* waits of at least this length are reported one by one, shorter ones once they add up to it */
+	__u64 min_ns; /* waits of at least this length are reported one by one, shorter ones
+	               * once they add up to it */
 	__u64 starts; /* whether starts of threads are reported (starts.h) */
 };
 
 /* What an event reports. */
 enum sched_event_kind {
-	SCHED_WAITED = 1, /* off the CPU for as long as the limit, or short waits that have added up to it */
+	SCHED_WAITED = 1, /* off the CPU for as long as the limit, or short waits
+	                   * that have added up to it */
 	SCHED_EXITED = 2, /* the thread has ended */
-	SCHED_MISSED = 3, /* from `off_ns` to `on_ns` a switch to or from the thread was not seen: what it did then is not known */
-	SCHED_WITHIN = 4, /* as SCHED_WAITED, in a call in which the thread has waited again since: it has not returned */
+	SCHED_MISSED = 3, /* from `off_ns` to `on_ns` a switch to or from the thread was not seen:
+	                   * what it did then is not known */
+	SCHED_WITHIN = 4, /* as SCHED_WAITED, in a call in which the thread has waited again
+	                   * since: it has not returned */
 };
 
 struct sched_event {
@@ -36,7 +40,8 @@ struct sched_event {
 	__u32 kind;
 	__u32 kernel_depth; /* frames below */
 	char comm[16];
-	__u64 stack_ns; /* stamp of the stack that was sent before; 0: none, then the kernel's part is below */
+	__u64 stack_ns; /* stamp of the stack that was sent before; 0: none, then the
+	                 * kernel's part is below */
 	__u64 born_ns;  /* when the thread was made; 0: before it was watched */
 	__u32 instead;  /* thread that had the CPU until it ran again; 0: nobody */
 	__u32 migrations; /* times it ran on another CPU than before, since the last event */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What is kept of a thread between its switches: since when it is off the CPU, what it waited and has not reported yet, and how it was
- * started. */
+/* What is kept of a thread between its switches: since when it is off the CPU, what it waited and
+ * has not reported yet, and how it was started. */
 #pragma once
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -48,12 +48,14 @@ struct thread {
 	__u32 cpu;      /* on which it ran last, and one */
 	__u32 pending_instead;
 	char pending_instead_comm[16];
-	/* The run queue of its control group, when it could run and that may be throttled, and for how long it was by then. */
+	/* The run queue of its control group, when it could run and that may be throttled, and for
+	 * how long it was by then. */
 	__u64 group;
 	__u64 throttled_before_ns;
 	__u64 pending_throttled_ns;
 	struct starting start;
-	__u64 switches; /* away from it, as the kernel counts them, by the last one that was seen; 0: none was */
+	__u64 switches; /* away from it, as the kernel counts them, by the last one that
+	                 * was seen; 0: none was */
 	__u64 seen_ns;  /* when it was seen last to be switched to or from */
 	__u64 owes_since_ns; /* end of the first wait that is owed */
 	__u64 unplaced_ns;   /* short waits since the last one whose stack was taken */

@@ -5,8 +5,8 @@
  *   parent  clone() ─────── returns ── [asleep until the child wakes it: HotSpot's os::create_thread] ──▶
  *              └─ made (fork) ─ waits for a CPU ─▶ child runs
  *
- * Each of the three parts is a record of its own, joined by the child's id and its birth in user space: they end on two threads,
- * in any order. Read by src/sched/start_event.rs.
+ * Each of the three parts is a record of its own, joined by the child's id and its birth in user
+ * space: they end on two threads, in any order. Read by src/sched/start_event.rs.
  */
 #ifndef FATHOM_STARTS_H
 #define FATHOM_STARTS_H
@@ -17,7 +17,8 @@
 enum start_event_kind {
 	START_CLONED = 1, /* the parent returned from clone(), which it entered at from_ns */
 	START_RAN = 2,    /* the child ran for the first time; from_ns: it could */
-	START_WAITED = 3, /* the parent was off the CPU from from_ns on, until the child woke it and it ran */
+	START_WAITED = 3, /* the parent was off the CPU from from_ns on, until the
+	                   * child woke it and it ran */
 };
 
 struct start_event {
@@ -36,7 +37,8 @@ struct start_event {
 SENT(start_event);
 NAMED(start_event_kind);
 
-/* What a thread has to do with starts: as a parent, with the last child that it made; as a child, until it has run. */
+/* What a thread has to do with starts: as a parent, with the last child that it made; as a
+ * child, until it has run. */
 struct starting {
 	__u64 clone_ns; /* entered clone(), and is in it; 0: is not */
 	__u64 born_ns;  /* of the child */
@@ -46,11 +48,13 @@ struct starting {
 	__u32 is_made;  /* the child was made, and clone() has not returned yet */
 };
 
-/* HotSpot's parent sleeps for the child's state and perhaps for the lock that the child holds while it signals; parents that go
- * on handing work to and fro with their child are of no interest here. */
+/* HotSpot's parent sleeps for the child's state and perhaps for the lock that the child
+ * holds while it signals; parents that go on handing work to and fro with their child are
+ * of no interest here. */
 #define START_WAITS 4
 
-/* Stacks of starts, per second per CPU: a walk takes some ten microseconds, a start fifty and more. */
+/* Stacks of starts, per second per CPU: a walk takes some ten microseconds, a
+ * start fifty and more. */
 #define START_STACKS 2000
 
 struct {

@@ -8,8 +8,8 @@
 VERIFIED_ONCE int find_mapping(struct walk *w, __u64 at);
 
 /*
- * A stub by its rows. They are true where the stub was followed from its real entry: when they lead to no code, the
- * walk is put back, for the blob to decide.
+ * A stub by its rows. They are true where the stub was followed from its real entry: when they lead
+ * to no code, the walk is put back, for the blob to decide.
  */
 VERIFIED_ONCE int walk_stub_by_row(struct walk *w, const struct jvm_code *jvm, __u64 at)
 {
@@ -27,7 +27,8 @@ VERIFIED_ONCE int walk_stub_by_row(struct walk *w, const struct jvm_code *jvm, _
 	return find_mapping(w, at) ? CUT_ROW_TABLE : CUT_NO_ROW;
 }
 
-/* The state of the CPU that push_CPU_state leaves is 3 KB at most (FPUStateSizeInWords, with AVX-512). */
+/* The state of the CPU that push_CPU_state leaves is 3 KB at most
+ * (FPUStateSizeInWords, with AVX-512). */
 #define STATE_WORDS 420
 
 static long saved_state_step(__u32 i, void *context)
@@ -44,9 +45,10 @@ static long saved_state_step(__u32 i, void *context)
 }
 
 /*
- * An adapter to interpreted code that has called the JVM, to let compiled callers call the method's new code at once
- * (patch_callers_callsite). Before, it saved all registers on an aligned stack: rsp in the twelfth of 16 words, as it was five
- * words higher; in r13 where its own frame begins, with the return address on top.
+ * An adapter to interpreted code that has called the JVM, to let compiled callers call the method's
+ * new code at once (patch_callers_callsite). Before, it saved all registers on an aligned stack:
+ * rsp in the twelfth of 16 words, as it was five words higher; in r13 where its own frame begins,
+ * with the return address on top.
  */
 VERIFIED_ONCE int walk_calling_adapter(struct walk *w, const struct jvm_code *jvm)
 {
@@ -67,8 +69,9 @@ VERIFIED_ONCE int walk_calling_adapter(struct walk *w, const struct jvm_code *jv
 }
 
 /*
- * A thread in an adapter between interpreted and compiled calls. Both directions take the return address into rax and
- * the caller's stack pointer into r13, and put the address back before they jump.
+ * A thread in an adapter between interpreted and compiled calls. Both directions take the
+ * return address into rax and the caller's stack pointer into r13, and put the address
+ * back before they jump.
  */
 VERIFIED_ONCE int walk_adapter(struct walk *w, const struct jvm_code *jvm)
 {
@@ -81,7 +84,8 @@ VERIFIED_ONCE int walk_adapter(struct walk *w, const struct jvm_code *jvm)
 	if (returns_to_java(jvm, top))
 		return go_on(w, top, w->sp + 8, w->fp);
 	if (w->exact && returns_to_java(jvm, rax) && w->registers[R13] > w->sp && w->registers[R13] - w->sp < LARGEST_FRAME) {
-		/* Before it has let the JVM patch its caller, r13 is where the return address still lies, not behind it. */
+		/* Before it has let the JVM patch its caller, r13 is where the return address still
+		 * lies, not behind it. */
 		__u64 at_r13 = 0;
 
 		read_word(w->registers[R13], &at_r13);
@@ -91,8 +95,9 @@ VERIFIED_ONCE int walk_adapter(struct walk *w, const struct jvm_code *jvm)
 }
 
 /*
- * The oldest frame of a virtual thread that is on the stack returns to the return barrier, which brings its callers back
- * from the heap: the one stub that is returned to without having called. fp is that of the thread's entry then.
+ * The oldest frame of a virtual thread that is on the stack returns to the return barrier, which
+ * brings its callers back from the heap: the one stub that is returned to without having called. fp
+ * is that of the thread's entry then.
  */
 static __always_inline int at_return_barrier(struct walk *w, const struct jvm_code *jvm)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
 /*
- * Switches and wakings of threads, handed from program to program by tail calls for the reason that calls.h gives:
+ * Switches and wakings of threads, handed from program to program by tail calls for the
+ * reason that calls.h gives:
  *
  *   sched_switch, sched_waking ──▶ SWITCH_SLOT_WAITS (sched) ──▶ SWITCH_SLOT_LOCKS (locks)
  *

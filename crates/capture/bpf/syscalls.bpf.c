@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
- * Every system call of the targets, summed up in the kernel (call_counts.h); long ones reported one by one, with what they were
- * on (call_subject.h).
+ * Every system call of the targets, summed up in the kernel (call_counts.h); long ones reported one
+ * by one, with what they were on (call_subject.h).
  *
  *   enters ──▶ when ──▶ returns ──▶ counted by thread, call and end ──▶ long? ──▶ what it was on, user stack ──▶ ring buffer
  *
- * Both tracepoints are hit by every process of the host. What is kept of a thread hangs on the thread itself (task
- * storage), so that a call of any other costs two failed look-ups. Arguments are read when a call returns: the registers
- * still hold them, and what they point to is mapped, as the kernel has just read it.
+ * Both tracepoints are hit by every process of the host. What is kept of a thread hangs on the
+ * thread itself (task storage), so that a call of any other costs two failed look-ups. Arguments
+ * are read when a call returns: the registers still hold them, and what they point to is mapped, as
+ * the kernel has just read it.
  */
 #include "unwind_port.h"
 #include "unwind.h"
@@ -28,7 +29,8 @@ struct caller {
 	__u64 enter_ns; /* 0: it is in no call */
 	__u64 interval_ns; /* since when its calls are counted to find out whether it is hot */
 	__u32 calls;
-	__u16 untimed;  /* calls that it may make between two that are timed, on average; 0: all are */
+	__u16 untimed;  /* calls that it may make between two that are timed, on average; 0: all
+	                 * are */
 	__u16 run;      /* length of the run that it began last */
 	__u32 coarse;   /* its call is timed by ticks */
 	__u64 ticks;    /* when a call that is timed by them began */
@@ -175,7 +177,8 @@ static __always_inline __u32 number_of_call(struct pt_regs___fathom *regs)
 {
 	__s32 nr = regs->orig_ax;
 
-	/* arch/x86/entry/syscalls/syscall_64.tbl: rt_sigreturn gives back registers that hold none. */
+	/* arch/x86/entry/syscalls/syscall_64.tbl: rt_sigreturn gives back
+	 * registers that hold none. */
 	return nr < 0 ? 15 : nr;
 }
 
@@ -219,8 +222,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs, long result)
 	if (!caller)
 		return 0;
 	if (fresh) {
-		/* It was in the call when its watch began; a thread that was just born seems to return from the call that
-		 * made it, and did not wait. */
+		/* It was in the call when its watch began; a thread that was just born seems to
+		 * return from the call that made it, and did not wait. */
 		__u64 *from = bpf_map_lookup_elem(&since, &caller->pid);
 
 		if (!from || (result == 0 && (nr == 56 || nr == 57 || nr == 58 || nr == 435)))
@@ -297,8 +300,8 @@ struct bpf_iter__task___fathom {
 	struct task_struct *task;
 };
 
-/* Calls that have not ended: read by user space when the recording ends, and for an excerpt of one that goes on. What a
- * call names in its thread's memory cannot be read from here. */
+/* Calls that have not ended: read by user space when the recording ends, and for an excerpt of one
+ * that goes on. What a call names in its thread's memory cannot be read from here. */
 SEC("iter/task")
 int each_task(struct bpf_iter__task___fathom *ctx)
 {
@@ -317,7 +320,8 @@ int each_task(struct bpf_iter__task___fathom *ctx)
 	caller = bpf_task_storage_get(&callers, task, 0, 0);
 	if (caller && caller->kernel_tid == BPF_CORE_READ(thread, pid)) {
 		known = *caller;
-		/* Of one that was entered in a run nothing is kept but that the thread sleeps in it. */
+		/* Of one that was entered in a run nothing is kept but that the
+		 * thread sleeps in it. */
 		if (!known.enter_ns && BPF_CORE_READ((struct task_struct___calls *)task, __state))
 			enter_from_run(&known, number_of_call(regs));
 		if (known.coarse)

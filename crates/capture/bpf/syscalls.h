@@ -8,8 +8,10 @@
 
 enum call_limit {
 	MOST_CALLS = 512,  /* calls with a number below this are counted each by itself */
-	CALL_LENGTHS = 40, /* powers of two of a call's length in nanoseconds; the last one counts what is longer too */
-	OF_ENDED = 1U << 31, /* in the place of a thread's id: those of a process that have ended (call_folds.h). Ids are below 2^22 */
+	CALL_LENGTHS = 40, /* powers of two of a call's length in nanoseconds; the last one
+	                    * counts what is longer too */
+	OF_ENDED = 1U << 31, /* in the place of a thread's id: those of a process that have ended
+	                      * (call_folds.h). Ids are below 2^22 */
 };
 
 /* Counts that user space and the programs keep in `entries`. */
@@ -37,7 +39,8 @@ struct syscalls_config {
 /* Whether a long call is reported. */
 enum call_report {
 	REPORT_NEVER,
-	REPORT_FILES,  /* unless it is on a descriptor that only signals events (eventfd, epoll, timerfd) */
+	REPORT_FILES,  /* unless it is on a descriptor that only signals events
+	                * (eventfd, epoll, timerfd) */
 	REPORT_SOCKET, /* when it polls one connected socket */
 	REPORT_ALWAYS,
 };
@@ -61,9 +64,10 @@ struct call_key {
 };
 
 /*
- * Reading the clock is half of what watching a call costs. Of a thread that makes more than `hot_calls` in an interval, so many are
- * timed; of the others only those during which the kernel's ticks show that time went by: they are taken to begin where the last
- * timed one ended, which is within the same tick.
+ * Reading the clock is half of what watching a call costs. Of a thread that makes more than
+ * `hot_calls` in an interval, so many are timed; of the others only those during which the kernel's
+ * ticks show that time went by: they are taken to begin where the last timed one ended, which is
+ * within the same tick.
  */
 #define HOT_INTERVAL_NS 100000000ULL
 #define HOT_TIMED 500
@@ -108,8 +112,9 @@ NAMED(call_report);
 NAMED(call_event_kind);
 NAMED(call_event_flags);
 
-/* Followed by `text` bytes: names of the path of the descriptor, leaf first, each ended by 0, `path` bytes; those of the
- * directory that the argument is relative to, `base` bytes; then the argument itself. */
+/* Followed by `text` bytes: names of the path of the descriptor, leaf first, each ended by 0,
+ * `path` bytes; those of the directory that the argument is relative to, `base` bytes; then
+ * the argument itself. */
 struct call_event {
 	__u64 enter_ns;
 	__u64 exit_ns;

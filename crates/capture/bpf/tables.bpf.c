@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* The tables by which all programs of a recording walk stacks, and no program: they are there whichever collectors run. */
+/* The tables by which all programs of a recording walk stacks, and no program: they are there
+ * whichever collectors run. */
 #include "unwind_port.h"
 #include "types.h"
 

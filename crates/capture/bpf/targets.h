@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The processes that are recorded, as the programs know them. One map for all programs of a recording. */
+/* The processes that are recorded, as the programs know them. One map for all
+ * programs of a recording. */
 #ifndef FATHOM_TARGETS_H
 #define FATHOM_TARGETS_H
 

@@ -6,8 +6,8 @@
  *        ▲                               ─▶ code cache: blob      (hotspot.h)
  *        └──── caller's pc, sp, fp ◀──────────────┘
  *
- * Everything read is the target's and may be wrong; each way out has a reason. A frame is written before its caller is
- * looked for, so a cut stack shows where it was cut.
+ * Everything read is the target's and may be wrong; each way out has a reason. A frame is written
+ * before its caller is looked for, so a cut stack shows where it was cut.
  */
 #ifndef FATHOM_UNWIND_H
 #define FATHOM_UNWIND_H
@@ -89,7 +89,8 @@ static long walk_step(__u32 i, void *context)
 }
 
 /*
- * Walks from the registers in `w` to the root. `w->process` is set; frames and reason are left in `w->sample`.
+ * Walks from the registers in `w` to the root. `w->process` is set; frames and reason are
+ * left in `w->sample`.
  */
 static __always_inline void walk_stack(struct walk *w)
 {

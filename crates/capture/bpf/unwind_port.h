@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the unwinder asks of its surroundings. In a BPF program: helpers and maps. In user mode (FATHOM_USER_MODE):
- * functions of the caller, which has stacks that were kept or captured.
+ * What the unwinder asks of its surroundings. In a BPF program: helpers and maps. In user mode
+ * (FATHOM_USER_MODE): functions of the caller, which has stacks that were kept or captured.
  */
 #ifndef FATHOM_UNWIND_PORT_H
 #define FATHOM_UNWIND_PORT_H
@@ -26,7 +26,8 @@ extern struct user_mode {
 	const struct code_mapping *mappings;
 	const struct jvm_code *jvms;
 	__u32 row_count, page_count, mapping_count, jvm_count;
-	void (*looked_at)(__u32 page); /* called with each page of rows, to keep what a walk needs; NULL: nobody */
+	void (*looked_at)(__u32 page); /* called with each page of rows, to keep what a
+	                                * walk needs; NULL: nobody */
 } user_mode;
 
 #define MAP_LOOKUP(name, type, array, count) \
@@ -63,7 +64,8 @@ static inline void loop(__u32 times, long (*step)(__u32, void *), void *context)
 
 #else
 
-/* A function that stands alone for the verifier: looked at once, with any arguments, and not anew from each place that calls it. */
+/* A function that stands alone for the verifier: looked at once, with any arguments, and not anew
+ * from each place that calls it. */
 #define VERIFIED_ONCE __noinline
 
 #include <stdbool.h>
@@ -75,8 +77,8 @@ static inline void loop(__u32 times, long (*step)(__u32, void *), void *context)
 #include "unwind_types.h"
 
 /*
- * Filled by user space, which writes rows and pages before a mapping that names them, and mappings before the process
- * that names them. Their sizes are set before they are loaded.
+ * Filled by user space, which writes rows and pages before a mapping that names them, and mappings
+ * before the process that names them. Their sizes are set before they are loaded.
  */
 #define UNWIND_ARRAY(map, element, entries) \
 	struct { \
@@ -114,8 +116,8 @@ static __always_inline int read_user(void *into, __u32 length, __u64 address)
 /* Calls of the current thread whose returns are probed, looked at. */
 #define MOST_PROBED_RETURNS 16
 
-/* Where a call of the current thread returns to in truth when a uretprobe took the place of its return address, which was
- * right below `sp`; 0: it is not probed. */
+/* Where a call of the current thread returns to in truth when a uretprobe took the place of its
+ * return address, which was right below `sp`; 0: it is not probed. */
 static __noinline __attribute__((unused)) __u64 probed_return(__u64 sp)
 {
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();

@@ -7,8 +7,8 @@ enum unwind_limit {
 	MOST_FRAMES = 1024,
 	MOST_KERNEL_FRAMES = 127, /* kernel.perf_event_max_stack by default */
 	CODE_PAGE_SHIFT = 10,     /* from bytes of code to pages of rows */
-	BLOB_HEAD = 512,          /* of a blob, that is read at most: sizeof(nmethod) is 376 at most on JDK 8 to 25; a power of two for
-	                             the verifier */
+	BLOB_HEAD = 512,          /* of a blob, that is read at most: sizeof(nmethod) is 376 at most
+	                           * on JDK 8 to 25; a power of two for the verifier */
 	MOST_KEPT_STACK = 64 << 10, /* bytes of a stack that are kept at most */
 };
 
@@ -20,21 +20,24 @@ enum cut_reason {
 };
 
 /*
- * An unwind row: how the caller's frame is found from `at` on (bytes within a page of code) until the next row.
- * "cfa": the caller's stack pointer; its return address lies in the word below.
+ * An unwind row: how the caller's frame is found from `at` on (bytes within a page of code) until
+ * the next row. "cfa": the caller's stack pointer; its return address lies in the word below.
  */
 enum row_kind {
 	ROW_NONE,        /* nothing is known: a hole between functions, or hand-written code */
 	ROW_END,         /* the root of a thread */
 	ROW_SP,          /* cfa = sp + cfa */
 	ROW_FP,          /* cfa = fp + cfa */
-	ROW_FP_DEREF,    /* cfa = *(fp + cfa); the caller's fp at *fp: functions that align their stack */
+	ROW_FP_DEREF,    /* cfa = *(fp + cfa); the caller's fp at *fp: functions
+	                  * that align their stack */
 	ROW_PLT,         /* cfa = sp + 8, + 8 from the 12th byte of an entry of 16 on */
 	ROW_SIGNAL,      /* sp points to a ucontext */
 	ROW_UNSUPPORTED,
 	ROW_INTERPRETED, /* a whole interpreted frame at fp */
-	ROW_RA_REGISTER, /* return address in register `fp`; caller's sp in register `cfa`; fp is the caller's */
-	/* Where an interpreted method is entered or left: return address and fp as with ROW_SP, caller's sp in a register. */
+	ROW_RA_REGISTER, /* return address in register `fp`; caller's sp in register
+	                  * `cfa`; fp is the caller's */
+	/* Where an interpreted method is entered or left: return address and fp as with ROW_SP,
+	 * caller's sp in a register. */
 	ROW_SENDER_R13,
 	ROW_SENDER_RBX,
 	ROW_INTERPRETED_EARLY, /* an interpreted frame without its method yet, which is in rbx */
@@ -57,11 +60,13 @@ enum mapping_kind {
 	MAPPING_ROWS,      /* a file with unwind rows */
 	MAPPING_ANONYMOUS, /* executable memory of no file */
 	MAPPING_CODE_HEAP, /* heap `heap` of a JVM's code cache */
-	MAPPING_INTERPRETER, /* the interpreter of a JVM; rows for what is no whole interpreted frame */
+	MAPPING_INTERPRETER, /* the interpreter of a JVM; rows for what is no
+	                      * whole interpreted frame */
 	MAPPING_STUBS,     /* stubs of a JVM with rows */
 };
 
-/* A range of a process' code. Those of a process are one range of the array of mappings, by address. */
+/* A range of a process' code. Those of a process are one range of the array of
+ * mappings, by address. */
 struct code_mapping {
 	__u64 start;
 	__u64 end;
@@ -81,7 +86,8 @@ struct process_code {
 
 enum process_flag {
 	PROCESS_JVM_NOT_READ = 1, /* it is a JVM, of which nothing was read yet */
-	PROCESS_KEEPS_STACKS = 2, /* a stack that cannot be walked is sent as it lies in memory: see kept_stack */
+	PROCESS_KEEPS_STACKS = 2, /* a stack that cannot be walked is sent as it lies in
+	                           * memory: see kept_stack */
 };
 
 /* A field of an object of the JVM: see fathom_hotspot::layout::Field. */
@@ -104,10 +110,12 @@ struct code_heap {
 struct jvm_code {
 	__u64 interpreter_begin;
 	__u64 interpreter_end;
-	/* Address of the name "nmethod" and of "native nmethod" where known: spares reading the name. 0: not known. */
+	/* Address of the name "nmethod" and of "native nmethod" where known: spares reading
+	 * the name. 0: not known. */
 	__u64 nmethod_name;
 	__u64 native_nmethod_name;
-	__u64 has_continuations; /* JDK 20 on: virtual threads, whose older frames may be on the heap */
+	__u64 has_continuations; /* JDK 20 on: virtual threads, whose older
+	                          * frames may be on the heap */
 	__u64 call_stub_return; /* where Java returns to that the JVM called; 0: not known */
 	struct jvm_field name, size, frame_size, frame_complete, code_begin, data_offset;
 	struct jvm_field compile_id, orig_pc_offset, deopt_handler, deopt_mh_handler;
@@ -132,7 +140,8 @@ enum frame_kind {
 	FRAME_STUB,        /* low: pc */
 };
 
-/* A frame as walked. The kind stands above 56 bits of `low`; bit 55 is set where the pc is exact, no return address. */
+/* A frame as walked. The kind stands above 56 bits of `low`; bit 55 is set where the pc is
+ * exact, no return address. */
 struct walked_frame {
 	__u64 low;
 	__u64 high;
@@ -145,7 +154,8 @@ enum stack_sample_kind {
 	SAMPLE_KEPT = 4, /* a CPU sample as a kept_stack */
 };
 
-/* What a program sends: this head, then `frames` walked frames, leaf first, then `kernel_frames` addresses, leaf first. */
+/* What a program sends: this head, then `frames` walked frames, leaf first, then `kernel_frames`
+ * addresses, leaf first. */
 struct stack_sample {
 	__u64 t_ns;      /* CLOCK_MONOTONIC */
 	__u64 cut_pc;    /* where the walk ended, unless it reached the root */
@@ -157,19 +167,23 @@ struct stack_sample {
 	__u8 reason;     /* enum cut_reason */
 	__u8 pad[2];
 	char comm[16];
-	__u64 weight;    /* of a CPU sample: what the perf event counted since the last, in its unit; else 0 */
+	__u64 weight;    /* of a CPU sample: what the perf event counted since the
+	                  * last, in its unit; else 0 */
 };
 
 /*
- * A stack that could not be walked to its root when the sample was taken, because user space had not read its process far
- * enough: registers and memory, to be walked by the same unwinder in user mode when more is known (src/unwind/kept.rs).
+ * A stack that could not be walked to its root when the sample was taken, because user space had
+ * not read its process far enough: registers and memory, to be walked by the same unwinder in user
+ * mode when more is known (src/unwind/kept.rs).
  */
 /* Functions may use so much below the stack pointer (x86-64 ABI). */
 #define RED_ZONE 128
 struct kept_head {
-	struct stack_sample sample; /* no frames: kind SAMPLE_KEPT; `kernel_frames` stand in `kernel`, `reason` is that of the walk */
+	struct stack_sample sample; /* no frames: kind SAMPLE_KEPT; `kernel_frames` stand in
+	                             * `kernel`, `reason` is that of the walk */
 	__u64 pc;
-	__u64 registers[16];        /* as instructions number them; of callee-saved ones only those that the unwinder uses */
+	__u64 registers[16];        /* as instructions number them; of callee-saved ones only those
+	                             * that the unwinder uses */
 	__u64 from;                 /* address of the first byte of the stack */
 	__u64 end;                  /* of the mapping that it lies in */
 	__u32 bytes;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
 /*
- * Which lock a virtual thread waits for. It leaves its carrier meanwhile, and is nothing that the kernel knows of; but the JVM takes
- * its frames from the stack and puts them back in functions of its own (src/hotspot/share/runtime/objectMonitor.cpp,
- * continuationFreezeThaw.cpp):
+ * Which lock a virtual thread waits for. It leaves its carrier meanwhile, and is nothing that the
+ * kernel knows of; but the JVM takes its frames from the stack and puts them back in functions of
+ * its own (src/hotspot/share/runtime/objectMonitor.cpp, continuationFreezeThaw.cpp):
  *
  *   synchronized          try_preempt ──▶ vthread_monitor_enter: it is queued  …  vthread_epilog: it has the monitor
  *   Object.wait           try_preempt ──▶ vthread_wait  …  vthread_wait_reenter: from here on it waits to enter again
  *   java.util.concurrent  freeze, with a blocker in its java.lang.Thread  …  thaw
  *
- * Its stack is walked when it begins to leave: later its frames are gone, or lead to what unmounts it instead of to their callers.
+ * Its stack is walked when it begins to leave: later its frames are gone, or lead to what unmounts
+ * it instead of to their callers.
  */
 #include <linux/ptrace.h>
 #include "unwind_port.h"
@@ -128,8 +129,8 @@ static __always_inline void forget(const struct virtual_thread *thread)
 	bpf_map_delete_elem(&virtual_waits, thread);
 }
 
-/* The rest of a wait that begins, with its stack. `is_held`: for what somebody holds, and not for work that is to come. Whether it
- * is followed. */
+/* The rest of a wait that begins, with its stack. `is_held`: for what somebody holds, and not for
+ * work that is to come. Whether it is followed. */
 static __always_inline bool begin(const struct virtual_thread *thread, struct virtual_wait *wait, bool is_held)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -175,7 +176,8 @@ static __always_inline void of_monitor(const struct virtual_jvm *jvm, struct vir
 	keep_header(&wait->wait, object_of_monitor(&jvm->jvm, monitor));
 }
 
-/* Continuation::try_preempt(JavaThread*, oop): it is to leave its carrier for a monitor, if it can. */
+/* Continuation::try_preempt(JavaThread*, oop): it is to leave its carrier for a monitor, if it
+ * can. */
 SEC("uprobe")
 int virtual_preempt(struct pt_regs *ctx)
 {
@@ -198,7 +200,8 @@ int virtual_preempt(struct pt_regs *ctx)
 	return 0;
 }
 
-/* ObjectMonitor::vthread_monitor_enter(JavaThread*, ObjectWaiter*): with a waiter, it is back from Object.wait, and queued already. */
+/* ObjectMonitor::vthread_monitor_enter(JavaThread*, ObjectWaiter*): with a waiter, it is back from
+ * Object.wait, and queued already. */
 SEC("uprobe")
 int virtual_enter(struct pt_regs *ctx)
 {
@@ -232,7 +235,8 @@ int virtual_entered(struct pt_regs *ctx)
 	return 0;
 }
 
-/* ObjectMonitor::vthread_epilog(JavaThread*, ObjectWaiter*): it has the monitor for which it was queued. */
+/* ObjectMonitor::vthread_epilog(JavaThread*, ObjectWaiter*): it has the monitor for
+ * which it was queued. */
 SEC("uprobe")
 int virtual_acquired(struct pt_regs *ctx)
 {
@@ -267,7 +271,8 @@ int virtual_wait(struct pt_regs *ctx)
 	return 0;
 }
 
-/* ObjectMonitor::vthread_wait_reenter(JavaThread*, ObjectWaiter*, ContinuationWrapper&): notified, or its time is over. */
+/* ObjectMonitor::vthread_wait_reenter(JavaThread*, ObjectWaiter*, ContinuationWrapper&): notified,
+ * or its time is over. */
 SEC("uprobe")
 int virtual_reenter(struct pt_regs *ctx)
 {

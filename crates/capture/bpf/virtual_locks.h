@@ -9,13 +9,14 @@ struct virtual_jvm {
 	struct lock_jvm jvm;   /* its thread_object is the thread that is carried */
 	__u32 carrier_object;  /* JavaThread: its own java.lang.Thread */
 	__u32 thread_number;   /* java.lang.Thread: tid */
-	/* The way to the virtual thread where the JVM takes the carrier for the current thread when one leaves (before JDK 25):
-	 * fathom_hotspot::continuation. All are 0 where it does not. */
+	/* The way to the virtual thread where the JVM takes the carrier for the current thread when
+	 * one leaves (before JDK 25): fathom_hotspot::continuation. All are 0 where it does not. */
 	__u32 entry;
 	__u32 continuation;
 	__u32 target;
 	__u32 virtual_thread;
-	__u64 monitors_since_ns; /* waits that began before are not reported: their probes were off for a while */
+	__u64 monitors_since_ns; /* waits that began before are not reported: their probes
+	                          * were off for a while */
 	__u64 yields_since_ns;
 };
 
@@ -26,8 +27,8 @@ struct virtual_thread {
 	__u32 pad;
 };
 
-/* Its tid is that of the carrier on which the wait began, its owner the number of a thread, and apart says that the next wait of
- * the thread has the same stack. */
+/* Its tid is that of the carrier on which the wait began, its owner the number of a thread, and
+ * apart says that the next wait of the thread has the same stack. */
 struct virtual_wait {
 	struct lock_event wait;
 	__u64 number;

@@ -69,7 +69,8 @@ static __always_inline int go_on(struct walk *w, __u64 pc, __u64 cfa, __u64 fp)
 	return WALK_ON;
 }
 
-/* The same where the return address is the word below `cfa` and the caller's fp the one below that. */
+/* The same where the return address is the word below `cfa` and the caller's fp the one below
+ * that. */
 static __always_inline int go_on_saved(struct walk *w, __u64 cfa)
 {
 	__u64 saved[2];

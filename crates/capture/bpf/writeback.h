@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
 /*
- * Writeback of the page cache: its rounds, the files that are written back in them, and who wrote to those last.
+ * Writeback of the page cache: its rounds, the files that are written back in them, and who
+ * wrote to those last.
  *
  *   writeback_dirty_inode ───────────┐
  *   writeback_dirty_inode_enqueue ───┴──▶ writers ─┐
  *     (by whom)                                    ▼
  *   writeback_single_inode_start ──▶ writeback_single_inode ──▶ bytes by device and writer; large and slow files reported
  *
- * The kernel's threads write for others. Who dirtied a page is not kept by the kernel; who last changed a file's time or
- * length is seen here, from the begin of the recording on, and who dirtied the first page of a clean one: what is made
- * and written within a tick of the coarse clock changes neither its time nor, with delayed allocation, its length on
- * the disk.
+ * The kernel's threads write for others. Who dirtied a page is not kept by the kernel; who last
+ * changed a file's time or length is seen here, from the begin of the recording on, and who dirtied
+ * the first page of a clean one: what is made and written within a tick of the coarse clock changes
+ * neither its time nor, with delayed allocation, its length on the disk.
  */
 #ifndef FATHOM_WRITEBACK_H
 #define FATHOM_WRITEBACK_H
 
-/* A block device's own pages, those of a file system's metadata, are of a file in here (include/uapi/linux/magic.h). */
+/* A block device's own pages, those of a file system's metadata, are of a file in here
+ * (include/uapi/linux/magic.h). */
 #define BDEV_MAGIC 0x62646576
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -114,8 +116,8 @@ static __always_inline int note_writer(struct inode___disk *inode)
 
 	if (known && known->pid == fresh.pid)
 		return 0;
-	/* A thread of the kernel writes what somebody else wrote: that of a loop device its own files, and whoever writes
-	 * back only changes what stands on the disk about a file. */
+	/* A thread of the kernel writes what somebody else wrote: that of a loop device its own
+	 * files, and whoever writes back only changes what stands on the disk about a file. */
 	if (task->flags & TASK_IS_KERNEL_THREAD) {
 		__u64 at = (__u64)inode;
 

@@ -5,8 +5,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A tenant's stored procedures: order entry, payment, delivery, stock level, audit and export. Ordinary business code
- * of many small and middling methods; nothing in it waits or does anything but compute on the store.
+ * A tenant's stored procedures: order entry, payment, delivery, stock level, audit and export.
+ * Ordinary business code of many small and middling methods; nothing in it waits or does anything
+ * but compute on the store.
  */
 public final class TenantProcedures implements Procedures {
   private static final long DISTRICTS = 10;

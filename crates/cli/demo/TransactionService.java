@@ -10,13 +10,13 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A transactional service over an in-memory store, for many tenants. Each tenant's stored procedures are loaded by a
- * class loader of their own, as in application servers and plug-in systems, so that the JVM profiles and compiles them
- * for each tenant anew.
+ * A transactional service over an in-memory store, for many tenants. Each tenant's stored
+ * procedures are loaded by a class loader of their own, as in application servers and plug-in
+ * systems, so that the JVM profiles and compiles them for each tenant anew.
  *
- * <p>In mid-run the node takes over the tenants of another node and hands its own away (a fail-over, a rebalancing): the
- * load stays the same, but its code was never run here and becomes hot all at once. {@code takeOverAt=0} leaves that
- * out.
+ * <p>In mid-run the node takes over the tenants of another node and hands its own away (a
+ * fail-over, a rebalancing): the load stays the same, but its code was never run here and becomes
+ * hot all at once. {@code takeOverAt=0} leaves that out.
  */
 public final class TransactionService {
   private static final int TICK_MS = 500;
@@ -85,7 +85,10 @@ public final class TransactionService {
     System.out.println("checksum " + Arrays.stream(counters).mapToLong(c -> c.checksum).sum());
   }
 
-  /** Writes the transactions done since the last line, and takes the other tenants over when their time has come. */
+  /**
+   * Writes the transactions done since the last line, and takes the other tenants over when
+   * their time has come.
+   */
   private void tick(PrintStream out, Counter[] counters, int seconds, int takeOverAt) throws Exception {
     long start = System.nanoTime();
     long before = 0;

@@ -51,7 +51,12 @@ pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId])
     stops.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
     stops.truncate(2);
     let work = if case.base.is_empty() { work(case, jvms) } else { Vec::new() };
-    let mut threads = if work.is_empty() { application(case, Category::is_idle) } else { work };
+    // Who sleeps more than in the baseline is waited for; without one, nobody knows.
+    let left_out = |category: Category| match case.base.is_empty() {
+        true => category.is_idle(),
+        false => category == Category::Idle,
+    };
+    let mut threads = if work.is_empty() { application(case, left_out) } else { work };
     threads.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
     threads.truncate(NAMED - stops.len().min(NAMED));
     stops.append(&mut threads);

@@ -257,8 +257,8 @@ impl Oops {
         Err(no_field(field, klass))
     }
 
-    /// Like `declared_offset`, where fields are a stream: counts of own and of injected fields; each is
-    /// name, signature, offset, access, flags, and one number more for flags 0, 2 and 4
+    /// Like `declared_offset`, where fields are a stream: counts of own and of injected fields;
+    /// each is name, signature, offset, access, flags, and one number more for flags 0, 2 and 4
     /// (fieldInfo.hpp since JDK 21).
     fn streamed_offset(
         &self,

@@ -4,8 +4,8 @@
 use crate::{ProcessId, Recording, SourceId};
 
 impl Recording {
-    /// Adds `offset_ns` to every time of one source (spans, counts, series, samples, the interval that it
-    /// covers), saturating.
+    /// Adds `offset_ns` to every time of one source (spans, counts, series, samples, the interval
+    /// that it covers), saturating.
     ///
     /// Callers record the reason in the source's [`crate::Placement`].
     pub fn place(&mut self, source: SourceId, offset_ns: i64) {

@@ -4,7 +4,8 @@ import java.nio.channels.FileChannel;
 
 /**
  * Orders are written to an audit trail, once it is switched on.
- * Arguments: table of the throughput; {@code each} forces the trail to the disk for each order, under the lock of the trail,
+ * Arguments: table of the throughput; {@code each} forces the trail to the disk for each order,
+ * under the lock of the trail,
  * {@code later} leaves that to a thread that does it ten times a second.
  */
 public final class Audit {

@@ -1,4 +1,7 @@
-/** Carts of customers stay in memory, and requests make garbage. Arguments: table of the throughput; megabytes of carts. */
+/**
+ * Carts of customers stay in memory, and requests make garbage. Arguments: table of the
+ * throughput; megabytes of carts.
+ */
 public final class Carts {
     static byte[][] carts;
     static volatile Object last;

@@ -9,8 +9,8 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * A till asks a server over TLS, with a connection for each question. {@code server KEYS PORT} answers; {@code client KEYS PORT TABLE}
- * asks. KEYS is a key store with the password "changeit".
+ * A till asks a server over TLS, with a connection for each question. {@code server KEYS PORT}
+ * answers; {@code client KEYS PORT TABLE} asks. KEYS is a key store with the password "changeit".
  */
 public final class Checkout {
     public static void main(String[] args) throws Exception {

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.zip.CRC32;
 
 /**
- * A fixed amount of work on one CPU, and a checksum of what came of it: entries of a ledger are parsed, sorted, added up by
- * account, and signed. For comparing JVMs, of JDK 8 on.
+ * A fixed amount of work on one CPU, and a checksum of what came of it: entries of a ledger are
+ * parsed, sorted, added up by account, and signed. For comparing JVMs, of JDK 8 on.
  */
 public final class Ledger {
     private static final int ENTRIES = 4_000, ACCOUNTS = 97;

@@ -3,8 +3,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Each order is told to sixteen parties at once, when notices are switched on.
- * Arguments: table of the throughput; {@code threads} for a new thread for each notice, {@code pool} for threads that are kept.
+ * Sixteen parties are notified of each order at once, when notices are switched on.
+ * Arguments: table of the throughput; {@code threads} for a new thread for each notice,
+ * {@code pool} for threads that are kept.
  */
 public final class Notices {
     private static final int PARTIES = 16;

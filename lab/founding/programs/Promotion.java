@@ -1,6 +1,7 @@
 /**
- * Orders are priced. When the promotion begins, each also goes through five hundred rules that nobody has called before.
- * Arguments: table of the throughput; {@code warm} to run the rules before the first order.
+ * Orders are priced. When the promotion begins, each also goes through five hundred rules that
+ * nobody has called before. Arguments: table of the throughput; {@code warm} to run the rules
+ * before the first order.
  */
 public final class Promotion {
     private static final int WARM_ROUNDS = 4_000;

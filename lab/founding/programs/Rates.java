@@ -1,6 +1,9 @@
 import java.net.InetAddress;
 
-/** Each order looks up the server of the day's rates by its name, as a client does that connects anew. Argument: table of the throughput. */
+/**
+ * Each order looks up the server of the day's rates by its name, as a client does that connects
+ * anew. Argument: table of the throughput.
+ */
 public final class Rates {
     static volatile long last;
 

@@ -1,4 +1,7 @@
-/** Requests make garbage, as most do, and some of it lives for a while. Argument: table of the throughput. */
+/**
+ * Requests make garbage, as most do, and some of it lives for a while. Argument:
+ * table of the throughput.
+ */
 public final class Sessions {
     private static final int KEPT = 6_000;
     static final byte[][] RECENT = new byte[KEPT][];

@@ -4,7 +4,8 @@ import java.lang.foreign.ValueLayout;
 
 /**
  * Pictures are scaled in native memory of some tens of megabytes, once large ones come in.
- * Arguments: table of the throughput; {@code each} for memory of its own for each picture, {@code kept} for one that each thread keeps.
+ * Arguments: table of the throughput; {@code each} for memory of its own for each picture,
+ * {@code kept} for one that each thread keeps.
  */
 public final class Thumbnails {
     private static final long LARGE = 36 << 20, SMALL = 16 << 10;

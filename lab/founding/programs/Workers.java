@@ -1,7 +1,10 @@
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 
-/** Threads that do one operation after the other, with a pause in between, and a table of how many are done. */
+/**
+ * Threads that do one operation after the other, with a pause in between, and a table
+ * of how many are done.
+ */
 final class Workers {
     /** What is done again and again. */
     interface Operation {

@@ -17,8 +17,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Sends messages to the broker, each when the one before was acknowledged, reads them again, and does to the broker what
- * goes wrong: {@code ProducerLoad PORT PEER PRODUCERS CSV FAULT}.
+ * Sends messages to the broker, each when the one before was acknowledged, reads them again, and
+ * does to the broker what goes wrong: {@code ProducerLoad PORT PEER PRODUCERS CSV FAULT}.
  */
 public final class ProducerLoad {
     private static final int THINK_MS = 4, PARTITIONS = 4, BYTES = 20_000, CONSUMERS = 2, POLLERS = 24;
@@ -76,7 +76,10 @@ public final class ProducerLoad {
         }
     }
 
-    /** Reads all partitions; who is in a hurry asks again and again for what there is, and starts from the beginning. */
+    /**
+     * Reads all partitions; who is in a hurry asks again and again for what there is, and
+     * starts from the beginning.
+     */
     private static void read(String group, boolean hurried) throws Exception {
         Map<String, Object> settings = new java.util.HashMap<>(Map.of("bootstrap.servers", servers, "auto.offset.reset", "earliest"));
         if (group != null) settings.put("group.id", group);

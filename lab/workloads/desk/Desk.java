@@ -17,7 +17,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A help desk: tickets in H2 behind a pool of connections, answered over HTTP: {@code Desk PORT PEER FAULT}. With
+ * A help desk: tickets in H2 behind a pool of connections, answered over HTTP:
+ * {@code Desk PORT PEER FAULT}. With
  * {@code -Ddesk.virtual=true} each request has a virtual thread.
  */
 public final class Desk {
@@ -73,7 +74,10 @@ public final class Desk {
         }
     }
 
-    /** Threads of the platform or, where there are any, virtual ones: javac of 17 does not know of those. */
+    /**
+     * Threads of the platform or, where there are any, virtual ones: javac of 17
+     * does not know of those.
+     */
     static ExecutorService threads() throws Exception {
         if (Boolean.getBoolean("desk.virtual")) {
             return (ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);

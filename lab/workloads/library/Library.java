@@ -31,7 +31,10 @@ import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
-/** A library's catalogue: searches in Lucene, answered as JSON by Jetty: {@code Library PORT PEER FAULT}. */
+/**
+ * A library's catalogue: searches in Lucene, answered as JSON by Jetty:
+ * {@code Library PORT PEER FAULT}.
+ */
 public final class Library {
     static final int BOOKS = 20_000, EXPORT_BYTES = 8_000_000, THREADS = 20;
     static final ObjectMapper JSON = new ObjectMapper();

@@ -8,8 +8,9 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Asks a service over HTTP and counts the answers: {@code HttpLoad PORT PEER CLIENTS CSV FAULT}. It also is the
- * {@link Peer} that the service asks, so that both are outside of the JVM that is recorded.
+ * Asks a service over HTTP and counts the answers:
+ * {@code HttpLoad PORT PEER CLIENTS CSV FAULT}. It also is the {@link Peer} that the service
+ * asks, so that both are outside of the JVM that is recorded.
  */
 public final class HttpLoad {
     private static final int THINK_MS = 10, SLOW_READERS = 18;

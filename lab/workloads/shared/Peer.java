@@ -7,7 +7,9 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/** What a service asks in turn: an HTTP server with a thread a connection, and the faults of such. */
+/**
+ * What a service asks in turn: an HTTP server with a thread a connection, and the faults of such.
+ */
 final class Peer {
     private static final String BODY = "a good book";
 

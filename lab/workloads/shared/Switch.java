@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Whether the fault is on: told by lines of standard input, {@code on} and {@code off}. */
+/** Whether the fault is on: said by lines of standard input, {@code on} and {@code off}. */
 final class Switch {
     /** What is done when the fault begins, and when it ends. */
     interface Listener {
@@ -16,7 +16,10 @@ final class Switch {
         return on;
     }
 
-    /** Says that the program is ready and follows standard input, whose end is the end of the program. */
+    /**
+     * Says that the program is ready and follows standard input, whose end is
+     * the end of the program.
+     */
     static void follow(Listener listener) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");

@@ -1,4 +1,4 @@
-// Small pictures beside a figure: A above B, and the difference with its interval around zero.
+// Small pictures next to a figure: A above B, and the difference with its interval around zero.
 
 import type { Two } from "./model";
 
@@ -17,7 +17,10 @@ export function SideBars({ first, second, most }: { first: number; second: numbe
   );
 }
 
-/** A difference: a bar from zero, its interval as a line. `most`: what the half of the width stands for. */
+/**
+ * A difference: a bar from zero, its interval as a line. `most`: what the half of
+ * the width stands for.
+ */
 export function DifferenceBar({
   value,
   between,

@@ -1,4 +1,5 @@
-// The differential flame graphs: what is wider in B is more, and coloured where it is more than noise.
+// The differential flame graphs: what is wider in B is more, and coloured where
+// it is more than noise.
 
 import { useState } from "preact/hooks";
 

@@ -1,4 +1,5 @@
-// Frames whose own cost differs, with interval and significance, and whether cost came, went or moved.
+// Frames whose own cost differs, with interval and significance, and whether cost
+// came, went or moved.
 
 import type { Frames, MovedFrame } from "../generated/compare";
 import { DifferenceBar, reach } from "./Bars";

@@ -1,4 +1,5 @@
-// Every run as a point, the mean of each command with its interval, and which commands do not differ significantly.
+// Every run as a point, the mean of each command with its interval, and which commands do not
+// differ significantly.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 

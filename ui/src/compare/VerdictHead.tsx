@@ -1,4 +1,4 @@
-// The verdict: its word, its sentence, and the interval of the ratio beside 1 and the margin.
+// The verdict: its word, its sentence, and the interval of the ratio next to 1 and the margin.
 
 import type { Comparison } from "../generated/compare";
 import { ratio, WORDS } from "./figures";

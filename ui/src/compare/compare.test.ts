@@ -96,7 +96,7 @@ describe("scales", () => {
     expect(ratioScale([Infinity, NaN, 1.1], 100).at(1.1)).toBeLessThan(100);
   });
 
-  it("put points of a row beside each other, always the same", () => {
+  it("put points of a row next to each other, always the same", () => {
     const all = Array.from({ length: 50 }, (_, n) => jitter(n));
     expect(all.every((y) => y >= -1 && y <= 1)).toBe(true);
     expect(new Set(all).size).toBe(50);

@@ -1,4 +1,5 @@
-// What stands in the page of a comparison: the report as `fathom compare --json` prints it, and flame graphs beside it.
+// What stands in the page of a comparison: the report as `fathom compare --json` prints it, and
+// flame graphs next to it.
 
 import { COMPARE_SCHEMA, type Page } from "../generated/compare";
 import { parsePrintable } from "../printable";

@@ -50,7 +50,10 @@ export function jitter(n: number): number {
   return ((n * 0.618_033_988_75) % 1) * 2 - 1;
 }
 
-/** The letters of all rows, each with the rows that have it: groups that do not differ significantly. */
+/**
+ * The letters of all rows, each with the rows that have it: groups that do not
+ * differ significantly.
+ */
 export function groups(letters: string[]): { letter: string; rows: number[] }[] {
   const all = [...new Set(letters.join(""))].sort();
   return all.map((letter) => ({ letter, rows: letters.flatMap((l, i) => (l.includes(letter) ? [i] : [])) }));

@@ -1,4 +1,5 @@
-// The account of the loss: one bar of all of it, cut among the findings and what none of them explains.
+// The account of the loss: one bar of all of it, cut among the findings and what
+// none of them explains.
 
 import type { Page } from "../context";
 import { durationMs, share } from "../format";
@@ -43,7 +44,10 @@ export function Account({ page }: { page: Page }) {
   );
 }
 
-/** The address of the page holds what is shown on it, so a finding is scrolled to without changing the address. */
+/**
+ * The address of the page holds what is shown on it, so a finding is scrolled to without
+ * changing the address.
+ */
 function show(event: Event, finding: number) {
   event.preventDefault();
   document.getElementById(`finding-${finding + 1}`)?.scrollIntoView({ block: "start" });

@@ -77,7 +77,7 @@ export function App({ page, following }: { page: Page; following: Following }) {
       }
       const timeline = document.getElementById("timeline");
       const box = timeline?.getBoundingClientRect();
-      // Beside the verdict it is in sight already.
+      // Next to the verdict it is in sight already.
       if (timeline && box && (box.top > innerHeight * 0.6 || box.bottom < innerHeight * 0.2)) {
         timeline.scrollIntoView({ behavior: motion(), block: "start" });
       }
@@ -85,7 +85,8 @@ export function App({ page, following }: { page: Page; following: Following }) {
     const first = go();
     if (first) lookAt(first);
     window.addEventListener("hashchange", goAndLook);
-    // A link to where the address is already changes nothing, and is followed all the same: its lane may be out of sight.
+    // A link to where the address is already changes nothing, and is followed all the same: its
+    // lane may be out of sight.
     const again = (event: MouseEvent): void => {
       const link = event.target instanceof Element ? event.target.closest("a") : null;
       if (link && link.hash !== "" && link.hash === location.hash) goAndLook();

@@ -1,4 +1,5 @@
-// Below a finding: what was waited for, link by link, and the longest stop cut into its parts. Each time is a link to its place.
+// Below a finding: what was waited for, link by link, and the longest stop cut into its parts. Each
+// time is a link to its place.
 
 import type { Page } from "../context";
 import { durationMs, share } from "../format";
@@ -6,7 +7,7 @@ import type { Chain, ChainLink, Stop } from "../generated/diagnosis";
 
 /** A link must be as much of its chain to be shown. */
 const SHOWN_SHARE = 0.01;
-/** Links beside one another, the longest. */
+/** Links next to one another, the longest. */
 const MOST = 4;
 /** Why a chain ends, where the link does not say it itself. */
 const ENDS: Record<string, string> = {

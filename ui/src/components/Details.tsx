@@ -1,4 +1,5 @@
-// What was clicked, kept in sight: all that is known of a span, with its stack and who it waited for.
+// What was clicked, kept in sight: all that is known of a span, with its stack
+// and who it waited for.
 
 import { useState } from "preact/hooks";
 

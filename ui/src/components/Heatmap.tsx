@@ -300,7 +300,7 @@ function rowMarks(heat: Heat): [number, string][] {
   return [0, 0.25, 0.5, 0.75, 1].map((share) => [Math.round(share * rows), `+${duration(share * columnNs)}`]);
 }
 
-/** Strength of a cell: the square root, so that single ones are seen beside a thousand. */
+/** Strength of a cell: the square root, so that single ones are seen next to a thousand. */
 const STEPS = [0, 0.2, 0.4, 0.6, 0.8, 1];
 
 function draw(canvas: HTMLCanvasElement, heat: Heat, width: number): void {

@@ -82,7 +82,10 @@ function LedgerOf({ process, rows, hasBase }: { process: string; rows: LedgerRow
   );
 }
 
-/** Twice the share and at least a hundredth of the time: enough to be worth the eye. The terminal says the same. */
+/**
+ * Twice the share and at least a hundredth of the time: enough to be worth the eye. The
+ * terminal says the same.
+ */
 function grew(row: LedgerRow): boolean {
   const { slow_share: slow, base_share: base } = row;
   return slow !== null && base !== null && slow > 2 * base && slow - base > 0.01;

@@ -1,4 +1,5 @@
-// Time by category, of a window and of what it is compared with: each time with its share, below it where there is little room.
+// Time by category, of a window and of what it is compared with: each time with its share, below it
+// where there is little room.
 
 import type { JSX } from "preact";
 
@@ -11,7 +12,7 @@ export interface Spent {
 export interface LedgerLine {
   category: string;
   swatch: JSX.Element;
-  /** What is said beside the category. */
+  /** What is said next to the category. */
   aside?: string;
   spent: Spent;
   base: Spent | null;

@@ -1,4 +1,5 @@
-// What everything is about and what it is compared with, in words, with what can be done about it. Stays in sight.
+// What everything is about and what it is compared with, in words, with what can be done
+// about it. Stays in sight.
 
 import type { Page } from "../context";
 import { useChoice } from "../hooks";

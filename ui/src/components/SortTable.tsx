@@ -1,4 +1,5 @@
-// A table that can be sorted, filtered and copied. How it is sorted and filtered is kept by who shows it.
+// A table that can be sorted, filtered and copied. How it is sorted and filtered is
+// kept by who shows it.
 
 import { useMemo, useState } from "preact/hooks";
 

@@ -1,4 +1,5 @@
-// Tables of what the window holds: frames, threads, and the spans of each lane by cause, file, peer, method.
+// Tables of what the window holds: frames, threads, and the spans of each lane by
+// cause, file, peer, method.
 
 import { useMemo } from "preact/hooks";
 

@@ -1,4 +1,5 @@
-// Tabs as screen readers and keys know them (WAI-ARIA tabs pattern): one stop for Tab, arrows walk, Home and End jump.
+// Tabs as screen readers and keys know them (WAI-ARIA tabs pattern): one stop for Tab, arrows
+// walk, Home and End jump.
 
 import { useRef } from "preact/hooks";
 

@@ -1,4 +1,5 @@
-// What threads spent the window on, beside the baseline: one bar for each group, cut into categories.
+// What threads spent the window on, compared with the baseline: one bar for each group,
+// cut into categories.
 
 import { useMemo } from "preact/hooks";
 import { isQuiet, swatchOf } from "../categories";
@@ -53,7 +54,8 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
         shown.some(({ group, base: b }) => group.spent[h] > 0 || (b?.spent[h] ?? 0) > 0),
     );
   const whole = (g: LedgerGroup): number => (quiet ? g.total : g.busy);
-  // Bars of a group are as long as its busy time is a share of the busiest group's, window and base on one scale of time.
+  // Bars of a group are as long as its busy time is a share of the busiest group's, window and base
+  // on one scale of time.
   const length = (ranges: { from: number; to: number }[]): number =>
     ranges.reduce((sum, r) => sum + r.to - r.from, 0) || 1;
   const [hereNs, baseNs] = [length(windows), length(base)];

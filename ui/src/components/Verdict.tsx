@@ -13,7 +13,10 @@ const WORDS = { proven: "proven", likely: "likely", "consistent-with": "consiste
 /** Shapes say the same as the words, colour says nothing of its own. */
 const SHAPES = { proven: "●", likely: "◐", "consistent-with": "○" } as const;
 
-/** Letters from which on a headline is set smaller: in large type it would take the place of all that it is about. */
+/**
+ * Letters from which on a headline is set smaller: in large type it would take the place of
+ * all that it is about.
+ */
 const LONG = 110;
 /** Windows that are listed at once. */
 const LISTED = 3;
@@ -23,7 +26,10 @@ function joined(statements: Fact[]): string {
   return statements.map(({ text }) => text).join("; ");
 }
 
-/** What a finding is called below the headline: by its culprit, where the headline has said its title already. */
+/**
+ * What a finding is called below the headline: by its culprit, where the headline has
+ * said its title already.
+ */
 function called(finding: Finding, headline: Fact): string | null {
   const { title } = headline.details;
   const isSaid = title !== undefined && "parts" in title && title.parts[0]?.text === finding.title.text;

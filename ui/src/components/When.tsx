@@ -1,5 +1,5 @@
-// When it was slow: the recorded time with the slow windows, those that they are compared with, what the application got done
-// meanwhile where a series says so, and the wall clock.
+// When it was slow: the recorded time with the slow windows, those that they are compared with,
+// what the application got done meanwhile where a series says so, and the wall clock.
 
 import { useMemo } from "preact/hooks";
 

@@ -68,7 +68,10 @@ function short(name: string): string {
   return name.length > 70 ? `${name.slice(0, 30)}…${name.slice(-38)}` : name;
 }
 
-/** Puts a text on the clipboard; a page from a file may not use the new way, so the old one is tried. */
+/**
+ * Puts a text on the clipboard; a page from a file may not use the new way, so
+ * the old one is tried.
+ */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

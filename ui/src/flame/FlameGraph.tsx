@@ -1,7 +1,7 @@
 // The flame graph as one component: canvas, search, keyboard, details, table.
 //
-// `data` is a call tree in typed arrays (data.ts). Keys work while the focus is inside; with `alone`, for a page that
-// holds nothing else, also while it is nowhere in particular.
+// `data` is a call tree in typed arrays (data.ts). Keys work while the focus is inside; with
+// `alone`, for a page that holds nothing else, also while it is nowhere in particular.
 
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
@@ -27,7 +27,10 @@ export interface FlameGraphProps {
   height?: number;
   /** Whether the page holds nothing else. */
   alone?: boolean;
-  /** Whether the callers' tree is shown, and what is searched for: at first, and when the address says so. */
+  /**
+   * Whether the callers' tree is shown, and what is searched for: at first, and when
+   * the address says so.
+   */
   inverted?: boolean;
   search?: string;
   /** Called when either is changed by hand. */
@@ -37,7 +40,7 @@ export interface FlameGraphProps {
 }
 
 const FONT = "12px Inter, ui-sans-serif, system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-/** What fits a sheet of A4 beside the rest of its section, CSS pixels. */
+/** What fits a sheet of A4 together with the rest of its section, CSS pixels. */
 const PAPER_HEIGHT = 860;
 /** The search runs when typing has come to rest. */
 const REST_MS = 120;

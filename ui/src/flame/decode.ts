@@ -1,4 +1,5 @@
-// Flame graphs as they are in a page, in the coding of ../payload.ts. Written by crates/render/src/flame/page.rs.
+// Flame graphs as they are in a page, in the coding of ../payload.ts. Written by
+// crates/render/src/flame/page.rs.
 
 import { FLAME_SCHEMA, type Graph, type Header } from "../generated/flame";
 import { inflate, readHeaderAndColumns } from "../payload";

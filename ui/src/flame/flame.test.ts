@@ -9,7 +9,10 @@ import { labelOf } from "./paint";
 import { expression, search } from "./search";
 import { weight } from "./words";
 
-/** A graph from folded lines "a;b;c 7"; a type may stand behind a name: "a:C2". Base weights behind a second space. */
+/**
+ * A graph from folded lines "a;b;c 7"; a type may stand behind a name: "a:C2". Base weights
+ * behind a second space.
+ */
 function folded(lines: string[]): FlameData {
   const names = ["all"];
   const parent = [-1];

@@ -13,8 +13,10 @@ export interface FrameRow {
   totalChange: Change | null;
 }
 
-/** Every frame once. A frame that calls itself is counted once a sample. Where the baseline has no errors of frames, those of
- *  nodes add up as those of independent samples. */
+/**
+ * Every frame once. A frame that calls itself is counted once a sample. Where the baseline has no
+ * errors of frames, those of nodes add up as those of independent samples.
+ */
 export function frames(data: FlameData): FrameRow[] {
   const { parent, name, base } = data;
   const count = data.names.length;

@@ -2,8 +2,10 @@
 
 import { type FlameBase, type FlameData, type FlameMix, FRAME_TYPES } from "./data";
 
-/** Callers of what took less than this share are not drawn out: nobody sees a tenth of a pixel, and a tree of a
- *  million nodes would become one of fifty million. */
+/**
+ * Callers of what took less than this share are not drawn out: nobody sees a tenth of a pixel, and
+ * a tree of a million nodes would become one of fifty million.
+ */
 const SMALLEST_SHARE = 1 / 20_000;
 
 const GROUP = FRAME_TYPES.indexOf("group");
@@ -20,8 +22,11 @@ class Column {
   }
 }
 
-/** The callers' tree: a node's total is what its leaf took on the way through it, and all of a root's children are leaves
- *  of the given tree. Standard errors add up as those of independent samples. */
+/**
+ * The callers' tree: a node's total is what its leaf took on the way through it, and all of a
+ * root's children are leaves of the given tree. Standard errors add up as those of
+ * independent samples.
+ */
 export function invert(data: FlameData): FlameData {
   const { parent, name, type, self, base, mix } = data;
   const n = parent.length;
@@ -61,7 +66,8 @@ export function invert(data: FlameData): FlameData {
     mixed.forEach((value, k) => mixColumns[k].add(length, value));
   };
   put(origins);
-  // Level by level: every group of samples that share their last frames is divided by the next caller.
+  // Level by level: every group of samples that share their last frames is
+  // divided by the next caller.
   let level: { node: number; items: number[]; cursors: number[] }[] = [{ node: 0, items: origins, cursors: origins }];
   while (level.length > 0) {
     const next: typeof level = [];
@@ -118,11 +124,14 @@ export function invert(data: FlameData): FlameData {
   };
 }
 
-/** What of each node's own weight was of each kind of Java; a leaf is of the kind that its totals are beyond its children's. */
+/**
+ * What of each node's own weight was of each kind of Java; a leaf is of the kind that its totals
+ * are beyond its children's.
+ */
 function ownShares(data: FlameData, mix: FlameMix): Float64Array[] {
   return [mix.interpreted, mix.c1, mix.c2, mix.inlined].map((column, k) =>
-    // Totals of one kind over a subtree are not additive (a caller may be of another kind), so a leaf's own weight
-    // goes to its kinds in the shares that the node's total has.
+    // Totals of one kind over a subtree are not additive (a caller may be of another kind), so a
+    // leaf's own weight goes to its kinds in the shares that the node's total has.
     column.map((value, i) =>
       data.type[i] < 4 && data.total[i] > 0
         ? (data.self[i] * value) / data.total[i]

@@ -1,5 +1,6 @@
-// Where each node lies. Children stand side by side in the order of their names, so that two graphs of one program
-// look alike; positions are in the unit of the weights, and the painter turns them into pixels.
+// Where each node lies. Children stand side by side in the order of their names, so that two
+// graphs of one program look alike; positions are in the unit of the weights, and the painter
+// turns them into pixels.
 
 import type { FlameData } from "./data";
 
@@ -48,7 +49,10 @@ function ranks(names: string[]): Int32Array {
   return rank;
 }
 
-/** Children of each node, sorted by name: two counting sorts in plain loops, because a graph may have a million nodes. */
+/**
+ * Children of each node, sorted by name: two counting sorts in plain loops, because a graph may
+ * have a million nodes.
+ */
 function children(data: FlameData): { first: Int32Array; child: Int32Array } {
   const { parent, name, names } = data;
   const n = parent.length;
@@ -71,7 +75,10 @@ function children(data: FlameData): { first: Int32Array; child: Int32Array } {
   return { first, child };
 }
 
-/** The node at a place: `value` is across, in the unit of the weights from the whole graph's left edge. */
+/**
+ * The node at a place: `value` is across, in the unit of the weights from the
+ * whole graph's left edge.
+ */
 export function nodeAt(laid: Layout, root: number, path: number[], value: number, depth: number): number | null {
   if (depth < laid.depth[root]) return path[depth] ?? null;
   let node = root;

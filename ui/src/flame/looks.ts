@@ -1,5 +1,5 @@
-// How each type of frame looks. Colours are tints of Okabe and Ito's, which people with any colour vision distinguish; a
-// tag of letters in the box and a pattern on it say the same without colour.
+// How each type of frame looks. Colours are tints of Okabe and Ito's, which people with any colour
+// vision distinguish; a tag of letters in the box and a pattern on it say the same without colour.
 
 import { type Change, FRAME_TYPES, type FrameType } from "./data";
 
@@ -33,7 +33,10 @@ export function look(type: number): Look {
   return LOOKS[FRAME_TYPES[type] ?? "unknown"];
 }
 
-/** How a comparison looks: more is orange, less is blue, within noise is grey; a sign says it without colour. */
+/**
+ * How a comparison looks: more is orange, less is blue, within noise is grey; a sign
+ * says it without colour.
+ */
 export function changeLook(
   change: Change,
   reference: number,
@@ -41,8 +44,8 @@ export function changeLook(
   if (change.verdict === "noise" || change.verdict === "too-few") {
     return { ink: "f-noise", strength: 1, sign: change.verdict === "noise" ? "=" : "", pattern: "plain" };
   }
-  // A change of half of what was there is drawn at full strength: the scale is the frame's own, so that a large
-  // change of a small frame is seen, and noise never is.
+  // A change of half of what was there is drawn at full strength: the scale is the frame's own, so
+  // that a large change of a small frame is seen, and noise never is.
   const strength = Math.min(1, 0.35 + (0.65 * Math.abs(change.difference)) / Math.max(reference * 0.5, 1e-9));
   const more = change.verdict === "more";
   const pattern: Pattern = change.added || change.vanished ? "diagonal" : "plain";

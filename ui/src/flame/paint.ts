@@ -1,5 +1,6 @@
-// Draws what is in sight. Frames outside of the canvas and narrower than a third of a pixel are passed over with all
-// that is above them, so a graph of a million nodes costs what its visible ones do.
+// Draws what is in sight. Frames outside of the canvas and narrower than a third of a
+// pixel are passed over with all that is above them, so a graph of a million nodes costs
+// what its visible ones do.
 
 import { change, type FlameData } from "./data";
 import { type Layout, pathTo } from "./layout";
@@ -42,7 +43,10 @@ export function forgetPatterns(): void {
   patterns = new Map();
 }
 
-/** Draws, and returns how many rows the graph has from the zoomed frame's ancestors to the deepest visible frame. */
+/**
+ * Draws, and returns how many rows the graph has from the zoomed frame's ancestors to the
+ * deepest visible frame.
+ */
 export function paint(context: CanvasRenderingContext2D, scene: Scene): number {
   const { width, height } = scene;
   context.clearRect(0, 0, width, height);
@@ -58,7 +62,9 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): number {
   return deepest + 1;
 }
 
-/** Calls `each` for every node that is wide enough to be seen, ancestors of the zoomed one first. */
+/**
+ * Calls `each` for every node that is wide enough to be seen, ancestors of the zoomed one first.
+ */
 function visit(scene: Scene, each: (box: Box, depth: number, above: boolean) => void): void {
   const { data, laid, root, width } = scene;
   const whole = laid.width[root];
@@ -91,8 +97,10 @@ export function placeOf(scene: Pick<Scene, "data" | "laid" | "root" | "width">, 
   return { node, x, y: laid.depth[node] * ROW, w };
 }
 
-/** What a box with so much room is labelled with: its tag before as much of its name as fits. Where no name fits behind
- * it, a tag of letters is left out, which says nothing alone; a sign is not. */
+/**
+ * What a box with so much room is labelled with: its tag before as much of its name as fits. Where
+ * no name fits behind it, a tag of letters is left out, which says nothing alone; a sign is not.
+ */
 export function labelOf(name: string, type: number, tag: string, room: number, measure: (text: string) => number) {
   const behind = tag === "" ? "" : fitting(name, type, room - measure(tag) - TAG_GAP_PX, measure);
   if (behind !== "") return { tag, text: behind };

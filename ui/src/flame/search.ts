@@ -7,7 +7,10 @@ export interface Matches {
   names: Uint8Array;
   /** All nodes that match, also outside of the zoomed part: they are stepped through one by one. */
   nodes: number[];
-  /** Weight below matching frames of the zoomed part, each sample once however many of its frames match. */
+  /**
+   * Weight below matching frames of the zoomed part, each sample once however many
+   * of its frames match.
+   */
   weight: number;
   /** Of how many names. */
   count: number;

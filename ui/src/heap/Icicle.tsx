@@ -1,7 +1,8 @@
-// The picture of the dominator tree: a row of boxes for each step down, as wide as what they retain.
+// The picture of the dominator tree: a row of boxes for each step down, as wide
+// as what they retain.
 //
-// Boxes are elements and no canvas: they are few hundred, and so they are a tree for screen readers and keys (WAI-ARIA
-// tree pattern, one stop for Tab), and move when something is zoomed.
+// Boxes are elements and no canvas: they are few hundred, and so they are a tree for screen readers
+// and keys (WAI-ARIA tree pattern, one stop for Tab), and move when something is zoomed.
 
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 

@@ -1,4 +1,5 @@
-// Everything of the dump as tables: classes, packages, loaders, threads, waste, references, buffers, roots.
+// Everything of the dump as tables: classes, packages, loaders, threads, waste,
+// references, buffers, roots.
 
 import { useState } from "preact/hooks";
 

@@ -1,9 +1,12 @@
-// What the page of a heap dump is drawn from: the dominator tree by class in typed arrays, the ways from the roots, tables.
-// Written by crates/render/src/heap/page.rs.
+// What the page of a heap dump is drawn from: the dominator tree by class in typed arrays, the ways
+// from the roots, tables. Written by crates/render/src/heap/page.rs.
 
 import { type Header, SORTS as WRITTEN_SORTS } from "../generated/heap";
 
-/** Sorts of nodes, in the order of their codes. The last is made here: what is too small to be a node. */
+/**
+ * Sorts of nodes, in the order of their codes. The last is made here: what is
+ * too small to be a node.
+ */
 export const SORTS = [...WRITTEN_SORTS, "others"] as const;
 export type Sort = (typeof SORTS)[number];
 export const OTHERS = SORTS.indexOf("others");
@@ -80,7 +83,9 @@ export interface HeapPage extends Described {
   loaders: Groups;
 }
 
-/** Children of each node, the largest first and others behind them: sorted once, as nothing changes. */
+/**
+ * Children of each node, the largest first and others behind them: sorted once, as nothing changes.
+ */
 export function children(
   parent: Int32Array,
   retained: Float64Array,

@@ -1,4 +1,5 @@
-// A dump as it is in its page, in the coding of ../payload.ts. Written by crates/render/src/heap/page.rs.
+// A dump as it is in its page, in the coding of ../payload.ts. Written by
+// crates/render/src/heap/page.rs.
 
 import { type Address, HEAP_SCHEMA, type Header, type Rows } from "../generated/heap";
 import { inflate, readHeaderAndColumns } from "../payload";

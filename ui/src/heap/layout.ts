@@ -1,5 +1,5 @@
-// Which boxes are drawn, and where: the zoomed node in the first row, what it keeps below it. Boxes that would be too
-// narrow to be seen or pointed at are drawn as one, "smaller ones".
+// Which boxes are drawn, and where: the zoomed node in the first row, what it keeps below it. Boxes
+// that would be too narrow to be seen or pointed at are drawn as one, "smaller ones".
 
 import type { HeapTree } from "./data";
 

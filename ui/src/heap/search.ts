@@ -7,7 +7,10 @@ export interface Matches {
   is: Uint8Array;
   /** Matching nodes of the whole picture, each behind the one above it. */
   nodes: number[];
-  /** What matching nodes below `within` retain: a node below another one that matches is not counted again. */
+  /**
+   * What matching nodes below `within` retain: a node below another one that matches
+   * is not counted again.
+   */
   retained: number;
   /** How many nodes below `within` match, and their objects. */
   inside: number;

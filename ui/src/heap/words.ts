@@ -31,7 +31,10 @@ export function nameOf(tree: HeapTree, node: number): string {
   return tree.names[tree.name[node]];
 }
 
-/** The name without packages, with how many there are: "60,000 × Session"; of a thread with its name. */
+/**
+ * The name without packages, with how many there are: "60,000 × Session"; of a
+ * thread with its name.
+ */
 export function labelOf(tree: HeapTree, node: number): string {
   const name = nameOf(tree, node);
   if (node === 0 || tree.name[node] < 0) return name;

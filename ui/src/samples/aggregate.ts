@@ -54,7 +54,10 @@ class Places {
     this.node = from.node.slice();
   }
 
-  /** The same places once more, to which others can be added. Not for trees that are divided by thread. */
+  /**
+   * The same places once more, to which others can be added. Not for trees that
+   * are divided by thread.
+   */
   again(): Places {
     return new Places(this.table, false, this);
   }
@@ -132,7 +135,7 @@ class Places {
   }
 }
 
-/** What a base has that does not change while windows are brushed beside it. */
+/** What a base has that does not change while windows are brushed next to it. */
 interface BaseSide {
   chosen: Chosen;
   places: Places;

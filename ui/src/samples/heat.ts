@@ -1,4 +1,5 @@
-// Heatmaps: when in each interval of time things happened (FlameScope's subsecond offset), or how long they lasted.
+// Heatmaps: when in each interval of time things happened (FlameScope's subsecond offset), or
+// how long they lasted.
 
 import { lowerBound } from "../decimate";
 import type { Range } from "../view";
@@ -14,7 +15,10 @@ export interface Heat {
   /** How many lie in the range. */
   total: number;
   max: number;
-  /** Of a heatmap of latencies: the ends of its rows, nanoseconds, logarithmic; null for one of offsets. */
+  /**
+   * Of a heatmap of latencies: the ends of its rows, nanoseconds, logarithmic;
+   * null for one of offsets.
+   */
   latency: { low: number; high: number } | null;
 }
 

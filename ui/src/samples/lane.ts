@@ -3,7 +3,10 @@
 import { FRAME_TYPES } from "../flame/data";
 import type { SampleKind, SampleTable } from "./table";
 
-/** Layers from bottom to top; the colours are those of the flame graph, stronger, as no text stands on them. */
+/**
+ * Layers from bottom to top; the colours are those of the flame graph, stronger, as no
+ * text stands on them.
+ */
 export const LAYERS = ["interpreted", "C1", "C2", "JVM", "native", "kernel", "unknown"] as const;
 export const LAYER_INKS = ["l-interpreted", "l-c1", "l-c2", "l-jvm", "l-native", "l-kernel", "l-unknown"];
 const OF_TYPE: Record<string, number> = {
@@ -116,7 +119,9 @@ function rowsOf(table: SampleTable, kind: SampleKind): { rows: SampleRow[]; rowO
   return { rows, rowOf };
 }
 
-/** Weights of a view by row, column and layer: `[(row * columns + column) * LAYERS.length + layer]`. */
+/**
+ * Weights of a view by row, column and layer: `[(row * columns + column) * LAYERS.length + layer]`.
+ */
 export function layersOf(lane: SampleLane, from: number, to: number, columns: number): Float32Array {
   const out = new Float32Array(lane.rows.length * columns * LAYERS.length);
   const perColumn = (to - from) / columns;

@@ -1,5 +1,5 @@
-// A method is one node of a flame graph whether it was interpreted, compiled or inlined when it was seen: warm-up would
-// otherwise split every path in two.
+// A method is one node of a flame graph whether it was interpreted, compiled or inlined when it was
+// seen: warm-up would otherwise split every path in two.
 
 /** The tree without types. */
 export interface Merged {
@@ -45,7 +45,10 @@ export function merge(parent: Int32Array, name: Int32Array): Merged {
 
 const RECURSIVE = new WeakMap<Merged, Uint8Array>();
 
-/** Which nodes have their own frame among their callers, 1 each; found once, on a walk that counts the frames above it. */
+/**
+ * Which nodes have their own frame among their callers, 1 each; found once, on a walk that counts
+ * the frames above it.
+ */
 export function recursion(tree: Merged): Uint8Array {
   const known = RECURSIVE.get(tree);
   if (known) return known;
@@ -71,7 +74,7 @@ export function recursion(tree: Merged): Uint8Array {
       at = first[at + 1];
       continue;
     }
-    // Up until there is one beside it.
+    // Up until there is one next to it.
     for (;;) {
       above[name[at]]--;
       if (next[at] >= 0) {

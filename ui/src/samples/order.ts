@@ -1,4 +1,5 @@
-// Stacks in order of time: for each pixel column the stack that took most, neighbours with the same frames joined.
+// Stacks in order of time: for each pixel column the stack that took most, neighbours with
+// the same frames joined.
 
 import type { Range } from "../view";
 import { choose, type ThreadFilter } from "./select";

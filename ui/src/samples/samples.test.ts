@@ -127,7 +127,8 @@ describe("the call tree of a window", () => {
 });
 
 describe("the comparison with a base", () => {
-  // 1000 samples in either half; "grew" takes a fifth of the first and two fifths of the second, "same" a half of both.
+  // 1000 samples in either half; "grew" takes a fifth of the first and two fifths of the second,
+  // "same" a half of both.
   const samples: [number, number, number, number][] = [];
   for (let i = 0; i < 2000; i++) {
     const grew = i < 1000 ? i % 10 < 2 : i % 10 < 4;

@@ -1,6 +1,7 @@
-// What of a difference is noise. The same definition as `fathom flame` has (crates/diagnose/src/stacks/compare.rs):
-// the larger of two standard errors, by counting (Poisson) and by blocks of time (Cochran's ratio estimator), and a limit
-// by Benjamini and Hochberg, so that of the frames called different 5 % may be wrong.
+// What of a difference is noise. The same definition as `fathom flame` has
+// (crates/diagnose/src/stacks/compare.rs): the larger of two standard errors, by counting (Poisson)
+// and by blocks of time (Cochran's ratio estimator), and a limit by Benjamini and Hochberg, so that
+// of the frames called different 5 % may be wrong.
 
 import type { Chosen } from "./select";
 import type { SampleKind } from "./table";
@@ -73,7 +74,8 @@ export function measure(kind: SampleKind, parent: Int32Array, side: Side, by: No
   const { weight } = kind;
   const own = new Float64Array(n);
   const count = new Float64Array(n);
-  // Sums of squares at first, turned into variances where they stand: a window has a hundred thousand nodes.
+  // Sums of squares at first, turned into variances where they stand: a window has a
+  // hundred thousand nodes.
   const ownVariance = new Float64Array(n);
   for (let k = 0; k < rows.length; k++) {
     const w = weight[rows[k]];
@@ -109,7 +111,10 @@ export function measure(kind: SampleKind, parent: Int32Array, side: Side, by: No
   return { denominator, own, total, count, totalCount, ownVariance, totalVariance, leastVariance: oneSample };
 }
 
-/** From sums of squares to the variance by counting, at least that of one sample. `whole` is above 0 where shares are compared. */
+/**
+ * From sums of squares to the variance by counting, at least that of one sample. `whole` is above 0
+ * where shares are compared.
+ */
 function toVariance(
   square: Float64Array,
   weight: Float64Array,
@@ -132,7 +137,10 @@ function blocksOf(chosen: Chosen): number {
   return blocks < FEWEST_BLOCKS || chosen.coveredNs < blocks ? 0 : blocks;
 }
 
-/** The ends of blocks of equal length, in covered time mapped back to the clock, with each block's ranges. */
+/**
+ * The ends of blocks of equal length, in covered time mapped back to the clock, with
+ * each block's ranges.
+ */
 export function cut(chosen: Chosen, blocks: number): { from: number; to: number }[][] {
   const out: { from: number; to: number }[][] = [];
   let at = 0;
@@ -157,7 +165,10 @@ export function cut(chosen: Chosen, blocks: number): { from: number; to: number 
   return out;
 }
 
-/** Σ(x − r·d)² is Σx² − 2r·Σxd + r²·Σd², so that a block costs only the nodes that are in it. Raises variances that it exceeds. */
+/**
+ * Σ(x − r·d)² is Σx² − 2r·Σxd + r²·Σd², so that a block costs only the nodes that are in it. Raises
+ * variances that it exceeds.
+ */
 function betweenBlocks(
   kind: SampleKind,
   parent: Int32Array,
@@ -172,7 +183,8 @@ function betweenBlocks(
   const [xx, xd] = [new Float64Array(n), new Float64Array(n)];
   const [allXx, allXd] = [new Float64Array(n), new Float64Array(n)];
   const x = new Float64Array(n);
-  // Which nodes have any of the block, a bit each: from the last one up to the root, each is met once, after all below it.
+  // Which nodes have any of the block, a bit each: from the last one up to the root, each is met
+  // once, after all below it.
   const touched = new Int32Array((n >> 5) + 1);
   // Nodes that the block's samples end in, each once.
   const leaves = new Int32Array(n);
@@ -212,7 +224,10 @@ function betweenBlocks(
   raise(into.totalVariance, allXx, allXd, into.total, into.denominator, dd, widening);
 }
 
-/** Adds the weights of the touched nodes up to the root, takes their squares and products, and leaves weights and bits at 0. */
+/**
+ * Adds the weights of the touched nodes up to the root, takes their squares and products, and
+ * leaves weights and bits at 0.
+ */
 function addUpTouched(
   parent: Int32Array,
   x: Float64Array,
@@ -283,7 +298,10 @@ export function errors(here: Measured, base: Measured, scale: number, of: "own" 
   return out;
 }
 
-/** From how many standard errors on a difference is called one (Benjamini and Hochberg); infinite where none is. */
+/**
+ * From how many standard errors on a difference is called one (Benjamini and Hochberg);
+ * infinite where none is.
+ */
 export function limit(here: Float64Array, base: Float64Array, scale: number, error: Float64Array): number {
   // What is not even beyond 5 % alone cannot be among many: only the others need an order.
   const beyond: number[] = [];
@@ -302,7 +320,10 @@ export function limit(here: Float64Array, base: Float64Array, scale: number, err
   return Infinity;
 }
 
-/** Probability that a normal deviate is at least z from 0: a series near 0, a continued fraction in the tail. */
+/**
+ * Probability that a normal deviate is at least z from 0: a series near 0, a continued
+ * fraction in the tail.
+ */
 export function twoSided(z: number): number {
   if (z < 2.5) {
     let term = z;

@@ -6,7 +6,9 @@ import { type Merged, merge } from "./merge";
 
 /** The tree of stacks: a node is a frame with its caller; callers stand before their callees. */
 export interface Stacks {
-  /** Names of frames, by name id; behind the frames' stand the threads', then "no thread" and "all". */
+  /**
+   * Names of frames, by name id; behind the frames' stand the threads', then "no thread" and "all".
+   */
   names: string[];
   modules: string[];
   /** How many are of frames. */

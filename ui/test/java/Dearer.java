@@ -5,9 +5,10 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Operations that cost as much as they are told to: {@code java Dearer SECONDS TIMES DIRECTORY} writes DIRECTORY/throughput.csv (epoch
- * milliseconds, operations a second). Of each operation {@code same} takes as long in every run and {@code dearer} TIMES as long; now
- * and then an operation holds a lock on which another thread waits.
+ * Operations that cost as much as they are asked to: {@code java Dearer SECONDS TIMES DIRECTORY}
+ * writes DIRECTORY/throughput.csv (epoch milliseconds, operations a second). Of each operation
+ * {@code same} takes as long in every run and {@code dearer} TIMES as long; now and then an
+ * operation holds a lock on which another thread waits.
  */
 public class Dearer {
   static final AtomicLong done = new AtomicLong();

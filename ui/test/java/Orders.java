@@ -15,11 +15,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32;
 
 /**
- * A small service with a bit of every layer: a pool that takes orders over loopback sockets, checks and books them, keeps a
- * journal on a disk, and in the middle third of its run makes each booking durable while it holds the ledger's lock.
+ * A small service with a bit of every layer: a pool that takes orders over loopback sockets, checks
+ * and books them, keeps a journal on a disk, and in the middle third of its run makes each booking
+ * durable while it holds the ledger's lock.
  *
- * <p>{@code java Orders SECONDS DIRECTORY} writes DIRECTORY/throughput.csv (epoch milliseconds, orders a second) and
- * DIRECTORY/journal.
+ * <p>{@code java Orders SECONDS DIRECTORY} writes DIRECTORY/throughput.csv (epoch milliseconds,
+ * orders a second) and DIRECTORY/journal.
  */
 public class Orders {
   static final int CLIENTS = 6;

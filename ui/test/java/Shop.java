@@ -8,9 +8,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * A shop whose heap has a bit of everything, to be dumped: sessions that nobody ends, a catalogue that was loaded once, a cache that
- * evicts, a backlog that only a thread's stack holds, buffers in thread locals. {@code java Shop SESSIONS TOKEN} says "ready" and waits
- * for the end of its input. A session is 12 objects; a million of them make a heap of 12 million.
+ * A shop whose heap has a bit of everything, to be dumped: sessions that nobody ends, a catalogue
+ * that was loaded once, a cache that evicts, a backlog that only a thread's stack holds, buffers in
+ * thread locals. {@code java Shop SESSIONS TOKEN} says "ready" and waits for the end of its input.
+ * A session is 12 objects; a million of them make a heap of 12 million.
  */
 public class Shop {
   /** What a customer is about to buy. */

@@ -10,9 +10,9 @@
 //! thread was off the CPU.
 //!
 //! What it leaves: nothing of ours in the JVM or on disk, also when fathom is killed (see
-//! [`flight`], [`crate::jvm_folder`]). While it runs, another recording of the same JVM gets its events too:
-//! HotSpot takes the sum of all settings. What stays as after any flight recording: threads of the
-//! recorder, and classes that it has instrumented.
+//! [`flight`], [`crate::jvm_folder`]). While it runs, another recording of the same JVM gets
+//! its events too: HotSpot takes the sum of all settings. What stays as after any flight recording:
+//! threads of the recorder, and classes that it has instrumented.
 
 pub(crate) mod chunks;
 mod flight;

@@ -143,7 +143,8 @@ mod tests {
         code.extend(BUILD); // at 24
         code.extend([0x41, 0x55, 0x6a, 0x00, 0x53, 0x90]); // push r13; push 0; push rbx; nop
         let back = code.len();
-        code.extend([0xc9, 0x41, 0x5d, 0x48, 0x8b, 0xe3, 0x41, 0xff, 0xe5, 0x90]); // leave; pop r13; mov rsp, rbx; jmp r13
+        // leave; pop r13; mov rsp, rbx; jmp r13
+        code.extend([0xc9, 0x41, 0x5d, 0x48, 0x8b, 0xe3, 0x41, 0xff, 0xe5, 0x90]);
         let codelet = Codelet {
             begin: 0,
             end: code.len() as u64,

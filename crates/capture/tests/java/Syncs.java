@@ -1,7 +1,10 @@
 import java.io.FileOutputStream;
 import java.io.IOException;
 
-/** Writes blocks of a quarter of a megabyte to a file and makes each durable before the next: Syncs FILE. */
+/**
+ * Writes blocks of a quarter of a megabyte to a file and makes each durable before
+ * the next: Syncs FILE.
+ */
 public final class Syncs {
     public static void main(String[] args) throws Exception {
         byte[] block = new byte[256 << 10];

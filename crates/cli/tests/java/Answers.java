@@ -5,8 +5,9 @@ import java.net.ServerSocket;
 import java.net.Socket;
 
 /**
- * A server that answers each request after a time that is known, over one connection from before the recording and one from within it, and
- * clients of it in the same process, whose connections were not accepted.
+ * A server that answers each request after a time that is known, over one connection from
+ * before the recording and one from within it, and clients of it in the same process, whose
+ * connections were not accepted.
  */
 public final class Answers {
   private static final int ROUNDS = 100;

@@ -3,7 +3,7 @@ import java.io.InputStreamReader;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Calls a method as often as it is told on standard input, and counts by itself:
+ * Calls a method as often as standard input says, and counts by itself:
  *
  * <pre>
  *   warm N          calls it N times, as fast as it can
@@ -39,7 +39,10 @@ public class Called {
     static volatile Shape shape = new Square();
     static volatile int sink;
 
-    /** The method that is watched. It is compiled without being inlined: see the options of the test. */
+    /**
+     * The method that is watched. It is compiled without being inlined: see the
+     * options of the test.
+     */
     static int step(int side) {
         return shape.area(side) + 1;
     }
@@ -113,7 +116,9 @@ public class Called {
         return sum;
     }
 
-    /** Compiled by its calls; the loop around it may go on in the interpreter. Not inlined either. */
+    /**
+     * Compiled by its calls; the loop around it may go on in the interpreter. Not inlined either.
+     */
     static long timed(long micros) {
         long begun = System.nanoTime();
         sink = takes(micros);

@@ -12,7 +12,10 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 
-/** System calls and connections that are known by construction. Each step prints what it did and how long it took. */
+/**
+ * System calls and connections that are known by construction. Each step prints what it did
+ * and how long it took.
+ */
 public class Calls {
   /** What a step does. */
   interface Step {
@@ -95,7 +98,9 @@ public class Calls {
     step("refused", "127.0.0.1:" + port, () -> connect(port, 5_000).close());
   }
 
-  /** A server that does not accept: its queue is filled, and what comes after that is not answered. */
+  /**
+   * A server that does not accept: its queue is filled, and what comes after that is not answered.
+   */
   static void unanswered() throws Exception {
     List<Socket> open = new ArrayList<>();
     try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {

@@ -2,9 +2,10 @@ import java.io.File;
 import java.io.FileInputStream;
 
 /**
- * Waits whose chains are known by construction, one after the other: a victim wants a lock while its owner reads from a FIFO
- * (the argument), sleeps, burns CPU, or wants a lock itself. Owners begin once the victim has asked. Begins when there is a file
- * "go"; says what victims waited, in the end makes a deadlock and says so.
+ * Waits whose chains are known by construction, one after the other: a victim wants a lock while
+ * its owner reads from a FIFO (the argument), sleeps, burns CPU, or wants a lock itself. Owners
+ * begin once the victim has asked. Begins when there is a file "go"; says what victims waited, in
+ * the end makes a deadlock and says so.
  */
 public class Chains {
     static final class Basket {}
@@ -64,7 +65,9 @@ public class Chains {
         victim.join();
     }
 
-    /** Three locks in a row: first wants what second holds, who wants what third holds, who sleeps. */
+    /**
+     * Three locks in a row: first wants what second holds, who wants what third holds, who sleeps.
+     */
     static void three() throws Exception {
         held = asked = false;
         stuck = false;

@@ -6,10 +6,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a change of the JDK makes faster or slower, one program each; prints what it took. "modpow", "multiply": large
- * numbers, for which there is machine code. "supers": casts to one interface after the other, by two threads. "pinned":
- * virtual threads that sleep with a monitor. "strings": hashes of text that is Latin-1. "locks": a monitor that one thread takes again and
- * again.
+ * What a change of the JDK makes faster or slower, one program each; prints what it took. "modpow",
+ * "multiply": large numbers, for which there is machine code. "supers": casts to one interface
+ * after the other, by two threads. "pinned": virtual threads that sleep with a monitor. "strings":
+ * hashes of text that is Latin-1. "locks": a monitor that one thread takes again and again.
  */
 public final class Changes {
   interface First {}

@@ -1,8 +1,9 @@
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Many threads that wait shortly and often, as those of a pool do, and a few others whose waits are long: one sleeps, two wait for each
- * other, and one that else sleeps ten thousand times a second waits for what a keeper holds.
+ * Many threads that wait shortly and often, as those of a pool do, and a few others whose waits are
+ * long: one sleeps, two wait for each other, and one that else sleeps ten thousand times a second
+ * waits for what a keeper holds.
  */
 public class Crowd {
   static final Object MONITOR = new Object();

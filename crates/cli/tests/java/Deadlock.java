@@ -1,4 +1,7 @@
-/** Two threads, each of which has a monitor that the other wants: they wait for each other since before the first line. */
+/**
+ * Two threads, each of which has a monitor that the other wants: they wait for each other since
+ * before the first line.
+ */
 public class Deadlock {
     static final class Stock {}
 

@@ -4,7 +4,10 @@ import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import sun.misc.Unsafe;
 
-/** Touches memory for the first time: Faults WHAT MEGABYTES [FILE], a round of it for each line that it is sent. */
+/**
+ * Touches memory for the first time: Faults WHAT MEGABYTES [FILE], a round of it for each
+ * line that it is sent.
+ */
 public final class Faults {
     private static final int PAGE = 4096;
     static Object kept;

@@ -3,7 +3,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Fills so many megabytes with objects of several classes, large arrays and garbage, and is quiet from then on. */
+/**
+ * Fills so many megabytes with objects of several classes, large arrays and garbage, and
+ * is quiet from then on.
+ */
 public class Filled {
   static final class Order {
     final long id;

@@ -15,8 +15,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Holds on to more and more, or not, in steps of about 4 MB, while another thread allocates what nobody keeps for long, so that
- * the old generation fills again and again. A number takes as many steps.
+ * Holds on to more and more, or not, in steps of about 4 MB, while another thread allocates
+ * what nobody keeps for long, so that the old generation fills again and again. A number
+ * takes as many steps.
  */
 public class Growing {
   static final class Session {

@@ -8,8 +8,9 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * Connections with TLS, one after the other, until its standard input ends: "server KEYS" takes them and says its port, "client
- * KEYS PORT" makes them, all of one context, so that sessions can be resumed. KEYS is a key store with the password "changeit".
+ * Connections with TLS, one after the other, until its standard input ends: "server KEYS" takes
+ * them and says its port, "client KEYS PORT" makes them, all of one context, so that sessions can
+ * be resumed. KEYS is a key store with the password "changeit".
  */
 public class Handshakes {
     interface Body {

@@ -1,9 +1,10 @@
 import java.io.FileInputStream;
 
 /**
- * Threads that hang from before the first line on, and one more of each sort that begins when it is told to: in a read of a FIFO
- * that nobody writes to, in the opening of one that nobody opens, for a monitor whose owner does not leave it. Arguments: the
- * FIFOs, the one to read and the one to open.
+ * Threads that hang from before the first line on, and one more of each sort that begins when
+ * it is asked to: in a read of a FIFO that nobody writes to, in the opening of one that nobody
+ * opens, for a monitor whose owner does not leave it. Arguments: the FIFOs, the one to read
+ * and the one to open.
  */
 public class Hangs {
     static final class Shelf {}

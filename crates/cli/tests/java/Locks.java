@@ -3,9 +3,10 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * Waits for locks that are known by construction: for each kind of lock an owner that holds it for a time, asleep, and a
- * waiter that wants it meanwhile and measures how long it took. Begins when it is told to; says of each wait when it began,
- * milliseconds of the epoch, and how many nanoseconds it took.
+ * Waits for locks that are known by construction: for each kind of lock an owner that holds it for
+ * a time, asleep, and a waiter that wants it meanwhile and measures how long it took. Begins when
+ * it is asked to; says of each wait when it began, milliseconds of the epoch, and how many
+ * nanoseconds it took.
  */
 public class Locks {
     static final class Account {}
@@ -13,7 +14,8 @@ public class Locks {
     static final int TIMES = 40;
     static final long HOLD_MS = 30;
 
-    // No lambdas inside the locks: a JVM links one at its first use, and takes locks of its own for that.
+    // No lambdas inside the locks: a JVM links one at its first use, and takes locks
+    // of its own for that.
     static final class Clock implements Runnable {
         long at;
 

@@ -1,7 +1,10 @@
 import java.net.InetAddress;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Looks up names that are not there all the time, each once, from four threads, until it is told to stop; then says the longest in ms. */
+/**
+ * Looks up names that are not there all the time, each once, from four threads, until it is asked
+ * to stop; then says the longest in ms.
+ */
 public class Lookups {
     static final AtomicLong LONGEST = new AtomicLong();
 

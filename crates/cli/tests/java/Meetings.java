@@ -4,9 +4,11 @@ import java.nio.channels.Selector;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Two threads that meet at a monitor again and again: one holds it for about as long as a JVM up to 17 lets a waiting thread sleep
- * before that one looks for itself, so that often nobody wakes it; the other one waits for it, and then waits for something else, in
- * epoll_wait. When it is told to, it does so for a time and says how long the other was blocked by the JVM's own account, milliseconds.
+ * Two threads that meet at a monitor again and again: one holds it for about as long as a JVM up
+ * to 17 lets a waiting thread sleep before that one looks for itself, so that often nobody wakes
+ * it; the other one waits for it, and then waits for something else, in epoll_wait. When it is
+ * asked to, it does so for a time and says how long the other was blocked by the JVM's own
+ * account, milliseconds.
  */
 public class Meetings {
     static final long HOLD_NS = 1_900_000;

@@ -2,7 +2,7 @@ import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileNotFoundException;
 
-/** Opens a file that is there so often, and one that is not, when it is told to; then waits. */
+/** Opens a file that is there so often, and one that is not, when it is asked to; then waits. */
 public class Opens {
     static volatile Object sink;
 

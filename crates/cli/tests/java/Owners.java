@@ -1,6 +1,7 @@
 /**
- * A thread that wants a lock again and again which a new thread holds each time: threads that come one after the other get
- * the same stack. Says whom it waited for, in order. The argument: how often.
+ * A thread that wants a lock again and again which a new thread holds each time: threads that
+ * come one after the other get the same stack. Says whom it waited for, in order. The
+ * argument: how often.
  */
 public class Owners {
     static final class Turn {

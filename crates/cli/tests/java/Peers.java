@@ -5,8 +5,9 @@ import java.net.Socket;
 import java.net.UnknownHostException;
 
 /**
- * Connects to a server of its own, and to a port where none is any more, and resolves a name that is in /etc/hosts and one that
- * cannot be asked for, when it is told to. Says with whom it connects.
+ * Connects to a server of its own, and to a port where none is any more, and resolves a
+ * name that is in /etc/hosts and one that cannot be asked for, when it is asked to. Says
+ * with whom it connects.
  */
 public class Peers {
     static final int TIMES = 5;

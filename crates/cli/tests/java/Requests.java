@@ -3,8 +3,8 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
 /**
- * A server whose every 100th request is slow by construction: it takes a lock that another thread holds asleep. All others
- * sleep for 2 ms, the slow ones too.
+ * A server whose every 100th request is slow by construction: it takes a lock that another thread
+ * holds asleep. All others sleep for 2 ms, the slow ones too.
  */
 public class Requests {
     @Name("shop.Request")

@@ -6,9 +6,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Does nothing until it is told to: "gc", "lock MS" (one thread holds a monitor, another waits for it), "threads MS" (a hundred
- * more for a while), "pool N" (so many threads without a task), "ask MS" (one of them has a task that waits for an answer),
- * "quit".
+ * Does nothing until it is asked to: "gc", "lock MS" (one thread holds a monitor, another waits for
+ * it), "threads MS" (a hundred more for a while), "pool N" (so many threads without a task), "ask
+ * MS" (one of them has a task that waits for an answer), "quit".
  */
 public class Slow {
   private static final Object LEDGER = new Object();

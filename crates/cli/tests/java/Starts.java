@@ -3,9 +3,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Starts threads one after the other from a method of its own when it is told to, and says of each how long start() took and
- * how long it was until the thread ran, by its own clock, and how long it had waited for a CPU by then, as the kernel counts.
- * Arguments: how many; how many threads burn meanwhile.
+ * Starts threads one after the other from a method of its own when it is asked to, and says of
+ * each how long start() took and how long it was until the thread ran, by its own clock, and how
+ * long it had waited for a CPU by then, as the kernel counts. Arguments: how many; how many
+ * threads burn meanwhile.
  */
 public class Starts {
     static volatile boolean burns = true;

@@ -1,8 +1,9 @@
 import java.io.File;
 
 /**
- * Collections that must wait for a thread in a loop without polls (run with -XX:-UseCountedLoopSafepoints
- * -XX:LoopStripMiningIter=0), or plain ones. Arguments: "loop" or "plain", seconds. Says how long the longest loop took.
+ * Collections that must wait for a thread in a loop without polls (run with
+ * -XX:-UseCountedLoopSafepoints -XX:LoopStripMiningIter=0), or plain ones. Arguments: "loop" or
+ * "plain", seconds. Says how long the longest loop took.
  */
 public class Stops {
     static volatile int sum;

@@ -1,7 +1,10 @@
 import java.math.BigInteger;
 import java.util.Random;
 
-/** Computes for some tenths of a second: sums of products, or products of large numbers. Prints what it took. */
+/**
+ * Computes for some tenths of a second: sums of products, or products of large numbers.
+ * Prints what it took.
+ */
 public final class Sums {
   public static void main(String[] args) {
     int rounds = Integer.parseInt(args[1]);

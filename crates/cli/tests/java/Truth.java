@@ -11,9 +11,10 @@ import java.util.Scanner;
 import sun.misc.Unsafe;
 
 /**
- * Waits whose causes are made from outside or by the program itself, each on a thread of its own, which measures them: wall-clock
- * time without its time on a CPU. Steps are read from standard input; each says "begun NAME", in the end "step NAME" with
- * nanoseconds off the CPU and how often its thread was switched out.
+ * Waits whose causes are made from outside or by the program itself, each on a thread of its own,
+ * which measures them: wall-clock time without its time on a CPU. Steps are read from standard
+ * input; each says "begun NAME", in the end "step NAME" with nanoseconds off the CPU and how often
+ * its thread was switched out.
  */
 public class Truth {
     static final int PAGE = 4096;
@@ -93,7 +94,10 @@ public class Truth {
         }
     }
 
-    /** Burns CPU in a control group, and leaves it for another: what comes behind is not measured and must not be held back. */
+    /**
+     * Burns CPU in a control group, and leaves it for another: what comes behind is not measured
+     * and must not be held back.
+     */
     static void spin(Clock clock, Path group, Path other, long ms) throws Exception {
         byte[] self = Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName().toString().getBytes();
         Files.write(group, self);

@@ -1,8 +1,8 @@
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A virtual thread holds a lock, asleep, for which a thread of the platform waits; over and over. Virtual threads are started by
- * reflection, so that it compiles for JDKs that have none.
+ * A virtual thread holds a lock, asleep, for which a thread of the platform waits; over and over.
+ * Virtual threads are started by reflection, so that it compiles for JDKs that have none.
  */
 public class VirtualLocks {
     static final int TIMES = 40;

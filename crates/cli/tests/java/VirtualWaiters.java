@@ -2,8 +2,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Threads of the platform hold a monitor and a lock, asleep, for which virtual threads wait; over and over. What the waits took in
- * all, the program measures and says. Virtual threads are started by reflection, so that it compiles for JDKs that have none.
+ * Threads of the platform hold a monitor and a lock, asleep, for which virtual threads wait; over
+ * and over. What the waits took in all, the program measures and says. Virtual threads are started
+ * by reflection, so that it compiles for JDKs that have none.
  */
 public class VirtualWaiters {
     static final int TIMES = 25;

@@ -3,8 +3,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Virtual threads, started by reflection so that it compiles for JDKs that have none: many sleep, some wait for a lock, and a few
- * never rest, so that each switch of theirs would hit a probe; with an argument there are none of those.
+ * Virtual threads, started by reflection so that it compiles for JDKs that have none: many sleep,
+ * some wait for a lock, and a few never rest, so that each switch of theirs would hit a probe; with
+ * an argument there are none of those.
  */
 public class VirtualWaits {
     static final int SLEEPERS = 40;

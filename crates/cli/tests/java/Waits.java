@@ -1,4 +1,6 @@
-/** Threads whose time is known by construction: one sleeps, one computes, one does both in turns. */
+/**
+ * Threads whose time is known by construction: one sleeps, one computes, one does both in turns.
+ */
 public class Waits {
   static volatile long sink;
 

@@ -13,7 +13,8 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Threads whose wakers are known, next to some that do nothing but run: of each wait there is one thing that ends it.
+ * Threads whose wakers are known, next to some that do nothing but run: of each wait there is
+ * one thing that ends it.
  *
  * <p>Argument: a file of 64 MB, which is read around the page cache.
  */
@@ -21,7 +22,10 @@ public final class Wakers {
   private static final int ROUNDS = 200;
   private static final int BLOCK = 1 << 20;
 
-  /** Milliseconds that a nap takes: long enough that no CPU sees more than 1000 waits a second, of which the rest is summed. */
+  /**
+   * Milliseconds that a nap takes: long enough that no CPU sees more than 1000 waits a second, of
+   * which the rest is summed.
+   */
   private static final int NAP = 10;
 
   private static volatile boolean over;
@@ -37,7 +41,8 @@ public final class Wakers {
         new Thread(
             () -> {
               try {
-                // Until all have their names at the kernel, and whoever remembers another one has forgotten it.
+                // Until all have their names at the kernel, and whoever remembers another
+                // one has forgotten it.
                 nap(1500);
                 job.run();
               } catch (Exception e) {

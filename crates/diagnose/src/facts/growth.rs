@@ -57,6 +57,8 @@ super::metrics! {
     /// The same, with their number.
     HANDSHAKES_COUNTED = "handshakes-counted",
         "{count} × {handshake} in the slow windows: {value:.1} a second, {baseline:.1} in the baseline";
+    /// By which methods of libraries one of the application comes to where the time is spent.
+    THROUGH = "called-through", "called through {methods}";
     /// Connections that are opened, of an operation or a second.
     CONNECTIONS = "connections-opened",
         "[each {noun} opens {value} connections|{value} connections are opened a second] instead of [{baseline}|none]";
@@ -73,6 +75,10 @@ super::metrics! {
     /// Calls that are made more often, and what they take in all.
     MORE_CALLS = "more-calls",
         "[each {noun} calls {call}() {value} times|threads call {call}() {value} times a second] instead of {baseline}[ in {place}][, called from {caller}]: [{took!} instead of {took-baseline!}][{threads:.1} of them at a time instead of {threads-baseline:.1}]";
+    /// Calls of which each of fewer operations makes more, in the title of what waits in them.
+    ASKED_MORE = "asked-more", "each {noun} calls {call}() {value} times instead of {baseline}";
+    /// What waits for the network to connect.
+    CONNECTING = "waits-to-connect", "these are waits for connections to be made";
     /// The same calls, counted.
     CALLS = "calls-counted", "{call}() {value} times {each}, {baseline} in the baseline";
     /// Fewer operations that take as long as ever, or add up to little of what was lost.

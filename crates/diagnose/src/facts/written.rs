@@ -2,7 +2,7 @@
 
 super::metrics! {
     /// Time of a stop in which the log was written.
-    IN_STOP = "log-written-in-stop", "the VM thread wrote the log for {value} of a stop of {stop}";
+    IN_STOP = "log-written-in-stop", "the JVM wrote its log for {value} of a stop of {stop}";
     /// The longest of these writes, and what it waited for.
     WRITE = "log-write", "{thread} was in {call}()[ to {file}] for {value}[, {waited-for} ({function})][; {meanwhile}]";
     /// A write that was traced.

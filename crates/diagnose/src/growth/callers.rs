@@ -64,9 +64,35 @@ impl<'a> Callers<'a> {
         self.nearest(parts, per, |name| self.is_new(name))
     }
 
+    /// The methods by which the code of the application, whose main class is known, comes to a
+    /// place in the code of others: its own nearest one last. Empty where the place is its own, or
+    /// most of the time did not come from one method of its own.
+    pub(super) fn way_from_own(
+        &self,
+        parts: &[&Part<'a>],
+        per: &Per,
+        place: &str,
+        main: &str,
+    ) -> Vec<&'a str> {
+        let Some(package) = package_of(main).filter(|package| !place.starts_with(package)) else {
+            return Vec::new();
+        };
+        let mut way = self.mostly_on(parts, per, |_| true);
+        let own = way.iter().position(|name| name.starts_with(package));
+        way.truncate(own.map_or(0, |own| own + 1));
+        way.retain(|name| *name != place);
+        way
+    }
+
     /// The nearest method that is on the stacks of most of some parts' slow time and that may be
     /// it.
     fn nearest(&self, parts: &[&Part<'a>], per: &Per, may: impl Fn(&str) -> bool) -> Option<&'a str> {
+        self.mostly_on(parts, per, may).into_iter().next()
+    }
+
+    /// The methods that are on the stacks of most of some parts' slow time and that may be meant,
+    /// the nearest first.
+    fn mostly_on(&self, parts: &[&Part<'a>], per: &Per, may: impl Fn(&str) -> bool) -> Vec<&'a str> {
         // How much of the time each was called for, and how far away it is at most.
         let mut calls: FxHashMap<&'a str, (f64, usize)> = FxHashMap::default();
         let mut all = 0.0;
@@ -79,8 +105,18 @@ impl<'a> Callers<'a> {
             }
         }
         let mostly = |(name, (slow, _)): &(&str, (f64, usize))| *slow >= CALLED_MOSTLY * all && may(name);
-        calls.into_iter().filter(mostly).min_by_key(|(name, (_, away))| (*away, *name)).map(|(name, _)| name)
+        let mut found: Vec<_> = calls.into_iter().filter(mostly).collect();
+        found.sort_unstable_by_key(|(name, (_, away))| (*away, *name));
+        found.into_iter().map(|(name, _)| name).collect()
     }
+}
+
+/// What the names of an application's own methods begin with, by its main class: the first two
+/// parts of its package, `com.example.` of `com.example.shop.Main`.
+fn package_of(main: &str) -> Option<&str> {
+    let mut dots = main.match_indices('.').map(|(at, _)| at + 1);
+    let first = dots.next()?;
+    Some(&main[..dots.next().unwrap_or(first)])
 }
 
 /// Milliseconds an operation in the slow windows and in the baseline.
@@ -130,6 +166,7 @@ mod tests {
 
     use super::*;
     use crate::built::Built;
+    use crate::growth::Each;
 
     #[test]
     fn what_a_method_does_is_named_by_what_it_calls_of_the_jdk_for_most_of_its_time() {
@@ -150,5 +187,26 @@ mod tests {
         let recording = built.sealed();
         assert_eq!(mostly_in(&recording, &mostly, own[0]), Some(("java.util.HashMap.get", 0.5)));
         assert_eq!(mostly_in(&recording, &hardly, own[0]), None);
+    }
+
+    #[test]
+    fn time_in_the_code_of_a_library_has_its_way_from_the_applications_own() {
+        let mut built = Built::jvm("25", "G1", 10.0);
+        let mut part = Part::default();
+        let place = "com.google.Uninterruptibles.sleep";
+        for client in ["shop.push.Sender.first", "shop.push.Sender.second"] {
+            let frames = [place, "com.google.RateLimiter.acquire", "shop.push.Sender.send", client];
+            let frames = frames.map(|name| (name, FrameType::C2));
+            part.by_stack.insert(built.stack(&frames).unwrap(), [10.0, 0.0, 0.0]);
+        }
+        let recording = built.sealed();
+        let per = Per { each: Each::Operation, by: [100.0; FRAMES] };
+        let callers = Callers::of(&recording, [&part].into_iter(), &per);
+        let way = |place: &str, main: &str| callers.way_from_own(&[&part], &per, place, main);
+        let expected = ["com.google.RateLimiter.acquire", "shop.push.Sender.send"];
+        assert_eq!(way(place, "shop.push.Main"), expected);
+        assert_eq!(way("shop.push.Sender.send", "shop.push.Main"), [""; 0], "its own");
+        assert_eq!(way(place, "org.launcher.Main"), [""; 0], "what is the application's own is not known");
+        assert_eq!(way(place, "Main"), [""; 0]);
     }
 }

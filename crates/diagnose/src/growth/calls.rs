@@ -10,6 +10,8 @@
 //! parts of an operation's time that grew ─▶ those whose stacks are in that call ─▶ one finding
 //! ```
 
+use std::cmp::Reverse;
+
 use fathom_recording::vocabulary::{count, kind};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -58,6 +60,8 @@ const CONNECT: &str = "connect";
 /// How many times as many calls an operation must make, and how many more.
 const TIMES: f64 = 3.0;
 const MORE: f64 = 3.0;
+/// The same of connections: most operations need none of their own.
+const MORE_CONNECTS: f64 = 0.5;
 /// The same a second, where operations are not counted.
 const MORE_PER_S: f64 = 100.0;
 /// How many times as many the threads must make in a second: a thread that polls makes as many as
@@ -77,6 +81,9 @@ pub(super) struct Calls<'a> {
     family: &'static [&'static str],
     /// Whose they are: a second's where operations are not counted.
     pub(super) each: Each,
+    /// Whether threads make more of them in a second, too, and not only for each of fewer
+    /// operations.
+    pub(super) more_a_second: bool,
     /// How many, in the slow windows and in the baseline.
     pub(super) slow: f64,
     pub(super) base: f64,
@@ -111,15 +118,21 @@ pub(super) fn grown<'a>(
         let family = family_of(name)?;
         let (rate, usual) = a_second(by_thread.values(), &lengths_ms);
         let (slow, base) = each_one(by_thread.values(), per, &lengths_ms);
-        let more = if per.each.is_counted() { MORE } else { MORE_PER_S };
-        let grew = slow >= TIMES * base && slow >= base + more && rate >= MORE_A_SECOND * usual;
-        grew.then_some(Calls { name, family, each: per.each, slow, base, by_thread })
+        let more = match per.each.is_counted() {
+            true if family.contains(&CONNECT) => MORE_CONNECTS,
+            true => MORE,
+            false => MORE_PER_S,
+        };
+        let grew = slow >= TIMES * base && slow >= base + more;
+        let more_a_second = rate >= MORE_A_SECOND * usual;
+        grew.then_some(Calls { name, family, each: per.each, more_a_second, slow, base, by_thread })
     };
     let more = |calls: &Calls<'_>| (calls.slow - calls.base) as i64;
     let place = |calls: &Calls<'_>| calls.family.iter().position(|name| *name == calls.name);
     let mut grown: Vec<Calls<'a>> = by_name.into_iter().filter_map(of).collect();
     // Of calls that grew alike, the first of their family.
-    grown.sort_by(|a, b| more(b).cmp(&more(a)).then_with(|| place(a).cmp(&place(b))));
+    let order = |calls: &Calls<'_>| (!calls.more_a_second, Reverse(more(calls)), place(calls));
+    grown.sort_by_key(order);
     let mut seen: Vec<&[&str]> = Vec::new();
     grown.retain(|calls| {
         !seen.contains(&calls.family) && {
@@ -195,6 +208,23 @@ impl<'a> Calls<'a> {
             self.by_thread.iter().filter(|(id, _)| threads.contains(id)).map(|(id, n)| (*id, *n)).collect();
         let (slow, base) = each_one(by_thread.values(), per, lengths_ms);
         Self { slow, base, by_thread, ..self.clone() }
+    }
+
+    /// The calls that the threads of a part make for it, where their number grew by a larger
+    /// factor than the time of each: the peer is asked more often rather than slower.
+    pub(super) fn asked_more(
+        &self,
+        case: &Case<'_>,
+        per: &Per,
+        lengths_ms: &[f64; FRAMES],
+        grown: &Grown<'_>,
+    ) -> Option<Self> {
+        let own = self.of_threads(per, lengths_ms, &grown.part.threads.iter().copied().collect());
+        let times = own.slow / own.base.max(f64::MIN_POSITIVE);
+        let longer = grown.slow / grown.base.max(f64::MIN_POSITIVE);
+        let is_so =
+            per.each.is_counted() && times >= TIMES && own.slow >= own.base + MORE && times * times >= longer;
+        (is_so && self.make(case.recording, grown)).then_some(own)
     }
 
     /// Whether it is connections that are opened.

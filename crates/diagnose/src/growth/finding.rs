@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::{fact, kind, label};
 
 use super::answers::Answers;
 use super::callers::{Callers, mostly_in};
+use super::calls::Calls;
 use super::carriers::has_carried;
 use super::lead::Lead;
 use super::parts::Part;
@@ -94,7 +95,8 @@ impl<'a> Growth<'a> {
         }
         // Each new connection takes a round trip and whatever the peer does to accept it, and waits
         // on it follow from that.
-        let connects = self.calls.iter().find(|c| c.connects() && key.category == Category::Network);
+        let connects =
+            self.calls.iter().find(|c| c.more_a_second && c.connects() && key.category == Category::Network);
         evidence.extend(connects.map(|calls| {
             Evidence::summed("connections and system calls, counted", words::connections(calls))
         }));
@@ -104,7 +106,15 @@ impl<'a> Growth<'a> {
         let sure = ground.because(case, cost_ms, why);
         let mut finding = case.finding_by(rule, words::layer(key.category), jvm, sure, cost_ms);
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), per);
-        let caller = callers.new_one(&[part], per, key.place);
+        let way_from_own = callers.way_from_own(&[part], per, key.place, case.jvm_name(jvm));
+        let (own, through) =
+            way_from_own.split_last().map_or((None, &[][..]), |(own, way)| (Some(*own), way));
+        let caller = callers.new_one(&[part], per, key.place).or(own);
+        if !through.is_empty() {
+            let through: Vec<&str> = through.iter().rev().copied().collect();
+            let fact = facts::THROUGH.fact().with("methods", Value::name(through.join(" → ")));
+            evidence.push(Evidence::summed("stacks", fact));
+        }
         let mut also: Vec<Fact> = connects.map(words::connections).into_iter().chain(behind).collect();
         let growth = match sender {
             Some(sender) => {
@@ -133,10 +143,11 @@ impl<'a> Growth<'a> {
         let others_wait = way.is_some() || !lead.behind.is_empty();
         finding.meaning = words::meaning(key.category, others_wait && sender.is_none()).fact().into();
         finding.evidence = evidence;
+        let connecting = connecting(case, key, part);
         finding.remedies = connects.map(|_| remedies::KEEP_CONNECTIONS.remedy()).into_iter().collect();
         match sender {
             Some(_) => finding.remedies.push(remedies::TAKE_IN_FASTER.remedy()),
-            None if connecting(case, key, part) => finding.remedies = vec![remedies::CONNECT_ONCE.remedy()],
+            None if connecting => finding.remedies = vec![remedies::CONNECT_ONCE.remedy()],
             None => finding.remedies.push(words::remedy(key.category)),
         }
         if pins(case, key, part) {
@@ -150,7 +161,20 @@ impl<'a> Growth<'a> {
             finding.evidence.insert(0, fewer.evidence());
             finding.remedies.insert(0, remedies::FIND_LOST_PERMITS.remedy());
         }
+        if connecting {
+            also.push(facts::CONNECTING.fact());
+        }
+        let more = |calls: &Calls<'a>| calls.asked_more(case, &self.per, &self.lengths_ms, lead.part);
+        if let Some(asked) = self.calls.iter().filter(|calls| !calls.more_a_second).find_map(more) {
+            also.push(words::asked_more(&asked));
+            finding.evidence.insert(
+                1.min(finding.evidence.len()),
+                Evidence::summed("system calls, counted by the second", words::counted(&asked)),
+            );
+            finding.remedies.insert(0, remedies::ASK_ONCE.remedy());
+        }
         if key.category == Category::Network
+            && !connecting
             && let Some(answers) = Answers::of(case, part)
         {
             also.push(answers.in_title());
@@ -184,8 +208,10 @@ impl<'a> Growth<'a> {
             checks::SAME_PARTS.fact().into(),
         ];
         finding.windows = marked(case, part);
+        // What a thread that runs waits for now and then is another matter.
         finding.chain = part
             .longest
+            .filter(|_| !key.category.is_running())
             .map(|(_, thread, from_ns, to_ns)| case.chains().of_thread(thread, Window { from_ns, to_ns }));
         finding
     }

@@ -339,7 +339,8 @@ impl<'a> Growth<'a> {
             let by = made.iter().map(|g| g.by()).sum();
             (made, by)
         };
-        let calls = self.calls.iter().map(|calls| (calls, made_by(calls)));
+        let more = self.calls.iter().filter(|calls| calls.more_a_second);
+        let calls = more.map(|calls| (calls, made_by(calls)));
         if let Some((calls, (made, by))) = calls.max_by(|a, b| a.1.1.total_cmp(&b.1.1)).filter(|_| most > 0) {
             let share = by / self.all().max(f64::MIN_POSITIVE);
             let worked = left.iter().filter(|g| g.key.category != Category::Idle);

@@ -80,7 +80,12 @@ impl<'a> Growth<'a> {
             (calls, left.iter().copied().filter(is_made).collect::<Vec<_>>())
         };
         let by = |made: &[&Grown<'_>]| made.iter().map(|g| g.by()).sum::<f64>();
-        let new = self.calls.iter().map(made).filter(|(_, made)| self.is_felt(made));
+        let new = self
+            .calls
+            .iter()
+            .filter(|calls| calls.more_a_second)
+            .map(made)
+            .filter(|(_, made)| self.is_felt(made));
         new.max_by(|a, b| by(&a.1).total_cmp(&by(&b.1)))
     }
 

@@ -290,8 +290,34 @@ pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for
     assert_eq!((opened.rule, opened.named()), (RULE, "10.0.0.7:5432"), "{opened:#?}");
     opened.title.states(&facts::CONNECTIONS, &[("value", "6.0")]);
     opened.remedies[0].change.states(&remedies::KEEP_CONNECTIONS, &[]);
+    // One for each operation is many where none was opened.
+    diagnosis(13).findings[0].title.states(&facts::CONNECTIONS, &[("value", "1.0")]);
     let kept = &diagnosis(1).findings[0];
     assert_eq!(kept.title.fact().find(&facts::CONNECTIONS), None);
+}
+
+#[test]
+pub(super) fn a_peer_that_is_asked_more_often_by_fewer_operations_is_not_slower() {
+    let diagnosis = |calls_now: u64| {
+        // Of 300 operations a second 10 are left.
+        let mut service = Service::of((300.0, 10.0));
+        for i in 0..8 {
+            let name = format!("worker-{i}");
+            let thread = service.thread(&name);
+            service.off(thread, &QUERY, (3, 80), &[(label::PEER, "10.0.0.7:5432")]);
+            for s in 0..60 {
+                let calls = if is_slow(s) { 10 * calls_now } else { 300 * 2 };
+                service.built.counted_calls(&name, "read", s as f64, 1_000.0, calls / 8);
+            }
+        }
+        service.diagnosis().findings.remove(0)
+    };
+    let rows = diagnosis(60);
+    assert_eq!((rows.rule, rows.named()), (RULE, "10.0.0.7:5432"), "{rows:#?}");
+    rows.title.states(&facts::ASKED_MORE, &[("call", "read"), ("value", "60"), ("baseline", "2.0")]);
+    assert!(rows.advises(&remedies::ASK_ONCE), "{rows:#?}");
+    let slow = diagnosis(2);
+    assert_eq!(slow.title.fact().find(&facts::ASKED_MORE), None, "{slow:#?}");
 }
 
 #[test]

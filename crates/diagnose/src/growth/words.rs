@@ -184,6 +184,12 @@ pub(super) fn more_calls(calls: &Calls<'_>, place: &str, caller: Option<&str>, t
     }
 }
 
+/// The same of a wait for those who are asked.
+pub(super) fn asked_more(calls: &Calls<'_>) -> Fact {
+    let made = of_calls(&facts::ASKED_MORE, calls).over(Value::plain(calls.base));
+    made.with("call", Value::name(calls.name))
+}
+
 /// A metric with how many calls there are, and of what.
 fn of_calls(metric: &'static Metric, calls: &Calls<'_>) -> Fact {
     metric

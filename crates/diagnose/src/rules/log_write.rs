@@ -38,7 +38,7 @@ const WAITED_FOR: [(&str, &str); 9] = [
 /// that is known.
 pub(super) type Written<'a> = (Span<'a>, f64, Span<'a>, Fact);
 
-/// Stops of a JVM in some windows in which its VM thread wrote the log for so long at least.
+/// Stops of a JVM in some windows in which it wrote the log for so long at least.
 pub(super) fn in_stops<'a>(
     case: &Case<'a>,
     jvm: ProcessId,

@@ -15,6 +15,9 @@ use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 /// A stop that is worth a finding whatever it is of the whole, milliseconds: requests time out.
 const LONG_MS: f64 = 1_000.0;
 
+/// Stops of most threads at once that are so many, and so short in the mean, milliseconds: few
+/// threads that are each stopped at every system call, as a tracer does.
+const HAIL: (usize, f64) = (50, 50.0);
 /// Share of the time in which threads have work that a tracer must take.
 const TRACED_SHARE: f64 = 0.05;
 
@@ -79,9 +82,13 @@ impl Rule for ProcessStopped {
                 source: source.into(),
             };
         }
+        let times = slow.ranges().len();
+        let is_hail = times >= HAIL.0 && slow.length_ms() < HAIL.1 * times as f64;
+        if let Some(traced) = is_hail.then(|| Traced::of(case, jvm, &frozen)).flatten() {
+            return Judgement::Found(Box::new(traced.finding(self, case, jvm)));
+        }
         let why = &reasons::THREADS_STOPPED;
         let mut finding = case.finding(self, jvm, Ground::Standstill.because(case, cost_ms, why), cost_ms);
-        let times = slow.ranges().len();
         let title = titles::PROCESS_STOPPED.is(Value::ms(slow.length_ms()));
         let title = title.with("jvm", Value::name(case.jvm_name(jvm)));
         finding.title = title.with("times", (times > 1).then(|| Value::count(times))).into();
@@ -206,6 +213,15 @@ mod tests {
         built.sealed()
     }
 
+    /// The second 10 s of a recording compared with the first.
+    fn halves(recording: &Recording) -> Case<'_> {
+        let window = |from_s: i64, to_s: i64| {
+            vec![crate::Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 }]
+        };
+        let whole = crate::built::whole_run(recording);
+        Case { slow: window(10, 20), base: window(0, 10), whole_run: false, ..whole }
+    }
+
     #[test]
     fn a_process_that_is_stopped_from_outside_is_reported_and_one_that_waits_is_not() {
         let Judgement::Found(finding) = judged(&ProcessStopped, &recording(4, 4)) else {
@@ -240,6 +256,29 @@ mod tests {
         assert!((finding.cost_ms - 3_000.0).abs() < 1e-6);
     }
 
+    #[test]
+    fn many_short_stops_of_few_threads_are_a_tracers() {
+        let mut built = Built::jvm("17", "G1", 20.0);
+        for worker in ["worker-0", "worker-1"] {
+            built.watched(worker, 20.0);
+            for i in 0..200 {
+                let at = f64::from(i) * 0.1;
+                let run = [("app.Main.run", FrameType::C2)];
+                built.on_cpu(worker, &run, at + 0.04, if at >= 10.0 { 50.0 } else { 100.0 });
+                if at >= 10.0 {
+                    let stop = [("ptrace_stop", FrameType::Kernel), ("app.Main.run", FrameType::C2)];
+                    built.with_stack((kind::SCHED_OFF, "sleeping"), worker, &stop, &[], (at + 0.05, 20.0));
+                }
+            }
+        }
+        built.preempted("worker-0", 5.0, 2.0, 0.0, "");
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let case = halves(&recording);
+        let judgement = ProcessStopped.judge(&case, jvm);
+        let Judgement::Found(finding) = judgement else { panic!("{judgement:?}") };
+        assert_eq!(finding.title.fact().metric, &titles::PROCESS_TRACED, "{finding:#?}");
+    }
+
     /// Stops of a tenth of a millisecond, at two system calls of each: of the dip they take half.
     #[test]
     fn stops_that_are_too_short_to_be_recorded_one_by_one_show_a_tracer() {
@@ -259,11 +298,7 @@ mod tests {
         }
         built.preempted("worker-0", 5.0, 2.0, 0.0, "");
         let (jvm, recording) = (built.jvm, built.sealed());
-        let window = |from_s: i64, to_s: i64| {
-            vec![crate::Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 }]
-        };
-        let whole = crate::built::whole_run(&recording);
-        let case = Case { slow: window(10, 20), base: window(0, 10), whole_run: false, ..whole };
+        let case = halves(&recording);
         let judgement = ProcessStopped.judge(&case, jvm);
         let Judgement::Found(finding) = judgement else { panic!("{judgement:?}") };
         let share = finding.fact(&facts::TRACED).number("share").unwrap();

@@ -1,4 +1,5 @@
-//! Writes of the JVM to its own log that everybody waits for: those of the VM thread.
+//! Writes of the JVM to its own log that everybody waits for: those of the VM thread and of the
+//! collector's workers, who log phases of a pause as well.
 //!
 //! Unified logging writes in the thread that logs (`LogFileStreamOutput::write`,
 //! logFileStreamOutput.cpp, JDK 9 on; JDK 8: `fileStream::write`, ostream.cpp), and the VM thread
@@ -6,7 +7,7 @@
 //! writes. The stack shows which it is, or the path, where the command line names it as a log.
 
 use fathom_recording::vocabulary::{fact, kind, label};
-use fathom_recording::{ProcessId, Recording, Span, StackId};
+use fathom_recording::{ProcessId, Recording, Role, Span, StackId, Thread};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::intervals::Intervals;
@@ -27,24 +28,28 @@ const LOGGING: [&str; 6] = [
     "fileStream::write",
 ];
 
-/// Writes of the VM thread of a JVM to the JVM's log: calls, and times off the CPU in them.
+/// Writes of these threads of a JVM to the JVM's log: calls, and times off the CPU in them.
 pub(crate) fn log_writes<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
-    let Some(name) = recording.strings.find(VM_THREAD) else { return by_stops(recording, jvm) };
     let args = recording.processes.get(jvm.index()).and_then(|p| p.fact(fact::JVM_ARGS)).unwrap_or_default();
-    let is_vm: Vec<bool> = recording.threads.iter().map(|thread| thread.name == name).collect();
-    let is_vm = |span: &Span<'_>| {
-        let of_vm = span.thread().and_then(|id| is_vm.get(id.index()));
-        of_vm == Some(&true) && span.process() == jvm
+    let vm = recording.strings.find(VM_THREAD);
+    let stops = |thread: &Thread| Some(thread.name) == vm || thread.role == Role::Gc;
+    let of_stops: Vec<bool> = recording.threads.iter().map(stops).collect();
+    if !of_stops.contains(&true) {
+        return by_stops(recording, jvm);
+    }
+    let is_its = |span: &Span<'_>| {
+        let of_stops = span.thread().and_then(|id| of_stops.get(id.index()));
+        of_stops == Some(&true) && span.process() == jvm
     };
     let mut known: FxHashMap<StackId, bool> = FxHashMap::default();
     let mut is_log = |span: &Span<'_>| {
         let logs = |stack| *known.entry(stack).or_insert_with(|| has_logging(recording, stack));
         span.stack().is_some_and(logs) || span.label(label::PATH).is_some_and(|path| is_named(args, path))
     };
-    // Whose they are is asked first: of very many, few are that thread's.
-    let calls = recording.spans_of(kind::SYSCALL).filter(is_vm);
+    // Whose they are is asked first: of very many, few are those threads'.
+    let calls = recording.spans_of(kind::SYSCALL).filter(is_its);
     let calls = calls.filter(|span| WRITES.contains(&span.name()));
-    let switches = recording.spans_of(kind::SCHED_OFF).filter(is_vm);
+    let switches = recording.spans_of(kind::SCHED_OFF).filter(is_its);
     let switches = switches.filter(|s| s.label(label::SYSCALL).is_some_and(|call| WRITES.contains(&call)));
     let writes: Vec<Span<'a>> = calls.chain(switches).filter(|span| is_log(span)).collect();
     if writes.is_empty() { by_stops(recording, jvm) } else { writes }

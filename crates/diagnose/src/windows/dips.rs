@@ -20,6 +20,7 @@
 //!    level that it keeps for half of the time is the usual one.
 //! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow
 //!    recovery counts.
+//!    A tick at its edge in which several times as much was done as within is of both sides.
 //! 5. Of a dip of several levels the deepest counts, where most is lost there.
 
 mod apart;
@@ -53,6 +54,9 @@ const BEFORE: usize = 10;
 const FALLEN_TO: f64 = 0.5;
 /// Ticks by which an end of a level may be off.
 const EDGE_TICKS: usize = 2;
+/// A tick at the edge of a dip is one of both sides where so many times as much is done in it as in
+/// one within, and more by this part of the usual.
+const PARTLY: (f64, f64) = (3.0, 0.1);
 /// Ticks between two dips that make them one.
 const BRIDGE: usize = 2;
 /// Ticks below which a series is too short to know what is usual.
@@ -228,6 +232,13 @@ fn find_apart_from_levels(
     let whole = slow.clone();
     let apart = apart(&progress.values, &ranges(&slow, begin), &by_tick, &usual);
     slow.iter_mut().zip(&apart).for_each(|(slow, apart)| *slow &= !apart);
+    if !progress.of_latency {
+        for (from, to) in ranges(&slow, begin) {
+            let (first, last) = partly_slow(&progress.values[from..to], &usual);
+            slow[from] &= !first;
+            slow[to - 1] &= !last;
+        }
+    }
     let slow_ticks = ranges(&slow, begin);
     let around = |i: usize| whole[i.saturating_sub(1)..(i + 2).min(whole.len())].iter().any(|s| *s);
     let normal: Vec<bool> = (0..slow.len()).map(|i| i >= begin && !around(i)).collect();
@@ -243,6 +254,21 @@ fn find_apart_from_levels(
             .map(|((from, to), share)| (progress.window(from, to), share)),
         base,
     }
+}
+
+/// Whether the first and the last tick of a dip are slow for a part of them only. Where next to
+/// nothing is done in a dip, the operations of such a tick outnumber those of all others, and what
+/// an operation takes would be theirs.
+fn partly_slow(dip: &[Option<f64>], usual: &Usual) -> (bool, bool) {
+    let [first, within @ .., last] = dip else { return (false, false) };
+    let within = stats::sorted(within.iter().flatten().copied());
+    let Some(median) = stats::median(&within).filter(|_| within.len() >= MIN_TICKS) else {
+        return (false, false);
+    };
+    let is_partly = |tick: &Option<f64>| {
+        tick.is_some_and(|done| done > PARTLY.0 * median && done - median > PARTLY.1 * usual.level)
+    };
+    (is_partly(first), is_partly(last))
 }
 
 /// The longest level between change points, from `begin` on, that lasts and is lower than usual by

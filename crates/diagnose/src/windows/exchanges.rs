@@ -19,7 +19,7 @@ use fathom_recording::{Count, ProcessId, Recording, Role, Series};
 
 use super::dips::{self, Found};
 use super::progress::{Progress, REQUESTS};
-use crate::{Window, sight};
+use crate::{Window, sight, stats};
 
 /// Calls that take what a peer sent, and calls that send.
 const READ: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
@@ -30,6 +30,9 @@ const TICK_NS: i64 = 1_000_000_000;
 const REQUESTS_TICK_NS: i64 = 500_000_000;
 /// A day of ticks, so that no input asks for unbounded memory.
 const MOST_TICKS: i64 = 86_400;
+/// Two levels are the same where they differ by less than this part of what another one is above
+/// them.
+const AS_BEFORE: f64 = 0.25;
 /// Exchanges a second below which there is no level that could fall.
 const LEAST_PER_S: f64 = 20.0;
 
@@ -39,17 +42,38 @@ pub(crate) fn find(recording: &Recording, jvms: &[ProcessId]) -> Option<(Progres
     let of_each = jvms.iter().filter_map(|jvm| {
         let progress = of(recording, *jvm)?;
         let found = dips::find(&progress).filter(|found| !found.slow.is_empty())?;
+        if is_rise_between(&progress, &found) {
+            return None;
+        }
         Some((lost(&progress, &found), progress, found))
     });
     let (_, progress, found) = of_each.max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some((progress, found))
 }
 
+/// Whether more exchanges were made for a time, and as few before it as after it: what begins and
+/// ends with them is the trouble as well as it may be health, for an operation may make more of
+/// them. A warm-up rises to what is usual; before this there is a level.
+fn is_rise_between(progress: &Progress, found: &Found) -> bool {
+    let level = |windows: &[Window]| {
+        stats::median(&stats::sorted(progress.within(windows).map(|value| value.unwrap_or(0.0))))
+    };
+    let Some(warm_up) = found.warm_up else { return false };
+    let later_half = Window { from_ns: warm_up.from_ns + warm_up.length_ns() / 2, ..warm_up };
+    let ends_with_it = found.slow.iter().all(|slow| found.base.iter().all(|base| base.to_ns <= slow.from_ns));
+    let Some(((before, between), after)) =
+        level(&[later_half]).zip(level(&found.base)).zip(level(&found.slow))
+    else {
+        return false;
+    };
+    ends_with_it && (before - after).abs() < AS_BEFORE * (between - after)
+}
+
 /// How many exchanges fewer were made in the slow windows than usual.
 fn lost(progress: &Progress, found: &Found) -> f64 {
     let rate = |windows: &[Window]| {
         let values: Vec<f64> = progress.within(windows).map(|value| value.unwrap_or(0.0)).collect();
-        (crate::stats::mean(&values).unwrap_or(0.0), values.len() as f64)
+        (stats::mean(&values).unwrap_or(0.0), values.len() as f64)
     };
     let ((slow, ticks), (base, _)) = (rate(&found.slow), rate(&found.base));
     (base - slow) * ticks
@@ -186,6 +210,18 @@ mod tests {
         assert_eq!(found.slow.len(), 1);
         assert_eq!((seconds(found.slow[0].from_ns), seconds(found.slow[0].to_ns)), (20, 30));
         assert_eq!(progress.values[25], Some(40.0));
+    }
+
+    #[test]
+    fn more_exchanges_for_a_time_make_neither_side_slow() {
+        let windows = |before: u64, after: u64| {
+            let level = move |s: i64| if s < 20 { before } else { after };
+            let requests = move |s: i64| if (20..40).contains(&s) { 500 } else { level(s) };
+            let (recording, jvm) = recorded(&[("read", &requests), ("write", &requests)]);
+            find(&recording, &[jvm]).map(|(_, found)| found.slow.len())
+        };
+        assert_eq!(windows(200, 200), None, "an operation may have made more of them");
+        assert_eq!(windows(400, 100), Some(1), "fewer than ever");
     }
 
     #[test]

@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.Random;
 import java.util.regex.Pattern;
 
-/** Gives compilers new code all the time: each round is done by lambdas made by a fresh class loader's copy of it. */
+/**
+ * Gives compilers new code all the time: each round is done by lambdas made by a fresh class
+ * loader's copy of it.
+ */
 public class Busy {
   /** One round of work over much of the class library. */
   public static class Round implements Runnable {

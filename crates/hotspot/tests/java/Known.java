@@ -5,8 +5,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Threads that stand still, each in a known chain of calls: interpreted, compiled, inlined, recursive, through lambdas,
- * method handles and reflection. Argument: milliseconds of warming up.
+ * Threads that stand still, each in a known chain of calls: interpreted, compiled, inlined,
+ * recursive, through lambdas, method handles and reflection. Argument: milliseconds of warming up.
  */
 public class Known {
   /** What a chain ends in. Many classes of it, so that no compiler inlines the call. */
@@ -113,7 +113,10 @@ public class Known {
     HANDLE.invokeExact(gate, 1);
   }
 
-  /** Has one subclass until the end: compilers rely on that, and must give their code up when another is loaded. */
+  /**
+   * Has one subclass until the end: compilers rely on that, and must give their code up
+   * when another is loaded.
+   */
   abstract static class Shape {
     abstract int area(Gate gate);
   }

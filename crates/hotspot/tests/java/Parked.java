@@ -9,7 +9,10 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Virtual threads (JDK 21 on) of which known numbers sleep, wait for a lock, at a queue and at a socket; others never rest. */
+/**
+ * Virtual threads (JDK 21 on) of which known numbers sleep, wait for a lock, at a queue and at a
+ * socket; others never rest.
+ */
 public class Parked {
   static final ReentrantLock LOCK = new ReentrantLock();
   static final Object MONITOR = new Object();

@@ -1,4 +1,7 @@
-/** A virtual thread (JDK 21 on) that stays on its carrier: the initialiser of a class waits, which pins it. */
+/**
+ * A virtual thread (JDK 21 on) that stays on its carrier: the initialiser of a class
+ * waits, which pins it.
+ */
 public class Virtual {
   static final class Slow {
     static int value;

@@ -1,7 +1,10 @@
 import java.util.ArrayList;
 import java.util.List;
 
-/** Keeps some megabytes of objects in the young generation. Each line that it reads has it make them anew, or more of them. */
+/**
+ * Keeps some megabytes of objects in the young generation. Each line that it reads has it make them
+ * anew, or more of them.
+ */
 public class Young {
   static final class Item {
     long first;

@@ -107,7 +107,8 @@ pub(crate) fn order(parts: &[(Part, Option<Timestamp>)]) -> Vec<usize> {
         Part::Base => (1, 0),
     });
     if let Some(dates) = dates {
-        by_number.sort_by_key(|i| dates[*i]); // stable: files of equal dates stay in order of number
+        // Stable: files of equal dates stay in order of number.
+        by_number.sort_by_key(|i| dates[*i]);
         return by_number;
     }
     let (ring, newest): (Vec<usize>, Vec<usize>) =

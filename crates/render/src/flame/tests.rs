@@ -148,8 +148,8 @@ fn the_table_tells_self_and_total_and_what_changed() {
     assert!(rows[0].contains("org.example.Main.main") && rows[0].contains("100%"), "{plain}");
 }
 
-/// 100 s of samples: `caller` takes nothing itself, and with what it calls 1.2% of the samples of the
-/// first half, 24% of those of the second.
+/// 100 s of samples: `caller` takes nothing itself, and with what it calls 1.2% of the samples of
+/// the first half, 24% of those of the second.
 fn called_more() -> Flame {
     let mut r = Recording::new();
     let process = r.add_process(Process::default());

@@ -2,8 +2,8 @@ import org.fathom.jmh.FathomProfiler;
 import org.openjdk.jmh.profile.ProfilerException;
 
 /**
- * What {@code -prof fathom} names. JMH looks a profiler that is not its own up by the name of its class, so that the
- * short name is a class of the unnamed package.
+ * What {@code -prof fathom} names. JMH looks a profiler that is not its own up by the name of its
+ * class, so that the short name is a class of the unnamed package.
  */
 public final class fathom extends FathomProfiler {
   /** For JMH's list of profilers ({@code -lprof}), which calls nothing of it. */

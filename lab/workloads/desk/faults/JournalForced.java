@@ -3,7 +3,10 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** Each request forces a line to disk, as it always did: what goes wrong is that others write to the disk. */
+/**
+ * Each request forces a line to disk, as it always did: what goes wrong is that
+ * others write to the disk.
+ */
 public final class JournalForced implements Fault {
     private FileChannel journal;
 

@@ -1,4 +1,6 @@
-/** No fault: the heap is collected once, and a report of a tenth of a second is made each second. */
+/**
+ * No fault: the heap is collected once, and a report of a tenth of a second is made each second.
+ */
 public final class OccasionalGc implements Fault {
     static volatile double last;
 

@@ -2,7 +2,10 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.Statement;
 
-/** Rates are read anew each tenth of a second by whoever comes first, under a lock for which all wait. */
+/**
+ * Rates are read anew each tenth of a second by whoever comes first, under a
+ * lock for which all wait.
+ */
 public final class Stampede implements Fault {
     private Desk desk;
     private long readAt = System.nanoTime();

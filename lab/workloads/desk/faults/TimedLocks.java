@@ -1,7 +1,10 @@
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Two accounts are locked in one order, then in both: whoever gets no second lock waits, lets go and tries again. */
+/**
+ * Two accounts are locked in one order, then in both: whoever gets no second lock waits,
+ * lets go and tries again.
+ */
 public final class TimedLocks implements Fault {
     private final ReentrantLock[] accounts = {new ReentrantLock(), new ReentrantLock()};
 

@@ -3,7 +3,9 @@ import java.util.Random;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 
-/** Each request writes its whole answer into the log many times; the log is flushed at each line. */
+/**
+ * Each request writes its whole answer into the log many times; the log is flushed at each line.
+ */
 public final class ChattyLog implements Fault {
     private static final Logger LOG = LogManager.getLogger(ChattyLog.class);
 

@@ -1,7 +1,7 @@
 import java.util.Map;
 import java.util.Random;
 
-/** Numbers that are none, told by exceptions. */
+/** Numbers that are none, reported by exceptions. */
 public final class ThrowingParser implements Fault {
     @Override public void answer(Map<String, Object> reply, Random random, boolean on) {
         reply.put("sum", sum(on));

@@ -1,7 +1,10 @@
 import java.util.Map;
 import java.util.Random;
 
-/** No fault: some megabytes are kept for a while, and a lock is taken by one request at a time for very little. */
+/**
+ * No fault: some megabytes are kept for a while, and a lock is taken by one request at a
+ * time for very little.
+ */
 public final class UsedCache implements Fault {
     private byte[][] cache = new byte[0][];
     private long asked;

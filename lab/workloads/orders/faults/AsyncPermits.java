@@ -5,7 +5,10 @@ import java.nio.channels.CompletionHandler;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 
-/** Calls of a server that nobody waits for, four at a time; it answers after 20 ms instead of at once. */
+/**
+ * Calls of a server that nobody waits for, four at a time; it answers after
+ * 20 ms instead of at once.
+ */
 public final class AsyncPermits implements Fault {
     private final Semaphore permits = new Semaphore(4);
     private final ConcurrentLinkedQueue<AsynchronousSocketChannel> idle = new ConcurrentLinkedQueue<>();

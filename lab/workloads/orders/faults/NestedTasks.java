@@ -7,7 +7,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Tasks that wait for two tasks of another pool, and then for two that stand in the queue of their own. */
+/**
+ * Tasks that wait for two tasks of another pool, and then for two that stand in
+ * the queue of their own.
+ */
 public final class NestedTasks implements Fault {
     private ExecutorService quotes;
     private ExecutorService prices;

@@ -57,7 +57,10 @@ function useFold(page: Page, id: string, initially: boolean): [boolean, (open: b
   return [choice.folds[id] ?? initially, (open) => page.state.set({ folds: { ...page.state.now.folds, [id]: open } })];
 }
 
-/** Of a lane whose rows have names of their own: how high a row is, and where the first begins below the title. */
+/**
+ * Of a lane whose rows have names of their own: how high a row is, and where the first
+ * begins below the title.
+ */
 export function rowHeight(lane: Lane): number | null {
   if (lane.type === "samples" || lane.type === "states") return SAMPLE_ROW;
   return lane.type === "spans" && lane.rows.length > 1 ? SPAN_ROW : null;

@@ -1,4 +1,5 @@
-// What the colours of a lane mean: beside it, or below it where the names of its rows stand beside it.
+// What the colours of a lane mean: next to it, or below it where the names of its
+// rows stand next to it.
 
 import { useMemo } from "preact/hooks";
 import { categoryLook, swatchOf } from "../../categories";
@@ -8,7 +9,7 @@ import type { Lane, SpanLane } from "../../model";
 import { LAYER_INKS, LAYERS } from "../../samples/lane";
 import { usedCategories } from "../../states";
 
-/** Names that fit beside a lane. */
+/** Names that fit next to a lane. */
 const BESIDE = 5;
 
 interface Entry {
@@ -73,7 +74,7 @@ function ofSpans(lane: SpanLane): Entry[] {
   });
 }
 
-/** Below the rows, because their names take the place beside them. */
+/** Below the rows, because their names take the place next to them. */
 export function BelowLegend({ lane }: { lane: Lane }) {
   const entries = useMemo((): [string, string][] => {
     if (lane.type === "samples") {

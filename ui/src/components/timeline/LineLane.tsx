@@ -28,8 +28,8 @@ export function LinePlot({ lane, page, theme }: { lane: LineLane; page: Page; th
       if (plot === null) plot = new uPlot(options(lane, width), data, element);
       else if (width !== plot.width) plot.setSize({ width, height: LINE_HEIGHT });
       const made = plot;
-      // Where lines are dense, strokes wider than a pixel look the same and cost a lot: 36 ms a frame and not 9.5 in
-      // the browser test, whose canvas is drawn without a graphics card.
+      // Where lines are dense, strokes wider than a pixel look the same and cost a lot: 36 ms a
+      // frame and not 9.5 in the browser test, whose canvas is drawn without a graphics card.
       const dense = data[0].length > width;
       lane.lines.forEach((line, i) => (made.series[i + 1].width = dense ? 1 : line.main ? 1.75 : 1.25));
       made.batch(() => {

@@ -1,4 +1,5 @@
-// A lane of samples: a row for each thread, its height the share of the time that samples stand for, cut into layers.
+// A lane of samples: a row for each thread, its height the share of the time that samples stand
+// for, cut into layers.
 
 import { useEffect, useRef } from "preact/hooks";
 
@@ -42,7 +43,8 @@ function stacked(lane: SampleLane, page: Page, width: number, inks: number[], li
   const { from, to } = page.view;
   const cells = layersOf(lane, from, to, width);
   const L = LAYERS.length;
-  // Times fill a row when they are as long as the column; other weights when they are the most of all columns.
+  // Times fill a row when they are as long as the column; other weights when they are the
+  // most of all columns.
   let most = 0;
   if (lane.unit !== "ns") {
     for (let at = 0; at < cells.length; at += L) {

@@ -11,7 +11,7 @@ import { ink } from "../../theme";
 import { drawInSight } from "./insight";
 import { TOP } from "./SampleLane";
 
-/** Of a lane with a row for each thread, whose names stand beside it. */
+/** Of a lane with a row for each thread, whose names stand next to it. */
 export const SPAN_ROW = 14;
 const SINGLE_ROW = 34;
 const MARGIN = 5;

@@ -1,4 +1,5 @@
-// What each thread did: a row for each, filled by layers while it ran and by causes while it waited.
+// What each thread did: a row for each, filled by layers while it ran and by
+// causes while it waited.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { categoryLook } from "../../categories";

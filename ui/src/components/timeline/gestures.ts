@@ -1,4 +1,5 @@
-// What the pointer does on the timeline: the wheel zooms and moves, a drag over lanes brushes, one over the axis moves.
+// What the pointer does on the timeline: the wheel zooms and moves, a drag over lanes brushes, one
+// over the axis moves.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -7,7 +8,10 @@ import type { Range } from "../../view";
 
 /** A drag shorter than this is a click. */
 const DRAG_PX = 4;
-/** A wheel that was turning over the page goes on moving the page when a lane slides under the pointer. */
+/**
+ * A wheel that was turning over the page goes on moving the page when a lane
+ * slides under the pointer.
+ */
 const WHEEL_LATCH_MS = 250;
 
 /** For the help sheet. */
@@ -42,7 +46,9 @@ export function brush(page: Page, side: Brush["side"], a: number, b: number): vo
   if (range.to > range.from) page.state.set(side === "base" ? { base: [range] } : { windows: [range] });
 }
 
-/** Handlers for the element that holds the lanes, what is being dragged, and where its plots lie. */
+/**
+ * Handlers for the element that holds the lanes, what is being dragged, and where its plots lie.
+ */
 export function useGestures(page: Page, onKeep: (detail: Detail | null) => void) {
   const lanes = useRef<HTMLDivElement>(null);
   const [drag, setDrag] = useState<Brush | null>(null);
@@ -54,7 +60,8 @@ export function useGestures(page: Page, onKeep: (detail: Detail | null) => void)
       : page.view.from;
   };
 
-  // Wheel listeners have to declare that they may stop the page from scrolling, which JSX cannot say.
+  // Wheel listeners have to declare that they may stop the page from scrolling,
+  // which JSX cannot say.
   useEffect(() => {
     let last = -Infinity;
     let over: "lanes" | "page" = "page";

@@ -1,4 +1,5 @@
-// Rows of stacked parts, drawn pixel by pixel: a rectangle for each part of each column would be a hundred thousand of them.
+// Rows of stacked parts, drawn pixel by pixel: a rectangle for each part of each column would be a
+// hundred thousand of them.
 
 import { channels } from "../Heatmap";
 
@@ -48,7 +49,10 @@ export interface Stacked {
   line: number;
 }
 
-/** Columns of pixels cut into parts, from the ground up. The least sum is a pixel high, so that a lone sample is seen. */
+/**
+ * Columns of pixels cut into parts, from the ground up. The least sum is a pixel high, so that a
+ * lone sample is seen.
+ */
 export function paintStacked(
   pixels: Uint32Array,
   width: number,

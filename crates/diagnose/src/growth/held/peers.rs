@@ -355,7 +355,8 @@ mod tests {
     }
 
     /// The same where the thread that holds the permit is at the other end of a connection to
-    /// `peer`, and threads wait `short` for the network, in a place, of a peer that is not recorded.
+    /// `peer`, and threads wait `short` for the network, in a place, of a peer that is not
+    /// recorded.
     fn behind_over(
         peer: &'static str,
         short: (&'static str, f64),

@@ -1,5 +1,7 @@
 //! What is said of stops that waited for the log.
 
+use fathom_recording::vocabulary::label;
+
 use super::super::gc_case::{GcCase, cited, ranges, windows_of};
 use super::super::log_write;
 use super::gaps::{Seen, Wait};
@@ -32,7 +34,9 @@ pub(super) fn found(
         Some(first) => (first.ms, gc.case.recording.sources.get(first.span.source().index())),
         None => (0.0, None),
     };
-    let log = log.map_or("the GC log", |source| source.name.as_str());
+    // The file, where a write was seen: a recording has stops from elsewhere than the log.
+    let file = seen.writes.iter().find_map(|(call, _)| call.label(label::PATH));
+    let log = file.or(log.map(|source| source.name.as_str())).unwrap_or("the GC log");
     let title = if timed { &titles::GC_LOG_WRITE_BLOCKED } else { &titles::GC_LOG_WRITE_GAPS };
     let title = title.is(Value::ms(cost_ms)).with("stops", Value::count(waits.len()));
     finding.title = title.with("longest", Value::ms(first)).into();

@@ -111,6 +111,10 @@ fn a_write_timed_by_the_kernel_is_reported_and_a_fault_of_the_vm_thread_is_anoth
 /// A live recording: stops and the VM thread's switches, no log. `frames`: of the kernel, in the
 /// write.
 fn live(write_ms: i64, frames: &[&str], name: &str) -> Judgement {
+    live_by(("VM Thread", Role::Vm), write_ms, frames, name)
+}
+
+fn live_by((writer, role): (&str, Role), write_ms: i64, frames: &[&str], name: &str) -> Judgement {
     let mut built = Built::jvm("21", "G1", 120.0);
     for i in 0..50 {
         let parts = [(figure::REACH_NS, 1e5), (figure::AT_NS, 9e6)];
@@ -122,7 +126,7 @@ fn live(write_ms: i64, frames: &[&str], name: &str) -> Judgement {
     built.pause("Pause Young", "", 110.001, 2_590.0, &[]);
     let process = built.jvm;
     let recording = &mut built.recording;
-    let thread = Some(recording.thread(process, Some(7), "VM Thread", Role::Vm));
+    let thread = Some(recording.thread(process, Some(7), writer, role));
     let frame = recording.frame(name, "libjvm.so", FrameType::Jvm, -1);
     let below = Some(recording.stack(None, frame));
     let stack = frames.iter().fold(below, |at, name| {
@@ -168,6 +172,14 @@ fn a_live_recording_proves_it_with_what_the_kernel_waited_for_and_the_stop_in_pa
         let log = stop.parts.iter().find(|part| part.part == crate::chain::Part::LogWrite);
         assert_eq!(log.map(|part| part.ms), Some(2_550.0), "{stop:?}");
     }
+}
+
+#[test]
+fn a_worker_of_the_collector_writes_the_log_of_a_pause_as_well() {
+    let judged =
+        live_by(("GC Thread#0", Role::Gc), 2_550, &["vfs_write", "pipe_write"], "LogFileStreamOutput::write");
+    let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
+    assert_eq!((finding.confidence, finding.cost_ms), (Confidence::Proven, 2_550.0));
 }
 
 #[test]

@@ -50,6 +50,19 @@ fn a_dip_is_found_with_its_slow_recovery_and_warm_up_is_none() {
 }
 
 #[test]
+fn a_tick_at_the_edge_of_an_outage_is_of_both_sides() {
+    let level = |i: usize| match i {
+        99 | 112 => 250.0,
+        100..112 => 2.0,
+        _ => 400.0,
+    };
+    let found = find(&progress((0..200).map(|i| level(i) * (1.0 + 0.04 * noise(i))))).unwrap();
+    assert_eq!(slow(&found), [(100, 112)]);
+    let base: Vec<_> = found.base.iter().map(|w| (w.from_ns / S - 1_000, w.to_ns / S - 1_000)).collect();
+    assert_eq!(base, [(0, 98), (114, 200)], "such a tick is not usual, either");
+}
+
+#[test]
 fn two_slow_ticks_are_noise_and_a_load_that_ends_is_no_dip() {
     let level = |i: usize| if [50, 51].contains(&i) || i >= 196 { 10.0 } else { 100.0 };
     let found = find(&progress((0..200).map(|i| level(i) + 4.0 * noise(i)))).unwrap();
@@ -353,7 +366,7 @@ fn of_an_interval_of_two_levels_the_much_deeper_one_is_slow_and_the_other_neithe
 }
 
 /// A fall from what was more than usual ends at the usual level: reports in each half second of a
-/// process that got its CPUs back at 30.
+/// process that got its CPUs back in the middle of the one at 30.
 const FALL_FROM_ABOVE_THE_USUAL: [f64; 42] = [
     2608.0, 2881.0, 3760.0, 3184.0, 2270.0, 2216.0, 3204.0, 3777.0, 3978.0, 3950.0, 3078.0, 4470.0, 4679.0,
     4423.0, 3028.0, 2806.0, 0.0, 60.0, 131.0, 160.0, 110.0, 96.0, 59.0, 63.0, 79.0, 82.0, 59.0, 99.0, 56.0,
@@ -363,7 +376,7 @@ const FALL_FROM_ABOVE_THE_USUAL: [f64; 42] = [
 #[test]
 fn a_fall_ends_where_the_usual_level_is_reached_again() {
     let found = find(&progress(FALL_FROM_ABOVE_THE_USUAL)).unwrap();
-    assert_eq!(slow(&found), [(16, 31)], "{:?}", found.how);
+    assert_eq!(slow(&found), [(16, 30)], "{:?}", found.how);
 }
 
 /// Baskets of a server in each half second: it starts with a fifth less than it comes to, and

@@ -15,8 +15,8 @@ import org.eclipse.mat.snapshot.SnapshotFactory;
 import org.eclipse.mat.util.ConsoleProgressListener;
 
 /**
- * Prints the objects that keep most, as Eclipse MAT computes it: address, retained, shallow, class. Arguments, three by three: a
- * dump, how many objects, the file to write.
+ * Prints the objects that keep most, as Eclipse MAT computes it: address, retained, shallow, class.
+ * Arguments, three by three: a dump, how many objects, the file to write.
  */
 public class Top implements IApplication {
   @Override

@@ -6,7 +6,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** What a recording says of the measured iterations, in words: fathom's own tables, one after the other. */
+/**
+ * What a recording says of the measured iterations, in words: fathom's own tables,
+ * one after the other.
+ */
 final class Explanation {
   /** JMH calls the threads that run a benchmark "org.example.Sort.quick-jmh-worker-1". */
   private static final String WORKERS = "jmh-worker-";
@@ -43,7 +46,9 @@ final class Explanation {
     return new String[] {"chain", recording, "--thread", WORKERS, "--threads", "2", "--all-time", "--stops", "0"};
   }
 
-  /** The pools of threads that lost most; of most others there is only to say that they are idle. */
+  /**
+   * The pools of threads that lost most; of most others there is only to say that they are idle.
+   */
   private String ledger() {
     String[] paragraphs = said("ledger", recording, operations, "--by", "pool").split("\n *\n");
     String shown = String.join("\n\n", Arrays.asList(paragraphs).subList(0, Math.min(paragraphs.length, 1 + POOLS)));

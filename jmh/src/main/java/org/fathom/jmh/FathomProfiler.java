@@ -14,12 +14,13 @@ import org.openjdk.jmh.results.TextResult;
 import org.openjdk.jmh.runner.IterationType;
 
 /**
- * Has each measured JVM recorded by {@code fathom record} from the first measured iteration to the end of the last one, and puts
- * what the recording says into JMH's report.
+ * Has each measured JVM recorded by {@code fathom record} from the first measured iteration to the
+ * end of the last one, and puts what the recording says into JMH's report.
  *
- * <p>It is a profiler within the measured JVM and not around it, because only there it is known when warming up is over. What it does
- * in that JVM is before the first measured iteration, between iterations and behind the last one: it starts a process, writes some
- * lines and reads what another process prints. The recording is made from outside.
+ * <p>It is a profiler within the measured JVM and not around it, because only there it is known
+ * when warming up is over. What it does in that JVM is before the first measured iteration, between
+ * iterations and behind the last one: it starts a process, writes some lines and reads what another
+ * process prints. The recording is made from outside.
  */
 public class FathomProfiler implements InternalProfiler {
   private final Options options;

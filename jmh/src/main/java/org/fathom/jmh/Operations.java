@@ -6,7 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** The operations of the measured iterations as a table of throughput, which fathom reads with the recording. */
+/**
+ * The operations of the measured iterations as a table of throughput, which fathom
+ * reads with the recording.
+ */
 final class Operations {
   /** Longer iterations are divided, so that a row is about a second. */
   private static final long TICK_MS = 1000;

@@ -79,7 +79,7 @@ final class Options {
         return number;
       }
     } catch (NumberFormatException e) {
-      // Told below.
+      // Reported below.
     }
     throw new ProfilerException("fathom: top=" + value + ": a number from 1 to 1000\n" + HELP);
   }

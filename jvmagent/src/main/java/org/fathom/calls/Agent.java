@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 
 /**
- * Where {@code fathom method --way agent} comes into a JVM. Its one argument is the folder that fathom has made: the jar, what is
- * asked for, and two pipes.
+ * Where {@code fathom method --way agent} comes into a JVM. Its one argument is the folder that
+ * fathom has made: the jar, what is asked for, and two pipes.
  *
  * <pre>
  *   system loader    Agent                  this class; stays loaded, as a JVM unloads none of that loader

@@ -18,11 +18,13 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
 /**
- * Gives the boot loader the class that woven methods call and those that it uses, then begins the session.
+ * Gives the boot loader the class that woven methods call and those that it uses,
+ * then begins the session.
  *
- * <p>Not by {@code appendToBootstrapClassLoaderSearch}: from then on HotSpot takes no class of the application from its shared
- * archive (it warns of that), and keeps the jar open. They are defined by {@code Unsafe} instead, of the JDK itself from 9
- * on, whose package is exported to the unnamed module of this class's own loader, and to nobody else.
+ * <p>Not by {@code appendToBootstrapClassLoaderSearch}: from then on HotSpot takes no class of the
+ * application from its shared archive (it warns of that), and keeps the jar open. They are defined
+ * by {@code Unsafe} instead, of the JDK itself from 9 on, whose package is exported to the unnamed
+ * module of this class's own loader, and to nobody else.
  */
 public final class Boot {
   private Boot() {}

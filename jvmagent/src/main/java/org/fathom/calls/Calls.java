@@ -14,18 +14,24 @@ import java.util.concurrent.atomic.AtomicReference;
 /**
  * What woven methods call: {@link #enter} when they are entered, {@link #exit} when they return.
  *
- * <p>Each thread counts in an object of its own, so that no thread waits for another and nothing is atomic. Virtual threads, of
- * which there may be a million, share some. All calls are counted and timed. Who called is found by walking the stack, which takes
- * a hundred times as long as counting; a thread spends at most a hundredth of its time on that. What it can afford it walks: each
- * call of a method that is called a thousand times a second, of hotter ones a random one of many, which then stands for all calls
- * since the last.
+ * <p>Each thread counts in an object of its own, so that no thread waits for another and nothing is
+ * atomic. Virtual threads, of which there may be a million, share some. All calls are counted and
+ * timed. Who called is found by walking the stack, which takes a hundred times as long as counting;
+ * a thread spends at most a hundredth of its time on that. What it can afford it walks: each call
+ * of a method that is called a thousand times a second, of hotter ones a random one of many, which
+ * then stands for all calls since the last.
  *
- * <p>Fields are read by another thread while they are written. A value may lag behind, but none is torn (64-bit JVMs).
+ * <p>Fields are read by another thread while they are written. A value may lag behind, but none
+ * is torn (64-bit JVMs).
  *
- * <p>The boot loader has this class, as every other loader must find it, and it stays until the JVM ends.
+ * <p>The boot loader has this class, as every other loader must find it, and it
+ * stays until the JVM ends.
  */
 public final class Calls {
-  /** To be raised when the weaver or the reader expects something else of this class: an old one stays in its JVM. */
+  /**
+   * To be raised when the weaver or the reader expects something else of this class: an old
+   * one stays in its JVM.
+   */
   public static final int VERSION = 2;
 
   /** Methods that can be counted at the same time. */
@@ -43,7 +49,10 @@ public final class Calls {
   private static final long PURSE = 100_000_000;
   /** A walk is taken to have cost no more: what is longer was waiting for a CPU. */
   private static final long LONGEST_WALK = 500_000;
-  /** What was drawn for a fast method does not hold for a slow one: after so many nanoseconds it is drawn anew. */
+  /**
+   * What was drawn for a fast method does not hold for a slow one: after so many
+   * nanoseconds it is drawn anew.
+   */
   private static final long STALE_NS = 100_000_000;
   /** Objects that virtual threads share. */
   private static final int SHARED = 64;
@@ -65,7 +74,10 @@ public final class Calls {
 
   private Calls() {}
 
-  /** A woven method is entered. What it returns is to be given to {@link #exit}; 0: the call is not counted. */
+  /**
+   * A woven method is entered. What it returns is to be given to {@link #exit}; 0: the
+   * call is not counted.
+   */
   public static long enter(int method) {
     Counts own = OWN.get();
     if (own == null || own.session != session) {
@@ -247,7 +259,10 @@ public final class Calls {
     return all;
   }
 
-  /** What threads have counted that have ended; from now on it is with whoever asked. By one thread only. */
+  /**
+   * What threads have counted that have ended; from now on it is with whoever
+   * asked. By one thread only.
+   */
   public static List<Counts> takeEnded() {
     List<Counts> ended = new ArrayList<>();
     Counts before = ALL.get();
@@ -390,13 +405,17 @@ public final class Calls {
       }
     }
 
-    /** After how many calls the stack is walked again: the longer, the less of its purse a thread has left. */
+    /**
+     * After how many calls the stack is walked again: the longer, the less of its
+     * purse a thread has left.
+     */
     private void draw(Cell cell, boolean isStale, long cost, long now) {
       long gap = Math.max(1, now - cell.walkAt);
       if (isStale || purse > PURSE / 2) {
         cell.mean = Math.max(1, isStale ? 1 : cell.mean / 2);
       } else {
-        // As many calls as come in the time that pays for a walk, or in twice that time where it was too short before.
+        // As many calls as come in the time that pays for a walk, or in twice that time where it
+        // was too short before.
         long paying = (purse < PURSE / 8 ? 2 : 1) * SHARE * cost;
         long want = (long) (cell.drawn * (double) paying / gap);
         cell.mean = Math.max(1, Math.min(Math.min(want, 4 * cell.mean), 1 << 20));

@@ -16,7 +16,8 @@ import org.objectweb.asm.commons.AdviceAdapter;
  *   catch (Throwable t) { Calls.thrown(number, begun); throw t; }
  * </pre>
  *
- * A constructor begins behind the call of its superclass's, and has no handler: what it throws is counted and not timed.
+ * A constructor begins behind the call of its superclass's, and has no handler: what it throws is
+ * counted and not timed.
  */
 final class Counted extends AdviceAdapter {
   private static final String CALLS = "org/fathom/calls/Calls";

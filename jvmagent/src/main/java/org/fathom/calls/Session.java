@@ -20,10 +20,12 @@ import java.util.List;
 /**
  * One {@code fathom method} on this JVM, from attach to the last class that is put back.
  *
- * <p>Two pipes lead to fathom. When it ends, however it ends, the kernel closes its ends: reading finds the end, and the session
- * puts everything back. One that is stopped and not killed says nothing for {@link #PATIENCE_NS}, which counts as an end, too.
+ * <p>Two pipes lead to fathom. When it ends, however it ends, the kernel closes its ends: reading
+ * finds the end, and the session puts everything back. One that is stopped and not killed says
+ * nothing for {@link #PATIENCE_NS}, which counts as an end, too.
  *
- * <p>Lines of the answer: a letter and fields between tabs ({@code crates/capture/src/methods/agent/wire.rs} reads them).
+ * <p>Lines of the answer: a letter and fields between tabs
+ * ({@code crates/capture/src/methods/agent/wire.rs} reads them).
  */
 public final class Session implements Runnable {
   /** What the reader on the other side must know. */
@@ -96,7 +98,10 @@ public final class Session implements Runnable {
     }
   }
 
-  /** A pipe opens when its other side does; with both sides of our own it does so at once, also when fathom is gone by now. */
+  /**
+   * A pipe opens when its other side does; with both sides of our own it does so at once, also when
+   * fathom is gone by now.
+   */
   private FileInputStream open(String name) throws IOException {
     try (RandomAccessFile both = new RandomAccessFile(folder.resolve(name).toFile(), "rw")) {
       return new FileInputStream(folder.resolve(name).toFile());
@@ -180,7 +185,10 @@ public final class Session implements Runnable {
     }
   }
 
-  /** Looks every little while whether methods are called too often, whether classes came, and whether fathom still asks. */
+  /**
+   * Looks every little while whether methods are called too often, whether classes came, and
+   * whether fathom still asks.
+   */
   private void guard() {
     List<long[]> sums = new ArrayList<>();
     while (!isOver) {

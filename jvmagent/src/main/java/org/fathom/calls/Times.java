@@ -2,7 +2,10 @@ package org.fathom.calls;
 
 /** How long calls took. */
 public final class Times {
-  /** Buckets of durations: eight for each power of two of nanoseconds, so that one is at most an eighth wide. */
+  /**
+   * Buckets of durations: eight for each power of two of nanoseconds, so that one is at
+   * most an eighth wide.
+   */
   public static final int BUCKETS = 8 * 62;
 
   public long count, sum, max;

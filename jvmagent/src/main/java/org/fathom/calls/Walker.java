@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** Walks the stack of its thread: with {@code StackWalker} where there is one (JDK 9 on), which stops at what was asked for. */
+/**
+ * Walks the stack of its thread: with {@code StackWalker} where there is one (JDK 9 on), which
+ * stops at what was asked for.
+ */
 class Walker {
   /** Frames of these classes are our own. */
   static final String OURS = "org.fathom.calls.";

@@ -1,6 +1,9 @@
 package org.fathom.calls;
 
-/** Methods that are meant: class and name with {@code *} for any characters, and a descriptor where it matters. */
+/**
+ * Methods that are meant: class and name with {@code *} for any characters, and a
+ * descriptor where it matters.
+ */
 final class Wanted {
   private final String type, name, descriptor;
 
@@ -11,7 +14,10 @@ final class Wanted {
     this.descriptor = descriptor;
   }
 
-  /** Whether methods of a class may be meant, by its name with dots. One without a package and without {@code *} is of any package. */
+  /**
+   * Whether methods of a class may be meant, by its name with dots. One without a package and
+   * without {@code *} is of any package.
+   */
   boolean isOf(String className) {
     if (fits(type, className)) {
       return true;

@@ -22,14 +22,16 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Weaves calls of {@link Calls} into methods that are meant, and takes them out again: a class that is transformed anew without
- * this transformer is as it was.
+ * Weaves calls of {@link Calls} into methods that are meant, and takes them out again: a class that
+ * is transformed anew without this transformer is as it was.
  *
- * <p>A class whose loader does not find {@link Calls} is left alone, as its methods could not call it. A loader is asked on the
- * session's own thread, never while it loads.
+ * <p>A class whose loader does not find {@link Calls} is left alone, as its methods could not call
+ * it. A loader is asked on the session's own thread, never while it loads.
  */
 final class Weaver implements ClassFileTransformer {
-  /** Classes that the JVM is asked to transform at once: it stops all threads for each such group. */
+  /**
+   * Classes that the JVM is asked to transform at once: it stops all threads for each such group.
+   */
   private static final int GROUP = 64;
   /** Classes that are transformed at most. More fit a pattern that is too wide to be of use. */
   private static final int MOST_CLASSES = 512;
@@ -183,7 +185,8 @@ final class Weaver implements ClassFileTransformer {
         lookAgain = true;
       }
       if (before == null) {
-        // It is woven as soon as it is a class: the session must know it to be able to take it back.
+        // It is woven as soon as it is a class: the session must know it to be
+        // able to take it back.
         lookAgain = true;
         return null;
       }
@@ -196,7 +199,8 @@ final class Weaver implements ClassFileTransformer {
 
   private byte[] weave(String className, Class<?> type, byte[] bytes) {
     ClassReader reader = new ClassReader(bytes);
-    // Frames of the class are kept, and one is written for the handler: no class is looked up for them.
+    // Frames of the class are kept, and one is written for the handler: no class
+    // is looked up for them.
     ClassWriter writer = new Writer(reader);
     boolean[] any = {false};
     ClassVisitor weaving = new ClassVisitor(Opcodes.ASM9, writer) {
