@@ -1,6 +1,6 @@
 //! What is said of stops that waited for the log.
 
-use fathom_recording::vocabulary::label;
+use fathom_recording::vocabulary::{label, source};
 
 use super::super::gc_case::{GcCase, cited, ranges, windows_of};
 use super::super::log_write;
@@ -34,8 +34,9 @@ pub(super) fn found(
         Some(first) => (first.ms, gc.case.recording.sources.get(first.span.source().index())),
         None => (0.0, None),
     };
-    // The file, where a write was seen: a recording has stops from elsewhere than the log.
+    // Stops that the JVM's probes show are in no log: its file is that of the writes.
     let file = seen.writes.iter().find_map(|(call, _)| call.label(label::PATH));
+    let file = file.filter(|_| log.is_some_and(|source| source.format == source::JVM_EVENTS));
     let log = file.or(log.map(|source| source.name.as_str())).unwrap_or("the GC log");
     let title = if timed { &titles::GC_LOG_WRITE_BLOCKED } else { &titles::GC_LOG_WRITE_GAPS };
     let title = title.is(Value::ms(cost_ms)).with("stops", Value::count(waits.len()));
