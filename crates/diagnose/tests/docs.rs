@@ -261,7 +261,7 @@ fn the_page_of_metrics_is_that_of_the_code() {
          remedies of findings,\nhow to see that these helped, what findings rest on, what rules causes out and what was not seen, by the `metric` of [the JSON \
          form](diagnosis-json.md#fact), with the\nsentence that states it. `{value}` and `{baseline}` stand for the fields of \
          those names, every other name in braces for one of\n`details`; `{n|pause|pauses}` is a number with its noun, \
-         `{n?was|were}` the verb alone, `{list*; }` a list, `{n!}` a short time,\n`{n:.1}` a number with so many digits, `{n#}` one that tells which and not how many. \
+         `{n?was|were}` the verb alone, `{list*; }` a list, `{n!}` a short time,\n`{n:.1}` a number with so many digits, `{n#}` one that names and does not count. \
          What is in brackets is left out where it is not known; what is behind a bar there takes\nits place. Behind a remedy stands, in italics, where it applies and \
          what it\nrisks. An id keeps its meaning; new ones come with new versions.\n",
     );

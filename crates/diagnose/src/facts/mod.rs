@@ -46,8 +46,8 @@ pub struct Metric {
     /// A template: `{value}`, `{baseline}` and `{detail}` stand for quantities and names,
     /// `{detail|pause|pauses}` for a number with its noun, `{detail?was|were}` for the noun or verb
     /// alone, `{list*; }` for a list with its separator, `{detail!}` for the time of a single
-    /// operation, `{detail:.1}` for a number with so many digits, `{line#}` for one that tells
-    /// which and not how many, `{title@who}` for a title with whom it is of behind its first
+    /// operation, `{detail:.1}` for a number with so many digits, `{line#}` for one that names
+    /// and does not count, `{title@who}` for a title with whom it is of behind its first
     /// part. What stands within `[ ]` is left out where it names a quantity that is not known;
     /// in `[ | ]` the second part takes its place.
     pub words: &'static str,

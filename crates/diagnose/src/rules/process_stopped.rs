@@ -17,7 +17,7 @@ const LONG_MS: f64 = 1_000.0;
 
 /// Stops of most threads at once that are so many, and so short in the mean, milliseconds: few
 /// threads that are each stopped at every system call, as a tracer does.
-const HAIL: (usize, f64) = (50, 50.0);
+const MANY_SHORT: (usize, f64) = (50, 50.0);
 /// Share of the time in which threads have work that a tracer must take.
 const TRACED_SHARE: f64 = 0.05;
 
@@ -83,8 +83,8 @@ impl Rule for ProcessStopped {
             };
         }
         let times = slow.ranges().len();
-        let is_hail = times >= HAIL.0 && slow.length_ms() < HAIL.1 * times as f64;
-        if let Some(traced) = is_hail.then(|| Traced::of(case, jvm, &frozen)).flatten() {
+        let many_short = times >= MANY_SHORT.0 && slow.length_ms() < MANY_SHORT.1 * times as f64;
+        if let Some(traced) = many_short.then(|| Traced::of(case, jvm, &frozen)).flatten() {
             return Judgement::Found(Box::new(traced.finding(self, case, jvm)));
         }
         let why = &reasons::THREADS_STOPPED;
