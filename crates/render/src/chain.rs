@@ -134,7 +134,7 @@ impl Page {
         for link in links.iter().filter(|link| link.share >= SHOWN_SHARE) {
             let times = match link.times {
                 0 | 1 => String::new(),
-                times => format!(", {times} times"),
+                times => format!(", {} times", quantity::count(times as f64)),
             };
             let end = match link.end {
                 Some(End::Circle) if std::mem::replace(&mut self.circle_is_shown, true) => "back again",
