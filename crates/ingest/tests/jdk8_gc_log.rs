@@ -285,6 +285,27 @@ fn a_pause_whose_timestamp_another_thread_tore_is_where_its_line_is() {
     assert!(recording.sources[0].checks.iter().all(|c| c.holds), "{:?}", recording.sources[0].checks);
 }
 
+#[test]
+fn a_full_collection_whose_timestamp_went_to_the_line_before_is_no_detail_of_the_last_pause() {
+    let log = "\
+2026-11-29T08:28:43.583+0000: 0.380: #19: [GC pause (G1 Evacuation Pause) (young) (initial-mark) 31M->31M(32M), 0.0020000 secs]
+   [Parallel Time: 1.1 ms, GC Workers: 2]
+2026-11-29T08:28:43.585+0000: 0.384: #20: [GC concurrent-root-region-scan-start]
+2026-11-29T08:28:43.585+0000: 2026-11-29T08:28:43.586+0000: 0.3840.384: #20: : #21: [GC concurrent-root-region-scan-end, 0.0017897 secs]
+[Full GC (Allocation Failure) 2026-11-29T08:28:43.586+0000: 0.384: #4294967295: [GC concurrent-mark-start]
+2026-11-29T08:28:43.587+0000: 0.385: #21: [SoftReference, 0 refs, 0.0000070 secs] 31732K->11844K(32768K), 0.0130000 secs]
+   [Eden: 0.0B(5120.0K)->0.0B(13312.0K) Survivors: 0.0B->0.0B Heap: 31732.1K(32768.0K)->11844.9K(32768.0K)]
+";
+    let recording = read(log.as_bytes());
+    let full: Vec<i64> = recording
+        .spans_of(kind::GC_PAUSE)
+        .filter(|p| p.name().starts_with("Full"))
+        .map(|p| p.duration_ns())
+        .collect();
+    assert_eq!(full, [13_000_000]);
+    assert!(recording.sources[0].unknown.is_empty(), "{:?}", recording.sources[0].unknown);
+}
+
 /// Invariants of every recording, whatever the input was.
 fn holds(recording: &Recording) {
     for kind in [kind::GC_PAUSE, kind::GC_NESTED, kind::GC_CONCURRENT, kind::SAFEPOINT, kind::RUN] {

@@ -113,6 +113,11 @@ fn kind_of(text: &[u8]) -> Kind {
     }
 }
 
+/// Whether `text`, the bytes after a bracket, begins a pause or a concurrent phase.
+pub(super) fn begins_record(text: &[u8]) -> bool {
+    matches!(kind_of(text), Kind::Pause | Kind::Concurrent)
+}
+
 struct Frame {
     kind: Kind,
     name: [u8; NAME_LEN],

@@ -14,6 +14,7 @@
 
 use memchr::memmem;
 
+use super::brackets::begins_record;
 use super::numbers::{Change, last_change, leading_change, leading_number, number_after};
 use super::pause::{Collector, Pause};
 
@@ -42,6 +43,10 @@ impl Details {
             // The second half of an inner line, in JDK 6 and at G1LogLevel=finest.
             return indent >= INNER_INDENT;
         };
+        // A record whose timestamp stands before, on the line that another thread broke.
+        if begins_record(inner) {
+            return false;
+        }
         if indent >= INNER_INDENT || (indent == 0 && !is_outermost(inner)) {
             if let Some((name, ms)) = milliseconds(inner).filter(|_| self.in_other) {
                 pause.other_parts_ms += ms;
