@@ -65,10 +65,10 @@ super::metrics! {
         "{share} of {cycles|concurrent cycle|concurrent cycles} started for objects of half a region or more: {value} of pauses";
     /// Collections for lack of room in the heap, or in one of its generations.
     GC_HEAP_TOO_SMALL = "gc-heap-too-small",
-        "collections take {value} of the time[: {live} of the heap of {heap} stays in use][: {old-left} of the {old} of the old generation stay in use after full ones][: the young generation of {young} is full {interval} after a collection]";
+        "collections take {value} of the time[: {live} of the heap of {heap} stays in use][, where at most {before} did before][: {old-left} of the {old} of the old generation stay in use after full ones][: the young generation of {young} is full {interval} after a collection]";
     /// The same where the length of full collections matters, not their share of the run.
     GC_HEAP_TOO_SMALL_LONG = "gc-heap-too-small-by-length",
-        "{value|full collection|full collections} of a second or more[: {live} of the heap of {heap} stays in use]";
+        "{value|full collection|full collections} of a second or more[: {live} of the heap of {heap} stays in use][, where at most {before} did before]";
     /// A heap that is full of what waits for its finalizers, with what is said of the heap.
     FINALIZERS_BEHIND = "finalizers-behind",
         "{title}; the thread that runs finalizers is behind, in {value}()";

@@ -323,13 +323,15 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         None => (Ground::Incomplete, reasons::LARGER_HEAP_NOT_TRIED.fact()),
     };
     let mut finding = gc.finding(rule, ground.because(gc.case, cost_ms, why), cost_ms, &room);
+    let before = tight.and_then(|(live, _)| remedies::less_before(gc, live));
     let title = match long {
         true => titles::GC_HEAP_TOO_SMALL_LONG.is(Value::count(room.len())),
         false => titles::GC_HEAP_TOO_SMALL.is(Value::share(stopped)),
     };
     finding.title = match (tight, old, young) {
         (Some((live, heap)), ..) => {
-            title.with("live", Value::share(live / heap)).with("heap", Value::bytes(heap))
+            let title = title.with("live", Value::share(live / heap)).with("heap", Value::bytes(heap));
+            title.with("before", before.map(Value::bytes))
         }
         (_, Some((left, room)), _) => {
             title.with("old-left", Value::bytes(left)).with("old", Value::bytes(room))
@@ -345,7 +347,10 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         (None, Some(_)) => "old generation",
         (None, None) => "young generation",
     };
-    finding.culprit = culprits::SIZE.is(Value::name(small)).into();
+    finding.culprit = match before {
+        Some(_) => culprits::NO_HEAP.fact().into(),
+        None => culprits::SIZE.is(Value::name(small)).into(),
+    };
     finding.meaning = meanings::COLLECTIONS_FOLLOW.fact().into();
     let fact = pauses::FOR_ROOM.is(Value::share(stopped)).with("collections", Value::count(room.len()));
     let paused = Value::ms(room.iter().map(Pause::ms).sum());

@@ -20,6 +20,12 @@ fn kept_in_base(gc: &GcCase<'_, '_>) -> Option<f64> {
     gc.all.iter().filter(in_base).filter_map(|p| p.span.figure(figure::HEAP_AFTER_BYTES)).reduce(f64::max)
 }
 
+/// The most that was left in use in the baseline, bytes, where what is in use now, `live`, is so
+/// many times as much that something fills the heap.
+pub(super) fn less_before(gc: &GcCase<'_, '_>, live: f64) -> Option<f64> {
+    kept_in_base(gc).filter(|before| live >= FILLS * before)
+}
+
 /// What to do about it, by what there is too little room in; see [`super::Room`].
 pub(super) fn remedies(
     gc: &GcCase<'_, '_>,
@@ -39,7 +45,7 @@ pub(super) fn remedies(
         };
         return vec![young.remedy()];
     };
-    if let Some(before) = kept_in_base(gc).filter(|before| live >= FILLS * before) {
+    if let Some(before) = less_before(gc, live) {
         // Twice of what grows is soon used up as well.
         return vec![
             remedies::FIND_WHAT_FILLS.is(Value::bytes(live)).over(Value::bytes(before)).into(),

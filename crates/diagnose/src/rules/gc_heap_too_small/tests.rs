@@ -358,6 +358,8 @@ fn twice_the_live_set_is_not_advised_for_a_heap_that_something_fills() {
     };
     let fills = advised(90.0);
     fills.remedies[0].change.states(&remedies::FIND_WHAT_FILLS, &[]);
+    fills.title.states(&titles::GC_HEAP_TOO_SMALL, &[("before", "90.0 MB")]);
+    fills.culprit.states(&culprits::NO_HEAP, &[]);
     assert!(!fills.advises(&remedies::TWICE_THE_LIVE_SET), "{:?}", fills.remedies);
     assert!(advised(850.0).advises(&remedies::TWICE_THE_LIVE_SET));
 }
