@@ -27,6 +27,7 @@ mod marks;
 mod merge;
 pub mod metrics;
 pub mod operations;
+mod own_code;
 mod places;
 mod rule;
 pub mod rules;

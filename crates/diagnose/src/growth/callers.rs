@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::Per;
 use super::parts::{BASE, FRAMES, Part};
+use crate::own_code::OwnCode;
 use crate::places::is_of_jdk;
 
 /// Share of a part's slow time that must have a caller on its stack.
@@ -64,8 +65,8 @@ impl<'a> Callers<'a> {
         self.nearest(parts, per, |name| self.is_new(name))
     }
 
-    /// The methods by which the code of the application, whose main class is known, comes to a
-    /// place in the code of others: its own nearest one last. Empty where the place is its own, or
+    /// The methods by which the application's own code comes to a place in the code of others: its
+    /// own nearest one last. `main`: its main class, or what else names the JVM. Empty where the place is its own, or
     /// most of the time did not come from one method of its own.
     pub(super) fn way_from_own(
         &self,
@@ -74,11 +75,12 @@ impl<'a> Callers<'a> {
         place: &str,
         main: &str,
     ) -> Vec<&'a str> {
-        let Some(package) = package_of(main).filter(|package| !place.starts_with(package)) else {
+        let code = OwnCode::of(main);
+        if code.has(place) {
             return Vec::new();
-        };
+        }
         let mut way = self.mostly_on(parts, per, |_| true);
-        let own = way.iter().position(|name| name.starts_with(package));
+        let own = way.iter().position(|name| code.has(name));
         way.truncate(own.map_or(0, |own| own + 1));
         way.retain(|name| *name != place);
         way
@@ -109,14 +111,6 @@ impl<'a> Callers<'a> {
         found.sort_unstable_by_key(|(name, (_, away))| (*away, *name));
         found.into_iter().map(|(name, _)| name).collect()
     }
-}
-
-/// What the names of an application's own methods begin with, by its main class: the first two
-/// parts of its package, `com.example.` of `com.example.shop.Main`.
-fn package_of(main: &str) -> Option<&str> {
-    let mut dots = main.match_indices('.').map(|(at, _)| at + 1);
-    let first = dots.next()?;
-    Some(&main[..dots.next().unwrap_or(first)])
 }
 
 /// Milliseconds an operation in the slow windows and in the baseline.
@@ -206,7 +200,9 @@ mod tests {
         let expected = ["com.google.RateLimiter.acquire", "shop.push.Sender.send"];
         assert_eq!(way(place, "shop.push.Main"), expected);
         assert_eq!(way("shop.push.Sender.send", "shop.push.Main"), [""; 0], "its own");
-        assert_eq!(way(place, "org.launcher.Main"), [""; 0], "what is the application's own is not known");
-        assert_eq!(way(place, "Main"), [""; 0]);
+        for launcher in ["org.springframework.boot.loader.launch.JarLauncher", "shop.jar", "Main"] {
+            assert_eq!(way(place, launcher), expected, "{launcher}");
+        }
+        assert_eq!(way(place, "org.other.Main"), [""; 0], "none of its own is on the way");
     }
 }

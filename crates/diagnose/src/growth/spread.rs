@@ -14,6 +14,7 @@ use super::parts::Part;
 use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, words};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, reasons};
+use crate::own_code::OwnCode;
 use crate::{Case, Fact, Finding, Layer};
 
 /// Share of the running time's growth that must lie below a method.
@@ -93,14 +94,15 @@ impl<'a> Growth<'a> {
         (spread.parts.len() > 1 && spread.by() >= WIDER * largest).then_some(spread)
     }
 
-    /// The nearest method of the program's own package that most of the time below a method was
-    /// called from, by its main class; else the nearest one of any other package.
+    /// The nearest method of the application's own that most of the time below a method was called
+    /// from; else the nearest one of any other product.
     fn called_from(&self, case: &Case<'a>, parts: &[&Grown<'a>], method: &str) -> Option<&'a str> {
-        let main = case.recording.processes.get(self.jvm.index()).map_or("", |p| p.name.as_str());
-        let own = product(main);
-        if product(class_of(method)) == own {
+        let own = OwnCode::of(case.jvm_name(self.jvm));
+        let may_be_own = own.has(method);
+        if may_be_own && own != OwnCode::NoLibrary {
             return None;
         }
+        let is_apart = |name: &&&str| product(class_of(name)) != product(class_of(method));
         let mut calls: FxHashMap<&'a str, f64> = FxHashMap::default();
         let mut all = 0.0;
         for (stack, ms) in parts.iter().flat_map(|g| &g.part.by_stack) {
@@ -109,9 +111,9 @@ impl<'a> Growth<'a> {
             let (now, _) = an_operation(ms, &self.per);
             all += now;
             let outer = &names[at + 1..];
-            let other = outer.iter().find(|name| product(class_of(name)) == own);
-            let other = other
-                .or_else(|| outer.iter().find(|name| product(class_of(name)) != product(class_of(method))));
+            let other = outer.iter().filter(is_apart).find(|name| own.has(name));
+            // What calls code that may be its own, and is a library's, is a container.
+            let other = other.or_else(|| outer.iter().find(is_apart).filter(|_| !may_be_own));
             *calls.entry(other.copied().unwrap_or("")).or_default() += now;
         }
         let (name, ms) = calls.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| a.0.cmp(b.0)))?;
