@@ -31,6 +31,9 @@ const SEVERAL: usize = 3;
 /// was not measured.
 const LEADS: f64 = 0.25;
 
+/// What of the running time threads must have waited for others that ran for that to be said.
+const BEHIND: f64 = 0.1;
+
 /// A part of the work of a JVM's threads.
 pub(crate) struct Work {
     /// "sleeping for a time in shop.Retry.backOff".
@@ -139,11 +142,17 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     // Waits for one service over many connections, or for many files of one disk.
     let mut spread: BTreeMap<Cause<'_>, Vec<(&str, String, f64)>> = BTreeMap::new();
     let mut running: Vec<(String, f64)> = Vec::new();
+    // What of it threads spent waiting for others that ran.
+    let mut behind_ms = 0.0;
     for (cause, part) in &parts.by_cause {
         let ms = part.ms[0] + part.ms[1];
         match cause.key.category {
             Category::Idle => {}
-            category if category.is_running() => running.push((cause.key.place.to_owned(), ms)),
+            category if category.is_running() => {
+                let waited = part.waited_ms();
+                behind_ms += waited[0] + waited[1];
+                running.push((cause.key.place.to_owned(), ms));
+            }
             // Where a thread lost its CPU is no reason for it.
             Category::RunQueue | Category::Throttled => {
                 let key = Key { place: "", ..cause.key };
@@ -192,7 +201,9 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
             (Some(method), true) => format!(" (most of it below {method})"),
             (Some(method), false) => format!(" (most of it below {method}: {})", named.join(", ")),
         };
-        work.push(Work { what: format!("running{within}"), ms: ran_ms, queues: false, runs: true });
+        let runs =
+            if behind_ms >= BEHIND * ran_ms { "running or waiting for a thread that ran" } else { "running" };
+        work.push(Work { what: format!("{runs}{within}"), ms: ran_ms, queues: false, runs: true });
     }
     work.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.what.cmp(&b.what)));
     work

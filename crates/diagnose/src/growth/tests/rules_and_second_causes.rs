@@ -172,6 +172,24 @@ fn without_a_baseline_the_largest_parts_are_what_the_threads_at_work_wait_for() 
 }
 
 #[test]
+fn what_threads_wait_for_while_another_runs_is_not_said_to_be_their_own_running() {
+    let mut service = Service::uncounted();
+    let owner = service.built.recording.thread(service.built.jvm, Some(70), "owner", Role::App);
+    service.row(kind::SCHED_WATCHED, owner, (0, 60_000), None, &[]);
+    let enter = service.stack(&ENTER);
+    for i in 0..6 {
+        let thread = service.thread(&format!("worker-{i}"));
+        for at in (0..60_000).step_by(100) {
+            service.row(kind::SCHED_OFF, thread, (at, at + 80), Some(enter), &[(label::WAKER, "owner (70)")]);
+        }
+    }
+    let (jvm, recording) = (service.built.jvm, service.built.sealed());
+    let work = work::of(&crate::built::whole_run(&recording), jvm);
+    let largest: Vec<_> = work.iter().map(|part| part.what.as_str()).collect();
+    assert_eq!(largest, ["running or waiting for a thread that ran"]);
+}
+
+#[test]
 fn taken_cpus_are_no_cause_where_threads_at_work_wait_for_something_else_nearly_all_the_time() {
     let rules = |sleeps: i64, queues: f64| {
         let mut service = Service::uncounted();
