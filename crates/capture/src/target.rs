@@ -317,6 +317,9 @@ impl Targets {
         // nothing changes.
         while self.adopt_children(first.then_some(&pids), sink, events) {}
         self.seen = current;
+        let followed = &self.followed;
+        let is_jvm = |pid| followed.get(&pid).is_some_and(|followed| followed.target.jvm);
+        self.threads.settle_old(sink, is_jvm);
     }
 
     /// Makes targets of the children of targets, among those that are young, or among all at the

@@ -45,6 +45,7 @@ pub(super) struct Threads {
 }
 
 struct Unsettled {
+    pid: i32,
     name: String,
     since: Instant,
 }
@@ -58,6 +59,9 @@ struct Known {
     /// another may be one whose id the JVM does not have yet.
     is_java: Option<bool>,
 }
+
+/// What the kernel calls the JDK's launcher.
+const LAUNCHER: &str = "java";
 
 /// Names of a JVM's threads as they were when read last.
 struct Names {
@@ -94,10 +98,10 @@ impl Threads {
         }
         let known = jvm.then(|| self.known(process, pid, tid)).flatten();
         match known {
-            Some(Known { name, is_java }) => self.put(sink, process, tid, &name, jvm, is_java),
+            Some(Known { name, is_java }) => self.put(sink, process, tid, &name, role(jvm, &name, is_java)),
             None => {
                 let name = name_of(pid, tid).unwrap_or_default();
-                self.put_unsettled(sink, process, tid, name, jvm)
+                self.put_unsettled(sink, process, (pid, tid), name, jvm)
             }
         }
     }
@@ -118,12 +122,12 @@ impl Threads {
             return row;
         }
         match jvm.then(|| self.known(process, pid, tid)).flatten() {
-            Some(Known { name, is_java }) => self.put(sink, process, tid, &name, jvm, is_java),
+            Some(Known { name, is_java }) => self.put(sink, process, tid, &name, role(jvm, &name, is_java)),
             // A thread is called as its maker until it names itself: what it is called now, while
             // it lives, is better.
             None => {
                 let name = name_of(pid, tid).unwrap_or_else(|| comm.to_owned());
-                self.put_unsettled(sink, process, tid, name, jvm)
+                self.put_unsettled(sink, process, (pid, tid), name, jvm)
             }
         }
     }
@@ -133,12 +137,12 @@ impl Threads {
         &mut self,
         sink: &mut dyn Sink,
         process: ProcessId,
-        tid: i32,
+        (pid, tid): (i32, i32),
         name: String,
         jvm: bool,
     ) -> ThreadId {
-        let row = self.put(sink, process, tid, &name, jvm, None);
-        self.unsettled.insert((process, tid), Unsettled { name, since: Instant::now() });
+        let row = self.put(sink, process, tid, &name, role(jvm, &name, not_java(pid, tid, &name)));
+        self.unsettled.insert((process, tid), Unsettled { pid, name, since: Instant::now() });
         row
     }
 
@@ -162,11 +166,22 @@ impl Threads {
             sink.rename_thread(row, &name, Role::of_named(&name, is_java));
             self.unsettled.remove(&key);
         } else if let (Some(comm), true) = (comm, is_renamed) {
-            let role = if jvm { Role::of_named(comm, None) } else { Role::Other };
-            sink.rename_thread(row, comm, role);
-            self.unsettled.insert(key, Unsettled { name: comm.to_owned(), since: Instant::now() });
+            sink.rename_thread(row, comm, role(jvm, comm, not_java(pid, tid, comm)));
+            self.unsettled.insert(key, Unsettled { pid, name: comm.to_owned(), since: Instant::now() });
         } else if is_old {
             self.unsettled.remove(&key);
+        }
+    }
+
+    /// Gives rows of threads that have had the time to name themselves their names: one that waits
+    /// from then on (a worker of a collector that has nothing to do) is seen by nobody again.
+    pub fn settle_old(&mut self, sink: &mut dyn Sink, is_jvm: impl Fn(i32) -> bool) {
+        let due = self.unsettled.iter().filter(|(_, unsettled)| unsettled.since.elapsed() > SETTLES);
+        let due: Vec<_> = due.map(|(key, unsettled)| (*key, unsettled.pid)).collect();
+        for ((process, tid), pid) in due {
+            let Some(row) = self.rows.get(&(process, tid)).copied() else { continue };
+            let comm = name_of(pid, tid);
+            self.settle(sink, (process, pid, tid), row, comm.as_deref(), is_jvm(pid));
         }
     }
 
@@ -214,23 +229,15 @@ impl Threads {
         name: &str,
         jvm: bool,
     ) -> ThreadId {
-        let row = self.put(sink, process, tid, name, jvm, None);
+        let row = self.put(sink, process, tid, name, role(jvm, name, None));
         // Whoever saw it before had only the kernel's name, perhaps that of its maker.
         if self.unsettled.remove(&(process, tid)).is_some_and(|unsettled| unsettled.name != name) {
-            sink.rename_thread(row, name, if jvm { Role::of_named(name, None) } else { Role::Other });
+            sink.rename_thread(row, name, role(jvm, name, None));
         }
         row
     }
 
-    fn put(
-        &mut self,
-        sink: &mut dyn Sink,
-        process: ProcessId,
-        tid: i32,
-        name: &str,
-        jvm: bool,
-        is_java: Option<bool>,
-    ) -> ThreadId {
+    fn put(&mut self, sink: &mut dyn Sink, process: ProcessId, tid: i32, name: &str, role: Role) -> ThreadId {
         if let Some(row) = self.rows.get(&(process, tid)) {
             return *row;
         }
@@ -238,11 +245,21 @@ impl Threads {
             self.rows.clear();
             self.unsettled.clear();
         }
-        let role = if jvm { Role::of_named(name, is_java) } else { Role::Other };
         let row = sink.thread(process, Some(i64::from(tid)), name, role);
         self.rows.insert((process, tid), row);
         row
     }
+}
+
+fn role(jvm: bool, name: &str, is_java: Option<bool>) -> Role {
+    if jvm { Role::of_named(name, is_java) } else { Role::Other }
+}
+
+/// The first thread of a process that the JDK's launcher made runs no Java: it waits for the main
+/// thread that it started (`CallJavaMainInNewThread` of `java_md.c`), and so long nothing happens
+/// in it by which it could be asked for again.
+fn not_java(pid: i32, tid: i32, comm: &str) -> Option<bool> {
+    (pid == tid && comm == LAUNCHER).then_some(false)
 }
 
 impl Reader {
@@ -269,4 +286,54 @@ impl Reader {
 fn name_of(pid: i32, tid: i32) -> Option<String> {
     let name = procfs::read(format!("/proc/{pid}/task/{tid}/comm"))?;
     Some(fathom_recording::jvm_text(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::{Process, Recording};
+
+    use super::*;
+
+    #[test]
+    fn the_launchers_first_thread_is_no_thread_of_the_application() {
+        const NO_PID: i32 = i32::MAX - 1;
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process { jvm: true, ..Process::default() });
+        let mut threads = Threads::default();
+        let mut role = |tid: i32, comm: &str| {
+            let row = threads.called(&mut recording, process, NO_PID, tid, comm, true);
+            recording.threads[row.index()].role
+        };
+        assert_eq!(role(NO_PID, "java"), Role::Other);
+        // JDK 8 names none of its threads, and another launcher may run Java in its first one.
+        assert_eq!(role(NO_PID - 1, "java"), Role::App);
+        assert_eq!(role(NO_PID - 2, "main"), Role::App);
+    }
+
+    /// A worker of a collector that had not named itself when it was seen, and does nothing more.
+    #[test]
+    fn a_thread_that_is_seen_once_gets_the_name_that_it_gives_itself_later() {
+        let pid = i32::try_from(std::process::id()).expect("a process id");
+        let (named, told) = (std::sync::mpsc::channel::<i32>(), std::sync::mpsc::channel::<()>());
+        let waits = std::thread::spawn(move || {
+            let own = std::fs::read_link("/proc/thread-self").expect("a link");
+            let tid = own.file_name().and_then(|tid| tid.to_str()).and_then(|tid| tid.parse().ok());
+            named.0.send(tid.expect("a thread id")).expect("the test waits for it");
+            told.1.recv().expect("the test says when");
+        });
+        let tid = named.1.recv().expect("the thread's id");
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process { jvm: true, ..Process::default() });
+        let mut threads = Threads::default();
+        let row = threads.row(&mut recording, process, pid, tid, true);
+        std::fs::write(format!("/proc/self/task/{tid}/comm"), "G1 Conc#0").expect("its name");
+        threads.settle_old(&mut recording, |_| true);
+        assert_eq!(recording.threads[row.index()].role, Role::App, "it may not have named itself yet");
+        let long_ago = Instant::now().checked_sub(2 * SETTLES).expect("the machine is up for longer");
+        threads.unsettled.values_mut().for_each(|unsettled| unsettled.since = long_ago);
+        threads.settle_old(&mut recording, |_| true);
+        assert_eq!(recording.threads[row.index()].role, Role::Gc);
+        told.0.send(()).expect("the thread waits for it");
+        waits.join().expect("the thread ends");
+    }
 }

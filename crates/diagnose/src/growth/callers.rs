@@ -66,8 +66,8 @@ impl<'a> Callers<'a> {
     }
 
     /// The methods by which the application's own code comes to a place in the code of others: its
-    /// own nearest one last. `main`: its main class, or what else names the JVM. Empty where the place is its own, or
-    /// most of the time did not come from one method of its own.
+    /// own nearest one last. `main`: its main class, or what else names the JVM. Empty where the
+    /// place is its own, or most of the time did not come from one method of its own.
     pub(super) fn way_from_own(
         &self,
         parts: &[&Part<'a>],
