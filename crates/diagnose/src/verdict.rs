@@ -199,7 +199,7 @@ pub enum FoundOn {
     Given,
     /// A series of throughput or latency.
     Series,
-    /// Requests or calls that the recording counts itself.
+    /// Requests, calls or turns that the recording counts itself.
     Exchanges,
     /// What threads spend their time on.
     Change,
@@ -266,7 +266,7 @@ pub enum Measure {
     Throughput,
     /// A series of latency.
     Latency,
-    /// Requests or calls that the recording counts itself.
+    /// Requests, calls or turns that the recording counts itself.
     Exchanges,
     /// Time in which JVMs were stopped, where no series of progress was given.
     Stops,

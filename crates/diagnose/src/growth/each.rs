@@ -11,6 +11,8 @@ pub(super) enum Each {
     Request,
     /// An exchange that the recording counts.
     Exchange,
+    /// What a thread does between two sleeps that are always as long.
+    Turn,
     /// A millisecond of wall time, where neither is counted: amounts are threads at a time.
     Wall,
 }
@@ -25,6 +27,7 @@ impl Each {
         match self {
             Self::Exchange => "an exchange",
             Self::Request => "a request",
+            Self::Turn => "a turn",
             _ => "an operation",
         }
     }
@@ -34,6 +37,7 @@ impl Each {
         match self {
             Self::Exchange => "exchange",
             Self::Request => "request",
+            Self::Turn => "turn",
             _ => "operation",
         }
     }

@@ -146,6 +146,7 @@ pub(super) fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
     match counted.iter().all(|n| *n >= 1.0) {
         true => match &case.exchanges {
             Some(exchanges) if exchanges.are_requests() => Per { each: Each::Request, by: counted },
+            Some(turns) if turns.are_turns() => Per { each: Each::Turn, by: counted },
             Some(_) => Per { each: Each::Exchange, by: counted },
             None => Per { each: Each::Operation, by: counted },
         },

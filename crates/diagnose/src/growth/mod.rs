@@ -292,6 +292,7 @@ impl<'a> Growth<'a> {
             Each::Operation => "an operation's time",
             Each::Request => "a request's time",
             Each::Exchange => "an exchange's time",
+            Each::Turn => "a turn's time",
             Each::Wall => "the threads' time",
         }
     }

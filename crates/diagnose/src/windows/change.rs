@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{kind, sample};
-use fathom_recording::{ProcessId, Recording};
+use fathom_recording::{ProcessId, Recording, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::rise::{LASTS, Runs, rise};
@@ -286,26 +286,10 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
             // Where CPUs are scarce, code that runs more waits more for them: together they are
             // what it asks for.
             let category = if category == Category::RunQueue { Category::Running } else { category };
-            let mut named: Vec<(i64, i64)> = Vec::new();
-            chains.off_within(thread, own, |_, span, parts| {
-                let place = places.of(span.stack());
-                if !place.is_empty() {
-                    named.extend_from_slice(parts);
-                    let times = rows.of(category, place);
-                    parts.iter().for_each(|(from, to)| bins.add(times, *from, *to));
-                }
-            });
-            let named = Intervals::of(named);
-            // Short waits lie before the sample that sums them up.
-            let of_category: Vec<_> = short.iter().filter(|wait| wait.category == asked).collect();
-            let mut next = 0;
-            for (from, to) in own.without(&named).ranges() {
-                next += of_category[next..].iter().take_while(|wait| wait.t_ns < *to).count();
-                let soon = |wait: &&&ShortWait<'_>| wait.t_ns.saturating_sub(*to) <= SUMMED_WITHIN_NS;
-                let place = of_category.get(next).filter(soon).map_or("", |wait| wait.place);
+            by_place(chains, &mut places, (thread, asked), own, &short, |place, from, to| {
                 let is_nowhere = is_queue && place.is_empty();
-                bins.add(if is_nowhere { &mut nowhere } else { rows.of(category, place) }, *from, *to);
-            }
+                bins.add(if is_nowhere { &mut nowhere } else { rows.of(category, place) }, from, to);
+            });
         }
         for sample in chains.samples(thread).iter().filter(|sample| kinds.contains(&Some(sample.kind))) {
             let Some(bin) = bins.of_ns(sample.t_ns) else { continue };
@@ -332,6 +316,36 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
     }
     parts.insert((Category::RunQueue, ""), kept_from_running(&ran, &queued, &bins.seen));
     parts
+}
+
+/// Calls `each` with the parts of a thread's time of a category, and the method of the application
+/// in which each was: by the stacks of what was recorded one by one, else of the short waits that
+/// were summed up. Empty where neither shows it.
+pub(super) fn by_place<'a>(
+    chains: &Chains<'a>,
+    places: &mut Places<'a>,
+    (thread, category): (ThreadId, Category),
+    own: &Intervals,
+    short: &[ShortWait<'a>],
+    mut each: impl FnMut(&'a str, i64, i64),
+) {
+    let mut named: Vec<(i64, i64)> = Vec::new();
+    chains.off_within(thread, own, |_, span, parts| {
+        let place = places.of(span.stack());
+        if !place.is_empty() {
+            named.extend_from_slice(parts);
+            parts.iter().for_each(|(from, to)| each(place, *from, *to));
+        }
+    });
+    let named = Intervals::of(named);
+    // Short waits lie before the sample that sums them up.
+    let of_category: Vec<_> = short.iter().filter(|wait| wait.category == category).collect();
+    let mut next = 0;
+    for (from, to) in own.without(&named).ranges() {
+        next += of_category[next..].iter().take_while(|wait| wait.t_ns < *to).count();
+        let soon = |wait: &&&ShortWait<'_>| wait.t_ns.saturating_sub(*to) <= SUMMED_WITHIN_NS;
+        each(of_category.get(next).filter(soon).map_or("", |wait| wait.place), *from, *to);
+    }
 }
 
 /// By how much threads ran less than usual, bin by bin, as far as they waited for a CPU for longer

@@ -54,7 +54,7 @@ pub(crate) fn find(recording: &Recording, jvms: &[ProcessId]) -> Option<(Progres
 /// Whether more exchanges were made for a time, and as few before it as after it: what begins and
 /// ends with them is the trouble as well as it may be health, for an operation may make more of
 /// them. A warm-up rises to what is usual; before this there is a level.
-fn is_rise_between(progress: &Progress, found: &Found) -> bool {
+pub(super) fn is_rise_between(progress: &Progress, found: &Found) -> bool {
     let level = |windows: &[Window]| {
         stats::median(&stats::sorted(progress.within(windows).map(|value| value.unwrap_or(0.0))))
     };
@@ -70,7 +70,7 @@ fn is_rise_between(progress: &Progress, found: &Found) -> bool {
 }
 
 /// How many exchanges fewer were made in the slow windows than usual.
-fn lost(progress: &Progress, found: &Found) -> f64 {
+pub(super) fn lost(progress: &Progress, found: &Found) -> f64 {
     let rate = |windows: &[Window]| {
         let values: Vec<f64> = progress.within(windows).map(|value| value.unwrap_or(0.0)).collect();
         (stats::mean(&values).unwrap_or(0.0), values.len() as f64)
@@ -117,7 +117,7 @@ fn requests(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
 }
 
 /// Whole ticks between two timestamps, without values.
-fn ticks(from_ns: i64, to_ns: i64, tick_ns: i64) -> Option<Progress> {
+pub(super) fn ticks(from_ns: i64, to_ns: i64, tick_ns: i64) -> Option<Progress> {
     // The first and the last are counted in part.
     let ticks = usize::try_from((to_ns.checked_sub(from_ns)? / tick_ns).min(MOST_TICKS)).ok()?;
     Some(Progress {
@@ -164,7 +164,7 @@ fn calls(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
 }
 
 /// Adds calls that were counted in an interval to the ticks that it touches, evenly.
-fn spread(sums: &mut [f64], grid: &Progress, (from_ns, to_ns): (i64, i64), calls: f64) {
+pub(super) fn spread(sums: &mut [f64], grid: &Progress, (from_ns, to_ns): (i64, i64), calls: f64) {
     let length_ns = to_ns.saturating_sub(from_ns).max(1) as f64;
     let first = usize::try_from(from_ns.saturating_sub(grid.from_ns) / grid.tick_ns).unwrap_or(usize::MAX);
     for (tick, sum) in sums.iter_mut().enumerate().skip(first) {

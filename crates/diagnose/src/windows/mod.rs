@@ -13,6 +13,7 @@ pub(crate) mod spec;
 pub(crate) mod stops;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub(crate) use chosen::Chosen;
 use chosen::chosen;
@@ -348,7 +349,12 @@ fn by_finding<'a>(
     let length_ns = |windows: &[Window]| Intervals::of_windows(windows).length_ns();
     let stopped_ns = stopped.as_ref().map_or(0, |(slow, _)| length_ns(slow));
     let watched = change::watches_threads(recording);
-    let fewer = (watched && find_on >= FindOn::Exchanges).then(|| exchanges::find(recording, jvms)).flatten();
+    let fewer = (watched && find_on >= FindOn::Exchanges)
+        .then(|| match exchanges::find(recording, jvms) {
+            Some((progress, found)) if progress.are_requests() => Some((progress, found)),
+            calls => turns::find(recording, known.chains(), jvms).or(calls),
+        })
+        .flatten();
     if let Some((progress, found)) = fewer.filter(|(_, found)| length_ns(&found.slow) > stopped_ns) {
         let how = [series, found.how].concat();
         return Chosen { exchanges: Some(Rc::new(progress)), ..chosen(found.slow, found.base, how) };

@@ -15,6 +15,8 @@ use crate::{Fact, Window, stats};
 
 /// The unit of requests that a recording counts at the connections of a JVM.
 pub(crate) const REQUESTS: &str = "requests/s";
+/// The unit of turns that threads make between sleeps.
+pub(crate) const TURNS: &str = "turns/s";
 
 /// Ticks looked at at most; a finer grid is made coarser, so that no input can ask for unbounded
 /// memory.
@@ -61,6 +63,11 @@ impl Progress {
     /// Whether it counts the requests that a JVM answered, as the recording has them.
     pub(crate) fn are_requests(&self) -> bool {
         self.unit == REQUESTS
+    }
+
+    /// Whether it counts turns of threads that sleep between them.
+    pub(crate) fn are_turns(&self) -> bool {
+        self.unit == TURNS
     }
 
     /// Ticks from one index to another as a window.

@@ -1,0 +1,142 @@
+//! Progress that a live recording shows by the sleeps of its threads, where nothing counts requests:
+//! a client that thinks between two calls, a worker that rests between two tasks.
+//!
+//! ```text
+//! sleep of application threads in one method ─▶ time asleep ÷ length of one sleep ─▶ turns a second
+//! ```
+//!
+//! Who sleeps for a fixed time between operations does one of them for each sleep: that it sleeps
+//! less is that it gets less done, and never that it sleeps too much.
+//!
+//! Limits. Only sleeps that are as long in slow windows as in the baseline count turns: who sleeps
+//! until a time, or backs off, sleeps longer or shorter. That fewer turns were made is a loss only
+//! where each took longer, which the ledger of threads says ([`crate::growth`]).
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{ProcessId, Recording};
+
+use super::change::by_place;
+use super::dips::{self, Found};
+use super::exchanges::{is_rise_between, lost, spread, ticks};
+use super::progress::{Progress, TURNS};
+use crate::chain::Chains;
+use crate::places::Places;
+use crate::waits::Category;
+use crate::{Window, stats};
+
+const TICK_NS: i64 = 500_000_000;
+/// Turns a second below which there is no level that could fall.
+const LEAST_PER_S: f64 = 20.0;
+/// Sleeps, slow and in the baseline, from which on their length is known.
+const FEWEST: usize = 5;
+/// By how much the lengths may differ, relatively: timers of a busy machine are late.
+const ALIKE: f64 = 0.25;
+
+/// Sleep in one method.
+struct Sleeps {
+    /// Nanoseconds in each tick.
+    asleep_ns: Vec<f64>,
+    /// Of each that was recorded by itself: when it ended, and its length, nanoseconds.
+    each: Vec<(i64, i64)>,
+}
+
+/// The turns of the JVM that lost most of them, with the windows in which it did; `None` where no
+/// JVM's fell.
+pub(super) fn find<'a>(
+    recording: &'a Recording,
+    chains: &Chains<'a>,
+    jvms: &[ProcessId],
+) -> Option<(Progress, Found)> {
+    let of_each = jvms.iter().filter_map(|jvm| of_jvm(recording, chains, *jvm));
+    of_each.max_by(|a, b| lost(&a.0, &a.1).total_cmp(&lost(&b.0, &b.1)))
+}
+
+fn of_jvm<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId) -> Option<(Progress, Found)> {
+    let watched = || recording.spans_of(kind::SCHED_WATCHED).filter(|span| span.process() == jvm);
+    let from_ns = watched().map(|span| span.t0_ns()).min()?;
+    let to_ns = watched().map(|span| span.t1_ns()).max()?;
+    let grid = ticks(from_ns, to_ns, TICK_NS)?;
+    let mut places = Places::of_recording(recording);
+    let mut sleeps: BTreeMap<&'a str, Sleeps> = BTreeMap::new();
+    for thread in chains.application_threads(jvm) {
+        let Some(by_category) = chains.by_category(thread) else { continue };
+        let own = &by_category[Category::Sleep.index()];
+        let short = places.of_short_waits(chains, thread);
+        by_place(chains, &mut places, (thread, Category::Sleep), own, &short, |place, from, to| {
+            let new = || Sleeps { asleep_ns: vec![0.0; grid.stalled.len()], each: Vec::new() };
+            let sleeps = sleeps.entry(place).or_insert_with(new);
+            spread(&mut sleeps.asleep_ns, &grid, (from, to), to.saturating_sub(from) as f64);
+            sleeps.each.push((to, to.saturating_sub(from)));
+        });
+    }
+    sleeps.remove("");
+    let turns = sleeps.into_iter().filter_map(|(place, sleeps)| {
+        let length_ns = median_ns(sleeps.each.iter().map(|(_, ns)| *ns)).filter(|ns| *ns > 0.0)?;
+        let mut progress = grid.clone();
+        let tick_s = TICK_NS as f64 / 1e9;
+        progress.values = sleeps.asleep_ns.iter().map(|ns| Some(ns / length_ns / tick_s)).collect();
+        let mean = progress.values.iter().flatten().sum::<f64>() / progress.values.len().max(1) as f64;
+        (mean >= LEAST_PER_S).then_some((mean, place, sleeps, progress))
+    });
+    let (_, place, sleeps, mut progress) = turns.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    progress.unit = TURNS.into();
+    progress.measured_on =
+        format!("turns of threads of {} between sleeps in {place}", recording.process_name(jvm));
+    let found = dips::find(&progress).filter(|found| !found.slow.is_empty())?;
+    let length = |windows: &[Window]| {
+        let within = |t_ns: &i64| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(t_ns));
+        let each: Vec<i64> = sleeps.each.iter().filter(|(t_ns, _)| within(t_ns)).map(|(_, ns)| *ns).collect();
+        median_ns(each.iter().copied()).filter(|_| each.len() >= FEWEST)
+    };
+    let (slow_ns, base_ns) = (length(&found.slow)?, length(&found.base)?);
+    let are_alike = (slow_ns - base_ns).abs() <= ALIKE * base_ns;
+    (are_alike && !is_rise_between(&progress, &found)).then_some((progress, found))
+}
+
+fn median_ns(lengths: impl Iterator<Item = i64>) -> Option<f64> {
+    stats::median(&stats::sorted(lengths.map(|ns| ns as f64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::growth::tests::{SLEEP, Service, is_slow};
+    use fathom_recording::vocabulary::kind;
+
+    /// Threads that sleep for 5 ms, or for `slow_ms` while it is slow, between operations of 15 ms,
+    /// or of `held_ms`.
+    fn found(slow_ms: i64, held_ms: i64) -> Option<(Progress, Found)> {
+        let mut service = Service::uncounted();
+        let sleep = service.stack(&SLEEP);
+        for i in 0..4 {
+            let thread = service.thread(&format!("client-{i}"));
+            let mut at = 0;
+            while at < 60_000 {
+                let (ms, busy) = if is_slow(at / 1_000) { (slow_ms, held_ms) } else { (5, 15) };
+                service.row(kind::SCHED_OFF, thread, (at, at + ms), Some(sleep), &[]);
+                at += ms + busy;
+            }
+        }
+        let (jvm, recording) = (service.built.jvm, service.built.sealed());
+        find(&recording, &Chains::of(&recording), &[jvm])
+    }
+
+    #[test]
+    fn who_sleeps_as_long_each_time_and_less_in_all_gets_less_done() {
+        let (progress, found) = found(5, 95).expect("fewer turns");
+        let [slow] = found.slow[..] else { panic!("{:?}", found.slow) };
+        let seconds = |ns: i64| (ns - progress.from_ns) / 1_000_000_000;
+        assert_eq!((seconds(slow.from_ns), seconds(slow.to_ns)), (20, 40));
+        assert!((progress.values[0].expect("it was seen") - 200.0).abs() < 2.0);
+        assert!((progress.values[60].expect("it was seen") - 40.0).abs() < 5.0);
+    }
+
+    #[test]
+    fn sleep_that_becomes_longer_or_shorter_counts_no_turns() {
+        assert!(found(1, 95).is_none());
+        assert!(found(60, 15).is_none());
+        assert!(found(5, 15).is_none(), "as ever");
+    }
+}
