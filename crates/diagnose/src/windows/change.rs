@@ -286,7 +286,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
             // Where CPUs are scarce, code that runs more waits more for them: together they are
             // what it asks for.
             let category = if category == Category::RunQueue { Category::Running } else { category };
-            by_place(chains, &mut places, (thread, asked), own, &short, |place, from, to| {
+            by_place(chains, &mut places, (thread, asked), own, &short, |place, (from, to), _| {
                 let is_nowhere = is_queue && place.is_empty();
                 bins.add(if is_nowhere { &mut nowhere } else { rows.of(category, place) }, from, to);
             });
@@ -320,21 +320,22 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
 
 /// Calls `each` with the parts of a thread's time of a category, and the method of the application
 /// in which each was: by the stacks of what was recorded one by one, else of the short waits that
-/// were summed up. Empty where neither shows it.
+/// were summed up. Empty where neither shows it. The last argument: whether it was recorded by
+/// itself.
 pub(super) fn by_place<'a>(
     chains: &Chains<'a>,
     places: &mut Places<'a>,
     (thread, category): (ThreadId, Category),
     own: &Intervals,
     short: &[ShortWait<'a>],
-    mut each: impl FnMut(&'a str, i64, i64),
+    mut each: impl FnMut(&'a str, (i64, i64), bool),
 ) {
     let mut named: Vec<(i64, i64)> = Vec::new();
     chains.off_within(thread, own, |_, span, parts| {
         let place = places.of(span.stack());
         if !place.is_empty() {
             named.extend_from_slice(parts);
-            parts.iter().for_each(|(from, to)| each(place, *from, *to));
+            parts.iter().for_each(|part| each(place, *part, true));
         }
     });
     let named = Intervals::of(named);
@@ -344,7 +345,7 @@ pub(super) fn by_place<'a>(
     for (from, to) in own.without(&named).ranges() {
         next += of_category[next..].iter().take_while(|wait| wait.t_ns < *to).count();
         let soon = |wait: &&&ShortWait<'_>| wait.t_ns.saturating_sub(*to) <= SUMMED_WITHIN_NS;
-        each(of_category.get(next).filter(soon).map_or("", |wait| wait.place), *from, *to);
+        each(of_category.get(next).filter(soon).map_or("", |wait| wait.place), (*from, *to), false);
     }
 }
 

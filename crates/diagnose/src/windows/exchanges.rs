@@ -54,7 +54,7 @@ pub(crate) fn find(recording: &Recording, jvms: &[ProcessId]) -> Option<(Progres
 /// Whether more exchanges were made for a time, and as few before it as after it: what begins and
 /// ends with them is the trouble as well as it may be health, for an operation may make more of
 /// them. A warm-up rises to what is usual; before this there is a level.
-pub(super) fn is_rise_between(progress: &Progress, found: &Found) -> bool {
+fn is_rise_between(progress: &Progress, found: &Found) -> bool {
     let level = |windows: &[Window]| {
         stats::median(&stats::sorted(progress.within(windows).map(|value| value.unwrap_or(0.0))))
     };

@@ -9,7 +9,9 @@
 //! less is that it gets less done, and never that it sleeps too much.
 //!
 //! Limits. Only sleeps that are as long in slow windows as in the baseline count turns: who sleeps
-//! until a time, or backs off, sleeps longer or shorter. That fewer turns were made is a loss only
+//! until a time, or backs off, sleeps longer or shorter. Where a recorder sums up most sleeps of a
+//! busy baseline, those that are left are the long ones: then it is only known that they did not
+//! become longer. That fewer turns were made is a loss only
 //! where each took longer, which the ledger of threads says ([`crate::growth`]).
 
 use std::collections::BTreeMap;
@@ -19,7 +21,7 @@ use fathom_recording::{ProcessId, Recording};
 
 use super::change::by_place;
 use super::dips::{self, Found};
-use super::exchanges::{is_rise_between, lost, spread, ticks};
+use super::exchanges::{lost, spread, ticks};
 use super::progress::{Progress, TURNS};
 use crate::chain::Chains;
 use crate::places::Places;
@@ -33,6 +35,10 @@ const LEAST_PER_S: f64 = 20.0;
 const FEWEST: usize = 5;
 /// By how much the lengths may differ, relatively: timers of a busy machine are late.
 const ALIKE: f64 = 0.25;
+/// The short ones among the sleeps, which no summing up leaves out without all others.
+const SHORT: f64 = 0.1;
+/// Share of the time asleep that must have been recorded one by one for lengths to be those of all.
+const MOST: f64 = 0.5;
 
 /// Sleep in one method.
 struct Sleeps {
@@ -64,39 +70,62 @@ fn of_jvm<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId) -> 
         let Some(by_category) = chains.by_category(thread) else { continue };
         let own = &by_category[Category::Sleep.index()];
         let short = places.of_short_waits(chains, thread);
-        by_place(chains, &mut places, (thread, Category::Sleep), own, &short, |place, from, to| {
-            let new = || Sleeps { asleep_ns: vec![0.0; grid.stalled.len()], each: Vec::new() };
-            let sleeps = sleeps.entry(place).or_insert_with(new);
-            spread(&mut sleeps.asleep_ns, &grid, (from, to), to.saturating_sub(from) as f64);
-            sleeps.each.push((to, to.saturating_sub(from)));
-        });
+        by_place(
+            chains,
+            &mut places,
+            (thread, Category::Sleep),
+            own,
+            &short,
+            |place, (from, to), by_itself| {
+                let new = || Sleeps { asleep_ns: vec![0.0; grid.stalled.len()], each: Vec::new() };
+                let sleeps = sleeps.entry(place).or_insert_with(new);
+                let ns = to.saturating_sub(from);
+                spread(&mut sleeps.asleep_ns, &grid, (from, to), ns as f64);
+                sleeps.each.extend(by_itself.then_some((to, ns)));
+            },
+        );
     }
     sleeps.remove("");
     let turns = sleeps.into_iter().filter_map(|(place, sleeps)| {
-        let length_ns = median_ns(sleeps.each.iter().map(|(_, ns)| *ns)).filter(|ns| *ns > 0.0)?;
-        let mut progress = grid.clone();
-        let tick_s = TICK_NS as f64 / 1e9;
-        progress.values = sleeps.asleep_ns.iter().map(|ns| Some(ns / length_ns / tick_s)).collect();
-        let mean = progress.values.iter().flatten().sum::<f64>() / progress.values.len().max(1) as f64;
-        (mean >= LEAST_PER_S).then_some((mean, place, sleeps, progress))
+        let progress = sleeps.progress(&grid)?;
+        let mean = stats::mean(&progress.values.iter().flatten().copied().collect::<Vec<_>>())?;
+        (mean >= LEAST_PER_S).then_some((mean, place, progress))
     });
-    let (_, place, sleeps, mut progress) = turns.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    progress.unit = TURNS.into();
+    let (_, place, mut progress) = turns.max_by(|a, b| a.0.total_cmp(&b.0))?;
     progress.measured_on =
         format!("turns of threads of {} between sleeps in {place}", recording.process_name(jvm));
-    let found = dips::find(&progress).filter(|found| !found.slow.is_empty())?;
-    let length = |windows: &[Window]| {
-        let within = |t_ns: &i64| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(t_ns));
-        let each: Vec<i64> = sleeps.each.iter().filter(|(t_ns, _)| within(t_ns)).map(|(_, ns)| *ns).collect();
-        median_ns(each.iter().copied()).filter(|_| each.len() >= FEWEST)
-    };
-    let (slow_ns, base_ns) = (length(&found.slow)?, length(&found.base)?);
-    let are_alike = (slow_ns - base_ns).abs() <= ALIKE * base_ns;
-    (are_alike && !is_rise_between(&progress, &found)).then_some((progress, found))
+    // Found again by its name and in its unit, which the statement of how it was found has.
+    dips::find(&progress).map(|found| (progress, found))
 }
 
-fn median_ns(lengths: impl Iterator<Item = i64>) -> Option<f64> {
-    stats::median(&stats::sorted(lengths.map(|ns| ns as f64)))
+impl Sleeps {
+    /// Turns a second; `None` where they do not become fewer, or sleeps are not as long then as in
+    /// the baseline.
+    fn progress(&self, grid: &Progress) -> Option<Progress> {
+        let mut progress = Progress { unit: TURNS.into(), ..grid.clone() };
+        progress.values = self.asleep_ns.iter().map(|ns| Some(*ns)).collect();
+        let found = dips::find(&progress).filter(|found| !found.slow.is_empty())?;
+        let (slow, base) = (self.lengths(&found.slow), self.lengths(&found.base));
+        if slow.len() < FEWEST || base.len() < FEWEST {
+            return None;
+        }
+        let one_by_one = base.iter().sum::<f64>();
+        let asleep = progress.within(&found.base).flatten().sum::<f64>();
+        let short = |lengths: &[f64]| stats::quantile(lengths, SHORT);
+        let (slow_ns, base_ns) = (short(&slow)?, short(&base)?);
+        let are_alike = slow_ns <= (1.0 + ALIKE) * base_ns
+            && (base_ns <= (1.0 + ALIKE) * slow_ns || one_by_one < MOST * asleep);
+        let length_ns = stats::median(&slow).filter(|ns| *ns > 0.0 && are_alike)?;
+        let a_second = 1e9 / TICK_NS as f64;
+        progress.values.iter_mut().flatten().for_each(|ns| *ns *= a_second / length_ns);
+        Some(progress)
+    }
+
+    /// The lengths of those that ended in some windows, nanoseconds, in order.
+    fn lengths(&self, windows: &[Window]) -> Vec<f64> {
+        let within = |t_ns: &i64| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(t_ns));
+        stats::sorted(self.each.iter().filter(|(t_ns, _)| within(t_ns)).map(|(_, ns)| *ns as f64))
+    }
 }
 
 #[cfg(test)]
