@@ -63,7 +63,7 @@ super::metrics! {
     CONNECTIONS = "connections-opened",
         "[each {noun} opens {value} connections|{value} connections are opened a second] instead of [{baseline}|none]";
     /// Threads that ended when the slow time began, and the finding that this is added to.
-    ENDED_MEANWHILE = "threads-ended-meanwhile", "{title}; {value?thread|threads} {names} ended as it began";
+    ENDED_MEANWHILE = "threads-ended-meanwhile", "{title}; {value?thread|threads} {names} ended when it began";
     /// The same, with how long they had lived.
     ENDED = "threads-ended", "{value?thread|threads} {names} ended, after having lived since the recording began";
     /// Running time that grew in many methods below one.

@@ -53,7 +53,7 @@ use crate::confidence::Ground;
 use crate::facts::{Value, growth as facts, reasons};
 use crate::sight::Sights;
 use crate::waits::Category;
-use crate::{Case, Finding, Rule, RuledOut};
+use crate::{Case, Finding, Measure, Rule, RuledOut};
 use calls::Calls;
 use each::{Each, Per};
 use lead::lead;
@@ -201,14 +201,20 @@ impl<'a> Growth<'a> {
     /// Whether operations took longer by more than noise does, and by enough to be why there were
     /// fewer.
     pub(crate) fn grew(&self, case: &Case<'_>) -> bool {
-        self.took_longer(least_growth(case)) && self.most_ms(case) >= LEADS * lost_ms(case)
+        self.took_longer(case, least_growth(case)) && self.most_ms(case) >= LEADS * lost_ms(case)
     }
 
     /// What of the loss the growth can explain at most, milliseconds: while operations are lost,
     /// somebody waits for one that takes longer, so that what all of them took longer is no less
-    /// than the time that was lost.
+    /// than the time that was lost. Where the loss is that of a latency, it is what of that the
+    /// growth of an operation explains.
     fn most_ms(&self, case: &Case<'_>) -> f64 {
-        lost_ms(case).min(self.all() * (self.per.by[0] + self.per.by[1]))
+        match latencies_ms(case) {
+            Some((slow, base)) if self.per.each == Each::Operation => {
+                lost_ms(case) * (self.all() / (slow - base).max(f64::MIN_POSITIVE)).min(1.0)
+            }
+            _ => lost_ms(case).min(self.all() * (self.per.by[0] + self.per.by[1])),
+        }
     }
 
     /// The same as a share of the loss.
@@ -216,9 +222,14 @@ impl<'a> Growth<'a> {
         self.most_ms(case) / lost_ms(case).max(f64::MIN_POSITIVE)
     }
 
-    /// Whether operations took longer by more than a share.
-    fn took_longer(&self, least: f64) -> bool {
-        let usual: f64 = self.worked().map(|g| g.base).sum();
+    /// Whether operations took longer by more than a share. Sleep that is as long as ever, and
+    /// longer than an operation takes, lies between them.
+    fn took_longer(&self, case: &Case<'_>, least: f64) -> bool {
+        let latency_ms = latencies_ms(case).map_or(f64::INFINITY, |(_, base)| base);
+        let is_between = |g: &&Grown<'_>| {
+            g.key.category == Category::Sleep && g.base > latency_ms && g.slow <= MORE * g.base
+        };
+        let usual: f64 = self.worked().filter(|g| !is_between(g)).map(|g| g.base).sum();
         // Work that only moved from one method or peer to another made no operation longer. Where
         // operations are not counted, the parts of threads' time always add up to the same.
         let grew = match self.per.each.is_counted() {
@@ -440,6 +451,13 @@ fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> boo
     let waited = part.waited_ms();
     let for_others = share(waited[0] + waited[1], slow_ms) - share(waited[BASE], base_ms);
     waits && for_others < FOR_OTHERS && slow <= MORE * base && others >= 1.0 / MORE
+}
+
+/// What an operation took by a series of latency on which the loss was measured, slow and in the
+/// baseline, milliseconds.
+fn latencies_ms(case: &Case<'_>) -> Option<(f64, f64)> {
+    let is_latency = case.loss.measure == Some(Measure::Latency) && case.loss.unit == "ms";
+    case.loss.slow_rate.zip(case.loss.base_rate).filter(|(slow, base)| is_latency && slow > base)
 }
 
 /// What was lost. In windows that the user gave, or that were found on what threads do, that is not
