@@ -69,8 +69,12 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             };
             let mut ended_by = ended_by(chains, thread, &key, span);
             // Who waits for this thread waits for what this one is notified of: an answer that
-            // comes over one of its connections.
-            if rests && selects(span) {
+            // comes over one of its connections, unless a thread of its own JVM notified it.
+            let of_own = |other: ThreadId| {
+                let process = |thread: ThreadId| chains.recording().threads[thread.index()].process;
+                process(other) == process(thread)
+            };
+            if rests && selects(span) && !ended_by.is_some_and(of_own) {
                 selected_in = Some(key.place);
                 (key.category, ended_by) = (Category::Network, None);
             }

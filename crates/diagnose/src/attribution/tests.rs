@@ -206,6 +206,21 @@ fn a_wait_for_an_answer_that_a_selector_receives_comes_to_the_network_whatever_i
 }
 
 #[test]
+fn a_selector_that_a_thread_of_its_own_jvm_notifies_is_followed_to_that_one() {
+    // Worker 0 asks; 1 is the event loop, which 2 tells that its work is done.
+    let recording = recording(&[
+        vec![(100, 200, &ANSWER, Some(1))],
+        vec![(102, 195, &SELECT, Some(2))],
+        vec![(90, 190, &SLEEP, None)],
+    ]);
+    let place = |name: &str| name.to_owned();
+    assert_eq!(
+        pieces(&recording, "worker-0"),
+        [(Category::Running, place(""), 10), (Category::Sleep, place("shop.Peer.answer"), 90)]
+    );
+}
+
+#[test]
 fn what_a_colleague_gives_back_to_a_queue_is_not_charged_to_who_gave_that_one_its_request() {
     // Worker 1 gives back the connection of a request that 2 brought it only at 180.
     let recording = recording(&[

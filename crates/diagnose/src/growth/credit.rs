@@ -30,7 +30,11 @@ impl<'a> Growth<'a> {
         let runs = || self.grown.iter().filter(|g| g.key.category.is_running());
         let queues = || self.grown.iter().filter(|g| follows(g));
         let (ran, usual) = (runs().map(|g| g.slow).sum::<f64>(), runs().map(|g| g.base).sum::<f64>());
-        let (grew, queued) = (runs().map(Grown::by).sum::<f64>(), queues().map(Grown::by).sum::<f64>());
+        // What runs hardly longer is not why threads wait for much longer.
+        let longer =
+            |g: &Grown<'_>| g.key.category.is_running() && g.slow + g.credit.max(0.0) >= MORE_CPU * g.base;
+        let grew = self.grown.iter().filter(|g| longer(g)).map(Grown::by).sum::<f64>();
+        let queued = queues().map(Grown::by).sum::<f64>();
         if ran < MORE_CPU * usual || grew <= 0.0 || queued <= 0.0 {
             return;
         }
@@ -41,7 +45,7 @@ impl<'a> Growth<'a> {
         for g in &mut self.grown {
             if follows(g) {
                 g.credit -= g.by() * own;
-            } else if g.key.category.is_running() {
+            } else if longer(g) {
                 g.credit += queued * own * g.by() / grew;
             }
         }

@@ -91,6 +91,8 @@ const MORE_CPU: f64 = 1.3;
 const MORE: f64 = 1.1;
 /// What of their time threads must wait more for others that do something for that to be no habit.
 const FOR_OTHERS: f64 = 0.2;
+/// Share of a thread's time that is next to nothing.
+const HARDLY: f64 = 0.02;
 /// What the half of the slow time with less of a part must have of the other half's.
 const FAIR: f64 = 0.2;
 /// Parts that are shown as evidence.
@@ -447,7 +449,8 @@ fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> boo
     let threads = part.threads.len().max(1) as f64;
     let share = |ms: f64, length_ms: f64| ms / (threads * length_ms.max(f64::MIN_POSITIVE));
     let (slow, base) = (share(part.ms[0] + part.ms[1], slow_ms), share(part.ms[BASE], base_ms));
-    let others = (1.0 - slow).max(0.0) / (1.0 - base).max(f64::MIN_POSITIVE);
+    // Who hardly does anything else does as much of it as ever.
+    let others = ((1.0 - slow).max(0.0) + HARDLY) / ((1.0 - base).max(0.0) + HARDLY);
     let waited = part.waited_ms();
     let for_others = share(waited[0] + waited[1], slow_ms) - share(waited[BASE], base_ms);
     waits && for_others < FOR_OTHERS && slow <= MORE * base && others >= 1.0 / MORE

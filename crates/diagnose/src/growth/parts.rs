@@ -224,7 +224,7 @@ pub(super) fn of<'a>(
         _ => (MOST_FOLLOWED, LEAST_FOLLOWED),
     };
     let most_followed = (most / application.len().max(1)).max(least);
-    let at_work = at_work(chains, &application, frames, &lengths_ms);
+    let (at_work, minor) = at_work(chains, &application, frames, &lengths_ms);
     for thread in application {
         let Some(by_category) = chains.by_category(thread) else { continue };
         let pool = Pool::of(chains, thread);
@@ -234,6 +234,10 @@ pub(super) fn of<'a>(
         if kept == Kept::AtWork && !works && !is_virtual && !at_work.is_empty() {
             continue;
         }
+        // A thread that does no operations and runs as much as ever a second, or less, takes from
+        // none of them.
+        let idles =
+            without_background && minor.contains(&pool) && !runs_more(chains, thread, frames, &lengths_ms);
         let mut own_parts = ByKey::default();
         let short = places.of_short_waits(chains, thread);
         let named = chains.naming(thread);
@@ -252,11 +256,14 @@ pub(super) fn of<'a>(
                     continue;
                 }
                 if category.is_running() {
-                    ran_ms[frame] += own.length_ms();
+                    ran_ms[frame] += if idles { 0.0 } else { own.length_ms() };
                     continue;
                 }
                 let means = (&mut places, &mut attribution, chains);
                 off(&mut own_parts, means, most_followed, thread, category, own, frame, &short, &named);
+            }
+            if idles {
+                continue;
             }
             for (place, stack, weight) in sampled(chains, &mut places, thread, windows) {
                 ran.entry((place, stack, thread)).or_default()[frame] += weight;
@@ -342,13 +349,13 @@ fn is_alike(ms: &[f64; FRAMES], lengths_ms: &[f64; FRAMES]) -> bool {
 
 /// The pools whose threads do the operations: those that run as much as a fair part of what the
 /// busiest one does, and do so more or less with the operations. One that runs as much as ever,
-/// however many operations there are, does none of them.
+/// however many operations there are, does none of them. And those that run less than that part.
 fn at_work<'a>(
     chains: &Chains<'a>,
     application: &[ThreadId],
     frames: &[Intervals; FRAMES],
     lengths_ms: &[f64; FRAMES],
-) -> FxHashSet<Pool<'a>> {
+) -> (FxHashSet<Pool<'a>>, FxHashSet<Pool<'a>>) {
     let mut ran: FxHashMap<Pool<'a>, [f64; FRAMES]> = FxHashMap::default();
     let mut sampled: FxHashMap<Pool<'a>, [f64; FRAMES]> = FxHashMap::default();
     for thread in application {
@@ -367,11 +374,25 @@ fn at_work<'a>(
     let busiest_ms = ran.values().map(|ms| ms.iter().sum()).fold(0.0, f64::max);
     // Where hardly any ran, all of them may be those that do.
     if busiest_ms < HARDLY * lengths_ms.iter().sum::<f64>() {
-        return FxHashSet::default();
+        return Default::default();
     }
-    let works =
-        |ms: &[f64; FRAMES]| ms.iter().sum::<f64>() >= WORKS * busiest_ms && !is_alike(ms, lengths_ms);
-    ran.into_iter().filter_map(|(pool, ms)| works(&ms).then_some(pool)).collect()
+    let is_minor = |ms: &[f64; FRAMES]| ms.iter().sum::<f64>() < WORKS * busiest_ms;
+    let (minor, busy): (Vec<_>, Vec<_>) = ran.into_iter().partition(|(_, ms)| is_minor(ms));
+    let works = busy.into_iter().filter(|(_, ms)| !is_alike(ms, lengths_ms));
+    (works.map(|(pool, _)| pool).collect(), minor.into_iter().map(|(pool, _)| pool).collect())
+}
+
+/// Whether a thread runs for more of the slow time than of the baseline, beyond chance.
+fn runs_more(
+    chains: &Chains<'_>,
+    thread: ThreadId,
+    frames: &[Intervals; FRAMES],
+    lengths_ms: &[f64; FRAMES],
+) -> bool {
+    let ran = running_by_frame(chains, thread, frames);
+    let share = |ms: f64, of_ms: f64| ms / of_ms.max(f64::MIN_POSITIVE);
+    let slow = share(ran[0] + ran[1], lengths_ms[0] + lengths_ms[1]);
+    slow > (1.0 + ALIKE) * share(ran[BASE], lengths_ms[BASE])
 }
 
 /// Milliseconds for which a thread ran, by frame.

@@ -315,3 +315,28 @@ fn requests_that_are_answered_later_by_less_than_was_lost_are_fewer_and_not_slow
     assert!(are_answered_as_ever(0.1, 0.1) && are_answered_as_ever(0.006, 0.02));
     assert!(!are_answered_as_ever(0.1, 10.0));
 }
+
+/// Workers wait longer for a peer, and do a tenth of the operations; a loader that sleeps all along
+/// and a meter that runs as much as ever would each be charged with ten times as much for one.
+#[test]
+fn threads_that_do_the_same_all_along_take_from_no_operation() {
+    let mut service = Service::of((300.0, 30.0));
+    for i in 0..4 {
+        let thread = service.thread(&format!("worker-{i}"));
+        service.off(thread, &READ, (30, 93), &[(label::PEER, "10.0.0.7:5432")]);
+    }
+    let loader = service.thread("loader");
+    service.off(loader, &SLEEP, (99, 99), &[]);
+    let meter = service.thread("meter");
+    service.off(meter, &PACED, (90, 90), &[]);
+    for tenth in 0..600 {
+        let at = f64::from(tenth) / 10.0 + 0.09;
+        service.built.on_cpu("meter", &[("shop.Meter.count", FrameType::C2)], at, 10.0);
+    }
+    let diagnosis = service.diagnosis();
+    assert_eq!(diagnosis.findings[0].named(), "10.0.0.7:5432");
+    let charged: Vec<&str> = diagnosis.account.iter().map(|charge| charge.to.as_str()).collect();
+    let is_theirs =
+        |to: &&&str| ["Retry.backOff", "Meter.count", "Worker.pace"].iter().any(|p| to.contains(p));
+    assert_eq!(charged.iter().find(is_theirs), None, "{charged:?}");
+}
