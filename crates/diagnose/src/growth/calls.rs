@@ -55,6 +55,8 @@ const FAMILIES: [&[&str]; 5] = [
     &["pread64", "preadv", "pwrite64", "pwritev"],
     &["fsync", "fdatasync"],
 ];
+/// The calls that wait until a connection can be read.
+const POLLS: [&str; 2] = ["poll", "ppoll"];
 /// The call that opens a connection.
 const CONNECT: &str = "connect";
 /// How many times as many calls an operation must make, and how many more.
@@ -232,12 +234,16 @@ impl<'a> Calls<'a> {
         self.family.contains(&CONNECT)
     }
 
-    /// Whether a stack is in a call of the family.
+    /// Whether a stack is in a call of the family, or waits before one that reads: a read with a
+    /// time-out asks first whether there is anything.
     fn is_in(&self, recording: &Recording, stack: StackId) -> bool {
         recording.frames_of(stack).any(|frame| {
             // The kernel's functions: ksys_read, __x64_sys_read, __sys_recvfrom.
             let call = frame.name().rsplit_once("sys_").map(|(_, call)| call);
-            frame.frame_type() == FrameType::Kernel && call.is_some_and(|call| self.family.contains(&call))
+            let is_meant = |call| {
+                self.family.contains(&call) || (self.family.contains(&"read") && POLLS.contains(&call))
+            };
+            frame.frame_type() == FrameType::Kernel && call.is_some_and(is_meant)
         })
     }
 }

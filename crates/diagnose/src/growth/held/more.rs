@@ -30,6 +30,9 @@ const OTHERS: f64 = 1.5;
 const OF_USUAL: f64 = 0.2;
 /// What of the requests may be the JVM's own: which of the others are whose is not known then.
 const ITSELF: f64 = 0.2;
+/// What of the requests the answers that it gets from one address of this host may be, for them to
+/// be somebody else's: where both ends are the JVM's, they are as many.
+const ALIKE: f64 = 0.5;
 /// How many times as many connections must be accepted in a second for requests to be those that
 /// come with a new one, …
 const CONNECTIONS: f64 = 3.0;
@@ -65,16 +68,23 @@ impl Asked {
     }
 }
 
+fn is_of_this_host(peer: &str) -> bool {
+    peer.starts_with("127.") || peer.starts_with("[::1]")
+}
+
 impl Growth<'_> {
-    /// Whether a notable part of the requests are the JVM's own, in the slow time or before.
+    /// Whether a notable part of the requests are the JVM's own, in the slow time or before: those
+    /// on its own connections, or as many as the answers that it gets from one address of this
+    /// host.
     fn asks_itself(&self, case: &Case<'_>) -> bool {
         let calls = case.recording.spans_of(kind::SYSCALL).filter(|span| span.process() == self.jvm);
         let own: FxHashSet<&str> = calls.filter_map(|span| span.label(label::OWN)).collect();
         [&case.slow, &case.base].into_iter().any(|windows| {
             let answers = peers::answers(case.recording, self.jvm, windows);
-            let own = answers.iter().filter(|(peer, _)| own.contains(*peer)).map(|(_, a)| a.count);
             let all = Answered::of(case.recording, self.jvm, windows).map_or(0.0, |answered| answered.count);
-            own.sum::<f64>() > ITSELF * all
+            let known = answers.iter().filter(|(peer, _)| own.contains(*peer)).map(|(_, a)| a.count);
+            let alike = answers.iter().filter(|(peer, _)| is_of_this_host(peer)).map(|(_, a)| a.count);
+            known.sum::<f64>() > ITSELF * all || alike.fold(0.0, f64::max) > ALIKE * all
         })
     }
 
@@ -145,11 +155,19 @@ mod tests {
     /// answers `requests` a second instead of 150 and accepts `connections`. Each operation takes
     /// threads `took_ms` instead of 1 ms.
     fn finding(requests: f64, connections: u64, took_ms: f64) -> Option<Finding> {
+        asked(requests, connections, took_ms, None)
+    }
+
+    /// The same of one that gets as many answers from an address.
+    fn asked(requests: f64, connections: u64, took_ms: f64, peer: Option<&str>) -> Option<Finding> {
         let mut built = Built::jvm("25", "G1", 40.0);
         built.watched("worker", 40.0);
         let jvm = Some(built.jvm);
         built.gauge(live::PROCESS_REQUESTS, "", jvm, &[(0.0, 20.0, 150.0), (20.0, 40.0, requests)]);
         built.gauge(live::PROCESS_REQUEST_TIME, "", jvm, &[(0.0, 20.0, 1.0), (20.0, 40.0, 1.5)]);
+        if let Some(peer) = peer {
+            built.gauge(live::PROCESS_PEER_ANSWERS, peer, jvm, &[(0.0, 20.0, 150.0), (20.0, 40.0, requests)]);
+        }
         built.counted_calls("worker", "accept4", 20.0, 20_000.0, connections);
         let (jvm, recording) = (built.jvm, built.sealed());
         let window = |from_s: i64, to_s: i64| vec![Window { from_ns: from_s * S, to_ns: to_s * S }];
@@ -174,6 +192,12 @@ mod tests {
         );
         assert_eq!(more.confidence, crate::Confidence::ConsistentWith);
         assert!(more.cost_ms > 0.9 * 16_000.0, "{}", more.cost_ms);
+    }
+
+    #[test]
+    fn a_jvm_that_asks_itself_is_asked_by_nobody_else() {
+        assert!(asked(3_000.0, 0, 6.0, Some("127.0.0.1:18099")).is_none());
+        assert!(asked(3_000.0, 0, 60.0, Some("10.0.0.7:5432")).is_some(), "it asks another one as often");
     }
 
     #[test]
