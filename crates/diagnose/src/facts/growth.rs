@@ -99,6 +99,9 @@ super::metrics! {
     /// A stage that always has work.
     BUSY_STAGE = "busy-stage",
         "[{ended} of {usual} threads of {pool} ended, and ]{who} always busy ({value} of the time, {baseline} in the baseline): {doing} for {share} of it; work handed over queues up";
+    /// The same where it mainly sleeps: that is no work, and keeps it from taking any.
+    BUSY_STAGE_ASLEEP = "busy-stage-asleep",
+        "[{ended} of {usual} threads of {pool} ended, and ]{who} never waiting for work ({value} of the time with some, {baseline} in the baseline), and {doing} for {share} of it; work handed over queues up";
     /// Threads of a stage.
     STAGE = "busy-stage-of", "[thread {thread} is|the {threads} threads of {pool} are]";
     /// What is left of them.

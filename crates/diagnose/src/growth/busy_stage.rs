@@ -53,7 +53,8 @@ const SHORT: f64 = 0.2;
 const ENDS: f64 = 0.5;
 /// Sleeps of up to this length, milliseconds, in the mean, are those between two looks at a queue.
 const LOOKS_AGAIN_MS: f64 = 10.0;
-/// How many times as long as usual a thread may wait for a CPU for as much running.
+/// How many times as long as usual a thread may wait for a CPU for as much running; who runs for as
+/// many times as much of its time is not kept from it.
 const DEPRIVED: f64 = 1.5;
 
 /// How threads of a pool spent their time in some windows, milliseconds.
@@ -69,14 +70,16 @@ struct Spent {
 
 impl Spent {
     /// Whether it had no time to spare, and had CPUs, or at least as much of them as usually for
-    /// what it ran.
+    /// what it ran, or ran for much more of its time than usual.
     fn is_busy(&self, usual: &Self) -> bool {
         let queues = |spent: &Self| spent.queued / spent.ran.max(f64::MIN_POSITIVE);
         let as_usual = usual.ran > 0.0 && queues(self) <= DEPRIVED * queues(usual);
+        let runs = |spent: &Self| spent.ran / spent.lived.max(f64::MIN_POSITIVE);
+        let runs_more = runs(self) >= DEPRIVED * runs(usual);
         self.lived > 0.0
             && self.waiting_share() <= HAS_NONE.max(HAD_NONE * usual.waiting_share())
             && self.unseen <= UNSEEN * self.lived
-            && (self.queued <= MOST * self.lived || as_usual)
+            && (self.queued <= MOST * self.lived || as_usual || runs_more)
     }
 
     fn waiting_share(&self) -> f64 {

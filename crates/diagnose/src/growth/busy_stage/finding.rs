@@ -4,6 +4,7 @@ use super::{Grown, Growth, STAGE_RULE, Stage};
 use crate::confidence::Ground;
 use crate::facts::{Metric, Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::{SHOWN, TIMES, words};
+use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Finding, Remedy, Window};
 
 /// Share of its busy time that one doing must make up to be said to be what it is busy with.
@@ -30,7 +31,9 @@ impl<'a> Growth<'a> {
         let doing = Value::from(words::does(&stage.key));
         let (left, usual) = (stage.count.0.round(), stage.count.1.round());
         let (ended, pool) = (Value::counted(usual - left), Value::name(stage.name));
-        let title = facts::BUSY_STAGE.is(Value::share(stage.busy.0)).over(Value::share(stage.busy.1));
+        let is_asleep = stage.key.category == Category::Sleep;
+        let title = if is_asleep { &facts::BUSY_STAGE_ASLEEP } else { &facts::BUSY_STAGE };
+        let title = title.is(Value::share(stage.busy.0)).over(Value::share(stage.busy.1));
         let title = title.with("who", Value::from(stage.who(fewer))).with("doing", doing.clone());
         let title = title.with("share", Value::share(stage.share.0 / stage.busy.0.max(f64::MIN_POSITIVE)));
         let title = title.with("pool", pool.clone()).with("usual", Value::counted(usual));
@@ -83,8 +86,14 @@ impl Stage<'_> {
 
     pub(super) fn remedies(&self, fewer: bool) -> Vec<Remedy> {
         let ended = fewer.then(|| remedies::WHY_THREADS_ENDED.remedy());
-        let faster =
-            remedies::OFF_THE_CRITICAL_PATH.fact().with("doing", Value::from(words::does(&self.key)));
-        ended.into_iter().chain([faster.into()]).collect()
+        // More threads that sleep in between take no work any earlier.
+        let faster = match self.key.category {
+            Category::Sleep => words::remedy(Category::Sleep),
+            _ => {
+                let doing = Value::from(words::does(&self.key));
+                remedies::OFF_THE_CRITICAL_PATH.fact().with("doing", doing).into()
+            }
+        };
+        ended.into_iter().chain([faster]).collect()
     }
 }

@@ -251,3 +251,40 @@ fn a_stage_without_time_to_spare_refutes_that_less_was_asked_for() {
     let spare = diagnosis(15);
     assert_eq!(spare.findings[0].rule, crate::growth::demand::DEMAND_RULE, "{spare:#?}");
 }
+
+#[test]
+fn a_stage_that_sleeps_is_not_said_to_be_busy_and_gets_no_more_threads() {
+    let mut service = Service::of((300.0, 60.0));
+    for i in 0..6 {
+        let thread = service.thread(&format!("session-{i}"));
+        service.off(thread, &GET, (20, 90), &[(label::WAKER, "journal (70)")]);
+    }
+    let journal = service.built.recording.thread(service.built.jvm, Some(70), "journal", Role::App);
+    service.row(kind::SCHED_WATCHED, journal, (0, 60_000), None, &[]);
+    let (take, sleep) = (service.stack(&TAKE), service.stack(&crate::growth::tests::SLEEP));
+    for tenth in 0..600 {
+        let (at, is_slow) = (tenth * 100, is_slow(tenth / 10));
+        let labels = [(label::WAKER, "session-0 (71)")];
+        let stack = if is_slow { sleep } else { take };
+        service.row(
+            kind::SCHED_OFF,
+            journal,
+            (at, at + 80),
+            Some(stack),
+            if is_slow { &[] } else { &labels },
+        );
+    }
+    let diagnosis = service.diagnosis();
+    let [stage] = stages(&diagnosis)[..] else { panic!("{:#?}", diagnosis.findings) };
+    stage.title.states(&facts::BUSY_STAGE_ASLEEP, &[("value", "100%"), ("share", "80%")]);
+    assert!(!stage.advises(&remedies::OFF_THE_CRITICAL_PATH), "{:#?}", stage.remedies);
+}
+
+#[test]
+fn a_stage_that_runs_much_more_than_usual_is_busy_however_long_it_waits_for_a_cpu() {
+    let spent =
+        |waited: f64, queued: f64, ran: f64| Spent { lived: 10_000.0, waited, queued, ran, unseen: 0.0 };
+    let usual = spent(7_000.0, 1_700.0, 1_300.0);
+    assert!(spent(0.0, 7_000.0, 3_000.0).is_busy(&usual));
+    assert!(!spent(0.0, 8_700.0, 1_300.0).is_busy(&usual), "others have its CPU");
+}
