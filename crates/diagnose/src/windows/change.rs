@@ -41,6 +41,12 @@ const RISES_THREADS: f64 = 0.25;
 const RISES_SHARE: f64 = 0.1;
 /// So many threads are enough, however many others wait for whatever they always wait for.
 const RISES_ENOUGH: f64 = 2.0;
+/// Sleeps from which on their length is known, which of them are compared (the short ones, which no
+/// summing up leaves out without all others), and how many times as long they may be and be as
+/// long as ever.
+const FEWEST_SLEEPS: usize = 5;
+const SHORT: f64 = 0.1;
+const LONGER: f64 = 1.25;
 /// Threads that begin after the first fifth of the recording are new.
 const NEW_AFTER: usize = 5;
 
@@ -233,13 +239,16 @@ fn in_jvm<'a>(
     jvm: ProcessId,
     bins: &Bins,
 ) -> Option<(f64, Rise<'a>)> {
-    let parts = parts(recording, chains, jvm, bins);
+    let (parts, sleeps) = parts(recording, chains, jvm, bins);
     let busy = parts.iter().filter(|((category, _), _)| *category != Category::Sleep).map(|(_, times)| times);
     let busy: f64 = busy.flatten().sum::<f64>() / (bins.ms() * bins.count as f64);
     let least = RISES_THREADS.max((RISES_SHARE * busy).min(RISES_ENOUGH));
     let rises = parts.iter().filter_map(|((category, place), times)| {
         let levels: Vec<f64> = times.iter().map(|ms| ms / bins.ms()).collect();
         let (area, runs, usual) = rise(&levels, &bins.seen, least)?;
+        if *category == Category::Sleep && sleeps.get(place).is_some_and(|each| is_pace(each, bins, &runs)) {
+            return None;
+        }
         let count: usize = runs.iter().map(|(first, end)| end - first).sum();
         let level = runs.iter().flat_map(|(first, end)| &levels[*first..*end]).sum::<f64>() / count as f64;
         let doing = match category {
@@ -252,7 +261,32 @@ fn in_jvm<'a>(
     rises.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins: &Bins) -> ByPart<'a> {
+/// Sleeps that were recorded one by one, by the application's method: when each ended, and its
+/// length, nanoseconds.
+type Sleeps<'a> = BTreeMap<&'a str, Vec<(i64, i64)>>;
+
+/// Whether sleeps are no longer in some runs of bins than in the others: then threads sleep more
+/// often there, and get more done between.
+fn is_pace(each: &[(i64, i64)], bins: &Bins, runs: &Runs) -> bool {
+    let is_in = |t_ns: i64| {
+        let bin = bins.of_ns(t_ns);
+        bin.is_some_and(|bin| runs.iter().any(|(first, end)| (*first..*end).contains(&bin)))
+    };
+    let short = |within: bool| {
+        let of_it = each.iter().filter(|(t_ns, _)| is_in(*t_ns) == within);
+        let lengths = stats::sorted(of_it.map(|(_, ns)| *ns as f64));
+        stats::quantile(&lengths, SHORT).filter(|_| lengths.len() >= FEWEST_SLEEPS)
+    };
+    short(true).zip(short(false)).is_some_and(|(now, usual)| now <= LONGER * usual)
+}
+
+fn parts<'a>(
+    recording: &'a Recording,
+    chains: &Chains<'a>,
+    jvm: ProcessId,
+    bins: &Bins,
+) -> (ByPart<'a>, Sleeps<'a>) {
+    let mut sleeps = Sleeps::new();
     let mut rows = Rows { bins: bins.count, rows: Vec::new(), known: FxHashMap::default(), last: None };
     let mut places = Places::of_recording(recording);
     let [mut ran, mut queued, mut nowhere] = [(); 3].map(|()| vec![0.0; bins.count]);
@@ -286,7 +320,10 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
             // Where CPUs are scarce, code that runs more waits more for them: together they are
             // what it asks for.
             let category = if category == Category::RunQueue { Category::Running } else { category };
-            by_place(chains, &mut places, (thread, asked), own, &short, |place, (from, to), _| {
+            by_place(chains, &mut places, (thread, asked), own, &short, |place, (from, to), by_itself| {
+                if asked == Category::Sleep && by_itself {
+                    sleeps.entry(place).or_default().push((to, to.saturating_sub(from)));
+                }
                 let is_nowhere = is_queue && place.is_empty();
                 bins.add(if is_nowhere { &mut nowhere } else { rows.of(category, place) }, from, to);
             });
@@ -315,7 +352,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
         }
     }
     parts.insert((Category::RunQueue, ""), kept_from_running(&ran, &queued, &bins.seen));
-    parts
+    (parts, sleeps)
 }
 
 /// Calls `each` with the parts of a thread's time of a category, and the method of the application
@@ -384,6 +421,28 @@ mod tests {
         // Others took the CPU; took a part of it; less was asked; more was asked, and the threads
         // ran as much as ever.
         assert_eq!(kept_from_running(&ran, &queued, &seen), [0.0, 0.0, 0.0, 500.0, 200.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn who_sleeps_as_long_each_time_and_more_in_all_does_not_wait_for_it() {
+        use crate::growth::tests::{SLEEP, Service, is_slow};
+        let found = |meanwhile_ms: i64| {
+            let mut service = Service::uncounted();
+            let sleep = service.stack(&SLEEP);
+            for i in 0..4 {
+                let thread = service.thread(&format!("client-{i}"));
+                let mut at = 0;
+                while at < 60_000 {
+                    let (ms, busy) = if is_slow(at / 1_000) { (meanwhile_ms, 15) } else { (5, 95) };
+                    service.row(kind::SCHED_OFF, thread, (at, at + ms), Some(sleep), &[]);
+                    at += ms + busy;
+                }
+            }
+            let (jvm, recording) = (service.built.jvm, service.built.sealed());
+            find(&recording, &Chains::of(&recording), &[jvm]).is_some()
+        };
+        assert!(!found(5), "it does more of what it sleeps between");
+        assert!(found(60), "a back-off");
     }
 
     #[test]
