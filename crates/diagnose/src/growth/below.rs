@@ -151,7 +151,7 @@ impl<'a> Growth<'a> {
         let own = case.jvm_name(self.jvm);
         finding.evidence =
             below.parts.iter().take(SHOWN).map(|(g, _)| g.evidence(own, self.per.each)).collect();
-        finding.remedies = vec![words::remedy(main)];
+        finding.remedies = vec![words::remedy_of(main)];
         finding.verify = vec![
             words::as_usual(&checks::METHOD_AS_USUAL, below.base, self.per.each)
                 .with("method", method)

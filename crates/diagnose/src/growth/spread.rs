@@ -154,7 +154,7 @@ impl<'a> Growth<'a> {
         let own = case.jvm_name(self.jvm);
         let evidence = spread.parts.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));
         finding.evidence = evidence.collect();
-        finding.remedies = vec![words::remedy(crate::waits::Category::Running)];
+        finding.remedies = vec![words::remedy_of(crate::waits::Category::Running)];
         finding.verify = vec![
             words::as_usual(&checks::METHOD_AS_USUAL, spread.base, self.per.each)
                 .with("method", Value::name(spread.method))

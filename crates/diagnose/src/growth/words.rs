@@ -43,6 +43,9 @@ pub(super) fn is_resource_of(category: Category, rule: &str) -> bool {
 /// What a thread does: "waiting for the network at 127.0.0.1:7432 in shop.Pool.call".
 pub(super) fn does(key: &Key<'_>) -> Fact {
     let (what, target) = match key.category {
+        Category::Child if is_file(key) => {
+            ("waiting for another process that holds a lock of a file", "file")
+        }
         Category::Network => ("waiting for the network", "peer"),
         Category::Disk => ("waiting for the disk", "file"),
         Category::Dns => ("waiting for the name", "name"),
@@ -72,6 +75,11 @@ pub(super) fn does(key: &Key<'_>) -> Fact {
     };
     let shown = Value::named(key.target).filter(|_| !target.is_empty());
     facts::DOING.is(Value::name(what)).with(target, shown).with("place", Value::named(key.place))
+}
+
+/// Whether what is waited for is a file: another process has a lock of it.
+fn is_file(key: &Key<'_>) -> bool {
+    key.target.starts_with('/')
 }
 
 /// The same in words.
@@ -247,7 +255,15 @@ pub(super) fn meaning(category: Category, others_behind: bool) -> &'static Metri
 }
 
 /// What to look at next.
-pub(super) fn remedy(category: Category) -> Remedy {
+pub(super) fn remedy(key: &Key<'_>) -> Remedy {
+    match key.category {
+        Category::Child if is_file(key) => remedies::FILE_LOCK.remedy(),
+        category => remedy_of(category),
+    }
+}
+
+/// The same by the category alone.
+pub(super) fn remedy_of(category: Category) -> Remedy {
     match category {
         Category::Network => &remedies::LOOK_AT_PEER,
         Category::Disk => &remedies::LOOK_AT_FILE,

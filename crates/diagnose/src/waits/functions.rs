@@ -221,6 +221,8 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Category)] = &[
         &["do_wait", "kernel_wait4", "pipe_read", "pipe_write", "anon_pipe_read", "anon_pipe_write"],
         Category::Child,
     ),
+    // fs/locks.c: a lock of a file, which is a process' and not a thread's.
+    (Kernel, &["fcntl_setlk*"], Category::Child),
     // Sockets and pipes are written to through it as well: those have functions of their own.
     (Kernel, &["vfs_write", "vfs_writev"], Category::Disk),
     (

@@ -89,7 +89,8 @@ fn syscall(span: &Span<'_>) -> Category {
         "futex" | "futex_wait" => Category::NativeLock,
         "nanosleep" | "clock_nanosleep" => Category::Sleep,
         "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "accept" | "accept4" => Category::Idle,
-        "wait4" | "waitid" => Category::Child,
+        // A lock of a file is a process' and not a thread's.
+        "wait4" | "waitid" | "fcntl" => Category::Child,
         "connect" | "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "poll"
         | "ppoll" | "select" | "pselect6" => Category::Network,
         "fsync" | "fdatasync" | "sync_file_range" | "openat" | "open" | "unlink" | "rename" | "ftruncate" => {

@@ -1,5 +1,5 @@
-//! Progress that a live recording shows by the sleeps of its threads, where nothing counts requests:
-//! a client that thinks between two calls, a worker that rests between two tasks.
+//! Progress that a live recording shows by the sleeps of its threads, where nothing counts
+//! requests: a client that thinks between two calls, a worker that rests between two tasks.
 //!
 //! ```text
 //! sleep of application threads in one method ─▶ time asleep ÷ length of one sleep ─▶ turns a second

@@ -88,7 +88,7 @@ impl Stage<'_> {
         let ended = fewer.then(|| remedies::WHY_THREADS_ENDED.remedy());
         // More threads that sleep in between take no work any earlier.
         let faster = match self.key.category {
-            Category::Sleep => words::remedy(Category::Sleep),
+            Category::Sleep => words::remedy_of(Category::Sleep),
             _ => {
                 let doing = Value::from(words::does(&self.key));
                 remedies::OFF_THE_CRITICAL_PATH.fact().with("doing", doing).into()
