@@ -148,28 +148,27 @@ fn without_own_waits(
 struct Releases<'c, 'a> {
     recording: &'a Recording,
     chains: &'c Chains<'a>,
-    /// Whether a stack shows Java, and a method.
-    within: FxHashMap<(StackId, &'a str), Seen>,
-    /// Whether a method is ever seen on the stacks of who holds the lock: one that takes it for its
-    /// caller is not.
-    ever: FxHashMap<&'a str, bool>,
+    /// What stacks show of the methods in which the lock is taken.
+    places: FxHashMap<&'a str, Place>,
     /// Threads whose switches were seen: all but the virtual ones, in a live recording.
     watched: FxHashSet<ThreadId>,
     /// Whether it is a monitor: it is let go where it was taken.
     is_monitor: bool,
 }
 
+/// What stacks show of a method.
+#[derive(Default)]
+struct Place {
+    seen: FxHashMap<StackId, Seen>,
+    /// Whether it is ever seen on the stacks of who holds the lock: one that takes it for its
+    /// caller is not.
+    ever: bool,
+}
+
 impl<'c, 'a> Releases<'c, 'a> {
     fn new(recording: &'a Recording, chains: &'c Chains<'a>, is_monitor: bool) -> Self {
         let watched = recording.spans_of(kind::SCHED_WATCHED).filter_map(|span| span.thread()).collect();
-        Self {
-            recording,
-            chains,
-            within: FxHashMap::default(),
-            ever: FxHashMap::default(),
-            watched,
-            is_monitor,
-        }
+        Self { recording, chains, places: FxHashMap::default(), watched, is_monitor }
     }
 
     /// Whether what a thread does is known of its waits alone: nobody saw its switches, while
@@ -181,35 +180,31 @@ impl<'c, 'a> Releases<'c, 'a> {
     /// When a thread that took a lock in `place` at `from` is first seen outside of it; `until`
     /// where it never is. A virtual thread is seen only where it waits: it holds the lock no longer
     /// than it is seen within.
-    fn first(&mut self, thread: ThreadId, place: &'a str, from: i64, until: i64) -> i64 {
-        let mut seen: Vec<(i64, Seen)> = Vec::new();
-        let mut stacks: Vec<(i64, i64, Option<StackId>)> = Vec::new();
-        let held = Intervals::of([(from, until)]);
-        self.chains.off_within(thread, &held, |_, span, _| {
+    fn first(&mut self, thread: ThreadId, name: &'a str, from: i64, until: i64) -> i64 {
+        let is_virtual = self.is_virtual(thread);
+        let place = self.places.entry(name).or_default();
+        place.ever |= self.is_monitor;
+        let (mut outside, mut seen_until) = (i64::MAX, from);
+        let mut look = |at_ns: i64, to_ns: i64, stack: Option<StackId>| {
+            let Some(stack) = stack else { return };
+            let seen = place.seen.entry(stack).or_insert_with(|| seen_within(self.recording, stack, name));
+            match seen {
+                Seen::Within => (place.ever, seen_until) = (true, seen_until.max(to_ns)),
+                Seen::Outside => outside = outside.min(at_ns),
+                Seen::Unknown => {}
+            }
+        };
+        self.chains.off_within(thread, &Intervals::of([(from, until)]), |_, span, _| {
             if span.t0_ns() >= from {
-                stacks.push((span.t0_ns(), span.t1_ns(), span.stack()));
+                look(span.t0_ns(), span.t1_ns(), span.stack());
             }
         });
         let samples = self.chains.samples(thread);
         let first = samples.partition_point(|sample| sample.t_ns < from);
         let during = samples[first..].iter().take_while(|sample| sample.t_ns < until);
-        stacks.extend(during.map(|sample| (sample.t_ns, sample.t_ns, sample.stack())));
-        let mut seen_until = from;
-        for (at_ns, to_ns, stack) in stacks {
-            let Some(stack) = stack else { continue };
-            let recording = self.recording;
-            let at_place =
-                *self.within.entry((stack, place)).or_insert_with(|| seen_within(recording, stack, place));
-            seen.push((at_ns, at_place));
-            if at_place == Seen::Within {
-                seen_until = seen_until.max(to_ns);
-            }
-        }
-        let until = if self.is_virtual(thread) { until.min(seen_until) } else { until };
-        let ever = self.ever.entry(place).or_default();
-        *ever |= self.is_monitor || seen.iter().any(|(_, seen)| *seen == Seen::Within);
-        let outside = seen.iter().filter(|(_, seen)| *seen == Seen::Outside).map(|(at_ns, _)| *at_ns).min();
-        outside.filter(|_| *ever).map_or(until, |outside| outside.min(until))
+        during.for_each(|sample| look(sample.t_ns, sample.t_ns, sample.stack()));
+        let until = if is_virtual { until.min(seen_until) } else { until };
+        if place.ever { until.min(outside) } else { until }
     }
 }
 
