@@ -9,10 +9,12 @@ use rustc_hash::FxHashMap;
 use crate::burden::Burden;
 use crate::chain::Chains;
 use crate::collections::{self, Pause};
+use crate::waits::stack::ByStack;
 
 /// What is found once for a recording.
 pub(crate) struct Known<'a> {
     recording: &'a Recording,
+    stacks: OnceCell<ByStack>,
     chains: OnceCell<Chains<'a>>,
     stops: RefCell<FxHashMap<ProcessId, Rc<JvmStops<'a>>>>,
 }
@@ -27,7 +29,7 @@ pub(crate) struct JvmStops<'a> {
 
 impl<'a> Known<'a> {
     pub(crate) fn of(recording: &'a Recording) -> Self {
-        Self { recording, chains: OnceCell::new(), stops: RefCell::default() }
+        Self { recording, stacks: OnceCell::new(), chains: OnceCell::new(), stops: RefCell::default() }
     }
 
     #[cfg(test)]
@@ -38,6 +40,11 @@ impl<'a> Known<'a> {
     /// Of a recording whose chains are there already.
     pub(crate) fn with_chains(recording: &'a Recording, chains: Chains<'a>) -> Self {
         Self { chains: chains.into(), ..Self::of(recording) }
+    }
+
+    /// What the frames of stacks show.
+    pub(crate) fn stacks(&self) -> &ByStack {
+        self.stacks.get_or_init(|| ByStack::by_frames(self.recording))
     }
 
     /// What threads waited for, link by link.

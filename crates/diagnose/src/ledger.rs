@@ -53,6 +53,7 @@ const STOPPED: [&str; 5] = [
 /// The ledger of some JVMs over slow and baseline windows.
 pub(crate) fn ledger(
     recording: &Recording,
+    stacks: &ByStack,
     jvms: &[ProcessId],
     slow: &[Window],
     base: &[Window],
@@ -60,7 +61,6 @@ pub(crate) fn ledger(
 ) -> Vec<LedgerRow> {
     let (slow, base) = (Intervals::of_windows(slow), Intervals::of_windows(base));
     let mut rows = Vec::new();
-    let stacks = ByStack::by_frames(recording);
     for jvm in jvms {
         let process = recording.process_name(*jvm);
         let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
@@ -76,7 +76,7 @@ pub(crate) fn ledger(
             let seen = *category == STOPPED[0] || parts.safepoints_seen;
             rows.push(if seen { basis.row(category, part) } else { basis.unseen(category) });
         }
-        let frozen = frozen::of(recording, &stacks, *jvm).intervals.and(&parts.running);
+        let frozen = frozen::of(recording, stacks, *jvm).intervals.and(&parts.running);
         rows.extend((!frozen.is_empty()).then(|| basis.row(Category::Frozen.words(), &frozen)));
         let running = parts.running.without(&frozen);
         rows.extend(parts.is_covered().then(|| basis.row(NOT_STOPPED, &running)));
@@ -193,7 +193,7 @@ mod tests {
 
     fn rows(built: Built, slow: &[Window], base: &[Window]) -> Vec<LedgerRow> {
         let (jvm, recording) = (built.jvm, built.sealed());
-        ledger(&recording, &[jvm], slow, base, &Loss::default())
+        ledger(&recording, &ByStack::by_frames(&recording), &[jvm], slow, base, &Loss::default())
     }
 
     fn slow_ms(rows: &[LedgerRow], category: &str) -> Option<f64> {

@@ -128,7 +128,8 @@ mod tests {
     fn rows_of(built: Built, (from_s, to_s): (i64, i64)) -> Vec<(String, f64)> {
         let window = Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 };
         let (jvm, recording) = (built.jvm, built.sealed());
-        let rows = super::super::ledger(&recording, &[jvm], &[window], &[], &Loss::default());
+        let stacks = crate::waits::stack::ByStack::by_frames(&recording);
+        let rows = super::super::ledger(&recording, &stacks, &[jvm], &[window], &[], &Loss::default());
         rows.into_iter().map(|row| (row.category, row.slow_ms.unwrap_or(f64::NAN).round())).collect()
     }
 

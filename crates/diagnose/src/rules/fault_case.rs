@@ -9,7 +9,6 @@ use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId, T
 use super::cpu_case::sharing;
 use crate::waits::Category;
 use crate::waits::place::java_method;
-use crate::waits::stack::ByStack;
 use crate::{Case, Window};
 
 /// Bytes of a page.
@@ -57,7 +56,7 @@ impl<'c, 'a> Faults<'c, 'a> {
             .counts_of(count::PAGE_FAULTS)
             .any(|faults| faults.process() == jvm && faults.total_ns().is_some_and(|ns| ns > 0));
         let parts = |windows: &[Window]| {
-            if measured { counted(case, jvm, windows) } else { sampled(recording, jvm, windows) }
+            if measured { counted(case, jvm, windows) } else { sampled(case, jvm, windows) }
         };
         let faults = Self { case, jvm, slow: parts(&case.slow), base: parts(&case.base), measured };
         (measured || shows_the_kernel(recording, jvm)).then_some(faults)
@@ -144,7 +143,7 @@ impl<'c, 'a> Faults<'c, 'a> {
     /// largest first.
     pub(super) fn touched_by(&self, mapping: Option<&str>) -> Vec<(&'a str, f64)> {
         let recording: &'a Recording = self.case.recording;
-        let stacks = ByStack::by_frames(recording);
+        let stacks = self.case.known.stacks();
         let (faults, cpu) = (recording.strings.find(sample::PAGE_FAULT), recording.strings.find(sample::CPU));
         let has_own = recording.samples.iter().any(|s| Some(s.kind) == faults && s.process == self.jvm);
         let is_one = |s: &Sample| {
@@ -234,8 +233,8 @@ fn counted<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<
 }
 
 /// CPU time in the handling of faults, where samples show the kernel; the mapping is not known.
-fn sampled<'a>(recording: &'a Recording, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Place<'a>, Sum> {
-    let stacks = ByStack::by_frames(recording);
+fn sampled<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Place<'a>, Sum> {
+    let (recording, stacks) = (case.recording, case.known.stacks());
     let cpu = recording.strings.find(sample::CPU);
     let mut by: BTreeMap<Place<'a>, Sum> = BTreeMap::new();
     let within = |s: &Sample| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&s.t_ns));

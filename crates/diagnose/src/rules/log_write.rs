@@ -10,7 +10,6 @@ use crate::facts::{Metric, Value, written as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::log_write::{WRITES, log_writes};
-use crate::waits::stack::ByStack;
 use crate::{Case, Evidence, Fact, Window, written_back};
 
 /// Part of a gap that a call must cover to be what filled it.
@@ -123,7 +122,7 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
         let fact = of_write(&facts::TRACED, (case, &call), (call.name(), in_kernel(&call)));
         return Some(Kernel::Write(call, fact.with("file", call.label(label::PATH).map(Value::name))));
     }
-    let stacks = ByStack::by_frames(case.recording);
+    let stacks = case.known.stacks();
     let vm = |s: &Span<'_>| s.thread().is_some_and(|t| case.recording.threads[t.index()].role == Role::Vm);
     let off = case.recording.spans_of(kind::SCHED_OFF).filter(|s| s.process() == jvm && vm(s) && fills(s));
     // The JVM's other threads sleep through a stop; the one that does the stop is the one in a call

@@ -8,7 +8,6 @@ use super::gc_case::{cited, summed};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
-use crate::waits::stack::ByStack;
 use crate::waits::{Category, frozen};
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
@@ -65,8 +64,8 @@ impl Rule for ProcessStopped {
         if !case.has(kind::SCHED_OFF, jvm) {
             return Judgement::NotApplicable;
         }
-        let stacks = ByStack::by_frames(case.recording);
-        let frozen = frozen::of(case.recording, &stacks, jvm);
+        let stacks = case.known.stacks();
+        let frozen = frozen::of(case.recording, stacks, jvm);
         let within = |windows: &[crate::Window]| {
             frozen.intervals.and(&crate::intervals::Intervals::of_windows(windows))
         };
@@ -240,7 +239,8 @@ mod tests {
         let recording = recording(4, 4);
         let jvm = fathom_recording::ProcessId(0);
         let windows = [crate::Window { from_ns: 9_000_000_000, to_ns: 14_000_000_000 }];
-        let rows = crate::ledger::ledger(&recording, &[jvm], &windows, &[], &crate::Loss::default());
+        let stacks = crate::waits::stack::ByStack::by_frames(&recording);
+        let rows = crate::ledger::ledger(&recording, &stacks, &[jvm], &windows, &[], &crate::Loss::default());
         let of = |category: &str| rows.iter().find(|row| row.category == category)?.slow_ms;
         assert_eq!(of(crate::Category::Frozen.words()), Some(3_000.0), "{rows:?}");
         assert_eq!(of(crate::ledger::NOT_STOPPED), Some(2_000.0), "{rows:?}");

@@ -4,7 +4,7 @@
 //! does so near the beginning of its stack: deeper down it is within a piece of work, and waits for
 //! something else (a rate limiter, a colleague).
 
-use fathom_recording::{FrameType, Recording};
+use fathom_recording::FrameType;
 
 use super::Category;
 
@@ -16,45 +16,57 @@ const BEGINNINGS: [&str; 3] = ["start_thread", "clone3", "__clone"];
 /// Frames between the beginning of a thread and its wait for work: the loop of a pool, its
 /// wrappers, the library's own wait. RocksDB has 6 of them there, and 16 and more to a wait within
 /// its work.
-const MOST_FRAMES: usize = 8;
+const MOST_FRAMES: u8 = 8;
 
-/// What a stack has shown so far, from its outermost frame on.
-#[derive(Clone, Copy)]
-struct Native {
-    /// Whether it is whole, and all of its frames are of native code or of the kernel.
-    is_all: bool,
-    /// Frames without those of the condition variable.
-    depth: usize,
+/// What a frame says of that.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Frame {
+    /// Whether it is where a thread begins.
+    begins: bool,
+    /// Whether it is native code or the kernel's.
+    is_native: bool,
+    /// Whether it waits on a condition variable.
     waits: bool,
 }
 
-/// Sets the category of stacks of native threads that wait on a condition variable.
-pub(super) fn at_rest(recording: &Recording, categories: &mut [Category]) {
-    let mut seen: Vec<Native> = Vec::with_capacity(recording.stacks.len());
-    for (i, node) in recording.stacks.iter().enumerate() {
-        let callers = node.parent.and_then(|parent| seen.get(parent.index()).copied());
-        let frame = recording.frames.get(node.frame.index());
-        let name = frame.map_or("", |frame| recording.strings.get(frame.name));
-        let of_native = frame.is_some_and(|f| f.frame_type == FrameType::Native);
-        let of_kernel = frame.is_some_and(|f| f.frame_type == FrameType::Kernel);
-        let own = Native {
-            is_all: match callers {
-                Some(callers) => callers.is_all && (of_native || of_kernel),
-                None => of_native && BEGINNINGS.contains(&name),
-            },
-            depth: callers.map_or(0, |callers| callers.depth + usize::from(!callers.waits)),
-            waits: callers.is_some_and(|callers| callers.waits)
-                || (of_native && name.trim_start_matches('_').starts_with(CONDITION)),
-        };
-        seen.push(own);
-        if let Some(category) = categories.get_mut(i)
-            && own.is_all
-            && own.waits
-            && own.depth <= MOST_FRAMES
-            && *category == Category::NativeLock
-        {
-            *category = Category::Idle;
+impl Frame {
+    pub(super) fn of(frame_type: FrameType, name: &str) -> Self {
+        let of_native = frame_type == FrameType::Native;
+        Self {
+            begins: of_native && BEGINNINGS.contains(&name),
+            is_native: of_native || frame_type == FrameType::Kernel,
+            waits: of_native && name.trim_start_matches('_').starts_with(CONDITION),
         }
+    }
+}
+
+/// What a stack has shown so far, from its outermost frame on.
+#[derive(Clone, Copy)]
+pub(super) struct Native {
+    /// Whether it is whole, and all of its frames are of native code or of the kernel.
+    is_all: bool,
+    /// Frames without those of the condition variable.
+    depth: u8,
+    waits: bool,
+}
+
+impl Native {
+    /// With one more frame.
+    pub(super) fn with(callers: Option<&Self>, own: Frame) -> Self {
+        match callers {
+            None => Self { is_all: own.begins, depth: 0, waits: own.waits },
+            Some(callers) => Self {
+                is_all: callers.is_all && own.is_native,
+                depth: callers.depth.saturating_add(u8::from(!callers.waits)),
+                waits: callers.waits || own.waits,
+            },
+        }
+    }
+
+    /// The category of the stack, of which its functions show this one.
+    pub(super) fn category(&self, known: Category) -> Category {
+        let rests = self.is_all && self.waits && self.depth <= MOST_FRAMES;
+        if rests && known == Category::NativeLock { Category::Idle } else { known }
     }
 }
 

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use super::functions::Layer::{self, Java, Kernel, Native};
 use super::functions::{PERMIT, WAIT_FUNCTIONS};
 use super::queues::{self, Takes};
+use super::whose::{Whose, library};
 use super::{Category, main_thread, native_rest};
 
 /// What a class of a queue is called, and its methods that wait for an element, also in libraries
@@ -20,25 +21,37 @@ use super::{Category, main_thread, native_rest};
 const QUEUES: [&str; 2] = ["Queue", "Deque"];
 const TAKES: [&str; 3] = ["take", "poll", "dequeue"];
 
-/// Parts of a package's name that show whose it is.
-const LIBRARY_PARTS: usize = 3;
-
 /// Categories of a recording's stacks, each looked at once. Parents stand before children, so that
 /// one pass does it.
 pub(crate) struct ByStack {
-    categories: Vec<Category>,
-    /// Stacks that take from a queue, for whatever.
-    from_queue: Vec<bool>,
-    /// Stacks with a method of the application.
-    of_application: Vec<bool>,
-    /// Stacks that wait with a time limit.
-    limited: Vec<bool>,
-    /// Stacks that are in a BPF program of the recorder.
-    in_recorder: Vec<bool>,
+    shown: Vec<Shown>,
+    /// The line of [`WAIT_FUNCTIONS`] of queues.
+    queue: Option<u8>,
     /// Processes of threads, by the kernel's ids.
     processes: FxHashMap<i64, ProcessId>,
     /// Threads whose only wait is one for the end of the service.
     keep_alive: Vec<ThreadId>,
+}
+
+/// What a stack shows: its frames, and those of its callers.
+#[derive(Clone, Copy)]
+struct Shown {
+    category: Category,
+    /// The earliest line of [`WAIT_FUNCTIONS`] that a frame matches.
+    line: u8,
+    whose: Whose,
+    native: native_rest::Native,
+    is_kernel_only: bool,
+    /// Whether a method of the application is on it.
+    is_of_application: bool,
+    /// Whether it waits with a time limit.
+    is_limited: bool,
+    /// Whether it is in a BPF program of the recorder.
+    is_in_recorder: bool,
+    /// Whether its innermost frame is of anything but the JDK, …
+    ends_outside_jdk: bool,
+    /// … and is a method that waits for work itself.
+    rests: bool,
 }
 
 const NOTHING: u8 = u8::MAX;
@@ -71,7 +84,7 @@ impl Unlisted {
 }
 
 /// What a frame says of the stacks that it is in.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Frame {
     place: u8,
     is_kernel: bool,
@@ -85,98 +98,61 @@ struct Frame {
     /// The number of its library, of a Java method that is not the JDK's.
     library: Option<u32>,
     is_recorder: bool,
+    native: native_rest::Frame,
 }
 
 impl ByStack {
     /// All that the stacks show, with what the queues that threads wait at are for.
     pub(crate) fn of(recording: &Recording) -> Self {
-        let (mut by_stack, lines, whose) = Self::classified(recording);
-        taken_within_tasks(recording, (&lines, &whose), &mut by_stack.categories);
+        let mut by_stack = Self::by_frames(recording);
+        taken_within_tasks(recording, &mut by_stack);
         by_stack
     }
 
     /// What the frames show alone, for callers who do not ask about queues: of the record of a wait
     /// only its stack is read.
     pub(crate) fn by_frames(recording: &Recording) -> Self {
-        Self::classified(recording).0
-    }
-
-    fn classified(recording: &Recording) -> (Self, Vec<u8>, Vec<Whose>) {
         let mut libraries = FxHashMap::default();
         let frames: Vec<Frame> =
             (0..recording.frames.len()).map(|i| frame(recording, i, &mut libraries)).collect();
-        // The earliest line of [`WAIT_FUNCTIONS`] that a frame of the stack matches.
-        let mut lines: Vec<u8> = Vec::with_capacity(recording.stacks.len());
-        let mut kernel_only: Vec<bool> = Vec::with_capacity(recording.stacks.len());
-        let mut of_application: Vec<bool> = Vec::with_capacity(recording.stacks.len());
-        let mut limited: Vec<bool> = Vec::with_capacity(recording.stacks.len());
-        let mut whose: Vec<Whose> = Vec::with_capacity(recording.stacks.len());
-        let mut in_recorder: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let (sleep, idle) = (place_of(Category::Sleep), place_of(Category::Idle));
+        let nothing = Frame { place: NOTHING, is_jdk: true, ..Frame::default() };
+        let mut shown: Vec<Shown> = Vec::with_capacity(recording.stacks.len());
         for node in &recording.stacks {
-            let parent = node.parent.filter(|parent| parent.index() < lines.len());
-            let of = |list: &[bool]| parent.is_some_and(|parent| list[parent.index()]);
-            let own = frames.get(node.frame.index()).copied();
-            let caller = node.parent.and_then(|p| recording.stacks.get(p.index()));
-            let by = caller.and_then(|caller| frames.get(caller.frame.index()));
-            let (by_application, at_rest) = (by.is_some_and(|f| !f.is_jdk), by.is_some_and(|f| f.rests));
-            let callers_are = parent.map_or(Whose::Jdk, |parent| whose[parent.index()]);
-            let all_are = own.as_ref().map_or(callers_are, |own| callers_are.with(own));
-            whose.push(all_are);
-            let place = match own {
-                // A library's thread that has nothing of the application on its stack takes its
-                // next task.
-                Some(own) if own.takes && matches!(all_are, Whose::Library(_)) => own.place.min(idle),
-                Some(own) if own.is_away && by_application => own.place.min(sleep),
-                Some(own) if own.is_wait && at_rest => own.place.min(idle),
-                Some(own) => own.place,
-                None => NOTHING,
-            };
-            let flag = |pick: fn(&Frame) -> bool| own.as_ref().is_some_and(pick);
-            let callers = parent.map_or(NOTHING, |parent| lines[parent.index()]);
-            let only = node.parent.is_none() || of(&kernel_only);
-            let (app, limit) = (of(&of_application), of(&limited));
-            lines.push(callers.min(place));
-            kernel_only.push(only && flag(|f| f.is_kernel));
-            of_application.push(app || flag(|f| f.is_application));
-            limited.push(limit || flag(|f| f.is_limited));
-            // What a program of the recorder calls in the kernel belongs to it.
-            in_recorder.push(flag(|f| f.is_recorder) || (of(&in_recorder) && flag(|f| f.is_kernel)));
+            let caller = node.parent.and_then(|parent| shown.get(parent.index()));
+            let is_root = node.parent.is_none();
+            let own = frames.get(node.frame.index()).unwrap_or(&nothing);
+            shown.push(Shown::with(caller, is_root, own, (sleep, idle)));
         }
-        let mut categories: Vec<Category> =
-            lines.iter().zip(&kernel_only).map(|(place, only)| category_at(*place, *only)).collect();
-        native_rest::at_rest(recording, &mut categories);
-        let queue = place_from_queue();
-        let from_queue = lines.iter().map(|place| Some(usize::from(*place)) == queue).collect();
         let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
         let processes = recording.threads.iter().filter_map(known).collect();
         let keep_alive = main_thread::that_keep_alive(recording);
-        (
-            Self { categories, from_queue, of_application, limited, in_recorder, processes, keep_alive },
-            lines,
-            whose,
-        )
+        Self { shown, queue: place_from_queue(), processes, keep_alive }
+    }
+
+    fn shown(&self, stack: Option<StackId>) -> Option<&Shown> {
+        self.shown.get(stack?.index())
     }
 
     /// Whether a thread whose stack this is runs a BPF program of the recorder.
     pub(crate) fn is_in_recorder(&self, stack: Option<StackId>) -> bool {
-        stack.is_some_and(|stack| self.in_recorder.get(stack.index()) == Some(&true))
+        self.shown(stack).is_some_and(|shown| shown.is_in_recorder)
     }
 
     /// What a thread waits for whose stack this is.
     pub(crate) fn category(&self, stack: Option<StackId>) -> Category {
-        stack.and_then(|stack| self.categories.get(stack.index()).copied()).unwrap_or(Category::Blocked)
+        self.shown(stack).map_or(Category::Blocked, |shown| shown.category)
     }
 
     /// Whether a stack takes from a queue of the JDK, be it for work or for something that the work
     /// needs.
     pub(crate) fn takes_from_queue(&self, stack: Option<StackId>) -> bool {
-        stack.is_some_and(|stack| self.from_queue.get(stack.index()) == Some(&true))
+        self.shown(stack).is_some_and(|shown| Some(shown.line) == self.queue)
     }
 
     /// Whether any stack waits for it.
     pub(crate) fn has(&self, one: Category) -> bool {
-        self.categories.contains(&one)
+        self.shown.iter().any(|shown| shown.category == one)
     }
 
     /// The same of a thread of some role: the JVM's own threads that wait on a lock or for nothing
@@ -188,8 +164,7 @@ impl ByStack {
             Category::Blocked | Category::NativeLock | Category::Waiting | Category::TimedWait
         );
         let is_own = matches!(role, Role::Gc | Role::Jit | Role::Vm);
-        let of = |stack: StackId| self.of_application.get(stack.index()) == Some(&true);
-        let for_application = stack.is_some_and(of);
+        let for_application = self.shown(stack).is_some_and(|shown| shown.is_of_application);
         if waits && is_own && !for_application { Category::Idle } else { category }
     }
 
@@ -208,7 +183,7 @@ impl ByStack {
             (Category::Blocked, Some(interrupt::NETWORK)) => return Category::Network,
             _ => {}
         }
-        let is_limited = || span.stack().is_some_and(|stack| self.limited.get(stack.index()) == Some(&true));
+        let is_limited = || self.shown(span.stack()).is_some_and(|shown| shown.is_limited);
         if category != Category::Waiting || span.label(label::CUT).is_some() || !is_limited() {
             return category;
         }
@@ -254,6 +229,39 @@ fn frame<'a>(recording: &'a Recording, index: usize, libraries: &mut FxHashMap<&
         }),
         is_recorder: frame.frame_type == FrameType::Kernel
             && recording.strings.get(frame.module) == RECORDER_MODULE,
+        native: native_rest::Frame::of(frame.frame_type, name),
+    }
+}
+
+impl Shown {
+    /// What a frame shows that these callers made.
+    fn with(caller: Option<&Self>, is_root: bool, own: &Frame, (sleep, idle): (u8, u8)) -> Self {
+        let is = |pick: fn(&Self) -> bool| caller.is_some_and(pick);
+        let whose = caller.map_or(Whose::Jdk, |caller| caller.whose).with(own.library);
+        let place = match own {
+            // A library's thread that has nothing of the application on its stack takes its next
+            // task.
+            own if own.takes && matches!(whose, Whose::Library(_)) => own.place.min(idle),
+            own if own.is_away && is(|caller| caller.ends_outside_jdk) => own.place.min(sleep),
+            own if own.is_wait && is(|caller| caller.rests) => own.place.min(idle),
+            own => own.place,
+        };
+        let line = caller.map_or(NOTHING, |caller| caller.line).min(place);
+        let is_kernel_only = own.is_kernel && (is_root || is(|caller| caller.is_kernel_only));
+        let native = native_rest::Native::with(caller.map(|caller| &caller.native), own.native);
+        Self {
+            category: native.category(category_at(line, is_kernel_only)),
+            line,
+            whose,
+            native,
+            is_kernel_only,
+            is_of_application: own.is_application || is(|caller| caller.is_of_application),
+            is_limited: own.is_limited || is(|caller| caller.is_limited),
+            // What a program of the recorder calls in the kernel belongs to it.
+            is_in_recorder: own.is_recorder || (own.is_kernel && is(|caller| caller.is_in_recorder)),
+            ends_outside_jdk: !own.is_jdk,
+            rests: own.rests,
+        }
     }
 }
 
@@ -271,12 +279,12 @@ fn category_at(place: u8, kernel_only: bool) -> Category {
 }
 
 /// Stacks that take from a queue what their thread needs for its work wait for another thread.
-fn taken_within_tasks(recording: &Recording, (lines, whose): (&[u8], &[Whose]), categories: &mut [Category]) {
-    let Some(from_queue) = place_from_queue().map(|line| line as u8) else { return };
+fn taken_within_tasks(recording: &Recording, by_stack: &mut ByStack) {
+    let Some(from_queue) = by_stack.queue else { return };
     let at_rest = place_of(Category::Idle);
     let permit = WAIT_FUNCTIONS.iter().position(|line| line.1 == [PERMIT]).map_or(NOTHING, |line| line as u8);
-    let takes: Vec<Takes> = (lines.iter())
-        .map(|place| match *place {
+    let takes: Vec<Takes> = (by_stack.shown.iter())
+        .map(|shown| match shown.line {
             place if place == at_rest => Takes::AtRest,
             place if place == from_queue => Takes::FromQueue,
             place if place == permit => Takes::Permit,
@@ -287,15 +295,15 @@ fn taken_within_tasks(recording: &Recording, (lines, whose): (&[u8], &[Whose]), 
     if sites.within_tasks.is_empty() && sites.signals.is_empty() {
         return;
     }
-    for (i, category) in categories.iter_mut().enumerate().filter(|(i, _)| takes[*i] != Takes::No) {
+    for (i, shown) in by_stack.shown.iter_mut().enumerate().filter(|(i, _)| takes[*i] != Takes::No) {
         let Some(method) = queues::method(recording, StackId(i as u32)) else { continue };
         match takes[i] {
-            Takes::FromQueue if sites.within_tasks.contains(&method) => *category = Category::Waiting,
+            Takes::FromQueue if sites.within_tasks.contains(&method) => shown.category = Category::Waiting,
             Takes::Permit => match sites.signals.get(&method) {
                 // As at its queue: a library's thread with nothing of the application on its stack
                 // waits for its next task.
-                Some(true) if !matches!(whose[i], Whose::Library(_)) => *category = Category::Waiting,
-                Some(_) => *category = Category::Idle,
+                Some(true) if !matches!(shown.whose, Whose::Library(_)) => shown.category = Category::Waiting,
+                Some(_) => shown.category = Category::Idle,
                 None => {}
             },
             _ => {}
@@ -332,47 +340,10 @@ fn takes_from_queue(name: &str) -> bool {
     is_queue && !queues::is_jdk(name) && TAKES.iter().any(|beginning| method.starts_with(beginning))
 }
 
-/// The library that a method is of, by its package: "org.eclipse.jetty"; empty for what has no
-/// package of two parts.
-fn library(name: &str) -> &str {
-    let mut dots = name.match_indices('.').map(|(at, _)| at);
-    // Packages begin with small letters; the method and its class are no part of one.
-    let is_package = |at: &usize| {
-        let part = name[..*at].rsplit('.').next().unwrap_or("");
-        part.starts_with(|c: char| c.is_ascii_lowercase())
-    };
-    let mut end = None;
-    for (i, at) in dots.by_ref().take(LIBRARY_PARTS).take_while(is_package).enumerate() {
-        end = (i > 0).then_some(at);
-    }
-    end.map_or("", |end| &name[..end])
-}
-
-/// Whose methods a stack has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
-    /// The JDK's alone, and native code.
-    Jdk,
-    /// And of one library.
-    Library(u32),
-    Several,
-}
-
-impl Whose {
-    fn with(self, frame: &Frame) -> Self {
-        match (self, frame.library) {
-            (_, None) => self,
-            (Self::Jdk, Some(library)) => Self::Library(library),
-            (Self::Library(one), Some(other)) if one == other => self,
-            _ => Self::Several,
-        }
-    }
-}
-
 /// The place of the line of queues: the second one without work.
-fn place_from_queue() -> Option<usize> {
+fn place_from_queue() -> Option<u8> {
     let mut idle = (0..WAIT_FUNCTIONS.len()).filter(|line| WAIT_FUNCTIONS[*line].2 == Category::Idle);
-    idle.nth(1)
+    idle.nth(1).map(|line| line as u8)
 }
 
 fn fits(pattern: &str, name: &str) -> bool {

@@ -31,7 +31,6 @@ use crate::facts::{Value, windows as words};
 use crate::intervals::Intervals;
 use crate::known::Known;
 use crate::timeline::Timeline;
-use crate::waits::stack::ByStack;
 use crate::{Fact, FoundOn, Loss, Measure, Statement, Window, Windows};
 use dips::Found;
 use progress::Progress;
@@ -224,7 +223,7 @@ pub(crate) fn choose<'a>(
             }
             chosen.loss = Loss { measure: Some(chosen.measure_of(progress)), ..loss };
         } else if !chosen.by_change {
-            chosen.loss = lost_to_stops(recording, jvms, &chosen.windows);
+            chosen.loss = lost_to_stops(recording, jvms, &chosen.windows, known);
         }
     }
     if let Some(progress) = progress.filter(|_| chosen.whole_run) {
@@ -433,12 +432,12 @@ fn kept_for(recording: &Recording, covers: Window) -> Option<(Intervals, Fact)> 
 /// What was lost in the slow windows to stops of the JVM that was stopped most. Where the stops are
 /// but a small part of the windows (a user gave them for another reason), they are no measure of
 /// what was lost, and nothing is.
-fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -> Loss {
+fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows, known: &Known<'_>) -> Loss {
     let slow = Intervals::of_windows(&windows.slow);
     let base = Intervals::of_windows(&windows.base);
-    let stacks = ByStack::by_frames(recording);
+    let stacks = known.stacks();
     let excess = |jvm: &ProcessId| {
-        let stops = crate::stops::standstills(recording, &stacks, *jvm);
+        let stops = crate::stops::standstills(recording, stacks, *jvm);
         let usual = match base.length_ms() {
             0.0 => 0.0,
             length => stops.and(&base).length_ms() / length,

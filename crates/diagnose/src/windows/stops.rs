@@ -12,7 +12,6 @@ use crate::intervals::Intervals;
 use crate::known::Known;
 use crate::limits::{LONG_MS, MATTERS_SHARE, stands_out};
 use crate::stops::{of_jvm, standstills};
-use crate::waits::stack::ByStack;
 use crate::{Fact, Statement, Window, stats};
 
 /// Stops from which a median is worth anything. With fewer, a stop must last [`ALONE_MS`] to be
@@ -74,10 +73,10 @@ pub(crate) fn find(
 ) -> Option<(Vec<Window>, Fact)> {
     let mut found: Vec<Window> = Vec::new();
     let mut hows = Vec::new();
-    let stacks = ByStack::by_frames(recording);
+    let stacks = known.stacks();
     for jvm in jvms {
         let name = recording.process_name(*jvm);
-        let stops = standstills(recording, &stacks, *jvm);
+        let stops = standstills(recording, stacks, *jvm);
         let known = known.stops(*jvm);
         let crowded = || {
             crowded(&stops, covers)
