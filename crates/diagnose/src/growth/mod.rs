@@ -416,7 +416,7 @@ impl<'a> Growth<'a> {
         // What is small compared with the cause and new: a second change, which stays when the
         // first is undone.
         if self.per.each.is_counted() && case.loss.lost_ms > 0.0 && !by_change {
-            let second = self.second_changes(case, &found, &mut left, lost_ms, rest_ms);
+            let second = self.second_changes(case, (findings, &found), &mut left, lost_ms, rest_ms);
             found.extend(second);
         }
         ended::add(case, self.jvm, &mut found);

@@ -23,14 +23,19 @@ const NEW_TIMES: f64 = 10.0;
 /// New parts that are reported at most.
 const MOST_NEW: usize = 2;
 
+/// Whether a finding's culprit is a method, or something in it: "shop.Cart in shop.Orders.book()".
+fn names(finding: &Finding, place: &str) -> bool {
+    finding.culprit.split([' ', '(']).any(|word| word == place)
+}
+
 impl<'a> Growth<'a> {
-    /// Findings of second changes, with `found` before them; the parts that they report leave
-    /// `left`. `lost_ms` is what the whole growth explains of the loss, and `rest_ms` what no
+    /// Findings of second changes, with `reported` and `found` before them; the parts that they
+    /// report leave `left`. `lost_ms` is what the whole growth explains of the loss, and `rest_ms` what no
     /// finding has been attributed yet, both in milliseconds.
     pub(super) fn second_changes(
         &self,
         case: &Case<'a>,
-        found: &[Finding],
+        (reported, found): (&[Finding], &[Finding]),
         left: &mut Vec<&Grown<'a>>,
         lost_ms: f64,
         mut rest_ms: f64,
@@ -44,8 +49,8 @@ impl<'a> Growth<'a> {
         };
         // Threads that sleep or wait in a method run in it, too.
         let is_known = |g: &Grown<'_>, second: &[Finding]| {
-            let by = |f: &Finding| f.culprit.fact().name("value") == Some(g.key.place);
-            !g.key.place.is_empty() && (found.iter().any(by) || second.iter().any(by))
+            let before = reported.iter().filter(|f| f.process_id == self.jvm).chain(found).chain(second);
+            !g.key.place.is_empty() && before.into_iter().any(|f| names(f, g.key.place))
         };
         if let Some((calls, made)) = self.new_calls(case, left) {
             let (share, cost_ms) = charge(made.iter().map(|g| g.by()).sum());
@@ -113,5 +118,26 @@ impl<'a> Growth<'a> {
     fn stays(&self, parts: &[&Grown<'_>]) -> Option<Statement> {
         let added = self.added(parts);
         (added >= STAYS).then(|| reasons::STAYS.is(Value::share(added)).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::culprits;
+    use crate::{Confidence, Layer};
+
+    #[test]
+    fn a_method_that_a_finding_names_already_is_no_second_change() {
+        let recording = crate::built::Built::jvm("25", "G1", 10.0).sealed();
+        let case = crate::built::whole_run(&recording);
+        let sure = (Confidence::Likely, Vec::new());
+        let mut finding =
+            case.finding_by("jit-never-compiled", Layer::Jit, fathom_recording::ProcessId(0), sure, 1.0);
+        finding.culprit = culprits::METHOD.is(Value::name("shop.Rules.score")).into();
+        assert!(names(&finding, "shop.Rules.score"));
+        assert!(!names(&finding, "shop.Rules") && !names(&finding, "shop.Rules.scoreAll"));
+        finding.culprit = culprits::DOING.is(Value::name("shop.Cart in shop.Orders.book()")).into();
+        assert!(names(&finding, "shop.Orders.book"));
     }
 }

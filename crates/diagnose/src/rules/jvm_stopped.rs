@@ -225,7 +225,9 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     let slow_pace = slow_pace(&pauses);
     let pace = slow_pace.as_ref().filter(|pace| pace.ms * 2.0 > seen.stops.length_ms());
     let title = titles::JVM_STOPPED.fact().with("stops", Value::from(seen.title.clone()));
-    let title = title.with("share", (by_sort.len() > 1).then(|| Value::share(main_share)));
+    // A stop of which other findings explain a part is no share of what they leave.
+    let is_share = by_sort.len() > 1 && main_share <= 1.0;
+    let title = title.with("share", is_share.then(|| Value::share(main_share)));
     let title = title.with("sort", Value::name(&main));
     finding.title = title.with("pace", pace.map(|pace| Value::bytes(pace.bytes_a_second()))).into();
     finding.culprit = culprits::STOPS.is(Value::name(main)).into();
