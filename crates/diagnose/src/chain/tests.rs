@@ -443,6 +443,18 @@ fn nobody_near_the_end_means_who_ran_most_and_a_sleeper_is_never_the_last() {
 }
 
 #[test]
+fn a_condition_is_told_by_the_method_that_waits_for_it_and_not_by_its_class() {
+    let mut world = World::of(&APPS);
+    let condition = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
+    let awaits = format!("{condition}.await");
+    let stack = [(FrameType::C2, "shop.Usage.waitForSpace"), (FrameType::C2, &*awaits)];
+    world.add(kind::SCHED_OFF, 0, "sleeping", (100, 600), &stack, &[], &[]);
+    world.add(kind::LOCK_PARK, 0, condition, (100, 600), &stack, &[], &[]);
+    let chain = world.chain(0, (100, 600));
+    assert_eq!(chain.links[0].what, "waiting for another thread in shop.Usage.waitForSpace");
+}
+
+#[test]
 fn one_stop_that_two_sources_recorded_is_one() {
     let mut world = stopped();
     world.built.span(kind::SAFEPOINT, "stopped", 10.001, 498.0, &[], &[]);

@@ -37,6 +37,9 @@ const STORAGE: [&str; 11] = [
 /// percpu-rwsem).
 const FROZEN: [&str; 2] = ["percpu_rwsem_wait", "__percpu_down_read"];
 
+/// The class of what a thread waits at for a condition of `java.util.concurrent`.
+const CONDITION: &str = "AbstractQueuedSynchronizer$ConditionObject";
+
 /// What a thread of the JVM or of its collector does in a stop that waits for another of them.
 const AWAITS_THE_JVM: &str = "waiting for another thread of the JVM";
 
@@ -283,12 +286,17 @@ impl<'a> Chains<'a> {
         let category = if category == Category::Blocked { category_of_span } else { category };
         let class = if span.name().is_empty() { "a lock" } else { span.name() };
         if span.kind() == kind::LOCK_WAIT || (span.kind() == kind::LOCK_PARK && category != Category::Lock) {
+            // The class of a condition says nothing of what is waited for.
+            let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
+            let place = Some(class).filter(|class| class.ends_with(CONDITION));
+            let place = place.and_then(|_| self.java_method(self.stack_of(span), is_own));
+            let on = place.map_or_else(|| format!(", on {class}"), |place| format!(" in {place}"));
             if category == Category::TimedWait {
-                return Some((category, format!("{}, on {class}", category.words()), ends(end_of(category))));
+                return Some((category, format!("{}{on}", category.words()), ends(end_of(category))));
             }
             let what = match awaits_initialiser(self.recording, self.stack_of(span)) {
                 true => "waiting for another thread to initialise a class".to_owned(),
-                false => format!("waiting for another thread, on {class}"),
+                false => format!("waiting for another thread{on}"),
             };
             let waker = span.label(label::WAKER).and_then(|name| self.by_name(span.process(), name));
             let waker = waker.or_else(|| self.woken_by(thread, span)).filter(|other| *other != thread);
