@@ -49,9 +49,16 @@ super::metrics! {
     /// A heap that may still grow.
     HEAP_GROWS = "heap-may-grow",
         "whether the heap of {jvm} is too small: collections took {value} of the time and leave the old generation full, but the heap has grown to no more than {taken} of {heap}";
-    /// A heap that cannot be judged, and why.
+    /// A heap that cannot be judged, and why: one of those below.
     HEAP_NOT_JUDGED = "heap-not-judged",
         "whether the heap of {jvm} is too small: collections took {value} of the time, and {why}";
+    SHORT_LOG = "log-is-short", "the log covers less than 10 s";
+    NO_HEAP_SIZE = "heap-size-unseen", "the size of the heap is not in the log";
+    NO_YOUNG_SIZE = "young-size-unseen", "the size of the young generation is not in the log";
+    FEW_OLD_COLLECTIONS = "few-old-collections",
+        "what stays in use shows only after more collections of the old generation";
+    FILLS_FAST = "young-fills-fast",
+        "the young generation fills more than ten times a second, large a part of the heap as it is";
     /// Stops of a log that is too short.
     STOPS_OF_FRAGMENT = "stops-of-short-log",
         "whether stops take much of the run of {jvm}: {stopped}, and that is too short to know";

@@ -13,7 +13,9 @@ use super::gc_cpu::{Ready, waited};
 use super::heap_leak;
 use crate::collections::{Pause, live_points};
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, pauses, reasons, ruled_out, scope, switch_on, titles};
+use crate::facts::{
+    Metric, Value, checks, culprits, meanings, pauses, reasons, ruled_out, scope, switch_on, titles,
+};
 use crate::limits::LONG_MS;
 use crate::metrics::gc::LIVE_SHARE;
 use crate::{Case, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Rule};
@@ -219,21 +221,19 @@ fn no_cause(
         let what = what.with("heap", Value::bytes(most)).with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
         return blind(rule, what, switch_on::HEAP_AT_ITS_SIZE.fact());
     }
-    let unknown = match live {
-        _ if !gc.is_a_run() => "the log covers less than 10 s",
-        _ if gc.heap_max_bytes().is_none() => "the size of the heap is not in the log",
-        None => "what stays in use shows only after more collections of the old generation",
-        _ if young.is_some_and(|young| young.interval_s <= VERY_CLOSE_S) => {
-            "the young generation fills more than ten times a second, large a part of the heap as it is"
-        }
+    let unknown: &Metric = match live {
+        _ if !gc.is_a_run() => &scope::SHORT_LOG,
+        _ if gc.heap_max_bytes().is_none() => &scope::NO_HEAP_SIZE,
+        None => &scope::FEW_OLD_COLLECTIONS,
+        _ if young.is_some_and(|young| young.interval_s <= VERY_CLOSE_S) => &scope::FILLS_FAST,
         Some((live, heap)) if young.is_some() || few => {
             let fact = ruled_out::HAS_ROOM.is(Value::share(stopped)).with("live", Value::share(live / heap));
             let fact = fact.with("young", young.map(|young| Value::bytes(young.size)));
             return gc.ruled_out(fact.with("interval", young.map(|young| Value::seconds(young.interval_s))));
         }
-        Some(_) => "the size of the young generation is not in the log",
+        Some(_) => &scope::NO_YOUNG_SIZE,
     };
-    let what = scope::HEAP_NOT_JUDGED.is(Value::share(stopped)).with("why", Value::name(unknown));
+    let what = scope::HEAP_NOT_JUDGED.is(Value::share(stopped)).with("why", Value::from(unknown.fact()));
     let what = what.with("jvm", Value::name(gc.case.jvm_name(gc.jvm)));
     blind(rule, what, switch_on::LONGER_LOG_WITH_SIZES.fact())
 }

@@ -122,8 +122,8 @@ fn others_that_take_what_threads_leave_to_them_are_no_cause() {
     let recording = built.sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
-    let shares = "80% of the time in which they had work, 80% in the baseline";
-    assert!(matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains(shares)), "{judged:?}");
+    let Judgement::RuledOut { figure, .. } = &judged else { panic!("{judged:?}") };
+    figure.states(&ruled_out::CPU_WAITS_LITTLE, &[("value", "80%"), ("baseline", "80%")]);
 }
 
 #[test]
