@@ -5,8 +5,8 @@ use std::os::fd::BorrowedFd;
 use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId};
 
 use crate::bpf::kit::Kit;
+use crate::capture_engine::CaptureEngine;
 use crate::clock::monotonic_ns;
-use crate::engine::Engine;
 use crate::services::{Service, Services};
 use crate::settings::Settings;
 use crate::unwind::share_tables;
@@ -73,7 +73,7 @@ pub struct Entry {
     /// What it sees, one line for the help.
     pub about: &'static str,
     /// Which engine it belongs to.
-    pub engine: Engine,
+    pub engine: CaptureEngine,
     /// What it needs of the session.
     pub needs: &'static [Service],
     /// Whether a recording is worth having when this is all that works: it shows what the target
@@ -89,9 +89,9 @@ pub struct Entry {
 
 impl Entry {
     /// Whether it is to run with an engine.
-    pub(crate) fn is_wanted(&self, settings: &Settings, engine: Engine) -> bool {
+    pub(crate) fn is_wanted(&self, settings: &Settings, engine: CaptureEngine) -> bool {
         let named = |list: &[String]| list.iter().any(|id| id == self.id);
-        let engine_fits = self.engine == Engine::Any || self.engine == engine;
+        let engine_fits = self.engine == CaptureEngine::Any || self.engine == engine;
         engine_fits && (self.default || named(&settings.with)) && !named(&settings.without)
     }
 }

@@ -24,7 +24,7 @@ use crate::unwind::kept::{Awaited, Kept, Waiting};
 use crate::unwind::reason_name;
 use crate::unwind::samples::Sample;
 use crate::{
-    Collector, Context, CpuEvent, Engine, Entry, Order, Selection, Service, Settings, TargetEvent,
+    CaptureEngine, Collector, Context, CpuEvent, Entry, Order, Selection, Service, Settings, TargetEvent,
     Unavailable, perf_event,
 };
 use program::Program;
@@ -35,7 +35,7 @@ mod program;
 pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::CPU,
     about: "CPU samples with whole stacks: Java, JVM, native code and kernel (eBPF)",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[Service::Unwinder],
     essential: true,
     default: true,

@@ -16,7 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::clock::monotonic_ns;
 use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::Stat;
-use crate::{Collector, Context, Engine, Entry, Order, Settings, TargetEvent, Unavailable};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Settings, TargetEvent, Unavailable};
 
 mod cgroup;
 mod cpu;
@@ -32,7 +32,7 @@ mod top;
 pub const ENTRY: Entry = Entry {
     id: "host",
     about: "machine and processes in numbers: CPU, run queue, memory, pressure, disks, network, cgroups",
-    engine: Engine::Any,
+    engine: CaptureEngine::Any,
     needs: &[],
     essential: false,
     default: true,

@@ -13,13 +13,13 @@ use crate::clock::monotonic_ns;
 use crate::growing_series::{Counter, Gauge, Points};
 use crate::perf_memory::PerfMemory;
 use crate::target::{Change, Target, TargetEvent};
-use crate::{Collector, Context, Engine, Entry, Order, Settings, Unavailable};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Settings, Unavailable};
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
     id: "jvm-counters",
     about: "what the JVM counts: collections, safepoints, heap, classes, compile time, threads",
-    engine: Engine::Any,
+    engine: CaptureEngine::Any,
     needs: &[],
     essential: true,
     default: true,

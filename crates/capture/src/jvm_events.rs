@@ -24,7 +24,7 @@ use crate::clock::monotonic_ns;
 use crate::perf_memory::PerfMemory;
 use crate::starts::Expected;
 use crate::target::{Change, Target, TargetEvent};
-use crate::{Collector, Context, Engine, Entry, Order, Settings, Unavailable};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Settings, Unavailable};
 use assembly::Assembly;
 use budget::{Budget, Verdict, put_back};
 use functions::Names;
@@ -41,7 +41,7 @@ mod record;
 pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::JVM_EVENTS,
     about: "collections, safepoints, VM operations, compilations, classes, threads, through libjvm's probes",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[],
     essential: true,
     default: true,

@@ -13,6 +13,7 @@
 //! recording; it is an error only when nothing is left to see.
 
 mod bpf;
+mod capture_engine;
 pub mod check;
 pub mod clock;
 pub mod collector;
@@ -21,7 +22,6 @@ mod cpu_event;
 mod descriptors;
 pub mod disk;
 mod dns_queries;
-mod engine;
 mod error;
 mod event_stacks;
 mod growing_series;
@@ -60,10 +60,10 @@ mod tracefs;
 pub mod unwind;
 mod written_files;
 
+pub use capture_engine::CaptureEngine;
 pub use clock::Clock;
 pub use collector::{Collector, Context, Entry, Order};
 pub use cpu_event::CpuEvent;
-pub use engine::Engine;
 pub use error::{CaptureError, Unavailable};
 pub use jvm_start::jvm_start;
 pub use registry::COLLECTORS;

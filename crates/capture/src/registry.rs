@@ -24,13 +24,13 @@ pub static COLLECTORS: &[Entry] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Engine, Order, Service};
+    use crate::{CaptureEngine, Order, Service};
 
     #[test]
     fn ids_are_unique_and_only_collectors_of_ebpf_need_its_programs() {
         for (i, entry) in COLLECTORS.iter().enumerate() {
             assert!(COLLECTORS.iter().skip(i + 1).all(|other| other.id != entry.id), "{}", entry.id);
-            assert!(entry.needs.is_empty() || entry.engine == Engine::Ebpf, "{}", entry.id);
+            assert!(entry.needs.is_empty() || entry.engine == CaptureEngine::Ebpf, "{}", entry.id);
         }
         let first = |entry: &&Entry| entry.order == Order::StartsFirst;
         assert_eq!(COLLECTORS.iter().filter(first).count(), 1);

@@ -19,7 +19,9 @@ use crate::error::CaptureError;
 use crate::jvm_facts::JvmFacts;
 use crate::target::{Change, Target, TargetEvent, Targets};
 use crate::written_files::{WrittenFile, WrittenFiles};
-use crate::{COLLECTORS, Clock, Collector, Context, Engine, Entry, Order, Services, Settings, Unavailable};
+use crate::{
+    COLLECTORS, CaptureEngine, Clock, Collector, Context, Entry, Order, Services, Settings, Unavailable,
+};
 
 mod end;
 mod engines;
@@ -77,7 +79,7 @@ pub struct Session {
     clock: Clock,
     /// The session's own source: what concerns all collectors.
     source: SourceId,
-    engine: Engine,
+    engine: CaptureEngine,
     /// What rows are of the recording.
     window: Window,
     /// When everything was attached, by two clocks, and how long that had taken.
@@ -117,7 +119,7 @@ pub struct Summary {
     /// From when to when, nanoseconds since the epoch.
     pub covers_ns: (i64, i64),
     /// The engine that was used.
-    pub engine: Engine,
+    pub engine: CaptureEngine,
     /// As [`Progress::collectors`].
     pub collectors: Vec<(&'static str, u64, u64)>,
     /// What could not be seen.
@@ -253,7 +255,7 @@ impl Session {
     }
 
     /// The engine that is used.
-    pub fn engine(&self) -> Engine {
+    pub fn engine(&self) -> CaptureEngine {
         self.engine
     }
 

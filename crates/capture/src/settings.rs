@@ -1,7 +1,7 @@
 //! What a user may ask of all collectors.
 
+use crate::capture_engine::CaptureEngine;
 use crate::cpu_event::CpuEvent;
-use crate::engine::Engine;
 use crate::probe_spec::Spec;
 
 /// What a user may ask of all collectors.
@@ -25,8 +25,8 @@ pub struct Settings {
     /// Calls of those functions of at least this length are reported, nanoseconds; `None`: as
     /// `min_ns`, or all.
     pub probes_min_ns: Option<u64>,
-    /// Engine to use; `None`: the best that works here.
-    pub engine: Option<Engine>,
+    /// The engine to use; `None`: the best that works here.
+    pub engine: Option<CaptureEngine>,
     /// Ids of collectors in addition to those that run by default.
     pub with: Vec<String>,
     /// Ids of collectors that are to be left out.

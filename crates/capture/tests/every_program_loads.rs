@@ -6,7 +6,9 @@
 use std::process::Command;
 use std::time::Duration;
 
-use fathom_capture::{COLLECTORS, Engine, Limits, Selection, Session, Settings, Signals, Targets, check};
+use fathom_capture::{
+    COLLECTORS, CaptureEngine, Limits, Selection, Session, Settings, Signals, Targets, check,
+};
 use fathom_recording::{Overwrite, Writer};
 
 /// Half of what the kernel's verifier looks at before it gives up.
@@ -29,13 +31,13 @@ fn start_all(selection: Selection) {
     let place = folder.path().join("r.fathom");
     let mut writer = Writer::create(&place, Overwrite::Never).unwrap();
     let targets = Targets::find(selection).unwrap();
-    let runs_here = |entry: &&fathom_capture::Entry| entry.engine != Engine::Jfr;
+    let runs_here = |entry: &&fathom_capture::Entry| entry.engine != CaptureEngine::Jfr;
     let all: Vec<&str> = COLLECTORS.iter().filter(runs_here).map(|entry| entry.id).collect();
     let settings = Settings {
         min_ns: Some(5_000_000),
         syscalls: vec!["futex".to_owned()],
         probes: vec!["tracepoint:sched:sched_process_exit".parse().unwrap()],
-        engine: Some(Engine::Ebpf),
+        engine: Some(CaptureEngine::Ebpf),
         with: all.iter().map(|id| (*id).to_owned()).collect(),
         ..Settings::default()
     };

@@ -27,7 +27,7 @@ pub trait Rule: Sync {
     /// confounders and how they are distinguished, and what it can say from which inputs.
     fn about(&self) -> &'static str;
 
-    /// What it must have seen before it may rule its cause out. The engine cuts the case to what is
+    /// What it must have seen before it may rule its cause out. The pipeline cuts the case to what is
     /// covered of that, and where little of the slow windows is ([`crate::COVERED`]), the cause is
     /// not known rather than ruled out.
     fn needs(&self) -> &'static [Sight];

@@ -1,7 +1,7 @@
 //! What can be seen in a recording, of which JVM and when: what a rule must have seen before it may
 //! rule its cause out.
 //!
-//! A rule declares its needs ([`crate::Rule::needs`]); the engine finds out here how much of the
+//! A rule declares its needs ([`crate::Rule::needs`]); the pipeline finds out here how much of the
 //! slow windows the sources cover that show them. A source covers the runs that it describes, else
 //! the time that it says it covers. One that lost many of its records covers nothing: what is
 //! missing may be the very thing that is looked for.

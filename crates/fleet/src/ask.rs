@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::driver::drive;
 use crate::questions::Steps;
 use crate::tables::NAMES;
-use crate::{Engine, FleetError, Question};
+use crate::{FleetError, Question, SqlEngine};
 
 /// The program that calls engines.
-const DRIVER: &str = include_str!("engine.py");
+const DRIVER: &str = include_str!("sql_engine.py");
 
 /// Rows that an engine answered with.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Answer {
     pub rows: Vec<Vec<Value>>,
 }
 
-impl Engine {
+impl SqlEngine {
     /// Asks a question to the rows at a place: a directory, or for Trino the address of a schema,
     /// `http://USER@HOST:PORT/CATALOG/SCHEMA`. `python` is a Python that has the engine's package.
     pub fn ask(

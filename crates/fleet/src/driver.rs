@@ -46,7 +46,7 @@ pub(crate) fn drive(
         Some(0) => {
             serde_json::from_slice(&output.stdout).map_err(|_| refused("its answer is not JSON".into()))
         }
-        Some(3) => Err(FleetError::NoEngine {
+        Some(3) => Err(FleetError::NoSqlEngine {
             engine: who,
             remedy: format!("{python} -m pip install {package}"),
             python: python.to_owned(),

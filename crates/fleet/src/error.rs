@@ -30,7 +30,7 @@ pub enum FleetError {
     Parameter(String),
     /// The engine is not on this machine.
     #[error("{engine} was not found by {python}; install it: {remedy}")]
-    NoEngine {
+    NoSqlEngine {
         /// The engine.
         engine: &'static str,
         /// The Python that was asked.

@@ -6,7 +6,7 @@
 //! DuckDB would compute a part of a query again wherever it is named. `-- step` without a name
 //! begins what answers.
 
-use crate::{Engine, FleetError};
+use crate::{FleetError, SqlEngine};
 
 /// A question.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +109,7 @@ impl Question {
     }
 
     /// The SQL with the values of its parameters, step by step.
-    pub(crate) fn steps(&self, engine: Engine, set: &[(String, String)]) -> Result<Steps, FleetError> {
+    pub(crate) fn steps(&self, engine: SqlEngine, set: &[(String, String)]) -> Result<Steps, FleetError> {
         let parameters = self.parameters();
         let known = |name: &str| parameters.iter().any(|parameter| parameter.name == name);
         if let Some((name, _)) = set.iter().find(|(name, _)| !known(name)) {
@@ -135,7 +135,7 @@ impl Question {
         let (_, answer) = steps.pop().unwrap_or_default();
         // Trino keeps steps as tables that others see: two who ask at once have their own.
         let own = match engine {
-            Engine::Trino => format!("_{}_{}", std::process::id(), jiff::Timestamp::now().as_nanosecond()),
+            SqlEngine::Trino => format!("_{}_{}", std::process::id(), jiff::Timestamp::now().as_nanosecond()),
             _ => String::new(),
         };
         let named = |name: &str| format!("{name}{own}");
@@ -153,7 +153,7 @@ impl Question {
         &self,
         body: &str,
         parameters: &[Parameter],
-        engine: Engine,
+        engine: SqlEngine,
         set: &[(String, String)],
     ) -> Result<String, FleetError> {
         let mut rest = body;
@@ -199,7 +199,7 @@ mod tests {
     fn every_question_says_what_it_asks_and_declares_what_it_uses() {
         for question in QUESTIONS {
             assert!(question.about().ends_with('?'), "{}", question.name);
-            let steps = question.steps(Engine::DuckDb, &[]).unwrap();
+            let steps = question.steps(SqlEngine::DuckDb, &[]).unwrap();
             for sql in steps.tables.iter().map(|(_, sql)| sql).chain([&steps.answer]) {
                 assert!(!sql.replace("*$'", "").contains('$') && sql.contains("SELECT"), "{sql}");
             }
@@ -241,13 +241,13 @@ mod tests {
             Question { name: "x", sql: "-- What?\n-- $a text = '': a\n-- $n number = 5: n\nSELECT $a, $n" };
         let set = |a: &str| vec![("a".to_owned(), a.to_owned())];
         let sql = |engine, a: &str| question.steps(engine, &set(a)).unwrap().answer;
-        assert_eq!(sql(Engine::DuckDb, "it's $n"), "SELECT 'it''s $n', 5");
-        assert_eq!(sql(Engine::ClickHouse, "\\'"), "SELECT '\\\\''', 5");
-        assert_eq!(sql(Engine::Spark, "\\'"), "SELECT '\\\\\\'', 5");
+        assert_eq!(sql(SqlEngine::DuckDb, "it's $n"), "SELECT 'it''s $n', 5");
+        assert_eq!(sql(SqlEngine::ClickHouse, "\\'"), "SELECT '\\\\''', 5");
+        assert_eq!(sql(SqlEngine::Spark, "\\'"), "SELECT '\\\\\\'', 5");
         // Nor is a line of it a step.
-        assert_eq!(sql(Engine::DuckDb, "\n-- step x\n"), "SELECT '\n-- step x\n', 5");
+        assert_eq!(sql(SqlEngine::DuckDb, "\n-- step x\n"), "SELECT '\n-- step x\n', 5");
         let wrong = |name: &str, value: &str| {
-            question.steps(Engine::DuckDb, &[(name.into(), value.into())]).unwrap_err().to_string()
+            question.steps(SqlEngine::DuckDb, &[(name.into(), value.into())]).unwrap_err().to_string()
         };
         assert_eq!(wrong("n", "1; DROP"), "n is a number, which 1; DROP is not");
         assert_eq!(wrong("b", ""), "x has no b, but a, n");

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use fathom_fleet::{Engine, add};
+use fathom_fleet::{SqlEngine, add};
 use made::*;
 use serde_json::Value;
 
@@ -57,13 +57,13 @@ fn planted_regressions_are_found_on_their_days_and_what_moved_or_went_away_is_le
             (what["service"].as_str().unwrap().to_owned(), name.to_owned(), day(what))
         })
         .collect();
-    let answer = ask(Engine::DuckDb, dir.path(), "changes", &[]).unwrap();
+    let answer = ask(SqlEngine::DuckDb, dir.path(), "changes", &[]).unwrap();
     let found: BTreeSet<_> = answer
         .rows
         .iter()
         .map(|row| (text(row, 0).to_owned(), text(row, 2).to_owned(), text(row, 3).to_owned()))
         .collect();
-    let all = ask(Engine::DuckDb, dir.path(), "changes", &[("moved", "yes")]).unwrap();
+    let all = ask(SqlEngine::DuckDb, dir.path(), "changes", &[("moved", "yes")]).unwrap();
     assert_eq!(found, real, "{all:?}");
     // The one that came with a version says so; the others have none.
     for row in &answer.rows {
@@ -87,7 +87,7 @@ fn in_quiet_months_nothing_is_found() {
         if !month(dir.path(), seed, "none") {
             return;
         }
-        let answer = ask(Engine::DuckDb, dir.path(), "changes", &[]).unwrap();
+        let answer = ask(SqlEngine::DuckDb, dir.path(), "changes", &[]).unwrap();
         assert_eq!(answer.rows, Vec::<Vec<Value>>::new(), "seed {seed}");
     }
 }

@@ -7,7 +7,7 @@ mod made;
 
 use std::process::Command;
 
-use fathom_fleet::Engine;
+use fathom_fleet::SqlEngine;
 use made::*;
 
 const GENERATOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/fleet/generate.py");
@@ -26,7 +26,7 @@ fn has(package: &str) -> bool {
 fn spark_answers_every_question_as_duckdb_does() {
     if has("pyspark") {
         let dir = fleet(Planted::SlowerMethodAndOutlier);
-        answers_as_duckdb_does(Engine::Spark, dir.path());
+        answers_as_duckdb_does(SqlEngine::Spark, dir.path());
     }
 }
 
@@ -95,8 +95,8 @@ fn all_engines_find_the_same_changes() {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let of = |engine| sorted(&ask(engine, dir.path(), "changes", &[("moved", "yes")]).unwrap());
-    let expected = of(Engine::DuckDb);
+    let expected = of(SqlEngine::DuckDb);
     assert!(expected.lines().count() > 3, "{expected}");
-    assert_eq!(of(Engine::ClickHouse), expected);
-    assert_eq!(of(Engine::Spark), expected);
+    assert_eq!(of(SqlEngine::ClickHouse), expected);
+    assert_eq!(of(SqlEngine::Spark), expected);
 }

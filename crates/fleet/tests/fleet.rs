@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
-use fathom_fleet::{Added, Engine, add};
+use fathom_fleet::{Added, SqlEngine, add};
 use fathom_recording::*;
 
 mod made;
@@ -13,12 +13,14 @@ use made::*;
 #[test]
 fn a_method_that_costs_a_fifth_more_and_a_host_that_waits_are_found_and_nothing_else() {
     let dir = fleet(Planted::SlowerMethodAndOutlier);
-    let Some(versions) = ask(Engine::DuckDb, dir.path(), "versions", parameters("versions")) else { return };
+    let Some(versions) = ask(SqlEngine::DuckDb, dir.path(), "versions", parameters("versions")) else {
+        return;
+    };
     let methods: Vec<&str> = versions.rows.iter().filter_map(|row| row[0].as_str()).collect();
     assert_eq!(methods, ["shop.Prices.round"], "{versions:?}");
     let (from, to) = (versions.rows[0][4].as_f64().unwrap(), versions.rows[0][5].as_f64().unwrap());
     assert!(from < 2.0 && 2.0 < to && from > 0.0, "{from} to {to} points; 2 were planted");
-    let outliers = ask(Engine::DuckDb, dir.path(), "outliers", &[]).unwrap();
+    let outliers = ask(SqlEngine::DuckDb, dir.path(), "outliers", &[]).unwrap();
     assert!(!outliers.rows.is_empty());
     assert!(outliers.rows.iter().all(|row| row[1] == "host-7"), "{outliers:?}");
     assert!(outliers.rows.iter().any(|row| row[2] == "blocked: Java monitor"), "{outliers:?}");
@@ -27,16 +29,18 @@ fn a_method_that_costs_a_fifth_more_and_a_host_that_waits_are_found_and_nothing_
 #[test]
 fn in_a_fleet_in_which_nothing_changed_nothing_is_found() {
     let dir = fleet(Planted::Nothing);
-    let Some(versions) = ask(Engine::DuckDb, dir.path(), "versions", parameters("versions")) else { return };
+    let Some(versions) = ask(SqlEngine::DuckDb, dir.path(), "versions", parameters("versions")) else {
+        return;
+    };
     assert_eq!(versions.rows, Vec::<Vec<serde_json::Value>>::new());
-    assert!(ask(Engine::DuckDb, dir.path(), "outliers", &[]).unwrap().rows.is_empty());
-    assert!(ask(Engine::DuckDb, dir.path(), "day", parameters("day")).unwrap().rows.is_empty());
+    assert!(ask(SqlEngine::DuckDb, dir.path(), "outliers", &[]).unwrap().rows.is_empty());
+    assert!(ask(SqlEngine::DuckDb, dir.path(), "day", parameters("day")).unwrap().rows.is_empty());
     // A frame's shares are those that were made: a tenth of the samples.
-    let frames = ask(Engine::DuckDb, dir.path(), "frames", &[("top", "100")]).unwrap();
+    let frames = ask(SqlEngine::DuckDb, dir.path(), "frames", &[("top", "100")]).unwrap();
     let round = frames.rows.iter().find(|row| row[2] == "shop.Prices.round").unwrap();
     assert!((round[3].as_f64().unwrap() - 10.0).abs() < 0.5, "{round:?}");
     // 40 recordings × 30 collections of 5 ms.
-    let pauses = ask(Engine::DuckDb, dir.path(), "pauses", &[]).unwrap();
+    let pauses = ask(SqlEngine::DuckDb, dir.path(), "pauses", &[]).unwrap();
     let gc = pauses.rows.iter().find(|row| row[1] == "gc").unwrap();
     assert_eq!((gc[4].as_i64(), gc[5].as_f64(), gc[7].as_i64()), (Some(1200), Some(6000.0), Some(10)));
 }
@@ -48,7 +52,7 @@ fn clickhouse_answers_every_question_as_duckdb_does() {
         return fathom_testing::skip("ClickHouse (chdb) is not installed for this Python");
     }
     let dir = fleet(Planted::SlowerMethodAndOutlier);
-    answers_as_duckdb_does(Engine::ClickHouse, dir.path());
+    answers_as_duckdb_does(SqlEngine::ClickHouse, dir.path());
 }
 
 #[test]

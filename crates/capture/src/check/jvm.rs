@@ -9,7 +9,7 @@ use object::read::elf::ElfFile64;
 use object::read::{Object, ObjectSection, ReadCache};
 
 use super::Item;
-use crate::Engine;
+use crate::CaptureEngine;
 
 /// What was found of a JVM.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ fn foreign(kind: &Kind) -> Item {
         Kind::NativeImage => "a GraalVM native image, which has no JVM inside",
         Kind::HotSpot { .. } | Kind::Other => "no JVM",
     };
-    Item::works("runtime", "runtime", Engine::Any, "").missing(
+    Item::works("runtime", "runtime", CaptureEngine::Any, "").missing(
         format!("this is {what}"),
         "all that fathom sees of Java; its native code is seen as that of any program",
         "run the service on a 64-bit HotSpot JDK",
@@ -51,7 +51,8 @@ fn foreign(kind: &Kind) -> Item {
 
 /// Reads the JVM's own tables, on which everything about Java frames is built.
 fn tables(pid: u32) -> Item {
-    let item = Item::works("vm-tables", "methods and threads by the JVM's own tables", Engine::Ebpf, "");
+    let item =
+        Item::works("vm-tables", "methods and threads by the JVM's own tables", CaptureEngine::Ebpf, "");
     match Vm::open(pid) {
         Ok(vm) => Item { found: format!("{} was read", vm.release), ..item },
         Err(error) => {
@@ -70,11 +71,16 @@ fn tables(pid: u32) -> Item {
 
 /// What the file of libjvm still has.
 fn library(pid: u32) -> Vec<Item> {
-    let symbols =
-        Item::works("libjvm-symbols", "names of the JVM's own functions", Engine::Ebpf, "libjvm.so has them");
-    let probes = Item::works("libjvm-probes", "the JVM's events by its probes (USDT)", Engine::Ebpf, "");
+    let symbols = Item::works(
+        "libjvm-symbols",
+        "names of the JVM's own functions",
+        CaptureEngine::Ebpf,
+        "libjvm.so has them",
+    );
+    let probes =
+        Item::works("libjvm-probes", "the JVM's events by its probes (USDT)", CaptureEngine::Ebpf, "");
     let unwind =
-        Item::works("libjvm-unwind", "unwinding through the JVM", Engine::Ebpf, ".eh_frame is there");
+        Item::works("libjvm-unwind", "unwinding through the JVM", CaptureEngine::Ebpf, ".eh_frame is there");
     let Some(sections) = Sections::of(pid) else {
         let gone = "the file of libjvm.so cannot be opened any more";
         return vec![symbols.limited(
@@ -144,7 +150,7 @@ impl Sections {
 
 /// Attaches and asks the flight recorder.
 fn recorder(pid: u32) -> Item {
-    let item = Item::works("jfr", "flight recorder", Engine::Jfr, "");
+    let item = Item::works("jfr", "flight recorder", CaptureEngine::Jfr, "");
     let asked = Attach::to(pid).and_then(|attach| attach.jcmd("JFR.check"));
     match asked {
         Ok(answer) => {
@@ -175,7 +181,8 @@ fn recorder(pid: u32) -> Item {
 
 /// What is known without asking the JVM anything.
 fn may_attach(jvm: &Jvm) -> Item {
-    let item = Item::works("jfr", "flight recorder", Engine::Jfr, "may be asked (fathom check -p tries)");
+    let item =
+        Item::works("jfr", "flight recorder", CaptureEngine::Jfr, "may be asked (fathom check -p tries)");
     let own = rustix::process::geteuid();
     if !own.is_root() && own.as_raw() != jvm.status.uid {
         return item.missing(
@@ -202,7 +209,7 @@ fn may_attach(jvm: &Jvm) -> Item {
 }
 
 fn counters(jvm: &Jvm) -> Item {
-    let item = Item::works("counters", "counters that the JVM publishes", Engine::Any, "readable");
+    let item = Item::works("counters", "counters that the JVM publishes", CaptureEngine::Any, "readable");
     if jvm.about.publishes {
         return item;
     }

@@ -2,7 +2,7 @@
 
 use super::tries::{self, CPU_CLOCK, CYCLES, HARDWARE, PROGRAM_TYPES, SOFTWARE};
 use super::{Item, State, kernel};
-use crate::Engine;
+use crate::CaptureEngine;
 use crate::privileges::{self, PROBES_OF_FUNCTIONS, SETCAP};
 
 /// Since when a program may loop as long as a deep stack needs (`bpf_loop`).
@@ -36,7 +36,7 @@ pub fn machine() -> Machine {
 const BREAKPOINTS: usize = 4;
 
 fn breakpoints() -> Item {
-    let item = Item::works("breakpoints", "hardware breakpoints", Engine::Ebpf, "all four can be had");
+    let item = Item::works("breakpoints", "hardware breakpoints", CaptureEngine::Ebpf, "all four can be had");
     let not_seen = "calls of Java methods (fathom method)";
     let (free, refused) = tries::free_breakpoints(BREAKPOINTS);
     match (free, refused) {
@@ -63,7 +63,7 @@ pub fn ebpf_obstacle() -> Option<Item> {
 }
 
 fn programs() -> Item {
-    let item = Item::works("ebpf-load", "eBPF programs", Engine::Ebpf, "one of each type was loaded");
+    let item = Item::works("ebpf-load", "eBPF programs", CaptureEngine::Ebpf, "one of each type was loaded");
     let failed =
         PROGRAM_TYPES.iter().find_map(|(name, kind)| Some((name, tries::load_program(*kind).err()?)));
     let Some((name, error)) = failed else { return item };
@@ -93,7 +93,7 @@ const UNLOCK: &str = "boot with lockdown=integrity, or without; on the kernel's 
 /// (`LOCKDOWN_BPF_READ_KERNEL`, security/security.c), so that a trial with a program that reads
 /// nothing would not show it.
 fn locked_down(file: &str) -> Item {
-    let item = Item::works("lockdown", "kernel lockdown", Engine::Ebpf, "does not stand in the way");
+    let item = Item::works("lockdown", "kernel lockdown", CaptureEngine::Ebpf, "does not stand in the way");
     if kernel::lockdown(file).as_deref() != Some(CONFIDENTIALITY) {
         return item;
     }
@@ -105,7 +105,7 @@ fn locked_down(file: &str) -> Item {
 }
 
 fn loops(version: (u32, u32)) -> Item {
-    let item = Item::works("ebpf-loop", "deep stacks", Engine::Ebpf, "the kernel's programs may loop");
+    let item = Item::works("ebpf-loop", "deep stacks", CaptureEngine::Ebpf, "the kernel's programs may loop");
     if version >= LOOPS_SINCE {
         return item;
     }
@@ -114,7 +114,8 @@ fn loops(version: (u32, u32)) -> Item {
 }
 
 fn btf() -> Item {
-    let item = Item::works("btf", "types of the kernel (BTF)", Engine::Ebpf, "/sys/kernel/btf/vmlinux");
+    let item =
+        Item::works("btf", "types of the kernel (BTF)", CaptureEngine::Ebpf, "/sys/kernel/btf/vmlinux");
     if std::fs::File::open("/sys/kernel/btf/vmlinux").is_ok() {
         return item;
     }
@@ -126,7 +127,7 @@ fn btf() -> Item {
 }
 
 fn tracepoints() -> Item {
-    let item = Item::works("tracepoints", "tracepoints", Engine::Ebpf, "readable");
+    let item = Item::works("tracepoints", "tracepoints", CaptureEngine::Ebpf, "readable");
     let Err(why) = crate::tracefs::readable() else { return item };
     // The collectors find theirs by the kernel's types (BTF).
     item.limited(
@@ -137,8 +138,12 @@ fn tracepoints() -> Item {
 }
 
 fn clock_events() -> Item {
-    let item =
-        Item::works("perf-clock", "CPU samples", Engine::Ebpf, "an event of the kernel's clock was opened");
+    let item = Item::works(
+        "perf-clock",
+        "CPU samples",
+        CaptureEngine::Ebpf,
+        "an event of the kernel's clock was opened",
+    );
     let Err(error) = tries::open_event(SOFTWARE, CPU_CLOCK) else { return item };
     let paranoid = kernel::setting("kernel.perf_event_paranoid").unwrap_or(2);
     let found = format!(
@@ -153,7 +158,7 @@ fn clock_events() -> Item {
 }
 
 fn probes() -> Item {
-    let item = Item::works("uprobes", "probes in libraries", Engine::Ebpf, "they may be set");
+    let item = Item::works("uprobes", "probes in libraries", CaptureEngine::Ebpf, "they may be set");
     let kind = kernel::read("/sys/bus/event_source/devices/uprobe/type").and_then(|kind| kind.parse().ok());
     let Some(kind) = kind else {
         let remedy = "a kernel built with CONFIG_UPROBE_EVENTS=y; the JVM's events also come from a GC log";
@@ -171,7 +176,7 @@ fn probes() -> Item {
 }
 
 fn other_users() -> Item {
-    let item = Item::works("ptrace", "other users' processes", Engine::Any, "may be looked into");
+    let item = Item::works("ptrace", "other users' processes", CaptureEngine::Any, "may be looked into");
     if privileges::ptrace_any() {
         return item;
     }
@@ -191,7 +196,7 @@ fn other_users() -> Item {
 }
 
 fn kernel_symbols() -> Item {
-    let item = Item::works("kallsyms", "names of kernel functions", Engine::Ebpf, "readable");
+    let item = Item::works("kallsyms", "names of kernel functions", CaptureEngine::Ebpf, "readable");
     if kernel::shows_kernel_symbols() {
         return item;
     }
@@ -206,7 +211,7 @@ fn cycles() -> Item {
     let item = Item::works(
         "pmu",
         "hardware counters",
-        Engine::Ebpf,
+        CaptureEngine::Ebpf,
         "the CPU's cycles can be counted: fathom record --event cycles",
     );
     let Err(error) = tries::open_event(HARDWARE, CYCLES) else { return item };
@@ -227,7 +232,7 @@ fn cycles() -> Item {
 }
 
 fn pressure() -> Item {
-    let item = Item::works("psi", "pressure stalls (PSI)", Engine::Any, "readable");
+    let item = Item::works("psi", "pressure stalls (PSI)", CaptureEngine::Any, "readable");
     if kernel::read("/proc/pressure/cpu").is_some() {
         return item;
     }
@@ -239,7 +244,7 @@ fn pressure() -> Item {
 }
 
 fn processes(contained: bool) -> Item {
-    let item = Item::works("processes", "processes", Engine::Any, "all of the machine");
+    let item = Item::works("processes", "processes", CaptureEngine::Any, "all of the machine");
     if contained {
         return item.limited(
             "only those of this container, or pid namespace",
@@ -258,7 +263,7 @@ fn processes(contained: bool) -> Item {
 }
 
 fn memlock() -> Item {
-    let item = Item::works("memlock", "memory of eBPF programs", Engine::Ebpf, "not limited");
+    let item = Item::works("memlock", "memory of eBPF programs", CaptureEngine::Ebpf, "not limited");
     let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
     match limit {
         Some(bytes) if bytes < 64 << 20 => item.limited(
@@ -272,7 +277,7 @@ fn memlock() -> Item {
 
 impl Machine {
     /// What keeps an engine from working at all here.
-    pub fn obstacle(&self, engine: Engine) -> Option<&Item> {
+    pub fn obstacle(&self, engine: CaptureEngine) -> Option<&Item> {
         super::obstacle(&self.items, engine)
     }
 }
@@ -296,7 +301,7 @@ mod tests {
         ] {
             std::fs::write(&file, text).unwrap();
             let item = locked_down(path);
-            assert_eq!((item.state, item.engine), (state, Engine::Ebpf), "{text}");
+            assert_eq!((item.state, item.engine), (state, CaptureEngine::Ebpf), "{text}");
             assert!(state == State::Works || item.remedy.contains("lockdown=integrity"), "{item:?}");
         }
     }

@@ -8,7 +8,7 @@ mod kernel;
 mod machine;
 mod tries;
 
-use crate::{Engine, Unavailable, privileges};
+use crate::{CaptureEngine, Unavailable, privileges};
 pub use jvm::{JvmCheck, jvm};
 pub(crate) use kernel::{SHOW_SYMBOLS, setting};
 pub use machine::{Machine, ebpf_obstacle, machine};
@@ -42,8 +42,8 @@ pub struct Item {
     pub id: &'static str,
     /// What it is, for people: "eBPF programs".
     pub what: &'static str,
-    /// The engine that needs it; [`Engine::Any`]: either, or neither to work.
-    pub engine: Engine,
+    /// The engine that needs it; [`CaptureEngine::Any`]: either, or neither to work.
+    pub engine: CaptureEngine,
     /// How well it works.
     pub state: State,
     /// What was found: "a program was loaded", "EPERM".
@@ -59,7 +59,7 @@ impl Item {
     pub(crate) fn works(
         id: &'static str,
         what: &'static str,
-        engine: Engine,
+        engine: CaptureEngine,
         found: impl Into<String>,
     ) -> Self {
         Self { id, what, engine, state: State::Works, found: found.into(), loss: "", remedy: String::new() }
@@ -87,6 +87,6 @@ impl Item {
 }
 
 /// Why an engine does not work, by what was looked at; `None`: it does.
-pub fn obstacle<'a>(items: impl IntoIterator<Item = &'a Item>, engine: Engine) -> Option<&'a Item> {
+pub fn obstacle<'a>(items: impl IntoIterator<Item = &'a Item>, engine: CaptureEngine) -> Option<&'a Item> {
     items.into_iter().find(|item| item.engine == engine && item.state == State::Missing)
 }

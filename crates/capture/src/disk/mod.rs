@@ -22,7 +22,7 @@ use crate::growing_series::{Gauge, Points};
 use crate::procfs;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
-use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use program::Program;
 use program::skeleton::types::disk_key;
 use program::skeleton::types::disk_loss;
@@ -33,7 +33,7 @@ use written::Written;
 pub const ENTRY: Entry = Entry {
     id: "disk",
     about: "requests to disks by device and issuer, journal commits, writeback, throttled writers, fsync with its stack",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[Service::Unwinder, Service::Dispatcher],
     essential: false,
     default: true,

@@ -23,14 +23,16 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
 use crate::target::{Change, Target};
-use crate::{Collector, Context, Engine, Entry, Order, Selection, TargetEvent, Unavailable, WrittenFile};
+use crate::{
+    CaptureEngine, Collector, Context, Entry, Order, Selection, TargetEvent, Unavailable, WrittenFile,
+};
 use flight::{Flight, Landed, News};
 
 /// Its line in the list.
 pub const ENTRY: Entry = Entry {
     id: "jfr",
     about: "the JVM's flight recorder: Java stacks, waits, locks, I/O, collections, safepoints, compilations",
-    engine: Engine::Jfr,
+    engine: CaptureEngine::Jfr,
     needs: &[],
     essential: true,
     default: true,

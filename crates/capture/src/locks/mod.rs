@@ -47,7 +47,7 @@ use crate::bpf::record::{self, read};
 use crate::clock::monotonic_ns;
 use crate::event_stacks::Events;
 use crate::target::Change;
-use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Event, Record, Unasked, Waited};
 use jvm::Jvm;
 use virtual_threads::VirtualThreads;
@@ -65,7 +65,7 @@ const WHAT: &str = "which locks threads wait for, and who holds them";
 pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::LOCKS,
     about: "monitors, java.util.concurrent locks, mutexes: who waited for which, how long, who held it",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[Service::Unwinder, Service::Dispatcher, Service::Interrupts],
     essential: false,
     default: true,

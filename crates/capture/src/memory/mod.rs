@@ -29,7 +29,7 @@ use crate::kernel_symbols::KernelSymbols;
 use crate::unwind::SharedUnwinder;
 use crate::unwind::samples::Sample;
 use crate::unwind::shared::StackSample;
-use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use counts::{Interval, LastCounts};
 use mappings::Mappings;
 use pace::{Pace, SOON_NS};
@@ -40,7 +40,7 @@ use record::{Tail, What};
 pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::MEMORY,
     about: "page faults by thread and mapping, counted, timed and sampled with stacks; reclaim, compaction, waits for the address space",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[Service::Unwinder, Service::Dispatcher],
     essential: false,
     default: true,

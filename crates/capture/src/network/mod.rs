@@ -35,7 +35,7 @@ use crate::event_stacks::Events;
 use crate::jvm_events::budget::{Budget, Verdict, put_back};
 use crate::procfs;
 use crate::target::Change;
-use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Event, Kind};
 use sockets::Sockets;
 
@@ -49,7 +49,7 @@ const WHAT: &str = "connections and name look-ups";
 pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::NETWORK,
     about: "connections being made, names being resolved, retransmitted segments, with peer and stack",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[Service::Unwinder],
     essential: false,
     default: true,

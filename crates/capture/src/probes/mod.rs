@@ -25,7 +25,7 @@ use crate::bpf::remedy_of_uprobe;
 use crate::event_stacks::Events;
 pub use crate::probe_spec::Spec;
 use crate::target::Change;
-use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use crate::{perf_event, tracefs};
 use event::Event;
 use format::{Format, Value};
@@ -45,7 +45,7 @@ pub fn in_process(pid: i32) -> String {
 pub const ENTRY: Entry = Entry {
     id: "probes",
     about: "functions, USDT probes and tracepoints that are asked for by name (fathom trace)",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[Service::Unwinder],
     essential: false,
     default: false,

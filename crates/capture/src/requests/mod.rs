@@ -34,7 +34,7 @@ use crate::bpf::object::skeleton;
 use crate::bpf::whole;
 use crate::clock::monotonic_ns;
 use crate::growing_series::{Gauge, Points};
-use crate::{Collector, Context, Engine, Entry, Order, Settings, Unavailable, procfs};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Settings, Unavailable, procfs};
 
 skeleton!("requests");
 use peers::Peers;
@@ -50,7 +50,7 @@ const WHAT: &str = "requests that a JVM answers, and how long they take";
 pub const ENTRY: Entry = Entry {
     id: source::REQUESTS,
     about: "how long requests took to be answered: by the JVM and, over connections that it made, by its peers",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[],
     essential: false,
     default: true,

@@ -34,7 +34,8 @@ use crate::kernel_symbols::KernelSymbols;
 use crate::procfs::Stat;
 use crate::target::Change;
 use crate::{
-    Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable, jvm_events, procfs,
+    CaptureEngine, Collector, Context, Entry, Order, Service, Settings, TargetEvent, Unavailable, jvm_events,
+    procfs,
 };
 use event::{Event, asleep_since, syscall_name};
 use short::Unplaced;
@@ -54,7 +55,7 @@ const WHAT: &str = "what threads wait for";
 pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::SCHED,
     about: "every switch of the targets' threads: what they waited for, how long for a CPU, who woke them; their starts",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[Service::Unwinder, Service::Dispatcher, Service::Interrupts],
     essential: true,
     default: true,
@@ -128,7 +129,7 @@ struct Sched {
 impl Collector for Sched {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         // Those of a JVM, which is known for one where its own events are seen.
-        let with_starts = jvm_events::ENTRY.is_wanted(cx.settings, Engine::Ebpf);
+        let with_starts = jvm_events::ENTRY.is_wanted(cx.settings, CaptureEngine::Ebpf);
         let making = [Sysno::clone, Sysno::clone3].map(|call| call.id().cast_unsigned());
         // Calls that make threads come by a slot of their own: those of a hot thread may be counted
         // before the other.

@@ -8,14 +8,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::output::Output;
 use super::signals::Signals;
 use super::{Running, Session};
-use crate::Engine;
+use crate::CaptureEngine;
 use crate::services::Service;
 use crate::target::TargetEvent;
 use crate::{Context, Unavailable};
 
 impl Session {
     pub(super) fn watch_births(&mut self) -> Result<(), Unavailable> {
-        if self.engine == Engine::Ebpf { self.targets.watch_births() } else { Ok(()) }
+        if self.engine == CaptureEngine::Ebpf { self.targets.watch_births() } else { Ok(()) }
     }
 
     /// Waits for the next round, or for something to happen (`births`: the kernel's news too).

@@ -52,7 +52,7 @@ use crate::event_stacks::Events;
 use crate::procfs;
 use crate::target::Change;
 use crate::unwind::asleep;
-use crate::{Collector, Context, Engine, Entry, Order, Service, Settings, TargetEvent, Unavailable};
+use crate::{CaptureEngine, Collector, Context, Entry, Order, Service, Settings, TargetEvent, Unavailable};
 use event::{Event, Kind};
 use figures::Attributes;
 use totals::Totals;
@@ -70,7 +70,7 @@ const WHAT: &str = "system calls";
 pub const ENTRY: Entry = Entry {
     id: fathom_recording::vocabulary::source::SYSCALLS,
     about: "system calls: all counted by thread, long ones with file or peer, error and stack",
-    engine: Engine::Ebpf,
+    engine: CaptureEngine::Ebpf,
     needs: &[Service::Unwinder, Service::Dispatcher],
     essential: false,
     default: true,

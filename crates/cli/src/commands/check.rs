@@ -1,7 +1,7 @@
 //! `fathom check`: what can be seen here, what stands in the way, and what would change it.
 
 use anyhow::Result;
-use fathom_capture::Engine;
+use fathom_capture::CaptureEngine;
 use fathom_capture::check::{self, Item, JvmCheck, Machine, State};
 use fathom_hotspot::find;
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::output::{self, print, print_json};
 use crate::user_names::{Users, own_uid};
 
 /// The engines, by the names that `fathom record --engine` takes.
-const ENGINES: [(&str, Engine); 2] = [("ebpf", Engine::Ebpf), ("jfr", Engine::Jfr)];
+const ENGINES: [(&str, CaptureEngine); 2] = [("ebpf", CaptureEngine::Ebpf), ("jfr", CaptureEngine::Jfr)];
 
 /// Arguments of `fathom check`.
 #[derive(clap::Args, Debug)]
@@ -75,8 +75,8 @@ impl Args {
 }
 
 /// What keeps an engine from seeing a JVM here.
-fn obstacle<'a>(machine: &'a Machine, jvm: &'a JvmCheck, engine: Engine) -> Option<&'a Item> {
-    let foreign = || check::obstacle(&jvm.items, Engine::Any);
+fn obstacle<'a>(machine: &'a Machine, jvm: &'a JvmCheck, engine: CaptureEngine) -> Option<&'a Item> {
+    let foreign = || check::obstacle(&jvm.items, CaptureEngine::Any);
     machine.obstacle(engine).or_else(foreign).or_else(|| check::obstacle(&jvm.items, engine))
 }
 
@@ -135,7 +135,7 @@ fn mark(state: State) -> &'static str {
 }
 
 fn as_json(machine: &Machine, jvms: &[JvmCheck], users: &Users) -> serde_json::Value {
-    let engine = |(name, engine): (&str, Engine)| {
+    let engine = |(name, engine): (&str, CaptureEngine)| {
         let obstacle = machine.obstacle(engine);
         json!({ "engine": name, "works": obstacle.is_none(), "obstacle": obstacle.map(|item| item.id) })
     };

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use fathom_fleet::{Added, Answer, Engine, FleetError, NAMESPACE, QUESTIONS, Question, python};
+use fathom_fleet::{Added, Answer, FleetError, NAMESPACE, QUESTIONS, Question, SqlEngine, python};
 use fathom_recording::Recording;
 use serde_json::json;
 
@@ -159,10 +159,10 @@ impl Args {
             bail!("no query {name}; there are {}", names.join(", "));
         };
         let engine = match self.engine {
-            EngineName::Duckdb => Engine::DuckDb,
-            EngineName::Clickhouse => Engine::ClickHouse,
-            EngineName::Spark => Engine::Spark,
-            EngineName::Trino => Engine::Trino,
+            EngineName::Duckdb => SqlEngine::DuckDb,
+            EngineName::Clickhouse => SqlEngine::ClickHouse,
+            EngineName::Spark => SqlEngine::Spark,
+            EngineName::Trino => SqlEngine::Trino,
         };
         let answer = self.ask(question, engine, &self.set)?;
         if let Some(html) = &self.html {
@@ -189,7 +189,7 @@ impl Args {
 
 impl Args {
     /// Asks an engine; of a bucket, the files that the question needs are fetched first.
-    fn ask(&self, question: &Question, engine: Engine, set: &[(String, String)]) -> Result<Answer> {
+    fn ask(&self, question: &Question, engine: SqlEngine, set: &[(String, String)]) -> Result<Answer> {
         let mirror = match bucket::named(&self.at) {
             Some(bucket) => Some(bucket?.mirror(question, set).map_err(bucket::user_error)?),
             None => None,
@@ -212,7 +212,7 @@ impl Args {
         &self,
         file: &Path,
         question: &Question,
-        engine: Engine,
+        engine: SqlEngine,
         answer: &Answer,
     ) -> Result<Outcome> {
         let more = |name: &str, top: &str| -> Result<Option<Answer>> {
@@ -251,7 +251,7 @@ fn rows(answer: &Answer) -> fathom_render::fleet::Rows<'_> {
 /// What the machine lacks is another exit status than a question that is refused.
 fn what_is_missing(error: FleetError) -> anyhow::Error {
     match error {
-        FleetError::NoEngine { .. } | FleetError::NoPython { .. } | FleetError::NoJava => {
+        FleetError::NoSqlEngine { .. } | FleetError::NoPython { .. } | FleetError::NoJava => {
             Environment(error.to_string()).into()
         }
         error => error.into(),

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use fathom_capture::slow::limit::bytes;
 pub(super) use fathom_capture::slow::limit::duration;
 use fathom_capture::{
-    CaptureError, CpuEvent, Ended, Engine, Limits, Output, Progress, Selection, Session, Settings, Signals,
-    Summary, Targets, target,
+    CaptureEngine, CaptureError, CpuEvent, Ended, Limits, Output, Progress, Selection, Session, Settings,
+    Signals, Summary, Targets, target,
 };
 use fathom_diagnose::Clock;
 use fathom_recording::Writer;
@@ -170,8 +170,8 @@ impl Args {
             },
             engine: match self.engine {
                 EngineName::Auto => None,
-                EngineName::Ebpf => Some(Engine::Ebpf),
-                EngineName::Jfr => Some(Engine::Jfr),
+                EngineName::Ebpf => Some(CaptureEngine::Ebpf),
+                EngineName::Jfr => Some(CaptureEngine::Jfr),
             },
             with: self.with.clone(),
             without: self.without.clone(),
@@ -229,24 +229,24 @@ impl Args {
         }
         let (engine, name) = match self.engine {
             EngineName::Auto => (None, "auto"),
-            EngineName::Ebpf => (Some(Engine::Ebpf), "ebpf"),
-            EngineName::Jfr => (Some(Engine::Jfr), "jfr"),
+            EngineName::Ebpf => (Some(CaptureEngine::Ebpf), "ebpf"),
+            EngineName::Jfr => (Some(CaptureEngine::Jfr), "jfr"),
         };
-        let is_of = |of: Engine| of == Engine::Any || engine.is_none_or(|engine| engine == of);
+        let is_of = |of: CaptureEngine| of == CaptureEngine::Any || engine.is_none_or(|engine| engine == of);
         let named = |id: &str| is_without(id) || self.with.iter().any(|with| with == id);
         if let Some(other) = entries().find(|entry| named(entry.id) && !is_of(entry.engine)) {
             bail!("{} is not a collector of --engine {name}: it would not run anyway", other.id);
         }
-        if engine == Some(Engine::Jfr) && is_without("jfr") {
+        if engine == Some(CaptureEngine::Jfr) && is_without("jfr") {
             bail!("--engine jfr --without jfr leaves out everything that this engine records");
         }
-        if engine == Some(Engine::Jfr) && self.min.is_some() {
+        if engine == Some(CaptureEngine::Jfr) && self.min.is_some() {
             bail!(
                 "--min says what collectors of eBPF record one by one: the flight recorder has limits of its own"
             );
         }
         let sampled = self.frequency.is_some() || self.event != EventName::CpuClock;
-        if is_without("cpu") && sampled && engine != Some(Engine::Jfr) {
+        if is_without("cpu") && sampled && engine != Some(CaptureEngine::Jfr) {
             bail!("-F and --event say how CPU samples are taken, and --without cpu takes none");
         }
         Ok(())

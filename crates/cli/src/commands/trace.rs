@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail};
 use fathom_capture::probes::{self, Spec};
 use fathom_capture::syscalls::check_name;
 use fathom_capture::{
-    COLLECTORS, Ended, Engine, Limits, Selection, Session, Settings, Signals, Targets, Unavailable, procfs,
+    COLLECTORS, CaptureEngine, Ended, Limits, Selection, Session, Settings, Signals, Targets, Unavailable,
+    procfs,
 };
 use fathom_recording::Writer;
 
@@ -263,7 +264,7 @@ impl Args {
         let mut settings = Settings {
             min_ns: self.min.map(|min| min.as_nanos()).filter(|ns| *ns < ONE_BY_ONE_NS).map(|ns| ns as u64),
             syscalls: self.argument.iter().cloned().collect(),
-            engine: Some(Engine::Ebpf),
+            engine: Some(CaptureEngine::Ebpf),
             with: probe.collectors.iter().map(|id| (*id).to_owned()).collect(),
             without: COLLECTORS
                 .iter()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use fathom_fleet::{Answer, Engine, Question, add};
+use fathom_fleet::{Answer, Question, SqlEngine, add};
 use fathom_recording::*;
 
 const DAY_NS: i64 = 86_400_000_000_000;
@@ -139,7 +139,7 @@ pub fn python() -> Option<&'static Path> {
     made.as_deref()
 }
 
-pub fn ask(engine: Engine, place: &Path, question: &str, set: &[(&str, &str)]) -> Option<Answer> {
+pub fn ask(engine: SqlEngine, place: &Path, question: &str, set: &[(&str, &str)]) -> Option<Answer> {
     let set: Vec<(String, String)> = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let question = Question::find(question).unwrap();
     Some(engine.ask(question, place, &set, &python()?.to_string_lossy()).unwrap())
@@ -162,11 +162,11 @@ pub fn sorted(answer: &Answer) -> String {
 }
 
 /// Fails where an engine does not answer all questions to a place as DuckDB does.
-pub fn answers_as_duckdb_does(engine: Engine, place: &Path) {
+pub fn answers_as_duckdb_does(engine: SqlEngine, place: &Path) {
     for question in fathom_fleet::QUESTIONS {
         let set = parameters(question.name);
         let [given, expected] =
-            [engine, Engine::DuckDb].map(|e| sorted(&ask(e, place, question.name, set).unwrap()));
+            [engine, SqlEngine::DuckDb].map(|e| sorted(&ask(e, place, question.name, set).unwrap()));
         assert_eq!(given, expected, "{}", question.name);
     }
 }

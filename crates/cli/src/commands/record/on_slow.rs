@@ -11,7 +11,7 @@ use fathom_capture::slow::limit::{bytes, duration};
 use fathom_capture::slow::trigger::Trigger;
 use fathom_capture::slow::triggers::TRIGGERS;
 use fathom_capture::slow::{IncidentOutcome, LONGEST, OnSlow, SlowSamples};
-use fathom_capture::{Ended, Engine, Limits, Session, Settings, Signals, Targets, Unavailable};
+use fathom_capture::{CaptureEngine, Ended, Limits, Session, Settings, Signals, Targets, Unavailable};
 use fathom_recording::Identity;
 use indicatif::HumanBytes;
 
@@ -90,7 +90,7 @@ impl SlowArgs {
     /// What collectors have to see for the triggers.
     pub(super) fn adjust(&self, settings: &mut Settings) {
         adjust(&self.on_slow, settings);
-        settings.engine.get_or_insert(Engine::Ebpf);
+        settings.engine.get_or_insert(CaptureEngine::Ebpf);
     }
 
     pub(super) fn run(

@@ -3,7 +3,7 @@
 //! A pause is a stop-the-world record, outermost only, as long as the log prints it. Shares of time
 //! are taken of the interval that the log covers. What is not in a log is absent, never zero.
 
-mod collector;
+mod gc_work;
 mod memory;
 mod pauses;
 mod safepoints;
@@ -12,7 +12,7 @@ use fathom_recording::vocabulary::fact;
 use fathom_recording::{ProcessId, Recording};
 use serde::Serialize;
 
-pub use collector::{ConcurrentRow, StallRow};
+pub use gc_work::{ConcurrentRow, StallRow};
 pub(crate) use memory::LIVE_SHARE;
 pub use pauses::{CauseRow, LongestRow, PauseRow, PhaseRow};
 pub use safepoints::OperationRow;
@@ -205,14 +205,14 @@ fn judge(recording: &Recording, jvm: ProcessId, window: Option<Window>, zero_ns:
         causes: pauses::causes(&scope),
         phases: pauses::phases(&scope),
         longest: pauses::longest(&scope),
-        concurrent: collector::concurrent(&scope),
-        stalls: collector::stalls(&scope),
+        concurrent: gc_work::concurrent(&scope),
+        stalls: gc_work::stalls(&scope),
         safepoints: safepoints::by_operation(&scope),
     }
 }
 
 fn groups(scope: &Scope<'_>) -> Vec<Group> {
-    vec![pauses::group(scope), memory::group(scope), collector::group(scope), safepoints::group(scope)]
+    vec![pauses::group(scope), memory::group(scope), gc_work::group(scope), safepoints::group(scope)]
 }
 
 /// What is judged bad of a JVM over its run: what a verdict has to explain, or at least to say.

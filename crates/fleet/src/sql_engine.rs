@@ -4,9 +4,9 @@
 //! module that `pip` installs is the same engine. What differs between dialects is a prelude:
 //! settings, and a view for each table.
 
-/// An engine.
+/// An engine that answers SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum SqlEngine {
     /// DuckDB: PyPI's `duckdb`.
     DuckDb,
     /// ClickHouse, within one process: PyPI's `chdb`.
@@ -18,7 +18,7 @@ pub enum Engine {
     Trino,
 }
 
-impl Engine {
+impl SqlEngine {
     /// Its word.
     pub fn name(self) -> &'static str {
         match self {

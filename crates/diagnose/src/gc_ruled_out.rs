@@ -19,7 +19,7 @@ const ROW: &str = "gc";
 /// The metric that rules the collector out, of the JVM that it stopped longest; `None` where no
 /// loss was measured against a baseline, where no log records collections, or where they explain
 /// enough of the loss to matter.
-pub(crate) fn ruled_out(
+pub(crate) fn of(
     case: &Case<'_>,
     sights: &Sights<'_>,
     jvms: &[ProcessId],

@@ -23,7 +23,7 @@ use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, Options, WindowError};
 use crate::{
     Case, Confidence, Diagnosis, Finding, FoundOn, Layer, Loss, SCHEMA, Seen, Statement, Window, Windows,
-    account, collector, headline, ledger, limits, marks, merge, metrics, seen, status,
+    account, gc_ruled_out, headline, ledger, limits, marks, merge, metrics, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -137,7 +137,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let ledger = ledger::ledger(recording, known.stacks(), &jvms, &case.slow, &case.base, &case.loss);
     // A finding of the collector's speaks for itself.
     if findings.iter().all(|finding| finding.layer != Layer::Gc) {
-        ruled_out.splice(0..0, collector::ruled_out(&case, &sights, &jvms, &ledger));
+        ruled_out.splice(0..0, gc_ruled_out::of(&case, &sights, &jvms, &ledger));
     }
     blind_spots.extend(blind_spots::unseen(recording, &jvms, &unplaced));
     blind_spots.extend(blind_spots::uncollected(recording));

@@ -2,7 +2,7 @@
 
 /// The way in which a JVM's own doings are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum CaptureEngine {
     /// Needs none: reads what the kernel and the JVM publish.
     Any,
     /// eBPF programs: root, or CAP_BPF and CAP_PERFMON.
